@@ -71,7 +71,7 @@ fn gangs_that_keep_what_they_get_can_wait_for_each_other_for_ever_and_those_that
 #[test]
 fn a_replay_is_the_same_every_time_and_another_from_another_seed() {
     let work = |seed| {
-        let (work, _) = Workload::new(&committed(), seed).drawn(seed, 300).that_fit();
+        let (work, _) = Workload::new(&committed(), seed).drawn(seed, 300).without_oversized();
         work.at_load(seed, 0.9)
     };
     let told = |seed| {
@@ -85,7 +85,7 @@ fn a_replay_is_the_same_every_time_and_another_from_another_seed() {
 
 #[test]
 fn what_workers_hold_in_a_replay_is_what_the_master_says() {
-    let (mut work, _) = Workload::new(&committed(), 3).that_fit();
+    let (mut work, _) = Workload::new(&committed(), 3).without_oversized();
     work.applications.retain(|one| one.request.milli_cores <= 8_000);
     let mut cores = BTreeMap::new();
     let mut watched = |master: &mut firesteel_core::master::Master, now, event| {
@@ -94,7 +94,7 @@ fn what_workers_hold_in_a_replay_is_what_the_master_says() {
         cores.insert(held, ());
         effects
     };
-    let work = work.asking_for(0.3);
+    let work = work.with_demand(0.3);
     let filled = fill(&Setup::Spark.config(Config::default()), &work, &mut watched);
     let asked: i64 = work.applications.iter().map(|one| one.request.cores().0 * one.executors as i64).sum();
     assert_eq!(cores.keys().last(), Some(&asked), "so little fits all at once");
@@ -112,10 +112,11 @@ fn sizes_are_counted_by_the_cores_that_an_application_wants_in_all() {
 fn applications_that_could_never_run_are_left_out() {
     let applications =
         vec![application(0, 3, 4, 1, 1), application(0, 4, 4, 1, 1), application(0, 1, 9, 1, 1)];
-    let (work, left_out) = Workload { workers: workers(1, 8), applications }.that_fit();
+    let (work, left_out) = Workload { workers: workers(1, 8), applications }.without_oversized();
     assert_eq!((work.applications.len(), left_out.0), (0, 3));
     let (work, left_out) =
-        Workload { workers: workers(2, 8), applications: vec![application(0, 4, 4, 1, 1)] }.that_fit();
+        Workload { workers: workers(2, 8), applications: vec![application(0, 4, 4, 1, 1)] }
+            .without_oversized();
     assert_eq!((work.applications.len(), left_out.0), (1, 0));
 }
 
@@ -125,8 +126,8 @@ mod goals {
     use super::*;
 
     fn filled(setup: Setup, seed: u64) -> Fill {
-        let (work, _) = Workload::new(&committed(), seed).that_fit();
-        let work = work.drawn(seed, synthetic_applications()).asking_for(1.0);
+        let (work, _) = Workload::new(&committed(), seed).without_oversized();
+        let work = work.drawn(seed, synthetic_applications()).with_demand(1.0);
         fill(&setup.config(Config::default()), &work, &mut directly)
     }
 
@@ -147,7 +148,7 @@ mod goals {
             let wait = |seed| {
                 let mut work = Workload::new(&committed(), seed);
                 work.workers = vec![Size { cores: Cores(64), memory: MiB(256 * 1024), gpus: 0 }; 200];
-                let (work, _) = work.no_longer_than(Duration::from_secs(3600)).that_fit();
+                let (work, _) = work.with_longest(Duration::from_secs(3600)).without_oversized();
                 let count = work.applications.len();
                 let work = work.drawn(seed, count).at_load(seed, 0.95);
                 let gangs = replayed(setup, Gangs::Retry, &work).gangs;
@@ -163,8 +164,8 @@ mod goals {
     #[test]
     fn at_least_a_twentieth_fewer_workers_hold_the_same_load() {
         let fewest = |setup: Setup| {
-            let (work, _) = Workload::new(&committed(), 1).that_fit();
-            let work = work.drawn(1, synthetic_applications()).asking_for(0.5);
+            let (work, _) = Workload::new(&committed(), 1).without_oversized();
+            let work = work.drawn(1, synthetic_applications()).with_demand(0.5);
             compact(&setup.config(Config::default()), &work, &mut directly).workers.expect("so many hold it")
         };
         let (spark, ours) = (fewest(Setup::Spark), fewest(Setup::BestFit));

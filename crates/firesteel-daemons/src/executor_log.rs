@@ -64,7 +64,7 @@ impl<'a> ExecutorLog<'a> {
         let address = Address::new(executor.host.clone(), executor.port);
         match Inquiry::open(&address, Role::Worker, client).await {
             Ok(worker) => Ok(Self { app, executor, worker, header: None }),
-            Err(error) => Err(out_of_reach(executor, error)),
+            Err(error) => Err(unreachable(executor, error)),
         }
     }
 
@@ -121,12 +121,12 @@ impl<'a> ExecutorLog<'a> {
             Ok(WorkerToClient::WorkerStateResponse(_)) => {
                 Err(LogError::OtherAnswer { worker: worker.clone() })
             }
-            Err(error) => Err(out_of_reach(self.executor, error)),
+            Err(error) => Err(unreachable(self.executor, error)),
         }
     }
 }
 
-fn out_of_reach(executor: &ExecutorView, error: CallError) -> LogError {
+fn unreachable(executor: &ExecutorView, error: CallError) -> LogError {
     let ExecutorView { worker, host, directory, .. } = executor;
     let (worker, host, directory) = (worker.clone(), host.clone(), directory.clone());
     LogError::OutOfReach { worker, error, host, directory }

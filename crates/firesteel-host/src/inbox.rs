@@ -11,8 +11,8 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use crate::net::outbound::Outbound;
 use crate::net::{Disconnect, PeerInfo};
 
-/// The maximum number of arrivals of each kind that wait.
-const ARRIVALS: usize = 1024;
+/// The maximum number of entries of each kind in the inbox.
+const CAPACITY: usize = 1024;
 
 /// The maximum number of message bytes in the queue.
 const BYTES: usize = 64 << 20;
@@ -22,7 +22,7 @@ const BYTES: usize = 64 << 20;
 #[derive(Debug)]
 pub struct Inbox<E> {
     own: mpsc::Sender<E>,
-    peers: mpsc::Sender<(Arrival<E>, MessagePermit)>,
+    peers: mpsc::Sender<(InboxEntry<E>, MessagePermit)>,
     bytes: Arc<Semaphore>,
 }
 
@@ -33,7 +33,7 @@ pub struct OwnerGone;
 
 /// One entry of the inbox, as the owner's loop receives it.
 #[derive(Debug)]
-pub enum Arrival<E> {
+pub enum InboxEntry<E> {
     /// An event from one of the daemon's own tasks.
     Own(E),
     /// A connection was opened. If this side dialled it, the machine gets an event.
@@ -68,37 +68,37 @@ pub struct MessagePermit(#[allow(dead_code, reason = "held, not read")] Option<O
 
 /// The owner's receiving end of the inbox.
 #[derive(Debug)]
-pub struct Arrivals<E> {
+pub struct InboxReceiver<E> {
     own: mpsc::Receiver<E>,
-    peers: mpsc::Receiver<(Arrival<E>, MessagePermit)>,
+    peers: mpsc::Receiver<(InboxEntry<E>, MessagePermit)>,
 }
 
-impl<E> Arrivals<E> {
-    /// The next arrival of either kind. May be dropped and called again.
-    pub async fn recv(&mut self) -> Option<(Arrival<E>, MessagePermit)> {
+impl<E> InboxReceiver<E> {
+    /// The next entry of either kind. May be dropped and called again.
+    pub async fn recv(&mut self) -> Option<(InboxEntry<E>, MessagePermit)> {
         tokio::select! {
             event = self.own.recv() => event.map(of_own),
-            arrival = self.peers.recv() => arrival,
+            entry = self.peers.recv() => entry,
         }
     }
 
     /// The next event of the daemon's own tasks. May be dropped and called again.
-    pub async fn recv_own(&mut self) -> Option<(Arrival<E>, MessagePermit)> {
+    pub async fn recv_own(&mut self) -> Option<(InboxEntry<E>, MessagePermit)> {
         self.own.recv().await.map(of_own)
     }
 }
 
-fn of_own<E>(event: E) -> (Arrival<E>, MessagePermit) {
-    (Arrival::Own(event), MessagePermit(None))
+fn of_own<E>(event: E) -> (InboxEntry<E>, MessagePermit) {
+    (InboxEntry::Own(event), MessagePermit(None))
 }
 
 /// Makes an empty inbox and its receiving end.
 #[must_use]
-pub fn inbox<E>() -> (Inbox<E>, Arrivals<E>) {
-    let (own, own_arrivals) = mpsc::channel(ARRIVALS);
-    let (peers, peer_arrivals) = mpsc::channel(ARRIVALS);
+pub fn inbox<E>() -> (Inbox<E>, InboxReceiver<E>) {
+    let (own, own_receiver) = mpsc::channel(CAPACITY);
+    let (peers, peer_receiver) = mpsc::channel(CAPACITY);
     let inbox = Inbox { own, peers, bytes: Arc::new(Semaphore::new(BYTES)) };
-    (inbox, Arrivals { own: own_arrivals, peers: peer_arrivals })
+    (inbox, InboxReceiver { own: own_receiver, peers: peer_receiver })
 }
 
 impl<E> Clone for Inbox<E> {
@@ -137,7 +137,7 @@ impl<E> Inbox<E> {
         outbound: Outbound,
         event: Option<E>,
     ) -> Result<(), OwnerGone> {
-        self.put(Arrival::Opened { info, outbound, event }, MessagePermit(None)).await
+        self.put(InboxEntry::Opened { info, outbound, event }, MessagePermit(None)).await
     }
 
     pub(crate) async fn message(
@@ -146,14 +146,14 @@ impl<E> Inbox<E> {
         event: E,
         permit: MessagePermit,
     ) -> Result<(), OwnerGone> {
-        self.put(Arrival::Message { peer, event }, permit).await
+        self.put(InboxEntry::Message { peer, event }, permit).await
     }
 
     pub(crate) async fn closed(&self, peer: PeerId, why: Disconnect) -> Result<(), OwnerGone> {
-        self.put(Arrival::Closed { peer, why }, MessagePermit(None)).await
+        self.put(InboxEntry::Closed { peer, why }, MessagePermit(None)).await
     }
 
-    async fn put(&self, arrival: Arrival<E>, permit: MessagePermit) -> Result<(), OwnerGone> {
-        self.peers.send((arrival, permit)).await.map_err(|_| OwnerGone)
+    async fn put(&self, entry: InboxEntry<E>, permit: MessagePermit) -> Result<(), OwnerGone> {
+        self.peers.send((entry, permit)).await.map_err(|_| OwnerGone)
     }
 }

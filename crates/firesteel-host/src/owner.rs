@@ -72,7 +72,7 @@ use firesteel_core::{Kind, Machine, NoteLevel, Timestamp};
 use tokio::time::sleep_until;
 
 use crate::clock::Clock;
-use crate::inbox::{Arrivals, Inbox, inbox};
+use crate::inbox::{Inbox, InboxReceiver, inbox};
 use crate::net::{Peers, QueueLimits};
 use crate::signals::{EndRequest, EndRequests};
 
@@ -122,7 +122,7 @@ pub struct Context<E> {
     pub peers: Peers<E>,
     clock: Clock,
     inbox: Inbox<E>,
-    arrivals: Arrivals<E>,
+    receiver: InboxReceiver<E>,
     raised: VecDeque<E>,
 }
 
@@ -131,9 +131,9 @@ impl<E: Send + 'static> Context<E> {
     /// peer.
     #[must_use]
     pub fn new(role: Role, name: &str, limits: QueueLimits, clock: Clock) -> Self {
-        let (inbox, arrivals) = inbox();
+        let (inbox, receiver) = inbox();
         let peers = Peers::new(role, name, limits, inbox.clone());
-        Self { peers, clock, inbox, arrivals, raised: VecDeque::new() }
+        Self { peers, clock, inbox, receiver, raised: VecDeque::new() }
     }
 
     /// The current time of the daemon's clock.
@@ -171,7 +171,7 @@ pub async fn run<S: Shell>(
             ControlFlow::Continue(None) => continue,
             ControlFlow::Break(end) => return finish(context, end).await,
         };
-        let ended = turn(&mut machine, &mut shell, &mut context, peer, event);
+        let ended = step(&mut machine, &mut shell, &mut context, peer, event);
         drop(permit);
         if let ControlFlow::Break(end) = ended {
             while shell.is_full() {
@@ -203,11 +203,11 @@ async fn next<S: Shell>(
         }
     };
     let is_full = shell.is_full();
-    let arrivals = &mut context.arrivals;
-    let arrival = async {
+    let receiver = &mut context.receiver;
+    let entry = async {
         match is_full {
-            true => arrivals.recv_own().await,
-            false => arrivals.recv().await,
+            true => receiver.recv_own().await,
+            false => receiver.recv().await,
         }
     };
     // The branches are polled in random order, so none of the three starves another.
@@ -215,16 +215,16 @@ async fn next<S: Shell>(
         () = shell.drain(), if is_full => ControlFlow::Continue(None),
         request = requests.next() => shell.asked_to_end(request).map_continue(|event| Some((None, event, None))),
         () = until_deadline => ControlFlow::Continue(Some((None, S::deadline(), None))),
-        arrival = arrival => {
-            let (arrival, permit) = arrival.expect("the context holds a sender");
-            let admitted = context.peers.admit(arrival, S::disconnected);
+        entry = entry => {
+            let (entry, permit) = entry.expect("the context holds a sender");
+            let admitted = context.peers.admit(entry, S::disconnected);
             ControlFlow::Continue(admitted.map(|(peer, event)| (peer, event, Some(permit))))
         }
     }
 }
 
 /// Applies one event and performs its effects.
-fn turn<S: Shell>(
+fn step<S: Shell>(
     machine: &mut S::Machine,
     shell: &mut S,
     context: &mut Context<<S::Machine as Machine>::Event>,
@@ -244,9 +244,9 @@ fn turn<S: Shell>(
 }
 
 async fn finish<E: Send + 'static, End>(context: Context<E>, end: End) -> End {
-    let Context { peers, arrivals, .. } = context;
+    let Context { peers, receiver, .. } = context;
     // Senders that wait for room in the inbox are released first.
-    drop(arrivals);
+    drop(receiver);
     peers.end().await;
     end
 }

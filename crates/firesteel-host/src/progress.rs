@@ -115,7 +115,7 @@ impl Progress {
 
     /// Shows the current progress of the run.
     pub fn update(&self, progress: &RunProgress) {
-        if self.away.load(Ordering::Acquire) || self.bar.is_hidden() || !stderr_takes_words() {
+        if self.away.load(Ordering::Acquire) || self.bar.is_hidden() || !stderr_is_writable() {
             return;
         }
         self.drawn.store(true, Ordering::Release);
@@ -173,7 +173,7 @@ impl Progress {
 
 /// Whether a short text can be written without waiting. A terminal that was stopped with ctrl-s takes no
 /// output.
-fn stderr_takes_words() -> bool {
+fn stderr_is_writable() -> bool {
     let stderr = io::stderr();
     let mut fds = [PollFd::new(stderr.as_fd(), PollFlags::POLLOUT)];
     poll(&mut fds, PollTimeout::ZERO).is_ok_and(|ready| ready > 0)

@@ -117,7 +117,7 @@ impl ApplicationSettings {
                 })?
                 .unwrap_or(0),
             gang: gang.into(),
-            allocation: beginning_with(gang.into(), allocation::of(properties, executors)?),
+            allocation: starting_with(gang.into(), allocation::of(properties, executors)?),
             executor_resources: amounts::of_executors(properties)?,
             task_resources: amounts::of_tasks(properties)?,
             executor_environment: environment(properties),
@@ -187,7 +187,7 @@ impl ApplicationSettings {
 }
 
 /// The allocation with a gang. A gang is requested at once, and not as the need for it grows.
-fn beginning_with(gang: u64, allocation: Allocation) -> Allocation {
+fn starting_with(gang: u64, allocation: Allocation) -> Allocation {
     match allocation {
         Allocation::Dynamic(dynamic) if gang > 1 => {
             let initial = dynamic.initial.max(gang.min(dynamic.max));

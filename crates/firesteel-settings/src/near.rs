@@ -15,12 +15,12 @@ pub fn near<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<
 /// Does the same with at most this number of slips, for a small set of known names.
 #[must_use]
 pub fn near_within<'a>(most: usize, name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let slips = known.into_iter().map(|known| (slips(name, known), known));
-    slips.filter(|(slips, _)| *slips <= most).min_by_key(|(slips, _)| *slips).map(|(_, known)| known)
+    let edits = known.into_iter().map(|known| (edits(name, known), known));
+    edits.filter(|(edits, _)| *edits <= most).min_by_key(|(edits, _)| *edits).map(|(_, known)| known)
 }
 
 /// The number of slips that turn one word into the other.
-fn slips(one: &str, other: &str) -> usize {
+fn edits(one: &str, other: &str) -> usize {
     let letters = |word: &str| word.to_lowercase().chars().collect::<Vec<char>>();
     let (one, other) = (letters(one), letters(other));
     if one.len().abs_diff(other.len()) > SLIPS {
@@ -60,8 +60,8 @@ mod tests {
             ("mmry", "memory", 2),
             ("a", "memory", usize::MAX),
         ] {
-            assert_eq!(slips(one, other), count, "{one}");
-            assert_eq!(slips(other, one), count, "{one}");
+            assert_eq!(edits(one, other), count, "{one}");
+            assert_eq!(edits(other, one), count, "{one}");
         }
     }
 

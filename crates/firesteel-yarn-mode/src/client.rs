@@ -31,7 +31,7 @@ use super::site::{AskError, RetryLimit, Site};
 use super::submission::{NewApplication, Request, Staged, SubmitError, Submitted};
 use firesteel_daemons::cluster_event::ClusterEvent;
 use firesteel_daemons::files::OfferedFiles;
-use firesteel_host::net::route::facing;
+use firesteel_host::net::route::local_host_for;
 use firesteel_host::progress::Progress;
 use firesteel_host::signals::{EndRequest, EndRequests};
 use firesteel_settings::keys;
@@ -103,7 +103,7 @@ impl RunningApplication {
         let started = tokio::select! {
             started = Self::submit(request, &created, files, progress) => started,
             asked = requests.next() => {
-                give_up(&request.site, created.application, requests).await;
+                kill_unneeded(&request.site, created.application, requests).await;
                 return Ok(ControlFlow::Break(asked));
             }
         };
@@ -111,7 +111,7 @@ impl RunningApplication {
             Ok(started) => Ok(ControlFlow::Continue(started)),
             Err(error) => {
                 // Kill the application in any state, because it has no driver.
-                give_up(&request.site, created.application, requests).await;
+                kill_unneeded(&request.site, created.application, requests).await;
                 Err(error)
             }
         }
@@ -143,8 +143,8 @@ impl RunningApplication {
             }
             if settings.mode == Mode::Unmanaged {
                 own = Some(match own.take() {
-                    Some(own) => still_there(own).await?,
-                    None => match begin_here(request, &blueprint, &report) {
+                    Some(own) => if_running(own).await?,
+                    None => match start_unmanaged(request, &blueprint, &report) {
                         Some(own) => own,
                         None => continue,
                     },
@@ -209,11 +209,15 @@ impl RunningApplication {
 type OwnMaster = JoinHandle<Result<Ended, ApplicationMasterError>>;
 
 /// Starts the ApplicationMaster in this process, once the ResourceManager has issued its token.
-fn begin_here(request: &Request, blueprint: &Blueprint, report: &ApplicationReport) -> Option<OwnMaster> {
+fn start_unmanaged(
+    request: &Request,
+    blueprint: &Blueprint,
+    report: &ApplicationReport,
+) -> Option<OwnMaster> {
     let (token, id) = (report.am_rm_token.clone()?, report.current_application_attempt_id?);
     let set = [keys::DRIVER_BIND_ADDRESS, keys::DRIVER_HOST];
     let host = set.into_iter().find_map(|key| request.properties.get(key).cloned());
-    let host = host.unwrap_or_else(|| facing(&request.site.resource_managers));
+    let host = host.unwrap_or_else(|| local_host_for(&request.site.resource_managers));
     let attempt = Attempt::unmanaged(id, token, host);
     let blueprint = blueprint.clone();
     // The command itself receives the requests to end.
@@ -221,7 +225,7 @@ fn begin_here(request: &Request, blueprint: &Blueprint, report: &ApplicationRepo
 }
 
 /// The same task, unless it has ended.
-async fn still_there(own: OwnMaster) -> Result<OwnMaster, YarnError> {
+async fn if_running(own: OwnMaster) -> Result<OwnMaster, YarnError> {
     if !own.is_finished() {
         return Ok(own);
     }
@@ -238,7 +242,7 @@ fn asked(site: &Site, application: ApplicationId, error: CallError) -> YarnError
 }
 
 /// Kills an application that is no longer needed, unless the user asks to end at once.
-pub(super) async fn give_up(site: &Site, application: ApplicationId, requests: &mut EndRequests) {
+pub(super) async fn kill_unneeded(site: &Site, application: ApplicationId, requests: &mut EndRequests) {
     tokio::select! {
         () = kill(site, application) => {}
         _ = requests.next() => {}

@@ -3,7 +3,7 @@
 
 use firesteel_yarn::messages::records::ApplicationId;
 
-use super::client::{YarnError, give_up};
+use super::client::{YarnError, kill_unneeded};
 use super::monitor::{FinalReport, Monitor};
 use super::site::RetryLimit;
 use super::staging::is_remote;
@@ -83,7 +83,7 @@ async fn submit_and_watch(
     let submitted = tokio::select! {
         submitted = request.submit(&created, files) => submitted,
         asked = requests.next() => {
-            give_up(&request.site, created.application, requests).await;
+            kill_unneeded(&request.site, created.application, requests).await;
             return Ok(Ending::Asked(asked));
         }
     };

@@ -6,30 +6,11 @@
 use std::io::{self, BufRead, BufReader, Read as _, Write};
 use std::time::Duration;
 
+use firesteel_core::messages::Stream;
 use firesteel_yarn::messages::application::ContainerReport;
 
 /// The timeout for a NodeManager that sends nothing.
 const SILENCE: Duration = Duration::from_secs(30);
-
-/// The output stream of a container.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stream {
-    /// The standard output of the container.
-    Stdout,
-    /// The standard error of the container.
-    Stderr,
-}
-
-impl Stream {
-    /// The file's name in the container's log directory.
-    #[must_use]
-    pub fn file(self) -> &'static str {
-        match self {
-            Self::Stdout => "stdout",
-            Self::Stderr => "stderr",
-        }
-    }
-}
 
 /// A container, and the NodeManager that has its logs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -95,7 +76,7 @@ impl LogLocation {
     /// The NodeManager does not send it, or it cannot be written.
     pub fn copy(&self, stream: Stream, out: &mut dyn Write) -> Result<(), LogError> {
         let Self { container, pages } = self;
-        let url = format!("http://{pages}/ws/v1/node/containers/{container}/logs/{}", stream.file());
+        let url = format!("http://{pages}/ws/v1/node/containers/{container}/logs/{}", file_name(stream));
         let agent = ureq::Agent::config_builder()
             .timeout_connect(Some(SILENCE))
             .timeout_recv_response(Some(SILENCE))
@@ -137,6 +118,14 @@ fn copy_contents(source: &mut dyn BufRead, out: &mut dyn Write) -> io::Result<()
     }
     io::copy(&mut source.take(length), out)?;
     Ok(())
+}
+
+/// The file's name in a container's log directory.
+fn file_name(stream: Stream) -> &'static str {
+    match stream {
+        Stream::Stdout => "stdout",
+        Stream::Stderr => "stderr",
+    }
 }
 
 #[cfg(test)]

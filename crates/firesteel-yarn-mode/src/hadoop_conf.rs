@@ -298,15 +298,15 @@ impl HadoopConf {
             if !seen.insert(name.to_owned()) {
                 return Some(value.to_owned());
             }
-            let Some(meant) = self.meant(name) else { return Some(text) };
-            text.replace_range(start..=end, &meant);
+            let Some(value_of) = self.value_of(name) else { return Some(text) };
+            text.replace_range(start..=end, &value_of);
         }
         None
     }
 
     /// The value of a variable: `env.NAME` (with `:-` or `-` and a default value), a system property, or
     /// another property.
-    fn meant(&self, name: &str) -> Option<String> {
+    fn value_of(&self, name: &str) -> Option<String> {
         let environment = |name: &str| self.environment.get(name).map(str::to_owned);
         let found = match name.strip_prefix("env.").filter(|rest| !rest.is_empty()) {
             Some(rest) => match rest.split_once('-') {

@@ -107,7 +107,7 @@ impl Racks {
             Self::Script { path, at_once } => {
                 let mut racks = BTreeMap::new();
                 for some in asked.chunks(*at_once) {
-                    racks.extend(by_script(path, some)?);
+                    racks.extend(run_script(path, some)?);
                 }
                 racks
             }
@@ -138,7 +138,7 @@ fn addresses(host: &str) -> Vec<String> {
 }
 
 /// Runs the script for hosts.
-fn by_script(path: &Path, hosts: &[&String]) -> Result<BTreeMap<String, String>, RackError> {
+fn run_script(path: &Path, hosts: &[&String]) -> Result<BTreeMap<String, String>, RackError> {
     let fail = |why: String| RackError::Script { path: path.to_owned(), why };
     let Output { status, stdout, stderr } = Command::new(path)
         .args(hosts)

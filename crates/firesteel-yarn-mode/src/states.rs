@@ -88,7 +88,7 @@ const NOISE: [&str; 6] = [
 #[must_use]
 pub fn diagnostics(report: &ApplicationReport) -> Option<String> {
     let mut kept: Vec<String> = Vec::new();
-    for line in report.diagnostics().lines().map(untimed) {
+    for line in report.diagnostics().lines().map(without_time) {
         let line = line.split_whitespace().collect::<Vec<_>>().join(" ");
         let is_noise = NOISE.iter().any(|noise| line.starts_with(noise));
         if !line.is_empty() && line != "N/A" && !is_noise && !kept.contains(&line) {
@@ -99,7 +99,7 @@ pub fn diagnostics(report: &ApplicationReport) -> Option<String> {
 }
 
 /// The line without a leading `[2026-11-21 10:50:42.986]`.
-fn untimed(line: &str) -> &str {
+fn without_time(line: &str) -> &str {
     let line = line.trim();
     let stamped = line.strip_prefix('[').and_then(|rest| rest.split_once(']'));
     match stamped {

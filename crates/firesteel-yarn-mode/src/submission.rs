@@ -263,10 +263,11 @@ impl Request {
     ///
     /// # Errors
     /// The configuration cannot be read.
-    pub fn unasked(&self) -> Result<Option<&'static str>, RackError> {
+    pub fn rack_warning(&self) -> Result<Option<&'static str>, RackError> {
         let is_asked = matches!(Racks::of(&self.site.conf)?, Racks::Script { .. });
         Ok((is_asked && self.preferred_hosts == PreferredHosts::Unknown).then_some(
-            "net.topology.script.file.name is asked for hosts that are known when an application is submitted, and those              of items from standard input are not: hosts that are no nodes of the cluster share one rack",
+            "the preferred hosts of items from standard input are not known at submission, so net.topology.script.file.name \
+             is not run for them: hosts outside the cluster share one rack",
         ))
     }
 

@@ -2,7 +2,7 @@
 
 mod deliberate;
 
-use firesteel_world::containers::{Scenario, Seen, run};
+use firesteel_world::containers::{Coverage, Scenario, run};
 
 use crate::worlds::{number, say};
 
@@ -12,7 +12,7 @@ const WORLDS: u64 = 4_000;
 #[test]
 fn worlds_of_containers_keep_every_law_under_faults_and_come_right_after_them() {
     let worlds = number("FIRESTEEL_SEEDS").unwrap_or(WORLDS);
-    let (mut seen, mut events, mut failed) = (Seen::default(), 0, 0);
+    let (mut coverage, mut events, mut failed) = (Coverage::default(), 0, 0);
     for seed in 0..worlds {
         let outcome = run(Scenario::rolled(seed));
         if let Some(violation) = outcome.violation {
@@ -21,16 +21,16 @@ fn worlds_of_containers_keep_every_law_under_faults_and_come_right_after_them() 
                  containers::replay -- --nocapture"
             );
         }
-        seen.add(&outcome.seen);
+        coverage.add(&outcome.coverage);
         events += outcome.events;
         failed += u64::from(outcome.failed);
     }
     say(&format_args!("{worlds} worlds, {failed} given up, {events} events"));
-    for (kind, name, count) in seen.rows() {
+    for (kind, name, count) in coverage.rows() {
         say(&format_args!("{count:>12}  {kind} {name}"));
     }
     if worlds >= WORLDS {
-        let never: Vec<_> = seen.rows().into_iter().filter(|(_, _, count)| *count == 0).collect();
+        let never: Vec<_> = coverage.rows().into_iter().filter(|(_, _, count)| *count == 0).collect();
         assert!(never.is_empty(), "never happened: {never:?}");
         assert!(failed < worlds / 2, "{failed} of {worlds} were given up");
     }

@@ -1,6 +1,6 @@
 //! Thousands of worlds of one map run, from seeds.
 
-use firesteel_world::map_runs::{Scenario, Seen, run};
+use firesteel_world::map_runs::{Coverage, Scenario, run};
 
 use crate::worlds::{number, say};
 
@@ -10,7 +10,7 @@ const WORLDS: u64 = 4_000;
 #[test]
 fn every_item_of_every_world_is_accounted_for_once_and_every_run_ends() {
     let worlds = number("FIRESTEEL_SEEDS").unwrap_or(WORLDS);
-    let (mut seen, mut events) = (Seen::default(), 0);
+    let (mut coverage, mut events) = (Coverage::default(), 0);
     for seed in 0..worlds {
         let outcome = run(Scenario::rolled(seed));
         if let Some(violation) = outcome.violation {
@@ -19,15 +19,15 @@ fn every_item_of_every_world_is_accounted_for_once_and_every_run_ends() {
                  map_runs::worlds::replay -- --nocapture"
             );
         }
-        seen.add(&outcome.seen);
+        coverage.add(&outcome.coverage);
         events += outcome.events;
     }
     say(&format_args!("{worlds} worlds, {events} events"));
-    for (kind, name, count) in seen.rows() {
+    for (kind, name, count) in coverage.rows() {
         say(&format_args!("{count:>12}  {kind} {name}"));
     }
     if worlds >= WORLDS {
-        let never: Vec<_> = seen.rows().into_iter().filter(|(_, _, count)| *count == 0).collect();
+        let never: Vec<_> = coverage.rows().into_iter().filter(|(_, _, count)| *count == 0).collect();
         assert!(never.is_empty(), "never happened: {never:?}");
     }
 }

@@ -20,7 +20,7 @@ use firesteel_host::clock::Clock;
 use firesteel_host::daemon;
 use firesteel_host::inbox::Inbox;
 use firesteel_host::net::QueueLimits;
-use firesteel_host::net::route::facing;
+use firesteel_host::net::route::local_host_for;
 use firesteel_host::owner::{self, Context, Shell};
 use firesteel_host::signals::{EndRequest, EndRequests};
 use firesteel_settings::description::describe;
@@ -84,7 +84,7 @@ pub async fn start(
     let mut context = Context::new(Role::Driver, "launcher", QueueLimits::default(), Clock::start());
     let mut source = None;
     if !files.is_empty() {
-        let (listener, reached) = open(&Listen::of(&launch.properties, || facing(&masters))?).await?;
+        let (listener, reached) = open(&Listen::of(&launch.properties, || local_host_for(&masters))?).await?;
         context.peers.serve(files.serve_on(listener), Vec::new());
         source = files.description(&reached);
     }

@@ -15,7 +15,7 @@ use firesteel_core::wire::Role;
 use crate::table::clean;
 use firesteel_daemons::executor_log::ExecutorLog;
 use firesteel_host::net;
-use firesteel_yarn_mode::container_logs::{self, LogLocation};
+use firesteel_yarn_mode::container_logs::LogLocation;
 
 /// Number of executors whose last lines are shown. The first failures show the cause.
 const MOST: u32 = 3;
@@ -100,9 +100,7 @@ async fn last_lines(master: &Address, app: &AppId, executor: ExecutorId) -> Opti
 /// The same for an executor in a container. Its NodeManager sends the log from the beginning.
 async fn last_lines_in_container(location: LogLocation) -> Option<Vec<String>> {
     let mut end = Tail { bytes: VecDeque::new(), until: Instant::now() + ANSWER_TIMEOUT };
-    let reading = tokio::task::spawn_blocking(move || {
-        location.copy(container_logs::Stream::Stderr, &mut end).map(|()| end)
-    });
+    let reading = tokio::task::spawn_blocking(move || location.copy(Stream::Stderr, &mut end).map(|()| end));
     let end = reading.await.ok()?.ok()?;
     let text: Vec<u8> = end.bytes.into();
     let text = String::from_utf8_lossy(&text);

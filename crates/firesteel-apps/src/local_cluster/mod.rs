@@ -143,7 +143,7 @@ impl LocalCluster {
         let deadline = Instant::now() + READY;
         let directory = Files::open(options.directory.clone())?;
         let mut master = start_master(&options, directory.path())?;
-        let address = match reach(&mut master).await {
+        let address = match wait_until_ready(&mut master).await {
             Ok(address) => address,
             Err(error) => {
                 master.end().await;
@@ -211,7 +211,7 @@ impl LocalCluster {
     }
 }
 
-async fn reach(master: &mut Daemon) -> Result<Address, LocalClusterError> {
+async fn wait_until_ready(master: &mut Daemon) -> Result<Address, LocalClusterError> {
     let ready = master.ready(READY).await?;
     Ok(parse_masters(&ready.url)?.remove(0))
 }

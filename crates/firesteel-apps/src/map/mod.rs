@@ -44,7 +44,7 @@ use crate::startup::{self, Prepared};
 use firesteel_daemons::cluster_event::ClusterEvent;
 use firesteel_daemons::driver_daemon::{self, Application};
 use firesteel_host::exit_code;
-use firesteel_host::net::route::facing;
+use firesteel_host::net::route::local_host_for;
 use firesteel_host::progress::Progress;
 use firesteel_host::signals::EndRequests;
 use firesteel_settings::Properties;
@@ -163,8 +163,8 @@ async fn drive(
     progress: &Progress,
     requests: EndRequests,
 ) -> Result<(Ending, Summary), StartError> {
-    let listen =
-        Listen::of(&job.properties, || facing(&application.masters)).map_err(startup::StartError::from)?;
+    let listen = Listen::of(&job.properties, || local_host_for(&application.masters))
+        .map_err(startup::StartError::from)?;
     let template = Template::new(job.command, job.directory, application.settings.task_needs());
     let unknown_hosts = match (job.preference, job.cluster) {
         (Preference::None, _) => UnknownHosts::none(),

@@ -46,7 +46,7 @@ use crate::cluster::Cluster;
 use crate::startup::{self, Prepared};
 use end::End;
 use firesteel_daemons::driver_daemon::{self, Application};
-use firesteel_host::net::route::facing;
+use firesteel_host::net::route::local_host_for;
 use firesteel_host::progress::Progress;
 use firesteel_settings::Properties;
 use firesteel_settings::application::ApplicationSettings;
@@ -139,7 +139,8 @@ pub async fn run(job: Job, progress: &Progress) -> Result<u8, StartError> {
             ControlFlow::Break(request) => return Ok(request.exit_code()),
         };
     let settings = cluster.with_racks(settings);
-    let listen = Listen::of(&job.properties, || facing(&masters)).map_err(startup::StartError::from)?;
+    let listen =
+        Listen::of(&job.properties, || local_host_for(&masters)).map_err(startup::StartError::from)?;
     let application = Application { name: job.name.clone(), masters, settings: settings.clone(), files };
     let started = driver_daemon::start(application, listen).await;
     let (driver, reports) = started.map_err(startup::StartError::from)?;

@@ -83,18 +83,18 @@ pub(super) struct Executor {
     pub(super) slot: Slot,
     pub(super) profile: ProfileId,
     pub(super) grant: Grant,
-    pub(super) life: Life,
+    pub(super) probation: Probation,
     pub(super) launched: Timestamp,
     pub(super) started: Option<Timestamp>,
 }
 
-/// The life of an executor while it is live.
+/// Whether a live executor counts as started for good.
 ///
 /// ```text
 ///  Launching -> OnProbation -> Proven
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Life {
+pub(super) enum Probation {
     Launching,
     /// Its process runs. It is proven at this time.
     OnProbation {
@@ -260,8 +260,10 @@ impl Application {
         self.next_executor = self.next_executor.max(id.0.saturating_add(1));
         self.state = ApplicationState::Running;
         let (launched, started) = (now, None);
-        self.executors
-            .insert(id, Executor { worker, slot, profile, grant, life: Life::Launching, launched, started });
+        self.executors.insert(
+            id,
+            Executor { worker, slot, profile, grant, probation: Probation::Launching, launched, started },
+        );
     }
 
     /// Removes a live executor and returns it.
@@ -269,12 +271,12 @@ impl Application {
         let executor = self.executors.remove(&id).expect("the executor is live");
         self.cores_granted -= executor.grant.amounts().cores;
         self.profile_mut(executor.profile).held -= 1;
-        match executor.life {
-            Life::Launching => {}
-            Life::OnProbation { until } => {
+        match executor.probation {
+            Probation::Launching => {}
+            Probation::OnProbation { until } => {
                 self.failures.probation.remove(&(until, id));
             }
-            Life::Proven => self.failures.proven -= 1,
+            Probation::Proven => self.failures.proven -= 1,
         }
         executor
     }
@@ -305,7 +307,7 @@ impl Application {
     pub(super) fn start_probation(&mut self, now: Timestamp, id: ExecutorId, until: Timestamp) {
         let executor = self.executors.get_mut(&id).expect("the executor is live");
         executor.started = Some(now);
-        executor.life = Life::OnProbation { until };
+        executor.probation = Probation::OnProbation { until };
         self.failures.probation.insert((until, id));
     }
 
@@ -321,7 +323,8 @@ impl Application {
             self.failures.proven += 1;
             self.failures.in_a_row = 0;
             ended = true;
-            self.executors.get_mut(&id).expect("an executor on probation is live").life = Life::Proven;
+            self.executors.get_mut(&id).expect("an executor on probation is live").probation =
+                Probation::Proven;
         }
         ended
     }
@@ -338,7 +341,7 @@ impl Executor {
             cores: share.cores,
             memory: share.memory,
             resources: share.resources.clone(),
-            state: self.life.state(),
+            state: self.probation.state(),
             host: worker.host.clone(),
             port: worker.port,
             directory: format!("{}/{}/{}", worker.work_dir, key.app, key.executor),
@@ -349,7 +352,7 @@ impl Executor {
     }
 }
 
-impl Life {
+impl Probation {
     pub(super) fn state(self) -> ExecutorState {
         match self {
             Self::Launching => ExecutorState::Launching,

@@ -232,7 +232,7 @@ impl Master {
     /// Forgets an executor and tells its Worker to end it. Returns whether the executor was live. The
     /// Worker's report will be about an executor that the Master no longer knows.
     fn kill_executor(&mut self, now: Timestamp, executor: ExecutorKey) -> bool {
-        if self.life_of(&executor).is_none() {
+        if self.probation_of(&executor).is_none() {
             return false;
         }
         let (row, _) = self.release_executor(now, &executor, ExecutorState::Killed(None));

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use firesteel_placement::{Cores, MiB, Resources};
 
-use super::application::{Application, Life};
+use super::application::{Application, Probation};
 use super::worker_row::WorkerRow;
 use super::{Master, Pass};
 use crate::ids::{ExecutorKey, WorkerId};
@@ -128,14 +128,14 @@ impl Master {
             let known = application.profiles.contains_key(&profile);
             ensure!("master", known, "{key} has profile {profile}, which its application does not have");
             granted += executor.grant.amounts().cores;
-            match executor.life {
-                Life::Launching => {}
-                Life::OnProbation { until } => {
+            match executor.probation {
+                Probation::Launching => {}
+                Probation::OnProbation { until } => {
                     let waits = application.failures.probation.contains(&(until, *number));
                     ensure!("master", waits, "the probation of {key} will never end");
                     on_probation += 1;
                 }
-                Life::Proven => proven += 1,
+                Probation::Proven => proven += 1,
             }
         }
         ensure!(

@@ -5,7 +5,7 @@ use std::time::Duration;
 use firesteel_placement::index::Slot;
 use firesteel_placement::{Cores, Demand};
 
-use super::application::Life;
+use super::application::Probation;
 use super::worker_row::WorkerRow;
 use super::{Ignored, Master, Note, Pass, Retries};
 use crate::ids::{AppId, ExecutorId, ExecutorKey, PeerId, ProfileId};
@@ -95,11 +95,11 @@ impl Master {
     /// Takes in an executor's state as its own Worker reports it. A repeated state changes nothing.
     pub(super) fn update_executor(&mut self, now: Timestamp, peer: PeerId, report: ExecutorReport) {
         let ExecutorReport { executor, state } = report;
-        let life = self.life_of(&executor).expect("an executor that a Worker lists is live");
-        match (&state, life) {
-            (ExecutorState::Running, Life::Launching) => self.start_executor(now, &executor),
+        let probation = self.probation_of(&executor).expect("an executor that a Worker lists is live");
+        match (&state, probation) {
+            (ExecutorState::Running, Probation::Launching) => self.start_executor(now, &executor),
             (ExecutorState::Launching, _)
-            | (ExecutorState::Running, Life::OnProbation { .. } | Life::Proven) => {}
+            | (ExecutorState::Running, Probation::OnProbation { .. } | Probation::Proven) => {}
             (ExecutorState::Lost(_), _) => self.ignore(peer, Ignored::OddState { executor, state }),
             (ExecutorState::Killed(_) | ExecutorState::Failed(_) | ExecutorState::Exited(_), _) => {
                 self.end_executor(now, &executor, state.clone());
@@ -110,8 +110,8 @@ impl Master {
     }
 
     /// The life of an executor, if it is live.
-    pub(super) fn life_of(&self, executor: &ExecutorKey) -> Option<Life> {
-        Some(self.applications.get(&executor.app)?.executors.get(&executor.executor)?.life)
+    pub(super) fn probation_of(&self, executor: &ExecutorKey) -> Option<Probation> {
+        Some(self.applications.get(&executor.app)?.executors.get(&executor.executor)?.probation)
     }
 
     /// An executor's process has started.

@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 
 use super::machine::{Reason, Worker};
-use super::shutdown::Life;
+use super::shutdown::ShutdownPhase;
 use super::{Effect, Note};
 use crate::ids::AppId;
 use crate::time::Timestamp;
@@ -53,7 +53,7 @@ impl Worker {
         if !matches!(self.cleaning, Cleaning::Planned { at } if at <= now) {
             return;
         }
-        if self.life == Life::Serving {
+        if self.shutdown == ShutdownPhase::Serving {
             let unwritten_since = now - cleanup.keep;
             self.cleaning = Cleaning::Looking;
             self.effects.push(Effect::FindStale { keep: self.living_apps(), unwritten_since });

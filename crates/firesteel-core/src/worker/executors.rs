@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use firesteel_placement::{Cores, MiB};
 
 use super::machine::{Reason, Worker, send};
-use super::shutdown::Life;
+use super::shutdown::ShutdownPhase;
 use super::{Effect, ExecutorPlan, Note};
 use crate::ids::{AppId, ExecutorKey, is_sound};
 use crate::machine::{Violation, ensure};
@@ -192,7 +192,7 @@ impl Executors {
             .map(|(kill_at, executor)| (kill_at, Reason::KillGrace(executor.clone())))
     }
 
-    pub(super) fn check(&self, life: &Life) -> Result<(), Violation> {
+    pub(super) fn check(&self, shutdown: &ShutdownPhase) -> Result<(), Violation> {
         for (executor, row) in &self.live {
             ensure!("worker", is_sound(executor.app.as_str()), "{executor:?} cannot be a directory");
             ensure!(
@@ -202,8 +202,10 @@ impl Executors {
             );
             ensure!(
                 "worker",
-                *life == Life::Serving || *life == Life::Over || row.stage.is_unwanted(),
-                "{executor} was not asked to end in {life:?}"
+                *shutdown == ShutdownPhase::Serving
+                    || *shutdown == ShutdownPhase::Over
+                    || row.stage.is_unwanted(),
+                "{executor} was not asked to end in {shutdown:?}"
             );
         }
         for (executor, state) in &self.unconfirmed {
@@ -261,7 +263,7 @@ impl Worker {
             self.report_end(executor, ExecutorState::Failed(failure));
             return;
         }
-        if self.life != Life::Serving {
+        if self.shutdown != ShutdownPhase::Serving {
             self.report_end(executor, ExecutorState::Killed(None));
             return;
         }

@@ -9,7 +9,7 @@ use super::executors::Executors;
 use super::files::Files;
 use super::logs::Logs;
 use super::registration::Registration;
-use super::shutdown::Life;
+use super::shutdown::ShutdownPhase;
 use super::{Config, Effect, Event, Inbound, Note, Outbound};
 use crate::ids::{ExecutorKey, PeerId};
 use crate::machine::{Effects, Machine, Violation};
@@ -27,7 +27,7 @@ pub struct Worker {
     pub(super) files: Files,
     pub(super) cleaning: Cleaning,
     pub(super) logs: Logs,
-    pub(super) life: Life,
+    pub(super) shutdown: ShutdownPhase,
     /// The effects of the event at hand.
     pub(super) effects: Effects<Effect>,
 }
@@ -60,7 +60,7 @@ impl Worker {
             executors: Executors::remembering(config.retained_executors),
             cleaning: Cleaning::default(),
             logs: Logs::default(),
-            life: Life::Serving,
+            shutdown: ShutdownPhase::Serving,
             effects: Effects::default(),
             config,
         }
@@ -144,7 +144,7 @@ impl Machine for Worker {
     type Reason = Reason;
 
     fn apply(&mut self, now: Timestamp, event: Event) -> Vec<Effect> {
-        if self.life == Life::Over {
+        if self.shutdown == ShutdownPhase::Over {
             return Vec::new();
         }
         match event {
@@ -189,10 +189,12 @@ impl Machine for Worker {
     }
 
     fn next_deadline(&self) -> Option<(Timestamp, Reason)> {
-        let give_up = match self.life {
-            Life::Over => return None,
-            Life::Serving => None,
-            Life::Ending { give_up } | Life::Killing { give_up } => Some((give_up, Reason::ShutdownTimeout)),
+        let give_up = match self.shutdown {
+            ShutdownPhase::Over => return None,
+            ShutdownPhase::Serving => None,
+            ShutdownPhase::Ending { give_up } | ShutdownPhase::Killing { give_up } => {
+                Some((give_up, Reason::ShutdownTimeout))
+            }
         };
         let cleaning = self.cleaning.next_deadline();
         [self.registration.next_deadline(), self.executors.next_deadline(), cleaning, give_up]
@@ -203,8 +205,8 @@ impl Machine for Worker {
 
     fn check(&self) -> Result<(), Violation> {
         self.effects.check("worker")?;
-        self.registration.check(&self.life)?;
-        self.executors.check(&self.life)?;
+        self.registration.check(&self.shutdown)?;
+        self.executors.check(&self.shutdown)?;
         self.files.check(&self.executors)
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use rand::RngExt;
 
 use super::machine::{Reason, Worker, send};
-use super::shutdown::Life;
+use super::shutdown::ShutdownPhase;
 use super::{Effect, Exit, Note};
 use crate::address::Address;
 use crate::ids::{ExecutorKey, PeerId};
@@ -139,11 +139,15 @@ impl Registration {
         }
     }
 
-    pub(super) fn check(&self, life: &Life) -> Result<(), Violation> {
+    pub(super) fn check(&self, shutdown: &ShutdownPhase) -> Result<(), Violation> {
         match &self.phase {
             Phase::Idle => {}
             Phase::Round { asked, .. } => {
-                ensure!("worker", *life == Life::Serving, "a round of registration goes on in {life:?}");
+                ensure!(
+                    "worker",
+                    *shutdown == ShutdownPhase::Serving,
+                    "a round of registration goes on in {shutdown:?}"
+                );
                 ensure!(
                     "worker",
                     !asked.is_empty() || !self.dials.is_empty(),
@@ -151,7 +155,11 @@ impl Registration {
                 );
             }
             Phase::Pause { .. } => {
-                ensure!("worker", *life == Life::Serving, "a round of registration is planned in {life:?}");
+                ensure!(
+                    "worker",
+                    *shutdown == ShutdownPhase::Serving,
+                    "a round of registration is planned in {shutdown:?}"
+                );
             }
             Phase::Registered(master) => {
                 ensure!(
@@ -294,7 +302,7 @@ impl Worker {
 
     /// The Master does not know the Worker, which registers again on the same connection.
     pub(super) fn on_reconnect_worker(&mut self, now: Timestamp, peer: PeerId) {
-        if self.life != Life::Serving {
+        if self.shutdown != ShutdownPhase::Serving {
             return;
         }
         let listed = self.executors.reports();
@@ -379,7 +387,7 @@ impl Worker {
     }
 
     fn pause(&mut self, now: Timestamp) {
-        if self.life != Life::Serving {
+        if self.shutdown != ShutdownPhase::Serving {
             self.registration.phase = Phase::Idle;
             return;
         }

@@ -20,7 +20,7 @@ const GONE_WITHIN: Duration = Duration::from_secs(10);
 ///     +------------- no Master, or refused ------------------------------------+
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Life {
+pub(super) enum ShutdownPhase {
     /// The Worker runs and takes executors.
     Serving,
     /// The Master was told, and every executor was asked to end. At `give_up` all have been killed for
@@ -35,10 +35,10 @@ pub(super) enum Life {
 impl Worker {
     pub(super) fn on_shutdown(&mut self, now: Timestamp) {
         let executors = self.executors.live();
-        match self.life {
-            Life::Serving => {
+        match self.shutdown {
+            ShutdownPhase::Serving => {
                 self.effects.note(Note::ShuttingDown { executors });
-                self.life = Life::Ending { give_up: now + self.config.kill_grace + GONE_WITHIN };
+                self.shutdown = ShutdownPhase::Ending { give_up: now + self.config.kill_grace + GONE_WITHIN };
                 if let Some(master) = self.registration.master() {
                     let worker = self.config.description.id.clone();
                     self.effects.push(send(master.peer, WorkerToMaster::WorkerDecommissioning { worker }));
@@ -47,42 +47,48 @@ impl Worker {
                 self.effects.extend(asked.into_iter().map(|peer| Effect::Close { peer }));
                 self.signal_all(now, Signal::Terminate);
             }
-            Life::Ending { .. } => {
+            ShutdownPhase::Ending { .. } => {
                 self.effects.note(Note::ShutdownForced { executors });
-                self.life = Life::Killing { give_up: now + GONE_WITHIN };
+                self.shutdown = ShutdownPhase::Killing { give_up: now + GONE_WITHIN };
                 self.signal_all(now, Signal::Kill);
             }
-            Life::Killing { .. } => {
+            ShutdownPhase::Killing { .. } => {
                 self.effects.note(Note::ShutdownForced { executors });
                 self.exit(Exit::Shutdown);
             }
-            Life::Over => {}
+            ShutdownPhase::Over => {}
         }
     }
 
     pub(super) fn give_up_if_overdue(&mut self, now: Timestamp) {
-        match self.life {
-            Life::Ending { give_up } | Life::Killing { give_up } if give_up <= now => {
+        match self.shutdown {
+            ShutdownPhase::Ending { give_up } | ShutdownPhase::Killing { give_up } if give_up <= now => {
                 self.effects.note(Note::LeftBehind { executors: self.executors.live() });
                 self.exit(Exit::Shutdown);
             }
-            Life::Serving | Life::Ending { .. } | Life::Killing { .. } | Life::Over => {}
+            ShutdownPhase::Serving
+            | ShutdownPhase::Ending { .. }
+            | ShutdownPhase::Killing { .. }
+            | ShutdownPhase::Over => {}
         }
     }
 
     /// Ends the daemon if it is shutting down and no executor is left.
     pub(super) fn exit_if_done(&mut self) {
-        match self.life {
-            Life::Ending { .. } | Life::Killing { .. } if self.executors.live() == 0 => {
+        match self.shutdown {
+            ShutdownPhase::Ending { .. } | ShutdownPhase::Killing { .. } if self.executors.live() == 0 => {
                 self.exit(Exit::Shutdown);
             }
-            Life::Serving | Life::Ending { .. } | Life::Killing { .. } | Life::Over => {}
+            ShutdownPhase::Serving
+            | ShutdownPhase::Ending { .. }
+            | ShutdownPhase::Killing { .. }
+            | ShutdownPhase::Over => {}
         }
     }
 
     /// Closes all connections to Masters, removes the files of applications, and ends the daemon.
     pub(super) fn exit(&mut self, exit: Exit) {
-        self.life = Life::Over;
+        self.shutdown = ShutdownPhase::Over;
         let peers = self.registration.leave();
         self.effects.extend(peers.into_iter().map(|peer| Effect::Close { peer }));
         self.remove_all_files();

@@ -17,7 +17,7 @@ use tokio::task::spawn_blocking;
 use tokio_util::sync::CancellationToken;
 
 use super::server;
-use super::unpack::{UnpackError, look_through};
+use super::unpack::{UnpackError, check_archive};
 use firesteel_host::net::Listener;
 
 /// The number of bytes that are read at once.
@@ -266,7 +266,7 @@ fn read(unopened: UnopenedFile, stop: &CancellationToken) -> Result<OfferedFile,
     }
     if let Some(format) = archive {
         // Checked here, it is one error; checked by Workers, it would be one for each executor.
-        look_through(&file, format, stop).map_err(|error| match error {
+        check_archive(&file, format, stop).map_err(|error| match error {
             UnpackError::Stopped => OfferError::Stopped,
             error => OfferError::Archive { path: path.clone(), error },
         })?;

@@ -53,7 +53,7 @@ pub(super) fn start_with(files: Arc<Vec<OfferedFile>>, at_once: usize) -> mpsc::
 
 async fn serve(mut conversation: Conversation, files: Arc<Vec<OfferedFile>>, places: Arc<Semaphore>) {
     let given = async {
-        let _place = turn(&mut conversation, places).await?;
+        let _place = wait_for_slot(&mut conversation, places).await?;
         while let Some(WorkerToDriver::RequestFile { sha256, offset }) = conversation.receive(IDLE).await? {
             answer(&mut conversation, &files, sha256, offset).await?;
         }
@@ -66,7 +66,7 @@ async fn serve(mut conversation: Conversation, files: Arc<Vec<OfferedFile>>, pla
 }
 
 /// Waits for a place. Meanwhile it tells the Worker to keep waiting, before the Worker's timeout passes.
-async fn turn(
+async fn wait_for_slot(
     conversation: &mut Conversation,
     places: Arc<Semaphore>,
 ) -> Result<OwnedSemaphorePermit, ConversationError> {

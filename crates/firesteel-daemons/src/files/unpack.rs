@@ -90,15 +90,15 @@ pub enum UnpackError {
 ///
 /// # Errors
 /// The archive cannot be read in the format that its name says.
-pub(super) fn look_through(
+pub(super) fn check_archive(
     file: &File,
     format: ArchiveFormat,
     stop: &CancellationToken,
 ) -> Result<(), UnpackError> {
     match format {
-        ArchiveFormat::Tar => survey(Stoppable { inner: from_the_start(file)?, stop }, stop),
+        ArchiveFormat::Tar => check_entries(Stoppable { inner: from_the_start(file)?, stop }, stop),
         ArchiveFormat::TarGz => {
-            survey(Stoppable { inner: MultiGzDecoder::new(from_the_start(file)?), stop }, stop)
+            check_entries(Stoppable { inner: MultiGzDecoder::new(from_the_start(file)?), stop }, stop)
         }
         ArchiveFormat::Zip => Ok(ZipArchive::new(from_the_start(file)?).map(drop)?),
     }
@@ -128,11 +128,11 @@ pub fn unpack(
     let mut unpacking = Unpacking { root, links: BTreeMap::new(), entries: 0, most, left: most, stop };
     match format {
         ArchiveFormat::Tar => {
-            look_through(&file, format, stop)?;
+            check_archive(&file, format, stop)?;
             unpacking.tar(from_the_start(&file)?)?;
         }
         ArchiveFormat::TarGz => {
-            look_through(&file, format, stop)?;
+            check_archive(&file, format, stop)?;
             unpacking.tar(MultiGzDecoder::new(from_the_start(&file)?))?;
         }
         // The zip's central directory has all headers, and is read there.
@@ -146,13 +146,13 @@ fn write_error(path: &Path) -> impl FnOnce(io::Error) -> UnpackError {
 }
 
 /// Checks the headers alone. The description of an entry is read into memory later, so it must be short.
-fn survey(reader: Stoppable<'_, impl Read>, stop: &CancellationToken) -> Result<(), UnpackError> {
+fn check_entries(reader: Stoppable<'_, impl Read>, stop: &CancellationToken) -> Result<(), UnpackError> {
     // A read that was stopped is not the archive's fault, whatever error the library makes of it.
-    look_at_headers(reader, stop)
+    check_headers(reader, stop)
         .map_err(|error| if stop.is_cancelled() { UnpackError::Stopped } else { error })
 }
 
-fn look_at_headers(reader: impl Read, stop: &CancellationToken) -> Result<(), UnpackError> {
+fn check_headers(reader: impl Read, stop: &CancellationToken) -> Result<(), UnpackError> {
     let mut archive = Archive::new(reader);
     for (number, entry) in archive.entries().map_err(UnpackError::Read)?.raw(true).enumerate() {
         if stop.is_cancelled() {
@@ -283,7 +283,7 @@ impl Unpacking<'_> {
 
     /// Prepares the place of an entry: makes its parents and removes an earlier entry of the same name,
     /// because the last one counts.
-    fn make_way(&self, at: &Path) -> Result<PathBuf, UnpackError> {
+    fn clear_path(&self, at: &Path) -> Result<PathBuf, UnpackError> {
         self.make_parents(at.parent().unwrap_or(Path::new("")))?;
         let path = self.root.join(at);
         match fs::remove_file(&path) {
@@ -294,7 +294,7 @@ impl Unpacking<'_> {
 
     fn make_file(&mut self, at: &Path, mode: u32, content: &mut impl Read) -> Result<(), UnpackError> {
         self.links.remove(at);
-        let path = self.make_way(at)?;
+        let path = self.clear_path(at)?;
         let mut file = File::create_new(&path).map_err(write_error(&path))?;
         let mut piece = vec![0; 64 << 10];
         loop {
@@ -322,7 +322,7 @@ impl Unpacking<'_> {
             return Ok(());
         }
         self.links.remove(at);
-        let path = self.make_way(at)?;
+        let path = self.clear_path(at)?;
         fs::hard_link(self.root.join(target), &path).map_err(write_error(&path))
     }
 
@@ -335,11 +335,11 @@ impl Unpacking<'_> {
             if parent.ancestors().any(|part| self.links.contains_key(part)) {
                 return Err(leads_out());
             }
-            let path = self.make_way(at)?;
+            let path = self.clear_path(at)?;
             symlink(target, &path).map_err(write_error(&path))?;
         }
         // Several links together can lead further out than each of them alone.
-        match self.links.keys().find(|at| self.leads_out(at)) {
+        match self.links.keys().find(|at| self.is_outside(at)) {
             Some(at) => Err(UnpackError::LeadsOut { entry: at.clone() }),
             None => Ok(()),
         }
@@ -347,7 +347,7 @@ impl Unpacking<'_> {
 
     /// Whether a link leads out of the root through other links, whether or not its target exists. Links in
     /// a circle lead nowhere.
-    fn leads_out(&self, link: &Path) -> bool {
+    fn is_outside(&self, link: &Path) -> bool {
         let mut end = link.parent().unwrap_or(Path::new("")).to_owned();
         let mut rest: Vec<OsString> = parts(&self.links[link]);
         let mut followed = 0;

@@ -56,12 +56,12 @@ impl Cleaner {
                 }
             }
         }
-        Self::without_the_living(stale)
+        Self::without_live_processes(stale)
     }
 
     /// Drops applications that still have executors. Several Workers of a machine may share one work
     /// directory, and executors of other Workers may write nothing.
-    fn without_the_living(apps: Vec<AppId>) -> Vec<AppId> {
+    fn without_live_processes(apps: Vec<AppId>) -> Vec<AppId> {
         if apps.is_empty() {
             return apps;
         }

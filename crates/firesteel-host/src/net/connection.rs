@@ -104,7 +104,7 @@ pub(super) async fn serve<E: Send + 'static>(
     // The owner's reason takes precedence, even if the owner's request is what makes the writer finish.
     let why = tokio::select! {
         biased;
-        why = obey(ended) => why,
+        why = close_request(ended) => why,
         why = write(&mut writer, &mut queue) => why,
         why = read(peer, &mut reader, decode, inbox) => why,
     };
@@ -149,10 +149,10 @@ pub(super) async fn next_frame(
     loop {
         match timeout(FRAME_TIMEOUT, reader.next()).await {
             Ok(frame) => return frame.transpose(),
-            Err(_) if stalled && reader.decoder().is_midway() => {
+            Err(_) if stalled && reader.decoder().has_partial_frame() => {
                 return Err(FrameError::Stalled { seconds: FRAME_TIMEOUT.as_secs() });
             }
-            Err(_) => stalled = reader.decoder().is_midway(),
+            Err(_) => stalled = reader.decoder().has_partial_frame(),
         }
     }
 }
@@ -195,7 +195,7 @@ fn gather(first: Bytes, queue: &mut FrameQueue, frames: &mut Frames) -> (BytesMu
 }
 
 /// Waits until the owner asks to end the connection.
-async fn obey(ended: oneshot::Receiver<CloseMode>) -> Disconnect {
+async fn close_request(ended: oneshot::Receiver<CloseMode>) -> Disconnect {
     match ended.await {
         Ok(CloseMode::Now(why)) => why,
         // The sending end of the queue is gone too: the writer finishes, or fails.

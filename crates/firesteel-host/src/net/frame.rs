@@ -55,13 +55,13 @@ impl Frames {
     }
 
     /// Raises the limit to that of messages.
-    pub fn after_hello(&mut self) {
+    pub fn raise_limit(&mut self) {
         self.limit = wire::MAX_FRAME;
     }
 
     /// Whether a frame has begun and is incomplete.
     #[must_use]
-    pub fn is_midway(&self) -> bool {
+    pub fn has_partial_frame(&self) -> bool {
         self.midway
     }
 }
@@ -125,7 +125,7 @@ mod tests {
         for byte in bytes {
             source.extend_from_slice(&[byte]);
             while let Some(body) = frames.decode(&mut source).expect("the frames are sound") {
-                assert!(!frames.is_midway());
+                assert!(!frames.has_partial_frame());
                 bodies.push(body);
             }
         }
@@ -140,7 +140,7 @@ mod tests {
             let mut frames = Frames::of_hello();
             let mut source = BytesMut::from(&bytes[..length]);
             assert!(matches!(frames.decode(&mut source), Ok(None)));
-            assert!(frames.is_midway(), "{length} bytes");
+            assert!(frames.has_partial_frame(), "{length} bytes");
             assert!(matches!(frames.decode_eof(&mut source), Err(FrameError::Half)), "{length} bytes");
         }
     }
@@ -152,7 +152,7 @@ mod tests {
         let mut frames = Frames::of_hello();
         let error = frames.decode(&mut source).expect_err("it is one byte too long");
         assert_eq!(error.to_string(), "it announced a frame of 4097 bytes, and at most 4096 are accepted");
-        frames.after_hello();
+        frames.raise_limit();
         assert!(matches!(frames.decode(&mut source), Ok(None)));
     }
 }

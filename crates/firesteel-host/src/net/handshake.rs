@@ -99,7 +99,7 @@ pub(super) async fn shake_hands(
     ours: &Hello,
     wanted: &[Role],
 ) -> Result<Introduced, HandshakeError> {
-    socket::tune(&stream)?;
+    socket::configure(&stream)?;
     tokio::time::timeout(HANDSHAKE_TIMEOUT, introduce(stream, ours, wanted))
         .await
         .unwrap_or(Err(HandshakeError::TimedOut))
@@ -124,7 +124,7 @@ async fn introduce(stream: TcpStream, ours: &Hello, wanted: &[Role]) -> Result<I
             wanted: wanted.to_vec(),
         });
     }
-    reader.decoder_mut().after_hello();
+    reader.decoder_mut().raise_limit();
     Ok(Introduced { hello, reader, writer })
 }
 

@@ -21,7 +21,7 @@ use super::handshake::{HandshakeError, Introduced, PeerKind, shake_hands};
 use super::listener::{ConnectionPermits, ConversationServer};
 use super::outbound::{self, CloseMode, Outbound};
 use super::{Decode, Disconnect, Listener, PeerInfo, QueueLimits, Welcome};
-use crate::inbox::{Arrival, Inbox};
+use crate::inbox::{Inbox, InboxEntry};
 
 /// The connections of one owner. A daemon talks to others only through this table. No method waits, except
 /// `end`.
@@ -149,21 +149,21 @@ impl<E: Send + 'static> Peers<E> {
     /// comes from.
     pub fn admit(
         &mut self,
-        arrival: Arrival<E>,
+        entry: InboxEntry<E>,
         disconnected: fn(PeerId) -> E,
     ) -> Option<(Option<PeerId>, E)> {
-        match arrival {
-            Arrival::Own(event) => Some((None, event)),
-            Arrival::Opened { info, outbound, event } => {
+        match entry {
+            InboxEntry::Own(event) => Some((None, event)),
+            InboxEntry::Opened { info, outbound, event } => {
                 let id = info.id;
                 self.table.insert(id, Peer { info, outbound: Some(outbound) });
                 event.map(|event| (Some(id), event))
             }
-            Arrival::Message { peer, event } => {
+            InboxEntry::Message { peer, event } => {
                 let open = self.table.get(&peer).is_some_and(|peer| peer.outbound.is_some());
                 open.then_some((Some(peer), event))
             }
-            Arrival::Closed { peer, why } => {
+            InboxEntry::Closed { peer, why } => {
                 let Peer { info, .. } = self.table.remove(&peer)?;
                 log_end(&info, &why);
                 Some((Some(peer), disconnected(peer)))

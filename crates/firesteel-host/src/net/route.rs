@@ -8,7 +8,7 @@ use firesteel_core::address::Address;
 /// The address of this machine from which the first reachable peer is reached; loopback if no peer is
 /// reachable.
 #[must_use]
-pub fn facing(peers: &[Address]) -> String {
+pub fn local_host_for(peers: &[Address]) -> String {
     let route = |peer: &Address| {
         let target = (peer.host.as_str(), peer.port).to_socket_addrs()?.next();
         let target = target.ok_or(io::ErrorKind::NotFound)?;
@@ -28,7 +28,7 @@ mod tests {
 
     #[test]
     fn a_peer_on_loopback_is_faced_from_loopback() {
-        assert_eq!(facing(&[Address::new("127.0.0.1", 7077)]), "127.0.0.1");
-        assert_eq!(facing(&[]), "127.0.0.1");
+        assert_eq!(local_host_for(&[Address::new("127.0.0.1", 7077)]), "127.0.0.1");
+        assert_eq!(local_host_for(&[]), "127.0.0.1");
     }
 }

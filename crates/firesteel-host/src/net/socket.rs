@@ -8,7 +8,7 @@ use tokio::net::TcpStream;
 
 /// Sends small messages at once. Notices within a minute and a half that a peer's machine vanished
 /// silently, even if nothing is being sent.
-pub(super) fn tune(stream: &TcpStream) -> io::Result<()> {
+pub(super) fn configure(stream: &TcpStream) -> io::Result<()> {
     stream.set_nodelay(true)?;
     let keepalive = TcpKeepalive::new()
         .with_time(Duration::from_secs(45))

@@ -37,7 +37,7 @@ impl Fill {
 }
 
 /// Lets the workload's applications arrive one after the other; none ends. Each gets executors as far as there is room.
-/// [`Workload::asking_for`] makes a workload as large as the cluster.
+/// [`Workload::with_demand`] makes a workload as large as the cluster.
 pub fn fill(config: &Config, workload: &Workload, apply: &mut impl Apply) -> Fill {
     let mut stage = Stage::new(config.clone(), &workload.workers, apply);
     let (mut asked, mut steps) = ([0.0; 3], Vec::new());

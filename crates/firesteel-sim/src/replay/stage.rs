@@ -123,15 +123,15 @@ impl<'a, A: Apply> Stage<'a, A> {
             for effect in (self.apply)(&mut self.master, self.now, event) {
                 let Effect::Send { peer, message } = effect else { continue };
                 match message {
-                    Outbound::Worker(message) => events.extend(self.at_worker(peer, message)),
-                    Outbound::Driver(message) => self.at_driver(peer, message),
+                    Outbound::Worker(message) => events.extend(self.on_worker_message(peer, message)),
+                    Outbound::Driver(message) => self.on_driver_message(peer, message),
                     Outbound::Client(_) => {}
                 }
             }
         }
     }
 
-    fn at_worker(&mut self, peer: PeerId, message: MasterToWorker) -> Option<Event> {
+    fn on_worker_message(&mut self, peer: PeerId, message: MasterToWorker) -> Option<Event> {
         let (executor, state) = match message {
             MasterToWorker::LaunchExecutor(launch) => {
                 let size =
@@ -161,7 +161,7 @@ impl<'a, A: Apply> Stage<'a, A> {
         self.changes.extend(self.drivers.get(&executor.app).map(|&driver| ExecutorChange::Lost { driver }));
     }
 
-    fn at_driver(&mut self, peer: PeerId, message: MasterToDriver) {
+    fn on_driver_message(&mut self, peer: PeerId, message: MasterToDriver) {
         if let MasterToDriver::RegisteredApplication { app, .. } = message {
             let driver = peer.0 - DRIVERS;
             self.applications.insert(driver, app.clone());

@@ -37,7 +37,7 @@ impl Waits {
 
     /// The waiting times of several replays together.
     #[must_use]
-    pub fn together(all: &[&Self]) -> Self {
+    pub fn merged(all: &[&Self]) -> Self {
         Self::of(all.iter().flat_map(|waits| waits.0.iter().copied()))
     }
 }

@@ -85,7 +85,7 @@ impl Workload {
 
     /// The same workload, with run times cut to at most `longest`.
     #[must_use]
-    pub fn no_longer_than(mut self, longest: Duration) -> Self {
+    pub fn with_longest(mut self, longest: Duration) -> Self {
         for application in &mut self.applications {
             application.lifetime = application.lifetime.min(longest);
         }
@@ -95,7 +95,7 @@ impl Workload {
     /// The same workload without applications whose executors do not all fit on the empty cluster. If no Worker has a
     /// GPU, requests for GPUs are dropped.
     #[must_use]
-    pub fn that_fit(mut self) -> (Self, LeftOut) {
+    pub fn without_oversized(mut self) -> (Self, LeftOut) {
         if self.workers.iter().all(|size| size.gpus == 0) {
             for application in &mut self.applications {
                 application.request.gpus = 0;
@@ -152,7 +152,7 @@ impl Workload {
     /// The first applications, repeated if there are too few, that together request that share of the cluster (see
     /// [`asked`](Self::asked)). The last ones get fewer executors, to meet the share.
     #[must_use]
-    pub fn asking_for(mut self, part: f64) -> Self {
+    pub fn with_demand(mut self, part: f64) -> Self {
         const ROUNDING: f64 = 1e-9;
         let has_gpus = self.capacity()[2] > 0.0;
         let counted = |application: &&TraceApplication| !has_gpus || application.request.gpus > 0;

@@ -149,13 +149,13 @@ fn shapes(dice: &mut Dice) -> Vec<(Request, f64)> {
         (0..SHAPES).map(|shape| (request(shape), weights[shape])).collect::<Vec<_>>()
     };
     let mut found = drawn(&ratios);
-    let mut far = farthest(&found);
+    let mut far = greatest_distance(&found);
     while far > NEAR {
         let (one, other) = (dice.index(SHAPES - 1), dice.index(SHAPES - 1));
         let (one, other) = (one.expect("there are shapes"), other.expect("there are shapes"));
         ratios.swap(one, other);
         let next = drawn(&ratios);
-        let next_far = farthest(&next);
+        let next_far = greatest_distance(&next);
         if next_far <= far {
             (found, far) = (next, next_far);
         } else {
@@ -190,7 +190,7 @@ fn scale(order: &[usize], weights: &[f64], table: Quantiles, most: f64) -> Vec<f
 }
 
 /// The greatest distance of the shapes from any table.
-fn farthest(shapes: &[(Request, f64)]) -> f64 {
+fn greatest_distance(shapes: &[(Request, f64)]) -> f64 {
     let application = |request| TraceApplication {
         arrival: Duration::ZERO,
         executors: 1,

@@ -122,7 +122,8 @@ pub(super) fn rows<Row: DeserializeOwned>(
                 Ok(true) => {
                     let line = record.position().map_or(line, csv::Position::line);
                     let row = record.deserialize(Some(header));
-                    row.map(|row| Some((line, row))).map_err(|error| (line, misfit(&error, header, &record)))
+                    row.map(|row| Some((line, row)))
+                        .map_err(|error| (line, field_error(&error, header, &record)))
                 }
                 Err(error) => Err((error.position().map_or(line, csv::Position::line), unread(error))),
             }
@@ -146,7 +147,7 @@ fn unread(error: csv::Error) -> Wrong {
 }
 
 /// The error of a line with a missing field or one of a wrong form.
-fn misfit(error: &csv::Error, header: &StringRecord, record: &StringRecord) -> Wrong {
+fn field_error(error: &csv::Error, header: &StringRecord, record: &StringRecord) -> Wrong {
     let ErrorKind::Deserialize { err, .. } = error.kind() else { return Wrong::Text };
     let at = err.field().and_then(|field| usize::try_from(field).ok());
     match at.and_then(|at| Some((header.get(at)?, record.get(at)?))) {

@@ -12,7 +12,7 @@ use firesteel_placement::{Cores, MiB};
 use super::driver::{Connection, Reaction};
 use super::plan::node_address;
 use super::supervisor::AttemptState;
-use super::world::{Happening, Way, World};
+use super::world::{CallOutcome, Happening, World};
 use crate::containers::Care;
 
 impl World {
@@ -20,7 +20,7 @@ impl World {
         match happening {
             Happening::Report(host) => self.report(host),
             Happening::Tell(attempt, event) => self.tell(attempt, event),
-            Happening::Arrive(attempt, call, way) => self.arrive(attempt, &call, way),
+            Happening::Arrive(attempt, call, outcome) => self.arrive(attempt, &call, outcome),
             Happening::Register(attempt) => self.register(attempt),
             Happening::Unregister(attempt, status) => self.unregister(attempt, status),
             Happening::Started(attempt, container) => self.started(attempt, container),
@@ -51,18 +51,18 @@ impl World {
         self.later(100, 1_000, Happening::Report(host));
     }
 
-    fn arrive(&mut self, attempt: usize, call: &Call, way: Way) {
+    fn arrive(&mut self, attempt: usize, call: &Call, outcome: CallOutcome) {
         let failed = |words: &str| Event::AllocateFailed(AllocateFailure::Failed(words.to_owned()));
         let state = self.supervisor.state;
-        let event = match way {
-            Way::LostThere => failed("the call was lost"),
+        let event = match outcome {
+            CallOutcome::RequestLost => failed("the call was lost"),
             _ if !self.supervisor.accepts(attempt) => Event::AllocateFailed(AllocateFailure::Replaced),
             _ if state == AttemptState::Forgotten => Event::AllocateFailed(AllocateFailure::NotRegistered),
-            Way::LostBack => {
+            CallOutcome::ResponseLost => {
                 self.manager.hear(call);
                 failed("the answer was lost")
             }
-            Way::Sound => {
+            CallOutcome::Sound => {
                 self.manager.hear(call);
                 let mut allocated = self.manager.answer();
                 if self.strikes(3) {
@@ -162,7 +162,7 @@ impl World {
     }
 
     /// Removes an attempt's process with all its connections.
-    fn bury(&mut self, attempt: usize) {
+    fn end_process(&mut self, attempt: usize) {
         self.attempts[attempt].alive = false;
         let driver = self.driver_of(attempt);
         if self.drivers[driver].connection.is_some_and(|connection| connection.attempt == attempt) {
@@ -218,7 +218,7 @@ impl World {
         }
         if self.strikes(15) && self.attempts[attempt].alive && self.plan.config.mode != Mode::Unmanaged {
             self.outcome.trace.push(format!("{} attempt {} crashes", self.now, attempt + 1));
-            self.bury(attempt);
+            self.end_process(attempt);
         }
         if self.strikes(25) {
             self.lose(attempt);
@@ -239,13 +239,13 @@ impl World {
                 self.later(1, slow, Happening::Register(attempt));
             }
             Effect::Allocate(call) => {
-                let way = match (self.strikes(2), self.strikes(2)) {
-                    (true, _) => Way::LostThere,
-                    (false, true) => Way::LostBack,
-                    (false, false) => Way::Sound,
+                let outcome = match (self.strikes(2), self.strikes(2)) {
+                    (true, _) => CallOutcome::RequestLost,
+                    (false, true) => CallOutcome::ResponseLost,
+                    (false, false) => CallOutcome::Sound,
                 };
                 let slow = if self.strikes(2) { 5_000 } else { 30 };
-                self.later(1, slow, Happening::Arrive(attempt, call, way));
+                self.later(1, slow, Happening::Arrive(attempt, call, outcome));
             }
             Effect::Launch(launch) => self.later(1, 300, Happening::Started(attempt, launch.container)),
             Effect::StartProgram => self.start_program(attempt),
@@ -269,7 +269,7 @@ impl World {
             Effect::Unregister { status, .. } => {
                 self.later(1, 500, Happening::Unregister(attempt, status));
             }
-            Effect::Exit(_) => self.bury(attempt),
+            Effect::Exit(_) => self.end_process(attempt),
         }
     }
 

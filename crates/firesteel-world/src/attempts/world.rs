@@ -56,7 +56,7 @@ pub(super) enum Happening {
     /// An attempt gets an event from its shell or from a connection.
     Tell(usize, Event),
     /// A call reaches the manager, or is lost.
-    Arrive(usize, Call, Way),
+    Arrive(usize, Call, CallOutcome),
     /// An attempt's request to register reaches the manager.
     Register(usize),
     /// An attempt's request to unregister reaches the manager.
@@ -83,14 +83,14 @@ pub(super) enum Happening {
     Mischief,
 }
 
-/// What happens to a call on its way.
+/// Whether a call and its response arrive.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Way {
+pub(super) enum CallOutcome {
     Sound,
-    /// The call is lost.
-    LostThere,
+    /// The request is lost.
+    RequestLost,
     /// The response is lost.
-    LostBack,
+    ResponseLost,
 }
 
 /// One attempt at the application.

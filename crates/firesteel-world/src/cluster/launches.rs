@@ -12,7 +12,7 @@ use firesteel_placement::{Cores, ExecutorLimit};
 use super::faults::Fault;
 use super::happening::Target;
 use super::message::Message;
-use super::network::{Goes, master_address};
+use super::network::{ProcessEnd, master_address};
 use super::node::{Body, NodeEvent};
 use super::processes::ExecutorFate;
 use super::scenario::{AppKind, AppPlan};
@@ -143,10 +143,10 @@ impl World {
         self.tell(node, NodeEvent::Launcher(launcher::Event::Start));
     }
 
-    pub(crate) fn end_launcher(&mut self, node: NodeIndex, goes: Goes) {
+    pub(crate) fn end_launcher(&mut self, node: NodeIndex, end: ProcessEnd) {
         let Some(app) = self.launcher_mut(node).map(|body| body.app) else { return };
         self.drivers[app] = DriverPhase::Over { at: self.now };
-        self.bury(node, goes);
+        self.end_process(node, end);
     }
 
     pub(crate) fn launcher_mut(&mut self, node: NodeIndex) -> Option<&mut LauncherBody> {
@@ -207,7 +207,7 @@ impl World {
             launcher::Effect::Done(ending) => {
                 self.coverage.launch_ending.count(&ending);
                 self.hold_ending(node, &ending);
-                self.end_launcher(node, Goes::Orderly);
+                self.end_launcher(node, ProcessEnd::Orderly);
             }
         }
     }

@@ -17,7 +17,7 @@ use super::faults::Fault;
 use super::happening::{Doom, Happening};
 use super::headcount::Headcount;
 use super::ledger::Ledger;
-use super::network::{Goes, master_address};
+use super::network::{ProcessEnd, master_address};
 use super::node::{Body, DriverBody, ExecutorBody, NodeEvent, WorkerBody};
 use super::processes::{ExecutorFate, ExecutorProcess, ProcessPhase};
 use super::scenario::AppKind;
@@ -63,7 +63,7 @@ impl World {
     pub(crate) fn crash_master(&mut self) {
         let Some(node) = self.master.take() else { return };
         self.ledger = Ledger::default();
-        self.bury(node, Goes::Abruptly);
+        self.end_process(node, ProcessEnd::Abruptly);
         let pause =
             if self.dice.one_in(4) { self.dice.between(20, 1_000) } else { self.dice.between(1_001, 20_000) };
         self.after(pause, Happening::StartMaster);
@@ -105,12 +105,12 @@ impl World {
 
     /// Ends a Worker, orderly or not. Its executors must end too, and this is checked. A while later the
     /// Worker starts again.
-    pub(crate) fn end_worker(&mut self, node: NodeIndex, goes: Goes) {
+    pub(crate) fn end_worker(&mut self, node: NodeIndex, end: ProcessEnd) {
         let Body::Worker(body) = &self.node(node).body else { return };
         let plan = body.plan;
         self.workers[plan] = None;
         self.fetches.forget(node);
-        self.bury(node, goes);
+        self.end_process(node, end);
         let orphans: Vec<NodeIndex> = self.living_processes().into_iter().collect();
         for process in orphans {
             if self.process(process).is_none_or(|process| process.worker != node) {
@@ -217,11 +217,11 @@ impl World {
         self.after(pause, Happening::Submit { node, task: task + 1 });
     }
 
-    pub(crate) fn end_driver(&mut self, node: NodeIndex, goes: Goes) {
+    pub(crate) fn end_driver(&mut self, node: NodeIndex, end: ProcessEnd) {
         let Some(body) = self.driver_mut(node) else { return };
         let app = body.app;
         self.drivers[app] = DriverPhase::Over { at: self.now };
-        self.bury(node, goes);
+        self.end_process(node, end);
     }
 
     /// A Worker starts an executor's process.
@@ -355,12 +355,12 @@ impl World {
     pub(crate) fn executor_end(&mut self, node: NodeIndex, status: ExitStatus) {
         let Some(process) = self.process(node) else { return };
         let (worker, executor) = (process.worker, process.key.clone());
-        let goes = match status {
-            ExitStatus::Code(_) => Goes::Orderly,
-            ExitStatus::Signal(_) => Goes::Abruptly,
+        let end = match status {
+            ExitStatus::Code(_) => ProcessEnd::Orderly,
+            ExitStatus::Signal(_) => ProcessEnd::Abruptly,
         };
         self.forget_process(node);
-        self.bury(node, goes);
+        self.end_process(node, end);
         let millis = self.dice.below(20);
         self.tell_worker(millis, worker, worker::Event::RunnerExited { executor, status });
     }

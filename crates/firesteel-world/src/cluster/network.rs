@@ -189,7 +189,7 @@ impl World {
     }
 
     /// Ends a process; its peers learn of it in one of the possible ways.
-    pub(crate) fn bury(&mut self, node: NodeIndex, goes: Goes) {
+    pub(crate) fn end_process(&mut self, node: NodeIndex, end: ProcessEnd) {
         self.node_mut(node).body = Body::Gone;
         self.node_mut(node).alarm = None;
         for link in std::mem::take(&mut self.node_mut(node).connections) {
@@ -198,13 +198,13 @@ impl World {
                 continue;
             }
             let other = side.other();
-            let silent = goes == Goes::Abruptly && self.is_rough() && self.dice.one_in(6);
+            let silent = end == ProcessEnd::Abruptly && self.is_rough() && self.dice.one_in(6);
             if silent {
                 self.fault(Fault::HalfOpenLink);
                 self.links[link.0].cut();
                 let delay = self.dice.between(10_000, 100_000);
                 self.after(delay, Happening::Hangup { link, side: other });
-            } else if goes == Goes::Abruptly && self.dice.one_in(2) {
+            } else if end == ProcessEnd::Abruptly && self.dice.one_in(2) {
                 self.links[link.0].cut();
                 let delay = self.dice.below(300);
                 self.after(delay, Happening::Hangup { link, side: other });
@@ -218,7 +218,7 @@ impl World {
 
 /// How a process ends its connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Goes {
+pub(crate) enum ProcessEnd {
     /// Messages sent before the end arrive.
     Orderly,
     /// Messages sent before may be lost, and peers may learn of the end very late.

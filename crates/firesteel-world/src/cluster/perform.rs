@@ -13,7 +13,7 @@ use firesteel_core::worker;
 use super::happening::Target;
 use super::ledger::EventOutcome;
 use super::message::Message;
-use super::network::Goes;
+use super::network::ProcessEnd;
 use super::node::{Body, DriverBody, NodeEffects};
 use super::processes::Program;
 use super::scenario::TaskFate;
@@ -137,7 +137,7 @@ impl World {
             worker::Effect::ReadLog { peer, request } => self.read_log(node, peer, &request),
             worker::Effect::Exit(exit) => {
                 self.coverage.worker_exit.count(&exit);
-                self.end_worker(node, Goes::Orderly);
+                self.end_worker(node, ProcessEnd::Orderly);
             }
             worker::Effect::Note(note) => self.coverage.worker_note.count(&note),
         }
@@ -196,7 +196,7 @@ impl World {
                     }
                 });
                 self.hold(result.unwrap_or(Ok(())));
-                self.end_driver(node, Goes::Orderly);
+                self.end_driver(node, ProcessEnd::Orderly);
             }
             driver::Effect::Exit => {}
             driver::Effect::Note(note) => self.coverage.driver_note.count(&note),

@@ -16,7 +16,7 @@ use firesteel_placement::{Cores, ExecutorLimit, MiB, Resources};
 use super::happening::{Happening, StrangerRole};
 use super::links::Side;
 use super::message::Message;
-use super::network::Goes;
+use super::network::ProcessEnd;
 use super::node::Body;
 use super::world::{NodeIndex, World};
 
@@ -26,7 +26,7 @@ impl World {
             return;
         }
         if left == 0 || self.is_calm {
-            return self.bury(node, Goes::Abruptly);
+            return self.end_process(node, ProcessEnd::Abruptly);
         }
         let message = match role {
             StrangerRole::Worker => Message::WorkerToMaster(self.odd_worker_message()),
@@ -35,7 +35,7 @@ impl World {
             StrangerRole::Master => Message::MasterToWorker(self.odd_order()),
             StrangerRole::Impostor => match self.impostors_registration(node) {
                 Some(message) => Message::ExecutorToDriver(message),
-                None => return self.bury(node, Goes::Abruptly),
+                None => return self.end_process(node, ProcessEnd::Abruptly),
             },
             StrangerRole::Client => match self.listener(node) {
                 Some(Body::Worker(_)) => Message::ClientToWorker(self.odd_request()),

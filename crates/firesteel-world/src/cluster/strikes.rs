@@ -10,7 +10,7 @@ use super::faults::Fault;
 use super::happening::{Happening, StrangerRole};
 use super::links::LinkIndex;
 use super::message::Message;
-use super::network::Goes;
+use super::network::ProcessEnd;
 use super::node::{Body, NodeEvent};
 use super::world::{NodeIndex, World};
 
@@ -80,7 +80,7 @@ impl World {
     fn crash_some_worker(&mut self, fault: Fault) {
         if let Some(node) = self.some_worker() {
             self.fault(fault);
-            self.end_worker(node, Goes::Abruptly);
+            self.end_worker(node, ProcessEnd::Abruptly);
         }
     }
 
@@ -97,8 +97,8 @@ impl World {
     fn crash_some_owner(&mut self, fault: Fault) {
         if let Some(node) = self.some_owner() {
             self.fault(fault);
-            self.end_launcher(node, Goes::Abruptly);
-            self.end_driver(node, Goes::Abruptly);
+            self.end_launcher(node, ProcessEnd::Abruptly);
+            self.end_driver(node, ProcessEnd::Abruptly);
         }
     }
 

@@ -32,11 +32,11 @@ pub use scenario::Scenario;
 
 /// How often each thing that can happen to an allocator has happened, over many runs, by enum and variant.
 #[derive(Clone, Debug, Default)]
-pub struct Seen {
+pub struct Coverage {
     counts: BTreeMap<(&'static str, &'static str), u64>,
 }
 
-impl Seen {
+impl Coverage {
     fn count<K: Kind>(&mut self, kind: &K) {
         *self.counts.entry((K::ENUM, kind.kind())).or_default() += 1;
     }

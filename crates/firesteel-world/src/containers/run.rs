@@ -6,7 +6,7 @@ use firesteel_core::allocator::{AllocateFailure, Allocated, Allocator, Call, Eff
 use firesteel_core::ids::{ContainerId, ExecutorId, ProfileId};
 use firesteel_core::{Machine, Timestamp};
 
-use super::Seen;
+use super::Coverage;
 use super::manager::{Care, Manager};
 use super::sabotage::{ContainerSabotage, Saboteur};
 use super::scenario::Scenario;
@@ -20,7 +20,7 @@ const HEALED_AFTER: u64 = 600_000;
 #[derive(Debug, Default)]
 pub struct Outcome {
     /// The counts of what happened.
-    pub seen: Seen,
+    pub coverage: Coverage,
     /// The number of events that the allocator was told.
     pub events: u64,
     /// The law that was broken, if any: what should hold, and what was found.
@@ -49,7 +49,7 @@ enum Happening {
     /// A machine reports to the manager.
     Report(String),
     /// A call reaches the manager, or is lost.
-    Arrive(Call, Way),
+    Arrive(Call, CallOutcome),
     /// The allocator is told how its call ended.
     Tell(Event),
     /// A container's process has started, or failed to.
@@ -62,14 +62,14 @@ enum Happening {
     Mischief,
 }
 
-/// What happens to a call on its way.
+/// Whether a call and its response arrive.
 #[derive(Clone, Copy, Debug)]
-enum Way {
+enum CallOutcome {
     Sound,
-    /// The call is lost.
-    LostThere,
+    /// The request is lost.
+    RequestLost,
     /// The response is lost.
-    LostBack,
+    ResponseLost,
     /// The manager was restarted and knows nothing.
     Forgotten,
     /// The manager has begun another attempt.
@@ -184,7 +184,7 @@ impl World {
     fn happen(&mut self, happening: Happening) {
         match happening {
             Happening::Report(host) => self.report(host),
-            Happening::Arrive(call, way) => self.arrive(&call, way),
+            Happening::Arrive(call, outcome) => self.arrive(&call, outcome),
             Happening::Tell(event) => self.hear(event),
             Happening::Start(container) => self.start(container),
             Happening::End(container, status) => {
@@ -211,10 +211,10 @@ impl World {
         self.later(100, 1_000, Happening::Report(host));
     }
 
-    fn arrive(&mut self, call: &Call, way: Way) {
+    fn arrive(&mut self, call: &Call, outcome: CallOutcome) {
         let failed = |words: &str| Event::AllocateFailed(AllocateFailure::Failed(words.to_owned()));
-        let event = match way {
-            Way::Sound => {
+        let event = match outcome {
+            CallOutcome::Sound => {
                 self.manager.hear(call);
                 let mut answer = self.manager.answer();
                 if self.strikes(3) {
@@ -222,16 +222,16 @@ impl World {
                 }
                 Event::Allocated(answer)
             }
-            Way::LostThere => failed("the call was lost"),
-            Way::LostBack => {
+            CallOutcome::RequestLost => failed("the call was lost"),
+            CallOutcome::ResponseLost => {
                 self.manager.hear(call);
                 failed("the answer was lost")
             }
-            Way::Forgotten => {
+            CallOutcome::Forgotten => {
                 self.manager.forget();
                 Event::AllocateFailed(AllocateFailure::NotRegistered)
             }
-            Way::Replaced => Event::AllocateFailed(AllocateFailure::Replaced),
+            CallOutcome::Replaced => Event::AllocateFailed(AllocateFailure::Replaced),
         };
         self.later(1, 30, Happening::Tell(event));
     }
@@ -381,14 +381,14 @@ impl World {
         }
         let now = Timestamp::from_millis(self.now);
         self.outcome.events += 1;
-        self.outcome.seen.event(&event);
+        self.outcome.coverage.event(&event);
         self.outcome.trace.push(format!("{} {event:?}", self.now));
         let mut effects = self.allocator.apply(now, event);
         if let Some(saboteur) = &self.saboteur {
             saboteur.effects(&mut effects);
         }
         for effect in &effects {
-            self.outcome.seen.effect(effect);
+            self.outcome.coverage.effect(effect);
             self.outcome.trace.push(format!("{}     {effect:?}", self.now));
         }
         let verdict = self.allocator.check().map_err(|violation| violation.to_string());
@@ -406,9 +406,9 @@ impl World {
         match effect {
             Effect::Allocate(call) => {
                 self.call_is_open = true;
-                let way = self.way();
+                let outcome = self.call_outcome();
                 let slow = if self.strikes(2) { 5_000 } else { 30 };
-                self.later(1, slow, Happening::Arrive(call, way));
+                self.later(1, slow, Happening::Arrive(call, outcome));
             }
             Effect::Register => self.later(1, 500, Happening::Tell(Event::Registered)),
             Effect::Launch(launch) => self.later(1, 300, Happening::Start(launch.container)),
@@ -425,17 +425,17 @@ impl World {
         }
     }
 
-    fn way(&mut self) -> Way {
+    fn call_outcome(&mut self) -> CallOutcome {
         if self.strikes(400) {
-            Way::Replaced
+            CallOutcome::Replaced
         } else if self.strikes(10) {
-            Way::Forgotten
+            CallOutcome::Forgotten
         } else if self.strikes(2) {
-            Way::LostThere
+            CallOutcome::RequestLost
         } else if self.strikes(2) {
-            Way::LostBack
+            CallOutcome::ResponseLost
         } else {
-            Way::Sound
+            CallOutcome::Sound
         }
     }
 }

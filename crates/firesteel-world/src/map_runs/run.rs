@@ -11,7 +11,7 @@ use firesteel_core::process::{Command, ExitStatus};
 use firesteel_core::{EndRequest, Machine, Timestamp};
 use firesteel_placement::Cores;
 
-use super::Seen;
+use super::Coverage;
 use super::sabotage::MapSabotage;
 use super::scenario::{Fault, Scenario};
 use super::truth::Truth;
@@ -24,7 +24,7 @@ const OVER_BY: u64 = 1_000_000;
 #[derive(Debug, Default)]
 pub struct Outcome {
     /// The counts of what happened.
-    pub seen: Seen,
+    pub coverage: Coverage,
     /// The number of events that the run was told.
     pub events: u64,
     /// The law that was broken: what should hold, and what was found.
@@ -150,7 +150,7 @@ impl World {
             }
         }
         if self.outcome.violation.is_none() {
-            self.outcome.seen.count(self.run.ending());
+            self.outcome.coverage.count(self.run.ending());
             self.outcome.violation = self.truth.judge_end(&self.run, &self.scenario).err();
         }
         self.outcome
@@ -345,7 +345,7 @@ impl World {
             return;
         }
         self.outcome.events += 1;
-        self.outcome.seen.count(&event);
+        self.outcome.coverage.count(&event);
         self.outcome.trace.push(format!("{:>7} {event:?}", self.now));
         match &event {
             Event::TaskEnded { task, outcome } => self.truth.task_ended(*task, outcome),
@@ -366,7 +366,7 @@ impl World {
         }
         for effect in effects {
             self.outcome.trace.push(format!("        -> {effect:?}"));
-            self.outcome.seen.effect(&effect);
+            self.outcome.coverage.effect(&effect);
             if let Err(sentence) = self.truth.judge(&effect, &self.scenario) {
                 self.outcome.violation.get_or_insert(sentence);
                 return;

@@ -31,7 +31,7 @@ impl RemoteFile {
     ///
     /// # Errors
     /// HDFS is not supported, or a name cannot be used in a container.
-    pub fn among(
+    pub fn find_in(
         files: &[String],
         archives: &[String],
         user: &str,
@@ -81,7 +81,7 @@ mod tests {
     fn found(files: &[&str], archives: &[&str]) -> Result<Vec<(String, String)>, String> {
         let owned = |words: &[&str]| -> Vec<String> { words.iter().map(|&word| word.to_owned()).collect() };
         let conf = HadoopConf::of([("fs.defaultFS", "hdfs://nn:9000")]);
-        let found = RemoteFile::among(&owned(files), &owned(archives), "ann", &conf);
+        let found = RemoteFile::find_in(&owned(files), &owned(archives), "ann", &conf);
         let found = found.map_err(|error| error.to_string())?;
         Ok(found.into_iter().map(|file| (file.name, file.location.to_string())).collect())
     }

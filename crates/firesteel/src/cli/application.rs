@@ -35,8 +35,8 @@ fn text(detail: &ApplicationDetail) -> String {
     } else {
         let _ = writeln!(text, "  cores      {}", cores(app));
     }
-    if let Some(turn) = turn(app) {
-        let _ = writeln!(text, "  turn       {turn}");
+    if let Some(placing) = placing(app) {
+        let _ = writeln!(text, "  turn       {placing}");
     }
     if let Some(hindrance) = detail.scheduling.as_ref().and_then(|scheduling| scheduling.hindrance.as_ref()) {
         let _ = writeln!(text, "  waits      {}", clean(&hindrance.to_string()));
@@ -54,7 +54,7 @@ fn text(detail: &ApplicationDetail) -> String {
 
 /// `queue prod, priority 5, begins with 4 executors at once`; `None` if the application set none of
 /// these.
-fn turn(app: &ApplicationView) -> Option<String> {
+fn placing(app: &ApplicationView) -> Option<String> {
     let queue = app.queue.as_ref().map(|queue| format!("queue {}", clean(queue)));
     let priority = (app.priority != 0).then(|| format!("priority {}", app.priority));
     let gang = (app.gang > 1).then(|| format!("begins with {} executors at once", app.gang));
@@ -120,7 +120,7 @@ fn executors(detail: &ApplicationDetail) -> String {
             executor.cores.0.to_string(),
             executor.memory.to_string(),
             addresses(&executor.resources),
-            duration(lived(executor, detail.now)),
+            duration(lifetime(executor, detail.now)),
             executor.host.clone(),
             executor.directory.clone(),
         ]
@@ -131,7 +131,7 @@ fn executors(detail: &ApplicationDetail) -> String {
 }
 
 /// The executor's lifetime: from its launch to its end, or until now.
-fn lived(executor: &ExecutorView, now: Timestamp) -> std::time::Duration {
+fn lifetime(executor: &ExecutorView, now: Timestamp) -> std::time::Duration {
     executor.ended.unwrap_or(now).since(executor.launched)
 }
 

@@ -63,11 +63,11 @@ impl Masters {
     /// The cluster, for the command with this name. An invalid URL on the command line is wrong
     /// usage.
     pub(super) fn cluster(&self, command: &str) -> Result<Cluster, Failure> {
-        self.cluster_in(command, Environment::of_this_process())
+        self.cluster_with(command, Environment::of_this_process())
     }
 
     /// The same as `cluster`, with the given environment.
-    pub(super) fn cluster_in(&self, command: &str, environment: Environment) -> Result<Cluster, Failure> {
+    pub(super) fn cluster_with(&self, command: &str, environment: Environment) -> Result<Cluster, Failure> {
         Ok(Cluster::of(Some(self.masters(environment)?), command))
     }
 }
@@ -167,7 +167,7 @@ impl Cluster {
 
     /// Ends an application.
     pub(super) async fn kill(&self, app: &str) -> Result<KillAnswer, Unanswered> {
-        let question = ClientToMaster::KillApplication { app: app.to_owned(), by: who() };
+        let question = ClientToMaster::KillApplication { app: app.to_owned(), by: user_at_host() };
         self.ask(&question, |answer| match answer {
             MasterToClient::KillApplicationResponse(answer) => Some(answer),
             MasterToClient::MasterStateResponse(_) | MasterToClient::ApplicationResponse(_) => None,
@@ -218,7 +218,7 @@ pub(super) fn ambiguous(app: &str, apps: &[AppId]) -> String {
 }
 
 /// The user and host of this process: `ann@host`.
-pub(super) fn who() -> String {
+pub(super) fn user_at_host() -> String {
     let host = nix::unistd::gethostname().map(|host| host.to_string_lossy().into_owned());
     format!("{}@{}", description::user(), host.unwrap_or_else(|_| "somewhere".to_owned()))
 }

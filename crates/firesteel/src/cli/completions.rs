@@ -182,7 +182,7 @@ fn ask() -> Option<MasterView> {
         Some(url) => Some(url.to_owned()),
         None => (word == "--master").then(|| after(word)).flatten(),
     });
-    let cluster = Masters::of(named).cluster_in("completions", Environment::of_this_process()).ok()?;
+    let cluster = Masters::of(named).cluster_with("completions", Environment::of_this_process()).ok()?;
     let asking = async { tokio::time::timeout(ANSWER_TIMEOUT, cluster.state()).await };
     super::block_on(asking).ok()?.ok()?.ok()
 }

@@ -17,7 +17,7 @@ use firesteel_yarn_mode::site::AskError;
 use firesteel_yarn_mode::submission::SubmitError;
 use serde::Serialize;
 
-use super::stray;
+use super::misplaced;
 
 /// The end of the text of `firesteel --help`.
 pub(super) const HELP: &str = "\
@@ -256,7 +256,7 @@ fn advise(error: &mut clap::Error) {
     error.remove(ContextKind::Suggested);
     let first = std::env::args().skip(1).find(|word| !word.starts_with('-'));
     let parent = first.filter(|first| *first != word);
-    if let Some(advice) = stray::subcommand(parent.as_deref(), &word) {
+    if let Some(advice) = misplaced::subcommand(parent.as_deref(), &word) {
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![advice.into()]));
     }
 }

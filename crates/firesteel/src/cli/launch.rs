@@ -12,7 +12,7 @@ use super::command_context::{directory, environment};
 use super::exit::Failure;
 use super::submit::{Submission, Submit, TaskOptions};
 use super::yarn::{program, request};
-use super::{block_on, brought, conf, help, stray};
+use super::{block_on, command_file, conf, help, misplaced};
 
 /// Runs a command on every executor of an application, in the foreground.
 #[derive(Debug, ClapArgs)]
@@ -111,18 +111,20 @@ pub(super) fn run(args: Args, show: Show) -> Result<u8, Failure> {
 impl Args {
     fn launch(self, progress: &Progress) -> Result<Launch, Failure> {
         let (program, arguments) = self.command.split_first().expect("clap requires a command");
-        stray::first_word::<Self>("launch", program)?;
+        misplaced::first_word::<Self>("launch", program)?;
         let remarks = [
-            stray::late::<Self>("launch", &self.command),
-            stray::shell_line(&self.command, "'...'"),
-            stray::empty_argument(&self.command),
+            misplaced::late::<Self>("launch", &self.command),
+            misplaced::shell_line(&self.command, "'...'"),
+            misplaced::empty_argument(&self.command),
         ];
         remarks.iter().flatten().for_each(|remark| progress.remark(remark));
         let (environment, directory) = (environment(&self.env)?, directory(&self.chdir)?);
         let submission = self.submit.resolve(&TaskOptions::default(), program, progress)?;
         submission.wants_executors()?;
         let Submission { settings, cluster, properties } = submission;
-        brought::remark(program, &settings, &directory).iter().for_each(|remark| progress.remark(remark));
+        command_file::remark(program, &settings, &directory)
+            .iter()
+            .for_each(|remark| progress.remark(remark));
         Ok(Launch {
             name: settings.name.clone().unwrap_or_else(|| program.clone()),
             command: Command { program: program.clone(), arguments: arguments.to_vec(), environment },

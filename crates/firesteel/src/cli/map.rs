@@ -26,7 +26,7 @@ use super::command_context::CommandContext;
 use super::exit::{Exit, Failure};
 use super::submit::{Submission, Submit, TaskOptions};
 use super::yarn::{program, request};
-use super::{block_on, brought, conf, help, placeholders, stray};
+use super::{block_on, command_file, conf, help, misplaced, placeholders};
 use input::{ITEMS, block, check_input, preference, source, split};
 
 /// Runs a command once for each item, on the executors of an application.
@@ -311,7 +311,7 @@ impl Args {
                 "::: is given twice: write all items after one :::, or an item that is ::: into a file for --input",
             ));
         }
-        stray::first_word::<Self>("map", program)?;
+        misplaced::first_word::<Self>("map", program)?;
         command_remarks(&command).iter().for_each(|remark| progress.remark(remark));
         let submission = self.submit.resolve(&self.tasks, program, progress)?;
         // With dynamic allocation, the application may begin with no executors, and later has as
@@ -324,7 +324,9 @@ impl Args {
             progress.remark(idle);
         }
         let directory = self.command_context.directory(&settings)?;
-        brought::remark(program, &settings, &directory).iter().for_each(|remark| progress.remark(remark));
+        command_file::remark(program, &settings, &directory)
+            .iter()
+            .for_each(|remark| progress.remark(remark));
         let source = source(items, self.input, progress)?;
         let unit =
             if self.pipe { Unit::Block { bytes: block(self.block.as_deref())? } } else { Unit::Record };
@@ -336,7 +338,7 @@ impl Args {
         if let Cluster::Yarn(request) = &mut cluster {
             request.preferred_hosts = preferred_hosts(&preference, &source, separator);
             if let Some(words) =
-                request.unasked().map_err(|error| Failure::with(Exit::Configuration, &error))?
+                request.rack_warning().map_err(|error| Failure::with(Exit::Configuration, &error))?
             {
                 progress.remark(words);
             }
@@ -365,10 +367,10 @@ impl Args {
 /// Remarks on mistakes that a command seems to have.
 fn command_remarks(command: &[String]) -> Vec<String> {
     let remarks = [
-        stray::late::<Args>("map", command),
-        stray::shell_line(command, "'... \"$1\"' sh"),
-        stray::item_in_line(command),
-        stray::empty_argument(command),
+        misplaced::late::<Args>("map", command),
+        misplaced::shell_line(command, "'... \"$1\"' sh"),
+        misplaced::item_in_line(command),
+        misplaced::empty_argument(command),
         placeholders::remark(command),
     ];
     remarks.into_iter().flatten().collect()

@@ -107,7 +107,7 @@ const REASON: usize = 60;
 /// All tables as text.
 pub(super) fn tables(view: &MasterView, length: Length) -> String {
     let MasterView { url, now, left_out, .. } = view;
-    let (shown, dead) = fold_dead(&view.workers, length);
+    let (shown, dead) = without_older_dead(&view.workers, length);
     let earlier = match length {
         Length::Short => view.completed.len().saturating_sub(COMPLETED),
         Length::Whole => 0,
@@ -133,7 +133,7 @@ pub(super) fn tables(view: &MasterView, length: Length) -> String {
 }
 
 /// The Workers with only the latest dead ones, and the number of Workers left out.
-fn fold_dead(workers: &[WorkerView], length: Length) -> (Vec<&WorkerView>, usize) {
+fn without_older_dead(workers: &[WorkerView], length: Length) -> (Vec<&WorkerView>, usize) {
     let mut dead: Vec<&WorkerView> =
         workers.iter().filter(|worker| worker.state == WorkerState::Dead).collect();
     dead.sort_by_key(|worker| (Reverse(worker.last_heartbeat), &worker.id));
@@ -187,7 +187,7 @@ fn completed(applications: &[ApplicationView], now: Timestamp, length: Length) -
             application.outcome.as_ref().map(Outcome::word).unwrap_or_default().to_owned(),
             duration(ended.since(application.submitted)),
             format!("{} ago", duration(now.since(ended))),
-            clipped(reason(application), length),
+            shortened(reason(application), length),
         ]
     });
     let header = ["APPLICATION", "NAME", "USER", "STATE", "OUTCOME", "DURATION", "ENDED", "REASON"];
@@ -200,7 +200,7 @@ fn reason(application: &ApplicationView) -> &str {
     application.end.as_deref().or(words).unwrap_or_default()
 }
 
-fn clipped(reason: &str, length: Length) -> String {
+fn shortened(reason: &str, length: Length) -> String {
     match reason.char_indices().nth(REASON) {
         Some((at, _)) if length == Length::Short => format!("{}...", reason[..at].trim_end()),
         Some(_) | None => reason.to_owned(),

@@ -12,7 +12,7 @@ use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 use super::*;
-use firesteel_host::inbox::{Arrivals, inbox};
+use firesteel_host::inbox::{InboxReceiver, inbox};
 use firesteel_host::net::{Listener, Peers, Welcome};
 
 /// What the driver receives: a message, or `None` when the connection has ended.
@@ -21,7 +21,7 @@ type Heard = (PeerId, Option<ExecutorToDriver>);
 /// A driver and its one executor.
 struct Rig {
     peers: Peers<Heard>,
-    arrivals: Arrivals<Heard>,
+    receiver: InboxReceiver<Heard>,
     executor: JoinHandle<Result<(), ExecutorError>>,
     peer: PeerId,
 }
@@ -48,11 +48,11 @@ impl Rig {
     async fn new() -> Self {
         let listener = Listener::bind(&Address::new("127.0.0.1", 0)).await.expect("a free port");
         let port = listener.local().port();
-        let (inbox, arrivals) = inbox();
+        let (inbox, receiver) = inbox();
         let peers = Peers::new(Role::Driver, "driver", QueueLimits::default(), inbox);
         peers.serve(listener, vec![Welcome { role: Role::Executor, decode: hear }]);
         let executor = tokio::spawn(run(options(port)));
-        let mut rig = Self { peers, arrivals, executor, peer: PeerId(0) };
+        let mut rig = Self { peers, receiver, executor, peer: PeerId(0) };
         let (peer, message) = rig.hear().await;
         let Options { app, executor, profile, worker, host, cores, resources, .. } = options(port);
         let expected =
@@ -65,8 +65,8 @@ impl Rig {
     async fn hear(&mut self) -> Heard {
         let heard = async {
             loop {
-                let (arrival, _room) = self.arrivals.recv().await.expect("the rig holds a sender");
-                if let Some((_, heard)) = self.peers.admit(arrival, |peer| (peer, None)) {
+                let (entry, _permit) = self.receiver.recv().await.expect("the rig holds a sender");
+                if let Some((_, heard)) = self.peers.admit(entry, |peer| (peer, None)) {
                     return heard;
                 }
             }

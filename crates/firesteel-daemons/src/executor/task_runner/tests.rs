@@ -8,7 +8,7 @@ use firesteel_placement::Cores;
 use tokio::time::timeout;
 
 use super::*;
-use firesteel_host::inbox::{Arrival, Arrivals, inbox};
+use firesteel_host::inbox::{InboxEntry, InboxReceiver, inbox};
 
 const LONG: Duration = Duration::from_secs(20);
 
@@ -16,7 +16,7 @@ const LONG: Duration = Duration::from_secs(20);
 struct Rig {
     context: Arc<RunnerContext>,
     inbox: Inbox<Event>,
-    arrivals: Arrivals<Event>,
+    receiver: InboxReceiver<Event>,
 }
 
 /// All events of a task.
@@ -35,8 +35,8 @@ impl Rig {
         let worker = WorkerId::new(format!("worker-test-{}{name}", std::process::id()));
         let executor = ExecutorKey { app: AppId::new("app-1"), executor: ExecutorId(3) };
         let context = Arc::new(RunnerContext { executor, worker, host: "here".to_owned() });
-        let (inbox, arrivals) = inbox();
-        Self { context, inbox, arrivals }
+        let (inbox, receiver) = inbox();
+        Self { context, inbox, receiver }
     }
 
     fn start(&self, spec: TaskSpec, allowed: u64) -> TaskRunner {
@@ -46,9 +46,9 @@ impl Rig {
     }
 
     async fn next(&mut self) -> Event {
-        let arrival = timeout(LONG, self.arrivals.recv()).await;
-        match arrival.expect("an event in time").expect("the rig holds a sender") {
-            (Arrival::Own(event), _) => event,
+        let entry = timeout(LONG, self.receiver.recv()).await;
+        match entry.expect("an event in time").expect("the rig holds a sender") {
+            (InboxEntry::Own(event), _) => event,
             (other, _) => panic!("{other:?}"),
         }
     }
@@ -189,7 +189,7 @@ async fn no_byte_is_read_without_an_allowance() {
             }
         }
         assert_eq!(read, allowed, "over both streams");
-        let more = timeout(Duration::from_millis(30), rig.arrivals.recv()).await;
+        let more = timeout(Duration::from_millis(30), rig.receiver.recv()).await;
         assert!(more.is_err(), "{more:?}");
         runner.allow(if allowed == 700 { 1200 } else { 100 });
     }
@@ -213,7 +213,7 @@ async fn a_task_that_ignores_the_first_signal_is_ended_by_the_second() {
     rig.started().await;
     assert!(matches!(rig.next().await, Event::TaskOutput { .. }), "it is ready");
     runner.signal(Signal::Terminate);
-    assert!(timeout(Duration::from_millis(50), rig.arrivals.recv()).await.is_err());
+    assert!(timeout(Duration::from_millis(50), rig.receiver.recv()).await.is_err());
     runner.signal(Signal::Kill);
     assert_eq!(rig.rest().await.status, Some(ExitStatus::Signal(9)));
 }

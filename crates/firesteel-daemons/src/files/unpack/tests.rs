@@ -201,7 +201,7 @@ fn the_survey_of_one_huge_entry_can_be_stopped() {
     header.set_mode(0o644);
     header.set_cksum();
     let inner = Stopping { header: header.as_bytes(), left: 1 << 20, stop: &stop };
-    let stopped = survey(Stoppable { inner, stop: &stop }, &stop);
+    let stopped = check_entries(Stoppable { inner, stop: &stop }, &stop);
     assert!(matches!(stopped, Err(UnpackError::Stopped)), "{stopped:?}");
 }
 

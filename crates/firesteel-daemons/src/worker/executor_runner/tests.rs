@@ -15,7 +15,7 @@ use super::*;
 use crate::worker::log::LogReader;
 use firesteel_core::messages::{LogRequest, LogStart};
 use firesteel_core::worker::LogRead;
-use firesteel_host::inbox::{Arrival, Arrivals, inbox};
+use firesteel_host::inbox::{InboxEntry, InboxReceiver, inbox};
 use firesteel_settings::rolling::{Compression, LEAST_SIZE, Strategy};
 
 /// A plan for executor `app-1/3` with 2 cores and 512 MiB.
@@ -42,7 +42,7 @@ struct Rig {
     scratch: TempDir,
     context: Arc<RunnerContext>,
     inbox: Inbox<Event>,
-    arrivals: Arrivals<Event>,
+    receiver: InboxReceiver<Event>,
 }
 
 impl Rig {
@@ -56,7 +56,7 @@ impl Rig {
         // The name is unique on the machine, as a Worker's id is.
         let name = scratch.path().file_name().expect("it has one").to_string_lossy().replace('.', "");
         let worker = WorkerId::new(format!("worker-test-{}{name}", std::process::id()));
-        let (inbox, arrivals) = inbox();
+        let (inbox, receiver) = inbox();
         let context = Arc::new(RunnerContext {
             worker,
             work,
@@ -66,7 +66,7 @@ impl Rig {
             removed_bytes: Arc::default(),
             clock: Clock::start(),
         });
-        Self { scratch, context, inbox, arrivals }
+        Self { scratch, context, inbox, receiver }
     }
 
     fn start(&self, plan: ExecutorPlan) -> ExecutorRunner {
@@ -78,9 +78,9 @@ impl Rig {
     }
 
     async fn next(&mut self) -> Event {
-        let arrival = timeout(Duration::from_secs(20), self.arrivals.recv()).await;
-        match arrival.expect("an event within 20 s").expect("the rig holds a sender") {
-            (Arrival::Own(event), _) => event,
+        let entry = timeout(Duration::from_secs(20), self.receiver.recv()).await;
+        match entry.expect("an event within 20 s").expect("the rig holds a sender") {
+            (InboxEntry::Own(event), _) => event,
             (other, _) => panic!("{other:?}"),
         }
     }

@@ -153,7 +153,7 @@ impl Roller {
     /// Starts a new file. The new file exists before the old one loses its name, so on a full disk the log
     /// stays in the old one.
     fn start_file(&mut self, old: &Path) -> io::Result<()> {
-        let fresh = self.aside(&self.active);
+        let fresh = self.temporary_path(&self.active);
         let file = create(&fresh)?;
         let renamed = {
             let _held = self.removed.lock();
@@ -174,7 +174,7 @@ impl Roller {
 
     /// Compresses a file. The compressed file replaces the other one when it is complete.
     fn compress(&self, path: &Path) -> io::Result<PathBuf> {
-        let fresh = self.aside(path);
+        let fresh = self.temporary_path(path);
         let mut compressed = path.as_os_str().to_owned();
         compressed.push(COMPRESSED);
         let compressed = PathBuf::from(compressed);
@@ -210,7 +210,7 @@ impl Roller {
     }
 
     /// A name beside the path that is not part of any log.
-    fn aside(&self, path: &Path) -> PathBuf {
+    fn temporary_path(&self, path: &Path) -> PathBuf {
         let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         self.directory.join(format!(".{name}.new"))
     }

@@ -143,7 +143,7 @@ fn reader_settings(reader: Reader, conf: &Conf) -> Result<ReaderSettings, Failur
 
 /// The setting that the user probably meant: the property of an option with the same name, or the
 /// most similar name.
-fn meant<'a>(stranger: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+fn nearest<'a>(stranger: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let known: Vec<&str> = known.map(|name| name.trim_start_matches('-')).collect();
     let option = format!("--{}", stranger.trim_start_matches('-'));
     let property = Submit::property(&option).filter(|property| known.contains(property));
@@ -166,7 +166,7 @@ impl Shown {
         };
         let settings = || self.readers.iter().flat_map(|reader| &reader.settings);
         if let Some(stranger) = names.iter().find(|name| !settings().any(|setting| is(setting, name))) {
-            let words = match meant(stranger, settings().map(|setting| setting.name.as_str())) {
+            let words = match nearest(stranger, settings().map(|setting| setting.name.as_str())) {
                 Some(meant) => format!("unknown setting {stranger:?}: did you mean {meant}?"),
                 None => {
                     format!("unknown setting {stranger:?}: firesteel config show lists all settings")

@@ -27,8 +27,8 @@ pub(super) fn sentences(detail: &ApplicationDetail, profile: &ProfileView) -> Ve
     if never && !turned_down.is_empty() {
         all.push("It can never fit on this cluster, not even with nothing else on it.".to_owned());
     }
-    let first: Vec<String> = bounds.iter().map(|bound| bounded(detail, *bound)).collect();
-    let one_of: Vec<String> = remedies.iter().map(remedied).collect();
+    let first: Vec<String> = bounds.iter().map(|bound| limit_text(detail, *bound)).collect();
+    let one_of: Vec<String> = remedies.iter().map(remedy_text).collect();
     all.extend(match (&first[..], &one_of[..], is_there) {
         ([], _, true) | ([], [], false) => None,
         ([_, ..], _, true) => Some(format!("The next executor would fit with {}.", list(&first))),
@@ -72,7 +72,7 @@ fn between(lack: &Lack, nearest: u64, farthest: u64) -> String {
 }
 
 /// A higher limit of the application: `--total-executor-cores 24 (4 more)`.
-fn bounded(detail: &ApplicationDetail, bound: Bound) -> String {
+fn limit_text(detail: &ApplicationDetail, bound: Bound) -> String {
     match bound {
         Bound::MoreCores(more) => {
             let most = detail.application.max_cores.unwrap_or(Cores::UNLIMITED);
@@ -82,9 +82,9 @@ fn bounded(detail: &ApplicationDetail, bound: Bound) -> String {
     }
 }
 
-fn remedied(remedy: &Remedy) -> String {
+fn remedy_text(remedy: &Remedy) -> String {
     match remedy {
-        Remedy::Freed { worker, more } => format!("with {} free on {}", freed(more), clean(worker)),
+        Remedy::Freed { worker, more } => format!("with {} free on {}", to_free(more), clean(worker)),
         Remedy::ExecutorCores(cores) => format!("with --executor-cores {}", cores.0),
         Remedy::ExecutorMemory(memory) => format!("with --executor-memory {}", size(*memory)),
         Remedy::ExecutorResource { name, amount } => {
@@ -97,7 +97,7 @@ fn remedied(remedy: &Remedy) -> String {
 }
 
 /// The resources to free: `2 more cores and 4 GiB more`.
-fn freed(more: &Amounts) -> String {
+fn to_free(more: &Amounts) -> String {
     let mut parts = Vec::new();
     if more.cores > Cores::ZERO {
         parts.push(cores(more.cores).replacen(' ', " more ", 1));

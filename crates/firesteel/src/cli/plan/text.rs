@@ -45,7 +45,7 @@ pub(super) fn text(source: &Source, decided: &Decided) -> String {
 fn workers(outcome: &Outcome) -> String {
     let widest = outcome.workers.iter().map(|worker| worker.cores.0).max().unwrap_or(1);
     let has_resources = outcome.workers.iter().any(|worker| !worker.resources.is_empty());
-    let rows = alike(&outcome.workers).into_iter().map(|(worker, names)| {
+    let rows = grouped(&outcome.workers).into_iter().map(|(worker, names)| {
         let mut row = vec![
             names,
             bar(worker, widest),
@@ -65,7 +65,7 @@ fn workers(outcome: &Outcome) -> String {
 }
 
 /// One Worker for each line, and the name on it. Of many Workers, equal ones share a line.
-fn alike(workers: &[WorkerOutcome]) -> Vec<(&WorkerOutcome, String)> {
+fn grouped(workers: &[WorkerOutcome]) -> Vec<(&WorkerOutcome, String)> {
     if workers.len() <= EACH {
         return workers.iter().map(|worker| (worker, worker.id.to_string())).collect();
     }

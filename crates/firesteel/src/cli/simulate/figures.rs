@@ -7,13 +7,13 @@ use firesteel_sim::replay::{Fill, Outcome, Shares, SizeClass, Waits};
 use super::runs::Run;
 
 /// The waits of all runs together.
-pub(super) fn together(runs: &[Run<Outcome>], which: impl Fn(&Outcome) -> &Waits) -> Waits {
-    Waits::together(&runs.iter().map(|run| which(&run.outcome)).collect::<Vec<_>>())
+pub(super) fn merged(runs: &[Run<Outcome>], which: impl Fn(&Outcome) -> &Waits) -> Waits {
+    Waits::merged(&runs.iter().map(|run| which(&run.outcome)).collect::<Vec<_>>())
 }
 
 /// The waits of a class of sizes, of all runs together.
 pub(super) fn of_class(runs: &[Run<Outcome>], class: SizeClass) -> Waits {
-    together(runs, |outcome| {
+    merged(runs, |outcome| {
         let found = outcome.by_size.iter().find(|(of, _)| *of == class);
         &found.expect("every class is there").1
     })

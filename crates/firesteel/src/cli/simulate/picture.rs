@@ -7,7 +7,7 @@ mod page;
 use firesteel_sim::replay::Fill;
 
 use self::page::Page;
-use super::figures::{mean, together};
+use super::figures::{mean, merged};
 use super::runs::{Report, Results};
 use super::text::{line, percent};
 
@@ -16,7 +16,7 @@ pub(super) fn draw(report: &Report) -> String {
     let mut page = Page::new(report);
     match &report.results {
         Results::Replays(all) => {
-            page.legend(all, |runs| line(&together(runs, |outcome| &outcome.began)));
+            page.legend(all, |runs| line(&merged(runs, |outcome| &outcome.began)));
             page.waits(all);
             page.over_time(report, all);
         }

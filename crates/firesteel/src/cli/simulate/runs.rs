@@ -125,13 +125,13 @@ fn workload(args: &Args, trace: &Trace, seed: u64) -> (Workload, LeftOut) {
         work.workers = vec![workers.size; workers.count];
     }
     if let Some(longest) = args.longest {
-        work = work.no_longer_than(longest);
+        work = work.with_longest(longest);
     }
-    let (work, left_out) = work.that_fit();
+    let (work, left_out) = work.without_oversized();
     let count = args.applications.unwrap_or(work.applications.len());
     let work = match asked(args) {
         None => work,
-        Some(load) if args.static_fill || args.fewest_workers => work.drawn(seed, count).asking_for(load),
+        Some(load) if args.static_fill || args.fewest_workers => work.drawn(seed, count).with_demand(load),
         Some(load) => work.drawn(seed, count).at_load(seed, load),
     };
     (work, left_out)

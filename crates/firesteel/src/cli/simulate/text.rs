@@ -6,7 +6,7 @@ use firesteel_placement::words::counted;
 use firesteel_sim::replay::{Compaction, Fill, Outcome, SizeClass, Waits};
 
 use super::super::table::{duration, table};
-use super::figures::{mean, missing_at, of_class, rate, shares, together};
+use super::figures::{mean, merged, missing_at, of_class, rate, shares};
 use super::runs::{Report, Results, Run, Runs};
 
 /// The tables, with a heading and the meaning of their columns.
@@ -56,8 +56,8 @@ fn replays(report: &Report, all: &[Runs<Outcome>]) -> String {
 /// How long applications wait.
 fn waits(all: &[Runs<Outcome>]) -> String {
     let row = |(setup, runs): &Runs<Outcome>| {
-        let whole = together(runs, |outcome| &outcome.began);
-        let gangs = together(runs, |outcome| &outcome.gangs);
+        let whole = merged(runs, |outcome| &outcome.began);
+        let gangs = merged(runs, |outcome| &outcome.gangs);
         let mut row = vec![
             setup.to_string(),
             seconds(whole.mean()),
@@ -66,7 +66,7 @@ fn waits(all: &[Runs<Outcome>]) -> String {
         ];
         row.extend(SizeClass::ALL.map(|class| mean_of(&of_class(runs, class))));
         row.extend([mean_of(&gangs), or_dash(&gangs, gangs.quantile(0.99))]);
-        row.push(seconds(together(runs, |outcome| &outcome.all).mean()));
+        row.push(seconds(merged(runs, |outcome| &outcome.all).mean()));
         row
     };
     let header =
@@ -131,7 +131,7 @@ fn fills(report: &Report, all: &[Runs<Fill>]) -> String {
 fn compactions(report: &Report, all: &[Runs<Compaction>]) -> String {
     let first = all.first().map(|(_, runs)| fewest(runs));
     let row = |(setup, runs): &Runs<Compaction>| {
-        let against = against(first.flatten(), fewest(runs)).unwrap_or_else(|| "-".to_owned());
+        let against = difference(first.flatten(), fewest(runs)).unwrap_or_else(|| "-".to_owned());
         let each: Vec<_> =
             runs.iter().map(|run| run.outcome.workers.map_or("-".to_owned(), |n| n.to_string())).collect();
         vec![setup.to_string(), fewest_words(runs), against, each.join(" ")]
@@ -154,7 +154,7 @@ pub(super) fn fewest_words(runs: &[Run<Compaction>]) -> String {
 }
 
 /// How many more Workers than the first set-up needs, if both numbers are known: `+2.5%`.
-pub(super) fn against(first: Option<f64>, workers: Option<f64>) -> Option<String> {
+pub(super) fn difference(first: Option<f64>, workers: Option<f64>) -> Option<String> {
     Some(format!("{:+.1}%", (workers? / first? - 1.0) * 100.0))
 }
 

@@ -105,7 +105,7 @@ async fn live(cluster: Cluster, pace: Duration) -> Result<u8, Failure> {
     let (sender, mut inputs) = mpsc::channel(WAITING);
     let mut screen = Screen::enter().map_err(broken)?;
     listen_to_keys(sender.clone());
-    ask_regularly(cluster.clone(), pace, sender.clone());
+    poll_state(cluster.clone(), pace, sender.clone());
     let ends = sender.clone();
     tokio::spawn(async move {
         let request = requests.next().await;
@@ -121,7 +121,7 @@ async fn live(cluster: Cluster, pace: Duration) -> Result<u8, Failure> {
                 Action::Nothing => {}
                 Action::Quit => return Ok(0),
                 Action::Interrupt => return Ok(130),
-                Action::Explain(app) => look_up(cluster.clone(), app, sender.clone()),
+                Action::Explain(app) => explain(cluster.clone(), app, sender.clone()),
                 Action::Kill(app) => end_application(cluster.clone(), app, sender.clone()),
             },
             Input::Terminal(_) => {}
@@ -151,7 +151,7 @@ fn listen_to_keys(inputs: mpsc::Sender<Input>) {
     });
 }
 
-fn ask_regularly(cluster: Cluster, pace: Duration, inputs: mpsc::Sender<Input>) {
+fn poll_state(cluster: Cluster, pace: Duration, inputs: mpsc::Sender<Input>) {
     tokio::spawn(async move {
         let mut ticks = interval(pace);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -165,7 +165,7 @@ fn ask_regularly(cluster: Cluster, pace: Duration, inputs: mpsc::Sender<Input>) 
     });
 }
 
-fn look_up(cluster: Cluster, app: String, inputs: mpsc::Sender<Input>) {
+fn explain(cluster: Cluster, app: String, inputs: mpsc::Sender<Input>) {
     tokio::spawn(async move {
         let sentences = match cluster.application(&app).await {
             Ok(ApplicationAnswer::Known(detail)) => explain::sentences(&detail),

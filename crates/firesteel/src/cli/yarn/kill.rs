@@ -7,7 +7,7 @@ use firesteel_yarn::messages::records::ApplicationId;
 use firesteel_yarn_mode::states::{is_over, state};
 
 use super::{ClusterArgs, ask, codes, report};
-use crate::cli::ask::who;
+use crate::cli::ask::user_at_host;
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::help;
 
@@ -37,7 +37,7 @@ pub(super) fn run(args: &Kill) -> Result<Exit, Failure> {
                     format!("{app} was over already: {}", state(state_before)),
                 ));
             }
-            let why = format!("killed by {}", who());
+            let why = format!("killed by {}", user_at_host());
             ask(&site, |client| async move { client.kill(*app, &why).await })
         });
         match done {

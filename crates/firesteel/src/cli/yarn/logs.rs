@@ -4,9 +4,10 @@ use std::io::{self, Write as _};
 
 use clap::Args as ClapArgs;
 use firesteel_core::ids::ExecutorId;
+use firesteel_core::messages::Stream;
 use firesteel_yarn::messages::application::ApplicationReport;
 use firesteel_yarn::messages::records::{ApplicationId, ContainerId};
-use firesteel_yarn_mode::container_logs::{LogError, LogLocation, Stream};
+use firesteel_yarn_mode::container_logs::{LogError, LogLocation};
 use firesteel_yarn_mode::monitor::master;
 use firesteel_yarn_mode::site::Site;
 use firesteel_yarn_mode::states::{is_over, state};

@@ -27,7 +27,7 @@ const OWN: [(&str, &str); 3] = [
 /// Creates the request of an application, with this name as the default. Sets the defaults that
 /// apply on YARN.
 pub(in crate::cli) fn of(properties: &mut Properties, name: &str) -> Result<Request, Failure> {
-    refuse_own(properties)?;
+    refuse_inapplicable(properties)?;
     add_defaults(properties);
     let setting = |error| Failure::setting(&error);
     let application = ApplicationSettings::of(properties).map_err(setting)?;
@@ -47,7 +47,7 @@ pub(in crate::cli) fn of(properties: &mut Properties, name: &str) -> Result<Requ
     let program =
         program.map(|location| SharedPath::of_file(location, keys::YARN_BINARY, &site.user, &site.conf));
     let program = program.transpose().map_err(|error| unstaged(&error, properties, keys::YARN_BINARY))?;
-    let remote = RemoteFile::among(&application.files, &application.archives, &site.user, &site.conf);
+    let remote = RemoteFile::find_in(&application.files, &application.archives, &site.user, &site.conf);
     let remote = remote.map_err(|error| unstaged(&error, properties, keys::FILES))?;
     Ok(Request {
         site,
@@ -82,7 +82,7 @@ fn unstaged(error: &StagingError, properties: &Properties, key: &str) -> Failure
 
 /// Refuses options that have no meaning on YARN as wrong usage. Properties files are accepted,
 /// since they may be for other clusters, too.
-fn refuse_own(properties: &Properties) -> Result<(), Failure> {
+fn refuse_inapplicable(properties: &Properties) -> Result<(), Failure> {
     for (key, advice) in OWN {
         if let Some(origin) = properties.origin(key).filter(|origin| origin.is_command_line()) {
             let option = match origin {

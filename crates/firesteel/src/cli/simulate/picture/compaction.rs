@@ -4,7 +4,7 @@ use firesteel_sim::picture::{Area, MARGIN, Paint, Point, SMALL, TEXT, Weight};
 use firesteel_sim::replay::Compaction;
 
 use super::super::runs::Runs;
-use super::super::text::{against, fewest, fewest_words};
+use super::super::text::{difference, fewest, fewest_words};
 use super::page::{Page, ROW, WIDTH, names_width};
 
 /// Width of the column of numbers, in pixels.
@@ -22,7 +22,7 @@ impl Page {
             let length = fewest(runs).unwrap_or(0.0) / most * (WIDTH - 2.0 * MARGIN - names - NUMBERS);
             let at = Point { x: MARGIN + names, y: self.y - 15.0 };
             self.svg.rect(Area { at, width: length, height: ROW - 2.0 }, Paint::Series(number));
-            let against = against(first, fewest(runs)).filter(|_| number > 0);
+            let against = difference(first, fewest(runs)).filter(|_| number > 0);
             let words =
                 fewest_words(runs) + &against.map_or(String::new(), |against| format!(" ({against})"));
             let after = if length > 0.0 { length + 8.0 } else { 0.0 };

@@ -7,7 +7,7 @@ use firesteel_sim::picture::ticks;
 use firesteel_sim::replay::{Fill, Outcome, Shares, Waits};
 use firesteel_sim::setup::Setup;
 
-use super::super::figures::{mean, missing_at, together};
+use super::super::figures::{mean, merged, missing_at};
 use super::super::runs::{Report, Run, Runs};
 use super::super::text::line;
 use super::page::Page;
@@ -22,7 +22,7 @@ impl Page {
     pub(super) fn waits(&mut self, all: &[Runs<Outcome>]) {
         const TITLE: &str = "Applications that wait longer than a given time";
         let each: Vec<(Setup, Waits)> =
-            all.iter().map(|(setup, runs)| (*setup, together(runs, |outcome| &outcome.began))).collect();
+            all.iter().map(|(setup, runs)| (*setup, merged(runs, |outcome| &outcome.began))).collect();
         let longest = each.iter().map(|(_, waits)| waits.quantile(1.0)).fold(0.0, f64::max);
         if longest <= SHORTEST {
             self.note(Some(TITLE), "No application waits longer than 1 s.");
