@@ -1,0 +1,210 @@
+//! Messages for status clients.
+
+use super::drivers::shortfalls;
+use super::*;
+
+pub(super) fn clients(record: &mut Record) {
+    record.add("client-to-master", &ClientToMaster::RequestMasterState);
+    let question =
+        ClientToMaster::RequestApplication { app: "app-1".to_owned(), executors_from: ExecutorId(300) };
+    record.add("client-to-master", &question);
+    let order = ClientToMaster::KillApplication { app: "app-1".to_owned(), by: "ann@host".to_owned() };
+    record.add("client-to-master", &order);
+    record.add("client-to-worker", &ClientToWorker::RequestWorkerState);
+    logs(record);
+    let executor = ExecutorView {
+        id: ExecutorId(3),
+        worker: WorkerId::new("worker-1"),
+        profile: ProfileId::DEFAULT,
+        cores: Cores(2),
+        memory: MiB(512),
+        resources: gpus(),
+        state: ExecutorState::Running,
+        host: "host".to_owned(),
+        port: 7078,
+        directory: "/work/app-1/3".to_owned(),
+        launched: Timestamp::from_millis(1_795_209_755_043),
+        started: Some(Timestamp::from_millis(1_795_209_755_044)),
+        ended: None,
+    };
+    let application = ApplicationView {
+        id: key().app,
+        name: "name".to_owned(),
+        user: "user".to_owned(),
+        state: ApplicationState::Failed,
+        end: Some("why".to_owned()),
+        outcome: Some(failed()),
+        submitted: Timestamp::from_millis(1_795_209_755_042),
+        ended: Some(Timestamp::from_millis(1_795_209_755_043)),
+        queue: Some("prod".to_owned()),
+        priority: -1,
+        gang: 3,
+        max_cores: Some(Cores(4)),
+        cores_granted: Cores(2),
+        memory_per_executor: MiB(512),
+        executors_live: 1,
+        executors_ended: 3,
+        executors_forgotten: 2,
+        executors: vec![executor],
+    };
+    answers(record, &application);
+    let worker = WorkerView {
+        id: WorkerId::new("worker-1"),
+        host: "host".to_owned(),
+        port: 7078,
+        state: WorkerState::Alive,
+        cores: Cores(8),
+        cores_used: Cores(2),
+        memory: MiB(1024),
+        memory_used: MiB(512),
+        resources: gpus(),
+        resources_used: Resources::default(),
+        last_heartbeat: Timestamp::from_millis(1_795_209_755_042),
+    };
+    let view = MasterView {
+        url: "spark://m:7077".to_owned(),
+        now: Timestamp::from_millis(1_795_209_755_045),
+        deciding: Deciding {
+            policy: Policy::BestFit,
+            strategy: Strategy::Consolidate,
+            worker_order: WorkerOrder::MemoryFreeAsc,
+            default_cores: Cores(8),
+            queues: "prod=3,dev=1".parse().expect("they are queues"),
+            backfill: Backfill::Off,
+            preemption: Preemption::AtMost { executors: 2, every: Duration::from_secs(60) },
+        },
+        workers: vec![worker],
+        applications: Vec::new(),
+        completed: vec![application],
+        left_out: LeftOut { workers: 1, applications: 2, executors: 300, completed: 4 },
+    };
+    record.add("master-to-client", &MasterToClient::MasterStateResponse(view));
+    let running = RunningExecutor {
+        executor: key(),
+        cores: Cores(2),
+        memory: MiB(512),
+        state: ExecutorState::Running,
+        pid: Some(4711),
+    };
+    let view = WorkerViewOfItself {
+        id: WorkerId::new("worker-1"),
+        master_url: None,
+        cores: Cores(8),
+        memory: MiB(1024),
+        executors: vec![running],
+        ended: vec![ExecutorReport { executor: key(), state: ExecutorState::Killed(None) }],
+    };
+    record.add("worker-to-client", &WorkerToClient::WorkerStateResponse(view));
+}
+
+/// One of each kind of change.
+fn outlook() -> Outlook {
+    let lacking = |lack| TurnedDown { lack, workers: 3, nearest: 1, farthest: 300 };
+    let more = Amounts { cores: Cores(1), memory: MiB(512), resources: ResourceAmounts::new() };
+    Outlook {
+        bounds: vec![Bound::MoreCores(Cores(4)), Bound::Limit(3)],
+        fit: Fit::Later(vec![
+            Remedy::Freed { worker: "w".to_owned(), more },
+            Remedy::ExecutorCores(Cores(2)),
+            Remedy::ExecutorMemory(MiB(512)),
+            Remedy::ExecutorResource { name: "gpu".to_owned(), amount: 1 },
+            Remedy::ExecutorCoresAndMemory(Cores(2), MiB(512)),
+        ]),
+        turned_down: vec![
+            lacking(Lack::Cores),
+            lacking(Lack::Memory),
+            lacking(Lack::Resource("gpu".to_owned())),
+        ],
+    }
+}
+
+fn answers(record: &mut Record, application: &ApplicationView) {
+    let apps = vec![key().app];
+    let (profile, shortfall) = shortfalls().remove(0);
+    let advice = [
+        Change::ExecutorCores(Cores(2)),
+        Change::ExecutorMemory(MiB(512)),
+        Change::ExecutorCoresAndMemory(Cores(2), MiB(512)),
+        Change::MoreCores(Cores(8)),
+        Change::ExecutorLimit(3),
+    ];
+    let profile = ProfileView {
+        id: profile,
+        size: ExecutorSize::Fixed(Cores(4)),
+        memory: MiB(1024),
+        resources: ResourceAmounts::from([("gpu".to_owned(), 1)]),
+        limit: ExecutorLimit::AtMost(2),
+        held: 1,
+        may_have_more: true,
+        large_enough: 3,
+        with_room: 0,
+        shortfall: Some(shortfall),
+        outlook: Some(outlook()),
+        advice: advice.map(|change| Advice { change, executors: 1, cores: Cores(2) }).to_vec(),
+    };
+    let holder = Holder { app: AppId::new("app-2"), name: "other".to_owned(), cores: Cores(6), executors: 2 };
+    let cluster = ClusterView {
+        workers: 3,
+        cores: Cores(24),
+        cores_free: Cores(1),
+        memory: MiB(4096),
+        memory_free: MiB(512),
+    };
+    let scheduling = SchedulingStatus {
+        policy: Some(Policy::SpreadHeld),
+        profiles: vec![profile],
+        cores_spent: Cores(4),
+        failures: 2,
+        relaunch_at: Some(Timestamp::from_millis(1_795_209_755_046)),
+        ahead: 1,
+        hindrance: Some(Hindrance::Gang { executors: 3, room: 1, kept: vec![(WorkerId::new("w1"), 3)] }),
+        cluster,
+        holders: vec![holder],
+        more_holders: 0,
+    };
+    let detail = ApplicationDetail {
+        now: Timestamp::from_millis(1_795_209_755_045),
+        master: "spark://m:7077".to_owned(),
+        application: application.clone(),
+        next_executor: Some(ExecutorId(4)),
+        scheduling: Some(scheduling),
+    };
+    for answer in [
+        ApplicationAnswer::Known(Box::new(detail)),
+        ApplicationAnswer::Unknown,
+        ApplicationAnswer::Ambiguous { apps: apps.clone() },
+    ] {
+        record.add("master-to-client", &MasterToClient::ApplicationResponse(answer));
+    }
+    let ended = Timestamp::from_millis(1_795_209_755_043);
+    for answer in [
+        KillAnswer::Killed { app: key().app, executors: 2, cores: Cores(8) },
+        KillAnswer::Over { app: key().app, state: ApplicationState::Killed, ended },
+        KillAnswer::Unknown,
+        KillAnswer::Ambiguous { apps },
+    ] {
+        record.add("master-to-client", &MasterToClient::KillApplicationResponse(answer));
+    }
+}
+
+fn logs(record: &mut Record) {
+    let (executor, start) = (key(), 1_048_576);
+    for (stream, from) in [
+        (Stream::Stdout, LogStart::Offset(start)),
+        (Stream::Stderr, LogStart::LastBytes(4096)),
+        (Stream::Stderr, LogStart::LastLines(10)),
+    ] {
+        let request = LogRequest { executor: executor.clone(), stream, from };
+        record.add("client-to-worker", &ClientToWorker::RequestLog(request));
+    }
+    let piece = LogPiece { start, bytes: Bytes::from_static(b"a line\n"), length: start + 7, is_over: true };
+    record.add("worker-to-client", &WorkerToClient::LogResponse(piece));
+    for refusal in [
+        RefusedLog::UnsoundId,
+        RefusedLog::OneAtATime,
+        RefusedLog::NoLog { directory: "/srv/app-1/3".to_owned() },
+        RefusedLog::Unreadable { error: "stdout: permission denied".to_owned() },
+    ] {
+        record.add("worker-to-client", &WorkerToClient::RequestLogFailed(refusal));
+    }
+}

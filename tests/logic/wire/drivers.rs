@@ -1,0 +1,113 @@
+//! Messages between drivers and Masters.
+
+use super::*;
+
+pub(super) fn drivers(record: &mut Record) {
+    let app = key().app;
+    let description = ApplicationDescription::new(
+        Submitter::new("name", "user"),
+        WantedExecutors {
+            profile: profile(),
+            max_cores: Some(Cores(300)),
+            limit: ExecutorLimit::AtMost(2),
+            relaunch: Relaunch::WhenLost,
+            first: ExecutorId(17),
+        },
+        Placing { policy: Some(Policy::BestFit), queue: Some("prod".to_owned()), priority: -1, gang: 3 },
+        Work::of(command()),
+    );
+    let target = ExecutorTarget { id: ProfileId(1), profile: profile(), total: 4 };
+    for message in [
+        DriverToMaster::RegisterApplication(description),
+        DriverToMaster::UnregisterApplication { app: app.clone(), outcome: None },
+        DriverToMaster::UnregisterApplication { app: app.clone(), outcome: Some(Outcome::Succeeded) },
+        DriverToMaster::UnregisterApplication { app: app.clone(), outcome: Some(failed()) },
+        DriverToMaster::UnregisterApplication { app: app.clone(), outcome: Some(Outcome::cancelled("why")) },
+        DriverToMaster::RequestExecutors { app: app.clone(), targets: vec![target] },
+        DriverToMaster::KillExecutors { app: app.clone(), executors: vec![ExecutorId(1), ExecutorId(2)] },
+        DriverToMaster::PreferHosts {
+            app: app.clone(),
+            wishes: HostWishes {
+                tasks: 5,
+                preferred: BTreeMap::from([("node-1".to_owned(), 7)]),
+                racks: BTreeMap::from([("node-1".to_owned(), "/r1".to_owned())]),
+                avoided: BTreeSet::from(["node-9".to_owned()]),
+            },
+        },
+        DriverToMaster::RequestShortfall { app: app.clone() },
+    ] {
+        record.add("driver-to-master", &message);
+    }
+    for message in [
+        MasterToDriver::RegisteredApplication {
+            app,
+            master_url: "spark://m:7077".to_owned(),
+            max_cores: Cores(24),
+            first_executor: ExecutorId(17),
+        },
+        MasterToDriver::ExecutorAdded {
+            executor: ExecutorId(3),
+            profile: ProfileId(1),
+            worker: WorkerId::new("worker-1"),
+            host: "host".to_owned(),
+            cores: Cores(2),
+            memory: MiB(512),
+        },
+        MasterToDriver::ExecutorUpdated {
+            executor: ExecutorId(3),
+            state: ExecutorState::Running,
+            lost_host: Some("host".to_owned()),
+        },
+        MasterToDriver::WorkerRemoved {
+            worker: WorkerId::new("worker-1"),
+            host: "host".to_owned(),
+            reason: LossReason::Disconnected,
+        },
+        MasterToDriver::ExecutorsGone { app: AppId::new("app-1") },
+        MasterToDriver::ApplicationRemoved(ApplicationEnd::Finished { outcome: Some(failed()) }),
+        MasterToDriver::ApplicationRemoved(ApplicationEnd::DriverLost),
+        MasterToDriver::ApplicationRemoved(ApplicationEnd::ExecutorsFailed {
+            failures: 10,
+            last: ExecutorState::Running,
+        }),
+        MasterToDriver::ApplicationRemoved(ApplicationEnd::Killed { by: "ann@host".to_owned() }),
+        MasterToDriver::ApplicationRemoved(ApplicationEnd::GivenUp { reason: "why".to_owned() }),
+        MasterToDriver::ApplicationRemoved(ApplicationEnd::Refused { reason: "why".to_owned() }),
+        MasterToDriver::ApplicationRemoved(ApplicationEnd::GangRefused(UnsoundGang::NoCores {
+            executors: 3,
+        })),
+        MasterToDriver::ApplicationRemoved(ApplicationEnd::GangRefused(UnsoundGang::TooManyCores {
+            executors: 3,
+            cores: Cores(2),
+            needed: Cores(6),
+            max: Cores(5),
+        })),
+        MasterToDriver::ExecutorsRequested { accepted: true },
+        MasterToDriver::ExecutorsKilled { accepted: false },
+        MasterToDriver::Shortfalls(shortfalls()),
+    ] {
+        record.add("master-to-driver", &message);
+    }
+}
+
+/// One of each kind of reason, by asking for it.
+pub(super) fn shortfalls() -> Vec<(ProfileId, firesteel_placement::Shortfall)> {
+    let demand = |each: i64, left: i64, limit| Demand {
+        size: ExecutorSize::Fixed(Cores(each)),
+        memory: MiB(1024),
+        cores_left: Cores(left),
+        limit,
+        ..Demand::default()
+    };
+    let offer =
+        |cores| Offer { worker: "w", cores: Cores(cores), memory: MiB(512), resources: Resources::NONE };
+    let large = Offer { memory: MiB(4096), ..offer(8) };
+    let rows = [
+        shortfall(&demand(4, 8, ExecutorLimit::AtMost(0)), &[], &[]),
+        shortfall(&demand(4, 2, ExecutorLimit::Unlimited), &[], &[]),
+        shortfall(&demand(4, 8, ExecutorLimit::Unlimited), &[], &[]),
+        shortfall(&demand(4, 8, ExecutorLimit::Unlimited), &[offer(2)], &[offer(8)]),
+        shortfall(&demand(4, 8, ExecutorLimit::Unlimited), &[offer(2)], &[large]),
+    ];
+    rows.into_iter().flatten().map(|row| (ProfileId::DEFAULT, row)).collect()
+}
