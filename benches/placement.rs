@@ -55,7 +55,7 @@ fn offers(cluster: &[Worker]) -> Vec<Offer<'_>> {
     offers
 }
 
-/// So many executors of 2 cores and 4 GiB.
+/// A demand for this number of executors of 2 cores and 4 GiB.
 fn ask(executors: usize) -> Ask {
     Ask {
         cores: Some(2),

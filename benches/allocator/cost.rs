@@ -23,7 +23,7 @@ use crate::trace::{Spread, Trace};
 /// Containers that come with one answer.
 const GRANTED: usize = 50;
 
-/// One row: so many pending requests, and microseconds a container, medians over rounds.
+/// One row: the number of pending requests, and microseconds per container (medians over rounds).
 struct Row {
     pending: u64,
     /// For each way of naming hosts.
@@ -64,7 +64,7 @@ fn row(pending: u64, rounds: usize) -> Row {
     Row { pending, allocator: [one, many], scan }
 }
 
-/// An allocator that has called for so many.
+/// An allocator with this number of pending requests.
 fn asking(trace: &Trace, pending: u64, naming: Naming) -> Allocator {
     let mut allocator = Allocator::new(Config { naming, ..config(trace.topology()) });
     let targets = vec![target(trace, pending, 1)];

@@ -19,12 +19,12 @@ use crate::resource_manager::ResourceManager;
 use crate::setup::{HOSTS, START, config, target};
 use crate::trace::{Spread, Trace};
 
-/// A cluster, and what is wanted of it: a thousand machines, each with room for one to eight executors.
+/// A cluster of a thousand machines, each with room for one to eight executors, and the requests to it.
 #[derive(Clone, Copy, Debug)]
 struct Case {
     name: &'static str,
     spread: Spread,
-    /// With so many places for tasks together as there are tasks.
+    /// The number of executors; together they have as many cores as there are tasks.
     executors: u64,
     tasks_per_executor: u64,
     room: Room,
@@ -103,7 +103,7 @@ impl Case {
         Outcome { on_their_hosts, most: most.min(self.most_of_the_best(trace, room)), time }
     }
 
-    /// What so many executors would have if each had tasks of its host alone, those with most of them first.
+    /// The number of tasks on preferred hosts if each executor had tasks of its own host only, busiest hosts first.
     fn most_of_the_best(&self, trace: &Trace, room: &[u64]) -> u64 {
         let of_host = |(wanted, room): (u64, &u64)| {
             let of_one = move |before: u64| wanted.saturating_sub(before * self.tasks_per_executor);

@@ -1,11 +1,11 @@
-//! What the index is measured against: two ways to place without one. They live here only.
+//! The baselines of the index: two ways to place without it.
 //!
 //! Both are over plain numbers: a worker is its place in the order of ids, so that no text is compared, and nothing is
 //! allocated but what the algorithm itself needs. What a JVM adds is in neither.
 
 use std::cmp::Reverse;
 
-/// What a worker has free.
+/// The free amounts of a Worker.
 #[derive(Clone, Copy, Debug)]
 pub struct Worker {
     pub cores: i64,

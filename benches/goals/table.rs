@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-/// How large and how often: as it is to be measured, or once and small, to see that it works.
+/// The scale of a run: the measured one, or a small one that only shows that the bench works.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scale {
     Full,
@@ -10,7 +10,7 @@ pub enum Scale {
 }
 
 impl Scale {
-    /// So many workers.
+    /// The number of Workers.
     pub fn of(self, workers: usize) -> usize {
         match self {
             Self::Full => workers,

@@ -1,10 +1,10 @@
 //! How many instructions does the hot path take? Counted by Callgrind, so that it is the same on a machine that is busy.
 //!
-//! What was counted last is in `counts.tsv`; more than a tenth above that fails. Counts are of one call each.
+//! `counts.tsv` has the recorded counts, each of one call. A count that is more than a tenth higher fails.
 //!
 //! ```text
 //! .ci/instructions           # counts, and compares
-//! .ci/instructions record    # counts, and writes down
+//! .ci/instructions record    # counts, and records
 //! ```
 
 #![allow(clippy::disallowed_methods, reason = "a bench")]
@@ -21,11 +21,11 @@ use gungraun::{Callgrind, EventKind, LibraryBenchmarkConfig, main};
 use placement::placements;
 use registration::events;
 
-/// What is counted of which: no more than a tenth above what was written down.
+/// The recorded counts. A new count may be higher by this percentage.
 const COUNTS: &str = include_str!("counts.tsv");
 const TOLERANCE: u64 = 10;
 
-/// The bound for one of them. None while counts are written down.
+/// The configuration of one bench, with its limit. There is no limit while counts are recorded.
 fn bound(name: &str) -> LibraryBenchmarkConfig {
     let count = COUNTS.lines().filter_map(|line| line.split_once('\t')).find(|(known, _)| *known == name);
     let mut config = LibraryBenchmarkConfig::default();

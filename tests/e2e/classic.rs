@@ -8,7 +8,7 @@ use crate::cluster::processes::{children_of, command_line};
 use crate::cluster::{Daemon, wait_for};
 use crate::driver::{Driver, script};
 
-/// A Master and Workers of so many cores each.
+/// A Master, and Workers of these numbers of cores.
 struct Cluster {
     // Dropped in this order.
     workers: Vec<Daemon>,

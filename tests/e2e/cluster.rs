@@ -156,7 +156,7 @@ impl Daemon {
         serde_json::from_str(&done.stdout).expect("status prints JSON")
     }
 
-    /// Waits until a Master has so many Workers.
+    /// Waits until a Master has this number of Workers.
     pub(crate) fn wait_for_workers(&self, count: usize) {
         wait_for("the Workers to register", || {
             (self.status()["workers"].as_array()?.len() == count).then_some(())

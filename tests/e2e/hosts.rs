@@ -16,7 +16,7 @@ pub(crate) struct Hosts {
 }
 
 impl Hosts {
-    /// So many Workers of so many cores.
+    /// Starts this number of Workers, each of this number of cores.
     pub(crate) fn start(workers: usize, cores: u32) -> Self {
         let directory = tempfile::tempdir().expect("a temporary directory");
         let mut hosts = Self { workers: Vec::new(), master: Daemon::master(&[]), directory };
@@ -35,7 +35,7 @@ impl Hosts {
         self.directory.path().join(name)
     }
 
-    /// Writes such a file; its name.
+    /// Writes such a file, and returns its name.
     pub(crate) fn write(&self, name: &str, text: &str) -> String {
         let path = self.path(name);
         std::fs::write(&path, text).expect("it can be written");
@@ -58,7 +58,7 @@ impl Hosts {
     }
 }
 
-/// A shell command that says where it runs once so many of it have begun.
+/// A shell command that prints its host once `count` copies of it have begun.
 pub(crate) fn together(count: usize, directory: &Path) -> String {
     let directory = directory.display();
     format!(

@@ -46,7 +46,7 @@ fn lines(output: &Output) -> Vec<String> {
     String::from_utf8_lossy(&output.stdout).lines().map(str::to_owned).collect()
 }
 
-/// Writes the task's addresses and waits until so many tasks have done so in the directory `$2`.
+/// Writes the task's addresses, and waits until `$COUNT` tasks have done so.
 const MEET: &str = r#"
     echo "$FIRESTEEL_TASK_RESOURCE_GPU of $FIRESTEEL_RESOURCE_GPU"
     : > "$MEETING/$1"

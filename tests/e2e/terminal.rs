@@ -21,7 +21,7 @@ pub(crate) struct Terminal {
 }
 
 impl Terminal {
-    /// Starts the command in a terminal of so many rows and columns.
+    /// Starts the command in a terminal with these numbers of rows and columns.
     pub(crate) fn start(command: Command, rows: u16, columns: u16) -> Self {
         let (pty, pts) = blocking::open().expect("there are pseudo-terminals");
         pty.resize(Size::new(rows, columns)).expect("it can be resized");

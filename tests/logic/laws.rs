@@ -16,7 +16,7 @@ const SIZE: usize = 24;
 /// What a law says about a case.
 pub type Verdict = Result<(), String>;
 
-/// Tries a law on so many cases. `test` is the path of the test that calls, for the command that repeats it.
+/// Tries a law on this number of cases. `test` is the path of the calling test, for the command that repeats it.
 pub fn hold<C: Arbitrary + Debug>(test: &str, cases: u64, law: impl Fn(&C) -> Verdict) {
     let first = number("FIRESTEEL_SEED").unwrap_or(SEED);
     let cases = number("FIRESTEEL_CASES").unwrap_or(cases);

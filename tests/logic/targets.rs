@@ -203,9 +203,9 @@ fn now() -> Timestamp {
 #[derive(Clone, Copy, Debug)]
 enum Step {
     Start,
-    /// So many more than were wanted. Spark's `requestExecutors`.
+    /// Requests this number of executors more. Spark's `requestExecutors`.
     More(u64),
-    /// So many of those that are there, with the target.
+    /// Ends this number of executors, and lowers the target.
     Kill(usize),
     KillAll,
 }

@@ -292,7 +292,7 @@ fn of_node(host: &str, home: &Path) -> Properties {
     ]
 }
 
-/// So many at once, so that they differ.
+/// Free ports. All are bound at once, so that they differ.
 pub(crate) fn free_ports(count: usize) -> io::Result<Vec<u16>> {
     let listeners: Vec<TcpListener> =
         (0..count).map(|_| TcpListener::bind("127.0.0.1:0")).collect::<io::Result<_>>()?;

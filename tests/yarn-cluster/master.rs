@@ -66,7 +66,7 @@ impl Master {
     }
 }
 
-/// So many containers on that host: at its rack and anywhere they are counted, too, and not to be had.
+/// Requests containers on one host. They also count at its rack and anywhere, but are not granted there.
 fn wanted(host: &str, rack: &str, count: i32) -> Changes {
     let ask = |place: &str| {
         let ask = ResourceRequest::new(0, place, Resource::new(256, 1), count);

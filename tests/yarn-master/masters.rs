@@ -80,7 +80,7 @@ async fn run_tasks(submitted: &Submitted, attempt: i32) {
     }
 }
 
-/// What so many tasks wrote, all of which succeed.
+/// Runs this number of tasks, all of which succeed, and returns their output.
 async fn all_succeed(
     driver: &Handle,
     reports: &mut mpsc::Receiver<Report>,

@@ -92,7 +92,7 @@ impl Running {
         Self { id: id.expect("the line has it").to_owned(), command }
     }
 
-    /// Waits until so many lines have come.
+    /// Waits until the command has printed this number of lines.
     pub(crate) fn wait_for_lines(&mut self, lines: usize) {
         wait("outputs", || {
             let so_far = self.command.output_so_far().lines().count();

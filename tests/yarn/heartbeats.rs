@@ -7,7 +7,7 @@ use firesteel_yarn::messages::master::{AllocateRequest, AllocateResponse, Resour
 use firesteel_yarn::messages::records::{ApplicationAttemptId, ApplicationId, ContainerId, Resource};
 use quickcheck::quickcheck;
 
-/// So many containers are wanted at each of these locations.
+/// Requests these numbers of containers at these locations.
 fn asks(counts: &[(&str, i32)]) -> Changes {
     let ask =
         |(location, count): &(&str, i32)| ResourceRequest::new(0, location, Resource::new(1408, 1), *count);

@@ -13,7 +13,7 @@ pub(crate) const CLIENT: [u8; 16] =
 pub(crate) struct Peer(pub(crate) DuplexStream);
 
 impl Peer {
-    /// So many bytes, as they come.
+    /// Receives this number of bytes.
     pub(crate) async fn hear(&mut self, length: usize) -> Vec<u8> {
         let mut bytes = vec![0; length];
         self.0.read_exact(&mut bytes).await.expect("the client says as much");

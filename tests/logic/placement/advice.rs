@@ -38,7 +38,7 @@ fn demand(each: i64, memory: i64) -> Demand {
     Demand { size: ExecutorSize::Fixed(Cores(each)), memory: MiB(memory), ..Demand::default() }
 }
 
-/// Workers with so many cores and so much memory free.
+/// Workers with these free cores and this free memory.
 fn check(demand: &Demand, free: &[(i64, i64)], expected: &[(Change, u64, i64)]) {
     let ids: Vec<String> = (0..free.len()).map(|number| format!("w{number}")).collect();
     let offers: Vec<Offer<'_>> = ids

@@ -137,7 +137,7 @@ impl Model {
         self.rows.get(id).map_or(Resources::NONE, |(_, resources)| resources)
     }
 
-    /// Takes what so many executors hold off a worker, or gives it back.
+    /// Takes the amounts of this number of executors from a Worker, or gives them back.
     pub fn hold(&mut self, id: &str, ask: &Ask, executors: i64, cores: i64) {
         let Some((mut worker, _)) = self.rows.remove(id) else { return };
         worker.cores -= cores;

@@ -10,7 +10,7 @@ use super::history::{History, Model, Step};
 use super::reference::{self, Ask};
 use crate::laws::{Verdict, ensure, hold};
 
-/// Up to so many workers the slow reference is asked, too.
+/// The slow reference is used up to this number of Workers.
 const FEW: usize = 40;
 
 /// A million cases in a release build: `FIRESTEEL_CASES=1000000 cargo test --release -p firesteel-world --test logic

@@ -9,7 +9,7 @@ use quickcheck::{Arbitrary, Gen};
 
 use crate::laws::{ensure, hold};
 
-/// So many executors for tasks that would like to run on numbered hosts, some of which have executors.
+/// Executors for tasks that prefer numbered hosts, some of which have executors already.
 #[derive(Clone, Debug)]
 struct Case {
     executors: u64,

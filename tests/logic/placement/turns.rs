@@ -158,7 +158,7 @@ impl Cluster {
         }
     }
 
-    /// Addresses, cores and memory that must be freed on a Worker for so many.
+    /// The addresses, cores and memory to free on a Worker for this number of executors.
     fn freed(&self, worker: &Worker, executors: u64) -> (i64, i64, i64) {
         let times = i64::try_from(executors).expect("they are few");
         let lacking = |each: i64, free: i64| (each * times - free).max(0);
@@ -205,7 +205,7 @@ fn addresses(count: u64) -> Resources {
     Resources::from_iter([("gpu", (0..count).map(|address| address.to_string()))])
 }
 
-/// Every way to put so many executors where there is that much room.
+/// Every way to place this number of executors where there is room for these.
 fn choices(rooms: &[u64], executors: u64) -> Vec<Vec<u64>> {
     let Some((first, rest)) = rooms.split_first() else {
         return if executors == 0 { vec![Vec::new()] } else { Vec::new() };

@@ -11,9 +11,9 @@ use crate::worlds::{number, say, variable};
 
 /// Small clusters in the default run; `FIRESTEEL_SEEDS` sets another number.
 const SMALL: u64 = 5_000;
-/// There is one large cluster for so many small ones.
+/// The number of small clusters per large one.
 const SMALL_FOR_ONE_LARGE: u64 = 200;
-/// At least so many events must be seen by the default run.
+/// The minimum number of events of the default run.
 const EVENTS: u64 = 10_000_000;
 
 /// A cluster that can be replayed.

@@ -94,7 +94,7 @@ fn node() -> Node {
 }
 
 impl Bench {
-    /// What a status client is told of the application.
+    /// The answer to a status client about the application.
     fn detail(&mut self) -> ApplicationDetail {
         let question =
             ClientToMaster::RequestApplication { app: APP.to_owned(), executors_from: ExecutorId(0) };
@@ -124,7 +124,7 @@ impl Bench {
         Self::of(config(mode))
     }
 
-    /// One whose driver wants so many executors.
+    /// A bench whose driver wants this number of executors.
     fn serving(limit: ExecutorLimit) -> Self {
         Self::with(config(Mode::Client), description(limit))
     }

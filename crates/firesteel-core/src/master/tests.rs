@@ -53,7 +53,7 @@ impl Bench {
         self.worker_says(n, register(n, cores, Vec::new()))
     }
 
-    /// Registers an application with executors of so many cores.
+    /// Registers an application with executors of this number of cores.
     fn application(&mut self, max_cores: Option<i64>, cores: i64) -> Vec<Effect> {
         self.driver_says(DriverToMaster::RegisterApplication(description(max_cores, Some(cores))))
     }

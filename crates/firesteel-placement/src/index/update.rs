@@ -265,7 +265,7 @@ impl Buckets {
     }
 }
 
-/// Whether so many changes out of so many Workers are made faster in the order of positions.
+/// Whether this number of changes is faster in the order of positions.
 fn is_bulk(changes: usize, workers: usize) -> bool {
     const AT_LEAST: usize = 32;
     const ONE_IN: usize = 8;

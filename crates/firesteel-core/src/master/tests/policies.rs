@@ -16,7 +16,7 @@ fn bench(policy: Policy) -> Bench {
     bench
 }
 
-/// The Workers that executors are launched on when there are to be so many.
+/// The Workers on which this number of executors is launched.
 fn workers_for(bench: &mut Bench, total: u64) -> Vec<u64> {
     let target = ExecutorTarget { id: ProfileId::DEFAULT, profile: ResourceProfile::default(), total };
     let effects = bench.driver_says(DriverToMaster::RequestExecutors { app: app(), targets: vec![target] });
