@@ -91,13 +91,13 @@ pub(super) struct Executor {
 /// Whether a live executor counts as started for good.
 ///
 /// ```text
-///  Launching -> OnProbation -> Proven
+///  Launching -> Running -> Proven
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Probation {
     Launching,
     /// Its process runs. It is proven at this time.
-    OnProbation {
+    Running {
         until: Timestamp,
     },
     /// It ran long enough to show that executors of this application can run.
@@ -273,7 +273,7 @@ impl Application {
         self.profile_mut(executor.profile).held -= 1;
         match executor.probation {
             Probation::Launching => {}
-            Probation::OnProbation { until } => {
+            Probation::Running { until } => {
                 self.failures.probation.remove(&(until, id));
             }
             Probation::Proven => self.failures.proven -= 1,
@@ -307,7 +307,7 @@ impl Application {
     pub(super) fn start_probation(&mut self, now: Timestamp, id: ExecutorId, until: Timestamp) {
         let executor = self.executors.get_mut(&id).expect("the executor is live");
         executor.started = Some(now);
-        executor.probation = Probation::OnProbation { until };
+        executor.probation = Probation::Running { until };
         self.failures.probation.insert((until, id));
     }
 
@@ -356,7 +356,7 @@ impl Probation {
     pub(super) fn state(self) -> ExecutorState {
         match self {
             Self::Launching => ExecutorState::Launching,
-            Self::OnProbation { .. } | Self::Proven => ExecutorState::Running,
+            Self::Running { .. } | Self::Proven => ExecutorState::Running,
         }
     }
 }

@@ -130,7 +130,7 @@ impl Master {
             granted += executor.grant.amounts().cores;
             match executor.probation {
                 Probation::Launching => {}
-                Probation::OnProbation { until } => {
+                Probation::Running { until } => {
                     let waits = application.failures.probation.contains(&(until, *number));
                     ensure!("master", waits, "the probation of {key} will never end");
                     on_probation += 1;
