@@ -47,7 +47,7 @@ impl Link {
         let mut frames = FramedRead::with_capacity(reader, Frames::of_hello(), 4096);
         let body = frames.next().await.ok_or(io::ErrorKind::UnexpectedEof)?.map_err(io::Error::other)?;
         let theirs: Hello = wire::decode(&body).map_err(io::Error::other)?;
-        frames.decoder_mut().after_hello();
+        frames.decoder_mut().raise_limit();
         let outgoing = Outgoing { writer, queued: BytesMut::new() };
         Ok((Self { incoming: Incoming(frames), outgoing }, theirs.role))
     }

@@ -107,26 +107,26 @@ impl Scenario {
             Self::Impatient => vec!["spark.worker.timeout=3".to_owned()],
             _ => Vec::new(),
         };
-        let ground = Ground::new(kind, &settings);
+        let testbed = Testbed::new(kind, &settings);
         match self {
-            Self::Burst | Self::Impatient => burst(&ground, size, sheet).await,
-            Self::Million => million(&ground, size, sheet).await,
-            Self::Small => small(&ground, size, sheet).await,
-            Self::Heartbeats => heartbeats(&ground, size, sheet).await,
-            Self::Deaf => deaf(&ground, size, sheet).await,
-            Self::Status => status(&ground, size, sheet).await,
-            Self::Rate => rate(&ground, size, sheet).await,
+            Self::Burst | Self::Impatient => burst(&testbed, size, sheet).await,
+            Self::Million => million(&testbed, size, sheet).await,
+            Self::Small => small(&testbed, size, sheet).await,
+            Self::Heartbeats => heartbeats(&testbed, size, sheet).await,
+            Self::Deaf => deaf(&testbed, size, sheet).await,
+            Self::Status => status(&testbed, size, sheet).await,
+            Self::Rate => rate(&testbed, size, sheet).await,
         }
     }
 }
 
-/// A server, and what the mocks around it have seen.
-struct Ground {
+/// A server, and the counts of the mocks around it.
+struct Testbed {
     server: Server,
     seen: Rc<Seen>,
 }
 
-impl Ground {
+impl Testbed {
     fn new(kind: Kind, settings: &[String]) -> Self {
         Self { server: Server::start(kind, settings), seen: Rc::default() }
     }
@@ -167,10 +167,10 @@ fn micros(before: Used, after: Used, count: u64) -> f64 {
     (after.cpu - before.cpu).as_secs_f64() * 1e6 / count as f64
 }
 
-async fn burst(ground: &Ground, size: Size, sheet: &mut Sheet) {
-    let Ground { server, seen } = ground;
+async fn burst(testbed: &Testbed, size: Size, sheet: &mut Sheet) {
+    let Testbed { server, seen } = testbed;
     let (empty, start) = (server.memory(), server.used());
-    let _workers = ground.workers(size.workers, 16).await;
+    let _workers = testbed.workers(size.workers, 16).await;
     sleep(Duration::from_millis(500)).await;
     let connected = server.memory();
     sheet.put("registration: CPU a Worker, us", micros(start, server.used(), size.workers));
@@ -178,12 +178,12 @@ async fn burst(ground: &Ground, size: Size, sheet: &mut Sheet) {
 
     let executors = size.executors();
     let (drivers, begin) =
-        ground.drivers(size.apps, i64::try_from(executors / size.apps).expect("it is small")).await;
+        testbed.drivers(size.apps, i64::try_from(executors / size.apps).expect("it is small")).await;
     let probe = Probe::start(&server.address).expect("the server accepts clients");
     let calls = sheet.counts_system_calls().then(|| server.count_system_calls()).flatten();
     let (before, begun) = (server.used(), Instant::now());
     begin.notify_waiters();
-    ground.running(executors).await;
+    testbed.running(executors).await;
     let (took, after) = (begun.elapsed(), server.used());
     let delays = probe.finish();
     sheet.put("burst: CPU an executor, us", micros(before, after, executors));
@@ -203,54 +203,54 @@ async fn burst(ground: &Ground, size: Size, sheet: &mut Sheet) {
 
     let before = server.used();
     drivers.iter().for_each(Driver::end);
-    ground.gone(size.apps).await;
+    testbed.gone(size.apps).await;
     sheet.put("ends: CPU an executor, us", micros(before, server.used(), executors));
     // The last confirmations to Workers are on their way.
     sleep(Duration::from_millis(500)).await;
     sheet.frames(&seen.frames.borrow());
 }
 
-async fn million(ground: &Ground, size: Size, sheet: &mut Sheet) {
+async fn million(testbed: &Testbed, size: Size, sheet: &mut Sheet) {
     let apps = size.large_apps;
-    let _workers = ground.workers(apps * 5, 200).await;
-    let (_drivers, begin) = ground.drivers(apps, i64::try_from(apps).expect("it is small")).await;
+    let _workers = testbed.workers(apps * 5, 200).await;
+    let (_drivers, begin) = testbed.drivers(apps, i64::try_from(apps).expect("it is small")).await;
     let begun = Instant::now();
     begin.notify_waiters();
-    ground.running(apps * apps).await;
+    testbed.running(apps * apps).await;
     sheet.put("million: until all run, s", begun.elapsed().as_secs_f64());
 }
 
-async fn small(ground: &Ground, size: Size, sheet: &mut Sheet) {
-    let _workers = ground.workers(size.workers, 16).await;
+async fn small(testbed: &Testbed, size: Size, sheet: &mut Sheet) {
+    let _workers = testbed.workers(size.workers, 16).await;
     let mut cpu = 0.0;
     for number in 1..=size.small_apps {
-        let (drivers, begin) = ground.drivers(1, 16).await;
-        let before = ground.server.used();
+        let (drivers, begin) = testbed.drivers(1, 16).await;
+        let before = testbed.server.used();
         begin.notify_waiters();
-        ground.running(number * 16).await;
-        cpu += micros(before, ground.server.used(), 1);
+        testbed.running(number * 16).await;
+        cpu += micros(before, testbed.server.used(), 1);
         drivers.iter().for_each(Driver::end);
-        ground.gone(number).await;
+        testbed.gone(number).await;
     }
     sheet.put("small: CPU an application of 16, us", cpu / size.small_apps as f64);
 }
 
-async fn heartbeats(ground: &Ground, size: Size, sheet: &mut Sheet) {
-    let _workers = ground.workers(size.workers, 16).await;
-    let before = ground.server.used();
+async fn heartbeats(testbed: &Testbed, size: Size, sheet: &mut Sheet) {
+    let _workers = testbed.workers(size.workers, 16).await;
+    let before = testbed.server.used();
     sleep(size.span).await;
-    let spent = micros(before, ground.server.used(), 1) / size.span.as_secs_f64();
+    let spent = micros(before, testbed.server.used(), 1) / size.span.as_secs_f64();
     sheet.put("heartbeats: CPU a second, us", spent);
 }
 
-async fn deaf(ground: &Ground, size: Size, sheet: &mut Sheet) {
-    let Ground { server, .. } = ground;
-    let _workers = ground.workers(size.workers, 16).await;
+async fn deaf(testbed: &Testbed, size: Size, sheet: &mut Sheet) {
+    let Testbed { server, .. } = testbed;
+    let _workers = testbed.workers(size.workers, 16).await;
     let executors = size.executors();
     let (_drivers, begin) =
-        ground.drivers(size.apps, i64::try_from(executors / size.apps).expect("it is small")).await;
+        testbed.drivers(size.apps, i64::try_from(executors / size.apps).expect("it is small")).await;
     begin.notify_waiters();
-    ground.running(executors).await;
+    testbed.running(executors).await;
     let before = server.memory();
     let mut deaf = Vec::new();
     for _ in 0..50 {
@@ -272,14 +272,14 @@ async fn deaf(ground: &Ground, size: Size, sheet: &mut Sheet) {
     sheet.put("deaf: memory for 50 peers that do not read, MB", most.saturating_sub(before) as f64 / 1e6);
 }
 
-async fn status(ground: &Ground, size: Size, sheet: &mut Sheet) {
-    let Ground { server, .. } = ground;
-    let _workers = ground.workers(size.workers, 16).await;
+async fn status(testbed: &Testbed, size: Size, sheet: &mut Sheet) {
+    let Testbed { server, .. } = testbed;
+    let _workers = testbed.workers(size.workers, 16).await;
     let executors = size.executors() * 10 / 16;
     let (_drivers, begin) =
-        ground.drivers(size.apps, i64::try_from(executors / size.apps).expect("it is small")).await;
+        testbed.drivers(size.apps, i64::try_from(executors / size.apps).expect("it is small")).await;
     begin.notify_waiters();
-    ground.running(executors / size.apps * size.apps).await;
+    testbed.running(executors / size.apps * size.apps).await;
     let probe = Probe::start(&server.address).expect("the server accepts clients");
     let url = format!("spark://{}", server.address);
     let mut command = Command::new(env!("CARGO_BIN_EXE_firesteel"));
@@ -295,13 +295,13 @@ async fn status(ground: &Ground, size: Size, sheet: &mut Sheet) {
     sheet.put("status: longest pause beside it, ms", delays.longest.as_secs_f64() * 1e3);
 }
 
-async fn rate(ground: &Ground, size: Size, sheet: &mut Sheet) {
-    let _workers = ground.workers(size.workers.min(1_000), 16).await;
+async fn rate(testbed: &Testbed, size: Size, sheet: &mut Sheet) {
+    let _workers = testbed.workers(size.workers.min(1_000), 16).await;
     let begun = Instant::now();
     let mut done = 0;
     let mut clients = tokio::task::JoinSet::new();
     for _ in 0..20 {
-        let (address, span) = (ground.server.address.clone(), size.span / 3);
+        let (address, span) = (testbed.server.address.clone(), size.span / 3);
         clients.spawn_local(async move {
             let mut apps = 0_u64;
             while begun.elapsed() < span {
