@@ -257,8 +257,7 @@ impl fmt::Display for Note {
                 write!(f, "{} rejected this Worker: {refusal}", master.url())
             }
             Self::NextRound { failed, pause } => {
-                let failed = counted(*failed, "attempt");
-                write!(f, "retrying to register in {:.1} s, after {failed}", pause.as_secs_f64())
+                write!(f, "retrying to register in {:.1} s, after {}", pause.as_secs_f64(), attempts(*failed))
             }
             Self::AskedToReconnect { master_url } => {
                 write!(f, "{master_url} does not know this Worker: registering again")
@@ -270,8 +269,7 @@ impl fmt::Display for Note {
                 write!(f, "ignored a repeated request to launch executor {executor}")
             }
             Self::FetchingFiles { app, files, bytes, source } => {
-                let files = counted(*files as u64, "file");
-                write!(f, "fetching {files} ({bytes} bytes) of {app} from {source}")
+                write!(f, "fetching {} ({bytes} bytes) of {app} from {source}", file_count(*files))
             }
             Self::FilesFetched { app } => write!(f, "fetched the files of {app}"),
             Self::FilesFailed { app, error } => write!(f, "cannot get the files of {app}: {error}"),
@@ -307,6 +305,14 @@ impl fmt::Display for Note {
 /// The rest of a sentence about a registration: whether the Master knew this Worker already.
 fn if_known(duplicate: bool) -> &'static str {
     if duplicate { ", which had this Worker on another connection" } else { "" }
+}
+
+fn file_count(count: usize) -> String {
+    counted(count as u64, "file")
+}
+
+fn attempts(count: u32) -> String {
+    counted(count, "attempt")
 }
 
 fn ended_applications(count: usize) -> String {

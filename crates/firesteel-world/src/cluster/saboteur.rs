@@ -96,16 +96,8 @@ impl Saboteur {
                     message: core_master::Inbound::Driver(message),
                 })
             }
-            NodeEvent::Driver(core_driver::Event::Submit { task, request })
-                if self.sabotage == Sabotage::ForgetProfile =>
-            {
-                let request = core_driver::TaskRequest { profile: ProfileId::DEFAULT, ..request };
-                NodeEvent::Driver(core_driver::Event::Submit { task, request })
-            }
-            NodeEvent::Driver(core_driver::Event::Submit { task, request })
-                if self.sabotage == Sabotage::ForgetBinding =>
-            {
-                let request = core_driver::TaskRequest { on: None, ..request };
+            NodeEvent::Driver(core_driver::Event::Submit { task, request }) => {
+                let request = self.bend_request(request);
                 NodeEvent::Driver(core_driver::Event::Submit { task, request })
             }
             event => event,
@@ -137,6 +129,15 @@ impl Saboteur {
                 *outcome = None;
             }
             _ => {}
+        }
+    }
+
+    /// Changes the request of a task that is submitted to a driver.
+    fn bend_request(&self, request: core_driver::TaskRequest) -> core_driver::TaskRequest {
+        match self.sabotage {
+            Sabotage::ForgetProfile => core_driver::TaskRequest { profile: ProfileId::DEFAULT, ..request },
+            Sabotage::ForgetBinding => core_driver::TaskRequest { on: None, ..request },
+            _ => request,
         }
     }
 

@@ -319,7 +319,7 @@ impl Args {
         if submission.settings.allocation == Allocation::Fixed {
             submission.wants_executors()?;
         }
-        let Submission { settings, cluster, properties } = submission;
+        let Submission { settings, mut cluster, properties } = submission;
         if let Some(idle) = settings.idle_resources() {
             progress.remark(idle);
         }
@@ -334,7 +334,6 @@ impl Args {
         let separator = if self.null { Separator::Nul } else { Separator::Newline };
         check_input(unit, separator, self.failed.is_some(), &source, &preference)?;
         let name = settings.name.clone().unwrap_or_else(|| program.clone());
-        let mut cluster = cluster;
         if let Cluster::Yarn(request) = &mut cluster {
             request.preferred_hosts = preferred_hosts(&preference, &source, separator);
             if let Some(words) =
