@@ -4,13 +4,12 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use firesteel_core::driver::{
-    Allocation, DynamicAllocation, Exclusion, ExclusionPolicy, ExitCodes, LocalityWait,
+    Allocation, DynamicAllocation, Exclusion, ExclusionPolicy, ExitCodes, LocalityWait, TaskNeeds,
 };
 use firesteel_placement::locality::Topology;
 use firesteel_placement::{Cores, ExecutorLimit, MiB, Policy, ResourceAmounts, TaskResources};
 
 use super::duration::Unit;
-use super::task_needs::TaskNeeds;
 use super::{Origin, Properties, SettingError, allocation, amounts, keys, size};
 
 /// The form of exit codes, for error messages.

@@ -5,7 +5,7 @@
 //! - [`properties`], [`origin`]: the values of properties, and where each was set.
 //! - [`sources`], [`properties_file`], [`java_options`], [`variables`]: where properties are read from.
 //! - [`master`], [`worker`], [`application`], [`yarn`], [`listen`]: the typed settings of each reader.
-//! - `allocation`, `amounts`, [`rolling`], [`resources`], [`task_needs`], [`description`]: parts of these settings, and
+//! - `allocation`, `amounts`, [`rolling`], [`resources`], [`description`]: parts of these settings, and
 //!   what an application tells its Master.
 //! - [`size`], [`duration`]: the forms of values.
 //! - [`spark_properties`], [`property_effect`], [`findings`], [`reference`](mod@reference): properties of Spark without a
@@ -38,7 +38,6 @@ pub mod secrets;
 pub mod size;
 pub mod sources;
 pub mod spark_properties;
-pub mod task_needs;
 pub mod variables;
 pub mod worker;
 pub mod yarn;

@@ -8,6 +8,8 @@ use firesteel_core::wire::MAX_STDIN;
 
 use super::input::{InputError, Origin};
 
+pub use firesteel_core::map::Separator;
+
 /// The longest argument that Linux passes to a program (`MAX_ARG_STRLEN` without the closing NUL).
 pub const MAX_ARGUMENT: usize = (128 << 10) - 1;
 
@@ -21,26 +23,6 @@ pub struct Cut {
     pub separator: Separator,
     /// Content of one item: a record or a block.
     pub unit: Unit,
-}
-
-/// The byte that ends a record. The last record does not need it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Separator {
-    /// A line feed.
-    Newline,
-    /// A NUL byte, as `find -print0` writes it.
-    Nul,
-}
-
-impl Separator {
-    /// The separator as a byte.
-    #[must_use]
-    pub fn byte(self) -> u8 {
-        match self {
-            Self::Newline => b'\n',
-            Self::Nul => 0,
-        }
-    }
 }
 
 /// The content of one item.

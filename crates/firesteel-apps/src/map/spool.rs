@@ -11,14 +11,7 @@ use firesteel_core::ids::{AttemptId, TaskId};
 use firesteel_core::messages::Stream;
 use tempfile::TempDir;
 
-/// The order in which outputs are printed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OutputOrder {
-    /// The order of the input.
-    Input,
-    /// The order in which the items end.
-    Completion,
-}
+pub use firesteel_core::map::OutputOrder;
 
 /// The limits of the memory for outputs, and the place for the rest.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -7,7 +7,7 @@ use firesteel_core::messages::TaskDirectory;
 use firesteel_core::process::Command;
 
 use super::items::{Content, MAX_ARGUMENT};
-use firesteel_settings::task_needs::TaskNeeds;
+use firesteel_core::driver::TaskNeeds;
 
 /// The placeholder for the item in an argument of the command.
 pub const PLACEHOLDER: &str = "{}";

@@ -51,7 +51,7 @@ use firesteel_host::progress::Progress;
 use firesteel_settings::Properties;
 use firesteel_settings::application::ApplicationSettings;
 use firesteel_settings::listen::Listen;
-use firesteel_settings::task_needs::TaskNeeds;
+use firesteel_core::driver::TaskNeeds;
 use reader::Source;
 use session::Session;
 

@@ -15,7 +15,7 @@ use super::request::{Run, Target, TaskShare};
 use super::session::{Served, Session, TICK};
 use super::tasks::{Task, ending};
 use super::words::Place;
-use firesteel_settings::task_needs::TaskNeeds;
+use firesteel_core::driver::TaskNeeds;
 
 impl Session {
     pub(super) async fn run_command(&mut self, run: Run) -> Served {

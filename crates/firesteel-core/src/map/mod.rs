@@ -15,6 +15,7 @@ mod ending;
 mod ends;
 mod event;
 mod items;
+mod options;
 mod outcome;
 mod remark;
 mod reports;
@@ -33,6 +34,7 @@ pub use config::{Config, Scope};
 pub use effect::Effect;
 pub use ending::Ending;
 pub use event::{Event, Item, Unusable};
+pub use options::{OutputOrder, Separator};
 pub use remark::Remark;
 pub use tally::{Cause, ExecutorUse, Failure, LocalityUse, Tally, Totals};
 

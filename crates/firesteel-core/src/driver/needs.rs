@@ -1,11 +1,12 @@
 //! The needs of a task: profile, cores and custom resources.
 
 use bytes::Bytes;
-use firesteel_core::driver::TaskRequest;
-use firesteel_core::ids::ProfileId;
-use firesteel_core::messages::{TaskDirectory, TaskSpec};
-use firesteel_core::process::Command;
 use firesteel_placement::{Cores, TaskResources};
+
+use super::TaskRequest;
+use crate::ids::ProfileId;
+use crate::messages::{TaskDirectory, TaskSpec};
+use crate::process::Command;
 
 /// What a task needs of an executor.
 #[derive(Clone, Debug, PartialEq, Eq)]
