@@ -172,12 +172,23 @@ fn the_pure_crates_ban_the_same_things_and_have_no_runtime() {
 
 /// The state machines of the core. No machine uses another one, except [`ABOVE`]; machines may use parts, messages and
 /// the other modules, parts may use messages and the others, and so on downwards.
-const MACHINES: [&str; 8] =
-    ["master", "worker", "driver", "executor", "launcher", "application_master", "allocator", "map"];
+const MACHINES: [&str; 9] = [
+    "master",
+    "worker",
+    "driver",
+    "executor",
+    "launcher",
+    "application_master",
+    "allocator",
+    "map",
+    "session",
+];
 /// Parts of several machines.
 const PARTS: [&str; 1] = ["applicant"];
-/// Machines that use another one: an ApplicationMaster owns its allocator, and a map run uses the types of its driver.
-const ABOVE: [(&str, &str); 2] = [("application_master", "allocator"), ("map", "driver")];
+/// Machines that use another one: an ApplicationMaster owns its allocator, a map run uses the types of its driver, and a
+/// session those of its driver and of its map runs.
+const ABOVE: [(&str, &str); 4] =
+    [("application_master", "allocator"), ("map", "driver"), ("session", "driver"), ("session", "map")];
 
 /// Whether a module of the core may use another one.
 fn may_use(module: &str, other: &str) -> bool {

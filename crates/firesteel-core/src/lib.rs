@@ -1,10 +1,10 @@
 //! The state machines of Firesteel, and the messages between them.
 //!
-//! Eight machines make every decision that depends on time: [`master`], [`worker`], [`driver`], [`executor`],
-//! [`launcher`], [`map`] above a driver and, for clusters that another resource manager runs, [`application_master`]
-//! with its [`allocator`]. Each is a plain value with one entry point, [`Machine::apply`], which takes the time and an
-//! event and returns effects. Those that talk over connections never import each other: they share only the [`messages`], and
-//! [`wire`] turns messages into bytes and back.
+//! Nine machines make every decision that depends on time: [`master`], [`worker`], [`driver`], [`executor`],
+//! [`launcher`], [`map`] above a driver, [`session`] above both and, for clusters that another resource manager runs,
+//! [`application_master`] with its [`allocator`]. Each is a plain value with one entry point, [`Machine::apply`], which
+//! takes the time and an event and returns effects. Those that talk over connections never import each other: they
+//! share only the [`messages`], and [`wire`] turns messages into bytes and back.
 //!
 //! There is no clock, randomness, file, socket, thread or lock here. The shell (crate `firesteel`) and the
 //! simulator (crate `firesteel-sim`) own those. They pass events in and perform the effects.
@@ -26,6 +26,7 @@ pub mod messages;
 pub mod process;
 pub mod queues;
 pub mod scheduling;
+pub mod session;
 pub mod time;
 pub mod wire;
 pub mod worker;

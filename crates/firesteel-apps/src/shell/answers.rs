@@ -2,16 +2,14 @@
 
 use std::fmt::Write;
 
+use firesteel_core::Timestamp;
 use firesteel_core::driver::{ExecutorView, ExecutorViewState, View};
 use firesteel_core::ids::{ExecutorId, ProfileId, TaskId};
 use firesteel_core::messages::{ResourceProfile, TaskDirectory};
-use firesteel_placement::words::{are, counted};
+use firesteel_core::session::{AddedProfile, Defaults, Standing, Task, TaskShare, Tasks, Which, exit_code};
+use firesteel_placement::words::{are, counted, have, noun};
 use firesteel_placement::{Cores, ExecutorLimit, Shortfall};
 
-use super::Defaults;
-use super::executors::AddedProfile;
-use super::request::TaskShare;
-use super::tasks::{Task, Tasks, exit_code};
 use super::words::quote;
 use crate::table::{clean, duration, table};
 use firesteel_settings::Properties;
@@ -102,16 +100,19 @@ pub(super) fn executors(view: &View) -> String {
 }
 
 /// The table of `tasks`.
-pub(super) fn tasks(tasks: &Tasks, view: &View, all: bool) -> String {
+pub(super) fn tasks(now: Timestamp, tasks: &Tasks, view: &View, which: Which) -> String {
     let ended = tasks.iter().filter(|(_, task)| task.end.is_some()).count();
-    let skipped = if all { 0 } else { ended.saturating_sub(RECENT) };
+    let skipped = match which {
+        Which::All => 0,
+        Which::Recent => ended.saturating_sub(RECENT),
+    };
     let mut left = skipped;
     let shown = tasks.iter().filter(|(_, task)| {
         let skip = task.end.is_some() && left > 0;
         left -= usize::from(skip);
         !skip
     });
-    let rows: Vec<_> = shown.map(|(id, task)| row(id, task, view)).collect();
+    let rows: Vec<_> = shown.map(|(id, task)| row(now, (id, task), view)).collect();
     let mut text = table(&["TASK", "STATE", "CODE", "EXECUTOR", "TIME", "COMMAND"], rows) + "\n";
     if skipped > 0 {
         writeln!(text, "  and {skipped} that ended before: tasks --all").expect("a text takes every line");
@@ -119,7 +120,7 @@ pub(super) fn tasks(tasks: &Tasks, view: &View, all: bool) -> String {
     text
 }
 
-fn row(id: TaskId, task: &Task, view: &View) -> Vec<String> {
+fn row(now: Timestamp, (id, task): (TaskId, &Task), view: &View) -> Vec<String> {
     use firesteel_core::driver::TaskOutcome;
     let runs_on = view.executors.iter().find(|executor| executor.running.contains(&id));
     let number = |executor: ExecutorId| executor.to_string();
@@ -127,7 +128,7 @@ fn row(id: TaskId, task: &Task, view: &View) -> Vec<String> {
         None => {
             let state = if runs_on.is_some() { "running" } else { "waiting" };
             let executor = runs_on.map(|executor| number(executor.id));
-            (state, String::new(), executor, task.submitted.elapsed())
+            (state, String::new(), executor, now.since(task.submitted))
         }
         Some((outcome, time)) => {
             let (state, executor) = match outcome {
@@ -140,7 +141,7 @@ fn row(id: TaskId, task: &Task, view: &View) -> Vec<String> {
         }
     };
     let executor = executor.unwrap_or_default();
-    vec![id.to_string(), state.to_owned(), code, executor, duration(time), task.command.clone()]
+    vec![id.to_string(), state.to_owned(), code, executor, duration(time), task.words.clone()]
 }
 
 /// The reasons why there are fewer executors than requested.
@@ -240,6 +241,47 @@ pub(super) fn profiles(view: &View, known: &[AddedProfile]) -> String {
     table(&header, view.targets.iter().map(row).collect()) + "\n"
 }
 
+/// The answer to `request`.
+pub(super) fn requested(total: u64, assigned: usize) -> String {
+    let wanted = format!("{} {} wanted in all", counted(total, "executor"), are(total));
+    let all = format!("{wanted}, and {assigned} {} assigned", are(assigned));
+    match (assigned as u64).saturating_sub(total) {
+        0 => format!("{all}\n"),
+        stay => format!("{all}: {stay} more than that, until killed (request {total} --kill)\n"),
+    }
+}
+
+/// The answer to `kill`.
+pub(super) fn ended(executors: &[ExecutorId], wanted: Option<u64>) -> String {
+    let numbers: Vec<String> = executors.iter().map(ToString::to_string).collect();
+    let (noun, have) = (noun(numbers.len(), "executor"), have(numbers.len()));
+    let ended = format!("{noun} {} {have} ended", numbers.join(", "));
+    match wanted {
+        Some(wanted) => {
+            let wanted = format!("{} {}", counted(wanted, "executor"), are(wanted));
+            format!("{ended}, and {wanted} wanted in all from now on\n")
+        }
+        None => format!("{ended}\n"),
+    }
+}
+
+/// The answer to `profile add`.
+pub(super) fn profile_added(
+    profile: ProfileId,
+    needs: &ResourceProfile,
+    total: u64,
+    standing: Standing,
+) -> String {
+    let wanted = format!("{} {}", counted(total, "executor"), are(total));
+    let each = words(needs);
+    match standing {
+        Standing::Answered => format!("profile {profile}: {wanted} wanted, each with {each}\n"),
+        Standing::Unanswered => {
+            format!("profile {profile}: {wanted} asked for, each with {each}: no Master has answered yet\n")
+        }
+    }
+}
+
 /// The share of an executor that a task takes.
 fn share(task: &TaskShare) -> String {
     let cores = task.cores.map(|cores| counted(cores.0, "core"));
@@ -249,7 +291,7 @@ fn share(task: &TaskShare) -> String {
 }
 
 /// The resources of a profile's executor.
-pub(super) fn words(needs: &ResourceProfile) -> String {
+fn words(needs: &ResourceProfile) -> String {
     let mut parts = Vec::new();
     if let Some(cores) = needs.cores {
         parts.push(counted(cores.0, "core"));

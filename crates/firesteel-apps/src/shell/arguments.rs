@@ -3,8 +3,40 @@
 use firesteel_placement::Cores;
 
 use super::commands::Command;
-use super::request::RequestError;
 use super::words::quote;
+
+/// Why a command cannot be parsed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RequestError {
+    /// The command is unknown.
+    #[error("unknown command {}{}: help lists all", quote(.name), meant(*.nearest))]
+    Unknown {
+        /// Name of the command as typed.
+        name: String,
+        /// The command that the user probably meant.
+        nearest: Option<&'static str>,
+    },
+    /// The arguments of the command are wrong.
+    #[error("{wrong}: write {}", .command.usage)]
+    Usage {
+        /// Description of the mistake.
+        wrong: String,
+        /// The command that was typed.
+        command: &'static Command,
+    },
+}
+
+fn meant(nearest: Option<&str>) -> String {
+    nearest.map(|name| format!(" (did you mean {name}?)")).unwrap_or_default()
+}
+
+impl PartialEq for Command {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Eq for Command {}
 
 /// The arguments of a command; the next one is at the end of the list.
 pub(super) struct Arguments {

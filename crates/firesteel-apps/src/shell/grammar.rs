@@ -6,12 +6,15 @@ use std::time::Duration;
 use firesteel_core::driver::Replacement;
 use firesteel_core::ids::{ExecutorId, ProfileId, TaskId};
 use firesteel_core::messages::ResourceProfile;
+use firesteel_core::session::{
+    Assignment, Entry, Items, Map, ParsedLine, Place, Request, Run, Surplus, Target, TaskShare, Which,
+};
 use firesteel_placement::{Cores, MiB, TaskAmount};
 
-use super::arguments::Arguments;
+use super::answers::shortened;
+use super::arguments::{Arguments, RequestError};
 use super::commands;
-use super::request::{Assignment, Items, Map, Request, RequestError, Run, Surplus, Target, TaskShare, Which};
-use super::words::{Place, Sentence, quote};
+use super::words::{Sentence, quote, sentences};
 use crate::map::items::Separator;
 use crate::map::spool::OutputOrder;
 use firesteel_settings::size;
@@ -19,57 +22,76 @@ use firesteel_settings::size;
 /// The separator between the command and its items.
 const ITEMS: &str = ":::";
 
-impl Request {
-    /// Parses a sentence into a request.
-    ///
-    /// # Errors
-    /// The command is unknown, or its arguments are wrong.
-    pub fn of(sentence: Sentence) -> Result<Self, RequestError> {
-        let Sentence { words, place, idle: _ } = sentence;
-        let mut words = words.into_iter();
-        let name = words.next().unwrap_or_default();
-        let Some(command) = commands::find(&name) else {
-            let nearest = commands::nearest(&name);
-            return Err(RequestError::Unknown { name, nearest });
-        };
-        let mut arguments = Arguments { command, words: words.collect(), options: true };
-        arguments.words.reverse();
-        if place == Place::Background && command.name != "run" {
-            return Err(arguments.wrong("only run works in the background with &"));
-        }
-        let request = match command.name {
-            "run" => return run(arguments, place),
-            "map" => return map(arguments),
-            "executors" => Self::Executors,
-            "tasks" => Self::Tasks(if arguments.flag("--all")? { Which::All } else { Which::Recent }),
-            "watch" => Self::Watch(arguments.optional("a task's number")?.map(TaskId)),
-            "wait" => wait(&mut arguments)?,
-            "cancel" => cancel(&mut arguments)?,
-            "request" => executors(&mut arguments)?,
-            "kill" => kill(&mut arguments)?,
-            "why" => Self::Why,
-            "profile" => profile(&mut arguments)?,
-            "status" => Self::Status,
-            "set" => set(&mut arguments)?,
-            "settings" => Self::Settings,
-            "history" => Self::History(arguments.optional("a number of lines")?),
-            "source" => Self::Source(arguments.required("a file")?.into()),
-            "help" => match arguments.words.pop() {
-                None => Self::Help(None),
-                Some(name) => match commands::find(&name) {
-                    Some(command) => Self::Help(Some(command)),
-                    None => {
-                        let nearest = commands::nearest(&name);
-                        return Err(RequestError::Unknown { name, nearest });
-                    }
-                },
-            },
-            "quit" => Self::Quit(arguments.optional("an exit code from 0 to 255")?),
-            other => unreachable!("{other} is in the list of commands"),
-        };
-        arguments.end()?;
-        Ok(request)
+/// Parses the lines of a script.
+#[must_use]
+pub fn script(text: &str) -> Vec<ParsedLine> {
+    (1..).zip(text.lines()).map(|(number, line)| parse(number, line)).collect()
+}
+
+/// Parses a line. A line that cannot be split is one command that cannot be parsed.
+#[must_use]
+pub fn parse(number: u64, line: &str) -> ParsedLine {
+    let entries = match sentences(line) {
+        Ok(sentences) => sentences.into_iter().map(entry).collect(),
+        Err(error) => vec![Entry { request: Err(error.to_string()), idle: None }],
+    };
+    ParsedLine { number, entries }
+}
+
+fn entry(sentence: Sentence) -> Entry {
+    let idle = sentence.idle.clone();
+    Entry { request: request(sentence).map_err(|error| error.to_string()), idle }
+}
+
+/// Parses a sentence into a request.
+///
+/// # Errors
+/// The command is unknown, or its arguments are wrong.
+pub fn request(sentence: Sentence) -> Result<Request, RequestError> {
+    let Sentence { words, place, idle: _ } = sentence;
+    let mut words = words.into_iter();
+    let name = words.next().unwrap_or_default();
+    let Some(command) = commands::find(&name) else {
+        let nearest = commands::nearest(&name);
+        return Err(RequestError::Unknown { name, nearest });
+    };
+    let mut arguments = Arguments { command, words: words.collect(), options: true };
+    arguments.words.reverse();
+    if place == Place::Background && command.name != "run" {
+        return Err(arguments.wrong("only run works in the background with &"));
     }
+    let request = match command.name {
+        "run" => return run(arguments, place),
+        "map" => return map(arguments),
+        "executors" => Request::Executors,
+        "tasks" => Request::Tasks(if arguments.flag("--all")? { Which::All } else { Which::Recent }),
+        "watch" => Request::Watch(arguments.optional("a task's number")?.map(TaskId)),
+        "wait" => wait(&mut arguments)?,
+        "cancel" => cancel(&mut arguments)?,
+        "request" => executors(&mut arguments)?,
+        "kill" => kill(&mut arguments)?,
+        "why" => Request::Why,
+        "profile" => profile(&mut arguments)?,
+        "status" => Request::Status,
+        "set" => set(&mut arguments)?,
+        "settings" => Request::Settings,
+        "history" => Request::History(arguments.optional("a number of lines")?),
+        "source" => Request::Source(arguments.required("a file")?.into()),
+        "help" => match arguments.words.pop() {
+            None => Request::Help(None),
+            Some(name) => match commands::find(&name) {
+                Some(command) => Request::Help(Some(command.name)),
+                None => {
+                    let nearest = commands::nearest(&name);
+                    return Err(RequestError::Unknown { name, nearest });
+                }
+            },
+        },
+        "quit" => Request::Quit(arguments.optional("an exit code from 0 to 255")?),
+        other => unreachable!("{other} is in the list of commands"),
+    };
+    arguments.end()?;
+    Ok(request)
 }
 
 fn run(mut arguments: Arguments, place: Place) -> Result<Request, RequestError> {
@@ -88,7 +110,8 @@ fn run(mut arguments: Arguments, place: Place) -> Result<Request, RequestError> 
     }
     let command = arguments.command_words()?;
     let target = target.unwrap_or(Target::Profile(ProfileId::DEFAULT));
-    Ok(Request::Run(Run { target, cores, retries, command, place }))
+    let words = shortened(&command);
+    Ok(Request::Run(Run { target, cores, retries, command, words, place }))
 }
 
 fn map(mut arguments: Arguments) -> Result<Request, RequestError> {
@@ -154,7 +177,7 @@ fn executors(arguments: &mut Arguments) -> Result<Request, RequestError> {
     let surplus = if arguments.flag("--kill")? { Surplus::Ends } else { Surplus::Stays };
     let profile: Option<u32> = arguments.option_parsed("--profile", "a profile's number")?;
     let total = arguments.parsed("a number of executors")?;
-    Ok(Request::Executor { total, profile: profile.map_or(ProfileId::DEFAULT, ProfileId), surplus })
+    Ok(Request::SetTotal { total, profile: profile.map_or(ProfileId::DEFAULT, ProfileId), surplus })
 }
 
 fn kill(arguments: &mut Arguments) -> Result<Request, RequestError> {

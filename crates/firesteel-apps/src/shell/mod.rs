@@ -9,12 +9,12 @@
 //!                               `--background output--> keeper (thread) --> files
 //! ```
 //!
-//! The [`session`] owns the driver's handle and handles its reports ([`reports`]). It serves one
-//! request at a time and finishes with an [`end`]. [`words`] splits a line, and [`grammar`] parses
-//! its [`arguments`] into a [`request`]. [`commands`] describes all commands. [`serve`] performs a
-//! request, with [`run`](mod@run), [`map`], [`executors`] and [`script`]. [`tasks`] remembers the
-//! tasks, and [`answers`] formats the results. [`reader`] and [`complete`] implement the prompt;
-//! [`console`] and [`keeper`] handle the outputs.
+//! Everything is decided by the state machine [`firesteel_core::session::Session`]. The [`session`]
+//! tells it what happens, and does what it wants done (`perform`). [`words`] splits a line, and
+//! [`grammar`] parses its [`arguments`]. [`commands`] describes all commands. [`answers`] and
+//! [`wording`] put into words what the machine says. [`reader`] and [`complete`] implement the
+//! prompt, and [`script`] reads files; [`console`], [`keeper`] and `replay` handle the outputs; `map`
+//! has the map run that is under way. [`end`] knows the exit codes.
 
 pub mod answers;
 pub mod arguments;
@@ -22,38 +22,34 @@ pub mod commands;
 pub mod complete;
 pub mod console;
 pub mod end;
-pub mod executors;
 pub mod grammar;
 pub mod keeper;
-pub mod map;
+mod map;
+mod perform;
 pub mod reader;
-pub mod reports;
-pub mod request;
-pub mod run;
+mod replay;
 pub mod script;
-pub mod serve;
 pub mod session;
-pub mod tasks;
+pub mod wording;
 pub mod words;
 
-use std::collections::BTreeMap;
 use std::io;
 use std::ops::ControlFlow;
 
-use firesteel_core::messages::TaskDirectory;
+use firesteel_core::session::Ending;
 
 use crate::cluster::Cluster;
 use crate::startup::{self, Prepared};
-use end::End;
 use firesteel_daemons::driver_daemon::{self, Application};
 use firesteel_host::net::route::local_host_for;
 use firesteel_host::progress::Progress;
 use firesteel_settings::Properties;
 use firesteel_settings::application::ApplicationSettings;
 use firesteel_settings::listen::Listen;
-use firesteel_core::driver::TaskNeeds;
 use reader::Source;
-use session::Session;
+use session::SessionShell;
+
+pub use firesteel_core::session::{Defaults, OnFailure};
 
 /// The specification of a session.
 #[derive(Clone, Debug)]
@@ -70,36 +66,6 @@ pub struct Job {
     pub cluster: Cluster,
     /// All properties; `spark.driver.*` are read here.
     pub properties: Properties,
-}
-
-/// What a script does after a command that failed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OnFailure {
-    /// The script stops with the exit code of the command.
-    Stops,
-    /// The script continues, and ends with the exit code of the last command that failed.
-    GoesOn,
-}
-
-impl OnFailure {
-    /// The next step after a command that failed with this code.
-    fn of(self, code: u8) -> ControlFlow<u8, u8> {
-        match self {
-            Self::Stops => ControlFlow::Break(code),
-            Self::GoesOn => ControlFlow::Continue(code),
-        }
-    }
-}
-
-/// The defaults that tasks run with.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Defaults {
-    /// What a task needs of an executor of the default profile.
-    pub needs: TaskNeeds,
-    /// Working directory of a task.
-    pub directory: TaskDirectory,
-    /// Environment variables of a task.
-    pub environment: BTreeMap<String, String>,
 }
 
 /// Why a session did not start.
@@ -145,10 +111,10 @@ pub async fn run(job: Job, progress: &Progress) -> Result<u8, StartError> {
     let started = driver_daemon::start(application, listen).await;
     let (driver, reports) = started.map_err(startup::StartError::from)?;
     driver.follow(cluster.events());
-    let session = Session::new(&job, &settings, driver, reports, requests, progress.clone());
-    let end = session.map_err(StartError::System)?.run().await;
-    if !matches!(end, End::Abandoned(_)) {
+    let session = SessionShell::new(&job, &settings, (driver, reports), requests, progress.clone());
+    let ending = session.map_err(StartError::System)?.run().await;
+    if !matches!(ending, Ending::Abandoned(_)) {
         cluster.end().await;
     }
-    Ok(end.exit_code())
+    Ok(end::exit_code(&ending))
 }

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, mpsc as std_mpsc};
 use std::{fs, thread};
 
+use firesteel_core::session::Commands;
 use nix::sys::termios::{SetArg, Termios, tcgetattr, tcsetattr};
 use rustyline::error::ReadlineError;
 use rustyline::history::{FileHistory, History, SearchDirection};
@@ -34,6 +35,12 @@ pub enum Source {
 }
 
 impl Source {
+    /// Who gives the commands.
+    #[must_use]
+    pub fn commands(&self) -> Commands {
+        if self.is_terminal() { Commands::Typed } else { Commands::Script }
+    }
+
     /// Whether a person types the lines.
     #[must_use]
     pub fn is_terminal(&self) -> bool {

@@ -1,300 +1,282 @@
-//! The session: reads lines, serves one request at a time, and watches the driver all the time.
+//! The shell of a session: performs what a [`Session`] decides, and tells it what happens.
+//!
+//! Nothing is decided here. The loop waits for one thing that happens, tells the machine, and does
+//! what it wants done, in order. What takes long answers with an event; the machine waits for one
+//! answer at a time.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::io;
-use std::ops::ControlFlow;
-use std::pin::pin;
+use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use firesteel_core::driver::Allocation;
-use firesteel_core::ids::{AppId, TaskId};
+use firesteel_core::Machine as _;
+use firesteel_core::ids::TaskId;
+use firesteel_core::session::{Config, Effect, Ending, Event, Route, Session};
 use tokio::sync::mpsc;
-use tokio::time::Instant;
+use tokio::time::{Interval, MissedTickBehavior, interval, sleep_until};
 
+use super::Job;
 use super::complete::Living;
 use super::console::Console;
-use super::end::End;
-use super::executors::AddedProfile;
-use super::keeper::Keeper;
+use super::grammar;
+use super::keeper::{Keeper, Record};
+use super::map::MapRun;
 use super::reader::{Line, Reader};
-use super::reports::{Refusal, at};
-use super::request::Request;
-use super::tasks::{Tasks, exit_code};
-use super::words::sentences;
-use super::{Defaults, Job, OnFailure, answers};
+use super::replay::Bookmark;
+use crate::map::input::Input;
+use crate::map::run::stdout_is_closed;
+use crate::map::summary::Summary;
 use firesteel_daemons::driver_daemon::{Handle, Report};
+use firesteel_host::clock::Clock;
 use firesteel_host::progress::Progress;
 use firesteel_host::signals::EndRequests;
 use firesteel_settings::{ApplicationSettings, Properties};
 
-/// How long the first prompt waits for the first executors.
-const FIRST_EXECUTORS: Duration = Duration::from_millis(1500);
-/// How long after the first prompt missing executors are explained.
-const MISSING: Duration = Duration::from_secs(3);
-/// How often the session checks for a closed standard output, and for new output of a watched task.
-pub(super) const TICK: Duration = Duration::from_millis(50);
+/// How often a closed standard output is looked for.
+const TICK: Duration = Duration::from_millis(50);
 /// Maximum number of lines in the session's history.
 const LINES: usize = 1000;
 
-/// The result of a request: an exit code, or the session's end.
-pub(super) type Served = Result<u8, End>;
-
-/// The state of a session.
-pub struct Session {
+/// The shell of a session.
+pub struct SessionShell {
+    pub(super) machine: Session,
+    pub(super) clock: Clock,
     pub(super) driver: Handle,
-    pub(super) reports: mpsc::Receiver<Report>,
-    pub(super) requests: EndRequests,
-    pub(super) reader: Reader,
+    reports: Reports,
+    requests: EndRequests,
+    pub(super) prompt: Prompt,
     pub(super) console: Console,
     pub(super) keeper: Keeper,
+    /// The records of background tasks.
+    pub(super) records: BTreeMap<TaskId, Arc<Record>>,
+    /// Where the record that is printed was left.
+    pub(super) bookmark: Bookmark,
     pub(super) progress: Progress,
-    pub(super) tasks: Tasks,
-    pub(super) next: TaskId,
-    /// The foreground task, whose output is printed as it comes.
-    pub(super) in_hand: Option<TaskId>,
-    /// The running map: its first task, and the channel for reports of its tasks.
-    pub(super) map: Option<(TaskId, mpsc::Sender<Report>)>,
-    pub(super) defaults: Defaults,
     pub(super) properties: Properties,
-    pub(super) allocation: Allocation,
-    pub(super) profiles: Vec<AddedProfile>,
     pub(super) history: VecDeque<String>,
-    pub(super) app: Option<AppId>,
     pub(super) living: Arc<Mutex<Living>>,
-    pub(super) is_interactive: bool,
-    pub(super) on_failure: OnFailure,
-    /// Position of the current command, as a prefix for messages: `line 3: `.
-    pub(super) place: String,
-    /// Number of `source` files that are being read, one inside the other.
-    pub(super) depth: usize,
-    /// Whether a line is being typed.
-    pub(super) is_prompting: bool,
-    /// When missing executors are explained.
-    pub(super) missing_at: Option<Instant>,
-    /// Errors of Masters that were printed already.
-    pub(super) said: BTreeSet<String>,
-    /// How a refusal is handled.
-    pub(super) refusal: Refusal,
-    /// Whether leaving was refused once because tasks run.
-    pub(super) was_warned: bool,
-    /// Exit code of the last command that failed.
-    pub(super) last_failure: u8,
-    /// Whether ctrl-c came during the current command.
-    pub(super) was_interrupted: bool,
+    pub(super) map: MapRun,
+    /// What the last map run came to.
+    pub(super) summary: Option<Summary>,
+    /// The answer that the machine waits for.
+    pub(super) answer: Option<Pin<Box<dyn Future<Output = Answered> + Send>>>,
+    /// What is known, before anything else happens.
+    pub(super) raised: VecDeque<Event>,
 }
 
-impl Session {
-    /// Creates a session for an application that has just started.
+/// What the driver reports, until it has ended.
+struct Reports {
+    reports: mpsc::Receiver<Report>,
+    is_open: bool,
+}
+
+/// The reader of lines, and whether a line is wanted.
+pub(super) struct Prompt {
+    pub(super) reader: Reader,
+    pub(super) is_wanted: bool,
+    /// Whether a person is typing it.
+    pub(super) is_typing: bool,
+    pub(super) is_terminal: bool,
+}
+
+/// An answer that the machine waited for.
+pub(super) enum Answered {
+    /// The answer itself.
+    Event(Event),
+    /// The items of a map run, open.
+    Items(Box<Input>),
+}
+
+impl SessionShell {
+    /// Creates the shell of a session whose application has just started.
     ///
     /// # Errors
     /// The script cannot be opened, or the threads cannot be started.
     pub fn new(
         job: &Job,
         settings: &ApplicationSettings,
-        driver: Handle,
-        reports: mpsc::Receiver<Report>,
+        (driver, reports): (Handle, mpsc::Receiver<Report>),
         requests: EndRequests,
         progress: Progress,
     ) -> io::Result<Self> {
         let living = Arc::default();
         let mut reader = Reader::open(&job.source, Arc::clone(&living))?;
         let history = std::mem::take(&mut reader.remembered).into();
-        Ok(Self {
-            keeper: Keeper::start(driver.clone(), settings.kept_output)?,
-            console: Console::start(reader.above.take())?,
-            driver,
-            reports,
-            requests,
-            reader,
-            progress,
-            tasks: Tasks::default(),
-            next: TaskId::FIRST,
-            in_hand: None,
-            map: None,
-            defaults: job.defaults.clone(),
-            properties: job.properties.clone(),
-            allocation: settings.allocation,
-            profiles: Vec::new(),
-            history,
-            app: None,
-            living,
-            is_interactive: job.source.is_terminal(),
+        let console = Console::start(reader.above.take())?;
+        let config = Config {
+            commands: job.source.commands(),
             on_failure: job.on_failure,
-            place: String::new(),
-            depth: 0,
-            is_prompting: false,
-            missing_at: None,
-            said: BTreeSet::new(),
-            refusal: Refusal::default(),
-            was_warned: false,
-            last_failure: 0,
-            was_interrupted: false,
+            defaults: job.defaults.clone(),
+            allocation: settings.allocation,
+        };
+        Ok(Self {
+            machine: Session::new(config),
+            clock: Clock::start(),
+            keeper: Keeper::start(driver.clone(), settings.kept_output)?,
+            driver,
+            reports: Reports { reports, is_open: true },
+            requests,
+            prompt: Prompt {
+                reader,
+                is_wanted: false,
+                is_typing: false,
+                is_terminal: job.source.is_terminal(),
+            },
+            console,
+            records: BTreeMap::new(),
+            bookmark: Bookmark::default(),
+            progress,
+            properties: job.properties.clone(),
+            history,
+            living,
+            map: MapRun::None,
+            summary: None,
+            answer: None,
+            raised: VecDeque::new(),
         })
     }
 
     /// Runs the session to its end.
-    pub async fn run(mut self) -> End {
-        let end = match self.begin().await {
-            Ok(()) => self.serve_lines().await,
-            Err(end) => end,
-        };
-        if self.is_prompting {
-            if let Some(words) = self.reader.leave() {
-                self.console.say(words);
-            }
-            self.is_prompting = false;
-        }
-        self.conclude(end).await
-    }
-
-    /// Waits until a Master has accepted the application, then shortly for the first executors.
-    async fn begin(&mut self) -> Result<(), End> {
-        while self.app.is_none() {
-            self.step(None).await?;
-        }
-        if !self.is_interactive {
-            return Ok(());
-        }
-        let until = Instant::now() + FIRST_EXECUTORS;
-        while answers::ready(&self.view().await?).is_empty() && Instant::now() < until {
-            self.step(Some(until)).await?;
-        }
-        self.missing_at = Some(Instant::now() + MISSING);
-        if !self.progress.is_quiet() {
-            let view = self.view().await?;
-            self.console.say(answers::banner(&view));
-        }
-        Ok(())
-    }
-
-    async fn serve_lines(&mut self) -> End {
+    ///
+    /// # Panics
+    /// In debug builds, when an invariant of the machine does not hold.
+    pub async fn run(mut self) -> Ending {
+        let mut tick = interval(TICK);
+        tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
-            match self.next_line().await {
-                Err(end) => return end,
-                Ok(Line::Interrupted | Line::Remark(_)) => {}
-                Ok(Line::Failed(error)) => {
-                    self.console.say(format_args!("firesteel: {error}"));
-                    return End::Left(1);
-                }
-                Ok(Line::End) => {
-                    if let Err(end) = self.leave(None).await {
-                        return end;
-                    }
-                }
-                Ok(Line::Text { number, text }) => {
-                    self.remember(&text);
-                    let (place, on_failure) = match self.is_interactive {
-                        true => (String::new(), OnFailure::GoesOn),
-                        false => (format!("line {number}: "), self.on_failure),
-                    };
-                    match self.serve_line(place, &text, on_failure).await {
-                        Ok(ControlFlow::Continue(_)) => {}
-                        Ok(ControlFlow::Break(code)) => return End::Left(code),
-                        Err(end) => return end,
-                    }
-                }
-            }
-        }
-    }
-
-    async fn next_line(&mut self) -> Result<Line, End> {
-        self.console.end_line();
-        self.settle().await?;
-        self.refresh_living().await?;
-        self.reader.want();
-        self.is_prompting = self.is_interactive;
-        let (driver, missing_at) = (self.driver.clone(), self.missing_at);
-        let asking = async move {
-            at(missing_at).await;
-            driver.explain().await
-        };
-        // The prompt stays usable meanwhile, since a Master may hang.
-        let mut asking = pin!(asking);
-        loop {
-            tokio::select! {
-                line = self.reader.next() => {
-                    self.is_prompting = false;
-                    match line {
-                        Line::Remark(words) => self.remark(&words),
-                        line => return Ok(line),
-                    }
-                }
-                report = self.reports.recv() => self.on_report(report).await?,
-                request = self.requests.next() => return Err(End::Asked(request)),
-                answer = &mut asking, if self.missing_at.is_some() => {
-                    self.missing_at = None;
-                    self.say_missing(answer.ok().flatten().unwrap_or_default());
-                }
-            }
-        }
-    }
-
-    /// Serves the commands of a line, and prints the position of a failed command. Stops after the
-    /// first failure if `on_failure` says so. Returns the exit code of the last command that
-    /// failed, or 0.
-    pub(super) async fn serve_line(
-        &mut self,
-        place: String,
-        text: &str,
-        on_failure: OnFailure,
-    ) -> Result<ControlFlow<u8, u8>, End> {
-        self.place = place;
-        let sentences = match sentences(text) {
-            Ok(sentences) => sentences,
-            Err(error) => {
-                self.last_failure = self.complain(2, error)?;
-                return Ok(on_failure.of(self.last_failure));
-            }
-        };
-        let mut last_failure = 0;
-        for sentence in sentences {
-            let idle = sentence.idle.clone();
-            let code = match Request::of(sentence) {
-                Err(error) => self.complain(2, error)?,
-                Ok(request) => {
-                    let leaves = matches!(request, Request::Quit(_));
-                    if let (Some(word), Request::Run(_) | Request::Map(_)) = (idle, &request) {
-                        let name = if matches!(request, Request::Map(_)) { "map" } else { "run" };
-                        self.remark(&format!(
-                            "{}{word} has no meaning here: for a shell line write {name} sh -c '...'",
-                            self.place
-                        ));
-                    }
-                    let code = Box::pin(self.serve(request)).await?;
-                    self.was_warned &= leaves;
-                    code
-                }
+            let Some(event) = self.raised.pop_front() else {
+                self.next(&mut tick).await;
+                continue;
             };
-            self.settle().await?;
-            if self.console.is_closed() {
-                return Err(End::ReaderGone);
+            let effects = self.machine.apply(self.clock.now(), event);
+            if cfg!(debug_assertions)
+                && let Err(violation) = self.machine.check()
+            {
+                panic!("{violation}");
             }
-            if code != 0 {
-                (last_failure, self.last_failure) = (code, code);
-                if let ControlFlow::Break(code) = on_failure.of(code) {
-                    return Ok(ControlFlow::Break(code));
+            for effect in effects {
+                match effect {
+                    Effect::Finish(ending) => return ending,
+                    effect => self.perform(effect).await,
                 }
             }
         }
-        Ok(ControlFlow::Continue(last_failure))
     }
 
-    /// Prints why a command failed and returns its exit code.
-    pub(super) fn complain(&mut self, code: u8, words: impl std::fmt::Display) -> Served {
-        self.console.say(format_args!("firesteel: {}{words}", self.place));
-        Ok(code)
-    }
-
-    async fn refresh_living(&mut self) -> Result<(), End> {
-        if !self.is_interactive {
-            return Ok(());
+    /// Waits for what happens next, and raises what the machine needs to know of it.
+    async fn next(&mut self, tick: &mut Interval) {
+        let deadline = self.machine.next_deadline().map(|(time, _)| self.clock.instant(time));
+        let until_deadline = async {
+            match deadline {
+                Some(instant) => sleep_until(instant).await,
+                None => std::future::pending().await,
+            }
+        };
+        let answer = &mut self.answer;
+        let answered = async {
+            match answer {
+                Some(answer) => answer.await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            report = self.reports.reports.recv(), if self.reports.is_open => {
+                self.see_closed_console();
+                self.on_report(report).await;
+            }
+            line = self.prompt.reader.next(), if self.prompt.is_wanted => self.on_line(line),
+            request = self.requests.next() => self.raise(Event::EndRequested(request)),
+            answered = answered => self.on_answered(answered).await,
+            (end, summary) = self.map.ended() => {
+                self.map = MapRun::None;
+                self.summary = Some(summary);
+                self.raise(Event::MapEnded(end));
+            }
+            () = until_deadline => self.raise(Event::Deadline),
+            _ = tick.tick(), if self.machine.waits_long() => {
+                if stdout_is_closed() || self.console.is_closed() {
+                    self.raise(Event::ReaderClosed);
+                }
+            }
         }
-        let view = self.view().await?;
-        let executors = view.executors.iter().map(|executor| executor.id.to_string()).collect();
-        let tasks = self.tasks.iter().map(|(id, _)| id.to_string()).collect();
-        *self.living.lock().expect("nobody panics with it in hand") = Living { executors, tasks };
-        Ok(())
+    }
+
+    fn raise(&mut self, event: Event) {
+        self.raised.push_back(event);
+    }
+
+    fn see_closed_console(&mut self) {
+        if self.console.is_closed() {
+            self.raise(Event::ReaderClosed);
+        }
+    }
+
+    async fn on_report(&mut self, report: Option<Report>) {
+        match report {
+            Some(Report::Output { attempt, stream, bytes }) => match self.machine.route(attempt.task) {
+                Route::Console => self.console.output(&self.driver, attempt, stream, bytes),
+                Route::Record => {
+                    if let Some(record) = self.records.get(&attempt.task) {
+                        self.keeper.keep(record, attempt, bytes);
+                    }
+                }
+                Route::Map => self.map.tell(Report::Output { attempt, stream, bytes }).await,
+                Route::Nowhere => {}
+            },
+            Some(Report::DiscardOutput { attempt }) => match self.machine.route(attempt.task) {
+                Route::Map => self.map.tell(Report::DiscardOutput { attempt }).await,
+                Route::Console | Route::Record | Route::Nowhere => {
+                    self.raise(Event::OutputDiscarded { attempt });
+                }
+            },
+            Some(Report::TaskEnded { task, outcome }) => match self.machine.route(task) {
+                Route::Map => self.map.tell(Report::TaskEnded { task, outcome }).await,
+                Route::Console | Route::Record | Route::Nowhere => {
+                    self.raise(Event::TaskEnded { task, outcome });
+                }
+            },
+            Some(Report::Note(note)) => {
+                self.map.tell(Report::Note(note.clone())).await;
+                self.raise(Event::NoteReceived(note));
+            }
+            Some(Report::Done(ending)) => self.raise(Event::ApplicationEnded(ending)),
+            Some(Report::Exited) | None => {
+                self.reports.is_open = false;
+                self.raise(Event::DriverEnded);
+            }
+        }
+    }
+
+    /// An answer comes after all that the driver has reported until now.
+    async fn on_answered(&mut self, answered: Answered) {
+        self.answer = None;
+        while let Ok(report) = self.reports.reports.try_recv() {
+            self.on_report(Some(report)).await;
+        }
+        self.see_closed_console();
+        match answered {
+            Answered::Event(event) => self.raise(event),
+            Answered::Items(input) => {
+                self.map = MapRun::opened(*input);
+                self.raise(Event::ItemsOpened);
+            }
+        }
+    }
+
+    fn on_line(&mut self, line: Line) {
+        self.prompt.is_typing = false;
+        self.prompt.is_wanted = matches!(line, Line::Remark(_));
+        match line {
+            Line::Remark(words) => self.remark(&words),
+            Line::Text { number, text } => {
+                self.remember(&text);
+                self.raise(Event::LineRead(grammar::parse(number, &text)));
+            }
+            Line::Interrupted => self.raise(Event::LineDiscarded),
+            Line::End => self.raise(Event::LinesEnded),
+            Line::Failed(error) => self.raise(Event::LinesFailed { error }),
+        }
     }
 
     fn remember(&mut self, line: &str) {
@@ -307,8 +289,13 @@ impl Session {
         }
     }
 
-    /// The exit code of a task that has ended.
-    pub(super) fn code_of(&self, id: TaskId) -> Option<u8> {
-        self.tasks.get(id)?.end.as_ref().map(|(outcome, _)| exit_code(outcome))
+    /// Prints a remark that no command asked for, above the line that is being typed.
+    pub(super) fn remark(&self, words: &str) {
+        let line = format_args!("firesteel: {words}");
+        match (self.progress.is_quiet(), self.prompt.is_typing) {
+            (true, _) => {}
+            (false, true) => self.console.remark_above(line),
+            (false, false) => self.console.remark(line),
+        }
     }
 }

@@ -5,6 +5,8 @@
 //! quotes, a backslash escapes `"`, `\`, `$` and a backquote. Outside quotes, it escapes any
 //! character. Nothing is expanded.
 
+use firesteel_core::session::Place;
+
 /// One command of a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sentence {
@@ -14,15 +16,6 @@ pub struct Sentence {
     pub place: Place,
     /// The first word that has a meaning in a POSIX shell but none here: `|`, `*.txt`, `$HOME`.
     pub idle: Option<String>,
-}
-
-/// Whether the session waits for a command.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
-    /// The session waits for the command.
-    Foreground,
-    /// The session does not wait: the command ended with `&`.
-    Background,
 }
 
 /// Why a line cannot be split.

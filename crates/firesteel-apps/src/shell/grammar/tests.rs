@@ -1,10 +1,9 @@
 use super::*;
-use crate::shell::commands::Command;
 use crate::shell::words::sentences;
 
 fn parse(line: &str) -> Result<Request, RequestError> {
     let sentence = sentences(line).expect("the line can be cut").pop().expect("there is a command");
-    Request::of(sentence)
+    request(sentence)
 }
 
 fn said(line: &str) -> String {
@@ -21,6 +20,7 @@ fn run_of(command: &str) -> Run {
         cores: None,
         retries: 0,
         command: words(command),
+        words: command.to_owned(),
         place: Place::Foreground,
     }
 }
@@ -75,7 +75,7 @@ fn the_other_commands_are_understood() {
         memory: Some(MiB(2048)),
         resources: [("gpu".to_owned(), 1), ("fpga".to_owned(), 2)].into(),
     };
-    let request = |total, profile, surplus| Request::Executor { total, profile: ProfileId(profile), surplus };
+    let request = |total, profile, surplus| Request::SetTotal { total, profile: ProfileId(profile), surplus };
     let kill = |executors: &[u32], replacement| Request::Kill {
         executors: executors.iter().copied().map(ExecutorId).collect(),
         replacement,
@@ -120,7 +120,7 @@ fn the_other_commands_are_understood() {
     ] {
         assert_eq!(parse(line), Ok(expected), "{line}");
     }
-    assert!(matches!(parse("help map"), Ok(Request::Help(Some(Command { name: "map", .. })))));
+    assert!(matches!(parse("help map"), Ok(Request::Help(Some("map")))));
 }
 
 #[test]

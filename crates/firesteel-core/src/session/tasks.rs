@@ -1,58 +1,55 @@
 //! The tasks of `run`, from submission until the session forgets them.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use firesteel_core::driver::{FailureCause, TaskOutcome};
-use firesteel_core::ids::TaskId;
-use firesteel_core::messages::TaskEnd;
-use firesteel_core::process::ExitStatus;
-
-use super::keeper::Record;
-use super::words::Place;
+use super::Place;
+use crate::driver::{FailureCause, TaskOutcome};
+use crate::ids::TaskId;
+use crate::messages::TaskEnd;
+use crate::process::ExitStatus;
+use crate::time::Timestamp;
 
 /// Maximum number of ended tasks that are remembered.
 const REMEMBERED: usize = 1000;
 
 /// The tasks that the session remembers.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Tasks {
     rows: BTreeMap<TaskId, Task>,
     ended: usize,
 }
 
 /// A task of `run`.
-#[derive(Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Task {
-    /// The command, quoted so that it can be typed again.
-    pub command: String,
+    /// The command as it is shown to people.
+    pub words: String,
     /// Whether the session waited for the task.
     pub place: Place,
     /// Time of the submission.
-    pub submitted: Instant,
-    /// Record of the output, if the task runs in the background.
-    pub record: Option<Arc<Record>>,
+    pub submitted: Timestamp,
     /// Outcome and duration of the task, once it has ended.
     pub end: Option<(TaskOutcome, Duration)>,
 }
 
 impl Tasks {
     /// Adds a submitted task.
-    pub fn add(&mut self, id: TaskId, task: Task) {
+    pub(super) fn add(&mut self, id: TaskId, task: Task) {
         self.rows.insert(id, task);
     }
 
-    /// Notes the end of a task. If too many ended tasks are remembered, the oldest are forgotten.
-    pub fn end(&mut self, id: TaskId, outcome: TaskOutcome) {
-        let Some(task) = self.rows.get_mut(&id) else { return };
-        task.end = Some((outcome, task.submitted.elapsed()));
+    /// Notes the end of a task. If too many ended tasks are remembered, the oldest is forgotten and returned.
+    pub(super) fn end(&mut self, now: Timestamp, id: TaskId, outcome: TaskOutcome) -> Option<(TaskId, Task)> {
+        let task = self.rows.get_mut(&id).filter(|task| task.end.is_none())?;
+        task.end = Some((outcome, now.since(task.submitted)));
         self.ended += 1;
-        if self.ended > REMEMBERED {
-            let first = self.iter().find(|(_, task)| task.end.is_some()).map(|(id, _)| id);
-            self.rows.remove(&first.expect("some have ended"));
-            self.ended -= 1;
+        if self.ended <= REMEMBERED {
+            return None;
         }
+        let oldest = self.iter().find(|(_, task)| task.end.is_some()).map(|(id, _)| id)?;
+        self.ended -= 1;
+        Some((oldest, self.rows.remove(&oldest)?))
     }
 
     /// The task with this number, if the session remembers it.
@@ -72,10 +69,23 @@ impl Tasks {
         self.iter().filter(|(_, task)| task.end.is_none()).map(|(id, _)| id).collect()
     }
 
+    /// The exit code of a task that has ended.
+    #[must_use]
+    pub fn code_of(&self, id: TaskId) -> Option<u8> {
+        self.get(id)?.end.as_ref().map(|(outcome, _)| exit_code(outcome))
+    }
+
+    /// What does not fit together, if something does not.
+    pub(super) fn contradiction(&self) -> Option<String> {
+        let ended = self.iter().filter(|(_, task)| task.end.is_some()).count();
+        let fits = ended == self.ended && ended <= REMEMBERED;
+        (!fits).then(|| format!("{ended} tasks have ended, and {} are counted", self.ended))
+    }
+
     /// The latest task that was started in the background.
     #[must_use]
     pub fn last_in_background(&self) -> Option<TaskId> {
-        self.iter().rev().find(|(_, task)| task.record.is_some()).map(|(id, _)| id)
+        self.iter().rev().find(|(_, task)| task.place == Place::Background).map(|(id, _)| id)
     }
 }
 
@@ -103,24 +113,11 @@ fn code_of(status: ExitStatus) -> u8 {
     }
 }
 
-/// The outcome in words that follow `task 3`.
-#[must_use]
-pub fn ending(outcome: &TaskOutcome) -> String {
-    match outcome {
-        TaskOutcome::Succeeded { .. } => "succeeded".to_owned(),
-        TaskOutcome::Failed { cause, failures: 1, .. } => format!("failed: {cause}"),
-        TaskOutcome::Failed { cause, failures, .. } => format!("failed {failures} times: {cause}"),
-        TaskOutcome::Cancelled => "was cancelled".to_owned(),
-        TaskOutcome::Unfit(unfit) => format!("cannot run: {unfit}"),
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use firesteel_core::driver::Unfit;
-    use firesteel_core::ids::{AttemptId, ExecutorId};
-
     use super::*;
+    use crate::driver::Unfit;
+    use crate::ids::{AttemptId, ExecutorId};
 
     fn failed(cause: FailureCause) -> TaskOutcome {
         let attempt = AttemptId { task: TaskId(1), attempt: 0 };
@@ -146,11 +143,11 @@ mod tests {
     fn tasks_that_ended_first_are_forgotten_and_open_ones_never() {
         let mut tasks = Tasks::default();
         for id in 0..1100 {
-            let (command, submitted) = ("true".to_owned(), Instant::now());
-            let task = Task { command, place: Place::Foreground, submitted, record: None, end: None };
+            let submitted = Timestamp::from_millis(id);
+            let task = Task { words: "true".to_owned(), place: Place::Foreground, submitted, end: None };
             tasks.add(TaskId(id), task);
             if id > 0 {
-                tasks.end(TaskId(id), TaskOutcome::Cancelled);
+                tasks.end(Timestamp::from_millis(id + 5), TaskId(id), TaskOutcome::Cancelled);
             }
         }
         assert_eq!((tasks.iter().count(), tasks.open()), (1001, vec![TaskId(0)]));

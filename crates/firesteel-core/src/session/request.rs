@@ -1,19 +1,34 @@
-//! The parsed commands of the shell.
+//! The commands of a session, parsed.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
-use firesteel_core::driver::Replacement;
-use firesteel_core::ids::{ExecutorId, ProfileId, TaskId};
-use firesteel_core::messages::ResourceProfile;
 use firesteel_placement::{Cores, TaskResources};
 
-use super::commands::Command;
-use super::words::{Place, quote};
-use crate::map::items::Separator;
-use crate::map::spool::OutputOrder;
+use crate::driver::Replacement;
+use crate::ids::{ExecutorId, ProfileId, TaskId};
+use crate::map::{OutputOrder, Separator};
+use crate::messages::ResourceProfile;
 
-/// A parsed command of the shell.
+/// A line of commands, parsed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ParsedLine {
+    /// Number of the line in its source, from 1.
+    pub number: u64,
+    /// The commands of the line. A line that cannot be split is one command that cannot be parsed.
+    pub entries: Vec<Entry>,
+}
+
+/// One command of a line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// The command, or why it cannot be parsed.
+    pub request: Result<Request, String>,
+    /// The first word that has a meaning in a POSIX shell but none here: `|`, `*.txt`, `$HOME`.
+    pub idle: Option<String>,
+}
+
+/// A command of a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Request {
     /// Run a command as one task.
@@ -38,7 +53,7 @@ pub enum Request {
     /// Cancel tasks; by default all.
     Cancel(Vec<TaskId>),
     /// Set the number of executors.
-    Executor {
+    SetTotal {
         /// Total number of executors.
         total: u64,
         /// Resource profile of the executors.
@@ -78,8 +93,8 @@ pub enum Request {
     History(Option<usize>),
     /// Run the commands of a file.
     Source(PathBuf),
-    /// Show help for all commands or for one.
-    Help(Option<&'static Command>),
+    /// Show help for all commands, or for the command of this name.
+    Help(Option<&'static str>),
     /// Leave the session, optionally with this exit code.
     Quit(Option<u8>),
 }
@@ -104,8 +119,19 @@ pub struct Run {
     pub retries: u32,
     /// The program and its arguments; at least the program.
     pub command: Vec<String>,
+    /// The command as it is shown to people: short, and on one line.
+    pub words: String,
     /// Whether the session waits for the task.
     pub place: Place,
+}
+
+/// Whether the session waits for a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// The session waits for the command.
+    Foreground,
+    /// The session does not wait: the command ended with `&`.
+    Background,
 }
 
 /// The executors on which a command may run.
@@ -128,7 +154,7 @@ pub struct Map {
     pub command: Vec<String>,
     /// Source of the items.
     pub items: Items,
-    /// Order of the printed outputs.
+    /// OutputOrder of the printed outputs.
     pub order: OutputOrder,
 }
 
@@ -170,35 +196,5 @@ pub enum Assignment {
     Variable(String, Option<String>),
 }
 
-/// Why a command cannot be parsed.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum RequestError {
-    /// The command is unknown.
-    #[error("unknown command {}{}: help lists all", quote(.name), meant(*.nearest))]
-    Unknown {
-        /// Name of the command as typed.
-        name: String,
-        /// The command that the user probably meant.
-        nearest: Option<&'static str>,
-    },
-    /// The arguments of the command are wrong.
-    #[error("{wrong}: write {}", .command.usage)]
-    Usage {
-        /// Description of the mistake.
-        wrong: String,
-        /// The command that was typed.
-        command: &'static Command,
-    },
-}
-
-fn meant(nearest: Option<&str>) -> String {
-    nearest.map(|name| format!(" (did you mean {name}?)")).unwrap_or_default()
-}
-
-impl PartialEq for Command {
-    fn eq(&self, other: &Self) -> bool {
-        self.name == other.name
-    }
-}
-
-impl Eq for Command {}
+crate::kinds!("session request", Request: Run Map Executors Tasks Watch Wait WaitForExecutors Cancel SetTotal Kill
+    Why AddProfile ListProfiles Status ShowDefaults Set Settings History Source Help Quit);
