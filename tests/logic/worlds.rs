@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use firesteel_world::{Coverage, Outcome};
+
 /// What the environment says of that name.
 #[expect(clippy::disallowed_methods, reason = "tests are steered by the environment")]
 pub fn variable(name: &str) -> Option<String> {
@@ -18,6 +20,47 @@ pub fn number(name: &str) -> Option<u64> {
 #[expect(clippy::disallowed_macros, reason = "tests print what they saw")]
 pub fn say(line: &dyn fmt::Display) {
     println!("{line}");
+}
+
+/// Plays so many worlds of a suite, or as many as `FIRESTEEL_SEEDS` says. Every law is kept in each of them and, if they are
+/// as many as by default, everything that can happen has happened.
+pub fn every_law_is_kept(suite: &str, worlds: u64, run: impl Fn(u64) -> Outcome) -> Coverage {
+    let played = number("FIRESTEEL_SEEDS").unwrap_or(worlds);
+    let (mut coverage, mut events) = (Coverage::default(), 0);
+    for seed in 0..played {
+        let outcome = run(seed);
+        if let Some(violation) = outcome.violation {
+            panic!(
+                "{violation}\nreplay it with\n    FIRESTEEL_SEED={seed} cargo test -p firesteel-world --test logic \
+                 {suite}::replay -- --nocapture"
+            );
+        }
+        coverage.add(&outcome.coverage);
+        events += outcome.events;
+    }
+    say(&format_args!("{played} worlds, {events} events"));
+    for (kind, name, count) in coverage.rows() {
+        say(&format_args!("{count:>12}  {kind} {name}"));
+    }
+    if played >= worlds {
+        let never: Vec<_> = coverage.rows().filter(|(.., count)| *count == 0).collect();
+        assert!(never.is_empty(), "never happened: {never:?}");
+    }
+    coverage
+}
+
+/// Plays the world of the seed that `FIRESTEEL_SEED` names, and prints all that happens.
+pub fn replay(run: impl Fn(u64) -> Outcome) {
+    let outcome = run(number("FIRESTEEL_SEED").unwrap_or(0));
+    outcome.trace.iter().for_each(|line| say(line));
+    assert_eq!(outcome.violation, None);
+}
+
+/// The same happens in the worlds of the same seed.
+pub fn a_seed_is_one_world(run: impl Fn(u64) -> Outcome) {
+    for seed in 0..5 {
+        assert!(run(seed).trace == run(seed).trace, "seed {seed}");
+    }
 }
 
 /// Each bug is caught within so many worlds, by a sentence with those words. `sentence` is what is wrong with a world of

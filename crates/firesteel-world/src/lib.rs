@@ -11,4 +11,8 @@
 pub mod attempts;
 pub mod cluster;
 pub mod containers;
+mod coverage;
 pub mod map_runs;
+mod queue;
+
+pub use coverage::{Coverage, Outcome};

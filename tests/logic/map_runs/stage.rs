@@ -1,7 +1,6 @@
 //! Where a page is played: one map run, without a driver or a disk.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use bytes::Bytes;
 use firesteel_core::driver::{Ending, ExecutorLoss, FailureCause, Note, TaskOutcome, TaskRequest, Unfit};
@@ -13,9 +12,7 @@ use firesteel_core::{EndRequest, Machine as _, NoteLevel, Timestamp};
 use firesteel_placement::Cores;
 
 use crate::scripts::command::{Words, millis};
-
-/// The hour at which every page begins: 2026-01-01 00:00 UTC.
-const BEGINNING: Timestamp = Timestamp::from_millis(1_767_225_600_000);
+use crate::scripts::{BEGINNING, Timed};
 
 /// A map run on its stage.
 pub struct Stage {
@@ -29,6 +26,22 @@ impl Default for Stage {
     fn default() -> Self {
         let config = Config { scope: Scope::Application, profile: ProfileId::DEFAULT, items: None };
         Self { run: MapRun::new(config), now: BEGINNING, read: 0 }
+    }
+}
+
+impl Timed for Stage {
+    type Machine = MapRun;
+
+    fn machine(&self) -> &MapRun {
+        &self.run
+    }
+
+    fn now(&mut self) -> &mut Timestamp {
+        &mut self.now
+    }
+
+    fn wake(&mut self) -> Vec<String> {
+        self.apply(Event::Deadline)
     }
 }
 
@@ -155,21 +168,6 @@ impl Stage {
             };
             lines.extend(self.apply(Event::TaskEnded { task, outcome }));
         }
-        lines
-    }
-
-    /// Time passes; the run is woken whenever it wants to be.
-    fn advance(&mut self, millis: u64) -> Vec<String> {
-        let end = self.now + Duration::from_millis(millis);
-        let mut lines = Vec::new();
-        while let Some((due, reason)) = self.run.next_deadline()
-            && due <= end
-        {
-            self.now = self.now.max(due);
-            lines.push(format!("at {} ms: {reason:?}", self.now.since(BEGINNING).as_millis()));
-            lines.extend(self.apply(Event::Deadline).into_iter().map(|line| format!("  {line}")));
-        }
-        self.now = end;
         lines
     }
 

@@ -24,9 +24,7 @@ use firesteel_placement::{Cores, ExecutorLimit, MiB};
 
 use crate::scripts::command::{Words, millis};
 use crate::scripts::words::driver_message;
-
-/// The hour at which every page begins: 2026-01-01 00:00 UTC.
-const BEGINNING: Timestamp = Timestamp::from_millis(1_767_225_600_000);
+use crate::scripts::{BEGINNING, Timed};
 
 /// An ApplicationMaster on its stage.
 pub struct Stage {
@@ -73,6 +71,22 @@ fn config() -> Config {
             never: Default::default(),
             decommissioning: Decommissioning::Told,
         },
+    }
+}
+
+impl Timed for Stage {
+    type Machine = ApplicationMaster;
+
+    fn machine(&self) -> &ApplicationMaster {
+        &self.master
+    }
+
+    fn now(&mut self) -> &mut Timestamp {
+        &mut self.now
+    }
+
+    fn wake(&mut self) -> Vec<String> {
+        self.apply(Event::Deadline)
     }
 }
 
@@ -234,21 +248,6 @@ impl Stage {
     fn peer(&mut self, name: &str) -> PeerId {
         let next = PeerId(self.peers.len() as u64 + 1);
         *self.peers.entry(name.to_owned()).or_insert(next)
-    }
-
-    /// Time passes; the ApplicationMaster is woken whenever it wants to be.
-    fn advance(&mut self, millis: u64) -> Vec<String> {
-        let end = self.now + Duration::from_millis(millis);
-        let mut lines = Vec::new();
-        while let Some((due, reason)) = self.master.next_deadline()
-            && due <= end
-        {
-            self.now = self.now.max(due);
-            lines.push(format!("at {} ms: {reason:?}", self.now.since(BEGINNING).as_millis()));
-            lines.extend(self.apply(Event::Deadline).into_iter().map(|line| format!("  {line}")));
-        }
-        self.now = end;
-        lines
     }
 
     fn apply(&mut self, event: Event) -> Vec<String> {

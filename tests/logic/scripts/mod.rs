@@ -9,6 +9,9 @@ mod stage;
 pub mod words;
 
 use std::fmt::Write as _;
+use std::time::Duration;
+
+use firesteel_core::{Machine, Timestamp};
 
 use self::stage::Stage;
 use crate::{fixtures, golden};
@@ -53,6 +56,38 @@ pub fn pages(directory: &str) -> Vec<String> {
         .collect();
     found.sort_unstable();
     found
+}
+
+/// The hour at which every page begins: 2026-01-01 00:00 UTC.
+pub const BEGINNING: Timestamp = Timestamp::from_millis(1_767_225_600_000);
+
+/// A machine on its stage, with the time there.
+pub trait Timed {
+    type Machine: Machine;
+
+    fn machine(&self) -> &Self::Machine;
+
+    /// The time on the stage.
+    fn now(&mut self) -> &mut Timestamp;
+
+    /// The time of the machine's deadline has come: what it does, a line each.
+    fn wake(&mut self) -> Vec<String>;
+
+    /// Time passes; the machine is woken whenever it wants to be.
+    fn advance(&mut self, millis: u64) -> Vec<String> {
+        let end = *self.now() + Duration::from_millis(millis);
+        let mut lines = Vec::new();
+        while let Some((due, reason)) = self.machine().next_deadline()
+            && due <= end
+        {
+            let now = due.max(*self.now());
+            *self.now() = now;
+            lines.push(format!("at {} ms: {reason:?}", now.since(BEGINNING).as_millis()));
+            lines.extend(self.wake().into_iter().map(|line| format!("  {line}")));
+        }
+        *self.now() = end;
+        lines
+    }
 }
 
 /// Where the pages are.

@@ -18,9 +18,7 @@ use firesteel_placement::{ExecutorLimit, Strategy};
 
 use super::command::{Words, millis, number, state};
 use super::words::Names;
-
-/// The hour at which every script begins: 2026-01-01 00:00 UTC.
-const BEGINNING: Timestamp = Timestamp::from_millis(1_767_225_600_000);
+use super::{BEGINNING, Timed};
 
 /// A Master on its stage.
 pub struct Stage {
@@ -45,6 +43,22 @@ impl Default for Stage {
             launched: BTreeMap::new(),
             names: Names::default(),
         }
+    }
+}
+
+impl Timed for Stage {
+    type Machine = Master;
+
+    fn machine(&self) -> &Master {
+        &self.master
+    }
+
+    fn now(&mut self) -> &mut Timestamp {
+        &mut self.now
+    }
+
+    fn wake(&mut self) -> Vec<String> {
+        self.apply(Event::Deadline)
     }
 }
 
@@ -202,21 +216,6 @@ impl Stage {
             })
             .collect();
         self.driver_says(peer, DriverToMaster::RequestExecutors { app, targets })
-    }
-
-    /// Time passes; the Master is woken whenever it wants to be.
-    fn advance(&mut self, millis: u64) -> Vec<String> {
-        let end = self.now + Duration::from_millis(millis);
-        let mut lines = Vec::new();
-        while let Some((due, reason)) = self.master.next_deadline()
-            && due <= end
-        {
-            self.now = self.now.max(due);
-            lines.push(format!("at {} ms: {reason:?}", self.now.since(BEGINNING).as_millis()));
-            lines.extend(self.apply(Event::Deadline).into_iter().map(|line| format!("  {line}")));
-        }
-        self.now = end;
-        lines
     }
 
     /// A status client asks for the tables.

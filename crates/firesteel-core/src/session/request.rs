@@ -154,7 +154,7 @@ pub struct Map {
     pub command: Vec<String>,
     /// Source of the items.
     pub items: Items,
-    /// OutputOrder of the printed outputs.
+    /// Order of the printed outputs.
     pub order: OutputOrder,
 }
 

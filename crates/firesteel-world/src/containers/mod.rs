@@ -20,73 +20,50 @@ mod sabotage;
 mod scenario;
 mod truth;
 
-use std::collections::BTreeMap;
-
-use firesteel_core::Kind;
 use firesteel_core::allocator::{AllocateFailure, Cause, Effect, Event, Failure, Loss, Note};
 
+use crate::coverage::{Coverage, Kinds, kinds};
+
 pub use manager::{Care, Held, Manager};
-pub use run::{Outcome, run, run_sabotaged};
+pub use run::{run, run_sabotaged};
 pub use sabotage::ContainerSabotage;
 pub use scenario::Scenario;
 
-/// How often each thing that can happen to an allocator has happened, over many runs, by enum and variant.
-#[derive(Clone, Debug, Default)]
-pub struct Coverage {
-    counts: BTreeMap<(&'static str, &'static str), u64>,
+/// All that can happen to an allocator.
+fn all_kinds() -> [Kinds; 7] {
+    [
+        kinds::<Event>(),
+        kinds::<Effect>(),
+        kinds::<Note>(),
+        kinds::<AllocateFailure>(),
+        kinds::<Loss>(),
+        kinds::<Cause>(),
+        kinds::<Failure>(),
+    ]
 }
 
-impl Coverage {
-    fn count<K: Kind>(&mut self, kind: &K) {
-        *self.counts.entry((K::ENUM, kind.kind())).or_default() += 1;
+fn see_event(coverage: &mut Coverage, event: &Event) {
+    coverage.count(event);
+    if let Event::AllocateFailed(failure) = event {
+        coverage.count(failure);
     }
+}
 
-    fn event(&mut self, event: &Event) {
-        self.count(event);
-        if let Event::AllocateFailed(failure) = event {
-            self.count(failure);
-        }
-    }
-
-    fn effect(&mut self, effect: &Effect) {
-        self.count(effect);
-        match effect {
-            Effect::Note(note) => self.count(note),
-            Effect::Fail(failure) => self.count(failure),
-            Effect::ExecutorEnded { loss, .. } => {
-                self.count(loss);
-                if let Loss::Ended { cause, .. } = loss {
-                    self.count(cause);
-                }
+fn see_effect(coverage: &mut Coverage, effect: &Effect) {
+    coverage.count(effect);
+    match effect {
+        Effect::Note(note) => coverage.count(note),
+        Effect::Fail(failure) => coverage.count(failure),
+        Effect::ExecutorEnded { loss, .. } => {
+            coverage.count(loss);
+            if let Loss::Ended { cause, .. } = loss {
+                coverage.count(cause);
             }
-            Effect::Allocate(_)
-            | Effect::Register
-            | Effect::Launch(_)
-            | Effect::Decommission { .. }
-            | Effect::AnswerLoss { .. } => {}
         }
-    }
-
-    /// Adds the counts of another run.
-    pub fn add(&mut self, other: &Self) {
-        for (key, count) in &other.counts {
-            *self.counts.entry(*key).or_default() += count;
-        }
-    }
-
-    /// All that can happen, as enum, variant and count.
-    #[must_use]
-    pub fn rows(&self) -> Vec<(&'static str, &'static str, u64)> {
-        fn names<K: Kind>() -> impl Iterator<Item = (&'static str, &'static str)> {
-            K::NAMES.iter().map(|name| (K::ENUM, *name))
-        }
-        let all = names::<Event>()
-            .chain(names::<Effect>())
-            .chain(names::<Note>())
-            .chain(names::<AllocateFailure>())
-            .chain(names::<Loss>())
-            .chain(names::<Cause>())
-            .chain(names::<Failure>());
-        all.map(|key| (key.0, key.1, self.counts.get(&key).copied().unwrap_or(0))).collect()
+        Effect::Allocate(_)
+        | Effect::Register
+        | Effect::Launch(_)
+        | Effect::Decommission { .. }
+        | Effect::AnswerLoss { .. } => {}
     }
 }

@@ -6,30 +6,16 @@ use firesteel_core::allocator::{AllocateFailure, Allocated, Allocator, Call, Eff
 use firesteel_core::ids::{ContainerId, ExecutorId, ProfileId};
 use firesteel_core::{Machine, Timestamp};
 
-use super::Coverage;
 use super::manager::{Care, Manager};
 use super::sabotage::{ContainerSabotage, Saboteur};
 use super::scenario::Scenario;
 use super::truth::Truth;
+use super::{all_kinds, see_effect, see_event};
+use crate::Outcome;
 use firesteel_sim::dice::Dice;
 
 /// How long after the last fault all must be well, in virtual milliseconds.
 const HEALED_AFTER: u64 = 600_000;
-
-/// The result of a run.
-#[derive(Debug, Default)]
-pub struct Outcome {
-    /// The counts of what happened.
-    pub coverage: Coverage,
-    /// The number of events that the allocator was told.
-    pub events: u64,
-    /// The law that was broken, if any: what should hold, and what was found.
-    pub violation: Option<String>,
-    /// Whether the allocator gave the application up, with good reason.
-    pub failed: bool,
-    /// One line for each event and effect.
-    pub trace: Vec<String>,
-}
 
 /// Runs a world with a correct allocator.
 #[must_use]
@@ -92,6 +78,8 @@ struct World {
     questions: u64,
     /// The last response, which may be repeated.
     last: Allocated,
+    /// Whether the allocator gave the application up, with good reason.
+    failed: bool,
     outcome: Outcome,
 }
 
@@ -112,7 +100,8 @@ impl World {
             call_is_open: false,
             questions: 0,
             last: Allocated::default(),
-            outcome: Outcome::default(),
+            failed: false,
+            outcome: Outcome::of(&all_kinds()),
             scenario,
         }
     }
@@ -125,7 +114,7 @@ impl World {
         self.later(0, 1_000, Happening::Driver);
         self.later(100, 500, Happening::Mischief);
         self.later(0, 50, Happening::Tell(Event::Registered));
-        while self.outcome.violation.is_none() && !self.outcome.failed {
+        while self.outcome.violation.is_none() && !self.failed {
             if !self.calm && self.now >= start + self.scenario.until {
                 self.calm_down();
             }
@@ -381,14 +370,14 @@ impl World {
         }
         let now = Timestamp::from_millis(self.now);
         self.outcome.events += 1;
-        self.outcome.coverage.event(&event);
+        see_event(&mut self.outcome.coverage, &event);
         self.outcome.trace.push(format!("{} {event:?}", self.now));
         let mut effects = self.allocator.apply(now, event);
         if let Some(saboteur) = &self.saboteur {
             saboteur.effects(&mut effects);
         }
         for effect in &effects {
-            self.outcome.coverage.effect(effect);
+            see_effect(&mut self.outcome.coverage, effect);
             self.outcome.trace.push(format!("{}     {effect:?}", self.now));
         }
         let verdict = self.allocator.check().map_err(|violation| violation.to_string());
@@ -413,7 +402,7 @@ impl World {
             Effect::Register => self.later(1, 500, Happening::Tell(Event::Registered)),
             Effect::Launch(launch) => self.later(1, 300, Happening::Start(launch.container)),
             Effect::Fail(failure) => {
-                self.outcome.failed = true;
+                self.failed = true;
                 if self.scenario.faults == 0 {
                     self.outcome.violation = Some(format!("{failure}, though nothing goes wrong"));
                 }

@@ -15,47 +15,22 @@ mod sabotage;
 mod scenario;
 mod truth;
 
-use std::collections::BTreeMap;
-
-use firesteel_core::Kind;
 use firesteel_core::map::{Effect, Ending, Event, Remark};
 
-pub use run::{Outcome, run, run_sabotaged};
+use crate::coverage::{Coverage, Kinds, kinds};
+
+pub use run::{run, run_sabotaged};
 pub use sabotage::MapSabotage;
 pub use scenario::{Fault, Scenario};
 
-/// How often everything that can happen to a map run has happened, over many runs: by enum and variant.
-#[derive(Clone, Debug, Default)]
-pub struct Coverage {
-    counts: BTreeMap<(&'static str, &'static str), u64>,
+/// All that can happen to a map run.
+fn all_kinds() -> [Kinds; 4] {
+    [kinds::<Event>(), kinds::<Effect>(), kinds::<Remark>(), kinds::<Ending>()]
 }
 
-impl Coverage {
-    fn count<K: Kind>(&mut self, kind: &K) {
-        *self.counts.entry((K::ENUM, kind.kind())).or_default() += 1;
-    }
-
-    fn effect(&mut self, effect: &Effect) {
-        self.count(effect);
-        if let Effect::Remark(remark) = effect {
-            self.count(remark);
-        }
-    }
-
-    /// Adds the counts of another run.
-    pub fn add(&mut self, other: &Self) {
-        for (key, count) in &other.counts {
-            *self.counts.entry(*key).or_default() += count;
-        }
-    }
-
-    /// All that can happen, as enum, variant and count.
-    #[must_use]
-    pub fn rows(&self) -> Vec<(&'static str, &'static str, u64)> {
-        fn names<K: Kind>() -> impl Iterator<Item = (&'static str, &'static str)> {
-            K::NAMES.iter().map(|name| (K::ENUM, *name))
-        }
-        let all = names::<Event>().chain(names::<Effect>()).chain(names::<Remark>()).chain(names::<Ending>());
-        all.map(|key| (key.0, key.1, self.counts.get(&key).copied().unwrap_or(0))).collect()
+fn see_effect(coverage: &mut Coverage, effect: &Effect) {
+    coverage.count(effect);
+    if let Effect::Remark(remark) = effect {
+        coverage.count(remark);
     }
 }

@@ -11,27 +11,16 @@ use firesteel_core::process::{Command, ExitStatus};
 use firesteel_core::{EndRequest, Machine, Timestamp};
 use firesteel_placement::Cores;
 
-use super::Coverage;
 use super::sabotage::MapSabotage;
 use super::scenario::{Fault, Scenario};
 use super::truth::Truth;
+use super::{all_kinds, see_effect};
+use crate::Outcome;
+use crate::queue::{Next, Queue};
 use firesteel_sim::dice::Dice;
 
 /// The time by which the run must be over, in virtual milliseconds.
 const OVER_BY: u64 = 1_000_000;
-
-/// The result of a run.
-#[derive(Debug, Default)]
-pub struct Outcome {
-    /// The counts of what happened.
-    pub coverage: Coverage,
-    /// The number of events that the run was told.
-    pub events: u64,
-    /// The law that was broken: what should hold, and what was found.
-    pub violation: Option<String>,
-    /// One line for each event and effect.
-    pub trace: Vec<String>,
-}
 
 /// Runs a world with a correct map run.
 #[must_use]
@@ -87,9 +76,7 @@ enum Printer {
 struct World {
     scenario: Scenario,
     dice: Dice,
-    now: u64,
-    queue: BTreeMap<(u64, u64), Happening>,
-    sequence: u64,
+    queue: Queue<Happening>,
     run: MapRun,
     truth: Truth,
     sabotage: Option<MapSabotage>,
@@ -110,9 +97,7 @@ impl World {
     fn new(scenario: Scenario, sabotage: Option<MapSabotage>) -> Self {
         Self {
             dice: Dice::new(scenario.seed ^ 0x00C0_FFEE),
-            now: 0,
-            queue: BTreeMap::new(),
-            sequence: 0,
+            queue: Queue::starting_at(0),
             run: MapRun::new(scenario.config.clone()),
             truth: Truth::default(),
             sabotage,
@@ -124,7 +109,7 @@ impl World {
             unprinted: BTreeSet::new(),
             printed_at: 0,
             record_is_lost: false,
-            outcome: Outcome::default(),
+            outcome: Outcome::of(&all_kinds()),
             scenario,
         }
     }
@@ -143,7 +128,7 @@ impl World {
         }
         self.tell(Event::Start);
         while self.outcome.violation.is_none() && !self.truth.is_finished() {
-            if self.now > OVER_BY {
+            if self.queue.now() > OVER_BY {
                 self.outcome.violation = Some(format!("the run does not end: {:?}", self.run.tally().totals));
             } else {
                 self.step();
@@ -157,36 +142,27 @@ impl World {
     }
 
     fn at(&mut self, at: u64, happening: Happening) {
-        self.sequence += 1;
-        self.queue.insert((at.max(self.now), self.sequence), happening);
+        self.queue.put(at, happening);
     }
 
     fn later(&mut self, most: u64, happening: Happening) {
         let after = self.dice.below(most + 1);
-        self.at(self.now + after, happening);
+        self.at(self.queue.now() + after, happening);
     }
 
     /// The driver sends a report, after all its earlier reports.
     fn report(&mut self, event: Event) {
-        self.reported = self.reported.max(self.now + self.dice.below(5));
+        self.reported = self.reported.max(self.queue.now() + self.dice.below(5));
         self.at(self.reported, Happening::Tell(event));
     }
 
     /// Runs the next happening: one of the world's queue, or the run's own deadline, which may come late.
     fn step(&mut self) {
         let deadline = self.run.next_deadline().map(|(at, _)| at.millis());
-        let head = self.queue.keys().next().copied();
-        match (deadline, head) {
-            (Some(at), head) if head.is_none_or(|(first, _)| at <= first) => {
-                self.now = self.now.max(at);
-                self.tell(Event::Deadline);
-            }
-            (_, Some(head)) => {
-                self.now = self.now.max(head.0);
-                let happening = self.queue.remove(&head).expect("it is the first");
-                self.happen(happening);
-            }
-            (_, None) => {
+        match self.queue.next(deadline) {
+            Next::Deadline => self.tell(Event::Deadline),
+            Next::Happening(happening) => self.happen(happening),
+            Next::Nothing => {
                 self.outcome.violation = Some(format!(
                     "nothing will ever happen again, and the run is not over: {:?}",
                     self.run.tally().totals
@@ -287,7 +263,7 @@ impl World {
             Fault::Interrupt => self.interrupt(),
             Fault::InterruptTwice => {
                 self.interrupt();
-                self.now += 50;
+                self.queue.pass(50);
                 self.interrupt();
             }
             Fault::ReaderLeaves => self.break_printer(Event::ReaderClosed),
@@ -317,11 +293,11 @@ impl World {
     fn interrupt(&mut self) {
         let request = EndRequest::Interrupt;
         let echo = self.truth.requests.first().is_some_and(|(first, at)| {
-            let after = Timestamp::from_millis(self.now).since(Timestamp::from_millis(*at));
+            let after = Timestamp::from_millis(self.queue.now()).since(Timestamp::from_millis(*at));
             first.is_echoed_by(request, after)
         });
         if !echo {
-            self.truth.requests.push((request, self.now));
+            self.truth.requests.push((request, self.queue.now()));
         }
         self.tell(Event::EndRequested(request));
     }
@@ -335,7 +311,7 @@ impl World {
 
     fn close_printer(&mut self) {
         if self.printer == Printer::Closing && self.unprinted.is_empty() {
-            self.at(self.now, Happening::Tell(Event::OutputClosed));
+            self.at(self.queue.now(), Happening::Tell(Event::OutputClosed));
         }
     }
 
@@ -346,7 +322,7 @@ impl World {
         }
         self.outcome.events += 1;
         self.outcome.coverage.count(&event);
-        self.outcome.trace.push(format!("{:>7} {event:?}", self.now));
+        self.outcome.trace.push(format!("{:>7} {event:?}", self.queue.now()));
         match &event {
             Event::TaskEnded { task, outcome } => self.truth.task_ended(*task, outcome),
             Event::Printed { tasks } => self.truth.printed(tasks),
@@ -356,7 +332,7 @@ impl World {
         if self.sabotage.is_some_and(|sabotage| sabotage.misses(&event)) {
             return;
         }
-        let mut effects = self.run.apply(Timestamp::from_millis(self.now), event);
+        let mut effects = self.run.apply(Timestamp::from_millis(self.queue.now()), event);
         if let Err(violation) = self.run.check() {
             self.outcome.violation = Some(violation.to_string());
             return;
@@ -366,7 +342,7 @@ impl World {
         }
         for effect in effects {
             self.outcome.trace.push(format!("        -> {effect:?}"));
-            self.outcome.coverage.effect(&effect);
+            see_effect(&mut self.outcome.coverage, &effect);
             if let Err(sentence) = self.truth.judge(&effect, &self.scenario) {
                 self.outcome.violation.get_or_insert(sentence);
                 return;
@@ -406,7 +382,8 @@ impl World {
             }
             Effect::Print { task, .. } => {
                 self.unprinted.insert(task);
-                self.printed_at = self.printed_at.max(self.now) + self.dice.below(self.scenario.slowness);
+                self.printed_at =
+                    self.printed_at.max(self.queue.now()) + self.dice.below(self.scenario.slowness);
                 self.at(self.printed_at, Happening::Printed(task));
             }
             Effect::CloseOutput => {
@@ -414,7 +391,10 @@ impl World {
                     self.printer = Printer::Closing;
                     self.close_printer();
                 } else {
-                    self.at(self.now, Happening::Tell(Event::OutputLost { error: "full".to_owned() }));
+                    self.at(
+                        self.queue.now(),
+                        Happening::Tell(Event::OutputLost { error: "full".to_owned() }),
+                    );
                 }
             }
             Effect::LeaveRest => {
