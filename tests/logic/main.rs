@@ -14,6 +14,7 @@ mod on_yarn;
 mod placement;
 mod replay;
 mod scripts;
+mod sessions;
 mod simulation;
 mod targets;
 mod trace;

@@ -6,6 +6,7 @@
 //! - [`cluster`]: a Standalone cluster of Masters, Workers, drivers, launchers and executors.
 //! - [`containers`]: a YARN allocator and a fake manager of containers.
 //! - [`map_runs`]: one run of `map`, with a fake driver, input and output.
+//! - [`sessions`]: one session of `shell`, with a fake user, driver and terminal.
 //! - [`attempts`]: the ApplicationMasters of a YARN application. It uses the manager of `containers`.
 
 pub mod attempts;
@@ -14,5 +15,6 @@ pub mod containers;
 mod coverage;
 pub mod map_runs;
 mod queue;
+pub mod sessions;
 
 pub use coverage::{Coverage, Outcome};

@@ -1,0 +1,74 @@
+//! A simulated world of one session of `firesteel shell`: a user or a script, a driver with executors and tasks, a
+//! terminal and map runs, all fake.
+//!
+//! [`Scenario`] describes a world, and [`run`] simulates it, with virtual time and chance from a seed. Commands of every
+//! kind come, one by one and from files inside files. Tasks fail and take long, requests are refused, the Master hangs,
+//! terminals are slow, readers leave, and records are lost. Users interrupt at any time. The application is killed, or
+//! the driver panics. After each event the session's own invariants are checked, and its effects are compared with the
+//! facts: every command is answered once before the next one begins, nothing begins after the end, a session that is
+//! asked to end does so, and its exit code is that of the commands.
+//!
+//! - `scenario`, `commands`, `run`: the description of a world, what is typed in it, and one run.
+//! - `perform`, `cluster`: what the session wants done, and the fake driver with its executors and tasks.
+//! - `truth`, `command`, `judge`: the facts, and the laws.
+//! - `sabotage`: the deliberate bugs.
+
+mod cluster;
+mod command;
+mod commands;
+mod judge;
+mod perform;
+mod run;
+mod sabotage;
+mod scenario;
+mod truth;
+
+use firesteel_core::session::{Answer, Complaint, Effect, Ending, Event, Message, Piece, Remark, Request};
+
+use crate::coverage::{Coverage, Kinds, kinds};
+
+pub use run::{run, run_sabotaged};
+pub use sabotage::SessionSabotage;
+pub use scenario::{Fault, Scenario};
+
+/// All that can happen to a session.
+fn all_kinds() -> [Kinds; 9] {
+    [
+        kinds::<Event>(),
+        kinds::<Request>(),
+        kinds::<Piece>(),
+        kinds::<Effect>(),
+        kinds::<Answer>(),
+        kinds::<Message>(),
+        kinds::<Complaint>(),
+        kinds::<Remark>(),
+        kinds::<Ending>(),
+    ]
+}
+
+fn see_event(coverage: &mut Coverage, event: &Event) {
+    coverage.count(event);
+    if let Event::Replayed { piece, .. } = event {
+        coverage.count(piece);
+    }
+    let lines = match event {
+        Event::LineRead(line) => std::slice::from_ref(line),
+        Event::FileRead(lines) => lines,
+        _ => &[],
+    };
+    for entry in lines.iter().flat_map(|line| &line.entries) {
+        entry.request.iter().for_each(|request| coverage.count(request));
+    }
+}
+
+fn see_effect(coverage: &mut Coverage, effect: &Effect) {
+    coverage.count(effect);
+    match effect {
+        Effect::Print(answer) => coverage.count(answer),
+        Effect::Say(message) => coverage.count(message),
+        Effect::Complain { complaint, .. } => coverage.count(complaint),
+        Effect::Remark(remark) => coverage.count(remark),
+        Effect::Finish(ending) => coverage.count(ending),
+        _ => {}
+    }
+}
