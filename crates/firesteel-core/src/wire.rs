@@ -6,7 +6,7 @@
 
 use std::fmt;
 
-use bytes::Bytes;
+use bytes::{BufMut, Bytes, BytesMut};
 use firesteel_placement::words::counted;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
@@ -143,6 +143,43 @@ pub fn encode<M: Serialize>(message: &M, limit: usize) -> Result<Bytes, TooLong>
         return Err(TooLong { length: body.len(), limit });
     }
     Ok(body.into())
+}
+
+/// Appends the body of a message's frame to bytes that are already there.
+///
+/// # Errors
+/// The message is longer than `limit`. Then nothing is appended.
+pub fn append<M: Serialize>(message: &M, bytes: &mut BytesMut, limit: usize) -> Result<(), TooLong> {
+    let before = bytes.len();
+    postcard::serialize_with_flavor(message, Append(bytes))
+        .expect("our messages have no type that postcard cannot write");
+    let length = bytes.len() - before;
+    if length > limit {
+        bytes.truncate(before);
+        return Err(TooLong { length, limit });
+    }
+    Ok(())
+}
+
+/// Tells postcard where to write.
+struct Append<'a>(&'a mut BytesMut);
+
+impl postcard::ser_flavors::Flavor for Append<'_> {
+    type Output = ();
+
+    fn try_push(&mut self, byte: u8) -> postcard::Result<()> {
+        self.0.put_u8(byte);
+        Ok(())
+    }
+
+    fn try_extend(&mut self, bytes: &[u8]) -> postcard::Result<()> {
+        self.0.extend_from_slice(bytes);
+        Ok(())
+    }
+
+    fn finalize(self) -> postcard::Result<()> {
+        Ok(())
+    }
 }
 
 /// How many bytes a message or a part of one takes in the body of a frame.

@@ -292,7 +292,7 @@ impl Handle {
 
 /// The limits of the queue to an executor. The driver sends the input of a task for every core of
 /// the executor at once.
-const LIMITS: QueueLimits = QueueLimits { frames: 1 << 20, bytes: 4 << 30 };
+const LIMITS: QueueLimits = QueueLimits { of_peer: 4 << 30, in_all: 64 << 30 };
 
 /// Maximum number of queued reports.
 const REPORTS: usize = 4096;

@@ -1,29 +1,47 @@
-//! The inbox of an owner: the bounded queues of everything that happens to a daemon.
+//! The inbox of an owner: everything that happens to a daemon and waits for its turn.
 //!
 //! Events of the daemon's own tasks and messages from connections have separate queues. While an owner cannot handle
-//! messages of peers, it still receives the events of its own tasks, so neither kind ever waits for the other.
+//! messages of peers, it still receives the events of its own tasks, so neither kind ever waits for the other. Peers take
+//! turns, as [`FairQueue`] says.
 
-use std::sync::Arc;
+use std::collections::VecDeque;
+use std::future::poll_fn;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Poll, Waker};
 
+use firesteel_core::fair_queue::{FairQueue, Limits, Urgency};
 use firesteel_core::ids::PeerId;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+use tokio::sync::{Notify, mpsc};
 
 use crate::net::outbound::Outbound;
 use crate::net::{Disconnect, PeerInfo};
 
-/// The maximum number of entries of each kind in the inbox.
-const CAPACITY: usize = 1024;
-
-/// The maximum number of message bytes in the queue.
-const BYTES: usize = 64 << 20;
+/// The maximum number of events of the daemon's own tasks that wait.
+const OWN: usize = 1024;
 
 /// The sending end of an owner's inbox. A sender waits until there is room. A connection waits by not being
 /// read; a task of the daemon waits in [`send`](Inbox::send).
 #[derive(Debug)]
 pub struct Inbox<E> {
     own: mpsc::Sender<E>,
-    peers: mpsc::Sender<(InboxEntry<E>, MessagePermit)>,
-    bytes: Arc<Semaphore>,
+    peers: Arc<PeerEntries<E>>,
+}
+
+/// What came from peers and waits.
+#[derive(Debug)]
+struct PeerEntries<E> {
+    state: Mutex<State<E>>,
+    /// Tells the owner that something came.
+    arrived: Notify,
+}
+
+#[derive(Debug)]
+struct State<E> {
+    queue: FairQueue<InboxEntry<E>>,
+    /// The tasks of connections that wait for room, in the order in which they began to.
+    waiting: VecDeque<Waker>,
+    /// Whether the owner has ended.
+    is_closed: bool,
 }
 
 /// The error that the owner has ended and nothing reads its inbox any more.
@@ -61,49 +79,102 @@ pub enum InboxEntry<E> {
     },
 }
 
-/// Permits for the bytes of one message. They are held from before the message is decoded until the machine
-/// has handled it.
-#[derive(Debug)]
-pub struct MessagePermit(#[allow(dead_code, reason = "held, not read")] Option<OwnedSemaphorePermit>);
-
 /// The owner's receiving end of the inbox.
 #[derive(Debug)]
 pub struct InboxReceiver<E> {
     own: mpsc::Receiver<E>,
-    peers: mpsc::Receiver<(InboxEntry<E>, MessagePermit)>,
+    peers: Arc<PeerEntries<E>>,
 }
 
 impl<E> InboxReceiver<E> {
     /// The next entry of either kind. May be dropped and called again.
-    pub async fn recv(&mut self) -> Option<(InboxEntry<E>, MessagePermit)> {
+    pub async fn recv(&mut self) -> Option<InboxEntry<E>> {
+        let peers = &self.peers;
         tokio::select! {
-            event = self.own.recv() => event.map(of_own),
-            entry = self.peers.recv() => entry,
+            event = self.own.recv() => event.map(InboxEntry::Own),
+            entry = peers.next() => Some(entry),
         }
     }
 
     /// The next event of the daemon's own tasks. May be dropped and called again.
-    pub async fn recv_own(&mut self) -> Option<(InboxEntry<E>, MessagePermit)> {
-        self.own.recv().await.map(of_own)
+    pub async fn recv_own(&mut self) -> Option<InboxEntry<E>> {
+        self.own.recv().await.map(InboxEntry::Own)
+    }
+
+    /// The next entry, if one is there: the daemon's own events first.
+    pub fn recv_now(&mut self) -> Option<InboxEntry<E>> {
+        match self.own.try_recv() {
+            Ok(event) => Some(InboxEntry::Own(event)),
+            Err(_) => self.peers.pop(),
+        }
     }
 }
 
-fn of_own<E>(event: E) -> (InboxEntry<E>, MessagePermit) {
-    (InboxEntry::Own(event), MessagePermit(None))
+impl<E> Drop for InboxReceiver<E> {
+    /// Releases all that wait for room.
+    fn drop(&mut self) {
+        let mut state = self.peers.state();
+        state.is_closed = true;
+        state.queue = FairQueue::new(Limits::default());
+        let waiting = std::mem::take(&mut state.waiting);
+        drop(state);
+        waiting.into_iter().for_each(Waker::wake);
+    }
+}
+
+impl<E> PeerEntries<E> {
+    fn state(&self) -> MutexGuard<'_, State<E>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    async fn next(&self) -> InboxEntry<E> {
+        loop {
+            if let Some(entry) = self.pop() {
+                return entry;
+            }
+            self.arrived.notified().await;
+        }
+    }
+
+    fn pop(&self) -> Option<InboxEntry<E>> {
+        let mut state = self.state();
+        let popped = state.queue.pop();
+        // One that finds no room yet waits again, behind the others; an empty queue has room for all.
+        let waiting = match &popped {
+            Some(_) => state.waiting.pop_front().into_iter().collect(),
+            None => std::mem::take(&mut state.waiting),
+        };
+        drop(state);
+        waiting.into_iter().for_each(Waker::wake);
+        popped.map(|(_, entry)| entry)
+    }
+
+    /// Adds an entry that is not bounded: it comes once or twice in the life of a connection.
+    fn push(&self, peer: PeerId, urgency: Urgency, entry: InboxEntry<E>) -> Result<(), OwnerGone> {
+        let mut state = self.state();
+        if state.is_closed {
+            return Err(OwnerGone);
+        }
+        state.queue.push(peer, urgency, 0, entry);
+        drop(state);
+        self.arrived.notify_one();
+        Ok(())
+    }
 }
 
 /// Makes an empty inbox and its receiving end.
 #[must_use]
 pub fn inbox<E>() -> (Inbox<E>, InboxReceiver<E>) {
-    let (own, own_receiver) = mpsc::channel(CAPACITY);
-    let (peers, peer_receiver) = mpsc::channel(CAPACITY);
-    let inbox = Inbox { own, peers, bytes: Arc::new(Semaphore::new(BYTES)) };
-    (inbox, InboxReceiver { own: own_receiver, peers: peer_receiver })
+    let (own, own_receiver) = mpsc::channel(OWN);
+    let state =
+        State { queue: FairQueue::new(Limits::default()), waiting: VecDeque::new(), is_closed: false };
+    let peers = Arc::new(PeerEntries { state: Mutex::new(state), arrived: Notify::new() });
+    (Inbox { own, peers: Arc::clone(&peers) }, InboxReceiver { own: own_receiver, peers })
 }
 
 impl<E> Clone for Inbox<E> {
     fn clone(&self) -> Self {
-        Self { own: self.own.clone(), peers: self.peers.clone(), bytes: Arc::clone(&self.bytes) }
+        Self { own: self.own.clone(), peers: Arc::clone(&self.peers) }
     }
 }
 
@@ -125,35 +196,46 @@ impl<E> Inbox<E> {
         self.own.blocking_send(event).map_err(|_| OwnerGone)
     }
 
-    pub(crate) async fn reserve(&self, bytes: usize) -> MessagePermit {
-        let permits = u32::try_from(bytes.min(BYTES)).expect("the bound is small");
-        let permit = Arc::clone(&self.bytes).acquire_many_owned(permits).await;
-        MessagePermit(Some(permit.expect("it is never closed")))
-    }
-
-    pub(crate) async fn opened(
+    pub(crate) fn opened(
         &self,
         info: PeerInfo,
+        urgency: Urgency,
         outbound: Outbound,
         event: Option<E>,
     ) -> Result<(), OwnerGone> {
-        self.put(InboxEntry::Opened { info, outbound, event }, MessagePermit(None)).await
+        self.peers.push(info.id, urgency, InboxEntry::Opened { info, outbound, event })
     }
 
+    /// Adds a message of so many bytes, and waits until there is room.
     pub(crate) async fn message(
         &self,
         peer: PeerId,
+        urgency: Urgency,
+        bytes: usize,
         event: E,
-        permit: MessagePermit,
     ) -> Result<(), OwnerGone> {
-        self.put(InboxEntry::Message { peer, event }, permit).await
+        let mut entry = Some(InboxEntry::Message { peer, event });
+        poll_fn(|context| {
+            let mut state = self.peers.state();
+            if state.is_closed {
+                return Poll::Ready(Err(OwnerGone));
+            }
+            if !state.queue.has_room(peer, urgency, bytes) {
+                state.waiting.push_back(context.waker().clone());
+                return Poll::Pending;
+            }
+            if let Some(entry) = entry.take() {
+                state.queue.push(peer, urgency, bytes, entry);
+            }
+            drop(state);
+            self.peers.arrived.notify_one();
+            Poll::Ready(Ok(()))
+        })
+        .await
     }
 
-    pub(crate) async fn closed(&self, peer: PeerId, why: Disconnect) -> Result<(), OwnerGone> {
-        self.put(InboxEntry::Closed { peer, why }, MessagePermit(None)).await
-    }
-
-    async fn put(&self, entry: InboxEntry<E>, permit: MessagePermit) -> Result<(), OwnerGone> {
-        self.peers.send((entry, permit)).await.map_err(|_| OwnerGone)
+    /// Adds the end of a connection, unless the owner has ended.
+    pub(crate) fn closed(&self, peer: PeerId, why: Disconnect) {
+        let _ = self.peers.push(peer, Urgency::Ordinary, InboxEntry::Closed { peer, why });
     }
 }

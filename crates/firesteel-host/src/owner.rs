@@ -57,7 +57,8 @@
 //!
 //! - Events come one at a time.
 //! - Deadlines are kept while the inbox is full.
-//! - Effects are performed one by one, in order.
+//! - Effects are performed one by one, in order. What they send is handed over to the connections after the batch of
+//!   events that waited together, once for each connection; nothing leaves the daemon before.
 //! - `Disconnected` comes exactly once for each connection that the machine could know of, after all messages of
 //!   its peer. After the machine closed a connection, only `Disconnected` still comes from it.
 //! - When the machine is done, queued messages are sent within a bounded time.
@@ -75,6 +76,9 @@ use crate::clock::Clock;
 use crate::inbox::{Inbox, InboxReceiver, inbox};
 use crate::net::{Peers, QueueLimits};
 use crate::signals::{EndRequest, EndRequests};
+
+/// The most events of one batch: what they send is handed over to the connections together.
+const BATCH: usize = 256;
 
 /// The part of a daemon around its machine: it performs the effects that the machine decides on.
 pub trait Shell {
@@ -166,13 +170,13 @@ pub async fn run<S: Shell>(
     mut requests: EndRequests,
 ) -> S::End {
     loop {
-        let (peer, event, permit) = match next(&machine, &mut shell, &mut context, &mut requests).await {
+        let (peer, event) = match next(&machine, &mut shell, &mut context, &mut requests).await {
             ControlFlow::Continue(Some(next)) => next,
             ControlFlow::Continue(None) => continue,
             ControlFlow::Break(end) => return finish(context, end).await,
         };
-        let ended = step(&mut machine, &mut shell, &mut context, peer, event);
-        drop(permit);
+        let ended = batch::<S>(&mut machine, &mut shell, &mut context, peer, event);
+        context.peers.hand_over();
         if let ControlFlow::Break(end) = ended {
             while shell.is_full() {
                 shell.drain().await;
@@ -182,18 +186,43 @@ pub async fn run<S: Shell>(
     }
 }
 
-type Next<S> =
-    (Option<PeerId>, <<S as Shell>::Machine as Machine>::Event, Option<crate::inbox::MessagePermit>);
+/// Applies this event, and those that wait already, up to [`BATCH`].
+fn batch<S: Shell>(
+    machine: &mut S::Machine,
+    shell: &mut S,
+    context: &mut Context<EventOf<S>>,
+    peer: Option<PeerId>,
+    event: EventOf<S>,
+) -> ControlFlow<S::End> {
+    step(machine, shell, context, peer, event)?;
+    for _ in 1..BATCH {
+        let (peer, event) = match context.raised.pop_front() {
+            Some(event) => (None, event),
+            None if shell.is_full() => break,
+            None => match context.receiver.recv_now() {
+                Some(entry) => match context.peers.admit(entry, S::disconnected) {
+                    Some(admitted) => admitted,
+                    None => continue,
+                },
+                None => break,
+            },
+        };
+        step(machine, shell, context, peer, event)?;
+    }
+    ControlFlow::Continue(())
+}
+
+type EventOf<S> = <<S as Shell>::Machine as Machine>::Event;
 
 /// Waits for the next event. `None` if the machine does not need to know what happened.
 async fn next<S: Shell>(
     machine: &S::Machine,
     shell: &mut S,
-    context: &mut Context<<S::Machine as Machine>::Event>,
+    context: &mut Context<EventOf<S>>,
     requests: &mut EndRequests,
-) -> ControlFlow<S::End, Option<Next<S>>> {
+) -> ControlFlow<S::End, Option<(Option<PeerId>, EventOf<S>)>> {
     if let Some(event) = context.raised.pop_front() {
-        return ControlFlow::Continue(Some((None, event, None)));
+        return ControlFlow::Continue(Some((None, event)));
     }
     let deadline = machine.next_deadline().map(|(time, _)| context.clock.instant(time));
     let until_deadline = async {
@@ -213,12 +242,11 @@ async fn next<S: Shell>(
     // The branches are polled in random order, so none of the three starves another.
     tokio::select! {
         () = shell.drain(), if is_full => ControlFlow::Continue(None),
-        request = requests.next() => shell.asked_to_end(request).map_continue(|event| Some((None, event, None))),
-        () = until_deadline => ControlFlow::Continue(Some((None, S::deadline(), None))),
+        request = requests.next() => shell.asked_to_end(request).map_continue(|event| Some((None, event))),
+        () = until_deadline => ControlFlow::Continue(Some((None, S::deadline()))),
         entry = entry => {
-            let (entry, permit) = entry.expect("the context holds a sender");
-            let admitted = context.peers.admit(entry, S::disconnected);
-            ControlFlow::Continue(admitted.map(|(peer, event)| (peer, event, Some(permit))))
+            let entry = entry.expect("the context holds a sender");
+            ControlFlow::Continue(context.peers.admit(entry, S::disconnected))
         }
     }
 }

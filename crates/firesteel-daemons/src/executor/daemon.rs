@@ -29,7 +29,7 @@ pub const TASK_KILL_GRACE: Duration = Duration::from_secs(5);
 
 /// The queue limit for the driver. Output stays within the credit that the driver gave. So a driver that
 /// reads slowly slows the tasks down, and must never count as a peer that is too slow.
-const LIMITS: QueueLimits = QueueLimits { frames: 1 << 20, bytes: 4 << 30 };
+const LIMITS: QueueLimits = QueueLimits { of_peer: 4 << 30, in_all: 64 << 30 };
 
 /// The command line of an executor.
 #[derive(Clone, Debug)]

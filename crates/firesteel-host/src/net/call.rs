@@ -10,7 +10,6 @@ use tokio::io::AsyncWriteExt;
 use tokio::time::timeout;
 use tokio_util::codec::Encoder;
 
-use super::connection::next_frame;
 use super::dial::{self, DialError};
 use super::frame::{FrameError, Frames};
 use super::handshake::Introduced;
@@ -107,7 +106,7 @@ impl Inquiry {
         Frames::of_hello().encode(body, &mut bytes).expect("a body that fits was just made");
         let exchange = async {
             introduced.writer.write_all(&bytes).await.map_err(FrameError::Io)?;
-            next_frame(&mut introduced.reader).await
+            introduced.reader.next().await
         };
         let body = timeout(ANSWER_TIMEOUT, exchange)
             .await

@@ -1,23 +1,22 @@
 //! One connection after its handshake: reading, writing and ending it.
 
+use std::future::poll_fn;
 use std::io;
 use std::time::Duration;
 
-use bytes::{Buf, Bytes, BytesMut};
+use bytes::Buf;
+use firesteel_core::fair_queue::Urgency;
 use firesteel_core::ids::PeerId;
 use firesteel_core::wire::{DecodeError, TooLong};
-use firesteel_placement::words::counted;
-use futures_util::StreamExt;
+use futures_util::FutureExt;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
-use tokio::sync::oneshot;
 use tokio::time::{sleep, timeout};
-use tokio_util::codec::{Encoder, FramedRead};
 
-use super::frame::{FrameError, Frames};
+use super::frame::{FrameError, FrameReader};
 use super::handshake::Introduced;
-use super::outbound::{CloseMode, FrameQueue};
-use super::{Decode, FLUSH_TIMEOUT, FRAME_TIMEOUT, PeerInfo, WRITE_TIMEOUT};
+use super::outbound::{CloseMode, FrameQueue, Next};
+use super::{Decode, FLUSH_TIMEOUT, PAUSED_BYTES, PeerInfo, WRITE_TIMEOUT};
 use crate::inbox::Inbox;
 
 /// Why a connection ended. Worded as a sentence about the peer, without its name.
@@ -36,10 +35,8 @@ pub enum Disconnect {
     )]
     HereUnflushed,
     /// The peer reads too slowly: its queue is full.
-    #[error("it reads too slowly: {} with {} bytes are queued for it", counted(*.frames, "message"), .bytes)]
+    #[error("it reads too slowly: {bytes} bytes are queued for it")]
     Slow {
-        /// The number of frames in the queue.
-        frames: usize,
         /// The number of bytes in the queue.
         bytes: usize,
     },
@@ -95,21 +92,21 @@ pub(super) fn log_end(peer: &PeerInfo, why: &Disconnect) {
 pub(super) async fn serve<E: Send + 'static>(
     peer: PeerId,
     introduced: Introduced,
-    mut queue: FrameQueue,
-    ended: oneshot::Receiver<CloseMode>,
+    queue: FrameQueue,
     decode: Decode<E>,
+    urgency: Urgency,
     inbox: &Inbox<E>,
 ) -> Disconnect {
     let Introduced { mut reader, mut writer, .. } = introduced;
     // The owner's reason takes precedence, even if the owner's request is what makes the writer finish.
     let why = tokio::select! {
         biased;
-        why = close_request(ended) => why,
-        why = write(&mut writer, &mut queue) => why,
-        why = read(peer, &mut reader, decode, inbox) => why,
+        why = close_request(&queue) => why,
+        why = write(&mut writer, &queue) => why,
+        why = read(peer, &mut reader, decode, urgency, inbox) => why,
     };
     if matches!(why, Disconnect::Here) {
-        linger(reader.get_mut()).await;
+        linger(reader.half()).await;
     }
     why
 }
@@ -117,62 +114,47 @@ pub(super) async fn serve<E: Send + 'static>(
 /// Reads until the connection ends. Waiting for room in the inbox slows down a fast peer.
 async fn read<E: Send + 'static>(
     peer: PeerId,
-    reader: &mut FramedRead<OwnedReadHalf, Frames>,
+    reader: &mut FrameReader,
     decode: Decode<E>,
+    urgency: Urgency,
     inbox: &Inbox<E>,
 ) -> Disconnect {
     loop {
-        let body = match next_frame(reader).await {
+        let body = match reader.next().await {
             Ok(Some(body)) => body,
             Ok(None) => return Disconnect::ByPeer,
             Err(FrameError::Io(error)) => return Disconnect::Io(error),
             Err(error) => return Disconnect::Frame(error),
         };
-        let permit = inbox.reserve(body.len()).await;
         let event = match decode(peer, &body) {
             Ok(event) => event,
             Err(error) => return Disconnect::Message(error),
         };
-        if inbox.message(peer, event, permit).await.is_err() {
+        if inbox.message(peer, urgency, body.len(), event).await.is_err() {
             // The owner has ended; its last messages may still be on their way.
             std::future::pending().await
         }
     }
 }
 
-/// The next frame's body, or `None` at a clean end. A peer may be silent between frames, but not within
-/// one.
-pub(super) async fn next_frame(
-    reader: &mut FramedRead<OwnedReadHalf, Frames>,
-) -> Result<Option<BytesMut>, FrameError> {
-    let mut stalled = false;
-    loop {
-        match timeout(FRAME_TIMEOUT, reader.next()).await {
-            Ok(frame) => return frame.transpose(),
-            Err(_) if stalled && reader.decoder().has_partial_frame() => {
-                return Err(FrameError::Stalled { seconds: FRAME_TIMEOUT.as_secs() });
-            }
-            Err(_) => stalled = reader.decoder().has_partial_frame(),
-        }
-    }
-}
-
-/// The number of bytes that are gathered for one write.
-const GATHER: usize = 256 << 10;
-
-/// Writes queued frames until the owner's end of the queue is dropped.
-async fn write(writer: &mut OwnedWriteHalf, queue: &mut FrameQueue) -> Disconnect {
-    let mut frames = Frames::of_hello();
-    while let Some(body) = queue.frames.recv().await {
-        let (mut buffer, bodies) = gather(body, queue, &mut frames);
-        while buffer.has_remaining() {
-            match timeout(WRITE_TIMEOUT, writer.write_buf(&mut buffer)).await {
-                Ok(Ok(_)) => {}
-                Ok(Err(error)) => return Disconnect::Io(error),
-                Err(_) => return Disconnect::Blocked,
+/// Writes queued frames until the owner has closed the queue.
+async fn write(writer: &mut OwnedWriteHalf, queue: &FrameQueue) -> Disconnect {
+    while let Next::Frames(mut frames) = poll_fn(|context| queue.poll_next(context)).await {
+        while frames.has_remaining() {
+            let written = match writer.write_buf(&mut frames).now_or_never() {
+                Some(written) => written,
+                None => match timeout(WRITE_TIMEOUT, writer.write_buf(&mut frames)).await {
+                    Ok(written) => written,
+                    // A peer that pauses is kept while little is queued for it.
+                    Err(_) if queue.waiting() <= PAUSED_BYTES => continue,
+                    Err(_) => return Disconnect::Blocked,
+                },
+            };
+            match written {
+                Ok(bytes) => queue.written(bytes),
+                Err(error) => return Disconnect::Io(error),
             }
         }
-        queue.written(bodies);
     }
     match writer.shutdown().await {
         Ok(()) => Disconnect::Here,
@@ -180,26 +162,12 @@ async fn write(writer: &mut OwnedWriteHalf, queue: &mut FrameQueue) -> Disconnec
     }
 }
 
-/// Gathers this frame and the frames queued behind it into one write of at most [`GATHER`] bytes. Also
-/// returns the number of bytes in their bodies.
-fn gather(first: Bytes, queue: &mut FrameQueue, frames: &mut Frames) -> (BytesMut, usize) {
-    let mut buffer = BytesMut::with_capacity(first.len() + 64);
-    let mut bodies = 0;
-    let mut next = Some(first);
-    while let Some(body) = next {
-        bodies += body.len();
-        frames.encode(body, &mut buffer).expect("a body that is longer than a frame may be is never queued");
-        next = if buffer.len() < GATHER { queue.frames.try_recv().ok() } else { None };
-    }
-    (buffer, bodies)
-}
-
 /// Waits until the owner asks to end the connection.
-async fn close_request(ended: oneshot::Receiver<CloseMode>) -> Disconnect {
-    match ended.await {
-        Ok(CloseMode::Now(why)) => why,
-        // The sending end of the queue is gone too: the writer finishes, or fails.
-        Ok(CloseMode::AfterFlush) | Err(_) => {
+async fn close_request(queue: &FrameQueue) -> Disconnect {
+    match poll_fn(|context| queue.poll_close(context)).await {
+        CloseMode::Now(why) => why,
+        // The writer finishes, or fails.
+        CloseMode::AfterFlush => {
             sleep(FLUSH_TIMEOUT).await;
             Disconnect::HereUnflushed
         }

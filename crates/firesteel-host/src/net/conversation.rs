@@ -13,7 +13,6 @@ use tokio::time::timeout;
 use tokio_util::codec::Encoder;
 
 use super::WRITE_TIMEOUT;
-use super::connection::next_frame;
 use super::dial::{self, DialError};
 use super::frame::{FrameError, Frames};
 use super::handshake::Introduced;
@@ -102,7 +101,7 @@ impl Conversation {
         &mut self,
         patience: Duration,
     ) -> Result<Option<M>, ConversationError> {
-        let frame = timeout(patience, next_frame(&mut self.introduced.reader)).await;
+        let frame = timeout(patience, self.introduced.reader.next()).await;
         let body = frame.map_err(|_| ConversationError::Silent { patience })??;
         Ok(body.map(|body| wire::decode(&body)).transpose()?)
     }

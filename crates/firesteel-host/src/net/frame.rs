@@ -1,10 +1,115 @@
 //! The frame format: a big-endian `u32` length, then a body of that many bytes.
 
+use std::cell::RefCell;
+use std::future::poll_fn;
 use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll};
 
 use bytes::{Bytes, BytesMut};
-use firesteel_core::wire;
+use firesteel_core::wire::{self, TooLong};
+use serde::Serialize;
+use tokio::io::{AsyncRead, ReadBuf};
+use tokio::net::tcp::OwnedReadHalf;
+use tokio::time::{Instant, timeout_at};
 use tokio_util::codec::{Decoder, Encoder, LengthDelimitedCodec};
+
+use super::FRAME_TIMEOUT;
+
+/// The number of bytes in a frame's header.
+const HEADER: usize = 4;
+
+/// Appends a message as a frame to frames that are already there.
+///
+/// # Errors
+/// The message is too long for a frame. Then nothing is appended.
+pub fn append<M: Serialize>(message: &M, frames: &mut BytesMut) -> Result<(), TooLong> {
+    let start = frames.len();
+    frames.extend_from_slice(&[0; HEADER]);
+    if let Err(error) = wire::append(message, frames, wire::MAX_FRAME) {
+        frames.truncate(start);
+        return Err(error);
+    }
+    let length = u32::try_from(frames.len() - start - HEADER).expect("a frame is not that long");
+    frames[start..start + HEADER].copy_from_slice(&length.to_be_bytes());
+    Ok(())
+}
+
+thread_local! {
+    /// Where bytes are read into before it is known how many there are. Shared by all connections of a thread, so that a
+    /// connection from which nothing comes holds no memory for it.
+    static SCRATCH: RefCell<Vec<u8>> = RefCell::new(vec![0; 64 << 10]);
+}
+
+/// Reads the frames of one connection.
+#[derive(Debug)]
+pub struct FrameReader {
+    half: OwnedReadHalf,
+    frames: Frames,
+    /// What was received and belongs to no complete frame yet.
+    received: BytesMut,
+    /// When the frame that is incomplete began to come.
+    begun: Option<Instant>,
+}
+
+impl FrameReader {
+    /// A reader that expects the frame of a hello.
+    pub(super) fn of_hello(half: OwnedReadHalf) -> Self {
+        Self { half, frames: Frames::of_hello(), received: BytesMut::new(), begun: None }
+    }
+
+    /// Raises the limit to that of messages.
+    pub(super) fn raise_limit(&mut self) {
+        self.frames.raise_limit();
+    }
+
+    /// The half that it reads from.
+    pub(super) fn half(&mut self) -> &mut OwnedReadHalf {
+        &mut self.half
+    }
+
+    /// The next frame's body, or `None` at a clean end. A peer may be silent between frames, but not within one. May be
+    /// dropped and called again.
+    ///
+    /// # Errors
+    /// The frame is too long or does not come in time, or the connection breaks.
+    pub async fn next(&mut self) -> Result<Option<BytesMut>, FrameError> {
+        loop {
+            if let Some(body) = self.frames.decode(&mut self.received)? {
+                self.begun = None;
+                return Ok(Some(body));
+            }
+            let received = if self.frames.has_partial_frame() {
+                let begun = *self.begun.get_or_insert_with(Instant::now);
+                let stalled = || FrameError::Stalled { seconds: FRAME_TIMEOUT.as_secs() };
+                timeout_at(begun + FRAME_TIMEOUT, poll_fn(|context| self.poll_receive(context)))
+                    .await
+                    .map_err(|_| stalled())??
+            } else {
+                self.received = BytesMut::new();
+                poll_fn(|context| self.poll_receive(context)).await?
+            };
+            if received == 0 {
+                return self.frames.decode_eof(&mut self.received);
+            }
+        }
+    }
+
+    /// Receives some bytes; 0 at the end.
+    fn poll_receive(&mut self, context: &mut Context<'_>) -> Poll<io::Result<usize>> {
+        SCRATCH.with_borrow_mut(|scratch| {
+            let mut buffer = ReadBuf::new(scratch);
+            match Pin::new(&mut self.half).poll_read(context, &mut buffer) {
+                Poll::Ready(Ok(())) => {
+                    self.received.extend_from_slice(buffer.filled());
+                    Poll::Ready(Ok(buffer.filled().len()))
+                }
+                Poll::Ready(Err(error)) => Poll::Ready(Err(error)),
+                Poll::Pending => Poll::Pending,
+            }
+        })
+    }
+}
 
 /// A codec that cuts a byte stream into bodies of frames, and writes bodies as frames. It wraps
 /// tokio-util's codec. It adds a limit that is raised after the hello, and it knows whether a frame has

@@ -4,13 +4,12 @@ use std::io;
 
 use bytes::{BufMut, BytesMut};
 use firesteel_core::wire::{self, DecodeError, Hello, PREAMBLE, PreambleError, Role};
-use futures_util::StreamExt;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
-use tokio_util::codec::{Encoder, FramedRead};
+use tokio_util::codec::Encoder;
 
-use super::frame::{FrameError, Frames};
+use super::frame::{FrameError, FrameReader, Frames};
 use super::{HANDSHAKE_TIMEOUT, socket};
 
 /// Why a handshake failed. Worded as a sentence about the peer, without its name.
@@ -84,7 +83,7 @@ pub(super) struct Introduced {
     /// The hello that the peer sent.
     pub(super) hello: Hello,
     /// The frames that the peer sends.
-    pub(super) reader: FramedRead<OwnedReadHalf, Frames>,
+    pub(super) reader: FrameReader,
     /// The half that writes to the peer.
     pub(super) writer: OwnedWriteHalf,
 }
@@ -110,11 +109,11 @@ async fn introduce(stream: TcpStream, ours: &Hello, wanted: &[Role]) -> Result<I
     // These bytes fit into any socket's buffer, so the write needs no concurrent read.
     writer.write_all(&opening(ours)).await?;
     wire::check_preamble(read_preamble(&mut reader).await?)?;
-    let mut reader = FramedRead::new(reader, Frames::of_hello());
+    let mut reader = FrameReader::of_hello(reader);
     let body = match reader.next().await {
-        None | Some(Err(FrameError::Half)) => return Err(HandshakeError::Closed),
-        Some(Err(error)) => return Err(HandshakeError::Frame(error)),
-        Some(Ok(body)) => body,
+        Ok(None) | Err(FrameError::Half) => return Err(HandshakeError::Closed),
+        Err(error) => return Err(HandshakeError::Frame(error)),
+        Ok(Some(body)) => body,
     };
     let hello: Hello = wire::decode(&body)?;
     if !wanted.contains(&hello.role) {
@@ -124,7 +123,7 @@ async fn introduce(stream: TcpStream, ours: &Hello, wanted: &[Role]) -> Result<I
             wanted: wanted.to_vec(),
         });
     }
-    reader.decoder_mut().raise_limit();
+    reader.raise_limit();
     Ok(Introduced { hello, reader, writer })
 }
 

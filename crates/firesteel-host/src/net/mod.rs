@@ -7,11 +7,12 @@
 //!
 //! One task serves one connection. It reads and writes independently:
 //!
-//! - Incoming messages wait for room in the inbox, which is bounded in events and in bytes. Meanwhile TCP
+//! - Incoming messages wait for room in the inbox, which is bounded by peer and in all. Meanwhile TCP
 //!   slows the peer down, so no peer can fill the memory.
-//! - Outgoing messages wait in a queue that is bounded in frames and bytes. If it is full, the peer is too
-//!   slow and the connection is closed; the owner never waits for a peer. Queued frames are written
-//!   together. A write that makes no progress for [`WRITE_TIMEOUT`] also closes the connection.
+//! - Outgoing messages are gathered by peer while the owner handles a batch of events, and handed over together
+//!   ([`Peers::hand_over`]). They wait in a queue that is bounded in bytes, by peer and in all. If it is full, the peer is
+//!   too slow and the connection is closed; the owner never waits for a peer. A write that makes no progress for
+//!   [`WRITE_TIMEOUT`] also closes the connection if much is queued.
 //! - An error of a peer ends only its own connection, with one line in the log that names the peer.
 //!
 //! The files, from the owner's view to the socket:
@@ -60,12 +61,15 @@ pub const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
 /// The timeout for opening a connection.
 pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The timeout of a frame that has begun. It is checked at this interval, so a frame may take up to twice
-/// as long.
+/// The timeout of a frame that has begun.
 pub const FRAME_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// How long a write may make no progress before the connection is closed.
+/// How long a write may make no progress before the connection is closed, if more than [`PAUSED_BYTES`] are queued.
 pub const WRITE_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// How many bytes may stay queued for a peer that reads nothing. A peer that pauses for minutes is kept while no more than
+/// that is queued for it; the system notices if its machine is gone.
+pub const PAUSED_BYTES: usize = 1 << 20;
 
 /// The timeout for sending what was queued before a connection was closed.
 pub const FLUSH_TIMEOUT: Duration = Duration::from_secs(10);

@@ -1,98 +1,214 @@
-//! The bounded queue of frames for one peer.
+//! The bounded queue of bytes for one peer.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
 
-use bytes::Bytes;
-use tokio::sync::{mpsc, oneshot};
+use bytes::BytesMut;
 
 use super::Disconnect;
 
-/// How much may be queued for a peer before it counts as too slow.
+/// How much may be queued before a peer counts as too slow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QueueLimits {
-    /// The maximum number of frames.
-    pub frames: usize,
-    /// The maximum number of bytes in their bodies.
-    pub bytes: usize,
+    /// The maximum number of bytes for one peer. What one batch of events sends fits in any case.
+    pub of_peer: usize,
+    /// The maximum number of bytes for all peers together.
+    pub in_all: usize,
 }
 
 impl Default for QueueLimits {
-    /// 64 MiB in up to a million frames. One event may send a driver a message for each of 100,000
-    /// executors, before the peer can read the first of them.
+    /// 64 MiB for one peer, 128 MiB for all. One event may send a driver a message for each of 100,000 executors, before
+    /// the peer can read the first of them.
     fn default() -> Self {
-        Self { frames: 1 << 20, bytes: 64 << 20 }
+        Self { of_peer: 64 << 20, in_all: 128 << 20 }
     }
 }
 
 /// How an owner ends a connection.
 #[derive(Debug)]
 pub(super) enum CloseMode {
-    /// The connection ends after all queued frames are written.
+    /// The connection ends after all queued bytes are written.
     AfterFlush,
     /// The connection ends at once, for this reason.
     Now(Disconnect),
 }
 
-/// The owner's end of the queue.
+/// The number of bytes that are queued for all peers of an owner.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Total(Arc<AtomicUsize>);
+
+impl Total {
+    pub(super) fn bytes(&self) -> usize {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// The owner's end of the queue. Dropping it closes the connection after all queued bytes are written.
 #[derive(Debug)]
 pub struct Outbound {
-    frames: mpsc::Sender<Bytes>,
-    bytes: Arc<AtomicUsize>,
-    close: oneshot::Sender<CloseMode>,
-    limits: QueueLimits,
+    queue: Arc<Queue>,
+    limit: usize,
 }
 
 /// The connection's end of the queue.
 #[derive(Debug)]
-pub(super) struct FrameQueue {
-    pub(super) frames: mpsc::Receiver<Bytes>,
-    bytes: Arc<AtomicUsize>,
+pub(super) struct FrameQueue(Arc<Queue>);
+
+#[derive(Debug)]
+struct Queue {
+    state: Mutex<State>,
+    total: Total,
 }
 
-/// Makes a queue, and the channel on which the owner closes the connection.
-pub(super) fn queue(limits: QueueLimits) -> (Outbound, FrameQueue, oneshot::Receiver<CloseMode>) {
-    let (sender, frames) = mpsc::channel(limits.frames);
-    let (close, ended) = oneshot::channel();
-    let bytes = Arc::new(AtomicUsize::new(0));
-    (
-        Outbound { frames: sender, bytes: Arc::clone(&bytes), close, limits },
-        FrameQueue { frames, bytes },
-        ended,
-    )
+#[derive(Debug, Default)]
+struct State {
+    /// Whole frames that nobody has begun to write.
+    frames: BytesMut,
+    /// The number of bytes that are being written.
+    writing: usize,
+    close: Option<CloseMode>,
+    /// The connection's task, if it waits for frames or for the end.
+    connection: Option<Waker>,
+}
+
+/// What a connection writes next.
+#[derive(Debug)]
+pub(super) enum Next {
+    /// These frames.
+    Frames(BytesMut),
+    /// Nothing more: the owner closed the connection, and everything is written.
+    End,
+}
+
+/// Makes a queue.
+pub(super) fn queue(limits: QueueLimits, total: Total) -> (Outbound, FrameQueue) {
+    let queue = Arc::new(Queue { state: Mutex::default(), total });
+    (Outbound { queue: Arc::clone(&queue), limit: limits.of_peer }, FrameQueue(queue))
+}
+
+impl Queue {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Gives up what is queued: it counts no more, although a last write may go on for a moment.
+    fn abandon(&self, state: &mut State) {
+        let left = state.frames.len() + std::mem::take(&mut state.writing);
+        state.frames = BytesMut::new();
+        self.total.0.fetch_sub(left, Ordering::Relaxed);
+    }
 }
 
 impl Outbound {
-    /// Queues a frame's body.
+    /// Queues whole frames, and leaves the buffer empty.
     ///
     /// # Errors
     /// The queue is full: the peer is too slow.
-    pub(super) fn push(&self, body: Bytes) -> Result<(), Disconnect> {
-        let slow = |frames, bytes| Disconnect::Slow { frames, bytes };
-        let length = body.len();
-        let waiting = self.bytes.fetch_add(length, Ordering::Relaxed);
-        // One frame always fits, however long it is.
-        if waiting > 0 && waiting.saturating_add(length) > self.limits.bytes {
-            return Err(slow(self.frames.max_capacity() - self.frames.capacity(), waiting));
+    pub(super) fn push(&self, frames: &mut BytesMut) -> Result<(), Disconnect> {
+        let length = frames.len();
+        let mut state = self.queue.state();
+        let waiting = state.frames.len() + state.writing;
+        if waiting > 0 && waiting + length > self.limit {
+            return Err(Disconnect::Slow { bytes: waiting });
         }
-        match self.frames.try_send(body) {
-            // A connection that has ended reports this itself.
-            Ok(()) | Err(mpsc::error::TrySendError::Closed(_)) => Ok(()),
-            Err(mpsc::error::TrySendError::Full(_)) => Err(slow(self.limits.frames, waiting)),
+        if state.frames.is_empty() {
+            state.frames = std::mem::take(frames);
+        } else {
+            state.frames.extend_from_slice(frames);
+            frames.clear();
         }
+        self.queue.total.0.fetch_add(length, Ordering::Relaxed);
+        let connection = state.connection.take();
+        drop(state);
+        if let Some(connection) = connection {
+            connection.wake();
+        }
+        Ok(())
+    }
+
+    /// The number of bytes that wait.
+    pub(super) fn waiting(&self) -> usize {
+        let state = self.queue.state();
+        state.frames.len() + state.writing
     }
 
     /// Ends the connection. Nothing can be queued afterwards.
     pub(super) fn end(self, close: CloseMode) {
-        // The connection may have ended already.
-        let _ = self.close.send(close);
+        self.close(close);
+    }
+
+    fn close(&self, close: CloseMode) {
+        let mut state = self.queue.state();
+        if matches!(close, CloseMode::Now(_)) {
+            self.queue.abandon(&mut state);
+        }
+        state.close.get_or_insert(close);
+        let connection = state.connection.take();
+        drop(state);
+        if let Some(connection) = connection {
+            connection.wake();
+        }
+    }
+}
+
+impl Drop for Outbound {
+    fn drop(&mut self) {
+        self.close(CloseMode::AfterFlush);
     }
 }
 
 impl FrameQueue {
-    /// Records that this number of body bytes has been written.
+    /// Waits for frames to write, or for the end.
+    pub(super) fn poll_next(&self, context: &mut Context<'_>) -> Poll<Next> {
+        let mut state = self.0.state();
+        if !state.frames.is_empty() {
+            let frames = std::mem::take(&mut state.frames);
+            state.writing = frames.len();
+            return Poll::Ready(Next::Frames(frames));
+        }
+        match state.close {
+            Some(CloseMode::AfterFlush) => Poll::Ready(Next::End),
+            Some(CloseMode::Now(_)) | None => {
+                state.connection = Some(context.waker().clone());
+                Poll::Pending
+            }
+        }
+    }
+
+    /// Waits until the owner closes the connection.
+    pub(super) fn poll_close(&self, context: &mut Context<'_>) -> Poll<CloseMode> {
+        let mut state = self.0.state();
+        match &state.close {
+            // The writer has to see this, too.
+            Some(CloseMode::AfterFlush) => Poll::Ready(CloseMode::AfterFlush),
+            Some(CloseMode::Now(_)) => Poll::Ready(state.close.take().expect("it was just seen")),
+            None => {
+                state.connection = Some(context.waker().clone());
+                Poll::Pending
+            }
+        }
+    }
+
+    /// Records that this number of bytes has been written.
     pub(super) fn written(&self, bytes: usize) {
-        self.bytes.fetch_sub(bytes, Ordering::Relaxed);
+        let mut state = self.0.state();
+        // What was given up is not counted any more.
+        let counted = bytes.min(state.writing);
+        state.writing -= counted;
+        self.0.total.0.fetch_sub(counted, Ordering::Relaxed);
+    }
+
+    /// The number of bytes that wait or are being written.
+    pub(super) fn waiting(&self) -> usize {
+        let state = self.0.state();
+        state.frames.len() + state.writing
+    }
+}
+
+impl Drop for FrameQueue {
+    fn drop(&mut self) {
+        self.0.abandon(&mut self.0.state());
     }
 }
 
@@ -101,16 +217,33 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_peer_is_slow_by_frames_or_by_bytes() {
-        let (outbound, mut queue, _ended) = queue(QueueLimits { frames: 3, bytes: 100 });
-        let push = |length| outbound.push(Bytes::from(vec![0; length]));
-        push(200).expect("one frame always fits");
-        assert!(matches!(push(1), Err(Disconnect::Slow { frames: 1, bytes: 200 })));
-        assert_eq!(queue.frames.try_recv().expect("it was queued").len(), 200);
-        queue.written(201);
-        for _ in 0..3 {
-            push(10).expect("there is room");
-        }
-        assert!(matches!(push(10), Err(Disconnect::Slow { frames: 3, bytes: 30 })));
+    fn a_peer_is_slow_by_bytes_and_one_batch_always_fits() {
+        let total = Total::default();
+        let (outbound, queue) = queue(QueueLimits { of_peer: 100, in_all: 1000 }, total.clone());
+        let push = |length| outbound.push(&mut BytesMut::zeroed(length));
+        push(200).expect("one batch always fits");
+        assert!(matches!(push(1), Err(Disconnect::Slow { bytes: 200 })));
+        let mut context = Context::from_waker(Waker::noop());
+        let Poll::Ready(Next::Frames(frames)) = queue.poll_next(&mut context) else { panic!("frames wait") };
+        assert_eq!((frames.len(), total.bytes()), (200, 200));
+        assert!(matches!(push(1), Err(Disconnect::Slow { bytes: 200 })), "what is being written counts");
+        queue.written(150);
+        push(50).expect("there is room");
+        assert_eq!((queue.waiting(), total.bytes()), (100, 100));
+        assert!(matches!(push(1), Err(Disconnect::Slow { bytes: 100 })));
+        drop(queue);
+        assert_eq!((outbound.waiting(), total.bytes()), (0, 0));
+    }
+
+    #[test]
+    fn a_queue_ends_after_its_last_frames() {
+        let (outbound, queue) = queue(QueueLimits::default(), Total::default());
+        let mut context = Context::from_waker(Waker::noop());
+        assert!(queue.poll_next(&mut context).is_pending() && queue.poll_close(&mut context).is_pending());
+        outbound.push(&mut BytesMut::from(&b"last"[..])).expect("there is room");
+        drop(outbound);
+        assert!(matches!(queue.poll_close(&mut context), Poll::Ready(CloseMode::AfterFlush)));
+        assert!(matches!(queue.poll_next(&mut context), Poll::Ready(Next::Frames(_))));
+        assert!(matches!(queue.poll_next(&mut context), Poll::Ready(Next::End)));
     }
 }

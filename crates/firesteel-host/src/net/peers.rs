@@ -6,9 +6,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use bytes::BytesMut;
 use firesteel_core::address::Address;
+use firesteel_core::fair_queue::Urgency;
 use firesteel_core::ids::PeerId;
-use firesteel_core::wire::{self, Hello, Role};
+use firesteel_core::wire::{Hello, Role};
 use serde::Serialize;
 use tokio::net::TcpStream;
 use tokio_util::sync::CancellationToken;
@@ -17,9 +19,10 @@ use tokio_util::task::TaskTracker;
 use super::connection::{self, log_end};
 use super::conversation::Conversation;
 use super::dial::{self, DialError};
+use super::frame;
 use super::handshake::{HandshakeError, Introduced, PeerKind, shake_hands};
 use super::listener::{ConnectionPermits, ConversationServer};
-use super::outbound::{self, CloseMode, Outbound};
+use super::outbound::{self, CloseMode, Outbound, Total};
 use super::{Decode, Disconnect, Listener, PeerInfo, QueueLimits, Welcome};
 use crate::inbox::{Inbox, InboxEntry};
 
@@ -28,15 +31,46 @@ use crate::inbox::{Inbox, InboxEntry};
 #[derive(Debug)]
 pub struct Peers<E> {
     table: BTreeMap<PeerId, Peer>,
+    /// The peers for which something was gathered since the last hand-over, in that order.
+    touched: Vec<PeerId>,
     shared: Shared<E>,
 }
 
 #[derive(Debug)]
 struct Peer {
     info: PeerInfo,
-    /// `None` after this side has closed the connection. Then nothing more is sent, and incoming messages
-    /// are dropped.
+    /// `None` after the end of the connection was handed over.
     outbound: Option<Outbound>,
+    /// Frames that were gathered since the last hand-over.
+    gathered: BytesMut,
+    /// How this side closes the connection, or has closed it. Then nothing more is sent, and incoming messages are dropped.
+    close: Option<CloseMode>,
+}
+
+impl Peer {
+    fn is_open(&self) -> bool {
+        self.outbound.is_some() && self.close.is_none()
+    }
+
+    /// Whether the next hand-over has something to do.
+    fn is_touched(&self) -> bool {
+        !self.gathered.is_empty() || self.close.is_some()
+    }
+
+    fn hand_over(&mut self) {
+        let Some(outbound) = &self.outbound else { return };
+        if !self.gathered.is_empty()
+            && let Err(why) = outbound.push(&mut self.gathered)
+        {
+            self.gathered = BytesMut::new();
+            self.close = Some(CloseMode::Now(why));
+        }
+        if let Some(close) = self.close.take()
+            && let Some(outbound) = self.outbound.take()
+        {
+            outbound.end(close);
+        }
+    }
 }
 
 /// What the tasks of all connections share.
@@ -45,6 +79,8 @@ struct Shared<E> {
     hello: Arc<Hello>,
     limits: QueueLimits,
     inbox: Inbox<E>,
+    /// What is queued for all peers.
+    queued: Total,
     last_id: Arc<AtomicU64>,
     tasks: TaskTracker,
     /// Cancels connections that are not open yet.
@@ -57,6 +93,7 @@ impl<E> Clone for Shared<E> {
             hello: Arc::clone(&self.hello),
             limits: self.limits,
             inbox: self.inbox.clone(),
+            queued: self.queued.clone(),
             last_id: Arc::clone(&self.last_id),
             tasks: self.tasks.clone(),
             stop: self.stop.clone(),
@@ -72,11 +109,12 @@ impl<E: Send + 'static> Peers<E> {
             hello: Arc::new(hello),
             limits,
             inbox,
+            queued: Total::default(),
             last_id: Arc::default(),
             tasks: TaskTracker::new(),
             stop: CancellationToken::new(),
         };
-        Self { table: BTreeMap::new(), shared }
+        Self { table: BTreeMap::new(), touched: Vec::new(), shared }
     }
 
     /// Accepts peers that dial and have one of these roles.
@@ -116,27 +154,54 @@ impl<E: Send + 'static> Peers<E> {
         });
     }
 
-    /// Queues a message. Does nothing if the connection has ended. A peer that reads too slowly is
-    /// disconnected.
+    /// Gathers a message for the next hand-over. Does nothing if the connection has ended. A message that is too long
+    /// closes the connection.
     pub fn send<M: Serialize>(&mut self, peer: PeerId, message: &M) {
-        let Some(Peer { outbound, .. }) = self.table.get_mut(&peer) else { return };
-        let Some(open) = outbound else { return };
-        let queued = wire::encode(message, wire::MAX_FRAME)
-            .map_err(Disconnect::TooLong)
-            .and_then(|body| open.push(body));
-        if let Err(why) = queued
-            && let Some(open) = outbound.take()
-        {
-            open.end(CloseMode::Now(why));
-        }
+        self.touch(peer, |row| {
+            if let Err(error) = frame::append(message, &mut row.gathered) {
+                row.close = Some(CloseMode::Now(Disconnect::TooLong(error)));
+            }
+        });
     }
 
-    /// Ends a connection after its queued messages are sent. The machine gets `Disconnected` when it has
-    /// ended.
+    /// Ends a connection at the next hand-over, after its queued messages are sent. The machine gets `Disconnected` when it
+    /// has ended.
     pub fn close(&mut self, peer: PeerId) {
-        if let Some(open) = self.table.get_mut(&peer).and_then(|peer| peer.outbound.take()) {
-            open.end(CloseMode::AfterFlush);
+        self.touch(peer, |row| row.close = Some(CloseMode::AfterFlush));
+    }
+
+    fn touch(&mut self, peer: PeerId, change: impl FnOnce(&mut Peer)) {
+        let Some(row) = self.table.get_mut(&peer).filter(|row| row.is_open()) else { return };
+        if !row.is_touched() {
+            self.touched.push(peer);
         }
+        change(row);
+    }
+
+    /// Hands what was gathered over to the connections, once for each. Nothing that a machine has decided on leaves the
+    /// daemon before this.
+    pub(crate) fn hand_over(&mut self) {
+        for peer in std::mem::take(&mut self.touched) {
+            if let Some(row) = self.table.get_mut(&peer) {
+                row.hand_over();
+            }
+        }
+        while self.shared.queued.bytes() > self.shared.limits.in_all && self.close_slowest() {}
+    }
+
+    /// Closes the connection with the most bytes in its queue. Whether there was one.
+    fn close_slowest(&mut self) -> bool {
+        let waiting = |row: &Peer| row.outbound.as_ref().map_or(0, Outbound::waiting);
+        let slowest = self.table.values_mut().max_by_key(|row| waiting(row));
+        let Some((row, bytes)) = slowest.map(|row| {
+            let bytes = waiting(row);
+            (row, bytes)
+        }) else {
+            return false;
+        };
+        let Some(outbound) = row.outbound.take().filter(|_| bytes > 0) else { return false };
+        outbound.end(CloseMode::Now(Disconnect::Slow { bytes }));
+        true
     }
 
     /// The description of a peer, while its connection lasts.
@@ -156,11 +221,12 @@ impl<E: Send + 'static> Peers<E> {
             InboxEntry::Own(event) => Some((None, event)),
             InboxEntry::Opened { info, outbound, event } => {
                 let id = info.id;
-                self.table.insert(id, Peer { info, outbound: Some(outbound) });
+                let row = Peer { info, outbound: Some(outbound), gathered: BytesMut::new(), close: None };
+                self.table.insert(id, row);
                 event.map(|event| (Some(id), event))
             }
             InboxEntry::Message { peer, event } => {
-                let open = self.table.get(&peer).is_some_and(|peer| peer.outbound.is_some());
+                let open = self.table.get(&peer).is_some_and(Peer::is_open);
                 open.then_some((Some(peer), event))
             }
             InboxEntry::Closed { peer, why } => {
@@ -175,11 +241,8 @@ impl<E: Send + 'static> Peers<E> {
     /// more.
     pub(crate) async fn end(mut self) {
         self.shared.stop.cancel();
-        for (_, peer) in std::mem::take(&mut self.table) {
-            if let Some(open) = peer.outbound {
-                open.end(CloseMode::AfterFlush);
-            }
-        }
+        self.hand_over();
+        self.table.clear();
         self.shared.tasks.close();
         if tokio::time::timeout(Duration::from_secs(5), self.shared.tasks.wait()).await.is_err() {
             tracing::warn!("some peers did not read the last messages to them");
@@ -233,13 +296,18 @@ impl<E: Send + 'static> Shared<E> {
         let id = PeerId(self.last_id.fetch_add(1, Ordering::Relaxed) + 1);
         let Hello { role, name, .. } = &introduced.hello;
         tracing::debug!(peer = %id, %remote, "{role} {name:?} connected");
-        let info = PeerInfo { id, role: *role, name: name.clone(), remote };
-        let (outbound, queue, ended) = outbound::queue(self.limits);
-        if self.inbox.opened(info, outbound, event(id)).await.is_err() {
+        let role = *role;
+        let info = PeerInfo { id, role, name: name.clone(), remote };
+        let urgency = match role {
+            Role::Client => Urgency::Urgent,
+            Role::Master | Role::Worker | Role::Driver | Role::Executor => Urgency::Ordinary,
+        };
+        let (outbound, queue) = outbound::queue(self.limits, self.queued.clone());
+        if self.inbox.opened(info, urgency, outbound, event(id)).is_err() {
             return;
         }
-        let why = connection::serve(id, introduced, queue, ended, decode, &self.inbox).await;
-        let _ = self.inbox.closed(id, why).await;
+        let why = connection::serve(id, introduced, queue, decode, urgency, &self.inbox).await;
+        self.inbox.closed(id, why);
     }
 }
 

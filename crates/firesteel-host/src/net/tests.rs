@@ -13,7 +13,6 @@ use tokio::sync::mpsc;
 use tokio::time::timeout;
 use tokio_util::codec::Encoder;
 
-use super::connection::next_frame;
 use super::frame::Frames;
 use super::handshake::Introduced;
 use super::{Listener, QueueLimits, Welcome, dial};
@@ -176,7 +175,7 @@ impl Hand {
 
     /// Receives the next message; `None` at the end.
     async fn receive(&mut self) -> Option<String> {
-        let body = timeout(Duration::from_secs(30), next_frame(&mut self.0.reader)).await;
+        let body = timeout(Duration::from_secs(30), self.0.reader.next()).await;
         let body = body.expect("something comes in time").expect("the frames are sound")?;
         Some(wire::decode(&body).expect("it is a text"))
     }
@@ -261,13 +260,29 @@ async fn a_deadline_is_kept_while_messages_never_cease() {
 
 #[tokio::test]
 async fn a_peer_whose_queue_is_full_is_told_off_and_others_are_not() {
-    let limits = QueueLimits { frames: 100, bytes: 64 << 20 };
+    let limits = QueueLimits { of_peer: 20_000, in_all: 64 << 20 };
     let mut puppet = Running::start(Role::Master, None, limits).await;
     let mut slow = Hand::connect(&puppet.address).await;
-    slow.send(&["flood"]).await;
-    assert_eq!(puppet.next().await, message(1, "flood"));
-    assert_eq!(puppet.next().await, Event::Disconnected(PeerId(1)));
+    // More than the system takes for a peer that does not read.
+    slow.send(&["flood"; 1000]).await;
+    while puppet.next().await != Event::Disconnected(PeerId(1)) {}
     let mut quick = Hand::connect(&puppet.address).await;
     quick.send(&["close"]).await;
     assert_eq!(quick.receive().await.as_deref(), Some("bye"));
+}
+
+#[tokio::test]
+async fn when_too_much_is_queued_in_all_the_peer_with_the_most_goes() {
+    let limits = QueueLimits { of_peer: 64 << 20, in_all: 4 << 20 };
+    let mut puppet = Running::start(Role::Master, None, limits).await;
+    let mut few = Hand::connect(&puppet.address).await;
+    few.send(&["hi"]).await;
+    assert_eq!(puppet.next().await, message(1, "hi"));
+    let mut slow = Hand::connect(&puppet.address).await;
+    slow.send(&["flood"; 1000]).await;
+    few.send(&["flood"]).await;
+    while puppet.next().await != Event::Disconnected(PeerId(2)) {}
+    for number in 0..10_000 {
+        assert_eq!(few.receive().await, Some(number.to_string()));
+    }
 }

@@ -65,7 +65,7 @@ impl Rig {
     async fn hear(&mut self) -> Heard {
         let heard = async {
             loop {
-                let (entry, _permit) = self.receiver.recv().await.expect("the rig holds a sender");
+                let entry = self.receiver.recv().await.expect("the rig holds a sender");
                 if let Some((_, heard)) = self.peers.admit(entry, |peer| (peer, None)) {
                     return heard;
                 }

@@ -48,8 +48,8 @@ impl Rig {
     async fn next(&mut self) -> Event {
         let entry = timeout(LONG, self.receiver.recv()).await;
         match entry.expect("an event in time").expect("the rig holds a sender") {
-            (InboxEntry::Own(event), _) => event,
-            (other, _) => panic!("{other:?}"),
+            InboxEntry::Own(event) => event,
+            other => panic!("{other:?}"),
         }
     }
 

@@ -80,8 +80,8 @@ impl Rig {
     async fn next(&mut self) -> Event {
         let entry = timeout(Duration::from_secs(20), self.receiver.recv()).await;
         match entry.expect("an event within 20 s").expect("the rig holds a sender") {
-            (InboxEntry::Own(event), _) => event,
-            (other, _) => panic!("{other:?}"),
+            InboxEntry::Own(event) => event,
+            other => panic!("{other:?}"),
         }
     }
 

@@ -1,0 +1,204 @@
+//! The order in which a daemon hears its peers: one that sends much delays nobody else.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use crate::ids::PeerId;
+
+/// Events of peers that wait for their turn.
+///
+/// - The events of one peer leave in the order in which they came.
+/// - Peers take turns: each gives one event per round. A peer that had nothing waiting joins at the end of the round, so
+///   the first events of new peers leave in the order in which they came.
+/// - A peer whose next event is urgent takes part in a round of its own. That round goes first, but after
+///   [`URGENT_IN_A_ROW`](Self::URGENT_IN_A_ROW) urgent events one ordinary event leaves if one waits. So the next event
+///   of a peer waits for at most `URGENT_IN_A_ROW + 1` events for each peer before it.
+/// - What waits is bounded by peer and in all.
+#[derive(Clone, Debug)]
+pub struct FairQueue<T> {
+    limits: Limits,
+    /// The peers that have something waiting.
+    peers: BTreeMap<PeerId, Lane<T>>,
+    urgent: VecDeque<PeerId>,
+    ordinary: VecDeque<PeerId>,
+    /// Urgent events that left in a row while an ordinary one waited.
+    in_a_row: usize,
+    length: usize,
+    bytes: usize,
+}
+
+/// What waits of one peer.
+#[derive(Clone, Debug)]
+struct Lane<T> {
+    events: VecDeque<Waiting<T>>,
+    bytes: usize,
+}
+
+#[derive(Clone, Debug)]
+struct Waiting<T> {
+    urgency: Urgency,
+    bytes: usize,
+    event: T,
+}
+
+/// Whether an event passes those of other peers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Urgency {
+    /// It takes its turn.
+    Ordinary,
+    /// It is small, and somebody waits for it: a question, an order to kill.
+    Urgent,
+}
+
+/// How much may wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// The most events of one peer.
+    pub events_of_peer: usize,
+    /// The most bytes of one peer. One event fits in any case.
+    pub bytes_of_peer: usize,
+    /// The most bytes of all peers together. An urgent event of a peer that has nothing waiting fits in any case.
+    pub bytes: usize,
+}
+
+impl Default for Limits {
+    /// 256 events and 1 MiB of each peer, and 64 MiB in all.
+    fn default() -> Self {
+        Self { events_of_peer: 256, bytes_of_peer: 1 << 20, bytes: 64 << 20 }
+    }
+}
+
+impl<T> FairQueue<T> {
+    /// The most urgent events that leave in a row while an ordinary one waits.
+    pub const URGENT_IN_A_ROW: usize = 4;
+
+    /// An empty queue.
+    #[must_use]
+    pub fn new(limits: Limits) -> Self {
+        Self {
+            limits,
+            peers: BTreeMap::new(),
+            urgent: VecDeque::new(),
+            ordinary: VecDeque::new(),
+            in_a_row: 0,
+            length: 0,
+            bytes: 0,
+        }
+    }
+
+    /// The number of events that wait.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.length
+    }
+
+    /// Whether nothing waits.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.length == 0
+    }
+
+    /// Whether an event of so many bytes fits.
+    #[must_use]
+    pub fn has_room(&self, peer: PeerId, urgency: Urgency, bytes: usize) -> bool {
+        let lane = self.peers.get(&peer);
+        let of_peer = lane.is_none_or(|lane| {
+            lane.events.len() < self.limits.events_of_peer
+                && lane.bytes.saturating_add(bytes) <= self.limits.bytes_of_peer
+        });
+        let of_all = self.bytes.saturating_add(bytes) <= self.limits.bytes
+            || self.bytes == 0
+            || (urgency == Urgency::Urgent && lane.is_none());
+        of_peer && of_all
+    }
+
+    /// Adds an event of a peer. Whether it fits is [`has_room`](Self::has_room)'s answer, which the caller asks first; the
+    /// end of a connection is added in any case.
+    pub fn push(&mut self, peer: PeerId, urgency: Urgency, bytes: usize, event: T) {
+        let lane = self.peers.entry(peer).or_insert_with(|| {
+            match urgency {
+                Urgency::Urgent => self.urgent.push_back(peer),
+                Urgency::Ordinary => self.ordinary.push_back(peer),
+            }
+            Lane { events: VecDeque::with_capacity(1), bytes: 0 }
+        });
+        lane.bytes += bytes;
+        lane.events.push_back(Waiting { urgency, bytes, event });
+        self.length += 1;
+        self.bytes += bytes;
+    }
+
+    /// Takes out the next event.
+    pub fn pop(&mut self) -> Option<(PeerId, T)> {
+        let is_ordinarys_turn =
+            self.urgent.is_empty() || (self.in_a_row >= Self::URGENT_IN_A_ROW && !self.ordinary.is_empty());
+        let peer = if is_ordinarys_turn {
+            self.in_a_row = 0;
+            self.ordinary.pop_front()?
+        } else {
+            self.in_a_row = if self.ordinary.is_empty() { 0 } else { self.in_a_row + 1 };
+            self.urgent.pop_front()?
+        };
+        let lane = self.peers.get_mut(&peer)?;
+        let Waiting { bytes, event, .. } = lane.events.pop_front()?;
+        lane.bytes -= bytes;
+        self.length -= 1;
+        self.bytes -= bytes;
+        match lane.events.front().map(|next| next.urgency) {
+            Some(Urgency::Urgent) => self.urgent.push_back(peer),
+            Some(Urgency::Ordinary) => self.ordinary.push_back(peer),
+            None => drop(self.peers.remove(&peer)),
+        }
+        Some((peer, event))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LIMITS: Limits = Limits { events_of_peer: 3, bytes_of_peer: 100, bytes: 200 };
+
+    fn drained(mut queue: FairQueue<u64>) -> Vec<(PeerId, u64)> {
+        let order: Vec<_> = std::iter::from_fn(|| queue.pop()).collect();
+        assert!(queue.is_empty() && queue.bytes == 0 && queue.peers.is_empty(), "{queue:?}");
+        order
+    }
+
+    #[test]
+    fn a_peer_that_sends_much_delays_nobody() {
+        let (flood, other) = (PeerId(1), PeerId(2));
+        let mut queue = FairQueue::new(Limits::default());
+        (0..100).for_each(|number| queue.push(flood, Urgency::Ordinary, 1, number));
+        queue.push(other, Urgency::Ordinary, 1, 100);
+        assert_eq!(drained(queue)[1], (other, 100));
+    }
+
+    #[test]
+    fn urgent_events_go_first_and_leave_ordinary_ones_their_turn() {
+        let mut queue = FairQueue::new(Limits::default());
+        queue.push(PeerId(0), Urgency::Ordinary, 1, 0);
+        (1..=10).for_each(|number| queue.push(PeerId(number), Urgency::Urgent, 1, number));
+        let order: Vec<u64> = std::iter::from_fn(|| queue.pop()).map(|(_, number)| number).collect();
+        assert_eq!(order, [1, 2, 3, 4, 0, 5, 6, 7, 8, 9, 10]);
+    }
+
+    #[test]
+    fn what_waits_is_bounded_by_peer_and_in_all() {
+        let (one, two, three) = (PeerId(1), PeerId(2), PeerId(3));
+        let mut queue = FairQueue::new(LIMITS);
+        assert!(queue.has_room(one, Urgency::Ordinary, 500), "one event fits in any case");
+        queue.push(one, Urgency::Ordinary, 90, ());
+        assert!(!queue.has_room(one, Urgency::Ordinary, 11), "bytes of the peer");
+        queue.push(one, Urgency::Ordinary, 1, ());
+        queue.push(one, Urgency::Ordinary, 1, ());
+        assert!(!queue.has_room(one, Urgency::Urgent, 1), "events of the peer");
+        queue.push(two, Urgency::Ordinary, 100, ());
+        assert!(!queue.has_room(three, Urgency::Ordinary, 9), "bytes in all");
+        assert!(
+            queue.has_room(three, Urgency::Urgent, 9),
+            "an urgent event of somebody who has nothing waiting"
+        );
+        queue.pop();
+        assert!(queue.has_room(three, Urgency::Ordinary, 9), "90 bytes have left");
+    }
+}
