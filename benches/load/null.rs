@@ -9,8 +9,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use bytes::{Bytes, BytesMut};
 use firesteel_core::ids::{AppId, ExecutorId, ExecutorKey, ProfileId, WorkerId};
 use firesteel_core::messages::{
-    ApplicationAnswer, ApplicationDescription, ClientToMaster, DriverToMaster, ExecutorLaunch,
-    MasterToClient, MasterToDriver, MasterToWorker, WorkerToMaster,
+    ApplicationAnswer, ApplicationDescription, ClientToMaster, DriverToMaster, ExecutorLaunch, ExecutorWork,
+    MasterToClient, MasterToDriver, MasterToWorker, Shared, WorkerToMaster,
 };
 use firesteel_core::wire::{self, Role};
 use firesteel_placement::{Cores, MiB, Resources};
@@ -192,13 +192,15 @@ impl Null {
             worker_queue.push(body(&MasterToWorker::LaunchExecutor(ExecutorLaunch {
                 executor: ExecutorKey { app: app.clone(), executor },
                 profile: ProfileId::DEFAULT,
-                app_name: description.name.clone(),
-                command: description.command.clone(),
-                directory: description.directory.clone(),
                 cores,
                 memory: MiB(1),
                 resources: Resources::default(),
-                files: None,
+                work: Shared::new(ExecutorWork {
+                    app_name: description.name.clone(),
+                    command: description.command.clone(),
+                    directory: description.directory.clone(),
+                    files: None,
+                }),
             })));
             executors.push(index);
         }

@@ -148,13 +148,15 @@ fn workers(record: &mut Record) {
     let launch = ExecutorLaunch {
         executor: key(),
         profile: ProfileId(1),
-        app_name: "name".to_owned(),
-        command: command(),
-        directory: TaskDirectory::Path("/data".to_owned()),
         cores,
         memory,
         resources: gpus(),
-        files: Some(files()),
+        work: Shared::new(ExecutorWork {
+            app_name: "name".to_owned(),
+            command: command(),
+            directory: TaskDirectory::Path("/data".to_owned()),
+            files: Some(files()),
+        }),
     };
     let same =
         RefusedRegistration::SameAddress { address: "host:1".to_owned(), other: WorkerId::new("worker-2") };

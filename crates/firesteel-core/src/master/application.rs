@@ -13,8 +13,8 @@ use super::config::Config;
 use super::wishes::Wishes;
 use crate::ids::{AppId, ExecutorId, ExecutorKey, PeerId, ProfileId, WorkerId};
 use crate::messages::{
-    ApplicationDescription, ApplicationState, ExecutorState, ExecutorView, ResourceProfile,
-    WorkerDescription, limit_after_final_end,
+    ApplicationDescription, ApplicationState, ExecutorState, ExecutorView, ExecutorWork, ResourceProfile,
+    Shared, WorkerDescription, limit_after_final_end,
 };
 use crate::time::Timestamp;
 
@@ -29,6 +29,8 @@ const ENDED_LIMIT: usize = 1000;
 pub(super) struct Application {
     pub(super) id: AppId,
     pub(super) description: ApplicationDescription,
+    /// What its executors run, as their Workers are told.
+    pub(super) work: Shared<ExecutorWork>,
     /// The number of its driver's connection.
     pub(super) peer: PeerId,
     /// Its number in the order of registration.
@@ -140,8 +142,15 @@ impl Application {
         entry: &Entry,
     ) -> Self {
         let default = Profile::new(&description.profile, &description.profile, description.initial_limit);
+        let work = ExecutorWork {
+            app_name: description.name.clone(),
+            command: description.command.clone(),
+            directory: description.directory.clone(),
+            files: description.files.clone(),
+        };
         Self {
             id,
+            work: Shared::new(work),
             peer,
             sequence: 0,
             queue: entry.queue,

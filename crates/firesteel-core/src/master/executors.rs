@@ -49,13 +49,10 @@ impl Master {
         let launch = ExecutorLaunch {
             executor: executor.clone(),
             profile,
-            app_name: application.description.name.clone(),
-            command: application.description.command.clone(),
-            directory: application.description.directory.clone(),
             cores,
             memory,
             resources: grant.amounts().resources.clone(),
-            files: application.description.files.clone(),
+            work: application.work.clone(),
         };
         let (worker_peer, driver_peer) = (row.peer, application.peer);
         let (worker, host) = (row.description.id.clone(), row.description.host.clone());

@@ -137,13 +137,15 @@ fn launch(executor: u32, worker: u64, cores: i64) -> [Effect; 2] {
     let order = ExecutorLaunch {
         executor: key(executor),
         profile: ProfileId::DEFAULT,
-        app_name: "test".to_owned(),
-        command: command(),
-        directory: TaskDirectory::Executor,
         cores: Cores(cores),
         memory: MiB(1024),
         resources: Resources::default(),
-        files: None,
+        work: Shared::new(ExecutorWork {
+            app_name: "test".to_owned(),
+            command: command(),
+            directory: TaskDirectory::Executor,
+            files: None,
+        }),
     };
     let added = MasterToDriver::ExecutorAdded {
         executor: ExecutorId(executor),

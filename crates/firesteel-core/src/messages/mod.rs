@@ -12,6 +12,7 @@ mod executor;
 mod files;
 mod logs;
 mod outcome;
+mod shared;
 mod worker_master;
 
 pub use application::{
@@ -37,7 +38,8 @@ pub use files::{
 };
 pub use logs::{LogPiece, LogRequest, LogStart, RefusedLog};
 pub use outcome::{Outcome, OutcomeWords};
+pub use shared::Shared;
 pub use worker_master::{
-    ExecutorLaunch, ExecutorReport, MOST_CORES, MasterToWorker, Offered, RefusedRegistration,
+    ExecutorLaunch, ExecutorReport, ExecutorWork, MOST_CORES, MasterToWorker, Offered, RefusedRegistration,
     WorkerDescription, WorkerToMaster,
 };

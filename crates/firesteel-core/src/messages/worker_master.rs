@@ -5,7 +5,7 @@ use std::fmt;
 use firesteel_placement::{Cores, MiB, Resources};
 use serde::{Deserialize, Serialize};
 
-use super::{ApplicationFiles, ExecutorState, TaskDirectory};
+use super::{ApplicationFiles, ExecutorState, Shared, TaskDirectory};
 use crate::address::Address;
 use crate::ids::{AppId, ExecutorKey, ProfileId, WorkerId};
 use crate::process::Command;
@@ -141,18 +141,25 @@ pub struct ExecutorLaunch {
     pub executor: ExecutorKey,
     /// The number of its resource profile.
     pub profile: ProfileId,
-    /// The application's name, for people.
-    pub app_name: String,
-    /// The command to run, with its placeholders.
-    pub command: Command,
-    /// The directory that it runs in.
-    pub directory: TaskDirectory,
     /// The number of cores.
     pub cores: Cores,
     /// The amount of memory.
     pub memory: MiB,
     /// The addresses of custom resources that it was given.
     pub resources: Resources,
+    /// What it runs.
+    pub work: Shared<ExecutorWork>,
+}
+
+/// What all executors of an application run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ExecutorWork {
+    /// The application's name, for people.
+    pub app_name: String,
+    /// The command to run, with its placeholders.
+    pub command: Command,
+    /// The directory that it runs in.
+    pub directory: TaskDirectory,
     /// The files that must be in place before it starts, if it needs any.
     pub files: Option<ApplicationFiles>,
 }

@@ -10,8 +10,8 @@ use super::{Effect, ExecutorPlan, Note};
 use crate::ids::{AppId, ExecutorKey, is_sound};
 use crate::machine::{Violation, ensure};
 use crate::messages::{
-    ApplicationFiles, ExecutorLaunch, ExecutorReport, ExecutorState, RunningExecutor, WorkerDescription,
-    WorkerToMaster,
+    ApplicationFiles, ExecutorLaunch, ExecutorReport, ExecutorState, ExecutorWork, RunningExecutor,
+    WorkerDescription, WorkerToMaster,
 };
 use crate::process::{ExitStatus, Filling, Signal, StartFailure, StartStep};
 use crate::time::Timestamp;
@@ -251,7 +251,7 @@ impl Executors {
 }
 
 impl Worker {
-    pub(super) fn on_launch_executor(&mut self, mut launch: ExecutorLaunch) {
+    pub(super) fn on_launch_executor(&mut self, launch: ExecutorLaunch) {
         let executor = launch.executor.clone();
         if self.executors.live.contains_key(&executor) || self.executors.ended.known.contains_key(&executor) {
             self.effects.note(Note::LaunchRepeated { executor });
@@ -267,7 +267,7 @@ impl Worker {
             self.report_end(executor, ExecutorState::Killed(None));
             return;
         }
-        let files = launch.files.take();
+        let files = launch.work.files.clone();
         if let Some(Err(error)) = files.as_ref().map(ApplicationFiles::check) {
             let failure = StartFailure { step: StartStep::Files, error: error.to_string() };
             self.report_end(executor, ExecutorState::Failed(failure));
@@ -429,17 +429,8 @@ impl Worker {
 
 /// The executor's process, with all placeholders filled in but the Worker's own binary.
 fn plan(launch: ExecutorLaunch, worker: &WorkerDescription) -> ExecutorPlan {
-    let ExecutorLaunch {
-        executor,
-        profile,
-        app_name,
-        mut command,
-        directory,
-        cores,
-        memory,
-        resources,
-        files: _,
-    } = launch;
+    let ExecutorLaunch { executor, profile, cores, memory, resources, work } = launch;
+    let ExecutorWork { app_name, mut command, directory, files: _ } = ExecutorWork::clone(&work);
     command.fill(&Filling {
         executor: &executor,
         profile,

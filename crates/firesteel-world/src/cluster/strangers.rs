@@ -5,10 +5,10 @@ use firesteel_core::address::Address;
 use firesteel_core::ids::{AppId, AttemptId, ExecutorId, ExecutorKey, PeerId, ProfileId, TaskId, WorkerId};
 use firesteel_core::messages::{
     ApplicationDescription, ApplicationFiles, ClientToMaster, ClientToWorker, DriverToMaster, ExecutorLaunch,
-    ExecutorReport, ExecutorState, ExecutorTarget, ExecutorToDriver, FileDescription, FileKind, HostWishes,
-    LogRequest, LogStart, LossReason, MasterToWorker, Offered, Placing, RefusedRegistration, ResourceProfile,
-    Sha256, Stream, Submitter, TaskDirectory, TaskEnd, TaskState, WantedExecutors, Work, WorkerDescription,
-    WorkerToMaster,
+    ExecutorReport, ExecutorState, ExecutorTarget, ExecutorToDriver, ExecutorWork, FileDescription, FileKind,
+    HostWishes, LogRequest, LogStart, LossReason, MasterToWorker, Offered, Placing, RefusedRegistration,
+    ResourceProfile, Sha256, Shared, Stream, Submitter, TaskDirectory, TaskEnd, TaskState, WantedExecutors,
+    Work, WorkerDescription, WorkerToMaster,
 };
 use firesteel_core::process::{Command, ExitStatus, StartFailure, StartStep};
 use firesteel_placement::{Cores, ExecutorLimit, MiB, Resources};
@@ -120,13 +120,15 @@ impl World {
             _ => MasterToWorker::LaunchExecutor(ExecutorLaunch {
                 executor,
                 profile: ProfileId::DEFAULT,
-                app_name: String::new(),
-                command: Command::of(""),
-                directory: TaskDirectory::Executor,
                 cores: Cores(-1),
                 memory: MiB(i64::MAX),
                 resources: Resources::default(),
-                files: None,
+                work: Shared::new(ExecutorWork {
+                    app_name: String::new(),
+                    command: Command::of(""),
+                    directory: TaskDirectory::Executor,
+                    files: None,
+                }),
             }),
         }
     }

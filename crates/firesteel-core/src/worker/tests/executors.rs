@@ -55,7 +55,11 @@ fn every_placeholder_that_is_a_whole_argument_is_filled_in() {
         "{{UNKNOWN}}",
     ];
     let resources = Resources::from_iter([("gpu", ["1", "0"])]);
-    let launch = ExecutorLaunch { command: command(&arguments), resources, ..launch_of(key(4)) };
+    let launch = ExecutorLaunch {
+        resources,
+        work: Shared::new(ExecutorWork { command: command(&arguments), ..work() }),
+        ..launch_of(key(4))
+    };
     let effects = Bench::registered().master(1, MasterToWorker::LaunchExecutor(launch));
     let [Effect::StartExecutor(plan)] = &effects[..] else { panic!("{effects:?}") };
     assert_eq!(plan.command, command(&filled));

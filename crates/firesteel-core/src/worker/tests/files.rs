@@ -20,7 +20,7 @@ fn files() -> ApplicationFiles {
 }
 
 fn launch(executor: u32) -> MasterToWorker {
-    MasterToWorker::LaunchExecutor(ExecutorLaunch { files: Some(files()), ..launch_of(key(executor)) })
+    MasterToWorker::LaunchExecutor(launch_with_files(key(executor), Some(files())))
 }
 
 fn start(executor: u32) -> Effect {
@@ -211,7 +211,7 @@ fn a_shutdown_ends_waiting_executors_at_once_and_leaves_no_files() {
 fn a_list_that_cannot_be_used_fails_the_executor_and_fetches_nothing() {
     let mut bad = files();
     bad.files[1].name = "../data".to_owned();
-    let launch = ExecutorLaunch { files: Some(bad), ..launch_of(key(0)) };
+    let launch = launch_with_files(key(0), Some(bad));
     let error = "\"../data\" cannot be the name of a file in an executor's directory".to_owned();
     let state = ExecutorState::Failed(StartFailure { step: StartStep::Files, error });
     let effects = Bench::registered().master(1, MasterToWorker::LaunchExecutor(launch));

@@ -17,8 +17,8 @@ use super::{Config, Effect, Event, ExecutorPlan, Inbound, Note, Outbound, Reason
 use crate::address::Address;
 use crate::ids::{AppId, ExecutorId, ExecutorKey, PeerId, ProfileId, WorkerId};
 use crate::messages::{
-    ExecutorLaunch, ExecutorReport, ExecutorState, MasterToWorker, Offered, TaskDirectory, WorkerDescription,
-    WorkerToMaster,
+    ApplicationFiles, ExecutorLaunch, ExecutorReport, ExecutorState, ExecutorWork, MasterToWorker, Offered,
+    Shared, TaskDirectory, WorkerDescription, WorkerToMaster,
 };
 use crate::process::{Command, Signal};
 use crate::{Machine, Timestamp};
@@ -131,12 +131,22 @@ fn launch_of(executor: ExecutorKey) -> ExecutorLaunch {
     ExecutorLaunch {
         executor,
         profile: ProfileId(3),
-        app_name: "sums".into(),
-        command: command(&["executor", "--id", "{{EXECUTOR_ID}}"]),
-        directory: TaskDirectory::Executor,
         cores: Cores(2),
         memory: MiB(512),
         resources: Resources::default(),
+        work: Shared::new(work()),
+    }
+}
+
+fn launch_with_files(executor: ExecutorKey, files: Option<ApplicationFiles>) -> ExecutorLaunch {
+    ExecutorLaunch { work: Shared::new(ExecutorWork { files, ..work() }), ..launch_of(executor) }
+}
+
+fn work() -> ExecutorWork {
+    ExecutorWork {
+        app_name: "sums".into(),
+        command: command(&["executor", "--id", "{{EXECUTOR_ID}}"]),
+        directory: TaskDirectory::Executor,
         files: None,
     }
 }

@@ -19,7 +19,7 @@ fn any_message(chance: &mut ChaCha8Rng) -> MasterToWorker {
         10..=22 => MasterToWorker::LaunchExecutor(launch_of(executor)),
         23..=27 => {
             let executor = ExecutorKey { app: AppId::new("app-2"), ..executor };
-            MasterToWorker::LaunchExecutor(ExecutorLaunch { files: Some(any_files()), ..launch_of(executor) })
+            MasterToWorker::LaunchExecutor(launch_with_files(executor, Some(any_files())))
         }
         28..=34 => MasterToWorker::KillExecutor { executor },
         35 => MasterToWorker::ApplicationFinished {
