@@ -3,6 +3,7 @@
 use std::fs;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use firesteel_core::address::parse_masters;
 use firesteel_core::messages::{
@@ -324,4 +325,24 @@ fn a_worker_that_is_being_stopped_is_given_no_more_executors() {
     let launched = format!("{}/0", other.app);
     assert!(!pair.worker.log().contains(&launched), "{}", pair.worker.log());
     assert!(!pair.master.log().contains(&format!("executor {launched}")), "{}", pair.master.log());
+}
+
+#[test]
+fn a_master_that_stood_still_for_longer_than_the_time_out_loses_no_worker() {
+    let work = TempDir::new().expect("there is room");
+    let master = Daemon::master(&["--conf", "spark.worker.timeout=2s"]);
+    let _workers = [(), ()].map(|()| Daemon::worker(&master, work.path(), &[]));
+    master.wait_for_workers(2);
+    master.signal(Signal::SIGSTOP);
+    let stopped = Instant::now();
+    wait_for("the time-out to pass", || (stopped.elapsed() > Duration::from_secs(3)).then_some(()));
+    master.signal(Signal::SIGCONT);
+    let line = master.wait_for_line(&["get their time again"]);
+    assert!(line.contains("WARN") && line.contains("2 silent Workers"), "{line}");
+    let resumed = Instant::now();
+    wait_for("the time-out to pass once more", || (resumed.elapsed() > Duration::from_secs(3)).then_some(()));
+    assert!(!master.log().contains("removed worker"), "{}", master.log());
+    let status = master.status();
+    let workers = status["workers"].as_array().expect("a list");
+    assert!(workers.len() == 2 && workers.iter().all(|worker| worker["state"] == "ALIVE"), "{status}");
 }

@@ -1,6 +1,7 @@
 //! The notes of a Master, each a line of the log.
 
 use std::fmt;
+use std::time::Duration;
 
 use firesteel_placement::words::{counted, none_or};
 use firesteel_placement::{Cores, MiB};
@@ -46,6 +47,13 @@ pub enum Note {
         reason: LossReason,
         /// The number of executors that are lost with it.
         executors: usize,
+    },
+    /// Workers were silent for too long, and so was the Master: it looked for them later than it should have.
+    WorkersExcused {
+        /// The number of Workers that get their time again.
+        workers: usize,
+        /// By how much the Master was late.
+        late: Duration,
     },
     /// A new application has registered.
     ApplicationRegistered {
@@ -177,6 +185,7 @@ impl Note {
             | Self::ExecutorEnded { .. }
             | Self::Ignored { reason: Ignored::UnknownExecutor { .. }, .. } => NoteLevel::Info,
             Self::WorkerRefused { .. }
+            | Self::WorkersExcused { .. }
             | Self::WorkerRemoved { .. }
             | Self::ApplicationRefused { .. }
             | Self::ApplicationRemoved { .. }
@@ -201,6 +210,12 @@ impl fmt::Display for Note {
                 write!(f, "{worker} is shutting down: it gets no more executors")
             }
             Self::WorkerRefused { worker, reason } => write!(f, "refused {worker:?}: {reason}"),
+            Self::WorkersExcused { workers, late } => write!(
+                f,
+                "this Master stood still or was busy for {:.1} s; {} get their time again",
+                late.as_secs_f64(),
+                counted(*workers, "silent Worker")
+            ),
             Self::WorkerRemoved { worker, reason, executors } => {
                 write!(f, "removed {worker} with {}: {reason}", none_or(*executors as u64, "executor"))
             }
@@ -252,6 +267,6 @@ impl fmt::Display for Ignored {
 }
 
 crate::kinds!("master note", Note: WorkerRegistered WorkerReconnected WorkerLeaving WorkerRefused
-    WorkerRemoved ApplicationRegistered ApplicationRefused ApplicationRemoved Reserved GangNeverFits
+    WorkerRemoved WorkersExcused ApplicationRegistered ApplicationRefused ApplicationRemoved Reserved GangNeverFits
     ExecutorPreempted ExecutorLaunched ExecutorEnded RelaunchDelayed UnknownExecutor Inconsistent
     Ignored);

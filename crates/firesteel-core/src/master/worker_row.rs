@@ -1,6 +1,7 @@
 //! One of the Master's living Workers.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use firesteel_placement::{Cores, Offer, Resources, shortfall};
 
@@ -18,6 +19,8 @@ pub(super) struct WorkerRow {
     pub(super) capacity: Capacity,
     pub(super) executors: BTreeSet<ExecutorKey>,
     pub(super) last_heartbeat: Timestamp,
+    /// When its silence was last excused, since the Master itself was behind.
+    pub(super) excused: Option<Timestamp>,
     /// The time of its entry in the table of timeouts to check.
     pub(super) look: Timestamp,
     pub(super) availability: Availability,
@@ -52,9 +55,20 @@ impl WorkerRow {
             capacity: Capacity::new(total),
             executors: BTreeSet::new(),
             last_heartbeat: now,
+            excused: None,
             look: now,
             availability: Availability::Serving,
         }
+    }
+
+    /// When it is lost unless it sends a heartbeat before.
+    pub(super) fn due(&self, timeout: Duration) -> Timestamp {
+        self.excused.map_or(self.last_heartbeat, |at| at.max(self.last_heartbeat)) + timeout
+    }
+
+    /// Whether it may be excused: not twice in a row.
+    pub(super) fn may_be_excused(&self) -> bool {
+        self.excused.is_none_or(|at| at < self.last_heartbeat)
     }
 
     /// Its amounts, in all and free.

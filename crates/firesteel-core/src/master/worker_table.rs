@@ -367,7 +367,7 @@ impl WorkerTable {
         while self.next_look()? <= now {
             let (_, id) = self.looks.pop_first()?;
             let row = self.living_mut(&id);
-            row.look = row.last_heartbeat + timeout;
+            row.look = row.due(timeout);
             let due = row.look;
             self.looks.insert((due, id.clone()));
             if due <= now {
@@ -375,6 +375,27 @@ impl WorkerTable {
             }
         }
         None
+    }
+
+    /// Gives every Worker that is overdue, and was not excused since its last heartbeat, its time again. Returns their
+    /// number.
+    pub(super) fn excuse_silent(&mut self, now: Timestamp, timeout: Duration) -> usize {
+        let overdue: Vec<(Timestamp, WorkerId)> =
+            self.looks.iter().take_while(|(time, _)| *time <= now).cloned().collect();
+        let mut excused = 0;
+        for (time, id) in overdue {
+            let row = self.living_mut(&id);
+            if row.due(timeout) > now || !row.may_be_excused() {
+                continue;
+            }
+            row.excused = Some(now);
+            row.look = row.due(timeout);
+            let look = row.look;
+            self.looks.remove(&(time, id.clone()));
+            self.looks.insert((look, id));
+            excused += 1;
+        }
+        excused
     }
 
     /// Copies of the living Workers by id, then of the lost ones that are remembered.

@@ -1,6 +1,7 @@
 //! How Workers register, report and are lost.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use firesteel_placement::{Cores, MiB};
 
@@ -15,6 +16,9 @@ use crate::time::Timestamp;
 
 /// The most memory of a Worker, so that sums over a cluster cannot overflow.
 const MOST_MEMORY: MiB = MiB(i32::MAX as i64);
+
+/// A deadline that comes later than this says that the Master stood still, or has more to do than it can.
+const LATE: Duration = Duration::from_millis(100);
 
 impl Master {
     /// A Worker registers.
@@ -157,9 +161,17 @@ impl Master {
     }
 
     /// Removes every Worker whose heartbeat is overdue, and closes its connection. A Worker that was only
-    /// slow will register again.
+    /// slow will register again. If the Master itself was behind, heartbeats may wait unread: Workers then get their time
+    /// once more.
     pub(super) fn remove_silent_workers(&mut self, now: Timestamp) {
         let timeout = self.config.worker_timeout;
+        let late = self.workers.next_look().map_or(Duration::ZERO, |due| now.since(due));
+        if late > LATE {
+            let workers = self.workers.excuse_silent(now, timeout);
+            if workers > 0 {
+                self.effects.note(Note::WorkersExcused { workers, late });
+            }
+        }
         while let Some(id) = self.workers.next_silent(now, timeout) {
             let peer = self.workers.living(&id).peer;
             self.remove_worker(now, &id, LossReason::HeartbeatTimeout { seconds: timeout.as_secs() });

@@ -180,7 +180,7 @@ impl<E: Send + 'static> Peers<E> {
 
     /// Hands what was gathered over to the connections, once for each. Nothing that a machine has decided on leaves the
     /// daemon before this.
-    pub(crate) fn hand_over(&mut self) {
+    pub fn hand_over(&mut self) {
         for peer in std::mem::take(&mut self.touched) {
             if let Some(row) = self.table.get_mut(&peer) {
                 row.hand_over();

@@ -56,6 +56,38 @@ fn a_silent_worker_is_removed_exactly_at_its_timeout() {
 }
 
 #[test]
+fn workers_get_their_time_again_once_if_the_master_itself_was_behind() {
+    let mut bench = Bench::new(Config::default());
+    bench.worker(1, 8);
+    let stood_still = |bench: &mut Bench| {
+        let (due, _) = bench.master.next_deadline().expect("the Worker is looked for");
+        bench.now = due + Duration::from_secs(5);
+        bench.master.apply(bench.now, Event::Deadline)
+    };
+    let excused = Effect::Note(Note::WorkersExcused { workers: 1, late: Duration::from_secs(5) });
+    assert_eq!(stood_still(&mut bench), [excused.clone()]);
+    let again = bench.now + Duration::from_secs(60);
+    assert_eq!(bench.master.next_deadline(), Some((again, Reason::WorkerTimeout)));
+    // A heartbeat makes up for it.
+    bench.now = bench.now + Duration::from_secs(1);
+    let heartbeat = WorkerToMaster::Heartbeat { worker: WorkerId::new("w1") };
+    assert_eq!(bench.worker_says(1, heartbeat), []);
+    assert_eq!(bench.deadline(), []);
+    assert_eq!(stood_still(&mut bench), [excused]);
+    // It is silent since: that the Master is behind once more does not excuse it again.
+    let removed = stood_still(&mut bench);
+    assert!(removed.contains(&Effect::Close { peer: PeerId(1) }), "{removed:?}");
+}
+
+#[test]
+fn a_master_that_is_hardly_late_excuses_nobody() {
+    let mut bench = Bench::new(Config::default());
+    bench.worker(1, 8);
+    bench.now = T0 + Duration::from_millis(60_100);
+    assert_eq!(bench.apply(Event::Deadline), [Effect::Close { peer: PeerId(1) }]);
+}
+
+#[test]
 fn a_lost_worker_is_remembered_however_long_the_settings_say() {
     let mut bench = Bench::new(Config {
         worker_timeout: Duration::MAX,

@@ -76,6 +76,7 @@ impl Rig {
 
     fn say(&mut self, message: &DriverToExecutor) {
         self.peers.send(self.peer, message);
+        self.peers.hand_over();
     }
 
     fn launch(&mut self, task: u64, script: &str) -> AttemptId {
@@ -151,6 +152,7 @@ async fn no_task_outlives_the_connection_to_the_driver() {
     let task = rig.launch(1, "echo $$; exec sleep 1000");
     let pid = rig.line(task).await;
     rig.peers.close(rig.peer);
+    rig.peers.hand_over();
     rig.exit().await.expect("that is no error");
     assert!(!is_alive(&pid));
 }
