@@ -12,7 +12,7 @@ use firesteel_core::messages::{
     ApplicationDescription, DriverToMaster, ExecutorReport, ExecutorState, MasterToDriver, MasterToWorker,
     Offered, Placing, ResourceProfile, Submitter, WantedExecutors, Work, WorkerDescription, WorkerToMaster,
 };
-use firesteel_core::process::Command;
+use firesteel_core::process::{Command, ExitStatus};
 use firesteel_core::wire::{self, Role};
 use firesteel_placement::{Cores, MiB, ResourceAmounts, Resources};
 use tokio::sync::{Notify, mpsc};
@@ -29,8 +29,8 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(180);
 pub(crate) struct Seen {
     /// Workers that are registered.
     pub(crate) workers: Cell<u64>,
-    /// Applications that are registered.
-    pub(crate) apps: Cell<u64>,
+    /// Drivers that are connected.
+    pub(crate) drivers: Cell<u64>,
     /// Executors that a driver was told run.
     pub(crate) running: Cell<u64>,
     /// Applications whose executors are all gone.
@@ -138,7 +138,9 @@ fn on_message(message: MasterToWorker, outgoing: &mut Outgoing, seen: &Seen) -> 
             return Some(Duration::from_millis(heartbeat_millis));
         }
         MasterToWorker::LaunchExecutor(launch) => (launch.executor, ExecutorState::Running),
-        MasterToWorker::KillExecutor { executor } => (executor, ExecutorState::Killed(None)),
+        MasterToWorker::KillExecutor { executor } => {
+            (executor, ExecutorState::Killed(Some(ExitStatus::Signal(15))))
+        }
         MasterToWorker::RegisterWorkerFailed(_) | MasterToWorker::ReconnectWorker => {
             seen.add(&seen.lost);
             return None;
@@ -162,7 +164,9 @@ impl Driver {
         let (end, ended) = mpsc::channel(1);
         let mock = Mock(spawn_local(async move {
             let link = Link::dial(&address, Role::Driver, "load").await.expect("the server accepts drivers");
-            start.notified().await;
+            let started = start.notified();
+            seen.add(&seen.drivers);
+            started.await;
             drive(link, executors, ended, &seen).await;
         }));
         Self { _mock: mock, end }
@@ -186,10 +190,7 @@ async fn drive(link: Link, executors: i64, mut ended: mpsc::Receiver<()>, seen: 
                 let message: MasterToDriver = wire::decode(&body).expect("the server speaks the protocol");
                 seen.frame(message.kind());
                 match message {
-                    MasterToDriver::RegisteredApplication { app: id, .. } => {
-                        app = Some(id);
-                        seen.add(&seen.apps);
-                    }
+                    MasterToDriver::RegisteredApplication { app: id, .. } => app = Some(id),
                     MasterToDriver::ExecutorUpdated { state: ExecutorState::Running, .. } => seen.add(&seen.running),
                     MasterToDriver::ExecutorsGone { .. } => {
                         return seen.add(&seen.gone);

@@ -149,8 +149,9 @@ impl Testbed {
     async fn drivers(&self, count: u64, executors: i64) -> (Vec<Driver>, Rc<Notify>) {
         let start = Rc::new(Notify::new());
         let connect = |_| Driver::connect(&self.server.address, executors, Rc::clone(&start), &self.seen);
+        let all = self.seen.drivers.get() + count;
         let drivers = (0..count).map(connect).collect();
-        sleep(Duration::from_millis(500)).await;
+        self.seen.until("all drivers are connected", |seen| seen.drivers.get() >= all).await;
         (drivers, start)
     }
 

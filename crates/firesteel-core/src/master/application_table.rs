@@ -245,17 +245,20 @@ impl ApplicationTable {
     ) {
         // Without a status the report says no more than what is known.
         let Some(status) = end.exit_status() else { return };
-        let ended = match self.rows.get_mut(&executor.app) {
-            Some(app) => app.ended.make_contiguous(),
-            None => match self.completed.iter_mut().rev().find(|ended| ended.row.id == executor.app) {
-                Some(ended) => &mut ended.executors[..],
-                // The history is bounded: the application may have left it.
-                None => return,
-            },
+        let number = executor.executor;
+        let known = match self.rows.get_mut(&executor.app) {
+            Some(app) => app.ended.iter_mut().rev().find(|view| view.id == number),
+            // The history is bounded: the application may have left it.
+            None => {
+                self.completed.iter_mut().rev().find(|ended| ended.row.id == executor.app).and_then(|ended| {
+                    let at = ended.executors.binary_search_by_key(&number, |view| view.id).ok()?;
+                    ended.executors.get_mut(at)
+                })
+            }
         };
-        let known =
-            ended.iter_mut().rev().find(|view| view.id == executor.executor && view.worker == *worker);
-        if let Some(view) = known.filter(|view| view.state == ExecutorState::Killed(None)) {
+        let is_open =
+            |view: &&mut ExecutorView| view.worker == *worker && view.state == ExecutorState::Killed(None);
+        if let Some(view) = known.filter(is_open) {
             view.state = ExecutorState::Killed(Some(status));
             view.ended = Some(now);
         }
