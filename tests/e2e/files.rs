@@ -183,8 +183,28 @@ fn an_archive_is_a_directory_with_its_tree_and_modes() {
         ":::",
         "x",
     ])));
-    assert_eq!(out, "hello from inside\nhello from inside\n-r--r--r--\n");
+    assert_eq!(out, "hello from inside\nhello from inside\n-r--------\n");
     site.wait_until_clean();
+}
+
+#[test]
+fn a_file_can_be_read_by_nobody_who_could_not_read_the_original() {
+    let site = Site::start(1);
+    site.write("key", "secret");
+    fs::set_permissions(site.path("key"), Permissions::from_mode(0o600)).expect("it is ours");
+    site.script("tool", "true");
+    let modes =
+        "stat -L -c '%a %F' \"$FIRESTEEL_FILES_DIR\" key tool; test ! -w key -o \"$(id -u)\" = 0 && cat key";
+    let command = ["--files", "key,tool", "--", "sh", "-c", modes, "sh", ":::", "x"];
+    let out = good(run(&mut site.map(&command)));
+    assert_eq!(out, "700 directory\n400 regular file\n500 regular file\nsecret");
+    let apps = entries(&site.work_dir(0)).into_iter().filter(|path| path.join("0").is_dir());
+    let [app] = &apps.collect::<Vec<_>>()[..] else { panic!("one application ran") };
+    let mode = |path: &Path| fs::metadata(path).expect("it is there").permissions().mode() & 0o7777;
+    assert_eq!((mode(app), mode(&app.join("0"))), (0o750, 0o750));
+    for log in ["stdout", "stderr"] {
+        assert_eq!(mode(&app.join("0").join(log)), 0o640, "{log}");
+    }
 }
 
 #[test]

@@ -1,8 +1,7 @@
 //! The Worker's side: fetches files one after the other and verifies each by its digest.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, Write};
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -15,6 +14,7 @@ use tokio::task::spawn_blocking;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
+use super::private;
 use firesteel_host::net::DialError;
 use firesteel_host::net::conversation::{Conversation, ConversationError};
 
@@ -96,8 +96,8 @@ impl Fetcher {
         Self { source, hello, conversation: None, reconnections: 0, stop }
     }
 
-    /// Fetches a file and writes it, read-only, to a path that does not exist yet. Succeeds only if it is
-    /// the file that was submitted.
+    /// Fetches a file and writes it, read-only and for this user alone, to a path that does not exist yet.
+    /// Succeeds only if it is the file that was submitted.
     ///
     /// # Errors
     /// The file cannot be fetched, or it is not the file that was submitted. An incomplete file may be left
@@ -183,7 +183,7 @@ struct Download {
 impl Download {
     async fn create(path: PathBuf) -> Result<Self, FetchError> {
         let at = path.clone();
-        let created = spawn_blocking(move || File::create_new(at)).await;
+        let created = spawn_blocking(move || private::create_file(&at)).await;
         let file = created
             .expect("making a file does not panic")
             .map_err(|error| FetchError::Write { path: path.clone(), error })?;
@@ -210,15 +210,10 @@ impl Download {
         if Sha256(digest.finalize().into()) != file.sha256 {
             return Err(FetchError::Changed);
         }
-        let mode = match file.kind {
-            FileKind::Executable => 0o555,
-            FileKind::Plain | FileKind::Archive(_) => 0o444,
-        };
+        let executable = file.kind == FileKind::Executable;
         let path = self.path;
         let done = spawn_blocking(move || {
-            written
-                .set_permissions(fs::Permissions::from_mode(mode))
-                .map_err(|error| FetchError::Write { path, error })
+            private::seal(&written, executable).map_err(|error| FetchError::Write { path, error })
         });
         done.await.expect("setting a file's mode does not panic")
     }

@@ -10,6 +10,7 @@
 //! - `server`: sends files to the Workers that ask for them.
 //! - [`fetch`]: receives files on a Worker and verifies them.
 //! - [`unpack`]: unpacks archives.
+//! - `private`: files and directories that no other user can read.
 //!
 //! The description travels with the application; the bytes never pass through an owner loop. A Worker asks
 //! for a file by its digest, so it gets the file that was submitted, or none.
@@ -19,13 +20,14 @@
 //! is not certain that the Worker is gone:
 //!
 //! ```text
-//! <work directory>/<application>/files-<Worker>/NAME     a file, read-only
+//! <work directory>/<application>/files-<Worker>/NAME     a file, read-only, for the Worker's user alone
 //!                                               NAME/..  the contents of an archive
 //!                                <executor>/NAME -> ../files-<Worker>/NAME
 //! ```
 
 pub mod fetch;
 pub mod offer;
+pub(crate) mod private;
 pub mod server;
 #[cfg(test)]
 mod tests;

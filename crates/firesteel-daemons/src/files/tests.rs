@@ -1,11 +1,12 @@
 //! Tests of offer, server and fetch together, over loopback.
 
 use std::fs;
-use std::path::PathBuf;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use firesteel_core::address::Address;
-use firesteel_core::messages::{DriverToWorker, FileDescription, Sha256, WorkerToDriver};
+use firesteel_core::messages::{DriverToWorker, FileDescription, FileKind, Sha256, WorkerToDriver};
 use firesteel_core::wire::{Hello, Role};
 use tempfile::TempDir;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -68,6 +69,10 @@ impl Rig {
     }
 }
 
+fn mode_of(path: &Path) -> u32 {
+    fs::metadata(path).expect("it is there").permissions().mode() & 0o7777
+}
+
 /// Forwards connections to an address, and cuts each after this many bytes to the side that dialled.
 async fn cutting(address: &Address, after: u64) -> Address {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("there is a free port");
@@ -96,7 +101,19 @@ async fn a_file_comes_as_it_was_submitted_and_read_only() {
     let rig = Rig::start().await;
     rig.fetch_from(&rig.address, &rig.file).await.expect("it can be had");
     assert!(fs::read(rig.target()).expect("it is there") == content());
-    assert!(fs::metadata(rig.target()).expect("it is there").permissions().readonly());
+    assert_eq!(mode_of(&rig.target()), 0o400);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_file_is_never_open_to_others_not_even_while_it_comes() {
+    let rig = Rig::start().await;
+    let cut = cutting(&rig.address, 100_000).await;
+    rig.fetch_from(&cut, &rig.file).await.expect_err("it never gets far");
+    assert_eq!(mode_of(&rig.target()), 0o600, "it is incomplete");
+    fs::remove_file(rig.target()).expect("it is ours");
+    let executable = FileDescription { kind: FileKind::Executable, ..rig.file.clone() };
+    rig.fetch_from(&rig.address, &executable).await.expect("it can be had");
+    assert_eq!(mode_of(&rig.target()), 0o500);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

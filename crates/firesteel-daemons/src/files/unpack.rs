@@ -2,14 +2,14 @@
 //!
 //! Links are made last, so that nothing is written through a link. A link is kept only if it stays within
 //! the directory, by itself and through other links, whether or not its target exists. Unpacked files are
-//! read-only; their owners, times and special bits are dropped.
+//! read-only and for this user alone; their owners, times and special bits are dropped.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::fs::{self, File, Permissions};
+use std::fs::{self, File};
 use std::io::{self, BufReader, Read, Seek, Write};
 use std::os::unix::ffi::OsStringExt;
-use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::fs::symlink;
 use std::path::{Component, Path, PathBuf};
 
 use firesteel_core::messages::ArchiveFormat;
@@ -18,6 +18,8 @@ use tar::{Archive, EntryType};
 use tokio_util::sync::CancellationToken;
 use zip::ZipArchive;
 use zip::result::ZipError;
+
+use super::private;
 
 /// The maximum number of entries in an archive.
 const MOST_ENTRIES: usize = 1_000_000;
@@ -123,7 +125,7 @@ pub fn unpack(
     let file = File::open(archive).map_err(UnpackError::Read)?;
     let length = file.metadata().map_err(UnpackError::Read)?.len();
     let most = length.saturating_mul(MOST_RATIO).max(ALWAYS_FINE);
-    fs::create_dir(directory).map_err(write_error(directory))?;
+    private::create_directory(directory).map_err(write_error(directory))?;
     let root = directory.canonicalize().map_err(write_error(directory))?;
     let mut unpacking = Unpacking { root, links: BTreeMap::new(), entries: 0, most, left: most, stop };
     match format {
@@ -278,7 +280,7 @@ impl Unpacking<'_> {
 
     fn make_parents(&self, at: &Path) -> Result<(), UnpackError> {
         let path = self.root.join(at);
-        fs::create_dir_all(&path).map_err(write_error(&path))
+        private::create_directories(&path).map_err(write_error(&path))
     }
 
     /// Prepares the place of an entry: makes its parents and removes an earlier entry of the same name,
@@ -295,7 +297,7 @@ impl Unpacking<'_> {
     fn make_file(&mut self, at: &Path, mode: u32, content: &mut impl Read) -> Result<(), UnpackError> {
         self.links.remove(at);
         let path = self.clear_path(at)?;
-        let mut file = File::create_new(&path).map_err(write_error(&path))?;
+        let mut file = private::create_file(&path).map_err(write_error(&path))?;
         let mut piece = vec![0; 64 << 10];
         loop {
             if self.stop.is_cancelled() {
@@ -309,8 +311,7 @@ impl Unpacking<'_> {
             self.left = left.ok_or(UnpackError::TooLarge { most: self.most })?;
             file.write_all(&piece[..count]).map_err(write_error(&path))?;
         }
-        let mode = if mode & 0o111 == 0 { 0o444 } else { 0o555 };
-        file.set_permissions(Permissions::from_mode(mode)).map_err(write_error(&path))
+        private::seal(&file, mode & 0o111 != 0).map_err(write_error(&path))
     }
 
     /// Makes another name for an earlier entry, which may be a link.

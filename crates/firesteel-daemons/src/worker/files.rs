@@ -18,6 +18,7 @@ use tokio_util::task::TaskTracker;
 
 use super::executor_runner::RunnerContext;
 use crate::files::fetch::{FetchError, Fetcher};
+use crate::files::private;
 use crate::files::unpack::{UnpackError, unpack};
 use firesteel_host::inbox::Inbox;
 
@@ -181,7 +182,8 @@ async fn fill(
     on_disk(&paths.partial, move || {
         // Remove what an earlier fetch for this application could not remove.
         at.clear_files();
-        fs::create_dir_all(&at.partial)
+        private::create_group_directories(&at.app)?;
+        private::create_directory(&at.partial)
     })
     .await?;
     let mut fetcher = Fetcher::new(files.source.clone(), worker, stop.clone());

@@ -1,12 +1,14 @@
 //! The work directory, which contains the executors' directories.
 
-use std::fs::{self, File};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
 use firesteel_core::ids::{AppId, ExecutorKey, WorkerId};
 use firesteel_core::process::{StartFailure, StartStep};
+
+use crate::files::private;
 
 /// The Worker's work directory, which exists and can be written.
 ///
@@ -119,17 +121,21 @@ impl WorkDirectory {
         }
     }
 
-    /// Makes an executor's directory and opens its files, truncated. The directory may already exist.
+    /// Makes an executor's directory and opens its files, truncated. The directory may already exist. Only
+    /// the Worker's user and group can read what is new.
     /// Source: Spark Worker, 4.2.1; for 4.0.1 it is an error.
     ///
     /// # Errors
     /// The path that could not be made or written, and why.
     pub fn prepare(&self, executor: &ExecutorKey, header: &str) -> Result<Outputs, StartFailure> {
         let directory = self.of_executor(executor);
-        fs::create_dir_all(&directory).map_err(|error| failure(StartStep::Directory, &directory, &error))?;
+        private::create_group_directories(&directory)
+            .map_err(|error| failure(StartStep::Directory, &directory, &error))?;
         let open = |name| {
             let path = directory.join(name);
-            File::create(&path).map_err(|error| failure(StartStep::Output, &path, &error))
+            let mut options = OpenOptions::new();
+            private::open_log(options.write(true).create(true).truncate(true), &path)
+                .map_err(|error| failure(StartStep::Output, &path, &error))
         };
         let stdout = open("stdout")?;
         let mut stderr = open("stderr")?;
@@ -155,6 +161,8 @@ pub fn failure(step: StartStep, path: &Path, error: &io::Error) -> StartFailure 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use firesteel_core::ids::ExecutorId;
+    use std::os::unix::fs::PermissionsExt;
 
     #[test]
     fn a_work_directory_is_made_with_its_parents() {
@@ -179,6 +187,20 @@ mod tests {
         ] {
             let error = WorkDirectory::open(path).expect_err("it cannot be used").to_string();
             assert!(error.contains(words) && error.contains(&format!("{path:?}")), "{error}");
+        }
+    }
+
+    #[test]
+    fn other_users_can_neither_enter_an_executors_directory_nor_read_its_logs() {
+        let scratch = tempfile::tempdir().expect("a temporary directory");
+        let work = WorkDirectory::open(scratch.path()).expect("it can be used");
+        let executor = ExecutorKey { app: AppId::new("app-1"), executor: ExecutorId(3) };
+        work.prepare(&executor, "header").expect("it can be made");
+        let mode = |path: &Path| fs::metadata(path).expect("it is there").permissions().mode() & 0o7777;
+        for (below, expected) in
+            [("app-1", 0o750), ("app-1/3", 0o750), ("app-1/3/stdout", 0o640), ("app-1/3/stderr", 0o640)]
+        {
+            assert_eq!(mode(&work.path().join(below)), expected, "{below}");
         }
     }
 }

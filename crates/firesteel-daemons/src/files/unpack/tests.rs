@@ -1,6 +1,7 @@
 //! Tests of unpacking with honest, hostile and damaged archives.
 
 use std::io::Cursor;
+use std::os::unix::fs::PermissionsExt;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -94,8 +95,11 @@ fn a_tree_comes_out_as_it_was_packed_and_read_only() {
         assert_eq!(text("bin/alias"), "#!/bin/sh\n");
         assert_eq!((text("up/er/data"), text("again")), ("data".to_owned(), "data".to_owned()));
         assert_eq!(text("twice"), "second");
-        assert_eq!(mode_of(&out.join("bin/tool")), 0o555, "it can be run, by whoever it is");
-        assert_eq!(mode_of(&out.join("deep/er/data")), 0o444);
+        assert_eq!(mode_of(&out.join("bin/tool")), 0o500, "it can be run");
+        assert_eq!(mode_of(&out.join("deep/er/data")), 0o400);
+        for directory in ["", "deep", "deep/er"] {
+            assert_eq!(mode_of(&out.join(directory)), 0o700, "{directory:?}");
+        }
     }
 }
 
@@ -267,7 +271,7 @@ fn zips_are_unpacked_by_the_same_rules() {
     let (_scratch, done) = unpacked(&good, ArchiveFormat::Zip);
     let out = done.expect("it can be unpacked");
     assert!(out.join("empty").is_dir());
-    assert_eq!(mode_of(&out.join("bin/tool")), 0o555);
+    assert_eq!(mode_of(&out.join("bin/tool")), 0o500);
     assert_eq!(fs::read(out.join("alias")).expect("it is there"), b"#!/bin/sh\n");
 
     for name in ["../evil", "/evil"] {

@@ -13,6 +13,7 @@ use flate2::write::GzEncoder;
 use super::names::Names;
 use super::removed_bytes::RemovedBytes;
 use super::segments::{self, COMPRESSED, active_name, with_path};
+use crate::files::private;
 use firesteel_settings::rolling::{Compression, Rolling, Strategy};
 
 /// A longer file is not compressed, because the end of a gzip file cannot tell a length beyond this.
@@ -223,7 +224,8 @@ fn create(path: &Path) -> io::Result<File> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
         Err(error) => return Err(with_path(path, &error)),
     }
-    OpenOptions::new().append(true).create_new(true).open(path).map_err(|error| with_path(path, &error))
+    let mut options = OpenOptions::new();
+    private::open_log(options.append(true).create_new(true), path).map_err(|error| with_path(path, &error))
 }
 
 fn deflate(from: &Path, into: &Path) -> io::Result<()> {
