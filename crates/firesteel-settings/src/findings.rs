@@ -154,7 +154,7 @@ fn of_property(key: &str, property: &Property, reader: Reader, audience: Audienc
     };
     let bad = (outcome == Outcome::Read).then(|| bad_value(key, property)).flatten();
     let (outcome, why) = bad.map_or((outcome, why), |expected| (Outcome::BadValue, expected));
-    let value = Some(shown(key, value).to_owned());
+    let value = Some(shown(key, value));
     Finding { name: key.to_owned(), value, origin: Some(origin.clone()), outcome, why }
 }
 

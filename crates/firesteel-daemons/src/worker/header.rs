@@ -3,18 +3,13 @@
 use std::collections::BTreeMap;
 
 use firesteel_core::process::{Command, Quoted};
-
-/// The text that replaces a secret. Source: Spark, 4.0.1.
-const REDACTED: &str = "*********(redacted)";
+use firesteel_settings::secrets::{shown, shown_arguments};
 
 /// The text at the beginning of every header.
 const BEGINNING: &str = "Firesteel Executor Command: ";
 
 /// The text at the end of every header.
 const END: &str = "\n========================================\n\n";
-
-/// A name that contains one of these, in upper or lower case, names a secret.
-const SECRET: [&str; 4] = ["SECRET", "PASSWORD", "TOKEN", "KEY"];
 
 /// The header of an executor: the command and the variables that were added to the environment, quoted for
 /// a shell and without secrets; a line of 40 `=`; an empty line.
@@ -25,9 +20,8 @@ pub fn header(command: &Command, variables: &BTreeMap<String, String>) -> String
     let mut text = format!("{BEGINNING}{}\n", redacted(command));
     text.push_str("Firesteel Executor Environment:");
     for (name, value) in variables {
-        let value = if is_secret(name) { REDACTED } else { value };
         text.push(' ');
-        text.push_str(&Quoted(&format!("{name}={value}")).to_string());
+        text.push_str(&Quoted(&format!("{name}={}", shown(name, value))).to_string());
     }
     text.push_str(END);
     text
@@ -43,26 +37,9 @@ pub fn length(beginning: &[u8]) -> usize {
     end.map_or(0, |at| at + END.len())
 }
 
-/// The command with secrets redacted: the value in `--password=x` and `PASSWORD=x`, and the argument after
-/// `--password`.
+/// The command with secrets redacted.
 fn redacted(command: &Command) -> Command {
-    let mut after_secret = false;
-    let redact = |argument: &String| {
-        let (name, value) = argument.split_once('=').unzip();
-        let text = match (name, value) {
-            (Some(name), Some(_)) if is_secret(name) => format!("{name}={REDACTED}"),
-            _ if after_secret && !argument.starts_with('-') => REDACTED.to_owned(),
-            _ => argument.clone(),
-        };
-        after_secret = name.is_none() && argument.starts_with('-') && is_secret(argument);
-        text
-    };
-    Command { arguments: command.arguments.iter().map(redact).collect(), ..command.clone() }
-}
-
-fn is_secret(name: &str) -> bool {
-    let name = name.to_ascii_uppercase();
-    SECRET.iter().any(|secret| name.contains(secret))
+    Command { arguments: shown_arguments(&command.arguments), ..command.clone() }
 }
 
 #[cfg(test)]
@@ -71,19 +48,26 @@ mod tests {
 
     #[test]
     fn the_header_shows_command_and_environment_without_secrets() {
-        let words = ["-c", "echo hi", "--token", "abc", "--api-key=def", "DB_PASSWORD=ghi", "--secret", "-v"];
+        let words =
+            ["-c", "echo hi; X_TOKEN=abc run", "--token", "abc", "--api-key=def", "http://me:pqr@host"];
         let command = Command {
             program: "sh".into(),
             arguments: words.map(String::from).to_vec(),
             environment: BTreeMap::new(),
         };
-        let variables = [("APP", "a b"), ("AWS_SECRET_ACCESS_KEY", "jkl"), ("Auth_Token", "mno")];
+        let variables = [
+            ("APP", "a b"),
+            ("AWS_SECRET_ACCESS_KEY", "jkl"),
+            ("Auth_Token", "mno"),
+            ("DATABASE_URL", "postgres://user:password@host/db"),
+        ];
         let variables = variables.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
         let hidden = "*********(redacted)";
         let expected = format!(
-            "Firesteel Executor Command: sh -c 'echo hi' --token '{hidden}' '--api-key={hidden}' \
-             'DB_PASSWORD={hidden}' --secret -v\n\
-             Firesteel Executor Environment: 'APP=a b' 'AWS_SECRET_ACCESS_KEY={hidden}' 'Auth_Token={hidden}'\n\
+            "Firesteel Executor Command: sh -c 'echo hi; X_TOKEN={hidden} run' --token '{hidden}' \
+             '--api-key={hidden}' 'http://me:{hidden}@host'\n\
+             Firesteel Executor Environment: 'APP=a b' 'AWS_SECRET_ACCESS_KEY={hidden}' 'Auth_Token={hidden}' \
+             'DATABASE_URL=postgres://user:{hidden}@host/db'\n\
              ========================================\n\n"
         );
         assert_eq!(header(&command, &variables), expected);

@@ -123,7 +123,7 @@ fn reader_settings(reader: Reader, conf: &Conf) -> Result<ReaderSettings, Failur
         let names: Vec<&str> = loaded.properties.names(key.name).collect();
         for name in &names {
             let mut all = loaded.properties.all(name).map(|property| Overridden {
-                value: shown(name, &property.value).to_owned(),
+                value: shown(name, &property.value),
                 origin: property.origin.clone(),
             });
             let Some(Overridden { value, origin }) = all.next() else { continue };
