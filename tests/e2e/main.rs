@@ -9,6 +9,7 @@ mod cli;
 mod client;
 mod cluster;
 mod config;
+mod dead_workers;
 mod driver;
 mod dynamic_allocation;
 mod environment;

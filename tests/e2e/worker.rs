@@ -58,36 +58,36 @@ impl Pair {
         }
     }
 
-    fn reaper(&self) -> Option<u32> {
+    pub(crate) fn reaper(&self) -> Option<u32> {
         let is_reaper = |pid: &u32| command_line(*pid).get(1).is_some_and(|word| word == "__reaper");
         children_of(self.worker.pid()).into_iter().find(is_reaper)
     }
 }
 
 /// Waits for a file with at least one whole line, and returns its text.
-fn wait_for_text(path: &Path) -> String {
+pub(crate) fn wait_for_text(path: &Path) -> String {
     let whole = || fs::read_to_string(path).ok().filter(|text| text.ends_with('\n'));
     wait_for(&format!("{} to be written", path.display()), whole)
 }
 
-fn wait_for_ends(pids: &[u32]) {
+pub(crate) fn wait_for_ends(pids: &[u32]) {
     wait_for("processes to end", || pids.iter().all(|&pid| !is_alive(pid)).then_some(()));
 }
 
-fn signal(pid: u32, signal: Signal) {
+pub(crate) fn signal(pid: u32, signal: Signal) {
     kill(Pid::from_raw(i32::try_from(pid).expect("process ids fit")), signal).expect("it is there");
 }
 
 /// A script that leaves processes everywhere: in the group, in a session of its own, and without a parent; it
 /// says `up` when all are there, and then stays.
-const SPREAD: &str = "trap '' TERM HUP INT; \
+pub(crate) const SPREAD: &str = "trap '' TERM HUP INT; \
     (sleep 1000 & echo $! > a; wait) & \
     setsid sh -c 'echo $$ > b; exec sleep 1000' & \
     (setsid sh -c '(sleep 1000 & echo $! > c) &' &) ; \
     while ! [ -s a -a -s b -a -s c ]; do :; done; echo up > up; \
     while :; do sleep 1000; done";
 
-fn up(pair: &Pair, driver: &Driver, executors: u32) -> Vec<u32> {
+pub(crate) fn up(pair: &Pair, driver: &Driver, executors: u32) -> Vec<u32> {
     let mut pids = Vec::new();
     for executor in 0..executors {
         wait_for_text(&pair.file(driver, executor, "up"));

@@ -18,6 +18,7 @@ use firesteel_placement::words::counted;
 use firesteel_placement::{Cores, MiB, Resources};
 
 use super::cleaner::Cleaner;
+use super::dead_workers::{DeadWorkers, Looker};
 use super::executor_runner::{ExecutorRunner, RunnerContext};
 use super::files::{self, FileStore};
 use super::log::{LogReader, RemovedBytesTable};
@@ -115,6 +116,7 @@ pub async fn run(options: Options) -> Result<(), WorkerError> {
     let id = id(&reached, clock.now())?;
     let work = WorkDirectory::open(&options.work_directory)?;
     let firesteel = std::env::current_exe().map_err(WorkerError::OwnProgram)?;
+    let dead_workers = DeadWorkers::start(work.path(), &id).await;
     // The reaper must run before any executor is started.
     let reaper = Reaper::start(&firesteel, &id).await?;
 
@@ -145,11 +147,13 @@ pub async fn run(options: Options) -> Result<(), WorkerError> {
         runners: Runners::new(runner_context),
         files,
         cleaner: Cleaner::new(work.clone()),
+        dead_workers: dead_workers.looker(),
         logs: Arc::new(LogReader::new(work, removed_bytes)),
     };
     let exit = owner::run(Worker::new(config), shell, context, requests).await;
     files::finish(file_tasks).await;
     reaper.release().await;
+    dead_workers.depart();
     match exit {
         Exit::Shutdown => Ok(()),
         Exit::NoMaster { attempts } => Err(WorkerError::NoMaster { attempts, masters: masters.clone() }),
@@ -186,6 +190,7 @@ fn config(options: &Options, id: &WorkerId, reached: Address, work: &WorkDirecto
 /// Performs the effects of the Worker's machine.
 struct WorkerShell {
     cleaner: Cleaner,
+    dead_workers: Looker,
     logs: Arc<LogReader>,
     runners: Runners,
     files: FileStore,
@@ -222,7 +227,10 @@ impl Shell for WorkerShell {
             Effect::StartExecutor(plan) => self.runners.start(plan, context.inbox()),
             Effect::SignalExecutor { executor, signal } => self.runners.signal(&executor, signal),
             // The output of its executors stays: users read it after the end.
-            Effect::CleanApplication { app } => tracing::info!("application {app} ended"),
+            Effect::CleanApplication { app } => {
+                tracing::info!("application {app} ended");
+                self.dead_workers.look();
+            }
             Effect::FindStale { keep, unwritten_since } => {
                 let (cleaner, inbox) = (self.cleaner.clone(), context.inbox());
                 tokio::task::spawn_blocking(move || {

@@ -6,7 +6,8 @@
 //! - [`work_directory`], [`files`], [`cleaner`]: the directories of executors, the files that applications bring, and
 //!   the removal of both.
 //! - [`log`](mod@log): the logs of executors, which are rolled and read in pieces.
-//! - [`strays`], [`sweeper`], [`reaper`]: finding and killing the processes that executors or the Worker leave behind.
+//! - [`strays`], [`sweeper`], [`reaper`], [`dead_workers`]: finding and killing the processes that executors or a Worker
+//!   leave behind.
 //! - [`capacity`]: the default cores and memory of a Worker.
 //!
 //! # Processes
@@ -19,7 +20,9 @@
 //!    `setsid` and re-parenting. Only then does it report the end.
 //! 2. The [reaper] is a small separate process that holds the read end of a pipe. However the Worker ends, also by
 //!    SIGKILL, the pipe ends, and the reaper kills every process that carries the Worker's marker.
-//! 3. The built-in executor asks the kernel to signal it when its Worker ends. It also ends when its driver's connection
+//! 3. If Worker and reaper are killed together, the next Worker in that work directory finds the [dead one](dead_workers)
+//!    by its record, and kills every process that carries its marker.
+//! 4. The built-in executor asks the kernel to signal it when its Worker ends. It also ends when its driver's connection
 //!    does. The kernel acts on the end of the *thread* that started the process. So executors are started from
 //!    threads of the runtime that live as long as the daemon, and never from a blocking thread.
 //!
@@ -31,6 +34,7 @@
 pub mod capacity;
 pub mod cleaner;
 pub mod daemon;
+pub mod dead_workers;
 pub mod environment;
 pub mod executor_runner;
 pub mod files;

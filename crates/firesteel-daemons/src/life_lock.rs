@@ -1,0 +1,99 @@
+//! Locked files by which a process shows that it lives.
+//!
+//! A process holds the lock until it ends, in whatever way, and no program that it starts inherits the lock.
+//! A file that nobody has locked was therefore left by a process that was killed, and whoever locks it next
+//! may remove what that process left behind. This needs no process id, so it is right across containers that
+//! share a directory, and a process that merely stands still is not mistaken for a dead one.
+
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+/// A file that this process holds locked.
+#[derive(Debug)]
+pub struct LifeLock {
+    path: PathBuf,
+    locked: File,
+}
+
+impl LifeLock {
+    /// Makes the file, locked: there is no moment at which it is at this path without a lock. An abandoned
+    /// file at the path is replaced.
+    ///
+    /// # Errors
+    /// The file cannot be made, or the file system has no locks.
+    pub fn create(path: &Path) -> io::Result<Self> {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let fresh = path.with_file_name(format!(".{name}.new"));
+        let file = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(&fresh)?;
+        file.try_lock()?;
+        fs::rename(&fresh, path)?;
+        Ok(Self { path: path.to_owned(), locked: file })
+    }
+
+    /// Locks a file that a killed process left. `None` if its process lives, or another process is removing
+    /// the file.
+    ///
+    /// # Errors
+    /// There is no such file, or it cannot be used.
+    pub fn take_over(path: &Path) -> io::Result<Option<Self>> {
+        let file = OpenOptions::new().write(true).open(path)?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => return Ok(None),
+            Err(TryLockError::Error(error)) => return Err(error),
+        }
+        // The file may have been removed, and made anew, since it was opened.
+        let there = fs::symlink_metadata(path)?;
+        let opened = file.metadata()?;
+        let is_same = (there.dev(), there.ino()) == (opened.dev(), opened.ino());
+        Ok(is_same.then(|| Self { path: path.to_owned(), locked: file }))
+    }
+
+    /// Removes the file, and then gives the lock back.
+    ///
+    /// # Errors
+    /// The file cannot be removed.
+    pub fn remove(self) -> io::Result<()> {
+        fs::remove_file(&self.path)
+    }
+}
+
+impl Drop for LifeLock {
+    fn drop(&mut self) {
+        // Closing the file alone is not enough while a child that is being started has a copy of it.
+        let _ = self.locked.unlock();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_file_that_nobody_holds_locked_can_be_taken_over() {
+        let scratch = tempfile::tempdir().expect("a temporary directory");
+        let path = scratch.path().join("life");
+        let take = || LifeLock::take_over(&path);
+        assert_eq!(take().expect_err("there is none").kind(), io::ErrorKind::NotFound);
+        let alive = LifeLock::create(&path).expect("it can be made");
+        assert!(take().expect("it is there").is_none(), "its process lives");
+        drop(alive);
+        let taken = take().expect("it is there").expect("nobody holds it");
+        assert!(take().expect("it is there").is_none(), "one takes it over");
+        taken.remove().expect("it is ours");
+        assert_eq!(take().expect_err("it is gone").kind(), io::ErrorKind::NotFound);
+        assert_eq!(fs::read_dir(scratch.path()).expect("it is there").count(), 0);
+    }
+
+    #[test]
+    fn a_file_that_was_made_anew_belongs_to_its_new_process() {
+        let scratch = tempfile::tempdir().expect("a temporary directory");
+        let path = scratch.path().join("life");
+        drop(LifeLock::create(&path).expect("it can be made"));
+        let again = LifeLock::create(&path).expect("it replaces the other");
+        assert!(LifeLock::take_over(&path).expect("it is there").is_none());
+        again.remove().expect("it is ours");
+    }
+}

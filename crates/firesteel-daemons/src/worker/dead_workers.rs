@@ -1,0 +1,191 @@
+//! Workers that were killed together with their reapers: their processes are found and ended.
+//!
+//! Each Worker has a [record](LifeLock) in its work directory, which it holds locked while it lives:
+//!
+//! ```text
+//! <work directory>/.firesteel-workers/<Worker>
+//! ```
+//!
+//! A record without a lock is that of a dead Worker. Whoever finds it kills the processes that carry the
+//! [marker](Marker::of_worker) of that Worker, whose id no other Worker has, and removes the record. A Worker
+//! looks for such records at its start and when an application ends. Workers that live are left alone,
+//! whoever shares the directory.
+
+use std::fs::{self, DirBuilder};
+use std::io;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use firesteel_core::ids::{WorkerId, is_sound};
+use firesteel_placement::words::counted;
+use tokio::sync::mpsc;
+use tokio::task::spawn_blocking;
+
+use super::strays::{Marker, kill_matching};
+use crate::life_lock::LifeLock;
+
+/// The directory of the records, within the work directory.
+const RECORDS: &str = ".firesteel-workers";
+
+/// The number of consecutive scans that must find no process.
+const QUIET_SCANS: u32 = 3;
+
+/// How long killed processes may take to end.
+const LIMIT: Duration = Duration::from_secs(10);
+
+/// The record of this Worker, and the task that looks for those of dead ones.
+#[derive(Debug)]
+pub struct DeadWorkers {
+    /// `None` if the directory takes none.
+    record: Option<LifeLock>,
+    looks: mpsc::Sender<()>,
+}
+
+/// The handle that asks for another look.
+#[derive(Clone, Debug)]
+pub struct Looker(mpsc::Sender<()>);
+
+impl DeadWorkers {
+    /// Ends what dead Workers left in this directory, and then records this one.
+    pub async fn start(work: &Path, worker: &WorkerId) -> Self {
+        let (directory, own) = (work.to_owned(), worker.clone());
+        let starting = spawn_blocking(move || {
+            end_leftovers(&directory);
+            record(&directory, &own)
+        });
+        let record = starting.await.expect("looking for records does not panic");
+        if let Err(error) = &record {
+            tracing::warn!(
+                "cannot record this Worker in {}: {error}; processes that it leaves if it is killed together \
+                 with its reaper will not be found",
+                work.display()
+            );
+        }
+        // One look that waits is enough: it sees all that happened before.
+        let (looks, due) = mpsc::channel(1);
+        tokio::spawn(look_when_due(work.to_owned(), due));
+        Self { record: record.ok(), looks }
+    }
+
+    /// The handle that asks for another look.
+    #[must_use]
+    pub fn looker(&self) -> Looker {
+        Looker(self.looks.clone())
+    }
+
+    /// Removes the record of this Worker, which has ended all of its processes.
+    pub fn depart(self) {
+        if let Some(Err(error)) = self.record.map(LifeLock::remove) {
+            tracing::warn!("cannot remove the record of this Worker: {error}");
+        }
+    }
+}
+
+impl Looker {
+    /// Looks for dead Workers of the directory soon, on another thread.
+    pub fn look(&self) {
+        // If the queue is full, a look is about to begin.
+        let _ = self.0.try_send(());
+    }
+}
+
+async fn look_when_due(work: PathBuf, mut due: mpsc::Receiver<()>) {
+    while due.recv().await.is_some() {
+        let work = work.clone();
+        spawn_blocking(move || end_leftovers(&work)).await.expect("looking for records does not panic");
+    }
+}
+
+/// Kills the processes of all dead Workers of this work directory. Blocks the thread.
+pub fn end_leftovers(work: &Path) {
+    // Without records there is nothing to do.
+    let Ok(entries) = fs::read_dir(work.join(RECORDS)) else { return };
+    for entry in entries.flatten() {
+        let Ok(name) = entry.file_name().into_string() else { continue };
+        // A name that begins with a dot is that of a record that is being made.
+        if name.starts_with('.') || !is_sound(&name) {
+            continue;
+        }
+        match LifeLock::take_over(&entry.path()) {
+            Ok(Some(record)) => end_processes_of(&WorkerId::new(name), record),
+            Ok(None) => {}
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => tracing::warn!("cannot use the record {}: {error}", entry.path().display()),
+        }
+    }
+}
+
+/// Whether a Worker that uses this work directory lives.
+#[must_use]
+pub fn is_in_use(work: &Path) -> bool {
+    let Ok(entries) = fs::read_dir(work.join(RECORDS)) else { return false };
+    let mut records = entries.flatten().map(|entry| entry.path());
+    records.any(|path| matches!(LifeLock::take_over(&path), Ok(None)))
+}
+
+fn end_processes_of(worker: &WorkerId, record: LifeLock) {
+    let marker = Marker::of_worker(worker);
+    let left = marker.matching().len();
+    if left > 0 {
+        let processes = counted(left, "process");
+        tracing::warn!("{worker} was killed together with its reaper: killing {processes} that it left");
+    }
+    match kill_matching(&marker, QUIET_SCANS, LIMIT) {
+        Ok(()) => {
+            if let Err(error) = record.remove() {
+                tracing::warn!("cannot remove the record of {worker}: {error}");
+            }
+        }
+        // The record stays, for the next look.
+        Err(survivors) => tracing::error!("{worker} is dead and {survivors}"),
+    }
+}
+
+fn record(work: &Path, worker: &WorkerId) -> io::Result<LifeLock> {
+    let directory = work.join(RECORDS);
+    DirBuilder::new().recursive(true).mode(0o700).create(&directory)?;
+    LifeLock::create(&directory.join(worker.as_str()))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::process::{CommandExt, ExitStatusExt};
+    use std::process::{Child, Command};
+
+    use super::super::environment::WORKER_ID;
+    use super::*;
+
+    /// A process of its own group that carries the marker of this Worker.
+    fn process_of(worker: &WorkerId) -> Child {
+        let mut sleeper = Command::new("sleep");
+        sleeper.arg("1000").env(WORKER_ID, worker.as_str()).process_group(0).spawn().expect("there is sleep")
+    }
+
+    #[test]
+    fn processes_of_a_dead_worker_are_ended_and_those_of_a_living_one_are_not() {
+        let scratch = tempfile::tempdir().expect("a temporary directory");
+        let work = scratch.path();
+        let name = |name| WorkerId::new(format!("worker-test-{name}-{}", std::process::id()));
+        let (dead, alive, unknown) = (name("dead"), name("alive"), name("unknown"));
+        drop(record(work, &dead).expect("it can be made"));
+        let kept = record(work, &alive).expect("it can be made");
+        let mut ended = process_of(&dead);
+        let mut others = [process_of(&alive), process_of(&unknown)];
+
+        assert!(is_in_use(work));
+        end_leftovers(work);
+        assert_eq!(ended.wait().expect("it is ours").signal(), Some(9));
+        for other in &mut others {
+            assert!(other.try_wait().expect("it is ours").is_none(), "it runs");
+            other.kill().expect("it is ours");
+            other.wait().expect("it is ours");
+        }
+        let left = fs::read_dir(work.join(RECORDS)).expect("it is there").flatten();
+        let left: Vec<_> = left.map(|entry| entry.file_name()).collect();
+        assert_eq!(left, [alive.as_str()]);
+        kept.remove().expect("it is ours");
+        assert!(!is_in_use(work));
+        end_leftovers(work);
+    }
+}
