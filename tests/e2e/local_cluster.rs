@@ -8,9 +8,10 @@ use firesteel_core::messages::{ClientToMaster, MasterToClient};
 use firesteel_core::wire::Role;
 use firesteel_host::net;
 use firesteel_placement::{Cores, MiB};
-use nix::sys::signal::Signal;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 
-use crate::cluster::{Daemon, firesteel, processes, wait_for};
+use crate::cluster::{Daemon, firesteel, processes, run, wait_for};
 
 fn options(spec: &str, directory: Directory) -> Options {
     Options {
@@ -138,4 +139,66 @@ fn a_command_that_is_killed_leaves_no_process_of_its_cluster() {
     assert_eq!(map.wait(), 137);
     wait_for("everyone to end", || everyone.iter().all(|pid| !processes::is_alive(*pid)).then_some(()));
     assert_eq!(processes::within(directory.path()), Vec::<u32>::new());
+    // What is left of it there is gone with the next one.
+    let next = |items: &str| {
+        let mut command = firesteel();
+        command.args([
+            "map",
+            "--master",
+            "local-cluster[1,1,512]",
+            "--executor-memory",
+            "256m",
+            "true",
+            ":::",
+            items,
+        ]);
+        let done = run(command.env("TMPDIR", directory.path()));
+        assert_eq!(done.code(), 0, "{done}");
+    };
+    assert_eq!(entries(directory.path()).len(), 1);
+    next("1");
+    assert_eq!(entries(directory.path()), Vec::<PathBuf>::new());
+}
+
+/// Everyone at once: no Worker and no reaper had a moment to end its processes.
+#[test]
+fn a_cluster_all_of_which_is_killed_at_once_leaves_nothing_to_the_next_one() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let cluster = |last: &[&str]| {
+        let mut command = firesteel();
+        command.args(["launch", "--master", "local-cluster[2,1,512]", "--executor-memory", "256m"]);
+        command.args(["--num-executors", "2", "--until", "all", "--"]).args(last);
+        command.env("TMPDIR", directory.path());
+        command
+    };
+    let mut launch = Daemon::spawn(&mut cluster(&["sleep", "603"]));
+    let is_sleeper = |pid: &u32| processes::command_line(*pid).first().is_some_and(|word| word == "sleep");
+    let sleepers: Vec<u32> = wait_for("both executors to run", || {
+        assert!(launch.is_alive(), "{}", launch.log());
+        let all = processes::descendants_of(launch.pid()).into_iter();
+        let sleepers: Vec<u32> = all.filter(is_sleeper).collect();
+        (sleepers.len() == 2).then_some(sleepers)
+    });
+    let others: Vec<u32> =
+        processes::descendants_of(launch.pid()).into_iter().filter(|pid| !is_sleeper(pid)).collect();
+    launch.signal(Signal::SIGSTOP);
+    for signal in [Signal::SIGSTOP, Signal::SIGKILL] {
+        for pid in &others {
+            // The kernel ends some with their parents.
+            let _ = kill(Pid::from_raw(i32::try_from(*pid).expect("process ids fit")), signal);
+        }
+    }
+    launch.signal(Signal::SIGKILL);
+    assert_eq!(launch.wait(), 137);
+    wait_for("the daemons to end", || others.iter().all(|pid| !processes::is_alive(*pid)).then_some(()));
+    assert!(sleepers.iter().all(|pid| processes::is_alive(*pid)), "nobody ends them yet");
+
+    let done = run(&mut cluster(&["true"]));
+    assert_eq!(done.code(), 0, "{done}");
+    assert!(sleepers.iter().all(|pid| !processes::is_alive(*pid)));
+    assert_eq!(entries(directory.path()), Vec::<PathBuf>::new());
+}
+
+fn entries(directory: &Path) -> Vec<PathBuf> {
+    std::fs::read_dir(directory).expect("it is there").flatten().map(|entry| entry.path()).collect()
 }

@@ -1,0 +1,151 @@
+//! The temporary directories of local clusters, also those that a killed command left.
+//!
+//! ```text
+//! <temporary directory>/firesteel-cluster-XXXXXX/.lock    held locked while the command lives
+//!                                                master.log, worker-0.log, worker-0/..
+//! ```
+//!
+//! A command that is killed cannot remove its directory. The next local cluster in the same temporary
+//! directory does, once the command and its Workers are dead. Directories of other users are left alone.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use firesteel_daemons::life_lock::LifeLock;
+use firesteel_daemons::worker::dead_workers;
+use tempfile::TempDir;
+
+use super::spec::MOST_WORKERS;
+use super::worker_directory;
+
+/// The beginning of the names of these directories.
+const PREFIX: &str = "firesteel-cluster-";
+
+/// The number of random characters at the end.
+const RANDOM: usize = 6;
+
+/// The file that the command holds locked.
+const LOCK: &str = ".lock";
+
+/// How often another directory is tried, if one is removed before it is locked.
+const ATTEMPTS: usize = 10;
+
+/// A temporary directory, which is removed when it is dropped.
+#[derive(Debug)]
+pub(super) struct Scratch {
+    // Fields are dropped in this order: the lock is held until the directory is gone.
+    directory: TempDir,
+    _lock: LifeLock,
+}
+
+impl Scratch {
+    /// Makes a directory. Removes those that killed commands left beside it.
+    ///
+    /// # Errors
+    /// The directory cannot be made or locked.
+    pub(super) fn new(parent: &Path) -> io::Result<Self> {
+        remove_abandoned(parent);
+        let mut attempts = (0..ATTEMPTS).map(|_| {
+            let directory = tempfile::Builder::new().prefix(PREFIX).rand_bytes(RANDOM).tempdir_in(parent)?;
+            let lock = LifeLock::create(&directory.path().join(LOCK))?;
+            Ok(Self { directory, _lock: lock })
+        });
+        // Another command may take a directory that is still empty for an abandoned one.
+        let is_gone = |made: &io::Result<Self>| {
+            made.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
+        };
+        let first = attempts.find(|made| !is_gone(made));
+        first.unwrap_or_else(|| Err(io::ErrorKind::NotFound.into()))
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        self.directory.path()
+    }
+}
+
+/// Removes the directories of commands that were killed.
+fn remove_abandoned(parent: &Path) {
+    // The parent that cannot be read is an error soon, when the directory is made.
+    let Ok(entries) = fs::read_dir(parent) else { return };
+    for entry in entries.flatten() {
+        let is_one = entry.file_name().to_str().is_some_and(is_name);
+        let is_ours = entry
+            .metadata()
+            .is_ok_and(|about| about.is_dir() && about.uid() == nix::unistd::geteuid().as_raw());
+        if is_one && is_ours {
+            remove_if_abandoned(&entry.path());
+        }
+    }
+}
+
+fn is_name(name: &str) -> bool {
+    let random = name.strip_prefix(PREFIX);
+    random.is_some_and(|random| random.len() == RANDOM && random.bytes().all(|b| b.is_ascii_alphanumeric()))
+}
+
+fn remove_if_abandoned(directory: &Path) {
+    let lock = match LifeLock::take_over(&directory.join(LOCK)) {
+        Ok(Some(lock)) => lock,
+        Ok(None) => return,
+        Err(error) => {
+            if error.kind() == io::ErrorKind::NotFound {
+                // Killed before it was locked. This removes only an empty directory.
+                let _ = fs::remove_dir(directory);
+            }
+            return;
+        }
+    };
+    let works: Vec<PathBuf> = (0..MOST_WORKERS).map(|number| worker_directory(directory, number)).collect();
+    let works = works.iter().take_while(|work| work.is_dir());
+    // Workers outlive their command by a moment. If one lives, a later command removes the directory.
+    if works.clone().any(|work| dead_workers::is_in_use(work)) {
+        return;
+    }
+    works.for_each(|work| dead_workers::end_leftovers(work));
+    if let Err(error) = fs::remove_dir_all(directory) {
+        tracing::debug!("cannot remove {}, which a killed command left: {error}", directory.display());
+    }
+    drop(lock);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_killed_command_left_is_removed_by_the_next_one_and_nothing_else_is() {
+        let parent = tempfile::tempdir().expect("a temporary directory");
+        let parent = parent.path();
+        let alive = Scratch::new(parent).expect("it can be made");
+        let dead = Scratch::new(parent).expect("it can be made");
+        fs::create_dir_all(dead.path().join("worker-0/app-1/0")).expect("it can be made");
+        let Scratch { directory, _lock: lock } = dead;
+        let dead = directory.keep();
+        let empty = parent.join("firesteel-cluster-abcdef");
+        fs::create_dir(&empty).expect("it can be made");
+        let others = ["firesteel-abcdef", "firesteel-cluster-123456", "firesteel-cluster-mine", "x"];
+        for other in others {
+            fs::create_dir(parent.join(other)).expect("it can be made");
+            fs::write(parent.join(other).join("kept"), "").expect("it can be written");
+        }
+        let target = parent.join("x");
+        std::os::unix::fs::symlink(&target, parent.join("firesteel-cluster-linked")).expect("it can be made");
+
+        let second = Scratch::new(parent).expect("it can be made");
+        assert!(dead.is_dir() && !empty.exists(), "its command lives; nobody needs an empty one");
+        drop(lock);
+        let third = Scratch::new(parent).expect("it can be made");
+        assert!(!dead.exists(), "its command is dead");
+        for living in [&alive, &second, &third] {
+            assert!(living.path().join(LOCK).is_file());
+        }
+        drop((alive, second, third));
+        let mut left: Vec<_> =
+            fs::read_dir(parent).expect("it is there").flatten().map(|entry| entry.file_name()).collect();
+        left.sort();
+        assert_eq!(left, [&others[..2], &["firesteel-cluster-linked"], &others[2..]].concat());
+        assert!(others.iter().all(|other| parent.join(other).join("kept").is_file()));
+    }
+}
