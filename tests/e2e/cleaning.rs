@@ -1,10 +1,11 @@
 //! Work directories: what a Worker removes, when, and what it leaves alone.
 
 use std::fs;
+use std::path::PathBuf;
 
 use firesteel_core::messages::{DriverToMaster, ExecutorState};
 
-use crate::cluster::wait_for;
+use crate::cluster::{Daemon, firesteel, run, wait_for};
 use crate::worker::Pair;
 
 const SOON: [&str; 4] =
@@ -44,4 +45,69 @@ fn cleaning_can_be_switched_off_and_a_wrong_setting_is_said() {
     assert!(earlier.exists());
     let words = ["not rolling logs of executors", "strategy cannot be \"weekly\""];
     pair.worker.wait_for_line(&words);
+}
+
+/// Runs an application of one executor to its end.
+fn one_executor(pair: &Pair, command: &[&str]) {
+    let mut launch = firesteel();
+    launch.args(["launch", "--master", pair.master.url(), "--num-executors", "1", "--executor-cores", "1"]);
+    launch.args(["--executor-memory", "64m", "--until", "all", "--"]).args(command);
+    let done = run(&mut launch);
+    assert_eq!(done.code(), 0, "{done}");
+}
+
+/// The directories of applications, oldest application first.
+fn applications(pair: &Pair) -> Vec<PathBuf> {
+    let entries = fs::read_dir(pair.work.path()).expect("it is there").flatten();
+    let named = entries.filter(|entry| entry.file_name().to_string_lossy().starts_with("app-"));
+    let mut found: Vec<PathBuf> = named.map(|entry| entry.path()).collect();
+    found.sort();
+    found
+}
+
+#[test]
+fn beyond_a_number_the_oldest_directories_go_and_never_that_of_an_executor_that_runs() {
+    let mut pair = Pair::new(&["--conf", "firesteel.worker.cleanup.maxExecutors=3"]);
+    let lives = pair.register("echo up; exec sleep 1000", 1);
+    let stdout = pair.file(&lives, 0, "stdout");
+    wait_for("the executor to run", || stdout.exists().then_some(()));
+    let mut all = Vec::new();
+    for _ in 0..8 {
+        one_executor(&pair, &["true"]);
+        let left = applications(&pair);
+        all.extend(left.last().cloned());
+    }
+    let first = pair.work.path().join(lives.app.as_str());
+    let expected: Vec<PathBuf> = std::iter::once(&first).chain(&all[5..]).cloned().collect();
+    wait_for("the oldest to go", || (applications(&pair) == expected).then_some(()));
+    pair.worker
+        .wait_for_line(&["removing the work of the oldest 1 ended executor: more than the limits allow"]);
+    assert!(stdout.exists(), "it is the oldest, but it runs");
+
+    // The next Worker counts them too.
+    pair.worker.signal(nix::sys::signal::Signal::SIGTERM);
+    assert_eq!(pair.worker.wait(), 0);
+    let arguments = ["--cores", "4", "--memory", "4g", "--conf", "firesteel.worker.cleanup.maxExecutors=1"];
+    let next = Daemon::worker(&pair.master, pair.work.path(), &arguments);
+    // For it the oldest is what was written first. The first application runs on in another directory.
+    let expected = [first, all[7].clone()];
+    wait_for("all but the latest to go", || (applications(&pair) == expected).then_some(()));
+    assert!(!stdout.exists(), "{}", next.log());
+    assert!(pair.file(&lives, 1, "stdout").exists(), "it runs");
+}
+
+#[test]
+fn beyond_a_size_the_oldest_directories_go() {
+    let pair = Pair::new(&["--conf", "firesteel.worker.cleanup.maxSize=1m"]);
+    let mut all = Vec::new();
+    for kibibytes in ["400", "400", "300"] {
+        one_executor(&pair, &["sh", "-c", &format!("head -c {kibibytes}k /dev/zero")]);
+        all.extend(applications(&pair).last().cloned());
+    }
+    wait_for("the oldest to go", || (applications(&pair) == all[1..]).then_some(()));
+    one_executor(&pair, &["sh", "-c", "head -c 2000k /dev/zero"]);
+    wait_for("all but the latest to go", || {
+        let left = applications(&pair);
+        (left.len() == 1 && !all.contains(&left[0])).then_some(())
+    });
 }

@@ -66,12 +66,16 @@ table! {
     /// Time between SIGTERM and SIGKILL when an executor is ended.
     KILL_GRACE: "firesteel.worker.killGrace", [Worker], Value("10s");
 
-    /// Whether to remove the directories of ended applications (see the next two properties).
+    /// Whether to remove directories of ended applications and executors (see the next four properties).
     CLEANUP_ENABLED: "spark.worker.cleanup.enabled", [Worker], Value("true");
     /// Time between two searches for directories to remove.
     CLEANUP_INTERVAL: "spark.worker.cleanup.interval", [Worker], Value("1800s");
     /// Remove a directory in which nothing was written for this long.
     CLEANUP_TTL: "spark.worker.cleanup.appDataTtl", [Worker], Value("604800s");
+    /// Number of ended executors whose directories are kept, at least 1; beyond it the oldest are removed.
+    CLEANUP_EXECUTORS: "firesteel.worker.cleanup.maxExecutors", [Worker], Value("10000");
+    /// Length of all files in directories of ended executors; beyond it the oldest are removed, except the latest.
+    CLEANUP_SIZE: "firesteel.worker.cleanup.maxSize", [Worker], Value("100g");
     /// Number of ended executors that stay listed.
     RETAINED_EXECUTORS: "spark.worker.ui.retainedExecutors", [Worker], Value("1000");
     /// When to roll over an executor's log to a new file: time or size.

@@ -8,7 +8,7 @@ use firesteel_placement::Resources;
 use super::duration::Unit;
 use super::rolling::Rolling;
 use super::rolling::{self, NotRolled};
-use super::{Properties, SettingError, keys, resources};
+use super::{Properties, SettingError, keys, resources, size};
 
 /// The settings of a Worker that come from properties.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -59,8 +59,18 @@ fn cleanup(properties: &Properties) -> Result<Option<Cleanup>, SettingError> {
             .period(keys::CLEANUP_INTERVAL, Unit::Seconds)?
             .unwrap_or(Duration::from_secs(1_800)),
         keep: properties.duration(keys::CLEANUP_TTL, Unit::Seconds)?.unwrap_or(Duration::from_secs(604_800)),
+        max_executors: properties
+            .read(keys::CLEANUP_EXECUTORS, "a whole number from 1 to 4294967295", at_least_one)?
+            .map_or(10_000, |count| count as usize),
+        max_bytes: properties
+            .read(keys::CLEANUP_SIZE, size::EXPECTED, |text| size::bytes(text, size::Unit::Bytes).ok())?
+            .unwrap_or(100 << 30),
     };
     Ok(properties.boolean(keys::CLEANUP_ENABLED)?.unwrap_or(true).then_some(cleanup))
+}
+
+fn at_least_one(text: &str) -> Option<u32> {
+    text.parse().ok().filter(|count| *count > 0)
 }
 
 #[cfg(test)]
@@ -79,6 +89,8 @@ mod tests {
             cleanup: Some(Cleanup {
                 interval: Duration::from_secs(1_800),
                 keep: Duration::from_secs(7 * 86_400),
+                max_executors: 10_000,
+                max_bytes: 100 << 30,
             }),
             resources: Resources::default(),
             retained_executors: 1_000,
@@ -89,7 +101,12 @@ mod tests {
         let set = WorkerSettings {
             max_registration_retries: 2,
             kill_grace: Duration::from_millis(5),
-            cleanup: Some(Cleanup { interval: Duration::from_secs(60), keep: Duration::from_secs(3_600) }),
+            cleanup: Some(Cleanup {
+                interval: Duration::from_secs(60),
+                keep: Duration::from_secs(3_600),
+                max_executors: 5,
+                max_bytes: 2 << 20,
+            }),
             resources: Resources::from_iter([("gpu", ["0", "1"])]),
             retained_executors: 7,
             rolling: Some(Rolling {
@@ -104,6 +121,8 @@ mod tests {
             "firesteel.worker.killGrace=5ms",
             "spark.worker.cleanup.interval=60",
             "spark.worker.cleanup.appDataTtl=1h",
+            "firesteel.worker.cleanup.maxExecutors=5",
+            "firesteel.worker.cleanup.maxSize=2m",
             "spark.worker.resource.gpu.amount=2",
             "spark.worker.ui.retainedExecutors=7",
             "spark.executor.logs.rolling.strategy=size",

@@ -76,6 +76,7 @@ impl Worker {
         if !over.is_empty() {
             let note = Note::DirectoriesRemoved { directories: over.len(), unwritten_for: cleanup.keep };
             self.effects.note(note);
+            over.iter().for_each(|app| self.forget_directories(app));
             self.effects.extend(over.into_iter().map(|app| Effect::RemoveDirectory { app }));
         }
     }

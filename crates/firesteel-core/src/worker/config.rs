@@ -17,7 +17,8 @@ pub struct Config {
     pub max_registration_retries: u32,
     /// How long an executor may take to end before it is killed. Spark's default is 10 s.
     pub kill_grace: Duration,
-    /// `spark.worker.cleanup.*`: when directories of ended applications are removed. `None`: never.
+    /// `spark.worker.cleanup.*`: when directories of ended applications and executors are removed. `None`:
+    /// never.
     pub cleanup: Option<Cleanup>,
     /// `spark.worker.ui.retainedExecutors`: the number of ended executors that are remembered, at least one.
     /// Spark's default is 1000.
@@ -26,7 +27,7 @@ pub struct Config {
     pub seed: u64,
 }
 
-/// When directories of ended applications are removed.
+/// When directories of ended applications and executors are removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cleanup {
     /// `spark.worker.cleanup.interval`: how often the Worker looks for such directories. Spark's default is
@@ -35,4 +36,10 @@ pub struct Cleanup {
     /// `spark.worker.cleanup.appDataTtl`: how long a directory is kept after the last write to it. Spark's
     /// default is seven days.
     pub keep: Duration,
+    /// `firesteel.worker.cleanup.maxExecutors`: the number of ended executors whose directories are kept, at
+    /// least one.
+    pub max_executors: usize,
+    /// `firesteel.worker.cleanup.maxSize`: the length of all files in these directories, in bytes. The
+    /// directory of the latest executor is kept even if it is longer.
+    pub max_bytes: u64,
 }

@@ -74,6 +74,12 @@ pub enum Effect {
         /// The application's id.
         app: AppId,
     },
+    /// Remove the directories of ended executors with all their contents, and those of their applications
+    /// that are empty then.
+    RemoveExecutorDirectories {
+        /// The executors, at least one.
+        executors: Vec<ExecutorKey>,
+    },
     /// Read a piece of an executor's log. Leads to `LogRead`.
     ReadLog {
         /// The connection's number.
@@ -142,5 +148,5 @@ pub enum Exit {
 }
 
 crate::kinds!("worker effect", Effect: Connect Send Close FetchFiles RemoveFiles StartExecutor SignalExecutor
-    CleanApplication FindStale RemoveDirectory ReadLog Exit Note);
+    CleanApplication FindStale RemoveDirectory RemoveExecutorDirectories ReadLog Exit Note);
 crate::kinds!("worker exit", Exit: Shutdown NoMaster Refused);

@@ -2,6 +2,7 @@
 
 use bytes::Bytes;
 
+use super::EarlierDirectory;
 use crate::address::Address;
 use crate::ids::{AppId, ExecutorKey, FetchId, PeerId};
 use crate::kind::{Kind, Label};
@@ -81,6 +82,18 @@ pub enum Event {
         /// The applications with stale directories.
         apps: Vec<AppId>,
     },
+    /// An executor has ended, and its directory was measured.
+    DirectoryLeft {
+        /// The executor's id.
+        executor: ExecutorKey,
+        /// The length of all files in the directory.
+        bytes: u64,
+    },
+    /// The directories that executors of earlier Workers left were found. Comes at most once.
+    EarlierFound {
+        /// The directories, in any order.
+        directories: Vec<EarlierDirectory>,
+    },
     /// A piece of a log was read, or could not be.
     LogRead {
         /// The connection's number.
@@ -137,5 +150,5 @@ impl Inbound {
 }
 
 crate::kinds!("worker event", Event: Start Connected ConnectFailed Received Disconnected FilesFetched
-    FilesFailed RunnerStarted RunnerFailed RunnerExited StaleFound LogRead Shutdown Deadline; Received =>
-    message);
+    FilesFailed RunnerStarted RunnerFailed RunnerExited StaleFound
+    DirectoryLeft EarlierFound LogRead Shutdown Deadline; Received => message);

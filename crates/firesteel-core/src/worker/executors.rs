@@ -280,6 +280,7 @@ impl Worker {
             Some(files) => self.want_files(files, plan),
         };
         let stage = if ready.is_some() { Stage::Starting } else { Stage::Fetching };
+        self.use_directory(&executor);
         self.executors.live.insert(executor, Executor { cores, memory, stage });
         self.effects.extend(ready.map(Effect::StartExecutor));
     }

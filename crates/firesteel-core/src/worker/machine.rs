@@ -7,12 +7,13 @@ use rand_chacha::ChaCha8Rng;
 use super::cleaning::Cleaning;
 use super::executors::Executors;
 use super::files::Files;
+use super::kept_directories::KeptDirectories;
 use super::logs::Logs;
 use super::registration::Registration;
 use super::shutdown::ShutdownPhase;
 use super::{Config, Effect, Event, Inbound, Note, Outbound};
 use crate::ids::{ExecutorKey, PeerId};
-use crate::machine::{Effects, Machine, Violation};
+use crate::machine::{Effects, Machine, Violation, ensure};
 use crate::messages::{ClientToWorker, MasterToWorker, WorkerToClient, WorkerToMaster, WorkerViewOfItself};
 use crate::time::Timestamp;
 
@@ -26,6 +27,7 @@ pub struct Worker {
     pub(super) executors: Executors,
     pub(super) files: Files,
     pub(super) cleaning: Cleaning,
+    pub(super) kept_directories: KeptDirectories,
     pub(super) logs: Logs,
     pub(super) shutdown: ShutdownPhase,
     /// The effects of the event at hand.
@@ -59,6 +61,7 @@ impl Worker {
             files: Files::default(),
             executors: Executors::remembering(config.retained_executors),
             cleaning: Cleaning::default(),
+            kept_directories: KeptDirectories::default(),
             logs: Logs::default(),
             shutdown: ShutdownPhase::Serving,
             effects: Effects::default(),
@@ -180,6 +183,8 @@ impl Machine for Worker {
                 self.on_runner_exited(executor, status);
             }
             Event::StaleFound { apps } => self.on_stale_found(now, apps),
+            Event::DirectoryLeft { executor, bytes } => self.on_directory_left(executor, bytes),
+            Event::EarlierFound { directories } => self.on_earlier_found(directories),
             Event::LogRead { peer, outcome } => self.on_log_read(peer, outcome),
             Event::Shutdown => self.on_shutdown(now),
             Event::Deadline => self.on_deadline(now),
@@ -207,7 +212,11 @@ impl Machine for Worker {
         self.effects.check("worker")?;
         self.registration.check(&self.shutdown)?;
         self.executors.check(&self.shutdown)?;
-        self.files.check(&self.executors)
+        self.files.check(&self.executors)?;
+        self.kept_directories.check()?;
+        let in_use = self.kept_directories.executors().find(|executor| self.executors.lives(executor));
+        ensure!("worker", in_use.is_none(), "the directory of {in_use:?} may be removed though it lives");
+        Ok(())
     }
 }
 

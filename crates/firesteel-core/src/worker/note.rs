@@ -149,6 +149,11 @@ pub enum Note {
         /// How long nothing was written in them.
         unwritten_for: Duration,
     },
+    /// Directories of ended executors exceed their number or size. The oldest are removed.
+    SurplusRemoved {
+        /// The number of directories.
+        executors: usize,
+    },
     /// The daemon is ending, with its executors.
     ShuttingDown {
         /// The number of live executors.
@@ -193,6 +198,7 @@ impl Note {
             | Self::FilesFailed { .. }
             | Self::StrayFetch { .. }
             | Self::DirectoriesRemoved { .. }
+            | Self::SurplusRemoved { .. }
             | Self::ShuttingDown { .. }
             | Self::ShutdownForced { .. }
             | Self::LeftBehind { .. } => None,
@@ -234,6 +240,7 @@ impl Note {
             | Self::KillAsked { .. }
             | Self::KillUnknown { .. }
             | Self::DirectoriesRemoved { .. }
+            | Self::SurplusRemoved { .. }
             | Self::ShuttingDown { .. } => NoteLevel::Info,
         }
     }
@@ -291,6 +298,10 @@ impl fmt::Display for Note {
                 let (applications, seconds) = (ended_applications(*directories), unwritten_for.as_secs());
                 write!(f, "removing the work of {applications}, not written for {seconds} s")
             }
+            Self::SurplusRemoved { executors } => {
+                let oldest = counted(*executors as u64, "ended executor");
+                write!(f, "removing the work of the oldest {oldest}: more than the limits allow is kept")
+            }
             Self::ShuttingDown { executors } => write!(f, "shutting down with {}", count(*executors)),
             Self::ShutdownForced { executors } => {
                 write!(f, "asked again to shut down: killing {}", count(*executors))
@@ -327,4 +338,4 @@ fn count(executors: usize) -> String {
 crate::kinds!("worker note", Note: Registered MasterLost MasterUnreachable MasterSilent MasterHungUp Refused
     NextRound AskedToReconnect NotMyMaster LaunchRepeated FetchingFiles FilesFetched FilesFailed StrayFetch
     ExecutorStarted ExecutorEnded KillAsked KillUnknown GraceOver UnknownRunner EndForgotten
-    DirectoriesRemoved ShuttingDown ShutdownForced LeftBehind);
+    DirectoriesRemoved SurplusRemoved ShuttingDown ShutdownForced LeftBehind);

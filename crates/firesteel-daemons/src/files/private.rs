@@ -15,6 +15,9 @@ const PRIVATE_DIRECTORY: u32 = 0o700;
 /// The mode of a directory of executors. Its group may read logs in it.
 const SHARED_DIRECTORY: u32 = 0o750;
 
+/// How often a directory is made whose parent is removed at the same moment.
+const ATTEMPTS: u32 = 5;
+
 /// The mode of an executor's log.
 const LOG: u32 = 0o640;
 
@@ -40,6 +43,21 @@ pub(crate) fn create_directories(path: &Path) -> io::Result<()> {
 /// The directory cannot be made.
 pub(crate) fn create_group_directories(path: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(SHARED_DIRECTORY).create(path)
+}
+
+/// Tries again if the parent is removed at the same moment, because it was empty.
+///
+/// # Errors
+/// The error of the last attempt.
+pub(crate) fn despite_removal(make: impl Fn() -> io::Result<()>) -> io::Result<()> {
+    let mut made = make();
+    for _ in 1..ATTEMPTS {
+        match made {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => made = make(),
+            other => return other,
+        }
+    }
+    made
 }
 
 /// Makes a file that only its owner can read, and opens it for writing.

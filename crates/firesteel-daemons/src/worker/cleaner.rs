@@ -129,7 +129,7 @@ impl Cleaner {
 }
 
 /// Whether a Master gives such a name: `app-`, a time of 14 digits, and a number of at least 4 digits.
-fn is_applications(name: &str) -> bool {
+pub(super) fn is_applications(name: &str) -> bool {
     let Some((time, number)) = name.strip_prefix("app-").and_then(|rest| rest.split_once('-')) else {
         return false;
     };

@@ -18,9 +18,10 @@ use firesteel_placement::words::counted;
 use firesteel_placement::{Cores, MiB, Resources};
 
 use super::cleaner::Cleaner;
-use super::dead_workers::{DeadWorkers, Looker};
+use super::dead_workers::{self, DeadWorkers, Looker};
 use super::executor_runner::{ExecutorRunner, RunnerContext};
 use super::files::{self, FileStore};
+use super::left_directories;
 use super::log::{LogReader, RemovedBytesTable};
 use super::reaper::{Reaper, ReaperError};
 use super::sweeper::Sweeper;
@@ -130,6 +131,7 @@ pub async fn run(options: Options) -> Result<(), WorkerError> {
     );
     announcement.ready(&reached);
     context.raise(Event::Start);
+    find_earlier(work.clone(), id.clone(), context.inbox());
     let config = config(&options, &id, reached, &work);
     let removed_bytes = Arc::<RemovedBytesTable>::default();
     let runner_context = Arc::new(RunnerContext {
@@ -148,7 +150,8 @@ pub async fn run(options: Options) -> Result<(), WorkerError> {
         files,
         cleaner: Cleaner::new(work.clone()),
         dead_workers: dead_workers.looker(),
-        logs: Arc::new(LogReader::new(work, removed_bytes)),
+        logs: Arc::new(LogReader::new(work.clone(), removed_bytes)),
+        work,
     };
     let exit = owner::run(Worker::new(config), shell, context, requests).await;
     files::finish(file_tasks).await;
@@ -187,10 +190,22 @@ fn config(options: &Options, id: &WorkerId, reached: Address, work: &WorkDirecto
     }
 }
 
+/// Finds the directories that earlier Workers left, on a separate thread. If another Worker lives that shares
+/// the work directory, they may be its own.
+fn find_earlier(work: WorkDirectory, id: WorkerId, inbox: Inbox<Event>) {
+    tokio::task::spawn_blocking(move || {
+        if !dead_workers::is_shared(work.path(), &id) {
+            // The owner may have ended already.
+            let _ = inbox.send_blocking(Event::EarlierFound { directories: left_directories::find(&work) });
+        }
+    });
+}
+
 /// Performs the effects of the Worker's machine.
 struct WorkerShell {
     cleaner: Cleaner,
     dead_workers: Looker,
+    work: WorkDirectory,
     logs: Arc<LogReader>,
     runners: Runners,
     files: FileStore,
@@ -240,6 +255,10 @@ impl Shell for WorkerShell {
                 });
             }
             Effect::RemoveDirectory { app } => self.cleaner.remove_application(&app, context.now()),
+            Effect::RemoveExecutorDirectories { executors } => {
+                let work = self.work.clone();
+                tokio::task::spawn_blocking(move || left_directories::remove(&work, &executors));
+            }
             Effect::ReadLog { peer, request } => self.read_log(peer, request, context.inbox()),
             Effect::Exit(exit) => return ControlFlow::Break(exit),
             Effect::Note(note) => {

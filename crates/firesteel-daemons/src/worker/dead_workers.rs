@@ -119,9 +119,19 @@ pub fn end_leftovers(work: &Path) {
 /// Whether a Worker that uses this work directory lives.
 #[must_use]
 pub fn is_in_use(work: &Path) -> bool {
+    is_in_use_by(work, |_| true)
+}
+
+/// Whether another Worker than this one that uses this work directory lives.
+#[must_use]
+pub fn is_shared(work: &Path, worker: &WorkerId) -> bool {
+    is_in_use_by(work, |name| name != worker.as_str())
+}
+
+fn is_in_use_by(work: &Path, counts: impl Fn(&str) -> bool) -> bool {
     let Ok(entries) = fs::read_dir(work.join(RECORDS)) else { return false };
-    let mut records = entries.flatten().map(|entry| entry.path());
-    records.any(|path| matches!(LifeLock::take_over(&path), Ok(None)))
+    let mut records = entries.flatten().filter(|entry| entry.file_name().to_str().is_some_and(&counts));
+    records.any(|entry| matches!(LifeLock::take_over(&entry.path()), Ok(None)))
 }
 
 fn end_processes_of(worker: &WorkerId, record: LifeLock) {
@@ -173,7 +183,7 @@ mod tests {
         let mut ended = process_of(&dead);
         let mut others = [process_of(&alive), process_of(&unknown)];
 
-        assert!(is_in_use(work));
+        assert!(is_in_use(work) && is_shared(work, &dead) && !is_shared(work, &alive));
         end_leftovers(work);
         assert_eq!(ended.wait().expect("it is ours").signal(), Some(9));
         for other in &mut others {

@@ -15,6 +15,7 @@ use tokio::sync::mpsc;
 
 use super::environment;
 use super::header::header;
+use super::left_directories;
 use super::log::segments::active_name;
 use super::log::{Appender, RemovedBytesTable, Roller};
 use super::strays::Marker;
@@ -57,6 +58,7 @@ pub struct ExecutorRunner {
 impl ExecutorRunner {
     /// Starts an executor. The inbox receives [`Event::RunnerStarted`] or [`Event::RunnerFailed`]. After
     /// `RunnerStarted` it receives [`Event::RunnerExited`], once none of the executor's processes is left.
+    /// The last event is [`Event::DirectoryLeft`].
     ///
     /// Call this on a thread of the runtime: see [`super`].
     #[must_use]
@@ -103,10 +105,17 @@ async fn run(
         Err(failure) => Event::RunnerFailed { executor: executor.clone(), failure },
     };
     if !files.is_empty() {
-        let unlinking = tokio::task::spawn_blocking(move || context.work.unlink_files(&executor, &files));
+        let (at, key) = (Arc::clone(&context), executor.clone());
+        let unlinking = tokio::task::spawn_blocking(move || at.work.unlink_files(&key, &files));
         unlinking.await.expect("removing links does not panic");
     }
     let _ = inbox.send(last).await;
+    // Measured after the end was told, since it may take long.
+    let key = executor.clone();
+    let measuring = tokio::task::spawn_blocking(move || left_directories::measure(&context.work, &key));
+    if let Some(bytes) = measuring.await.expect("measuring a directory does not panic") {
+        let _ = inbox.send(Event::DirectoryLeft { executor, bytes }).await;
+    }
 }
 
 /// The process of a started executor.

@@ -182,8 +182,10 @@ async fn fill(
     on_disk(&paths.partial, move || {
         // Remove what an earlier fetch for this application could not remove.
         at.clear_files();
-        private::create_group_directories(&at.app)?;
-        private::create_directory(&at.partial)
+        private::despite_removal(|| {
+            private::create_group_directories(&at.app)?;
+            private::create_directory(&at.partial)
+        })
     })
     .await?;
     let mut fetcher = Fetcher::new(files.source.clone(), worker, stop.clone());

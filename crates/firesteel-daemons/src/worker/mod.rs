@@ -3,8 +3,8 @@
 //! - [`daemon`]: the Worker's state machine, its connections and its runners.
 //! - [`executor_runner`], [`environment`], [`header`]: one executor's process, its variables, and the header of its
 //!   `stderr`.
-//! - [`work_directory`], [`files`], [`cleaner`]: the directories of executors, the files that applications bring, and
-//!   the removal of both.
+//! - [`work_directory`], [`files`], [`cleaner`], [`left_directories`]: the directories of executors, the files that
+//!   applications bring, and the removal of both.
 //! - [`log`](mod@log): the logs of executors, which are rolled and read in pieces.
 //! - [`strays`], [`sweeper`], [`reaper`], [`dead_workers`]: finding and killing the processes that executors or a Worker
 //!   leave behind.
@@ -39,6 +39,7 @@ pub mod environment;
 pub mod executor_runner;
 pub mod files;
 pub mod header;
+pub mod left_directories;
 pub mod log;
 pub mod reaper;
 pub mod strays;

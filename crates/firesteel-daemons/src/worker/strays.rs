@@ -5,7 +5,7 @@ use std::fmt;
 use std::fs;
 use std::time::{Duration, Instant};
 
-use firesteel_core::ids::{AppId, ExecutorKey, WorkerId};
+use firesteel_core::ids::{AppId, ExecutorId, ExecutorKey, WorkerId};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
@@ -87,6 +87,28 @@ pub fn scan(markers: &[Marker]) -> Vec<Vec<Pid>> {
     matching
 }
 
+/// The executors that have a process on this machine, whichever Worker started it. Processes of other users
+/// are left out.
+#[must_use]
+pub fn living_executors() -> BTreeSet<ExecutorKey> {
+    let Ok(entries) = fs::read_dir("/proc") else { return BTreeSet::new() };
+    let pids = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    pids.filter_map(|pid| {
+        let environment = fs::read(format!("/proc/{pid}/environ")).ok()?;
+        let environment = variables(&environment);
+        let value = |name: &str| {
+            let value =
+                environment.iter().find_map(|entry| entry.strip_prefix(name.as_bytes())?.strip_prefix(b"="));
+            value.and_then(|value| std::str::from_utf8(value).ok())
+        };
+        Some(ExecutorKey {
+            app: AppId::new(value(APP_ID)?),
+            executor: ExecutorId(value(EXECUTOR_ID)?.parse().ok()?),
+        })
+    })
+    .collect()
+}
+
 /// The variables in the format of `/proc/<pid>/environ`.
 fn variables(environment: &[u8]) -> BTreeSet<&[u8]> {
     environment.split(|&byte| byte == 0).collect()
@@ -139,7 +161,6 @@ impl Survivors {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use firesteel_core::ids::{AppId, ExecutorId};
 
     #[test]
     fn a_marker_matches_whole_variables_and_needs_all_of_them() {

@@ -129,7 +129,7 @@ impl WorkDirectory {
     /// The path that could not be made or written, and why.
     pub fn prepare(&self, executor: &ExecutorKey, header: &str) -> Result<Outputs, StartFailure> {
         let directory = self.of_executor(executor);
-        private::create_group_directories(&directory)
+        private::despite_removal(|| private::create_group_directories(&directory))
             .map_err(|error| failure(StartStep::Directory, &directory, &error))?;
         let open = |name| {
             let path = directory.join(name);

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use firesteel_core::ids::AppId;
-use firesteel_core::worker::Event;
+use firesteel_core::Timestamp;
+use firesteel_core::ids::{AppId, ExecutorId, ExecutorKey};
+use firesteel_core::worker::{EarlierDirectory, Event};
 
 use super::world::{NodeIndex, World};
 
@@ -26,6 +27,27 @@ impl World {
             self.violate(format!(
                 "the directory of application {app} is removed though an executor of it lives"
             ));
+        }
+    }
+
+    /// What a Worker finds at its start: a directory that an executor of an earlier Worker left.
+    pub(crate) fn earlier_directories() -> Event {
+        let executor = ExecutorKey { app: AppId::new("app-20200101000000-0000"), executor: ExecutorId(0) };
+        let last_written = Timestamp::default();
+        Event::EarlierFound { directories: vec![EarlierDirectory { executor, last_written, bytes: 1 }] }
+    }
+
+    /// A Worker removes the directories of executors.
+    pub(crate) fn remove_executor_directories(&mut self, node: NodeIndex, executors: &[ExecutorKey]) {
+        let lives = |key: &&ExecutorKey| {
+            self.processes
+                .get(key)
+                .and_then(|process| self.process(*process))
+                .is_some_and(|it| it.worker == node)
+        };
+        if let Some(executor) = executors.iter().find(lives) {
+            let words = format!("the directory of executor {executor} is removed though it lives");
+            self.violate(words);
         }
     }
 

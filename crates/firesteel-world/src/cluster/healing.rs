@@ -244,14 +244,22 @@ impl World {
     }
 
     /// A happening that should no longer be in the queue once all is over: anything but heartbeats, alarms,
-    /// audits and the Workers' looks for old directories.
+    /// audits and the Workers' looks at directories.
     fn left_over(&self, happening: &Happening) -> Option<String> {
         let is_for_the_living = match happening {
             Happening::Wake { .. } | Happening::Mend { .. } | Happening::Audit => false,
             Happening::Deliver {
                 message: Message::WorkerToMaster(WorkerToMaster::Heartbeat { .. }), ..
             } => false,
-            Happening::Tell { event: NodeEvent::Worker(worker::Event::StaleFound { .. }), .. } => false,
+            Happening::Tell {
+                event:
+                    NodeEvent::Worker(
+                        worker::Event::StaleFound { .. }
+                        | worker::Event::DirectoryLeft { .. }
+                        | worker::Event::EarlierFound { .. },
+                    ),
+                ..
+            } => false,
             Happening::ExecutorEnd { node, .. }
             | Happening::DoomCheck { node, .. }
             | Happening::ExecutorUp { node }

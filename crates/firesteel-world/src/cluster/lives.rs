@@ -93,6 +93,8 @@ impl World {
             cleanup: Some(worker::Cleanup {
                 interval: Duration::from_millis(self.dice.between(1_000, 60_000)),
                 keep: Duration::from_secs(60),
+                max_executors: 3,
+                max_bytes: 1_000,
             }),
             retained_executors: 1_000,
             seed: self.dice.number(),
@@ -101,6 +103,7 @@ impl World {
         let node = self.add_node(Body::Worker(Box::new(body)));
         self.workers[plan] = Some(node);
         self.tell(node, NodeEvent::Worker(worker::Event::Start));
+        self.tell(node, NodeEvent::Worker(World::earlier_directories()));
     }
 
     /// Ends a Worker, orderly or not. Its executors must end too, and this is checked. A while later the
@@ -362,7 +365,10 @@ impl World {
         self.forget_process(node);
         self.end_process(node, end);
         let millis = self.dice.below(20);
-        self.tell_worker(millis, worker, worker::Event::RunnerExited { executor, status });
+        self.tell_worker(millis, worker, worker::Event::RunnerExited { executor: executor.clone(), status });
+        // Measuring takes a moment more.
+        let bytes = u64::from(executor.executor.0 % 7) * 100;
+        self.tell_worker(millis + 1, worker, worker::Event::DirectoryLeft { executor, bytes });
     }
 
     fn forget_process(&mut self, node: NodeIndex) {

@@ -134,6 +134,9 @@ impl World {
             }
             worker::Effect::FindStale { keep, .. } => self.find_stale(node, &keep),
             worker::Effect::RemoveDirectory { app } => self.remove_directory(node, &app),
+            worker::Effect::RemoveExecutorDirectories { executors } => {
+                self.remove_executor_directories(node, &executors);
+            }
             worker::Effect::ReadLog { peer, request } => self.read_log(node, peer, &request),
             worker::Effect::Exit(exit) => {
                 self.coverage.worker_exit.count(&exit);

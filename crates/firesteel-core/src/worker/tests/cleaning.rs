@@ -2,7 +2,7 @@ use super::*;
 use crate::ids::FetchId;
 use crate::messages::{ApplicationFiles, FileDescription, FileKind, Sha256};
 use crate::process::ExitStatus;
-use crate::worker::Cleanup;
+use crate::worker::{Cleanup, EarlierDirectory};
 
 const HALF_AN_HOUR: Duration = Duration::from_secs(1_800);
 const WEEK: Duration = Duration::from_secs(604_800);
@@ -10,7 +10,7 @@ const WEEK: Duration = Duration::from_secs(604_800);
 /// A Worker that cleans and knows no Master to talk to.
 fn cleaning() -> Bench {
     let mut bench = Bench::new(&["m"]);
-    let cleanup = Some(Cleanup { interval: HALF_AN_HOUR, keep: WEEK });
+    let cleanup = Some(Cleanup { interval: HALF_AN_HOUR, keep: WEEK, max_executors: 3, max_bytes: 1_000 });
     let config = Config { cleanup, ..bench.worker.config.clone() };
     bench = Bench::of(config);
     bench.now = Timestamp::from_millis(1_795_209_755_042);
@@ -91,6 +91,40 @@ fn an_application_of_which_files_are_kept_for_its_next_executor_is_not_removed()
     let looked = look(&mut bench);
     assert_eq!(looked, [find(&bench, &["app-1"])]);
     assert_eq!(bench.apply(found(&["app-1"])), []);
+}
+
+#[test]
+fn the_oldest_directories_beyond_the_limits_are_removed_and_never_that_of_a_living_executor() {
+    let mut bench = cleaning();
+    let left = |executor, bytes| Event::DirectoryLeft { executor: key(executor), bytes };
+    let surplus = |executors: &[u32]| {
+        let executors: Vec<ExecutorKey> = executors.iter().map(|executor| key(*executor)).collect();
+        [
+            note(Note::SurplusRemoved { executors: executors.len() }),
+            Effect::RemoveExecutorDirectories { executors },
+        ]
+    };
+    let earlier = |executor, millis| EarlierDirectory {
+        executor: key(executor),
+        last_written: Timestamp::from_millis(millis),
+        bytes: 1,
+    };
+    for executor in 0..3 {
+        bench.master(1, launch(executor));
+    }
+    // Executor 2 lives, whatever is found.
+    let found = Event::EarlierFound { directories: vec![earlier(8, 2), earlier(9, 1), earlier(2, 0)] };
+    assert_eq!(bench.apply(found), []);
+    assert_eq!(bench.apply(left(1, 5)), [], "it lives");
+    for executor in 0..2 {
+        bench.apply(Event::RunnerExited { executor: key(executor), status: ExitStatus::SUCCESS });
+    }
+    assert_eq!(bench.apply(left(1, 5)), []);
+    assert_eq!(bench.apply(left(0, 5)), surplus(&[9]));
+    // What runs again is not old any more.
+    bench.master(1, launch(8));
+    bench.apply(Event::RunnerExited { executor: key(2), status: ExitStatus::SUCCESS });
+    assert_eq!(bench.apply(left(2, 1_000)), surplus(&[1, 0]));
 }
 
 #[test]

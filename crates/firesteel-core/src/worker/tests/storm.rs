@@ -98,6 +98,7 @@ fn whatever_comes_the_invariants_hold_and_nothing_is_done_twice() {
                     | Effect::CleanApplication { .. }
                     | Effect::FindStale { .. }
                     | Effect::RemoveDirectory { .. }
+                    | Effect::RemoveExecutorDirectories { .. }
                     | Effect::ReadLog { .. }
                     | Effect::Note(_) => true,
                 };

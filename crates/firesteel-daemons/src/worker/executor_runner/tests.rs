@@ -92,11 +92,17 @@ impl Rig {
         }
     }
 
+    /// How the executor ended. Its directory is measured after that.
     async fn exited(&mut self) -> ExitStatus {
+        let (status, ended) = match self.next().await {
+            Event::RunnerExited { status, executor } => (status, executor),
+            other => panic!("{other:?}"),
+        };
         match self.next().await {
-            Event::RunnerExited { status, .. } => status,
+            Event::DirectoryLeft { executor, bytes } if executor == ended => assert!(bytes > 0),
             other => panic!("{other:?}"),
         }
+        status
     }
 
     async fn failed(&mut self) -> StartFailure {
