@@ -3,7 +3,7 @@
 //! [`launch`], [`map`] and [`shell`] are the applications. Each begins in [`startup`], which
 //! opens its files and gets its [`cluster`]. A [`master_url`] names the cluster; [`local_cluster`]
 //! starts one on this machine. [`end_reason`] explains why an application ended, and [`table`] formats
-//! tables and durations.
+//! tables and durations. `scratch` is the temporary directory of a command.
 
 pub mod cluster;
 pub mod end_reason;
@@ -11,6 +11,7 @@ pub mod launch;
 pub mod local_cluster;
 pub mod map;
 pub mod master_url;
+mod scratch;
 pub mod shell;
 pub mod startup;
 pub mod table;

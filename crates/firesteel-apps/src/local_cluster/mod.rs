@@ -2,12 +2,11 @@
 //! command.
 //!
 //! [`LocalCluster`] starts the processes, waits until the Workers are registered, and ends them.
-//! `spec` parses the size of the cluster, `child` controls each process, `environment` selects the
-//! variables that the processes get, and `scratch` is the temporary directory of their files.
+//! `spec` parses the size of the cluster, `child` controls each process, and `environment` selects
+//! the variables that the processes get.
 
 mod child;
 mod environment;
-mod scratch;
 mod spec;
 
 use std::io::{self, Write};
@@ -22,9 +21,9 @@ use tokio::time::{Instant, sleep, timeout_at};
 pub use child::{DaemonName, Tail};
 pub use spec::{LocalClusterSpec, SpecError};
 
+use crate::scratch::{self, Scratch};
 use child::Daemon;
 use firesteel_host::net::{self, CallError};
-use scratch::Scratch;
 
 /// Timeout for the start of the whole cluster.
 const READY: Duration = Duration::from_secs(30);
@@ -46,8 +45,8 @@ pub struct Options {
 /// `worker-0.log` and the work directory `worker-0`, and so on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Directory {
-    /// A new temporary directory, removed at the end. If the command is killed, the next local
-    /// cluster removes it.
+    /// A new temporary directory, removed at the end. If the command is killed, a later command
+    /// removes it.
     Temporary,
     /// This directory. It is created if it does not exist, and kept.
     Kept(PathBuf),
@@ -233,17 +232,12 @@ fn start_worker(
     let LocalClusterSpec { cores, memory, .. } = options.spec;
     let mut arguments = words(&["worker", "--only-conf", "--host", "127.0.0.1", "--port", "0"]);
     arguments.extend([format!("--cores={}", cores.0), format!("--memory={}m", memory.0)]);
-    let work = worker_directory(directory, number);
+    let work = directory.join(format!("worker-{number}"));
     arguments.extend(["--work-dir".to_owned(), work.display().to_string()]);
     arguments.extend(conf(&options.properties));
     arguments.push(master.url());
     let log = directory.join(format!("worker-{number}.log"));
     Daemon::start(DaemonName::Worker(number), &options.program, &arguments, log)
-}
-
-/// The work directory of a Worker.
-fn worker_directory(directory: &Path, number: u32) -> PathBuf {
-    directory.join(format!("worker-{number}"))
 }
 
 fn words(words: &[&str]) -> Vec<String> {
@@ -260,7 +254,7 @@ impl Files {
     fn open(directory: Directory) -> Result<Self, LocalClusterError> {
         let failed = |path: &Path, error| LocalClusterError::Directory { path: path.to_owned(), error };
         let files = match directory {
-            Directory::Temporary => Scratch::new(&std::env::temp_dir())
+            Directory::Temporary => Scratch::new(scratch::CLUSTER, &std::env::temp_dir())
                 .map(Self::Temporary)
                 .map_err(|error| failed(&std::env::temp_dir(), error))?,
             Directory::Kept(path) => {

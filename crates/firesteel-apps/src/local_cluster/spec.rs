@@ -17,7 +17,7 @@ pub struct LocalClusterSpec {
 }
 
 /// Maximum number of Workers, since all their processes run on one machine.
-pub(super) const MOST_WORKERS: u32 = 256;
+const MOST_WORKERS: u32 = 256;
 
 /// Why the size of a local cluster cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -11,9 +11,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, Weak, mpsc};
 use std::{fs, thread};
 
+use crate::scratch::{self, Scratch};
 use bytes::Bytes;
 use firesteel_core::ids::{AttemptId, TaskId};
-use tempfile::TempDir;
 
 use firesteel_daemons::driver_daemon::Handle;
 use firesteel_settings::keys;
@@ -62,7 +62,7 @@ struct Room {
     most: u64,
     used: AtomicU64,
     /// The temporary directory, removed with its last file.
-    directory: TempDir,
+    directory: Scratch,
 }
 
 impl Record {
@@ -172,7 +172,7 @@ impl Keeper {
     /// # Errors
     /// The temporary directory cannot be created, or the thread cannot be started.
     pub fn start(driver: Handle, most: u64) -> io::Result<Self> {
-        let directory = tempfile::Builder::new().prefix("firesteel-shell-").tempdir()?;
+        let directory = Scratch::new(scratch::SHELL, &std::env::temp_dir())?;
         let (pieces, incoming) = mpsc::channel();
         thread::Builder::new().name("keeper".into()).spawn(move || {
             let mut shelf = Shelf::default();
@@ -274,7 +274,7 @@ mod tests {
     use super::*;
 
     fn room(most: u64) -> Arc<Room> {
-        let directory = tempfile::tempdir().expect("a temporary directory");
+        let directory = Scratch::new(scratch::SHELL, &std::env::temp_dir()).expect("a temporary directory");
         Arc::new(Room { most, used: AtomicU64::new(0), directory })
     }
 
@@ -303,7 +303,7 @@ mod tests {
         assert!(records[1].loss().is_some() && records[2].loss().is_none());
         drop(records);
         assert_eq!(room.used.load(Ordering::Acquire), 0);
-        assert_eq!(fs::read_dir(room.directory.path()).expect("it is there").count(), 0);
+        assert_eq!(fs::read_dir(room.directory.path()).expect("it is there").count(), 1, "the lock");
     }
 
     #[test]

@@ -1,27 +1,36 @@
-//! The temporary directories of local clusters, also those that a killed command left.
+//! The temporary directories of commands, also those that a killed command left.
 //!
 //! ```text
 //! <temporary directory>/firesteel-cluster-XXXXXX/.lock    held locked while the command lives
 //!                                                master.log, worker-0.log, worker-0/..
+//!                       firesteel-map-XXXXXX/.lock, ..
+//!                       firesteel-shell-XXXXXX/.lock, ..
 //! ```
 //!
-//! A command that is killed cannot remove its directory. The next local cluster in the same temporary
-//! directory does, once the command and its Workers are dead. Directories of other users are left alone.
+//! A command that is killed cannot remove its directories. The next command that needs one in the same
+//! temporary directory does, once that command and the Workers of its local cluster are dead. Directories of
+//! other users are left alone.
 
 use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use firesteel_daemons::life_lock::LifeLock;
 use firesteel_daemons::worker::dead_workers;
 use tempfile::TempDir;
 
-use super::spec::MOST_WORKERS;
-use super::worker_directory;
+/// The beginning of the name of a local cluster's directory.
+pub(crate) const CLUSTER: &str = "firesteel-cluster-";
 
-/// The beginning of the names of these directories.
-const PREFIX: &str = "firesteel-cluster-";
+/// The beginning of the name of a directory for the outputs of a map.
+pub(crate) const MAP: &str = "firesteel-map-";
+
+/// The beginning of the name of a directory for the outputs of a shell's tasks.
+pub(crate) const SHELL: &str = "firesteel-shell-";
+
+/// The beginnings of the names of all these directories.
+const PREFIXES: [&str; 3] = [CLUSTER, MAP, SHELL];
 
 /// The number of random characters at the end.
 const RANDOM: usize = 6;
@@ -34,22 +43,27 @@ const ATTEMPTS: usize = 10;
 
 /// A temporary directory, which is removed when it is dropped.
 #[derive(Debug)]
-pub(super) struct Scratch {
+pub(crate) struct Scratch {
     // Fields are dropped in this order: the lock is held until the directory is gone.
     directory: TempDir,
-    _lock: LifeLock,
+    _lock: Option<LifeLock>,
 }
 
 impl Scratch {
-    /// Makes a directory. Removes those that killed commands left beside it.
+    /// Makes a directory whose name begins with one of the constants of this file. Removes those that killed
+    /// commands left beside it.
     ///
     /// # Errors
-    /// The directory cannot be made or locked.
-    pub(super) fn new(parent: &Path) -> io::Result<Self> {
+    /// The directory cannot be made.
+    pub(crate) fn new(prefix: &str, parent: &Path) -> io::Result<Self> {
         remove_abandoned(parent);
         let mut attempts = (0..ATTEMPTS).map(|_| {
-            let directory = tempfile::Builder::new().prefix(PREFIX).rand_bytes(RANDOM).tempdir_in(parent)?;
-            let lock = LifeLock::create(&directory.path().join(LOCK))?;
+            let directory = tempfile::Builder::new().prefix(prefix).rand_bytes(RANDOM).tempdir_in(parent)?;
+            let lock = match LifeLock::create(&directory.path().join(LOCK)) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(error),
+                // A file system may have no locks. Then nobody else removes the directory.
+                made => made.ok(),
+            };
             Ok(Self { directory, _lock: lock })
         });
         // Another command may take a directory that is still empty for an abandoned one.
@@ -60,7 +74,7 @@ impl Scratch {
         first.unwrap_or_else(|| Err(io::ErrorKind::NotFound.into()))
     }
 
-    pub(super) fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         self.directory.path()
     }
 }
@@ -81,8 +95,8 @@ fn remove_abandoned(parent: &Path) {
 }
 
 fn is_name(name: &str) -> bool {
-    let random = name.strip_prefix(PREFIX);
-    random.is_some_and(|random| random.len() == RANDOM && random.bytes().all(|b| b.is_ascii_alphanumeric()))
+    let mut random = PREFIXES.iter().filter_map(|prefix| name.strip_prefix(prefix));
+    random.any(|random| random.len() == RANDOM && random.bytes().all(|b| b.is_ascii_alphanumeric()))
 }
 
 fn remove_if_abandoned(directory: &Path) {
@@ -97,13 +111,13 @@ fn remove_if_abandoned(directory: &Path) {
             return;
         }
     };
-    let works: Vec<PathBuf> = (0..MOST_WORKERS).map(|number| worker_directory(directory, number)).collect();
-    let works = works.iter().take_while(|work| work.is_dir());
-    // Workers outlive their command by a moment. If one lives, a later command removes the directory.
-    if works.clone().any(|work| dead_workers::is_in_use(work)) {
+    // In the directory of a local cluster these are work directories. Workers outlive their command by a
+    // moment. If one lives, a later command removes the directory.
+    let entries = || fs::read_dir(directory).into_iter().flatten().flatten().map(|entry| entry.path());
+    if entries().any(|work| dead_workers::is_in_use(&work)) {
         return;
     }
-    works.for_each(|work| dead_workers::end_leftovers(work));
+    entries().for_each(|work| dead_workers::end_leftovers(&work));
     if let Err(error) = fs::remove_dir_all(directory) {
         tracing::debug!("cannot remove {}, which a killed command left: {error}", directory.display());
     }
@@ -118,8 +132,8 @@ mod tests {
     fn what_a_killed_command_left_is_removed_by_the_next_one_and_nothing_else_is() {
         let parent = tempfile::tempdir().expect("a temporary directory");
         let parent = parent.path();
-        let alive = Scratch::new(parent).expect("it can be made");
-        let dead = Scratch::new(parent).expect("it can be made");
+        let alive = Scratch::new(CLUSTER, parent).expect("it can be made");
+        let dead = Scratch::new(CLUSTER, parent).expect("it can be made");
         fs::create_dir_all(dead.path().join("worker-0/app-1/0")).expect("it can be made");
         let Scratch { directory, _lock: lock } = dead;
         let dead = directory.keep();
@@ -133,10 +147,10 @@ mod tests {
         let target = parent.join("x");
         std::os::unix::fs::symlink(&target, parent.join("firesteel-cluster-linked")).expect("it can be made");
 
-        let second = Scratch::new(parent).expect("it can be made");
+        let second = Scratch::new(MAP, parent).expect("it can be made");
         assert!(dead.is_dir() && !empty.exists(), "its command lives; nobody needs an empty one");
         drop(lock);
-        let third = Scratch::new(parent).expect("it can be made");
+        let third = Scratch::new(SHELL, parent).expect("it can be made");
         assert!(!dead.exists(), "its command is dead");
         for living in [&alive, &second, &third] {
             assert!(living.path().join(LOCK).is_file());
