@@ -53,7 +53,7 @@ impl fmt::Display for Label {
     }
 }
 
-/// Implements [`Kind`](crate::kind::Kind) for an enum. A variant that is not listed does not compile.
+/// Implements [`Kind`] for an enum. A variant that is not listed does not compile.
 ///
 /// `kinds!("master event", Event: Received Disconnected Deadline; Received => message)` says besides that a `Received`
 /// is called by the label of its field `message`.

@@ -82,6 +82,7 @@ impl Names {
             | Note::ExecutorLaunched { .. }
             | Note::ExecutorEnded { .. } => None,
             Note::WorkerRemoved { .. }
+            | Note::WorkersExcused { .. }
             | Note::ApplicationRemoved { .. }
             | Note::Reserved { .. }
             | Note::GangNeverFits { .. }

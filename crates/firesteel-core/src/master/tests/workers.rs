@@ -65,7 +65,7 @@ fn workers_get_their_time_again_once_if_the_master_itself_was_behind() {
         bench.master.apply(bench.now, Event::Deadline)
     };
     let excused = Effect::Note(Note::WorkersExcused { workers: 1, late: Duration::from_secs(5) });
-    assert_eq!(stood_still(&mut bench), [excused.clone()]);
+    assert_eq!(stood_still(&mut bench), vec![excused.clone()]);
     let again = bench.now + Duration::from_secs(60);
     assert_eq!(bench.master.next_deadline(), Some((again, Reason::WorkerTimeout)));
     // A heartbeat makes up for it.
