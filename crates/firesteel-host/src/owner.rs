@@ -67,6 +67,7 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::ops::ControlFlow;
 
+use firesteel_core::fair_queue::Urgency;
 use firesteel_core::ids::PeerId;
 use firesteel_core::wire::Role;
 use firesteel_core::{Kind, Machine, NoteLevel, Timestamp};
@@ -78,7 +79,10 @@ use crate::net::{Peers, QueueLimits};
 use crate::signals::{EndRequest, EndRequests};
 
 /// The most events of one batch: what they send is handed over to the connections together.
-const BATCH: usize = 256;
+const EVENTS: usize = 256;
+
+/// A batch ends when its events have led to this many effects, so that nobody waits long for a hand-over.
+const EFFECTS: usize = 8192;
 
 /// The part of a daemon around its machine: it performs the effects that the machine decides on.
 pub trait Shell {
@@ -186,30 +190,42 @@ pub async fn run<S: Shell>(
     }
 }
 
-/// Applies this event, and those that wait already, up to [`BATCH`].
+/// Applies this event, and those that wait already, up to [`EVENTS`] or [`EFFECTS`]. The answer to an urgent event is not
+/// kept waiting for others.
 fn batch<S: Shell>(
     machine: &mut S::Machine,
     shell: &mut S,
     context: &mut Context<EventOf<S>>,
-    peer: Option<PeerId>,
-    event: EventOf<S>,
+    mut peer: Option<PeerId>,
+    mut event: EventOf<S>,
 ) -> ControlFlow<S::End> {
-    step(machine, shell, context, peer, event)?;
-    for _ in 1..BATCH {
-        let (peer, event) = match context.raised.pop_front() {
-            Some(event) => (None, event),
-            None if shell.is_full() => break,
-            None => match context.receiver.recv_now() {
-                Some(entry) => match context.peers.admit(entry, S::disconnected) {
-                    Some(admitted) => admitted,
-                    None => continue,
-                },
-                None => break,
-            },
-        };
-        step(machine, shell, context, peer, event)?;
+    let (mut events, mut effects) = (0, 0);
+    loop {
+        events += 1;
+        effects += step(machine, shell, context, peer, event)?;
+        let is_urgent = peer.is_some_and(|peer| context.peers.urgency(peer) == Urgency::Urgent);
+        if is_urgent || events >= EVENTS || effects >= EFFECTS {
+            return ControlFlow::Continue(());
+        }
+        let Some(waiting) = next_now(shell, context) else { return ControlFlow::Continue(()) };
+        (peer, event) = waiting;
     }
-    ControlFlow::Continue(())
+}
+
+/// The next event that waits already.
+fn next_now<S: Shell>(shell: &S, context: &mut Context<EventOf<S>>) -> Option<(Option<PeerId>, EventOf<S>)> {
+    loop {
+        if let Some(event) = context.raised.pop_front() {
+            return Some((None, event));
+        }
+        if shell.is_full() {
+            return None;
+        }
+        let entry = context.receiver.recv_now()?;
+        if let Some(admitted) = context.peers.admit(entry, S::disconnected) {
+            return Some(admitted);
+        }
+    }
 }
 
 type EventOf<S> = <<S as Shell>::Machine as Machine>::Event;
@@ -251,14 +267,14 @@ async fn next<S: Shell>(
     }
 }
 
-/// Applies one event and performs its effects.
+/// Applies one event and performs its effects. Returns their number.
 fn step<S: Shell>(
     machine: &mut S::Machine,
     shell: &mut S,
     context: &mut Context<<S::Machine as Machine>::Event>,
     peer: Option<PeerId>,
     event: <S::Machine as Machine>::Event,
-) -> ControlFlow<S::End> {
+) -> ControlFlow<S::End, usize> {
     let peer = peer.map(tracing::field::display);
     let span = tracing::info_span!("event", kind = %event.label(), peer);
     let _entered = span.enter();
@@ -268,7 +284,9 @@ fn step<S: Shell>(
     {
         panic!("{violation}");
     }
-    effects.into_iter().try_for_each(|effect| shell.perform(effect, context))
+    let count = effects.len();
+    effects.into_iter().try_for_each(|effect| shell.perform(effect, context))?;
+    ControlFlow::Continue(count)
 }
 
 async fn finish<E: Send + 'static, End>(context: Context<E>, end: End) -> End {

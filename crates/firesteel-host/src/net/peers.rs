@@ -204,6 +204,11 @@ impl<E: Send + 'static> Peers<E> {
         true
     }
 
+    /// Whether what a peer sends passes what others send. After its connection has ended nothing does.
+    pub(crate) fn urgency(&self, peer: PeerId) -> Urgency {
+        self.table.get(&peer).map_or(Urgency::Ordinary, |row| urgency_of(row.info.role))
+    }
+
     /// The description of a peer, while its connection lasts.
     #[must_use]
     pub fn info(&self, peer: PeerId) -> Option<&PeerInfo> {
@@ -298,16 +303,21 @@ impl<E: Send + 'static> Shared<E> {
         tracing::debug!(peer = %id, %remote, "{role} {name:?} connected");
         let role = *role;
         let info = PeerInfo { id, role, name: name.clone(), remote };
-        let urgency = match role {
-            Role::Client => Urgency::Urgent,
-            Role::Master | Role::Worker | Role::Driver | Role::Executor => Urgency::Ordinary,
-        };
+        let urgency = urgency_of(role);
         let (outbound, queue) = outbound::queue(self.limits, self.queued.clone());
         if self.inbox.opened(info, urgency, outbound, event(id)).is_err() {
             return;
         }
         let why = connection::serve(id, introduced, queue, decode, urgency, &self.inbox).await;
         self.inbox.closed(id, why);
+    }
+}
+
+/// People wait for what clients ask.
+fn urgency_of(role: Role) -> Urgency {
+    match role {
+        Role::Client => Urgency::Urgent,
+        Role::Master | Role::Worker | Role::Driver | Role::Executor => Urgency::Ordinary,
     }
 }
 

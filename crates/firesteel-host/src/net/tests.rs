@@ -159,7 +159,7 @@ struct Hand(Introduced);
 impl Hand {
     async fn connect(address: &Address) -> Self {
         let ours =
-            Hello { role: Role::Client, name: "a hand".to_owned(), challenge: Default::default(), epoch: 0 };
+            Hello { role: Role::Worker, name: "a hand".to_owned(), challenge: Default::default(), epoch: 0 };
         Self(dial::open(address, &ours, Role::Master).await.expect("the puppet lets clients in").0)
     }
 
@@ -195,6 +195,19 @@ async fn what_was_sent_before_a_close_arrives_and_nothing_said_after_it_is_heard
     drop(hand);
     let events = [puppet.next().await, puppet.next().await, puppet.next().await];
     assert_eq!(events, [message(1, "hi"), message(1, "close"), Event::Disconnected(PeerId(1))]);
+}
+
+#[tokio::test]
+async fn no_event_is_lost_between_batches() {
+    let mut puppet = Running::master().await;
+    let mut hand = Hand::connect(&puppet.address).await;
+    for round in 0..3 {
+        let words: Vec<String> = (0..1000).map(|number| format!("{round}/{number}")).collect();
+        hand.send(&words.iter().map(String::as_str).collect::<Vec<_>>()).await;
+        for word in &words {
+            assert_eq!(puppet.next().await, message(1, word));
+        }
+    }
 }
 
 #[tokio::test]
