@@ -82,7 +82,7 @@ use crate::signals::{EndRequest, EndRequests};
 const EVENTS: usize = 256;
 
 /// A batch ends when its events have led to this many effects, so that nobody waits long for a hand-over.
-const EFFECTS: usize = 8192;
+const EFFECTS: usize = 65_536;
 
 /// The part of a daemon around its machine: it performs the effects that the machine decides on.
 pub trait Shell {
