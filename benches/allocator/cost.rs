@@ -1,6 +1,6 @@
 //! What does a granted container cost, over the number of pending requests?
 //!
-//! An allocator that has asked for so many containers is told of fifty, on any of a thousand hosts, launches their
+//! An allocator that has asked for a number of containers is told of fifty, on any of a thousand hosts, launches their
 //! executors, and calls again with what has changed. Beside it, in turn with it, a list of requests is scanned for each
 //! container, once for its host, its rack and anywhere, as the rule is written down, and counts what is wanted where as
 //! Hadoop's client does; both have served the same requests in the end.

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-/// The most tasks that can be given a place each on one of their hosts, where each host has so many places.
+/// The most tasks that can be given a place each on one of their hosts, where each host has the given number of places.
 ///
 /// One task after the other looks for a place, breadth first, by paths on which tasks that have one move to another. What
 /// a search in vain has seen, no later one need see again, so that all of them together cost no more than tasks and hosts.

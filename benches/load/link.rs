@@ -4,13 +4,13 @@ use std::io;
 
 use bytes::{Buf, Bytes, BytesMut};
 use firesteel_core::wire::{self, Hello, PREAMBLE, Role};
-use firesteel_host::net::frame::Frames;
+use firesteel_host::net::frame::{self, Frames};
 use futures_util::{FutureExt, StreamExt};
 use serde::Serialize;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
-use tokio_util::codec::{Encoder, FramedRead};
+use tokio_util::codec::FramedRead;
 
 /// A connection after the handshake.
 pub(crate) struct Link {
@@ -37,10 +37,7 @@ impl Link {
     pub(crate) async fn open(stream: TcpStream, role: Role, name: &str) -> io::Result<(Self, Role)> {
         stream.set_nodelay(true)?;
         let (mut reader, mut writer) = stream.into_split();
-        let ours = Hello { role, name: name.to_owned(), challenge: Bytes::new(), epoch: 0 };
-        let mut opening = BytesMut::from(&PREAMBLE[..]);
-        append(&mut opening, wire::encode(&ours, wire::MAX_HELLO).expect("a hello is short"));
-        writer.write_all(&opening).await?;
+        writer.write_all(&opening(role, name)).await?;
         let mut preamble = [0; PREAMBLE.len()];
         reader.read_exact(&mut preamble).await?;
         wire::check_preamble(preamble).map_err(io::Error::other)?;
@@ -68,7 +65,7 @@ impl Incoming {
 impl Outgoing {
     /// Queues a message.
     pub(crate) fn push<M: Serialize>(&mut self, message: &M) {
-        append(&mut self.queued, body(message));
+        append(&mut self.queued, message);
     }
 
     /// Writes what is queued. `false` if the connection has ended.
@@ -87,12 +84,15 @@ impl Outgoing {
     }
 }
 
-/// The body of a message's frame.
-pub(crate) fn body<M: Serialize>(message: &M) -> Bytes {
-    wire::encode(message, wire::MAX_FRAME).expect("messages of a bench are short")
+/// The preamble and the hello of a mock.
+pub(crate) fn opening(role: Role, name: &str) -> BytesMut {
+    let ours = Hello { role, name: name.to_owned(), challenge: Bytes::new(), epoch: 0 };
+    let mut bytes = BytesMut::from(&PREAMBLE[..]);
+    frame::append(&ours, &mut bytes, wire::MAX_HELLO).expect("a hello is short");
+    bytes
 }
 
-/// Appends a frame with this body.
-pub(crate) fn append(frames: &mut BytesMut, body: Bytes) {
-    Frames::of_hello().encode(body, frames).expect("bodies of a bench are short");
+/// Appends a message's frame.
+pub(crate) fn append<M: Serialize>(frames: &mut BytesMut, message: &M) {
+    frame::append(message, frames, wire::MAX_FRAME).expect("messages of a bench are short");
 }

@@ -74,7 +74,7 @@ impl Drop for Mock {
     }
 }
 
-/// Connects a Worker with so many cores. It reports each executor as running as soon as it is told to launch it, and as
+/// Connects a Worker with this number of cores. It reports each executor as running as soon as it is told to launch it, and as
 /// killed as soon as it is told to kill it.
 pub(crate) fn worker(address: &str, number: u64, cores: i64, seen: &Rc<Seen>) -> Mock {
     let (address, seen) = (address.to_owned(), Rc::clone(seen));
@@ -158,7 +158,7 @@ pub(crate) struct Driver {
 }
 
 impl Driver {
-    /// Connects at once, and registers an application with so many executors of one core when `start` is notified.
+    /// Connects at once, and registers an application with this number of executors of one core when `start` is notified.
     pub(crate) fn connect(address: &str, executors: i64, start: Rc<Notify>, seen: &Rc<Seen>) -> Self {
         let (address, seen) = (address.to_owned(), Rc::clone(seen));
         let (end, ended) = mpsc::channel(1);

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use bytes::{Bytes, BytesMut};
+use bytes::BytesMut;
 use firesteel_core::ids::{AppId, ExecutorId, ExecutorKey, ProfileId, WorkerId};
 use firesteel_core::messages::{
     ApplicationAnswer, ApplicationDescription, ClientToMaster, DriverToMaster, ExecutorLaunch, ExecutorWork,
@@ -14,10 +14,11 @@ use firesteel_core::messages::{
 };
 use firesteel_core::wire::{self, Role};
 use firesteel_placement::{Cores, MiB, Resources};
+use serde::Serialize;
 use tokio::net::TcpListener;
 use tokio::sync::Notify;
 
-use crate::link::{Incoming, Link, Outgoing, append, body};
+use crate::link::{Incoming, Link, Outgoing, append};
 
 /// How often Workers are told to report.
 const HEARTBEAT_MILLIS: u64 = 15_000;
@@ -50,9 +51,9 @@ struct App {
 struct Queue(Arc<(Mutex<BytesMut>, Notify)>);
 
 impl Queue {
-    fn push(&self, body: Bytes) {
+    fn push<M: Serialize>(&self, message: &M) {
         let (frames, written) = &*self.0;
-        append(&mut lock(frames), body);
+        append(&mut lock(frames), message);
         written.notify_one();
     }
 
@@ -109,7 +110,7 @@ async fn read(mut incoming: Incoming, role: Role, queue: &Queue, null: &Null) {
 fn on_client(queue: &Queue, message: &ClientToMaster) {
     match message {
         ClientToMaster::RequestApplication { .. } => {
-            queue.push(body(&MasterToClient::ApplicationResponse(ApplicationAnswer::Unknown)));
+            queue.push(&MasterToClient::ApplicationResponse(ApplicationAnswer::Unknown));
         }
         ClientToMaster::RequestMasterState | ClientToMaster::KillApplication { .. } => {}
     }
@@ -124,26 +125,26 @@ impl Null {
         match message {
             WorkerToMaster::RegisterWorker { worker, .. } => {
                 self.tables().workers.push((worker.id, queue.clone()));
-                queue.push(body(&MasterToWorker::RegisteredWorker {
+                queue.push(&MasterToWorker::RegisteredWorker {
                     master_url: "spark://null:1".to_owned(),
                     heartbeat_millis: HEARTBEAT_MILLIS,
                     duplicate: false,
-                }));
+                });
             }
             WorkerToMaster::Heartbeat { .. } | WorkerToMaster::WorkerDecommissioning { .. } => {}
             WorkerToMaster::ExecutorStateChanged(report) => {
                 let ExecutorKey { app, executor } = report.executor.clone();
                 let is_end = report.state.is_finished();
                 let update =
-                    body(&MasterToDriver::ExecutorUpdated { executor, state: report.state, lost_host: None });
+                    MasterToDriver::ExecutorUpdated { executor, state: report.state, lost_host: None };
                 let mut tables = self.tables();
                 let Some(row) = tables.apps.get_mut(&app) else { return };
-                row.driver.push(update);
+                row.driver.push(&update);
                 if is_end {
-                    queue.push(body(&MasterToWorker::ExecutorEndNoted { executor: report.executor }));
+                    queue.push(&MasterToWorker::ExecutorEndNoted { executor: report.executor });
                     row.ended += 1;
                     if row.ended == row.executors.len() {
-                        row.driver.push(body(&MasterToDriver::ExecutorsGone { app: app.clone() }));
+                        row.driver.push(&MasterToDriver::ExecutorsGone { app: app.clone() });
                         tables.apps.remove(&app);
                     }
                 }
@@ -169,27 +170,27 @@ impl Null {
         let cores = description.profile.cores.unwrap_or(Cores(1));
         let most = description.max_cores.unwrap_or(Cores(0));
         let count = usize::try_from(most.0 / cores.0.max(1)).unwrap_or(0);
-        queue.push(body(&MasterToDriver::RegisteredApplication {
+        queue.push(&MasterToDriver::RegisteredApplication {
             app: app.clone(),
             master_url: "spark://null:1".to_owned(),
             max_cores: most,
             first_executor: ExecutorId(0),
-        }));
+        });
         let mut executors = Vec::with_capacity(count);
         for number in (0..).take(count) {
             let index = tables.next;
             tables.next = (index + 1) % tables.workers.len();
             let (worker, worker_queue) = &tables.workers[index];
             let executor = ExecutorId(number);
-            queue.push(body(&MasterToDriver::ExecutorAdded {
+            queue.push(&MasterToDriver::ExecutorAdded {
                 executor,
                 profile: ProfileId::DEFAULT,
                 worker: worker.clone(),
                 host: "127.0.0.1".to_owned(),
                 cores,
                 memory: MiB(1),
-            }));
-            worker_queue.push(body(&MasterToWorker::LaunchExecutor(ExecutorLaunch {
+            });
+            worker_queue.push(&MasterToWorker::LaunchExecutor(ExecutorLaunch {
                 executor: ExecutorKey { app: app.clone(), executor },
                 profile: ProfileId::DEFAULT,
                 cores,
@@ -201,7 +202,7 @@ impl Null {
                     directory: description.directory.clone(),
                     files: None,
                 }),
-            })));
+            }));
             executors.push(index);
         }
         tables.apps.insert(app, App { driver: queue.clone(), executors, ended: 0 });
@@ -212,11 +213,11 @@ impl Null {
         let Some(row) = tables.apps.get(app) else { return };
         for (number, worker) in (0..).zip(&row.executors) {
             let executor = ExecutorKey { app: app.clone(), executor: ExecutorId(number) };
-            tables.workers[*worker].1.push(body(&MasterToWorker::KillExecutor { executor }));
+            tables.workers[*worker].1.push(&MasterToWorker::KillExecutor { executor });
         }
         let workers: BTreeSet<usize> = row.executors.iter().copied().collect();
         for worker in workers {
-            tables.workers[worker].1.push(body(&MasterToWorker::ApplicationFinished { app: app.clone() }));
+            tables.workers[worker].1.push(&MasterToWorker::ApplicationFinished { app: app.clone() });
         }
     }
 }

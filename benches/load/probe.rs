@@ -9,12 +9,12 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use bytes::{Bytes, BytesMut};
+use bytes::BytesMut;
 use firesteel_core::ids::ExecutorId;
 use firesteel_core::messages::ClientToMaster;
-use firesteel_core::wire::{self, Hello, PREAMBLE, Role};
+use firesteel_core::wire::{PREAMBLE, Role};
 
-use crate::link::{append, body};
+use crate::link::{append, opening};
 
 const PERIOD: Duration = Duration::from_millis(5);
 
@@ -37,10 +37,7 @@ impl Probe {
     pub(crate) fn start(address: &str) -> io::Result<Self> {
         let mut stream = TcpStream::connect(address)?;
         stream.set_nodelay(true)?;
-        let ours = Hello { role: Role::Client, name: "probe".to_owned(), challenge: Bytes::new(), epoch: 0 };
-        let mut opening = BytesMut::from(&PREAMBLE[..]);
-        append(&mut opening, wire::encode(&ours, wire::MAX_HELLO).expect("a hello is short"));
-        stream.write_all(&opening)?;
+        stream.write_all(&opening(Role::Client, "probe"))?;
         stream.read_exact(&mut [0; PREAMBLE.len()])?;
         skip_frame(&mut stream)?;
         let (stop, stopped) = channel();
@@ -68,7 +65,7 @@ impl Probe {
 fn ask(mut stream: TcpStream, stopped: &Receiver<()>, due: &Sender<Instant>) -> io::Result<()> {
     let mut question = BytesMut::new();
     let asked = ClientToMaster::RequestApplication { app: "none".to_owned(), executors_from: ExecutorId(0) };
-    append(&mut question, body(&asked));
+    append(&mut question, &asked);
     let mut next = Instant::now();
     while stopped.recv_timeout(next.saturating_duration_since(Instant::now()))
         == Err(RecvTimeoutError::Timeout)

@@ -138,11 +138,9 @@ pub struct TooLong {
 /// # Errors
 /// The message is longer than `limit`.
 pub fn encode<M: Serialize>(message: &M, limit: usize) -> Result<Bytes, TooLong> {
-    let body = postcard::to_allocvec(message).expect("our messages have no type that postcard cannot write");
-    if body.len() > limit {
-        return Err(TooLong { length: body.len(), limit });
-    }
-    Ok(body.into())
+    let mut body = BytesMut::new();
+    append(message, &mut body, limit)?;
+    Ok(body.freeze())
 }
 
 /// Appends the body of a message's frame to bytes that are already there.

@@ -1,8 +1,8 @@
 //! Locked files by which a process shows that it lives.
 //!
 //! A process holds the lock until it ends, in whatever way, and no program that it starts inherits the lock.
-//! A file that nobody has locked was therefore left by a process that was killed, and whoever locks it next
-//! may remove what that process left behind. This needs no process id, so it is right across containers that
+//! A file without a lock was therefore left by a process that was killed, and the process that locks it next
+//! may remove what the dead one left behind. This needs no process id, so it is right across containers that
 //! share a directory, and a process that merely stands still is not mistaken for a dead one.
 
 use std::fs::{self, File, OpenOptions, TryLockError};

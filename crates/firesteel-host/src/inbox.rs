@@ -206,7 +206,7 @@ impl<E> Inbox<E> {
         self.peers.push(info.id, urgency, InboxEntry::Opened { info, outbound, event })
     }
 
-    /// Adds a message of so many bytes, and waits until there is room.
+    /// Waits until there is room for a message of this number of bytes, and adds it.
     pub(crate) async fn message(
         &self,
         peer: PeerId,

@@ -163,6 +163,8 @@ impl<E: Send + 'static> Context<E> {
     }
 }
 
+type EventOf<S> = <<S as Shell>::Machine as Machine>::Event;
+
 /// Runs a machine until its shell ends the daemon.
 ///
 /// # Panics
@@ -170,7 +172,7 @@ impl<E: Send + 'static> Context<E> {
 pub async fn run<S: Shell>(
     mut machine: S::Machine,
     mut shell: S,
-    mut context: Context<<S::Machine as Machine>::Event>,
+    mut context: Context<EventOf<S>>,
     mut requests: EndRequests,
 ) -> S::End {
     loop {
@@ -228,8 +230,6 @@ fn next_now<S: Shell>(shell: &S, context: &mut Context<EventOf<S>>) -> Option<(O
     }
 }
 
-type EventOf<S> = <<S as Shell>::Machine as Machine>::Event;
-
 /// Waits for the next event. `None` if the machine does not need to know what happened.
 async fn next<S: Shell>(
     machine: &S::Machine,
@@ -271,9 +271,9 @@ async fn next<S: Shell>(
 fn step<S: Shell>(
     machine: &mut S::Machine,
     shell: &mut S,
-    context: &mut Context<<S::Machine as Machine>::Event>,
+    context: &mut Context<EventOf<S>>,
     peer: Option<PeerId>,
-    event: <S::Machine as Machine>::Event,
+    event: EventOf<S>,
 ) -> ControlFlow<S::End, usize> {
     let peer = peer.map(tracing::field::display);
     let span = tracing::info_span!("event", kind = %event.label(), peer);

@@ -106,7 +106,7 @@ impl Master {
         }
     }
 
-    /// The life of an executor, if it is live.
+    /// Whether an executor counts as started for good, if it is live.
     pub(super) fn probation_of(&self, executor: &ExecutorKey) -> Option<Probation> {
         Some(self.applications.get(&executor.app)?.executors.get(&executor.executor)?.probation)
     }

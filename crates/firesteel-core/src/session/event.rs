@@ -77,7 +77,8 @@ pub enum Event {
     OutputSettled,
     /// Nobody reads standard output any more. May come again and again.
     ReaderClosed,
-    /// A person, or whoever started the session, asks for its end. The session is served on after a ctrl-c, mostly.
+    /// A person (ctrl-c), or the process that started the session (a signal), asks for its end. After a ctrl-c the
+    /// session usually goes on.
     EndRequested(EndRequest),
     /// The time of the next deadline has come.
     Deadline,

@@ -6,14 +6,13 @@
 //! <work directory>/.firesteel-workers/<Worker>
 //! ```
 //!
-//! A record without a lock is that of a dead Worker. Whoever finds it kills the processes that carry the
-//! [marker](Marker::of_worker) of that Worker, whose id no other Worker has, and removes the record. A Worker
-//! looks for such records at its start and when an application ends. Workers that live are left alone,
-//! whoever shares the directory.
+//! A record without a lock is that of a dead Worker. The Worker that finds it kills the processes that carry
+//! the [marker](Marker::of_worker) of the dead Worker, whose id no other Worker has, and removes the record. A
+//! Worker looks for such records at its start and when an application ends. It leaves the processes of living
+//! Workers alone, also of those that share the directory.
 
-use std::fs::{self, DirBuilder};
+use std::fs;
 use std::io;
-use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -23,6 +22,7 @@ use tokio::sync::mpsc;
 use tokio::task::spawn_blocking;
 
 use super::strays::{Marker, kill_matching};
+use crate::files::private;
 use crate::life_lock::LifeLock;
 
 /// The directory of the records, within the work directory.
@@ -154,7 +154,7 @@ fn end_processes_of(worker: &WorkerId, record: LifeLock) {
 
 fn record(work: &Path, worker: &WorkerId) -> io::Result<LifeLock> {
     let directory = work.join(RECORDS);
-    DirBuilder::new().recursive(true).mode(0o700).create(&directory)?;
+    private::create_directories(&directory)?;
     LifeLock::create(&directory.join(worker.as_str()))
 }
 

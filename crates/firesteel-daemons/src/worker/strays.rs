@@ -71,12 +71,8 @@ impl Marker {
 #[must_use]
 pub fn scan(markers: &[Marker]) -> Vec<Vec<Pid>> {
     let mut matching = vec![Vec::new(); markers.len()];
-    let Ok(entries) = fs::read_dir("/proc") else { return matching };
     let own = nix::unistd::getpid();
-    let pids = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-    for pid in pids.map(Pid::from_raw).filter(|&pid| pid != own) {
-        // For a process that has just ended, this read fails; for a zombie, it is empty.
-        let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+    for (pid, environment) in processes().filter(|&(pid, _)| pid != own) {
         let environment = variables(&environment);
         for (marker, matching) in markers.iter().zip(&mut matching) {
             if marker.is_in(&environment) {
@@ -91,22 +87,28 @@ pub fn scan(markers: &[Marker]) -> Vec<Vec<Pid>> {
 /// are left out.
 #[must_use]
 pub fn living_executors() -> BTreeSet<ExecutorKey> {
-    let Ok(entries) = fs::read_dir("/proc") else { return BTreeSet::new() };
-    let pids = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
-    pids.filter_map(|pid| {
-        let environment = fs::read(format!("/proc/{pid}/environ")).ok()?;
-        let environment = variables(&environment);
-        let value = |name: &str| {
-            let value =
-                environment.iter().find_map(|entry| entry.strip_prefix(name.as_bytes())?.strip_prefix(b"="));
-            value.and_then(|value| std::str::from_utf8(value).ok())
-        };
-        Some(ExecutorKey {
-            app: AppId::new(value(APP_ID)?),
-            executor: ExecutorId(value(EXECUTOR_ID)?.parse().ok()?),
-        })
+    processes().filter_map(|(_, environment)| executor_of(&variables(&environment))).collect()
+}
+
+/// The processes of this machine, each with its environment, which is empty if it cannot be read: of processes
+/// of other users, of zombies, and of processes that have just ended.
+fn processes() -> impl Iterator<Item = (Pid, Vec<u8>)> {
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).map(Pid::from_raw);
+    pids.map(|pid| (pid, fs::read(format!("/proc/{pid}/environ")).unwrap_or_default()))
+}
+
+/// The executor to which a process with this environment belongs.
+fn executor_of(environment: &BTreeSet<&[u8]>) -> Option<ExecutorKey> {
+    let value = |name: &str| {
+        let found =
+            environment.iter().find_map(|entry| entry.strip_prefix(name.as_bytes())?.strip_prefix(b"="));
+        std::str::from_utf8(found?).ok()
+    };
+    Some(ExecutorKey {
+        app: AppId::new(value(APP_ID)?),
+        executor: ExecutorId(value(EXECUTOR_ID)?.parse().ok()?),
     })
-    .collect()
 }
 
 /// The variables in the format of `/proc/<pid>/environ`.

@@ -8,10 +8,9 @@ use firesteel_core::wire::{self, DecodeError, Hello, Role, TooLong};
 use serde::{Serialize, de::DeserializeOwned};
 use tokio::io::AsyncWriteExt;
 use tokio::time::timeout;
-use tokio_util::codec::Encoder;
 
 use super::dial::{self, DialError};
-use super::frame::{FrameError, Frames};
+use super::frame::{self, FrameError};
 use super::handshake::Introduced;
 
 /// The timeout of a response.
@@ -102,8 +101,7 @@ impl Inquiry {
         let Self { address, introduced } = self;
         let broken = |error| CallError::Frame { address: address.clone(), error };
         let mut bytes = BytesMut::new();
-        let body = wire::encode(question, wire::MAX_FRAME)?;
-        Frames::of_hello().encode(body, &mut bytes).expect("a body that fits was just made");
+        frame::append(question, &mut bytes, wire::MAX_FRAME)?;
         let exchange = async {
             introduced.writer.write_all(&bytes).await.map_err(FrameError::Io)?;
             introduced.reader.next().await

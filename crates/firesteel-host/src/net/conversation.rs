@@ -10,11 +10,10 @@ use serde::{Serialize, de::DeserializeOwned};
 use tokio::io::AsyncWriteExt;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::timeout;
-use tokio_util::codec::Encoder;
 
 use super::WRITE_TIMEOUT;
 use super::dial::{self, DialError};
-use super::frame::{FrameError, Frames};
+use super::frame::{self, FrameError};
 use super::handshake::Introduced;
 
 /// A connection that one task holds by itself.
@@ -81,8 +80,7 @@ impl Conversation {
     /// The message is too long, or the peer reads nothing.
     pub async fn send<M: Serialize>(&mut self, message: &M) -> Result<(), ConversationError> {
         let mut bytes = BytesMut::new();
-        let body = wire::encode(message, wire::MAX_FRAME)?;
-        Frames::of_hello().encode(body, &mut bytes).expect("a body that fits was just made");
+        frame::append(message, &mut bytes, wire::MAX_FRAME)?;
         while bytes.has_remaining() {
             match timeout(WRITE_TIMEOUT, self.introduced.writer.write_buf(&mut bytes)).await {
                 Ok(Ok(_)) => {}

@@ -6,13 +6,13 @@ use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use bytes::{Bytes, BytesMut};
+use bytes::BytesMut;
 use firesteel_core::wire::{self, TooLong};
 use serde::Serialize;
 use tokio::io::{AsyncRead, ReadBuf};
 use tokio::net::tcp::OwnedReadHalf;
 use tokio::time::{Instant, timeout_at};
-use tokio_util::codec::{Decoder, Encoder, LengthDelimitedCodec};
+use tokio_util::codec::{Decoder, LengthDelimitedCodec};
 
 use super::FRAME_TIMEOUT;
 
@@ -22,11 +22,11 @@ const HEADER: usize = 4;
 /// Appends a message as a frame to frames that are already there.
 ///
 /// # Errors
-/// The message is too long for a frame. Then nothing is appended.
-pub fn append<M: Serialize>(message: &M, frames: &mut BytesMut) -> Result<(), TooLong> {
+/// The message is longer than `limit`, which is [`wire::MAX_HELLO`] or [`wire::MAX_FRAME`]. Then nothing is appended.
+pub fn append<M: Serialize>(message: &M, frames: &mut BytesMut, limit: usize) -> Result<(), TooLong> {
     let start = frames.len();
     frames.extend_from_slice(&[0; HEADER]);
-    if let Err(error) = wire::append(message, frames, wire::MAX_FRAME) {
+    if let Err(error) = wire::append(message, frames, limit) {
         frames.truncate(start);
         return Err(error);
     }
@@ -111,9 +111,8 @@ impl FrameReader {
     }
 }
 
-/// A codec that cuts a byte stream into bodies of frames, and writes bodies as frames. It wraps
-/// tokio-util's codec. It adds a limit that is raised after the hello, and it knows whether a frame has
-/// begun and is incomplete.
+/// A codec that cuts a byte stream into bodies of frames. It wraps tokio-util's codec. It adds a limit that is raised
+/// after the hello, and it knows whether a frame has begun and is incomplete.
 #[derive(Debug)]
 pub struct Frames {
     codec: LengthDelimitedCodec,
@@ -201,22 +200,17 @@ impl Decoder for Frames {
     }
 }
 
-impl Encoder<Bytes> for Frames {
-    type Error = io::Error;
-
-    fn encode(&mut self, body: Bytes, target: &mut BytesMut) -> io::Result<()> {
-        self.codec.encode(body, target)
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use bytes::BufMut;
+
     use super::*;
 
     fn encoded(bodies: &[&'static [u8]]) -> BytesMut {
         let mut bytes = BytesMut::new();
         for body in bodies {
-            Frames::of_hello().encode(Bytes::from_static(body), &mut bytes).expect("the body is short");
+            bytes.put_u32(u32::try_from(body.len()).expect("the body is short"));
+            bytes.extend_from_slice(body);
         }
         bytes
     }

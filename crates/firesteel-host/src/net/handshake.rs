@@ -7,9 +7,8 @@ use firesteel_core::wire::{self, DecodeError, Hello, PREAMBLE, PreambleError, Ro
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
-use tokio_util::codec::Encoder;
 
-use super::frame::{FrameError, FrameReader, Frames};
+use super::frame::{self, FrameError, FrameReader};
 use super::{HANDSHAKE_TIMEOUT, socket};
 
 /// Why a handshake failed. Worded as a sentence about the peer, without its name.
@@ -130,8 +129,7 @@ async fn introduce(stream: TcpStream, ours: &Hello, wanted: &[Role]) -> Result<I
 /// The preamble and the hello of this side.
 fn opening(ours: &Hello) -> BytesMut {
     let mut bytes = BytesMut::from(&PREAMBLE[..]);
-    let body = wire::encode(ours, wire::MAX_HELLO).expect("a daemon's own hello is short");
-    Frames::of_hello().encode(body, &mut bytes).expect("a hello fits a frame");
+    frame::append(ours, &mut bytes, wire::MAX_HELLO).expect("a daemon's own hello is short");
     bytes
 }
 

@@ -87,15 +87,32 @@ pub(super) fn queue(limits: QueueLimits, total: Total) -> (Outbound, FrameQueue)
     (Outbound { queue: Arc::clone(&queue), limit: limits.of_peer }, FrameQueue(queue))
 }
 
+impl State {
+    /// The number of bytes that wait or are being written.
+    fn waiting(&self) -> usize {
+        self.frames.len() + self.writing
+    }
+}
+
 impl Queue {
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Wakes the connection's task, once it may look at the queue.
+    fn wake(mut state: MutexGuard<'_, State>) {
+        let connection = state.connection.take();
+        drop(state);
+        if let Some(connection) = connection {
+            connection.wake();
+        }
+    }
+
     /// Gives up what is queued: it counts no more, although a last write may go on for a moment.
     fn abandon(&self, state: &mut State) {
-        let left = state.frames.len() + std::mem::take(&mut state.writing);
+        let left = state.waiting();
         state.frames = BytesMut::new();
+        state.writing = 0;
         self.total.0.fetch_sub(left, Ordering::Relaxed);
     }
 }
@@ -108,7 +125,7 @@ impl Outbound {
     pub(super) fn push(&self, frames: &mut BytesMut) -> Result<(), Disconnect> {
         let length = frames.len();
         let mut state = self.queue.state();
-        let waiting = state.frames.len() + state.writing;
+        let waiting = state.waiting();
         if waiting > 0 && waiting + length > self.limit {
             return Err(Disconnect::Slow { bytes: waiting });
         }
@@ -119,18 +136,13 @@ impl Outbound {
             frames.clear();
         }
         self.queue.total.0.fetch_add(length, Ordering::Relaxed);
-        let connection = state.connection.take();
-        drop(state);
-        if let Some(connection) = connection {
-            connection.wake();
-        }
+        Queue::wake(state);
         Ok(())
     }
 
     /// The number of bytes that wait.
     pub(super) fn waiting(&self) -> usize {
-        let state = self.queue.state();
-        state.frames.len() + state.writing
+        self.queue.state().waiting()
     }
 
     /// Ends the connection. Nothing can be queued afterwards.
@@ -144,11 +156,7 @@ impl Outbound {
             self.queue.abandon(&mut state);
         }
         state.close.get_or_insert(close);
-        let connection = state.connection.take();
-        drop(state);
-        if let Some(connection) = connection {
-            connection.wake();
-        }
+        Queue::wake(state);
     }
 }
 
@@ -201,8 +209,7 @@ impl FrameQueue {
 
     /// The number of bytes that wait or are being written.
     pub(super) fn waiting(&self) -> usize {
-        let state = self.0.state();
-        state.frames.len() + state.writing
+        self.0.state().waiting()
     }
 }
 

@@ -10,7 +10,7 @@ use bytes::BytesMut;
 use firesteel_core::address::Address;
 use firesteel_core::fair_queue::Urgency;
 use firesteel_core::ids::PeerId;
-use firesteel_core::wire::{Hello, Role};
+use firesteel_core::wire::{self, Hello, Role};
 use serde::Serialize;
 use tokio::net::TcpStream;
 use tokio_util::sync::CancellationToken;
@@ -43,7 +43,7 @@ struct Peer {
     outbound: Option<Outbound>,
     /// Frames that were gathered since the last hand-over.
     gathered: BytesMut,
-    /// How this side closes the connection, or has closed it. Then nothing more is sent, and incoming messages are dropped.
+    /// How the next hand-over ends the connection. Nothing more is gathered, and incoming messages are dropped.
     close: Option<CloseMode>,
 }
 
@@ -158,7 +158,7 @@ impl<E: Send + 'static> Peers<E> {
     /// closes the connection.
     pub fn send<M: Serialize>(&mut self, peer: PeerId, message: &M) {
         self.touch(peer, |row| {
-            if let Err(error) = frame::append(message, &mut row.gathered) {
+            if let Err(error) = frame::append(message, &mut row.gathered, wire::MAX_FRAME) {
                 row.close = Some(CloseMode::Now(Disconnect::TooLong(error)));
             }
         });
@@ -191,16 +191,11 @@ impl<E: Send + 'static> Peers<E> {
 
     /// Closes the connection with the most bytes in its queue. Whether there was one.
     fn close_slowest(&mut self) -> bool {
-        let waiting = |row: &Peer| row.outbound.as_ref().map_or(0, Outbound::waiting);
-        let slowest = self.table.values_mut().max_by_key(|row| waiting(row));
-        let Some((row, bytes)) = slowest.map(|row| {
-            let bytes = waiting(row);
-            (row, bytes)
-        }) else {
-            return false;
-        };
-        let Some(outbound) = row.outbound.take().filter(|_| bytes > 0) else { return false };
-        outbound.end(CloseMode::Now(Disconnect::Slow { bytes }));
+        let waiting = |row: &Peer| row.outbound.as_ref().map(Outbound::waiting).filter(|bytes| *bytes > 0);
+        let queues = self.table.values_mut().filter_map(|row| Some((waiting(row)?, row)));
+        let Some((bytes, row)) = queues.max_by_key(|(bytes, _)| *bytes) else { return false };
+        row.close = Some(CloseMode::Now(Disconnect::Slow { bytes }));
+        row.hand_over();
         true
     }
 

@@ -11,9 +11,8 @@ use firesteel_core::{Machine, Timestamp, Violation};
 use tokio::io::AsyncWriteExt;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
-use tokio_util::codec::Encoder;
 
-use super::frame::Frames;
+use super::frame;
 use super::handshake::Introduced;
 use super::{Listener, QueueLimits, Welcome, dial};
 use crate::clock::Clock;
@@ -167,8 +166,7 @@ impl Hand {
     async fn send(&mut self, messages: &[&str]) {
         let mut bytes = BytesMut::new();
         for message in messages {
-            let body = wire::encode(message, MAX_FRAME).expect("it fits");
-            Frames::of_hello().encode(body, &mut bytes).expect("it fits");
+            frame::append(message, &mut bytes, MAX_FRAME).expect("it fits");
         }
         self.0.writer.write_all(&bytes).await.expect("the puppet reads");
     }
