@@ -34,7 +34,7 @@ fn check_says_what_comes_of_everything_that_is_set() {
     let path = directory.path().to_str().expect("it is UTF-8");
     let variables = [("SPARK_CONF_DIR", path), ("SPARK_LOG_DIR", "/logs"), ("SPARK_WORKER_CORES", "4")];
     let checked = asked(&["check"], &variables, 0);
-    assert_eq!((&checked["schema"], &checked["ok"]), (&json!(1), &json!(true)));
+    assert_eq!((&checked["schema"], &checked["ok"]), (&json!(2), &json!(true)));
     for (name, expected) in [
         ("spark.worker.timeout", "read"),
         ("spark.sql.ansi.enabled", "ignored"),
@@ -71,13 +71,13 @@ fn check_ends_with_78_where_something_would_not_start() {
 }
 
 #[test]
-fn show_has_every_origin_and_what_it_beats() {
+fn show_has_every_origin_and_what_it_overrides() {
     let directory = conf("spark.cores.max 8\n");
     let path = directory.path().to_str().expect("it is UTF-8");
     let arguments = ["show", "--for", "application", "--conf", "spark.cores.max=3"];
     let shown = asked(&arguments, &[("SPARK_CONF_DIR", path), ("MASTER", "spark://a:1")], 0);
     let application = &shown["readers"][0];
-    assert_eq!((&shown["schema"], &application["for"]), (&json!(1), &json!("application")));
+    assert_eq!((&shown["schema"], &application["for"]), (&json!(2), &json!("application")));
     let settings = application["settings"].as_array().expect("there are settings");
     let setting = |name: &str| {
         let found = settings.iter().find(|setting| setting["name"] == name);
@@ -92,7 +92,7 @@ fn show_has_every_origin_and_what_it_beats() {
             "name": "spark.cores.max",
             "value": "3",
             "origin": {"kind": "conf"},
-            "beaten": [{"value": "8", "origin": file}],
+            "overridden": [{"value": "8", "origin": file}],
             "error": null,
         })
     );

@@ -36,7 +36,6 @@ pub enum Outcome {
     /// The setting is read.
     Read,
     /// The setting is read, but another one takes precedence.
-    #[serde(rename = "beaten")]
     Overridden,
     /// The setting has no effect, because it concerns something else.
     Ignored,

@@ -20,6 +20,10 @@ use crate::cli::table::table;
 Without FILE, checks what daemons and applications would read here: the variables of this environment, \
 spark-defaults.conf in $SPARK_CONF_DIR or $SPARK_HOME/conf, and Spark's other files there.
 
+Outcomes: read; overridden, another setting takes precedence; ignored, it concerns something else; no effect, unknown or \
+not supported; refused and bad value, commands that read it will not start.
+
+Examples:
   firesteel config check
   firesteel config check /etc/spark/conf/spark-defaults.conf
   firesteel config check --for worker --json
@@ -51,7 +55,7 @@ impl Check {
     /// Checks the settings and prints the findings.
     pub(super) fn run(self) -> Result<Exit, Failure> {
         let audience = self.reader.map_or(Audience::All, |reader| Audience::One(reader.into()));
-        let mut checked = Checked { schema: 1, ok: true, findings: Vec::new(), errors: Vec::new() };
+        let mut checked = Checked { schema: 2, ok: true, findings: Vec::new(), errors: Vec::new() };
         if self.files.is_empty() {
             checked.here(audience);
         }

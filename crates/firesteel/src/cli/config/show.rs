@@ -75,7 +75,7 @@ struct Setting {
     /// Origin of the value. `None`: it is the default, and the value may be a description.
     origin: Option<Origin>,
     meaning: &'static str,
-    beaten: Vec<Overridden>,
+    overridden: Vec<Overridden>,
     /// The error in the value. Commands that read it will not start.
     error: Option<String>,
 }
@@ -94,7 +94,7 @@ impl Show {
             .into_iter()
             .map(|reader| reader_settings(reader, &self.conf))
             .collect::<Result<_, _>>()?;
-        let mut all = Shown { schema: 1, readers };
+        let mut all = Shown { schema: 2, readers };
         if !self.names.is_empty() {
             all.keep(&self.names)?;
         }
@@ -111,7 +111,7 @@ fn reader_settings(reader: Reader, conf: &Conf) -> Result<ReaderSettings, Failur
         let value = flag_value::choose(reader, flag.name, None, &sources.environment);
         let error = wrong(flag, &value);
         let (name, value, origin) = (flag.name.to_owned(), value.text, value.origin);
-        Setting { name, value, origin, meaning: flag.meaning, beaten: Vec::new(), error }
+        Setting { name, value, origin, meaning: flag.meaning, overridden: Vec::new(), error }
     });
     let mut settings: Vec<Setting> = flags.collect();
     let findings = findings::of_properties(&loaded, reader, Audience::One(reader));
@@ -127,14 +127,14 @@ fn reader_settings(reader: Reader, conf: &Conf) -> Result<ReaderSettings, Failur
                 origin: property.origin.clone(),
             });
             let Some(Overridden { value, origin }) = all.next() else { continue };
-            let (error, beaten) = (error(name), all.collect());
+            let (error, overridden) = (error(name), all.collect());
             let (name, origin) = ((*name).to_owned(), Some(origin));
-            settings.push(Setting { name, value, origin, meaning: key.meaning(), beaten, error });
+            settings.push(Setting { name, value, origin, meaning: key.meaning(), overridden, error });
         }
         if names.is_empty() {
             let (name, value) = (key.name.to_owned(), key.default.words().to_owned());
-            let (meaning, beaten) = (key.meaning(), Vec::new());
-            settings.push(Setting { name, value, origin: None, meaning, beaten, error: None });
+            let (meaning, overridden) = (key.meaning(), Vec::new());
+            settings.push(Setting { name, value, origin: None, meaning, overridden, error: None });
         }
     }
     let error = findings::contradiction(&loaded.properties).map(|error| error.to_string());
@@ -215,7 +215,7 @@ impl Shown {
 /// The value's origin: `--conf, overrides 4 (/etc/spark/conf/spark-defaults.conf line 3)`.
 fn origin(setting: &Setting) -> String {
     let mut words = setting.origin.as_ref().map_or("default".to_owned(), ToString::to_string);
-    for Overridden { value, origin } in &setting.beaten {
+    for Overridden { value, origin } in &setting.overridden {
         words += &format!(", overrides {value} ({origin})");
     }
     words
