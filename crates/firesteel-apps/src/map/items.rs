@@ -74,6 +74,16 @@ impl fmt::Display for Content {
     }
 }
 
+impl Unit {
+    /// The name of what a file of left items lists: records, since the blocks of another run are cut anew.
+    pub(super) fn left_noun(self) -> &'static str {
+        match self {
+            Self::Record => "item",
+            Self::Block { .. } => "record",
+        }
+    }
+}
+
 /// Cuts bytes into items.
 pub(super) struct Items<R> {
     reader: R,

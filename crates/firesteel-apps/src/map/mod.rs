@@ -51,10 +51,11 @@ use firesteel_settings::Properties;
 use firesteel_settings::application::ApplicationSettings;
 use firesteel_settings::listen::Listen;
 use input::{Input, InputError, Source};
-use items::Cut;
+use items::{Cut, Unit};
 use outlet::{Outlet, OutletError};
 use preference::Preference;
 use printer::Sinks;
+use remarks::Leftovers;
 use run::Run;
 use run_record::{RecordError, RunRecord};
 use spool::{OutputOrder, SpoolLimits};
@@ -132,12 +133,12 @@ pub async fn run(job: Job, sinks: Sinks, progress: &Progress) -> Result<(Ending,
     };
     record.as_mut().map(RunRecord::begin).transpose()?;
     if !any {
-        leave_all(record, progress).await?;
+        leave_all(record, cut.unit, progress).await?;
         return Ok(nothing(Ending::Completed));
     }
     let begun = startup::prepare(&job.cluster, &settings, progress, &mut requests).await;
     if let Err(_) | Ok(ControlFlow::Break(_)) = &begun {
-        leave_all(record.take(), progress).await?;
+        leave_all(record.take(), cut.unit, progress).await?;
     }
     let Prepared { files, mut cluster, masters } = match begun? {
         ControlFlow::Continue(prepared) => prepared,
@@ -181,13 +182,13 @@ async fn drive(
         Outlet::start(TaskId::FIRST, job.order, job.limits, sinks, progress.clone(), driver.clone())?;
     let (work, driver) = ((input, template), (driver, reports));
     let run = Run::new(work, driver, outlet, progress.clone(), Scope::Application, requests);
-    Ok(run.with_record(record).with_host_check(unknown_hosts).finish().await)
+    Ok(run.with_record(record, job.cut.unit).with_host_check(unknown_hosts).finish().await)
 }
 
 /// Records all items as left, since none of them ran.
-async fn leave_all(record: Option<RunRecord>, progress: &Progress) -> Result<(), StartError> {
+async fn leave_all(record: Option<RunRecord>, unit: Unit, progress: &Progress) -> Result<(), StartError> {
     let Some(record) = record else { return Ok(()) };
-    let left = record.target().to_owned();
+    let left = Leftovers { file: record.target().to_owned(), unit };
     let closed = spawn_blocking(move || record.close()).await;
     let items = closed.expect("writing the record does not panic")?;
     if items > 0 {

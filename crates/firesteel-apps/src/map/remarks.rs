@@ -1,15 +1,23 @@
 //! What a run tells the user, in words.
 
-use std::path::Path;
+use std::path::PathBuf;
 
 use firesteel_core::driver;
 use firesteel_core::map::{Ending, Remark};
 use firesteel_host::progress::counted;
 
+use super::items::Unit;
 use crate::end_reason::EndReason;
 
-/// A remark in words. Items are left in the file `left`.
-pub(super) fn words(remark: &Remark, left: &Path) -> String {
+/// The file of what is left for another run.
+#[derive(Clone, Debug)]
+pub(super) struct Leftovers {
+    pub(super) file: PathBuf,
+    pub(super) unit: Unit,
+}
+
+/// A remark in words.
+pub(super) fn words(remark: &Remark, left: &Leftovers) -> String {
     match remark {
         Remark::Driver(note) => firesteel_daemons::remark::Remark(note).to_string(),
         Remark::Cancelling { items, unread } => {
@@ -23,7 +31,8 @@ pub(super) fn words(remark: &Remark, left: &Path) -> String {
                 .to_owned()
         }
         Remark::Left { items } => {
-            format!("{} not done: {} lists them for another run", counted(*items, "item"), left.display())
+            let (number, file) = (counted(*items, left.unit.left_noun()), left.file.display());
+            format!("{number} not done: {file} lists them for another run")
         }
         Remark::InputFailed { error } | Remark::OutputLost { error } | Remark::RecordLost { error } => {
             error.clone()

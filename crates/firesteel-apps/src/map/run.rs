@@ -23,10 +23,10 @@ use firesteel_host::progress::{Progress, RunProgress};
 use firesteel_host::signals::EndRequests;
 
 use super::input::{Input, InputError};
-use super::items::{self, Content};
+use super::items::{self, Content, Unit};
 use super::outlet::{Outlet, OutletError, OutletEvent, OutletMessage};
 use super::printer::PrintError;
-use super::remarks;
+use super::remarks::{self, Leftovers};
 use super::run_record::RunRecord;
 use super::summary::{Summary, shown};
 use super::template::Template;
@@ -49,7 +49,7 @@ pub struct Run {
     progress: Progress,
     record: Option<RunRecord>,
     /// The file that will get the items that are left.
-    left: PathBuf,
+    left: Leftovers,
     unknown_hosts: UnknownHosts,
     /// Events of this shell itself, which come before all others.
     raised: VecDeque<Event>,
@@ -99,17 +99,17 @@ impl Run {
             outlet: Printing { outlet, is_open: true },
             progress,
             record: None,
-            left: PathBuf::new(),
+            left: Leftovers { file: PathBuf::new(), unit: Unit::Record },
             unknown_hosts: UnknownHosts::none(),
             raised: VecDeque::from([Event::Start]),
         }
     }
 
-    /// Sets the run record.
+    /// Sets the run record, and the unit of the input.
     #[must_use]
-    pub fn with_record(self, record: Option<RunRecord>) -> Self {
-        let left = record.as_ref().map(|record| record.target().to_owned()).unwrap_or_default();
-        Self { record, left, ..self }
+    pub fn with_record(self, record: Option<RunRecord>, unit: Unit) -> Self {
+        let file = record.as_ref().map(|record| record.target().to_owned()).unwrap_or_default();
+        Self { record, left: Leftovers { file, unit }, ..self }
     }
 
     /// Sets the check that preferred hosts exist.

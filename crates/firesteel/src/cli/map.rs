@@ -104,8 +104,9 @@ pub(super) struct Args {
     summary_file: Option<PathBuf>,
     /// Write the items that did not succeed to FILE, for another run with --input FILE
     ///
-    /// They are the items that failed, were cancelled or did not start. Give that run the same options. Items that were
-    /// still unread on standard input are not in FILE.
+    /// They are the items that failed, were cancelled or did not start. Give that run the same options. With --pipe,
+    /// FILE has the lines of the blocks that did not succeed. Items that were still unread on standard input are not in
+    /// FILE.
     #[arg(long, value_name = "FILE", help_heading = "Output", conflicts_with = "locality")]
     failed: Option<PathBuf>,
     #[command(flatten)]
@@ -135,7 +136,7 @@ const HELP: &str = "\
 {} in an argument is replaced by the item. If no argument has {}, the item becomes the last argument. An item is \
 UTF-8 text of less than 128 KiB. With --pipe, arguments stay as they are, and lines may have any bytes. The command is \
 not run by a shell: for pipes and the like write -- sh -c '... \"$1\"' sh. Do not write {} into such a shell line: the \
-shell would run what is in the item. A pipe's exit code is that of its last command; bash -c 'set -o pipefail; ...' \
+shell would run the text of the item. A pipe's exit code is that of its last command; bash -c 'set -o pipefail; ...' \
 makes it fail if any of its commands fails. Other placeholders of GNU parallel are not replaced: write ${1%.*} for {.}, \
 ${1##*/} for {/} and $FIRESTEEL_TASK_ID for {#} into the line of sh -c.
 
@@ -165,7 +166,7 @@ left means that every item is done.
 
 Without --master, a local cluster that fits this machine is started for the run. An item that fails is retried on \
 another executor if possible, until it has failed spark.task.maxFailures times; only the output of its last attempt is \
-printed. Some exit codes are not retried (--fatal-exit-codes): 124, by which timeout says that the time is over. Codes \
+printed. Some exit codes are not retried (--fatal-exit-codes): 124, which timeout returns when the time is over. Codes \
 such as 125, 126 and 127 are retried, since they often depend on the machine. A program that no machine can start is \
 tried once on each.
 
