@@ -14,7 +14,8 @@ use std::path::{Path, PathBuf};
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args as ClapArgs, ValueHint};
-use firesteel_core::master::Config;
+use firesteel_core::ids::AppId;
+use firesteel_core::master::{Config, SnapshotError};
 use firesteel_core::messages::Deciding;
 use firesteel_sim::draft::{Draft, Metrics, Outcome};
 use firesteel_sim::setup::Setup;
@@ -50,7 +51,8 @@ options would get if it were submitted. local-cluster[..] is an empty cluster of
   firesteel plan --master 'local-cluster[4,16,65536]' --executor-cores 6
 
 In a Worker's bar each character is a core, or several on large Workers: the letter of the application that gets it, in \
-lower case if it had it before, or a dot for a free core. In JSON, schema is incremented on incompatible changes.
+lower case if it had it before, or a dot for a free core. After Z come Greek and Cyrillic letters; all applications \
+after the 48th share #. In JSON, schema is incremented on incompatible changes.
 
 An application has less than requested if its own maximum of cores and its limit of executors allow more executors. It \
 waits for them. Stranded capacity is free, and a waiting application requests it, but its Worker has no room for an \
@@ -76,7 +78,7 @@ pub(super) struct Args {
     /// Policy of the Master [default: spark, or that of the Master that is asked]
     #[arg(long, value_name = "NAME", value_parser = setups())]
     policy: Option<Setup>,
-    /// Compare these policies by numbers
+    /// Compare these policies in a table of numbers
     #[arg(
         long,
         value_name = "NAME,NAME",
@@ -169,17 +171,29 @@ fn as_the_master(source: &source::Source, deciding: &Deciding) -> Result<Decided
     let Deciding { policy, strategy, worker_order, .. } = *deciding;
     let config = Config { policy, strategy, worker_order, ..Config::default() };
     let same = |setup: &Setup| setup.config(Config::default()) == config;
-    let meaning = match Setup::ALL.into_iter().find(same) {
-        Some(setup) => format!("{setup}: {}", setup.meaning()),
-        None => format!("{policy}, {strategy:?}, {worker_order}"),
+    let (name, meaning) = match Setup::ALL.into_iter().find(same) {
+        Some(setup) => (setup.name().to_owned(), setup.meaning().to_owned()),
+        None => ("of the Master".to_owned(), format!("{policy}, {strategy:?}, {worker_order}")),
     };
     let outcome = outcome(&source.draft, config)?;
     let metrics = Metrics::of(&outcome);
-    Ok(Decided { name: "the Master's own".to_owned(), meaning, outcome, metrics })
+    Ok(Decided { name, meaning, outcome, metrics })
 }
 
 fn outcome(draft: &Draft, config: Config) -> Result<Outcome, Failure> {
-    draft.decide(config).map_err(|error| Failure::of(Exit::Failure, format!("cannot plan: {error}")))
+    let named = |app: &AppId| Some(draft.applications.get(app.as_str().parse::<usize>().ok()?)?.name());
+    draft.decide(config).map_err(|error| {
+        // Ids are only indices on paper.
+        let why = match &error {
+            SnapshotError::Queue { app, error } => {
+                format!("application {}: {error}", named(app).unwrap_or(app.as_str()))
+            }
+            SnapshotError::WorkerTwice { .. }
+            | SnapshotError::ApplicationTwice { .. }
+            | SnapshotError::Executor { .. } => error.to_string(),
+        };
+        Failure::of(Exit::Failure, format!("cannot plan: {why}"))
+    })
 }
 
 fn save(path: &Path, picture: &str) -> Result<(), Failure> {

@@ -17,7 +17,8 @@ const BAR: i64 = 40;
 const EACH: usize = 24;
 
 /// What `stranded` means, for tables and pictures.
-pub(super) const STRANDED: &str = "Stranded capacity is free, but its Worker has no room for an executor of any application that waits for it.";
+pub(super) const STRANDED: &str =
+    "Stranded capacity is free on Workers that have no room for an executor of any waiting application.";
 
 /// What is stranded: `76 cores and 6 gpus`. `None` if nothing is.
 pub(super) fn stranded(metrics: &Metrics) -> Option<String> {
@@ -31,8 +32,11 @@ pub(super) fn stranded(metrics: &Metrics) -> Option<String> {
 /// The tables, and the reasons of applications that have less than they ask for.
 pub(super) fn text(source: &Source, decided: &Decided) -> String {
     let Decided { name, meaning, outcome, metrics } = decided;
-    let mut text = format!("{}, decided as {name}: {meaning}\n", clean(&source.name));
+    let mut text = format!("{}, under the policy {name}: {meaning}\n", clean(&source.name));
     write!(text, "\nWorkers\n{}\n", workers(outcome)).expect("a text takes it");
+    if let Some(shared) = why::shared_mark(outcome.applications.len()) {
+        writeln!(text, "{shared}").expect("a text takes it");
+    }
     write!(text, "\nApplications\n{}\n", applications(source, outcome)).expect("a text takes it");
     let reasons = reasons(source, outcome);
     if !reasons.is_empty() {
@@ -100,7 +104,7 @@ fn bar(worker: &WorkerOutcome, widest: i64) -> String {
             };
             end += executor.cores.0;
             sign = match executor.since {
-                Since::Before => why::mark(executor.app).to_ascii_lowercase(),
+                Since::Before => why::small_mark(executor.app),
                 Since::Now => why::mark(executor.app),
             };
         }

@@ -10,9 +10,26 @@ use firesteel_sim::draft::{ApplicationOutcome, DraftApplication, Outcome};
 
 use crate::cli::explain;
 
-/// The letter of an application; `#` for all after the 26th.
+/// The letters of applications. After Z come Greek and Cyrillic ones that no Latin letter looks like.
+const LETTERS: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZΓΔΘΛΞΠΣΦΨΩБДЖИЦЧЩЪЫЭЮЯ";
+
+/// The sign of all applications that have no letter of their own.
+const SHARED: char = '#';
+
+/// The letter of an application.
 pub(super) fn mark(app: usize) -> char {
-    u8::try_from(app).ok().filter(|index| *index < 26).map_or('#', |index| char::from(b'A' + index))
+    LETTERS.chars().nth(app).unwrap_or(SHARED)
+}
+
+/// The letter of an application in lower case.
+pub(super) fn small_mark(app: usize) -> char {
+    mark(app).to_lowercase().next().unwrap_or(SHARED)
+}
+
+/// Says which applications share a sign. `None` if each has its own.
+pub(super) fn shared_mark(apps: usize) -> Option<String> {
+    let letters = LETTERS.chars().count();
+    (apps > letters + 1).then(|| format!("{SHARED} stands for all applications after the first {letters}."))
 }
 
 /// `64 cores; each 16 cores, 48 GiB and 1 gpu`.
@@ -32,7 +49,7 @@ pub(super) fn asks(app: &DraftApplication) -> String {
     each.extend(amounts(&profile.resources));
     let begins = match description.gang {
         0 | 1 => String::new(),
-        gang => format!("; begins with {gang} at once"),
+        gang => format!("; gang of {gang}"),
     };
     let kind = match (profile.cores, each.is_empty()) {
         (Some(_), _) => "each",
@@ -123,4 +140,20 @@ fn signed(hindrance: Hindrance) -> Hindrance {
 /// `12 of 16`.
 pub(super) fn used(used: Cores, all: Cores) -> String {
     format!("{} of {}", used.0, all.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn the_first_applications_have_letters_of_their_own_and_the_others_share_a_sign() {
+        let letters: BTreeSet<char> = (0..48).flat_map(|app| [mark(app), small_mark(app)]).collect();
+        assert_eq!(letters.len(), 2 * 48, "{letters:?}");
+        assert_eq!((mark(48), small_mark(49)), (SHARED, SHARED));
+        assert_eq!((shared_mark(48), shared_mark(49)), (None, None));
+        assert_eq!(shared_mark(50).as_deref(), Some("# stands for all applications after the first 48."));
+    }
 }
