@@ -102,16 +102,16 @@ fn a_killed_application_ends_with_its_executors_and_stays_visible() {
         let ends = detail["application"]["executors"].as_array()?.iter().map(|it| it["state"].clone());
         ends.into_iter().all(|state| state == "KILLED").then_some(detail)
     });
-    assert_eq!((&detail["schema"], &detail["application"]["state"]), (&2.into(), &"KILLED".into()));
-    words(&cluster.ask(&["status", &id]), 0, &["is over, KILLED after", "it was killed by", "KILLED"]);
-    words(&cluster.ask(&["explain", &id]), 0, &["is over, KILLED after", "It had 2 executors: "]);
+    assert_eq!((&detail["schema"], &detail["application"]["state"]), (&3.into(), &"KILLED".into()));
+    words(&cluster.ask(&["status", &id]), 0, &[", KILLED: it was killed by", "it was killed by", "KILLED"]);
+    words(&cluster.ask(&["explain", &id]), 0, &[", KILLED: it was killed by", "It had 2 executors: "]);
     words(&cluster.ask(&["status"]), 0, &["Completed applications", "KILLED"]);
 
     let again = cluster.ask(&["kill", &id, "nobody"]);
     words(
         &again,
         1,
-        &[&format!("{id} was over already: KILLED at "), "no application has the id or name \"nobody\""],
+        &[&format!("{id} had already ended: KILLED at "), "no application has the id or name \"nobody\""],
     );
     assert_eq!(again.stdout, "");
 }
@@ -249,14 +249,14 @@ fn an_application_that_waits_is_told_who_holds_the_cores_and_what_would_help() {
             "(waits) is WAITING, since",
             "It has no executor; it has no maximum of cores.",
             "It wants executors of 4 cores and 1 GiB of memory",
-            "no executor could be placed: 1 worker has 2 cores free, 4 cores asked.",
+            "No executor could be placed: 1 Worker has 2 cores free, and an executor needs 4 cores.",
             "With --executor-cores 2, 1 executor with 2 cores in all would be placed at once.",
             &format!("Other applications hold cores: {holder} (holder) has 2 cores in 1 executor."),
         ],
     );
     let value = cluster.json(&["explain", "waits"]);
-    assert_eq!((&value["schema"], &value["state"]), (&2.into(), &"WAITING".into()));
-    assert_eq!(value["standing"]["cluster"]["cores_free"], 2);
+    assert_eq!((&value["schema"], &value["state"]), (&3.into(), &"WAITING".into()));
+    assert_eq!(value["scheduling"]["cluster"]["cores_free"], 2);
     assert!(value["sentences"].as_array().is_some_and(|all| all.len() >= 5), "{value}");
 
     assert_eq!(cluster.ask(&["kill", "holder"]).code(), 0);

@@ -143,7 +143,7 @@ fn a_cluster_without_workers_is_said_within_seconds() {
     command.args(["map", "--master", master.url(), "--", "true", ":::", "a"]);
     let running = Daemon::spawn(&mut command);
     let begun = Instant::now();
-    running.wait_for_line(&["no worker is alive", "waiting"]);
+    running.wait_for_line(&["no Worker is alive", "waiting"]);
     assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
 }
 

@@ -167,7 +167,7 @@ fn more_cores_per_executor_than_any_worker_has_is_said_at_once_and_waited_for() 
     let mut cluster = Cluster::start(1);
     let mut running =
         Daemon::spawn(&mut map_on(&cluster.master, &["--executor-cores", "4", "--", "echo", ":::", "a"]));
-    running.wait_for_line(&["no worker has", "waits for a larger Worker"]);
+    running.wait_for_line(&["no Worker has", "waits for a larger Worker"]);
     assert!(running.is_alive());
     cluster.add_worker(4);
     assert_eq!(running.wait(), 0, "{}", running.log());

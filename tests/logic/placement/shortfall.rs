@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use firesteel_placement::shortfall::Reason;
+use firesteel_placement::shortfall::{Missing, Reason};
 use firesteel_placement::{
     Cores, Demand, ExecutorLimit, ExecutorSize, MiB, Offer, Resources, place, shortfall,
 };
@@ -21,73 +21,73 @@ fn a_shortfall_is_said_in_one_sentence() {
             asking(4, 4096, 0, 4, 3),
             &[(8, 1024, 0), (8, 1024, 0)],
             &[(16, 65_536, 0), (16, 65_536, 0)],
-            "1 of 4 executors is missing: 2 workers have 8 cores free but 1 GiB of memory, 4 GiB asked",
+            "1 of 4 executors is missing: 2 Workers have 8 cores free but 1 GiB of memory, and an executor needs 4 GiB",
         ),
         (
             asking(4, 1024, 0, 12, 0),
             &[(1, 8192, 0)],
             &[(16, 65_536, 0)],
-            "all 3 executors are missing: 1 worker has 1 core free, 4 cores asked",
+            "all 3 executors are missing: 1 Worker has 1 core free, and an executor needs 4 cores",
         ),
         (
             asking(1, 1024, 0, 2, 2),
             &[(0, 8192, 0), (-2, 8192, 0), (0, 8192, 0)],
             &[(16, 65_536, 0), (16, 65_536, 0), (16, 65_536, 0)],
-            "2 of 4 executors are missing: 3 workers have no core free, 1 core asked",
+            "2 of 4 executors are missing: 3 Workers have no core free, and an executor needs 1 core",
         ),
         (
             asking(2, 1024, 2, 2, 0),
             &[(8, 8192, 1)],
             &[(16, 65_536, 4)],
-            "the only executor is missing: 1 worker has 8 cores free but 1 gpu, 2 gpus asked",
+            "1 of 1 executor is missing: 1 Worker has 8 cores free but 1 gpu, and an executor needs 2 gpus",
         ),
         // Several things, different workers, different amounts. The larger group comes first.
         (
             asking(4, 4096, 0, 4, 0),
             &[(3, 512, 0), (1, 1024, 0)],
             &[(16, 65_536, 0), (16, 65_536, 0)],
-            "the only executor is missing: 2 workers have 1 to 3 cores and 512 MiB to 1 GiB of memory free, \
-             4 cores and 4 GiB asked",
+            "1 of 1 executor is missing: 2 Workers have 1 to 3 cores and 512 MiB to 1 GiB of memory free, and an executor needs \
+             4 cores and 4 GiB",
         ),
         (
             asking(4, 4096, 1, 8, 0),
             &[(16, 1024, 0), (2, 8192, 1), (8, -5, 0)],
             &[(16, 65_536, 1), (16, 65_536, 1), (16, 65_536, 1)],
-            "both executors are missing: 2 workers have 8 to 16 cores free but at most 1 GiB of memory and no gpu, \
-             4 GiB and 1 gpu asked; 1 worker has 2 cores free, 4 cores asked",
+            "both executors are missing: 2 Workers have 8 to 16 cores free but at most 1 GiB of memory and no gpu, and an executor needs \
+             4 GiB and 1 gpu; 1 Worker has 2 cores free, and an executor needs 4 cores",
         ),
-        // Never: no worker is large enough.
+        // Never: no Worker is large enough.
         (
             asking(16, 1024, 0, 16, 0),
             &[(8, 8192, 0), (4, 8192, 0)],
             &[(8, 8192, 0), (4, 8192, 0)],
-            "the only executor is missing: no worker has 16 cores: the largest has 8",
+            "1 of 1 executor is missing: no Worker has 16 cores: the largest has 8",
         ),
         (
             asking(2, 65_536, 0, 8, 0),
             &[(8, 8192, 0)],
             &[(8, 8192, 0)],
-            "all 4 executors are missing: no worker has 64 GiB of memory: the largest has 8 GiB",
+            "all 4 executors are missing: no Worker has 64 GiB of memory: the largest has 8 GiB",
         ),
         (
             asking(2, 1024, 1, 2, 0),
             &[(8, 8192, 0)],
             &[(8, 8192, 0)],
-            "the only executor is missing: no worker has a gpu",
+            "1 of 1 executor is missing: no Worker has a gpu",
         ),
         (
             asking(2, 1024, 4, 2, 0),
             &[(8, 8192, 1), (8, 8192, 0)],
             &[(8, 8192, 2), (8, 8192, 0)],
-            "the only executor is missing: no worker has 4 gpus: the most is 2",
+            "1 of 1 executor is missing: no Worker has 4 gpus: the most is 2",
         ),
         (
             asking(16, 8192, 1, 16, 0),
             &[(16, 4096, 1), (8, 8192, 1)],
             &[(16, 4096, 1), (8, 8192, 1)],
-            "the only executor is missing: no worker has 16 cores, 8 GiB of memory and 1 gpu together",
+            "1 of 1 executor is missing: no Worker has 16 cores, 8 GiB of memory and 1 gpu together",
         ),
-        (asking(2, 1024, 0, 8, 0), &[], &[], "all 4 executors are missing: no worker is alive"),
+        (asking(2, 1024, 0, 8, 0), &[], &[], "all 4 executors are missing: no Worker is alive"),
         // The application's own bounds, one in the way of the other.
         (
             Demand { limit: ExecutorLimit::AtMost(2), ..asking(4, 1024, 0, 8, 2) },
@@ -105,26 +105,33 @@ fn a_shortfall_is_said_in_one_sentence() {
             asking(4, 1024, 0, 2, 2),
             &[(8, 8192, 0)],
             &[(8, 8192, 0)],
-            "1 of 3 executors is missing: 2 cores are left of the application's maximum, and an executor needs 4",
+            "2 cores are missing: an executor needs 4 cores, and 2 are left of the application's maximum",
+        ),
+        // 200 cores in executors of 7: 28 executors are all that fit, not 28 of 29.
+        (
+            asking(7, 1024, 0, 4, 28),
+            &[(8, 8192, 0)],
+            &[(8, 8192, 0)],
+            "4 cores are missing: an executor needs 7 cores, and 4 are left of the application's maximum",
         ),
         (
             Demand { limit: ExecutorLimit::AtMost(5), ..asking(4, 1024, 0, 0, 2) },
             &[(8, 8192, 0)],
             &[(8, 8192, 0)],
-            "3 of 5 executors are missing: no core is left of the application's maximum",
+            "3 of 5 executors are missing: the application has reached its maximum of cores",
         ),
         // Executors of no fixed size count in cores, and without any bound only the first one counts.
         (
             Demand { size: ExecutorSize::OnePerWorker, ..asking(1, 4096, 0, 16, 0) },
             &[(8, 1024, 0)],
             &[(8, 8192, 0)],
-            "16 cores are missing: 1 worker has 8 cores free but 1 GiB of memory, 4 GiB asked",
+            "16 cores are missing: 1 Worker has 8 cores free but 1 GiB of memory, and an executor needs 4 GiB",
         ),
         (
             Demand { memory: MiB(4096), ..Demand::default() },
             &[(0, 8192, 0)],
             &[(8, 8192, 0)],
-            "no executor could be placed: 1 worker has no core free, 1 core asked",
+            "no executor could be placed: 1 Worker has no core free, and an executor needs 1 core",
         ),
     ];
     for (demand, free, sizes, sentence) in rows {
@@ -147,6 +154,9 @@ fn a_shortfall_is_found_exactly_when_fewer_are_placed_than_asked() {
 
         let Some(found) = found else { return Ok(()) };
         ensure!(!found.to_string().is_empty(), "no words");
+        if let Missing::Executors { of, .. } = found.missing {
+            ensure!(of <= most_executors(&placed.demand), "{of} executors are more than its bounds allow");
+        }
         let fits_ever = before.iter().any(|size| size.fits(&placed.demand));
         match found.reason {
             Reason::NoWorkers => ensure!(free.is_empty(), "there are workers"),
@@ -183,6 +193,16 @@ fn fewer_than_asked(case: &Case, executors: u64, cores: i64) -> bool {
         (None, None) => ask.held + executors == 0,
         _ => more_cores || more_executors,
     }
+}
+
+/// The number of executors that the application can have by the looser of its two bounds.
+fn most_executors(demand: &Demand) -> u64 {
+    let by_limit = match demand.limit {
+        ExecutorLimit::Unlimited => 0,
+        ExecutorLimit::AtMost(limit) => limit,
+    };
+    let by_cores = demand.cores_left.0.max(0) / demand.size.step().0;
+    by_limit.max(demand.held + by_cores as u64)
 }
 
 struct Placed {

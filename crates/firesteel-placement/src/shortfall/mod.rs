@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::{Cores, Demand, ExecutorLimit, ExecutorSize, MiB, Offer, ResourceAmounts};
 
 /// What is missing, and why. `Display` writes one sentence without a full stop:
-/// `1 of 4 executors is missing: 2 workers have 8 cores free but 1 GiB of memory, 4 GiB asked`.
+/// `1 of 4 executors is missing: 2 Workers have 8 cores free but 1 GiB of memory, and an executor needs 4 GiB`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Shortfall {
     /// What the application misses.
@@ -31,7 +31,8 @@ pub enum Missing {
         /// The number of held and missing executors together.
         of: u64,
     },
-    /// Cores: for an application with a maximum whose executors have no fixed size.
+    /// Cores of the application's maximum: if its executors have no fixed size, or if the last cores are too few for
+    /// another executor.
     Cores(Cores),
     /// The first executor of an application without a maximum and without a limit.
     First,
@@ -188,9 +189,11 @@ fn missing_by_own_limits(demand: &Demand) -> Option<Missing> {
         ExecutorSize::OnePerWorker if left > Cores::ZERO => Some(Missing::Cores(left)),
         ExecutorSize::OnePerWorker => (by_limit > 0).then(|| executors(demand, by_limit)),
         ExecutorSize::Fixed(each) => {
-            let by_cores = (left.0 as u64).div_ceil(each.0 as u64);
-            let more = by_cores.max(by_limit);
-            (more > 0).then(|| executors(demand, more))
+            let by_cores = (left.0 / each.0) as u64;
+            match by_cores.max(by_limit) {
+                0 => (left > Cores::ZERO).then_some(Missing::Cores(left)),
+                more => Some(executors(demand, more)),
+            }
         }
     }
 }

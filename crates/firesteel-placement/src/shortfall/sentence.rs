@@ -3,7 +3,7 @@
 use std::fmt::{self, Display, Formatter};
 
 use super::{Amounts, LackingWorkers, Missing, Reason, Shortfall};
-use crate::words::{are, have, list, none_or};
+use crate::words::{are, counted, have, list, none_or};
 use crate::{Cores, MiB};
 
 impl Display for Shortfall {
@@ -15,14 +15,13 @@ impl Display for Shortfall {
                 write!(f, "the limit of {} is reached", none_or(*limit, "executor"))
             }
             Reason::TooFewCoresLeft { left } if *left <= Cores::ZERO => {
-                f.write_str("no core is left of the application's maximum")
+                f.write_str("the application has reached its maximum of cores")
             }
             Reason::TooFewCoresLeft { left } => {
-                let each = self.asked.cores.0;
-                let left = format!("{} {} left", cores(*left), are(left.0));
-                write!(f, "{left} of the application's maximum, and an executor needs {each}")
+                let (each, left) = (cores(self.asked.cores), left.0);
+                write!(f, "an executor needs {each}, and {left} {} left of the application's maximum", are(left))
             }
-            Reason::NoWorkers => f.write_str("no worker is alive"),
+            Reason::NoWorkers => f.write_str("no Worker is alive"),
             Reason::NotGranted { granted } => {
                 write!(f, "the cluster has granted {} so far", none_or(*granted, "container"))
             }
@@ -33,7 +32,7 @@ impl Display for Shortfall {
             }
             Reason::GangTooLarge { executors, room } => write!(
                 f,
-                "it needs {} at once, but only {room} {} on all workers together: it can never begin on this \
+                "it needs {} at once, but only {room} {} on all Workers together: it can never begin on this \
                  cluster",
                 none_or(*executors, "executor"),
                 fits(*room)
@@ -55,11 +54,12 @@ impl Display for Shortfall {
 impl Display for Missing {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match *self {
-            Self::Executors { of: 1, .. } => f.write_str("the only executor is missing"),
             Self::Executors { missing: 2, of: 2 } => f.write_str("both executors are missing"),
-            Self::Executors { missing, of } if missing == of => write!(f, "all {of} executors are missing"),
+            Self::Executors { missing, of } if missing == of && of > 1 => {
+                write!(f, "all {of} executors are missing")
+            }
             Self::Executors { missing, of } => {
-                write!(f, "{missing} of {of} executors {} missing", are(missing))
+                write!(f, "{missing} of {} {} missing", counted(of, "executor"), are(missing))
             }
             Self::Cores(missing) => write!(f, "{} {} missing", cores(missing), are(missing.0)),
             Self::First => f.write_str("no executor could be placed"),
@@ -67,32 +67,32 @@ impl Display for Missing {
     }
 }
 
-/// `no worker has 16 cores: the largest has 8`, about the first amount that no Worker has. If Workers have each amount by
+/// `no Worker has 16 cores: the largest has 8`, about the first amount that no Worker has. If Workers have each amount by
 /// itself, the sentence names all amounts together.
 fn too_small(asked: &Amounts, largest: &Amounts) -> String {
     if largest.cores < asked.cores {
-        return format!("no worker has {}: the largest has {}", cores(asked.cores), largest.cores.0.max(0));
+        return format!("no Worker has {}: the largest has {}", cores(asked.cores), largest.cores.0.max(0));
     }
     if largest.memory < asked.memory {
         return format!(
-            "no worker has {} of memory: the largest has {}",
+            "no Worker has {} of memory: the largest has {}",
             asked.memory,
             largest.memory.max(MiB::ZERO)
         );
     }
     for (name, &each) in &asked.resources {
         match largest.resources.get(name).copied().unwrap_or(0) {
-            0 if each == 1 => return format!("no worker has a {name}"),
+            0 if each == 1 => return format!("no Worker has a {name}"),
             most if most < each => {
-                return format!("no worker has {}: the most is {most}", none_or(each, name));
+                return format!("no Worker has {}: the most is {most}", none_or(each, name));
             }
             _ => {}
         }
     }
-    format!("no worker has {} together", list(&everything(asked)))
+    format!("no Worker has {} together", list(&everything(asked)))
 }
 
-/// `2 workers have 8 cores free but 1 GiB of memory, 4 GiB asked`. Of the amounts that suffice, only the cores are named.
+/// `2 Workers have 8 cores free but 1 GiB of memory, and an executor needs 4 GiB`. Of the amounts that suffice, only the cores are named.
 fn busy(asked: &Amounts, group: &LackingWorkers) -> String {
     let LackingWorkers { count, least, most } = group;
     let mut lacking = Vec::new();
@@ -108,14 +108,14 @@ fn busy(asked: &Amounts, group: &LackingWorkers) -> String {
             wanted.push(none_or(each, name));
         }
     }
-    let holder = format!("{} {}", none_or(*count, "worker"), have(*count));
+    let holder = format!("{} {}", none_or(*count, "Worker"), have(*count));
     let free = between(least.cores.0, most.cores.0, "core");
     if most.cores < asked.cores {
         lacking.insert(0, free);
         wanted.insert(0, cores(asked.cores));
-        format!("{holder} {} free, {} asked", list(&lacking), list(&wanted))
+        format!("{holder} {} free, and an executor needs {}", list(&lacking), list(&wanted))
     } else {
-        format!("{holder} {free} free but {}, {} asked", list(&lacking), list(&wanted))
+        format!("{holder} {free} free but {}, and an executor needs {}", list(&lacking), list(&wanted))
     }
 }
 

@@ -44,7 +44,7 @@ pub(super) struct Detail<'a> {
     now_ms: u64,
     master: &'a str,
     application: Application<'a>,
-    standing: Option<Scheduling<'a>>,
+    scheduling: Option<Scheduling<'a>>,
 }
 
 /// The scheduling status of a live application.
@@ -178,7 +178,7 @@ impl<'a> Master<'a> {
 
 impl<'a> Detail<'a> {
     /// Version of the value. 2: names have units, and an executor's state is a word.
-    const SCHEMA: u32 = 2;
+    const SCHEMA: u32 = 3;
 
     pub(super) fn of(detail: &'a ApplicationDetail) -> Self {
         Self {
@@ -186,7 +186,7 @@ impl<'a> Detail<'a> {
             now_ms: detail.now.millis(),
             master: &detail.master,
             application: Application::of(&detail.application),
-            standing: detail.scheduling.as_ref().map(Scheduling::of),
+            scheduling: detail.scheduling.as_ref().map(Scheduling::of),
         }
     }
 }

@@ -23,7 +23,7 @@ use super::help;
 use super::table::{clean, duration};
 
 /// Version of the JSON value.
-const SCHEMA: u32 = 2;
+const SCHEMA: u32 = 3;
 
 const EXAMPLES: &str = "  firesteel explain app-20261120212235-0000
   firesteel explain nightly-sums --json";
@@ -34,7 +34,7 @@ target, Workers that are too small, other applications that hold the cores, a pa
 were rejected for which reason; what exactly the next executor needs; whether it can ever fit; and what to ask for to \
 get more at once. For an application that is over, it says how it ended.
 
-The JSON value has the sentences, and in standing the numbers behind them. schema is incremented on incompatible \
+The JSON value has the sentences, and in scheduling the numbers behind them. schema is incremented on incompatible \
 changes. Names end in their unit: _mib and _ms.";
 
 const CODES: &str = "\
@@ -65,7 +65,7 @@ struct Explanation<'a> {
     outcome: Option<&'static str>,
     outcome_words: Option<&'a str>,
     sentences: &'a [String],
-    standing: Option<document::Scheduling<'a>>,
+    scheduling: Option<document::Scheduling<'a>>,
 }
 
 /// Asks for the application and explains its state.
@@ -92,7 +92,7 @@ fn print_json(detail: &ApplicationDetail, sentences: &[String]) -> io::Result<()
         outcome: detail.application.outcome.as_ref().map(Outcome::word),
         outcome_words: detail.application.outcome.as_ref().and_then(Outcome::words),
         sentences,
-        standing: detail.scheduling.as_ref().map(document::Scheduling::of),
+        scheduling: detail.scheduling.as_ref().map(document::Scheduling::of),
     };
     serde_json::to_writer_pretty(&mut stdout, &explanation)?;
     writeln!(stdout)
@@ -203,7 +203,7 @@ pub(super) fn reasons(
 ) -> Vec<String> {
     let mut all = Vec::new();
     match &profile.shortfall {
-        Some(shortfall) => all.push(format!("Of what it asked for, {shortfall}.")),
+        Some(shortfall) => all.push(sentence(&shortfall.to_string())),
         // The profile lacks no room: something else keeps it waiting, which was explained above.
         None if profile.may_have_more && profile.with_room > 0 && scheduling.hindrance.is_some() => {}
         None if profile.may_have_more && profile.with_room > 0 => {
@@ -275,7 +275,7 @@ fn wants(subject: &str, profile: &ProfileView) -> String {
     let mut each = vec![size, format!("{} of memory", profile.memory)];
     each.extend(profile.resources.iter().map(|(name, amount)| format!("{amount} {}", clean(name))));
     let most = match profile.limit {
-        ExecutorLimit::Unlimited => "as many as its cores allow".to_owned(),
+        ExecutorLimit::Unlimited => "as many as possible".to_owned(),
         ExecutorLimit::AtMost(limit) => format!("at most {limit}"),
     };
     format!("{subject} wants executors of {}, {most}; it has {}.", list(&each), profile.held)

@@ -67,7 +67,7 @@ any other input is a script with one command per line. The command help lists al
   firesteel> run --cores 2 ./train.sh &
   firesteel> request 6
   6 executors are wanted in all, and 4 are assigned
-  2 of 6 executors are missing: 3 workers have 1 core free, 2 cores asked
+  2 of 6 executors are missing: 3 Workers have 1 core free, and an executor needs 2 cores
   firesteel> watch
 
 A script:

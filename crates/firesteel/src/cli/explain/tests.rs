@@ -96,7 +96,7 @@ fn an_application_that_has_everything_says_so() {
         stage.explained("sums"),
         [
             "It has 2 executors with 8 cores in all; its maximum is 8 cores.",
-            "It wants executors of 4 cores and 1 GiB of memory, as many as its cores allow; it has 2.",
+            "It wants executors of 4 cores and 1 GiB of memory, as many as possible; it has 2.",
             "  It has all that it asked for.",
         ]
     );
@@ -111,8 +111,8 @@ fn one_that_waits_behind_others_names_them_and_what_would_help() {
         stage.explained("sums"),
         [
             "It has no executor; it has no maximum of cores.",
-            "It wants executors of 4 cores and 1 GiB of memory, as many as its cores allow; it has 0.",
-            "  Of what it asked for, no executor could be placed: 2 workers have 2 cores free, 4 cores asked.",
+            "It wants executors of 4 cores and 1 GiB of memory, as many as possible; it has 0.",
+            "  No executor could be placed: 2 Workers have 2 cores free, and an executor needs 4 cores.",
             "  2 of 2 Workers would be large enough if nothing else ran there.",
             "  The next executor would fit with 2 more cores free on w1, or with --executor-cores 2.",
             "  With --executor-cores 2, 2 executors with 4 cores in all would be placed at once.",
@@ -130,7 +130,7 @@ fn a_bound_of_its_own_is_named_with_what_raising_it_would_bring() {
     assert_eq!(
         explained[2..],
         [
-            "  Of what it asked for, 3 of 4 executors are missing: the limit of 1 executor is reached.",
+            "  3 of 4 executors are missing: the limit of 1 executor is reached.",
             "  The driver set this target, from the requested number of executors or by dynamic allocation.",
             "  The next executor would fit with --num-executors 2 (or spark.dynamicAllocation.maxExecutors=2, or request 2 in \
              its shell).",
@@ -140,7 +140,7 @@ fn a_bound_of_its_own_is_named_with_what_raising_it_would_bring() {
     let mut stage = Stage::of(&[(16, 8192)]);
     stage.application(100, "most", Some(6), 4, 1024, ANY);
     let explained = stage.explained("most");
-    assert!(explained[2].contains("2 cores are left of the application's maximum"), "{explained:#?}");
+    assert!(explained[2].contains("2 are left of the application's maximum"), "{explained:#?}");
     assert!(
         explained.contains(
             &"  With --total-executor-cores 16, 3 more executors with 12 cores in all would be placed at once."
@@ -155,7 +155,7 @@ fn workers_that_are_too_small_are_told_with_what_fits() {
     let mut stage = Stage::of(&[(4, 2048), (4, 2048)]);
     stage.application(100, "large", Some(8), 4, 4096, ANY);
     let explained = stage.explained("large");
-    assert!(explained[2].contains("no worker has 4 GiB of memory: the largest has 2 GiB"), "{explained:#?}");
+    assert!(explained[2].contains("no Worker has 4 GiB of memory: the largest has 2 GiB"), "{explained:#?}");
     assert_eq!(
         explained[3..6],
         [
