@@ -174,7 +174,10 @@ fn killed(answer: &KillAnswer) -> String {
         KillAnswer::Killed { app, executors, cores } => {
             format!("killed {app}: {executors} executors, {} cores", cores.0)
         }
-        KillAnswer::Over { app, state, .. } => format!("{app} was over: {state:?}"),
+        KillAnswer::Over { app, state, outcome: None, .. } => format!("{app} was over: {state:?}"),
+        KillAnswer::Over { app, state, outcome: Some(outcome), .. } => {
+            format!("{app} was over: {state:?}, {outcome}")
+        }
         KillAnswer::Unknown => "no such application".to_owned(),
         KillAnswer::Ambiguous { apps } => format!("several: {apps:?}"),
     }

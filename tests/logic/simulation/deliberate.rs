@@ -31,6 +31,7 @@ const BUGS: &[(Sabotage, u64, &str)] = &[
     (Sabotage::DropExecutorsGone, 10, "is left, and its driver is not told"),
     (Sabotage::EarlyExecutorsGone, 10, "is told that nothing of"),
     (Sabotage::ForgetOutcome, 40, "is listed with"),
+    (Sabotage::LateKillForgetsOutcome, 400, "is listed with"),
     (Sabotage::RunningTwice, 3, "is reported as RUNNING twice"),
     (Sabotage::LoseEnd, 40, "of which no process is left"),
     (Sabotage::StartTwice, 3, "is started twice by one Worker"),

@@ -179,7 +179,13 @@ fn answers(record: &mut Record, application: &ApplicationView) {
     let ended = Timestamp::from_millis(1_795_209_755_043);
     for answer in [
         KillAnswer::Killed { app: key().app, executors: 2, cores: Cores(8) },
-        KillAnswer::Over { app: key().app, state: ApplicationState::Killed, ended },
+        KillAnswer::Over { app: key().app, state: ApplicationState::Killed, outcome: None, ended },
+        KillAnswer::Over {
+            app: key().app,
+            state: ApplicationState::Finished,
+            outcome: Some(Outcome::failed("3 of 10 items failed")),
+            ended,
+        },
         KillAnswer::Unknown,
         KillAnswer::Ambiguous { apps },
     ] {

@@ -67,7 +67,7 @@ impl fmt::Display for Unfit {
                 write!(f, "it takes {asked} of {name}, and an executor of its profile has {each}")
             }
             Self::NoSuchExecutor { executor } => {
-                write!(f, "there is no executor {executor} of its profile, or not any more")
+                write!(f, "its profile has no executor {executor}, or this executor has ended")
             }
             Self::TooFewCores { executor, asked, has } => {
                 write!(f, "it takes {}, and executor {executor} has {has}", counted(asked.0, "core"))

@@ -161,7 +161,8 @@ impl Master {
             Meant::Several(apps) => KillAnswer::Ambiguous { apps },
             Meant::Over(app) => {
                 let row = &self.applications.completed_one(&app).expect("it was found among the ended").row;
-                KillAnswer::Over { app, state: row.state, ended: row.ended.unwrap_or_default() }
+                let (state, outcome) = (row.state, row.outcome.clone());
+                KillAnswer::Over { app, state, outcome, ended: row.ended.unwrap_or_default() }
             }
             Meant::Live(app) => {
                 let row = self.applications.get(&app).expect("it was found live");

@@ -8,7 +8,7 @@ use firesteel_placement::words::counted;
 use firesteel_placement::{Cores, ExecutorLimit, ExecutorSize, MiB, Policy, ResourceAmounts, Shortfall};
 use serde::{Deserialize, Serialize};
 
-use super::{ApplicationState, ApplicationView};
+use super::{ApplicationState, ApplicationView, Outcome};
 use crate::ids::{AppId, ExecutorId, ProfileId, WorkerId};
 use crate::time::Timestamp;
 
@@ -44,6 +44,8 @@ pub enum KillAnswer {
         app: AppId,
         /// How it ended.
         state: ApplicationState,
+        /// What became of its work, if its driver said so.
+        outcome: Option<Outcome>,
         /// The time when it ended.
         ended: Timestamp,
     },
@@ -152,15 +154,11 @@ impl fmt::Display for Hindrance {
                  never begin on this cluster"
             ),
             Self::Reserved { app, name, backfill: true } => {
-                write!(
-                    f,
-                    "free capacity is reserved for {app} ({name}), which comes first and begins with several executors at once"
-                )
+                write!(f, "free capacity is reserved for the gang of {app} ({name}), which comes first")
             }
             Self::Reserved { app, name, backfill: false } => write!(
                 f,
-                "{app} ({name}) comes first and waits to begin with several executors at once; without backfill no \
-                 application behind it gets executors"
+                "the gang of {app} ({name}) comes first and waits; without backfill no application behind it gets executors"
             ),
         }
     }

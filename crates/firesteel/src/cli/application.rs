@@ -5,8 +5,9 @@ use std::io::{self, Write as _};
 
 use firesteel_core::Timestamp;
 use firesteel_core::messages::{
-    ApplicationDetail, ApplicationState, ApplicationView, ExecutorState, ExecutorView, ProfileView,
+    ApplicationDetail, ApplicationState, ApplicationView, ExecutorState, ExecutorView, Outcome, ProfileView,
 };
+use firesteel_placement::words::counted;
 use firesteel_placement::{ExecutorLimit, ExecutorSize};
 
 use super::document;
@@ -36,7 +37,7 @@ fn text(detail: &ApplicationDetail) -> String {
         let _ = writeln!(text, "  cores      {}", cores(app));
     }
     if let Some(placing) = placing(app) {
-        let _ = writeln!(text, "  turn       {placing}");
+        let _ = writeln!(text, "  order      {placing}");
     }
     if let Some(hindrance) = detail.scheduling.as_ref().and_then(|scheduling| scheduling.hindrance.as_ref()) {
         let _ = writeln!(text, "  waits      {}", clean(&hindrance.to_string()));
@@ -52,32 +53,37 @@ fn text(detail: &ApplicationDetail) -> String {
     text
 }
 
-/// `queue prod, priority 5, begins with 4 executors at once`; `None` if the application set none of
-/// these.
+/// `queue prod, priority 5, gang of 4 executors`; `None` if the application set none of these.
 fn placing(app: &ApplicationView) -> Option<String> {
     let queue = app.queue.as_ref().map(|queue| format!("queue {}", clean(queue)));
     let priority = (app.priority != 0).then(|| format!("priority {}", app.priority));
-    let gang = (app.gang > 1).then(|| format!("begins with {} executors at once", app.gang));
+    let gang = (app.gang > 1).then(|| format!("gang of {}", counted(u64::from(app.gang), "executor")));
     let words: Vec<String> = [queue, priority, gang].into_iter().flatten().collect();
     (!words.is_empty()).then(|| words.join(", "))
 }
 
-/// The first line: `app-1 (sums) is RUNNING, since 3 m 12 s`, `app-1 (sums) is over, KILLED after 12 s, 3 m 2 s ago: ..`,
-/// or `app-1 (sums) is over, FINISHED (failed: 3 of 10 items failed) after 12 s, 3 m 2 s ago`.
+/// The state of an ended application, and what became of its work: `KILLED`, `FINISHED (failed: 3 of 10 items failed)`.
+pub(super) fn state_and_outcome(ended: ApplicationState, outcome: Option<&Outcome>) -> String {
+    let outcome = outcome.map(|outcome| format!(" ({})", clean(&outcome.to_string())));
+    format!("{}{}", state(ended), outcome.unwrap_or_default())
+}
+
+/// The first line: `app-1 (sums) is RUNNING, submitted 3 m 12 s ago`, `app-1 (sums) ended 3 m 2 s ago after 12 s, KILLED: ..`,
+/// or `app-1 (sums) ended 3 m 2 s ago after 12 s, FINISHED (failed: 3 of 10 items failed)`.
 pub(super) fn heading(detail: &ApplicationDetail) -> String {
     let app = &detail.application;
     let name = format!("{} ({})", app.id, clean(&app.name));
     match app.ended {
         None => {
-            format!("{name} is {}, since {}", live_state(app), duration(detail.now.since(app.submitted)))
+            let age = duration(detail.now.since(app.submitted));
+            format!("{name} is {}, submitted {age} ago", live_state(app))
         }
         Some(ended) => {
             let took = duration(ended.since(app.submitted));
             let ago = duration(detail.now.since(ended));
             let why = app.end.as_ref().map(|end| format!(": {}", clean(end))).unwrap_or_default();
-            let outcome = app.outcome.as_ref().map(|outcome| format!(" ({})", clean(&outcome.to_string())));
-            let state = format!("{}{}", state(app.state), outcome.unwrap_or_default());
-            format!("{name} is over, {state} after {took}, {ago} ago{why}")
+            let state = state_and_outcome(app.state, app.outcome.as_ref());
+            format!("{name} ended {ago} ago after {took}, {state}{why}")
         }
     }
 }

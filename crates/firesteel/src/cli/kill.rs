@@ -6,10 +6,10 @@ use clap::Args as ClapArgs;
 use firesteel_core::messages::KillAnswer;
 use firesteel_placement::words::none_or;
 
+use super::application::state_and_outcome;
 use super::ask::{self, Masters};
 use super::exit::{Exit, Failure};
 use super::help;
-use super::status::state;
 
 const EXAMPLES: &str = "  firesteel kill app-20261120212235-0000
   firesteel kill nightly-sums                  by its name";
@@ -19,7 +19,7 @@ The Master ends the executors and tells the driver who killed the application, s
 application has the state KILLED; firesteel status APP still shows it.";
 
 const CODES: &str = "\
-Exit codes: 0 all are killed; 1 an application is not known, or was over already; 2 wrong usage; 69 no Master could be \
+Exit codes: 0 all are killed; 1 an application is not known, or had already ended; 2 wrong usage; 69 no Master could be \
 reached; 78 a settings file or variable is wrong.";
 
 /// Which applications end.
@@ -64,9 +64,10 @@ pub(super) fn outcome(app: &str, answer: &KillAnswer) -> Result<String, String> 
             none_or(*executors, "executor"),
             none_or(cores.0, "core"),
         )),
-        KillAnswer::Over { app, state: how, ended } => {
-            Err(format!("{app} was over already: {} at {ended}", state(*how)))
-        }
+        KillAnswer::Over { app, state, outcome, ended } => Err(format!(
+            "{app} had already ended: {} at {ended}",
+            state_and_outcome(*state, outcome.as_ref())
+        )),
         KillAnswer::Unknown => Err(ask::unknown(app)),
         KillAnswer::Ambiguous { apps } => Err(ask::ambiguous(app, apps)),
     }

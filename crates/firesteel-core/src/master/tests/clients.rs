@@ -88,7 +88,7 @@ fn an_application_cannot_be_killed_twice_nor_one_that_is_not_known() {
     bench.application(Some(8), 8);
     assert_eq!(bench.kill_application("nobody"), [to_client(KillAnswer::Unknown)]);
     bench.kill_application(app().as_str());
-    let over = KillAnswer::Over { app: app(), state: ApplicationState::Killed, ended: T0 };
+    let over = KillAnswer::Over { app: app(), state: ApplicationState::Killed, outcome: None, ended: T0 };
     assert_eq!(bench.kill_application(app().as_str()), [to_client(over)]);
     // What its driver says afterwards changes nothing.
     assert_eq!(bench.driver_says(DriverToMaster::UnregisterApplication { app: app(), outcome: None }), []);
@@ -122,7 +122,7 @@ fn a_name_means_the_one_live_application_that_has_it_or_the_latest_that_ended() 
     // When none is live any more it is the latest that ended.
     bench.kill_application("test");
     assert_eq!(bench.detail("test").application.id, other);
-    let over = KillAnswer::Over { app: other, state: ApplicationState::Killed, ended: T0 };
+    let over = KillAnswer::Over { app: other, state: ApplicationState::Killed, outcome: None, ended: T0 };
     assert_eq!(bench.kill_application("test"), [to_client(over)]);
 }
 

@@ -48,11 +48,11 @@ impl Ledger {
             | MasterToClient::KillApplicationResponse(KillAnswer::Unknown | KillAnswer::Ambiguous { .. }) => {
                 Ok(())
             }
-            MasterToClient::KillApplicationResponse(KillAnswer::Over { app, .. }) => {
-                match self.apps.contains_key(app) {
-                    true => Err(format!("a client is told that {app} was over, which is live")),
-                    false => Ok(()),
+            MasterToClient::KillApplicationResponse(KillAnswer::Over { app, outcome, .. }) => {
+                if self.apps.contains_key(app) {
+                    return Err(format!("a client is told that {app} was over, which is live"));
                 }
+                self.compare_outcome(app, outcome.as_ref())
             }
             MasterToClient::KillApplicationResponse(KillAnswer::Killed { app, executors, cores }) => {
                 if self.apps.contains_key(app) {
@@ -77,7 +77,7 @@ impl Ledger {
                 app.id
             ));
         }
-        self.compare_outcome(app)?;
+        self.compare_outcome(&app.id, app.outcome.as_ref())?;
         let Some(scheduling) = &detail.scheduling else { return Ok(()) };
         let held: u64 = scheduling.profiles.iter().map(|profile| profile.held).sum();
         let (executors, cores) = self.holding(&app.id);

@@ -1,7 +1,7 @@
 //! Queries of the ledger, and its comparison with the Master.
 
 use firesteel_core::ids::{AppId, ExecutorId, ExecutorKey, PeerId, WorkerId};
-use firesteel_core::messages::{ApplicationView, MasterView, WorkerState};
+use firesteel_core::messages::{MasterView, Outcome, WorkerState};
 use firesteel_placement::{Cores, MiB};
 
 use super::Ledger;
@@ -98,17 +98,16 @@ impl Ledger {
                 ));
             }
         }
-        view.applications.iter().chain(&view.completed).try_for_each(|app| self.compare_outcome(app))
+        let mut listed = view.applications.iter().chain(&view.completed);
+        listed.try_for_each(|app| self.compare_outcome(&app.id, app.outcome.as_ref()))
     }
 
     /// Compares what an application is listed with and what its driver said of its work.
-    pub(super) fn compare_outcome(&self, app: &ApplicationView) -> Result<(), String> {
-        let (listed, told) = (app.outcome.as_ref(), self.told.get(&app.id));
+    pub(super) fn compare_outcome(&self, app: &AppId, listed: Option<&Outcome>) -> Result<(), String> {
+        let told = self.told.get(app);
         match listed == told {
             true => Ok(()),
-            false => {
-                Err(format!("application {} is listed with {listed:?}, its driver said {told:?}", app.id))
-            }
+            false => Err(format!("application {app} is listed with {listed:?}, its driver said {told:?}")),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Bugs in the effects of the Master.
 
 use firesteel_core::master;
-use firesteel_core::messages::{ApplicationEnd, MasterToDriver, MasterToWorker};
+use firesteel_core::messages::{ApplicationEnd, KillAnswer, MasterToClient, MasterToDriver, MasterToWorker};
 
 use super::{Fate, Saboteur, before};
 use crate::cluster::ledger::Ledger;
@@ -29,6 +29,13 @@ impl Saboteur {
                         *peer = other;
                     }
                 }
+                (
+                    Sabotage::LateKillForgetsOutcome,
+                    master::Outbound::Client(MasterToClient::KillApplicationResponse(KillAnswer::Over {
+                        outcome,
+                        ..
+                    })),
+                ) => *outcome = None,
                 _ => {}
             }
         }
