@@ -330,7 +330,7 @@ fn wrong_usage_and_bad_input_are_told_in_one_line() {
     ]);
     let done = run(nowhere.args(["--", "echo", ":::", "a"]));
     assert_eq!(done.code(), 69, "{done}");
-    assert!(done.stderr.contains("no Master took the application: spark://127.0.0.1:1"), "{done}");
+    assert!(done.stderr.contains("no Master accepted the application: spark://127.0.0.1:1"), "{done}");
 }
 
 #[test]

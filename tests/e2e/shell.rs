@@ -449,5 +449,5 @@ fn without_a_master_there_is_no_session() {
     let conf = ["--conf", "firesteel.driver.registrationTimeout=100ms"];
     let done = run(firesteel().args(closed).args(conf).stdin(Stdio::null()));
     assert_eq!(done.code(), 69, "{done}");
-    assert!(done.stderr.contains("no Master took the application: spark://127.0.0.1:1"), "{done}");
+    assert!(done.stderr.contains("no Master accepted the application: spark://127.0.0.1:1"), "{done}");
 }

@@ -55,13 +55,16 @@ impl fmt::Display for EndReason {
         match self {
             Self::Removed(ApplicationEnd::Killed { by }) => write!(f, "the application was killed by {by}"),
             Self::Removed(ApplicationEnd::GangRefused(gang)) => {
-                write!(f, "the Master ended the application: refused: {}", GangInWords(gang))
+                write!(f, "the Master refused the application: {}", GangInWords(gang))
+            }
+            Self::Removed(ApplicationEnd::Refused { reason }) => {
+                write!(f, "the Master refused the application: {reason}")
             }
             Self::Removed(end) => write!(f, "the Master ended the application: {end}"),
             Self::NoMaster(errors) => {
                 let list: Vec<String> =
                     errors.iter().map(|(master, error)| format!("{}: {error}", master.url())).collect();
-                write!(f, "no Master took the application: {}", list.join("; "))
+                write!(f, "no Master accepted the application: {}", list.join("; "))
             }
         }
     }
@@ -75,11 +78,11 @@ impl fmt::Display for GangInWords<'_> {
         match self.0 {
             UnsoundGang::NoCores { executors } => write!(
                 f,
-                "{executors} executors at once (--gang) must have a number of cores each: set spark.executor.cores"
+                "--gang {executors} needs executors of a fixed number of cores: set spark.executor.cores"
             ),
             UnsoundGang::TooManyCores { executors, cores, needed, max } => write!(
                 f,
-                "{executors} executors of {cores} cores at once (--gang) are {needed} cores, and the application may have {max}"
+                "--gang {executors} with executors of {cores} cores needs {needed} cores, and the application's maximum is {max}"
             ),
         }
     }

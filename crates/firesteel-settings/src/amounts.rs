@@ -1,6 +1,7 @@
 //! Custom resources of an application: the number of addresses of an executor, and the amounts that a task
 //! takes.
 
+use firesteel_placement::words::counted;
 use firesteel_placement::{Cores, ResourceAmounts, TaskAmount, TaskResources};
 
 use super::{Origin, Properties, SettingError, keys};
@@ -62,7 +63,7 @@ pub(super) fn idle(
 ) -> Option<String> {
     let by_cores = cores.map(|(each, task)| {
         let slots = u64::try_from(each.0 / task.0.max(1)).unwrap_or(0);
-        (format!("{each} cores"), slots)
+        (counted(each.0, "core"), slots)
     });
     let by_name = task.iter().filter_map(|(name, amount)| {
         let each = executor.get(name).copied().unwrap_or(0);
@@ -71,8 +72,10 @@ pub(super) fn idle(
     let all: Vec<(String, u64)> = by_cores.into_iter().chain(by_name).collect();
     let (scarce, least) = all.iter().min_by_key(|(_, slots)| *slots)?;
     let (idle, most) = all.iter().max_by_key(|(_, slots)| *slots).filter(|(_, most)| most > least)?;
-    let tasks = if *least == 1 { "task" } else { "tasks" };
-    Some(format!("with {scarce} an executor runs {least} {tasks} at once, with {idle} it could run {most}"))
+    let tasks = counted(*least, "task");
+    Some(format!(
+        "an executor has {scarce}, so it runs {tasks} at once; its {idle} would be enough for {most}"
+    ))
 }
 
 fn executor_key(name: &str) -> String {
@@ -125,11 +128,11 @@ mod tests {
         assert_eq!(said(&[executor, task, "spark.executor.cores=2"]), None);
         assert_eq!(
             said(&[executor, task, "spark.executor.cores=8"]).as_deref(),
-            Some("with 2 of gpu an executor runs 2 tasks at once, with 8 cores it could run 8")
+            Some("an executor has 2 of gpu, so it runs 2 tasks at once; its 8 cores would be enough for 8")
         );
         assert_eq!(
             said(&[executor, "spark.task.resource.gpu.amount=0.5", "spark.executor.cores=1"]).as_deref(),
-            Some("with 1 cores an executor runs 1 task at once, with 2 of gpu it could run 4")
+            Some("an executor has 1 core, so it runs 1 task at once; its 2 of gpu would be enough for 4")
         );
     }
 }

@@ -39,7 +39,7 @@ table! {
     #[doc = concat!("Order in which Workers are chosen: ", worker_order_names!(), ".")]
     WORKER_ORDER: "spark.deploy.workerSelectionPolicy", [Master], Value("CORES_FREE_DESC");
     #[doc = concat!("Rule that chooses Workers: ", policy_names!(), " (--placement-policy).")]
-    PLACEMENT_POLICY: "firesteel.placement.policy", [Master, Application], Otherwise("spark; for an application its Master's");
+    PLACEMENT_POLICY: "firesteel.placement.policy", [Master, Application], Otherwise("spark for a Master; the Master's policy for an application");
     /// Maximum cores of an application that does not set spark.cores.max.
     DEFAULT_CORES: "spark.deploy.defaultCores", [Master], Otherwise("no limit");
     /// The Master ends an application after this many failed executors in a row; -1 means never.
@@ -90,9 +90,9 @@ table! {
     ROLLING_COMPRESSION: "spark.executor.logs.rolling.enableCompression", [Worker], Value("false");
 
     /// Name of the application (--name).
-    APP_NAME: "spark.app.name", [Application], Otherwise("the command's name");
+    APP_NAME: "spark.app.name", [Application], Otherwise("the program's name");
     /// Master (--master): spark://HOST:PORT[,HOST:PORT..]; for an application also yarn or local-cluster[WORKERS,CORES,MIB].
-    MASTER: "spark.master", [Application, Worker], Otherwise("for an application a local cluster that fits this machine");
+    MASTER: "spark.master", [Application, Worker], Otherwise("none; applications start a local cluster that fits this machine");
     /// Cores of all executors together (--total-executor-cores).
     CORES_MAX: "spark.cores.max", [Application], Otherwise("the Master's spark.deploy.defaultCores");
     /// Cores of each executor (--executor-cores).

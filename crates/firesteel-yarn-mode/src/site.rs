@@ -34,8 +34,8 @@ pub enum SiteError {
     Addresses(#[from] AddressError),
     /// It requires an authentication that Firesteel does not support.
     #[error(
-        "this cluster asks for Kerberos (hadoop.security.authentication is {method:?} in {origin}), which Firesteel does \
-         not speak: use a cluster where it is simple"
+        "this cluster requires Kerberos (hadoop.security.authentication is {method:?} in {origin}), which Firesteel does \
+         not support: use a cluster where hadoop.security.authentication is simple"
     )]
     Kerberos {
         /// The authentication method that it requires.
@@ -46,7 +46,7 @@ pub enum SiteError {
     /// It requires calls to be signed or encrypted.
     #[error(
         "this cluster signs or encrypts its calls (hadoop.rpc.protection is {protection:?} in {origin}), which Firesteel \
-         does not do: use one where it is authentication"
+         does not support: use a cluster where hadoop.rpc.protection is authentication"
     )]
     Protection {
         /// The protection that it requires.
@@ -216,9 +216,9 @@ mod tests {
         let said = |pair: &str| site(&[host, pair]).expect_err("it is refused").to_string();
         assert_eq!(
             said("spark.hadoop.hadoop.security.authentication=kerberos"),
-            "this cluster asks for Kerberos (hadoop.security.authentication is \"kerberos\" in \
-             spark.hadoop.hadoop.security.authentication), which Firesteel does not speak: use a cluster where it is \
-             simple"
+            "this cluster requires Kerberos (hadoop.security.authentication is \"kerberos\" in \
+             spark.hadoop.hadoop.security.authentication), which Firesteel does not support: use a cluster where \
+             hadoop.security.authentication is simple"
         );
         let private = said("spark.hadoop.hadoop.rpc.protection=privacy");
         assert!(private.contains("encrypts its calls (hadoop.rpc.protection is \"privacy\""), "{private}");

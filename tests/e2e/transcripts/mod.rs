@@ -7,7 +7,7 @@
 //!
 //! # Two items of which one fails.
 //! $ firesteel map -- sh -c 'exit "$1"' sh ::: 0 3
-//! firesteel: 2 items in N s: 1 succeeded, 1 failed; 3 attempts repeated
+//! firesteel: 2 items in N s: 1 succeeded, 1 failed; 3 retries
 //! [exit code 1]
 //! ```
 //!

@@ -232,8 +232,10 @@ impl fmt::Display for Summary {
         if self.unprinted > 0 {
             write!(f, "; {} of those that succeeded not printed", self.unprinted)?;
         }
-        if self.repeated_attempts > 0 {
-            write!(f, "; {} repeated", counted(self.repeated_attempts, "attempt"))?;
+        match self.repeated_attempts {
+            0 => {}
+            1 => f.write_str("; 1 retry")?,
+            retries => write!(f, "; {retries} retries")?,
         }
         for (host, used) in &self.hosts {
             let cores = u64::try_from(used.cores).unwrap_or(0);

@@ -175,7 +175,7 @@ pub(super) fn status(view: &View) -> String {
         .iter()
         .map(|(profile, limit)| {
             let total = match limit {
-                ExecutorLimit::Unlimited => "as many as there are".to_owned(),
+                ExecutorLimit::Unlimited => "as many as possible".to_owned(),
                 ExecutorLimit::AtMost(total) => total.to_string(),
             };
             match *profile {
@@ -225,7 +225,7 @@ pub(super) fn profiles(view: &View, known: &[AddedProfile]) -> String {
     let row = |(profile, limit): &(ProfileId, ExecutorLimit)| {
         let added = known.iter().find(|added| added.id == *profile);
         let wanted = match limit {
-            ExecutorLimit::Unlimited => "as many as there are".to_owned(),
+            ExecutorLimit::Unlimited => "as many as possible".to_owned(),
             ExecutorLimit::AtMost(total) => total.to_string(),
         };
         let here = view.executors.iter().filter(|executor| executor.profile == *profile).count();
@@ -233,11 +233,11 @@ pub(super) fn profiles(view: &View, known: &[AddedProfile]) -> String {
             profile.to_string(),
             wanted,
             here.to_string(),
-            added.map_or_else(|| "as at the start".into(), |added| words(&added.needs)),
-            added.map_or_else(|| "as is set".into(), |added| share(&added.task)),
+            added.map_or_else(|| "default".into(), |added| words(&added.needs)),
+            added.map_or_else(|| "default".into(), |added| share(&added.task)),
         ]
     };
-    let header = ["PROFILE", "WANTED", "HERE", "AN EXECUTOR HAS", "A TASK TAKES"];
+    let header = ["PROFILE", "WANTED", "READY", "AN EXECUTOR HAS", "A TASK TAKES"];
     table(&header, view.targets.iter().map(row).collect()) + "\n"
 }
 
@@ -287,7 +287,7 @@ fn share(task: &TaskShare) -> String {
     let cores = task.cores.map(|cores| counted(cores.0, "core"));
     let resources = task.resources.iter().map(|(name, amount)| format!("{amount} {name}"));
     let parts: Vec<String> = cores.into_iter().chain(resources).collect();
-    if parts.is_empty() { "cores as is set".to_owned() } else { parts.join(", ") }
+    if parts.is_empty() { "default cores".to_owned() } else { parts.join(", ") }
 }
 
 /// The resources of a profile's executor.

@@ -27,8 +27,8 @@ pub(super) fn remark(
         }
         Some(_) => None,
         None if is_missing(program, settings, directory) => Some(format!(
-            "{program} is looked for in the directory of each executor: --files {program} brings it there, as ./{last}, \
-             and --chdir . runs it from here where machines share a file system"
+            "{program} is not in the executors' directories, where the command runs: copy it there with --files {program} \
+             (as ./{last}), or write --chdir . if all machines share this directory"
         )),
         None => None,
     }

@@ -23,7 +23,7 @@ use super::{block_on, command_file, conf, help, misplaced};
 pub(super) struct Args {
     #[command(flatten)]
     submit: Submit,
-    /// When to stop
+    /// When to stop: after any executor or all executors have ended, or never
     #[arg(long, value_enum, value_name = "WHEN", default_value = "all", help_heading = "Command")]
     until: Until,
     /// Working directory on the executors' machines; "executor" is the executor's own

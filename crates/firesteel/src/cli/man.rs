@@ -15,7 +15,8 @@ use super::exit::{Exit, Failure};
 
 /// Where the pages go.
 #[derive(Debug, ClapArgs)]
-#[command(after_help = "  firesteel man --out ~/.local/share/man/man1
+#[command(after_help = "Examples:
+  firesteel man --out ~/.local/share/man/man1
   man firesteel-map
 
 Exit codes: 0 done; 1 failed; 2 wrong usage.")]
@@ -145,6 +146,7 @@ impl HelpTexts {
         let help = help.map(ToString::to_string).unwrap_or_default();
         let mut words = Self::default();
         for paragraph in help.split("\n\n").filter(|paragraph| !paragraph.is_empty()) {
+            let paragraph = paragraph.strip_prefix("Examples:\n").unwrap_or(paragraph);
             if paragraph.starts_with("Exit codes: ") {
                 paragraph.clone_into(&mut words.codes);
             } else if paragraph.starts_with("Properties (") {

@@ -144,7 +144,7 @@ pub(super) fn shell_line(command: &[String], arguments: &str) -> Option<String> 
 pub(super) fn item_in_line(command: &[String]) -> Option<String> {
     let ShellLine { shell, line, .. } = ShellLine::of(command)?;
     line.contains("{}").then(|| {
-        format!("{shell} would run what is in the item, since {{}} is in its line: write -- {shell} -c '... \"$1\"' {shell}")
+        format!("{shell} would run the text of the item as commands, since {{}} is in the shell line: write -- {shell} -c '... \"$1\"' {shell}")
     })
 }
 

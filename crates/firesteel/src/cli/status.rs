@@ -168,11 +168,11 @@ fn applications(applications: &[ApplicationView], now: Timestamp) -> String {
             cores(application),
             application.executors_live.to_string(),
             application.memory_per_executor.to_string(),
-            duration(now.since(application.submitted)),
+            format!("{} ago", duration(now.since(application.submitted))),
         ]
     });
     let header =
-        ["APPLICATION", "NAME", "USER", "STATE", "CORES", "EXECUTORS", "MEMORY PER EXECUTOR", "SINCE"];
+        ["APPLICATION", "NAME", "USER", "STATE", "CORES", "EXECUTORS", "MEMORY PER EXECUTOR", "SUBMITTED"];
     table(&header, rows.collect())
 }
 
@@ -216,14 +216,14 @@ fn executors(applications: &[ApplicationView], now: Timestamp) -> String {
             executor.memory.to_string(),
             addresses(&executor.resources),
             executor.worker.to_string(),
-            duration(now.since(executor.launched)),
+            format!("{} ago", duration(now.since(executor.launched))),
         ]
     };
     let rows = applications.iter().flat_map(|application| {
         let live = application.executors.iter().filter(|executor| !executor.state.is_finished());
         live.map(move |executor| row(application, executor))
     });
-    table(&["EXECUTOR", "STATE", "CORES", "MEMORY", "RESOURCES", "WORKER", "SINCE"], rows.collect())
+    table(&["EXECUTOR", "STATE", "CORES", "MEMORY", "RESOURCES", "WORKER", "LAUNCHED"], rows.collect())
 }
 
 /// The state's name as in Spark, such as `RUNNING`.
@@ -379,13 +379,13 @@ mod tests {
         assert_eq!(
             squeezed(executors(&[application()], now)),
             [
-                "EXECUTOR STATE CORES MEMORY RESOURCES WORKER SINCE",
-                "app-1/0 RUNNING 4 1 GiB gpu 0,1 w1 3.5 s"
+                "EXECUTOR STATE CORES MEMORY RESOURCES WORKER LAUNCHED",
+                "app-1/0 RUNNING 4 1 GiB gpu 0,1 w1 3.5 s ago"
             ]
         );
         assert_eq!(
             squeezed(applications(&[application()], now))[1],
-            "app-1 sums ann RUNNING 4 of 24 1 1 GiB 3.5 s"
+            "app-1 sums ann RUNNING 4 of 24 1 1 GiB 3.5 s ago"
         );
         let end = Some("its driver's connection ended".to_owned());
         let ended = ApplicationView { end, ended: Some(now), ..application() };

@@ -27,7 +27,7 @@ pub(super) struct Submit {
     /// this command: two Workers with 4 cores and 8192 MiB each. [default: spark.master, then $MASTER]
     #[arg(long, value_name = "URL", help_heading = "Application")]
     master: Option<String>,
-    /// Name of the application [default: the command's name]
+    /// Name of the application [default: the program's name]
     #[arg(long, help_heading = "Application")]
     name: Option<String>,
     /// Cores of all executors together [default: as many as possible]

@@ -17,7 +17,8 @@ use show::Show;
 
 /// The two questions.
 #[derive(Debug, ClapArgs)]
-#[command(after_help = "  firesteel config check
+#[command(after_help = "Examples:
+  firesteel config check
   firesteel config show --origin
 
 Exit codes: 0 done; 2 wrong usage; 78 a setting keeps a command from starting.")]

@@ -35,8 +35,8 @@ after the executor and the application have ended. Rolled files, compressed or n
 of the file of standard error, with the executor's command, is left out.
 
 Without EXECUTOR, the logs of all executors are shown; if there are several, each line begins with the executor's \
-number. --follow then follows the executors that exist at the start. The output of map's items and of the shell's tasks \
-is not in these logs: it goes to the command that runs them.";
+number. --follow then follows the executors that exist at the start. The output of items and tasks is not in these logs: \
+firesteel map and firesteel shell print it.";
 
 const CODES: &str = "\
 Exit codes: 0 done, also if the reader of the output is gone; 1 no such log, or its Worker does not answer; 2 wrong \
@@ -121,8 +121,8 @@ fn say_empty(part: Part) -> Exit {
         // The reader may be gone.
         let _ = writeln!(
             io::stderr(),
-            "firesteel: the executor wrote nothing to {written} (the output of map's items and the shell's tasks goes to \
-             the command that runs them){other}"
+            "firesteel: the executor wrote nothing to {written} (firesteel map and firesteel shell print the output of \
+             their items and tasks themselves){other}"
         );
     }
     Exit::Done

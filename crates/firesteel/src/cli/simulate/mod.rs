@@ -55,7 +55,7 @@ pub(super) struct Args {
     /// Number of runs, with the seeds 1, 2 and so on, each with another order of Workers and other samples
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=1000))]
     seeds: u64,
-    /// Sample the trace to this load, such as 0.95 or 95%; 1 requests the whole cluster
+    /// Sample the trace to this load, such as 0.95 or 95%; at 1, applications request the whole cluster
     #[arg(long, value_name = "PART", value_parser = load)]
     load: Option<f64>,
     /// Number of applications to sample [default: as many as the trace has]
@@ -70,10 +70,10 @@ pub(super) struct Args {
     /// How applications that need several executors at once get them
     #[arg(long, value_enum, default_value_t = GangsArg::Retry)]
     gangs: GangsArg,
-    /// Only add applications, none ends, until --load is requested [default load: 1]
+    /// Fill the cluster: applications arrive and none ends, until they request --load of it [default load: 1]
     #[arg(long, conflicts_with_all = ["gangs", "longest"])]
     static_fill: bool,
-    /// Find the smallest number of Workers that holds requests for --load of the cluster [default load: 0.5]
+    /// Find the smallest number of Workers on which applications that request --load of the cluster fit [default load: 0.5]
     #[arg(long, conflicts_with_all = ["gangs", "longest", "static_fill"])]
     fewest_workers: bool,
     /// Print one JSON value instead of tables

@@ -23,14 +23,15 @@ pub(super) const REPLAY_COLUMNS: &str = "\
 WAIT: time from an application's arrival until it can run, with one executor or with its whole gang. The columns
 <16 CORES, 16-127 and 128+ are means by the cores that applications ask for. GANGS: the mean of applications that need
 several executors at once. ALL EXECUTORS: mean time until an application has all its executors.
-USED: mean share of the cluster in use while applications arrive. STRANDED: mean share that is free, but that the next
-executor could not use where it is. FAIR: Jain's fairness index of the share of their time that applications run
-(1: equal for all). STUCK: number of applications that never start. DECISIONS: executors placed per second of scheduling.";
+USED: mean share of the cluster in use while applications arrive. STRANDED: mean share that is free on Workers without
+room for the next executor. FAIR: Jain's fairness index of the applications' run times, each divided by run time plus
+waiting time (1: equal for all). STUCK: number of applications that never start. DECISIONS: executors placed per second
+of scheduling.";
 /// What the columns of a fill mean.
 pub(super) const FILL_COLUMNS: &str = "\
-GIVEN AT: share of the cluster that is allocated when that share is requested. UNALLOCATED: share that is requested, but
-not allocated in the end; FROM .. TO is its range over the seeds. STRANDED: share that is free in the end, but that the
-next executor could not use where it is. DECISIONS: executors placed per second of scheduling.";
+GIVEN AT N%: share of the cluster that is allocated when applications have requested N% of it. UNALLOCATED: share that is
+requested, but not allocated in the end; FROM .. TO is its range over the seeds. STRANDED: share that is free in the end
+on Workers without room for the next executor. DECISIONS: executors placed per second of scheduling.";
 /// What the columns of a compaction mean.
 pub(super) const COMPACTION_COLUMNS: &str = "\
 WORKERS: mean number of Workers that hold the load. AGAINST: compared with the first policy.";

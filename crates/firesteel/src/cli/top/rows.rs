@@ -52,8 +52,10 @@ impl TableKind {
     pub(super) fn header(self) -> &'static [&'static str] {
         match self {
             Self::Workers => &["WORKER", "STATE", "CORES", "MEMORY", "HEARTBEAT"],
-            Self::Applications => &["APPLICATION", "NAME", "STATE", "CORES", "EXECUTORS", "USER", "SINCE"],
-            Self::Executors => &["EXECUTOR", "STATE", "CORES", "MEMORY", "HOST", "SINCE"],
+            Self::Applications => {
+                &["APPLICATION", "NAME", "STATE", "CORES", "EXECUTORS", "USER", "SUBMITTED"]
+            }
+            Self::Executors => &["EXECUTOR", "STATE", "CORES", "MEMORY", "HOST", "LAUNCHED"],
         }
     }
 
@@ -119,7 +121,7 @@ fn applications(view: &MasterView, order: usize) -> Vec<Row> {
             cores_bar(app.cores_granted, app.max_cores.unwrap_or(all)),
             app.executors_live.to_string(),
             clean(&app.user),
-            duration(view.now.since(app.submitted)),
+            format!("{} ago", duration(view.now.since(app.submitted))),
         ],
     };
     applications.into_iter().map(row).collect()
@@ -145,7 +147,7 @@ fn executors(view: &MasterView, order: usize) -> Vec<Row> {
             executor.cores.0.to_string(),
             executor.memory.to_string(),
             clean(&executor.host),
-            duration(view.now.since(executor.launched)),
+            format!("{} ago", duration(view.now.since(executor.launched))),
         ],
     };
     executors.into_iter().map(row).collect()
