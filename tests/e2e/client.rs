@@ -223,12 +223,8 @@ fn a_finished_application_stays_visible_with_exit_codes_times_and_directories() 
     assert!(directory.join("stdout").is_file() && directory.join("stderr").is_file(), "{directory:?}");
     assert_eq!(executor["host"], "127.0.0.1");
     let text = cluster.ask(&["status", &id]);
-    words(
-        &text,
-        0,
-        &["is over, FINISHED (succeeded) after", "exit code 0", &directory.display().to_string()],
-    );
-    words(&cluster.ask(&["explain", &id]), 0, &["FINISHED (succeeded) after", "It had 1 executor: 1 "]);
+    words(&text, 0, &[", FINISHED (succeeded)", "exit code 0", &directory.display().to_string()]);
+    words(&cluster.ask(&["explain", &id]), 0, &[", FINISHED (succeeded)", "It had 1 executor: 1 "]);
 }
 
 #[test]
@@ -246,7 +242,7 @@ fn an_application_that_waits_is_told_who_holds_the_cores_and_what_would_help() {
         &explained,
         0,
         &[
-            "(waits) is WAITING, since",
+            "(waits) is WAITING, submitted",
             "It has no executor; it has no maximum of cores.",
             "It wants executors of 4 cores and 1 GiB of memory",
             "No executor could be placed: 1 Worker has 2 cores free, and an executor needs 4 cores.",

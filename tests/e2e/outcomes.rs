@@ -69,10 +69,11 @@ impl Cluster {
         let cells: Vec<&str> = row.split_whitespace().collect();
         assert_eq!(cells[3..5], ["FINISHED", outcome], "{table}");
         assert!(row.ends_with(words), "{table}");
-        let said = format!("({name}) is over, FINISHED ({outcome}: {words}) after ");
+        let (which, how) = (format!("({name}) ended "), format!(", FINISHED ({outcome}: {words})"));
         for ask in [["status", name], ["explain", name]] {
             let text = self.ask(&ask).stdout;
-            assert!(text.lines().next().is_some_and(|line| line.contains(&said)), "{text}");
+            let is_said = |line: &str| line.contains(&which) && line.contains(&how);
+            assert!(text.lines().next().is_some_and(is_said), "{text}");
         }
         let explained: Value =
             serde_json::from_str(&self.ask(&["explain", "--json", name]).stdout).expect("JSON");
@@ -94,6 +95,9 @@ fn a_map_whose_every_item_failed_is_finished_and_failed() {
     assert_eq!(cluster.ended(), json!(["FINISHED", null, "failed", "3 of 3 items failed"]));
     cluster.all_say("sums", "failed", "3 of 3 items failed");
     cluster.master.wait_for_line(&["removed app-", ": finished; failed: 3 of 3 items failed"]);
+    let killed = run(&mut cluster.command(&["kill", "sums"]));
+    let too_late = " had already ended: FINISHED (failed: 3 of 3 items failed) at ";
+    assert!(killed.code() == 1 && killed.stderr.contains(too_late), "{killed}");
 
     cluster.ask(&["map", "--name", "fine", "--", "true", ":::", "1", "2", "3"]);
     assert_eq!(cluster.ended(), json!(["FINISHED", null, "succeeded", null]));
@@ -167,7 +171,7 @@ fn an_application_that_lost_its_executors_is_running_with_0_executors() {
     });
     for ask in [["status", "sums"], ["explain", "sums"]] {
         let line = first_line(&ask).expect("it is known");
-        assert!(line.contains("(sums) is RUNNING (0 executors), since "), "{line}");
+        assert!(line.contains("(sums) is RUNNING (0 executors), submitted "), "{line}");
     }
     for ask in [&["status"][..], &["top", "--once"]] {
         let table = cluster.ask(ask).stdout;

@@ -110,7 +110,10 @@ fn a_running_masters_plan_has_what_others_wait_for() {
     let plan = ["plan", "--master", master.url(), "--executor-cores", "1", "--num-executors", "1"];
     let done = run(firesteel().args(plan));
     assert_eq!(done.code(), 0, "{done}");
-    assert!(done.stdout.contains("Free capacity is reserved for B (gang), which comes first"), "{done}");
+    assert!(
+        done.stdout.contains("Free capacity is reserved for the gang of B (gang), which comes first"),
+        "{done}"
+    );
     assert!(done.stdout.contains("B gang: It needs 3 executors at once, and there is room for 2"), "{done}");
     assert!(!done.stdout.contains("nothing more"), "{done}");
 }

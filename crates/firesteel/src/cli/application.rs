@@ -57,7 +57,7 @@ fn text(detail: &ApplicationDetail) -> String {
 fn placing(app: &ApplicationView) -> Option<String> {
     let queue = app.queue.as_ref().map(|queue| format!("queue {}", clean(queue)));
     let priority = (app.priority != 0).then(|| format!("priority {}", app.priority));
-    let gang = (app.gang > 1).then(|| format!("gang of {}", counted(u64::from(app.gang), "executor")));
+    let gang = (app.gang > 1).then(|| format!("gang of {}", counted(app.gang, "executor")));
     let words: Vec<String> = [queue, priority, gang].into_iter().flatten().collect();
     (!words.is_empty()).then(|| words.join(", "))
 }

@@ -403,7 +403,7 @@ mod tests {
         let bare = ApplicationView { executors_live: 0, executors: Vec::new(), ..application() };
         assert_eq!(
             squeezed(applications(&[bare], now))[1],
-            "app-1 sums ann RUNNING (0 executors) 4 of 24 0 1 GiB 3.5 s"
+            "app-1 sums ann RUNNING (0 executors) 4 of 24 0 1 GiB 3.5 s ago"
         );
         assert_eq!(workers(&[], now), "  none");
     }

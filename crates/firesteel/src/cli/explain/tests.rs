@@ -214,7 +214,7 @@ fn one_that_is_over_tells_how_and_where_the_failed_wrote() {
     assert_eq!(
         sentences(&stage.detail(app.as_str())),
         [
-            format!("{app} (sums) is over, FAILED after 3 m 12 s, 0 ms ago: its driver's connection ended."),
+            format!("{app} (sums) ended 0 ms ago after 3 m 12 s, FAILED: its driver's connection ended."),
             "It had 2 executors: 1 EXITED (exit code 3) and 1 KILLED.".to_owned(),
             format!(
                 "firesteel logs {app} 0 --stderr shows what the last failed one wrote, on h1 in /var/spark/{app}/0."
