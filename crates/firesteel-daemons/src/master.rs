@@ -38,6 +38,9 @@ pub enum MasterError {
     /// The Master cannot listen on its address.
     #[error(transparent)]
     Listen(#[from] ListenError),
+    /// The Master cannot start the thread that accepts connections.
+    #[error("cannot start the thread that accepts connections: {0}")]
+    Acceptor(io::Error),
     /// The Master cannot catch signals.
     #[error("cannot catch signals: {0}")]
     Signals(io::Error),
@@ -62,14 +65,12 @@ pub async fn run(options: Options) -> Result<(), MasterError> {
     };
 
     let context = Context::new(Role::Master, &reached.to_string(), QueueLimits::default(), clock);
-    context.peers.serve(
-        listener,
-        vec![
-            Welcome { role: Role::Worker, decode: from_worker },
-            Welcome { role: Role::Driver, decode: from_driver },
-            Welcome { role: Role::Client, decode: from_client },
-        ],
-    );
+    let welcome = vec![
+        Welcome { role: Role::Worker, decode: from_worker },
+        Welcome { role: Role::Driver, decode: from_driver },
+        Welcome { role: Role::Client, decode: from_client },
+    ];
+    context.peers.serve_apart(listener, welcome).map_err(MasterError::Acceptor)?;
     tracing::info!("listening on {}", reached.url());
     announcement.ready(&reached);
     let request = owner::run(Master::new(config), MasterShell, context, requests).await;

@@ -177,7 +177,8 @@ async fn close_request(queue: &FrameQueue) -> Disconnect {
 /// Reads and discards what the peer still sends. If a socket with unread bytes were closed, the system
 /// would discard what was sent to the peer and not yet received.
 async fn linger(reader: &mut OwnedReadHalf) {
-    let mut scrap = [0; 4096];
+    // On the heap, since a connection's task would be larger by this all its life.
+    let mut scrap = vec![0; 4096];
     let drain = async { while matches!(reader.read(&mut scrap).await, Ok(1..)) {} };
     let _ = timeout(Duration::from_secs(1), drain).await;
 }

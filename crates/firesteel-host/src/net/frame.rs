@@ -10,7 +10,9 @@ use bytes::BytesMut;
 use firesteel_core::wire::{self, TooLong};
 use serde::Serialize;
 use tokio::io::{AsyncRead, ReadBuf};
-use tokio::net::tcp::OwnedReadHalf;
+use tokio::net::TcpStream;
+use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
+use tokio::runtime::Handle;
 use tokio::time::{Instant, timeout_at};
 use tokio_util::codec::{Decoder, LengthDelimitedCodec};
 
@@ -61,6 +63,21 @@ impl FrameReader {
     /// Raises the limit to that of messages.
     pub(super) fn raise_limit(&mut self) {
         self.frames.raise_limit();
+    }
+
+    /// Moves a connection to another runtime. What was received already stays.
+    ///
+    /// # Errors
+    /// The operating system does not let the runtime wait for the socket.
+    pub(super) fn moved_to(
+        self,
+        writer: OwnedWriteHalf,
+        runtime: &Handle,
+    ) -> io::Result<(Self, OwnedWriteHalf)> {
+        let stream = self.half.reunite(writer).expect("both halves are of one connection").into_std()?;
+        let _entered = runtime.enter();
+        let (half, writer) = TcpStream::from_std(stream)?.into_split();
+        Ok((Self { half, ..self }, writer))
     }
 
     /// The half that it reads from.

@@ -7,6 +7,7 @@ use firesteel_core::wire::{self, DecodeError, Hello, PREAMBLE, PreambleError, Ro
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
+use tokio::runtime::Handle;
 
 use super::frame::{self, FrameError, FrameReader};
 use super::{HANDSHAKE_TIMEOUT, socket};
@@ -85,6 +86,17 @@ pub(super) struct Introduced {
     pub(super) reader: FrameReader,
     /// The half that writes to the peer.
     pub(super) writer: OwnedWriteHalf,
+}
+
+impl Introduced {
+    /// Moves the connection to another runtime.
+    ///
+    /// # Errors
+    /// The operating system does not let the runtime wait for the socket.
+    pub(super) fn moved_to(self, runtime: &Handle) -> io::Result<Self> {
+        let (reader, writer) = self.reader.moved_to(self.writer, runtime)?;
+        Ok(Self { hello: self.hello, reader, writer })
+    }
 }
 
 /// Performs the handshake, which is the same on both sides. `wanted` lists the roles that the peer may

@@ -115,6 +115,14 @@ impl Listener {
         self.conversations.clone()
     }
 
+    /// Moves the socket to the runtime that runs the caller.
+    ///
+    /// # Errors
+    /// The operating system does not let the runtime wait for it.
+    pub(super) fn moved_here(self) -> io::Result<Self> {
+        Ok(Self { socket: TcpListener::from_std(self.socket.into_std()?)?, ..self })
+    }
+
     /// Accepts connections forever.
     pub(super) async fn accept_each(
         self,

@@ -18,7 +18,7 @@
 //! The files, from the owner's view to the socket:
 //!
 //! - [`peers`]: the table of an owner's connections: `send`, `close`, `dial`, `serve`.
-//! - [`listener`], [`dial`]: accepting and opening connections.
+//! - [`listener`], [`dial`]: accepting and opening connections; `acceptor`: a thread apart for accepting.
 //! - [`handshake`], [`frame`]: the start of a connection, and the format of its messages.
 //! - [`connection`], [`outbound`]: the task of one connection, and the queue that it writes from.
 //! - [`call()`], in [`call`](mod@call): one request and its response, for commands that are not daemons.
@@ -26,6 +26,7 @@
 //!   connections at an owner's own port.
 //! - [`route`], `socket`: the local address that reaches a peer, and the options of every socket.
 
+mod acceptor;
 pub mod call;
 pub mod connection;
 pub mod conversation;

@@ -1,6 +1,7 @@
 //! The table of an owner's connections.
 
 use std::collections::BTreeMap;
+use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,9 +14,11 @@ use firesteel_core::ids::PeerId;
 use firesteel_core::wire::{self, Hello, Role};
 use serde::Serialize;
 use tokio::net::TcpStream;
+use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use super::acceptor;
 use super::connection::{self, log_end};
 use super::conversation::Conversation;
 use super::dial::{self, DialError};
@@ -73,6 +76,15 @@ impl Peer {
     }
 }
 
+/// What the handshakes of accepted connections need.
+#[derive(Debug)]
+struct Reception<E> {
+    welcome: Vec<Welcome<E>>,
+    server: Option<ConversationServer>,
+    /// The runtime of connections that are not urgent, if it is another one.
+    home: Option<Handle>,
+}
+
 /// What the tasks of all connections share.
 #[derive(Debug)]
 struct Shared<E> {
@@ -119,15 +131,23 @@ impl<E: Send + 'static> Peers<E> {
 
     /// Accepts peers that dial and have one of these roles.
     pub fn serve(&self, listener: Listener, welcome: Vec<Welcome<E>>) {
-        let shared = self.shared.clone();
-        let welcome = Arc::new((welcome, listener.conversation_server()));
-        self.shared.tasks.spawn(async move {
-            let tasks = shared.tasks.clone();
-            let accepting = listener.accept_each(|stream, remote, permits| {
-                tasks.spawn(shared.clone().accepted(stream, remote, Arc::clone(&welcome), permits));
-            });
-            shared.stop.run_until_cancelled(accepting).await;
-        });
+        self.shared.tasks.spawn(self.shared.clone().accept(listener, welcome, None));
+    }
+
+    /// Does what [`serve`](Self::serve) does, on a thread of its own that also serves the clients, so that they do not
+    /// wait for the tasks of many other connections.
+    ///
+    /// # Errors
+    /// The system gives no thread, or no means to wait for sockets.
+    pub fn serve_apart(&self, listener: Listener, welcome: Vec<Welcome<E>>) -> io::Result<()> {
+        let (shared, home) = (self.shared.clone(), Handle::current());
+        let accepting = async move {
+            match listener.moved_here() {
+                Ok(listener) => shared.accept(listener, welcome, Some(home)).await,
+                Err(error) => tracing::error!("cannot accept connections: {error}"),
+            }
+        };
+        acceptor::start(accepting, self.shared.tasks.clone())
     }
 
     /// Dials an address. `outcome` turns the result into an event for the machine. On success the peer has
@@ -251,15 +271,24 @@ impl<E: Send + 'static> Peers<E> {
 }
 
 impl<E: Send + 'static> Shared<E> {
+    /// Accepts connections until the end. What is not urgent is served by the runtime `home`, if it is given.
+    async fn accept(self, listener: Listener, welcome: Vec<Welcome<E>>, home: Option<Handle>) {
+        let reception = Arc::new(Reception { welcome, server: listener.conversation_server(), home });
+        let accepting = listener.accept_each(|stream, remote, permits| {
+            self.tasks.spawn(self.clone().accepted(stream, remote, Arc::clone(&reception), permits));
+        });
+        self.stop.run_until_cancelled(accepting).await;
+    }
+
     /// Handles a connection that a peer dialled.
     async fn accepted(
         self,
         stream: TcpStream,
         remote: SocketAddr,
-        welcome: Arc<(Vec<Welcome<E>>, Option<ConversationServer>)>,
+        reception: Arc<Reception<E>>,
         permits: ConnectionPermits,
     ) {
-        let (welcome, server) = &*welcome;
+        let Reception { welcome, server, home } = &*reception;
         let roles = welcome.iter().map(|welcome| welcome.role);
         let roles: Vec<Role> = roles.chain(server.iter().map(|server| server.role)).collect();
         let shaken = self.stop.run_until_cancelled(shake_hands(stream, &self.hello, &roles)).await;
@@ -281,8 +310,25 @@ impl<E: Send + 'static> Shared<E> {
         }
         let decode = welcome.iter().find(|welcome| welcome.role == role).map(|welcome| welcome.decode);
         let decode = decode.expect("the handshake lets in nobody else");
-        self.run(introduced, remote, decode, |_| None).await;
-        drop(open);
+        let home = home.as_ref().filter(|_| urgency_of(role) == Urgency::Ordinary);
+        let moved = match home {
+            Some(home) => introduced.moved_to(home),
+            None => Ok(introduced),
+        };
+        let introduced = match moved {
+            Ok(introduced) => introduced,
+            Err(error) => return log_failed(remote, &error.into()),
+        };
+        // A task of its own, so that the memory of the handshake is given back.
+        let tasks = self.tasks.clone();
+        let serving = async move {
+            self.run(introduced, remote, decode, |_| None).await;
+            drop(open);
+        };
+        match home {
+            Some(home) => tasks.spawn_on(serving, home),
+            None => tasks.spawn(serving),
+        };
     }
 
     /// Runs a connection from its handshake to its end.
