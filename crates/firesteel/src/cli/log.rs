@@ -10,12 +10,14 @@ use tracing::{Event, Level, Subscriber};
 use tracing_subscriber::filter::Targets;
 use tracing_subscriber::fmt::format::Writer;
 use tracing_subscriber::fmt::time::FormatTime;
+use tracing_subscriber::fmt::writer::BoxMakeWriter;
 use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields};
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::util::SubscriberInitExt;
 
 use super::color::Colors;
+use super::log_queue::{LastLines, LogQueue};
 
 /// The options of the log.
 #[derive(Clone, Copy, Debug, Args)]
@@ -81,13 +83,19 @@ impl FormatTime for Utc {
 }
 
 impl LogOptions {
-    /// Starts the log. `RUST_LOG` overrides the flags.
-    pub(super) fn start(self, default: DefaultLevel) {
+    /// Starts the log. `RUST_LOG` overrides the flags. The last lines of a daemon are written when the result is dropped.
+    #[must_use]
+    pub(super) fn start(self, default: DefaultLevel) -> Option<LastLines> {
         let asked = std::env::var("RUST_LOG").ok().filter(|words| !words.is_empty());
         let (filter, unsound) = match asked.as_deref().map(str::parse::<Targets>) {
             Some(Ok(filter)) => (filter, None),
             Some(Err(error)) => (self.filter(default), Some(error)),
             None => (self.filter(default), None),
+        };
+        let (writer, last_lines) = match default {
+            DefaultLevel::Info => queued(),
+            // The lines of a command stand in order with its other output.
+            DefaultLevel::Warnings => (BoxMakeWriter::new(io::stderr), None),
         };
         let log = tracing_subscriber::fmt()
             .with_max_level(Level::TRACE)
@@ -95,7 +103,7 @@ impl LogOptions {
             .with_ansi(self.color.on_stderr())
             // A failed write to the log, for example on a full disk, must not end the daemon.
             .log_internal_errors(false)
-            .with_writer(io::stderr);
+            .with_writer(writer);
         match default {
             // Times and modules are shown only on request.
             DefaultLevel::Warnings if self.verbose == 0 && asked.is_none() => {
@@ -106,6 +114,7 @@ impl LogOptions {
         if let Some(error) = unsound {
             tracing::warn!("RUST_LOG is ignored: {error}");
         }
+        last_lines
     }
 
     fn filter(self, default: DefaultLevel) -> Targets {
@@ -125,6 +134,14 @@ impl LogOptions {
         };
         let level = default.saturating_add(self.verbose.into()).saturating_sub(self.quiet.into());
         LEVELS[level.min(LEVELS.len() - 1)]
+    }
+}
+
+/// Standard error behind a queue; without one if the system gives no thread for it.
+fn queued() -> (BoxMakeWriter, Option<LastLines>) {
+    match LogQueue::start(io::stderr()) {
+        Ok((queue, last_lines)) => (BoxMakeWriter::new(queue), Some(last_lines)),
+        Err(_) => (BoxMakeWriter::new(io::stderr), None),
     }
 }
 

@@ -21,6 +21,7 @@ mod help;
 mod kill;
 mod launch;
 mod log;
+mod log_queue;
 mod logs;
 mod man;
 mod map;
@@ -114,7 +115,7 @@ pub(crate) fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => return exit::usage(error, format),
     };
-    log_options.start(command.default_level());
+    let last_lines = log_options.start(command.default_level());
     let done = match command {
         Command::Master(args) => master::run(args),
         Command::Worker(args) => worker::run(args),
@@ -151,6 +152,8 @@ pub(crate) fn main() -> ExitCode {
         },
         Command::Reaper(args) => reaper::run(&args),
     };
+    // They come before the word of failure.
+    drop(last_lines);
     match done {
         Ok(exit) => exit.into(),
         Err(failure) => failure.report(format),
