@@ -6,9 +6,10 @@ use std::time::Duration;
 use bytes::BytesMut;
 use firesteel_core::address::Address;
 use firesteel_core::ids::PeerId;
-use firesteel_core::wire::{self, DecodeError, Hello, MAX_FRAME, Role};
+use firesteel_core::wire::{self, DecodeError, Hello, MAX_FRAME, MAX_HELLO, PREAMBLE, Role};
 use firesteel_core::{Machine, Timestamp, Violation};
 use tokio::io::AsyncWriteExt;
+use tokio::net::TcpStream;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
@@ -127,13 +128,17 @@ struct Running {
 }
 
 impl Running {
-    /// Starts a puppet that accepts clients and Workers, and that dials `dial` first if given.
+    /// Starts a puppet that accepts clients and Workers, as a Master on a thread apart, and that dials `dial` first if
+    /// given.
     async fn start(role: Role, dial: Option<Address>, limits: QueueLimits) -> Self {
         let listener = Listener::bind(&Address::new("127.0.0.1", 0)).await.expect("there is a free port");
         let address = Address::new("127.0.0.1", listener.local().port());
         let mut context = Context::new(role, "a puppet", limits, Clock::start());
-        let welcome = |role| Welcome { role, decode: received };
-        context.peers.serve(listener, vec![welcome(Role::Client), welcome(Role::Worker)]);
+        let welcome = [Role::Client, Role::Worker].map(|role| Welcome { role, decode: received }).into();
+        match role {
+            Role::Master => context.peers.serve_apart(listener, welcome).expect("there are threads"),
+            _ => context.peers.serve(listener, welcome),
+        }
         context.raise(Event::Start { dial });
         let (sender, mut seen) = mpsc::unbounded_channel();
         let requests = EndRequests::install().expect("signals can be caught");
@@ -193,6 +198,29 @@ async fn what_was_sent_before_a_close_arrives_and_nothing_said_after_it_is_heard
     drop(hand);
     let events = [puppet.next().await, puppet.next().await, puppet.next().await];
     assert_eq!(events, [message(1, "hi"), message(1, "close"), Event::Disconnected(PeerId(1))]);
+}
+
+#[tokio::test]
+async fn what_comes_together_with_the_hello_is_heard() {
+    for of_puppet in [Role::Master, Role::Driver] {
+        let mut puppet = Running::start(of_puppet, None, QueueLimits::default()).await;
+        for (peer, role) in [(1, Role::Client), (2, Role::Worker)] {
+            let hello = Hello { role, name: "a hand".to_owned(), challenge: Default::default(), epoch: 0 };
+            let mut bytes = BytesMut::from(&PREAMBLE[..]);
+            frame::append(&hello, &mut bytes, MAX_HELLO).expect("it fits");
+            frame::append(&"hi", &mut bytes, MAX_FRAME).expect("it fits");
+            frame::append(&"half", &mut bytes, MAX_FRAME).expect("it fits");
+            let mut stream =
+                TcpStream::connect(puppet.address.to_string()).await.expect("the puppet listens");
+            let last = bytes.split_off(bytes.len() - 1);
+            stream.write_all(&bytes).await.expect("the puppet reads");
+            assert_eq!(puppet.next().await, message(peer, "hi"));
+            stream.write_all(&last).await.expect("the puppet reads");
+            assert_eq!(puppet.next().await, message(peer, "half"));
+            drop(stream);
+            assert_eq!(puppet.next().await, Event::Disconnected(PeerId(peer)));
+        }
+    }
 }
 
 #[tokio::test]
