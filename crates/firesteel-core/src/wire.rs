@@ -79,6 +79,9 @@ pub enum PreambleError {
     /// The peer speaks another protocol.
     #[error("the peer does not speak Firesteel's protocol")]
     Foreign,
+    /// The peer answers as a web server does.
+    #[error("the peer speaks HTTP, not Firesteel's protocol")]
+    Http,
     /// The peer speaks another version of the protocol.
     #[error("the peer speaks version {theirs} of the protocol, this side speaks version {VERSION}")]
     Version {
@@ -92,6 +95,9 @@ pub enum PreambleError {
 /// # Errors
 /// The preamble is that of another protocol or version.
 pub fn check_preamble(found: [u8; 8]) -> Result<(), PreambleError> {
+    if found.starts_with(b"HTTP/") {
+        return Err(PreambleError::Http);
+    }
     let [name @ .., theirs] = found;
     if name != PREAMBLE[..7] {
         return Err(PreambleError::Foreign);
@@ -230,6 +236,7 @@ mod tests {
         older[7] = 0;
         assert_eq!(check_preamble(older), Err(PreambleError::Version { theirs: 0 }));
         assert_eq!(check_preamble(*b"GET / HT"), Err(PreambleError::Foreign));
+        assert_eq!(check_preamble(*b"HTTP/1.1"), Err(PreambleError::Http));
         assert!(!PREAMBLE[0].is_ascii() && PREAMBLE[0] != 0x00 && PREAMBLE[0] != 0x16);
     }
 }

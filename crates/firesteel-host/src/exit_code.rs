@@ -11,6 +11,10 @@ pub const FAILURE: u8 = 1;
 pub const USAGE: u8 = 2;
 /// No Master, or no ResourceManager, could be reached.
 pub const UNREACHABLE: u8 = 69;
+/// A Master did not answer in time, or its answer broke off.
+pub const NO_ANSWER: u8 = 75;
+/// What listens at a Master's address is no Master of this version.
+pub const NO_MASTER: u8 = 76;
 /// The reader of standard output closed it.
 pub const READER_GONE: u8 = 141;
 /// A settings file or an environment variable is wrong.
@@ -25,6 +29,15 @@ pub const TABLE: &[(u8, &str)] = &[
     ),
     (USAGE, "Wrong usage, or an input that cannot be used. Nothing was done."),
     (UNREACHABLE, "No Master could be reached; on YARN, no ResourceManager."),
+    (
+        NO_ANSWER,
+        "A connection was accepted, but no Master answered in time, or the answer broke off. Nothing was printed as an \
+         answer. The Master may be overloaded or stopped: trying again may help.",
+    ),
+    (
+        NO_MASTER,
+        "What listens at the address of the Master is something else, or speaks another version of the protocol.",
+    ),
     (
         CONFIGURATION,
         "A file or a variable with settings is wrong, or asks for protection that Firesteel does not have. Nothing was \

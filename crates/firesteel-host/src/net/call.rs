@@ -5,13 +5,14 @@ use std::time::Duration;
 use bytes::BytesMut;
 use firesteel_core::address::Address;
 use firesteel_core::wire::{self, DecodeError, Hello, Role, TooLong};
+use firesteel_placement::words::counted;
 use serde::{Serialize, de::DeserializeOwned};
 use tokio::io::AsyncWriteExt;
 use tokio::time::timeout;
 
 use super::dial::{self, DialError};
 use super::frame::{self, FrameError};
-use super::handshake::Introduced;
+use super::handshake::{HandshakeError, Introduced};
 
 /// The timeout of a response.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
@@ -39,11 +40,21 @@ pub enum CallError {
         /// The address that was asked.
         address: Address,
     },
-    /// The response did not come in time.
-    #[error("{address} did not answer within {} s", ANSWER_TIMEOUT.as_secs())]
+    /// The response did not come in time, although the peer had completed the handshake.
+    #[error("the {role} at {address} did not answer within {} s: it is overloaded or was stopped", ANSWER_TIMEOUT.as_secs())]
     TimedOut {
         /// The address that was asked.
         address: Address,
+        /// The role of the peer.
+        role: Role,
+    },
+    /// The response consists of several pages, and not all of them came.
+    #[error("the answer broke off after {}: {error}", counted(*.rows, "row"))]
+    Incomplete {
+        /// The number of rows that came.
+        rows: u64,
+        /// Why there are no more.
+        error: Box<CallError>,
     },
     /// The response belongs to a different kind of request.
     #[error("{address} sent an unexpected answer")]
@@ -59,6 +70,43 @@ pub enum CallError {
         /// Why decoding failed.
         error: DecodeError,
     },
+}
+
+/// What a failed request says about the address that was asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Evidence {
+    /// Nothing could be reached there.
+    Unreachable,
+    /// Something accepts connections there and did not answer in time, or not in full.
+    NoAnswer,
+    /// What answers there is something else, or of another version.
+    Stranger,
+}
+
+impl CallError {
+    /// What the error says about the address that was asked.
+    #[must_use]
+    pub fn evidence(&self) -> Evidence {
+        match self {
+            Self::Dial(DialError::Handshake { error, .. }) => match error {
+                HandshakeError::Mute | HandshakeError::TimedOut => Evidence::NoAnswer,
+                HandshakeError::Silent | HandshakeError::Closed | HandshakeError::Io(_) => {
+                    Evidence::Unreachable
+                }
+                HandshakeError::Preamble(_)
+                | HandshakeError::Frame(_)
+                | HandshakeError::Hello(_)
+                | HandshakeError::WrongRole { .. } => Evidence::Stranger,
+            },
+            Self::Dial(
+                DialError::UnknownHost { .. } | DialError::TimedOut { .. } | DialError::Connect { .. },
+            ) => Evidence::Unreachable,
+            Self::Frame { .. } | Self::NoAnswer { .. } | Self::TimedOut { .. } | Self::Incomplete { .. } => {
+                Evidence::NoAnswer
+            }
+            Self::TooLong(_) | Self::OtherAnswer { .. } | Self::Decode { .. } => Evidence::Stranger,
+        }
+    }
 }
 
 /// Dials the address as a client with this name, sends one request and waits for the response.
@@ -93,6 +141,12 @@ impl Inquiry {
         Ok(Self { address: address.clone(), introduced })
     }
 
+    /// The address that was dialled.
+    #[must_use]
+    pub fn address(&self) -> &Address {
+        &self.address
+    }
+
     /// Sends a request and waits for its response. After an error the connection cannot be used again.
     ///
     /// # Errors
@@ -108,7 +162,7 @@ impl Inquiry {
         };
         let body = timeout(ANSWER_TIMEOUT, exchange)
             .await
-            .map_err(|_| CallError::TimedOut { address: address.clone() })?
+            .map_err(|_| CallError::TimedOut { address: address.clone(), role: introduced.hello.role })?
             .map_err(broken)?
             .ok_or_else(|| CallError::NoAnswer { address: address.clone() })?;
         wire::decode(&body).map_err(|error| CallError::Decode { address: address.clone(), error })

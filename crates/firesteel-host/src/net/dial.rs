@@ -36,8 +36,8 @@ pub enum DialError {
         /// The operating system's error.
         error: io::Error,
     },
-    /// The peer at this address is not the wanted one.
-    #[error("{address} is not a {wanted} of this version of Firesteel: {error}")]
+    /// The peer at this address did not complete the handshake, or is not the wanted one.
+    #[error("{}", sentence(.address, *.wanted, .error))]
     Handshake {
         /// The address that was dialled.
         address: Address,
@@ -46,6 +46,24 @@ pub enum DialError {
         /// Why the handshake failed.
         error: HandshakeError,
     },
+}
+
+/// What the failure of a handshake says about the peer, and no more than that.
+fn sentence(address: &Address, wanted: Role, error: &HandshakeError) -> String {
+    match error {
+        HandshakeError::Mute | HandshakeError::TimedOut => format!(
+            "{address} accepted the connection, but {error}: a {wanted} that hangs or is overloaded, or another program"
+        ),
+        HandshakeError::Silent | HandshakeError::Closed | HandshakeError::Io(_) => {
+            format!("{address} accepted the connection, but {error}")
+        }
+        HandshakeError::Preamble(_)
+        | HandshakeError::Frame(_)
+        | HandshakeError::Hello(_)
+        | HandshakeError::WrongRole { .. } => {
+            format!("{address} is not a {wanted} of this version of Firesteel: {error}")
+        }
+    }
 }
 
 /// Connects and checks that the peer has the wanted role.

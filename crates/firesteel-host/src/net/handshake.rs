@@ -21,6 +21,9 @@ pub enum HandshakeError {
     /// The peer closed the connection before the end.
     #[error("it closed the connection in the middle of the handshake")]
     Closed,
+    /// The peer sent nothing for too long.
+    #[error("it sent nothing within {} s", HANDSHAKE_TIMEOUT.as_secs())]
+    Mute,
     /// The handshake took too long.
     #[error("it did not complete the handshake within {} s", HANDSHAKE_TIMEOUT.as_secs())]
     TimedOut,
@@ -64,7 +67,10 @@ impl HandshakeError {
     pub(super) fn peer_kind(&self) -> PeerKind {
         match self {
             Self::Silent | Self::Io(_) => PeerKind::Probe,
-            Self::Closed | Self::TimedOut | Self::Preamble(PreambleError::Foreign) => PeerKind::Foreign,
+            Self::Closed
+            | Self::Mute
+            | Self::TimedOut
+            | Self::Preamble(PreambleError::Foreign | PreambleError::Http) => PeerKind::Foreign,
             Self::Preamble(PreambleError::Version { .. })
             | Self::Frame(_)
             | Self::Hello(_)
@@ -110,16 +116,34 @@ pub(super) async fn shake_hands(
     wanted: &[Role],
 ) -> Result<Introduced, HandshakeError> {
     socket::configure(&stream)?;
-    tokio::time::timeout(HANDSHAKE_TIMEOUT, introduce(stream, ours, wanted))
-        .await
-        .unwrap_or(Err(HandshakeError::TimedOut))
+    let mut first = FirstByte::Missing;
+    let introduced = introduce(stream, ours, wanted, &mut first);
+    match tokio::time::timeout(HANDSHAKE_TIMEOUT, introduced).await {
+        Ok(introduced) => introduced,
+        Err(_) => Err(match first {
+            FirstByte::Missing => HandshakeError::Mute,
+            FirstByte::Came => HandshakeError::TimedOut,
+        }),
+    }
 }
 
-async fn introduce(stream: TcpStream, ours: &Hello, wanted: &[Role]) -> Result<Introduced, HandshakeError> {
+/// Whether the peer has sent anything.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum FirstByte {
+    Missing,
+    Came,
+}
+
+async fn introduce(
+    stream: TcpStream,
+    ours: &Hello,
+    wanted: &[Role],
+    first: &mut FirstByte,
+) -> Result<Introduced, HandshakeError> {
     let (mut reader, mut writer) = stream.into_split();
     // These bytes fit into any socket's buffer, so the write needs no concurrent read.
     writer.write_all(&opening(ours)).await?;
-    wire::check_preamble(read_preamble(&mut reader).await?)?;
+    wire::check_preamble(read_preamble(&mut reader, first).await?)?;
     let mut reader = FrameReader::of_hello(reader);
     let body = match reader.next().await {
         Ok(None) | Err(FrameError::Half) => return Err(HandshakeError::Closed),
@@ -145,7 +169,7 @@ fn opening(ours: &Hello) -> BytesMut {
     bytes
 }
 
-async fn read_preamble(reader: &mut OwnedReadHalf) -> Result<[u8; 8], HandshakeError> {
+async fn read_preamble(reader: &mut OwnedReadHalf, first: &mut FirstByte) -> Result<[u8; 8], HandshakeError> {
     let mut preamble = [0; 8];
     let mut room = &mut preamble[..];
     while room.has_remaining_mut() {
@@ -154,6 +178,7 @@ async fn read_preamble(reader: &mut OwnedReadHalf) -> Result<[u8; 8], HandshakeE
             let silent = before == PREAMBLE.len();
             return Err(if silent { HandshakeError::Silent } else { HandshakeError::Closed });
         }
+        *first = FirstByte::Came;
     }
     Ok(preamble)
 }

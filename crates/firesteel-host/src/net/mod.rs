@@ -47,7 +47,7 @@ use std::time::Duration;
 use firesteel_core::ids::PeerId;
 use firesteel_core::wire::{DecodeError, Role};
 
-pub use call::{CallError, Inquiry, call};
+pub use call::{CallError, Evidence, Inquiry, call};
 pub use connection::Disconnect;
 pub use conversation::{Conversation, ConversationError};
 pub use dial::DialError;

@@ -9,13 +9,13 @@ use firesteel_core::ids::PeerId;
 use firesteel_core::wire::{self, DecodeError, Hello, MAX_FRAME, MAX_HELLO, PREAMBLE, Role};
 use firesteel_core::{Machine, Timestamp, Violation};
 use tokio::io::AsyncWriteExt;
-use tokio::net::TcpStream;
+use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
 use super::frame;
-use super::handshake::Introduced;
-use super::{Listener, QueueLimits, Welcome, dial};
+use super::handshake::{Introduced, shake_hands};
+use super::{Evidence, Inquiry, Listener, QueueLimits, Welcome, dial};
 use crate::clock::Clock;
 use crate::owner::{self, Context, Shell};
 use crate::signals::{EndRequest, EndRequests};
@@ -276,6 +276,26 @@ async fn a_dial_that_fails_says_why() {
     let mut alone = Running::start(Role::Worker, Some(nobody), QueueLimits::default()).await;
     let Event::ConnectFailed(error) = alone.next().await else { panic!("nobody listens there") };
     assert!(error.starts_with("cannot connect to 127.0.0.1:1: "), "{error}");
+}
+
+#[tokio::test]
+async fn a_master_that_does_not_answer_is_told_apart_from_a_stranger() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("loopback has a free port");
+    let address = Address::new("127.0.0.1", listener.local_addr().expect("it is bound").port());
+    let master = tokio::spawn(async move {
+        let (stream, _) = listener.accept().await.expect("a client dials");
+        let ours =
+            Hello { role: Role::Master, name: "m".to_owned(), challenge: Default::default(), epoch: 0 };
+        shake_hands(stream, &ours, &[Role::Client]).await.expect("it is a client")
+    });
+    let mut inquiry = Inquiry::open(&address, Role::Master, "a test").await.expect("it is a Master");
+    let _silent = master.await.expect("it does not panic");
+    // From now on time passes whenever everybody waits.
+    tokio::time::pause();
+    let error = inquiry.ask::<_, String>(&"a question").await.expect_err("there is no answer");
+    let words =
+        format!("the Master at {address} did not answer within 30 s: it is overloaded or was stopped");
+    assert_eq!((error.to_string(), error.evidence()), (words, Evidence::NoAnswer));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

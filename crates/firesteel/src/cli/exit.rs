@@ -31,7 +31,8 @@ Commands with --json print one JSON value with the number of its schema, and the
   firesteel map -h                           the common options of map
   firesteel map --help                       everything about map
 
-Exit codes: 0 done; 1 failed; 2 wrong usage; 69 no Master could be reached; 78 a settings file or variable is wrong; \
+Exit codes: 0 done; 1 failed; 2 wrong usage; 69 no Master could be reached; 75 a Master did not answer in time or in full; 76 \
+what listens there is no Master of this version; 78 a settings file or variable is wrong; \
 129, 130 and 143 ended by SIGHUP, ctrl-c and SIGTERM; 141 the reader of the output is gone.";
 
 /// Examples for `firesteel -h`.
@@ -52,6 +53,10 @@ pub(super) enum Exit {
     Usage,
     /// No Master could be reached.
     Unreachable,
+    /// A Master did not answer in time, or its answer broke off.
+    NoAnswer,
+    /// What listens at the Master's address is no Master of this version.
+    NoMaster,
     /// A settings file or a variable is wrong.
     Configuration,
 }
@@ -64,6 +69,8 @@ impl Exit {
             Self::Failure => exit_code::FAILURE,
             Self::Usage => exit_code::USAGE,
             Self::Unreachable => exit_code::UNREACHABLE,
+            Self::NoAnswer => exit_code::NO_ANSWER,
+            Self::NoMaster => exit_code::NO_MASTER,
             Self::Configuration => exit_code::CONFIGURATION,
         }
     }
