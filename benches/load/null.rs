@@ -112,7 +112,7 @@ fn on_client(queue: &Queue, message: &ClientToMaster) {
         ClientToMaster::RequestApplication { .. } => {
             queue.push(&MasterToClient::ApplicationResponse(ApplicationAnswer::Unknown));
         }
-        ClientToMaster::RequestMasterState | ClientToMaster::KillApplication { .. } => {}
+        ClientToMaster::RequestMasterState { .. } | ClientToMaster::KillApplication { .. } => {}
     }
 }
 

@@ -4,7 +4,7 @@ use std::process::{Command, Stdio};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use firesteel_core::messages::ClientToMaster;
+use firesteel_core::messages::{ClientToMaster, StatePlace};
 use firesteel_core::wire::Role;
 use tokio::sync::Notify;
 use tokio::time::{sleep, timeout};
@@ -258,7 +258,7 @@ async fn deaf(testbed: &Testbed, size: Size, sheet: &mut Sheet) {
         let mut link =
             Link::dial(&server.address, Role::Client, "deaf").await.expect("the server accepts clients");
         for _ in 0..200 {
-            link.outgoing.push(&ClientToMaster::RequestMasterState);
+            link.outgoing.push(&ClientToMaster::RequestMasterState { from: StatePlace::beginning() });
         }
         // A server need not read all questions.
         let _ = timeout(Duration::from_millis(100), link.outgoing.flush()).await;

@@ -102,7 +102,11 @@ fn a_port_where_something_else_listens_is_not_a_master() {
         let (mut stream, _) = other.accept().expect("status connects");
         std::io::Write::write_all(&mut stream, b"HTTP/1.1 400 Bad Request\r\n\r\n").expect("it listens");
     });
-    check(&["status", "--master", &format!("spark://{address}")], 69, "does not speak Firesteel's protocol");
+    check(
+        &["status", "--master", &format!("spark://{address}")],
+        76,
+        "the peer speaks HTTP, not Firesteel's protocol",
+    );
     answering.join().expect("it does not panic");
 }
 

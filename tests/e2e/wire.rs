@@ -8,20 +8,20 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use firesteel_core::address::Address;
 use firesteel_core::ids::WorkerId;
-use firesteel_core::messages::{ClientToMaster, Offered, WorkerDescription, WorkerToMaster};
+use firesteel_core::messages::{ClientToMaster, Offered, StatePlace, WorkerDescription, WorkerToMaster};
 use firesteel_core::wire::{self, Hello, MAX_FRAME, MAX_HELLO, PREAMBLE, Role};
 use firesteel_placement::{Cores, MiB, Resources};
 
 use crate::cluster::{DEADLINE, Daemon, wait_for};
 
 /// A connection of a hostile peer.
-struct Stranger {
+pub(crate) struct Stranger {
     stream: TcpStream,
     address: SocketAddr,
 }
 
 impl Stranger {
-    fn connect(master: &Daemon) -> Self {
+    pub(crate) fn connect(master: &Daemon) -> Self {
         let stream = TcpStream::connect(master.address()).expect("the Master listens");
         stream.set_read_timeout(Some(DEADLINE)).expect("a time-out can be set");
         stream.set_write_timeout(Some(DEADLINE)).expect("a time-out can be set");
@@ -29,7 +29,7 @@ impl Stranger {
         Self { stream, address }
     }
 
-    fn send(&mut self, bytes: &[u8]) {
+    pub(crate) fn send(&mut self, bytes: &[u8]) {
         // The Master may have hung up already.
         let _ = self.stream.write_all(bytes);
     }
@@ -48,13 +48,18 @@ fn frame(body: &[u8]) -> Vec<u8> {
     [&length.to_be_bytes()[..], body].concat()
 }
 
-fn hello(role: Role) -> Vec<u8> {
+pub(crate) fn hello(role: Role) -> Vec<u8> {
     let hello = Hello { role, name: "a stranger".to_owned(), challenge: Bytes::new(), epoch: 0 };
     frame(&wire::encode(&hello, MAX_HELLO).expect("it is short"))
 }
 
-fn message(message: &impl serde::Serialize) -> Vec<u8> {
+pub(crate) fn message(message: &impl serde::Serialize) -> Vec<u8> {
     frame(&wire::encode(message, MAX_FRAME).expect("it fits"))
+}
+
+/// A question for the first page of the state.
+fn ask_all() -> ClientToMaster {
+    ClientToMaster::RequestMasterState { from: StatePlace::beginning() }
 }
 
 /// Whether what was sent is all that comes.
@@ -75,7 +80,7 @@ fn check(master: &Daemon, bytes: &[u8], then: Then, level: &str, words: &str) {
     stranger.until_closed();
     let line = master.wait_for_line(&[&stranger.address.to_string(), words]);
     assert!(line.contains(level), "{line}");
-    assert_eq!(master.status()["schema"], 3);
+    assert_eq!(master.status()["schema"], 4);
 }
 
 #[test]
@@ -127,16 +132,15 @@ fn a_stranger_is_turned_away_in_its_handshake() {
 #[test]
 fn a_peer_that_sends_what_is_no_message_is_disconnected() {
     let master = Daemon::master(&[]);
-    let question = message(&ClientToMaster::RequestMasterState);
+    let question = message(&ask_all());
     let oversized = u32::try_from(MAX_FRAME + 1).expect("it fits").to_be_bytes().to_vec();
-    let trailing =
-        frame(&[&wire::encode(&ClientToMaster::RequestMasterState, 9).expect("short")[..], b"!"].concat());
+    let trailing = frame(&[&wire::encode(&ask_all(), 9).expect("short")[..], b"!"].concat());
     for (bytes, then, words) in [
         (oversized, Then::Wait, "a frame of 16777217 bytes, and at most 16777216 are accepted"),
         (vec![0xFF; 4], Then::Wait, "a frame of 4294967295 bytes"),
         (frame(&[0x63]), Then::Wait, "a frame of 1 byte is not a message"),
         (frame(b""), Then::Wait, "a frame of 0 bytes is not a message"),
-        (trailing, Then::Wait, "a frame of 2 bytes has a message and 1 byte more"),
+        (trailing, Then::Wait, "a frame of 4 bytes has a message and 1 byte more"),
         (question[..3].to_vec(), Then::HangUp, "in the middle of a frame"),
         (question[..4].to_vec(), Then::HangUp, "in the middle of a frame"),
         ([&question[..], &question[..4]].concat(), Then::HangUp, "in the middle of a frame"),
@@ -184,7 +188,7 @@ fn a_peer_that_never_reads_is_disconnected_and_others_are_served() {
     wait_for("the Worker", registered);
 
     let mut slow = Stranger::connect(&master);
-    let question = message(&ClientToMaster::RequestMasterState);
+    let question = message(&ask_all());
     slow.send(&[&PREAMBLE[..], &hello(Role::Client), &question.repeat(300)].concat());
     let line = master.wait_for_line(&[&slow.address.to_string(), "it reads too slowly"]);
     assert!(line.contains("WARN"), "{line}");
@@ -197,12 +201,12 @@ fn a_peer_that_never_reads_is_disconnected_and_others_are_served() {
 fn a_flood_of_silent_connections_keeps_nobody_out_and_is_swept_away() {
     let master = Daemon::master(&[]);
     let mut flood: Vec<Stranger> = (0..300).map(|_| Stranger::connect(&master)).collect();
-    assert_eq!(master.status()["schema"], 3);
+    assert_eq!(master.status()["schema"], 4);
     for stranger in &mut flood {
         stranger.until_closed();
     }
-    master.wait_for_line(&[&flood[299].address.to_string(), "it did not complete the handshake within 10 s"]);
-    assert_eq!(master.status()["schema"], 3);
+    master.wait_for_line(&[&flood[299].address.to_string(), "it sent nothing within 10 s"]);
+    assert_eq!(master.status()["schema"], 4);
     assert_eq!(master.terminate(), 0);
 }
 
@@ -212,7 +216,7 @@ fn a_connection_in_its_handshake_does_not_hold_up_the_end_of_a_master() {
     let mut silent = Stranger::connect(&master);
     let mut half = Stranger::connect(&master);
     half.send(&PREAMBLE[..3]);
-    assert_eq!(master.status()["schema"], 3);
+    assert_eq!(master.status()["schema"], 4);
     let asked = Instant::now();
     assert_eq!(master.terminate(), 0);
     assert!(asked.elapsed() < Duration::from_secs(4), "{:?}", asked.elapsed());
@@ -264,6 +268,6 @@ fn a_master_without_a_file_left_for_a_connection_says_so_and_recovers() {
     let line = master.wait_for_line(&["cannot accept connections", "retrying"]);
     assert!(line.contains("WARN"), "{line}");
     drop(flood);
-    assert_eq!(master.status()["schema"], 3);
+    assert_eq!(master.status()["schema"], 4);
     assert_eq!(master.terminate(), 0);
 }

@@ -183,8 +183,8 @@ const MACHINES: [&str; 9] = [
     "map",
     "session",
 ];
-/// Parts of several machines.
-const PARTS: [&str; 1] = ["applicant"];
+/// Parts of several machines, and the client's side of one.
+const PARTS: [&str; 2] = ["applicant", "state_reader"];
 /// Machines that use another one: an ApplicationMaster owns its allocator, a map run uses the types of its driver, and a
 /// session those of its driver and of its map runs.
 const ABOVE: [(&str, &str); 4] =

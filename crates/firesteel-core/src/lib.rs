@@ -28,6 +28,7 @@ pub mod process;
 pub mod queues;
 pub mod scheduling;
 pub mod session;
+pub mod state_reader;
 pub mod time;
 pub mod wire;
 pub mod worker;

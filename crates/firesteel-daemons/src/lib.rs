@@ -7,6 +7,7 @@
 //! - [`driver_daemon`]: the driver's daemon, which runs inside the command that submits an application.
 //! - [`files`]: the files that an application brings, from the driver to the Workers.
 //! - [`executor_log`]: a client that reads executors' logs from Workers.
+//! - [`master_client`]: a client that asks Masters.
 //! - [`life_lock`]: locked files that tell the living from the dead.
 //! - [`cluster_event`], [`remark`]: events that a driver learns from outside its Masters, and the remarks that
 //!   it makes.
@@ -18,5 +19,6 @@ pub mod executor_log;
 pub mod files;
 pub mod life_lock;
 pub mod master;
+pub mod master_client;
 pub mod remark;
 pub mod worker;

@@ -54,6 +54,7 @@ pub fn config(properties: &Properties, url: String) -> Result<Config, SettingErr
         dead_worker_persistence: properties
             .count(keys::DEAD_WORKER_PERSISTENCE)?
             .unwrap_or(defaults.dead_worker_persistence),
+        page: defaults.page,
     })
 }
 
@@ -119,6 +120,7 @@ mod tests {
             backfill: Backfill::Off,
             preemption: Preemption::AtMost { executors: 3, every: Duration::from_secs(10) },
             dead_worker_persistence: 0,
+            page: Config::default().page,
         };
         assert_eq!(parsed(&all), Ok(expected));
     }

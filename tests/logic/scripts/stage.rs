@@ -8,8 +8,8 @@ use firesteel_core::ids::{AppId, ExecutorId, ExecutorKey, PeerId, ProfileId, Wor
 use firesteel_core::master::{Config, Effect, Event, Inbound, Master, Outbound, Retries};
 use firesteel_core::messages::{
     ApplicationDescription, ClientToMaster, DriverToMaster, ExecutorReport, ExecutorTarget, MasterToDriver,
-    MasterToWorker, Offered, Placing, Relaunch, Submitter, WantedExecutors, Work, WorkerDescription,
-    WorkerToMaster,
+    MasterToWorker, Offered, Placing, Relaunch, StatePlace, Submitter, WantedExecutors, Work,
+    WorkerDescription, WorkerToMaster,
 };
 use firesteel_core::process::Command;
 use firesteel_core::scheduling::{Backfill, Preemption};
@@ -220,7 +220,7 @@ impl Stage {
 
     /// A status client asks for the tables.
     fn ask(&mut self) -> Vec<String> {
-        self.client_says(ClientToMaster::RequestMasterState)
+        self.client_says(ClientToMaster::RequestMasterState { from: StatePlace::beginning() })
     }
 
     fn ask_for(&mut self, words: &Words<'_>) -> Vec<String> {

@@ -9,6 +9,7 @@ use firesteel_core::messages::{
     ApplicationAnswer, ApplicationView, KillAnswer, MasterToClient, MasterToDriver, MasterToWorker,
     MasterView, ProfileView, SchedulingStatus, WorkerView,
 };
+use firesteel_core::state_reader::{Extent, StateReader};
 use firesteel_placement::Resources;
 
 /// Who is called what in a script.
@@ -46,8 +47,10 @@ impl Names {
     /// One effect, a line or several. Remarks that only repeat what is sent are left out.
     pub fn effect(&self, effect: &Effect) -> Vec<String> {
         let lines = match effect {
-            Effect::Send { message: Outbound::Client(MasterToClient::MasterStateResponse(view)), .. } => {
-                self.view(view)
+            Effect::Send { message: Outbound::Client(MasterToClient::MasterStateResponse(page)), .. } => {
+                let mut reader = StateReader::new(Extent::Whole);
+                reader.read(page.clone()).expect("it is the first page");
+                self.view(&reader.finish().expect("it is the last page"))
             }
             Effect::Send {
                 message: Outbound::Client(MasterToClient::ApplicationResponse(answer)), ..

@@ -4,7 +4,14 @@ use super::drivers::shortfalls;
 use super::*;
 
 pub(super) fn clients(record: &mut Record) {
-    record.add("client-to-master", &ClientToMaster::RequestMasterState);
+    record.add("client-to-master", &ClientToMaster::RequestMasterState { from: StatePlace::beginning() });
+    for from in [
+        StatePlace::Worker(WorkerId::new("worker-1")),
+        StatePlace::Application(300),
+        StatePlace::Executor { application: 2, executor: ExecutorId(300) },
+    ] {
+        record.add("client-to-master", &ClientToMaster::RequestMasterState { from });
+    }
     let question =
         ClientToMaster::RequestApplication { app: "app-1".to_owned(), executors_from: ExecutorId(300) };
     record.add("client-to-master", &question);
@@ -61,9 +68,9 @@ pub(super) fn clients(record: &mut Record) {
         resources_used: Resources::default(),
         last_heartbeat: Timestamp::from_millis(1_795_209_755_042),
     };
-    let view = MasterView {
+    let executor = application.executors[0].clone();
+    let head = StateHead {
         url: "spark://m:7077".to_owned(),
-        now: Timestamp::from_millis(1_795_209_755_045),
         deciding: Deciding {
             policy: Policy::BestFit,
             strategy: Strategy::Consolidate,
@@ -73,12 +80,19 @@ pub(super) fn clients(record: &mut Record) {
             backfill: Backfill::Off,
             preemption: Preemption::AtMost { executors: 2, every: Duration::from_secs(60) },
         },
-        workers: vec![worker],
-        applications: Vec::new(),
-        completed: vec![application],
-        left_out: LeftOut { workers: 1, applications: 2, executors: 300, completed: 4 },
+        totals: StateTotals { workers: 1, applications: 2, completed: 4, executors: 300 },
     };
-    record.add("master-to-client", &MasterToClient::MasterStateResponse(view));
+    let page = StatePage {
+        now: Timestamp::from_millis(1_795_209_755_045),
+        head: Some(head),
+        rows: vec![
+            StateRow::Worker(worker),
+            StateRow::Application { number: 2, view: Box::new(application) },
+            StateRow::Executor { application: 2, view: executor },
+        ],
+        next: Some(StatePlace::Executor { application: 2, executor: ExecutorId(300) }),
+    };
+    record.add("master-to-client", &MasterToClient::MasterStateResponse(page));
     let running = RunningExecutor {
         executor: key(),
         cores: Cores(2),

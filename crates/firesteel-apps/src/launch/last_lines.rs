@@ -7,14 +7,11 @@ use std::time::{Duration, Instant};
 use firesteel_core::address::Address;
 use firesteel_core::ids::{AppId, ExecutorId};
 use firesteel_core::launcher::{ExecutorEnd, Note};
-use firesteel_core::messages::{
-    ApplicationAnswer, ClientToMaster, ExecutorState, LogStart, MasterToClient, Stream,
-};
-use firesteel_core::wire::Role;
+use firesteel_core::messages::{ApplicationAnswer, ExecutorState, LogStart, Stream};
 
 use crate::table::clean;
 use firesteel_daemons::executor_log::ExecutorLog;
-use firesteel_host::net;
+use firesteel_daemons::master_client::MasterClient;
 use firesteel_yarn_mode::container_logs::LogLocation;
 
 /// Number of executors whose last lines are shown. The first failures show the cause.
@@ -79,14 +76,10 @@ impl LastLines {
 /// The last lines of the executor's standard error. `None`: they cannot be fetched.
 async fn last_lines(master: &Address, app: &AppId, executor: ExecutorId) -> Option<Vec<String>> {
     let name = format!("firesteel launch {}", std::process::id());
-    let question = ClientToMaster::RequestApplication { app: app.to_string(), executors_from: executor };
-    let detail = match net::call(master, Role::Master, &name, &question).await.ok()? {
-        MasterToClient::ApplicationResponse(ApplicationAnswer::Known(detail)) => detail,
-        MasterToClient::ApplicationResponse(
-            ApplicationAnswer::Unknown | ApplicationAnswer::Ambiguous { .. },
-        )
-        | MasterToClient::MasterStateResponse(_)
-        | MasterToClient::KillApplicationResponse(_) => return None,
+    let mut client = MasterClient::open(master, &name).await.ok()?;
+    let detail = match client.application_from(app.as_str(), executor).await.ok()? {
+        ApplicationAnswer::Known(detail) => detail,
+        ApplicationAnswer::Unknown | ApplicationAnswer::Ambiguous { .. } => return None,
     };
     let view = detail.application.executors.iter().find(|view| view.id == executor)?;
     if let Some(location) = LogLocation::of_link(&view.directory) {

@@ -14,8 +14,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use firesteel_core::address::{Address, AddressError, parse_masters};
-use firesteel_core::messages::{ClientToMaster, MasterToClient, WorkerState};
-use firesteel_core::wire::Role;
+use firesteel_core::messages::{MasterView, WorkerState};
+use firesteel_core::state_reader::Extent;
+use firesteel_daemons::master_client::MasterClient;
 use tokio::time::{Instant, sleep, timeout_at};
 
 pub use child::{DaemonName, Tail};
@@ -23,7 +24,7 @@ pub use spec::{LocalClusterSpec, SpecError};
 
 use crate::scratch::{self, Scratch};
 use child::Daemon;
-use firesteel_host::net::{self, CallError};
+use firesteel_host::net::CallError;
 
 /// Timeout for the start of the whole cluster.
 const READY: Duration = Duration::from_secs(30);
@@ -198,18 +199,18 @@ impl LocalCluster {
                 worker.check()?;
             }
             self.master.check()?;
-            let question = ClientToMaster::RequestMasterState;
-            let asked = net::call(&self.address, Role::Master, "local cluster", &question);
+            let asked = read_workers(&self.address);
             let unregistered = LocalClusterError::Unregistered { alive, wanted: options.spec.workers };
-            let Ok(answer) = timeout_at(deadline, asked).await else { return Err(unregistered) };
-            let MasterToClient::MasterStateResponse(view) = answer? else {
-                return Err(CallError::OtherAnswer { address: self.address.clone() }.into());
-            };
-            alive = view.workers.iter().filter(|worker| worker.state == WorkerState::Alive).count();
+            let Ok(view) = timeout_at(deadline, asked).await else { return Err(unregistered) };
+            alive = view?.workers.iter().filter(|worker| worker.state == WorkerState::Alive).count();
             sleep(Duration::from_millis(10)).await;
         }
         Ok(())
     }
+}
+
+async fn read_workers(master: &Address) -> Result<MasterView, CallError> {
+    MasterClient::open(master, "local cluster").await?.state(Extent::Workers).await
 }
 
 async fn wait_until_ready(master: &mut Daemon) -> Result<Address, LocalClusterError> {

@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use firesteel_core::address::Address;
-use firesteel_core::messages::{ClientToMaster, MasterToClient, MasterView, WorkerState};
-use firesteel_core::wire::Role;
+use firesteel_core::messages::{MasterView, WorkerState};
+use firesteel_core::state_reader::Extent;
+use firesteel_daemons::master_client::MasterClient;
+use firesteel_host::net::CallError;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
-
-use firesteel_host::net;
 
 /// Maximum number of hosts that get a remark of their own.
 const MOST_REMARKS: usize = 5;
@@ -57,13 +57,9 @@ impl UnknownHosts {
         tokio::spawn(async move {
             for master in masters {
                 let name = format!("firesteel map {}", std::process::id());
-                let question = ClientToMaster::RequestMasterState;
-                if let Ok(MasterToClient::MasterStateResponse(view)) =
-                    net::call(&master, Role::Master, &name, &question).await
-                {
-                    // The run may be over. A partial view of a cluster cannot tell which hosts are
-                    // missing.
-                    let _ = (view.left_out.workers == 0).then(|| sender.send(hosts(view)));
+                if let Ok(view) = ask(&master, &name).await {
+                    // The run may be over.
+                    let _ = sender.send(hosts(view));
                     return;
                 }
             }
@@ -125,6 +121,10 @@ impl UnknownHosts {
         }
         self.remarks()
     }
+}
+
+async fn ask(master: &Address, name: &str) -> Result<MasterView, CallError> {
+    MasterClient::open(master, name).await?.state(Extent::Workers).await
 }
 
 fn hosts(view: MasterView) -> BTreeSet<String> {

@@ -13,23 +13,22 @@ use crate::allocator;
 use crate::ids::{ExecutorId, PeerId, ProfileId};
 use crate::messages::{
     ApplicationAnswer, ApplicationDetail, ApplicationState, ApplicationView, ClientToMaster, ClusterView,
-    Deciding, ExecutorView, KillAnswer, LeftOut, MasterToClient, MasterView, ProfileView, SchedulingStatus,
+    Deciding, ExecutorView, KillAnswer, MasterToClient, PageSize, ProfileView, SchedulingStatus, StateHead,
+    StatePage, StatePlace, StateRow, StateTotals, Step, page,
 };
 use crate::queues::Queues;
 use crate::scheduling::{Backfill, Preemption};
 use crate::time::Timestamp;
 
-/// The maximum number of executors in one answer.
-const MOST_EXECUTORS: usize = 10_000;
 /// The longest name of a user who kills an application, in bytes. The rest is cut.
 const LONGEST_NAME: usize = 200;
 
 impl ApplicationMaster {
     pub(super) fn on_client_message(&mut self, now: Timestamp, peer: PeerId, message: ClientToMaster) {
         match message {
-            ClientToMaster::RequestMasterState => {
-                let view = self.master_view(now);
-                self.answer(peer, MasterToClient::MasterStateResponse(view));
+            ClientToMaster::RequestMasterState { from } => {
+                let page = self.state_page(now, &from);
+                self.answer(peer, MasterToClient::MasterStateResponse(page));
             }
             ClientToMaster::RequestApplication { app, executors_from } => {
                 let answer = match self.is_meant(&app) {
@@ -63,11 +62,26 @@ impl ApplicationMaster {
         self.executors.iter().map(|(_, row)| row.cores).sum()
     }
 
-    fn master_view(&self, now: Timestamp) -> MasterView {
-        let (application, left) = self.application(self.executors.known());
-        MasterView {
+    /// The page of the state that begins at that place. The only application has the number 0.
+    fn state_page(&self, now: Timestamp, from: &StatePlace) -> StatePage {
+        let row = (*from <= StatePlace::Application(0))
+            .then(|| StateRow::Application { number: 0, view: Box::new(self.row()) });
+        let first = match from {
+            StatePlace::Worker(_) | StatePlace::Application(_) => Some(ExecutorId(0)),
+            StatePlace::Executor { application: 0, executor } => Some(*executor),
+            StatePlace::Executor { .. } => None,
+        };
+        let executors = first.into_iter().flat_map(|first| self.executors.live_from(first));
+        let executors =
+            executors.map(|(id, known)| StateRow::Executor { application: 0, view: view(id, known) });
+        let head = (*from == StatePlace::beginning()).then(|| self.head());
+        StatePage::of(now, head, PageSize::default(), row.into_iter().chain(executors).map(Step::Row))
+    }
+
+    fn head(&self) -> StateHead {
+        let executors = self.executors.iter().count() as u64;
+        StateHead {
             url: self.config.url.clone(),
-            now,
             deciding: Deciding {
                 policy: Policy::default(),
                 strategy: Strategy::SpreadOut,
@@ -77,22 +91,21 @@ impl ApplicationMaster {
                 backfill: Backfill::On,
                 preemption: Preemption::Off,
             },
-            workers: Vec::new(),
-            applications: vec![application],
-            completed: Vec::new(),
-            left_out: LeftOut { executors: left, ..LeftOut::default() },
+            totals: StateTotals { workers: 0, applications: 1, completed: 0, executors },
         }
     }
 
     fn detail(&self, now: Timestamp, from: ExecutorId) -> ApplicationDetail {
-        let (application, left) = self.application(self.executors.known().split_off(&from));
-        let last = application.executors.last().map(|row| ExecutorId(row.id.0.saturating_add(1)));
+        let known: BTreeMap<ExecutorId, Known<'_>> =
+            self.executors.live_from(from).chain(self.executors.ended_from(from)).collect();
+        let known = known.into_iter().map(|(id, known)| view(id, known));
+        let (executors, next) = page(PageSize::default(), known);
         ApplicationDetail {
             now,
             master: self.config.url.clone(),
-            application,
-            next_executor: last.filter(|_| left > 0),
-            scheduling: Some(self.scheduling(now)),
+            application: ApplicationView { executors, ..self.row() },
+            next_executor: next.map(|view| view.id),
+            scheduling: (from == ExecutorId(0)).then(|| self.scheduling(now)),
         }
     }
 
@@ -133,37 +146,13 @@ impl ApplicationMaster {
         }
     }
 
-    /// The application with those executors, and the number of those that are left out.
-    fn application(&self, mut known: BTreeMap<ExecutorId, Known<'_>>) -> (ApplicationView, u64) {
+    /// The application without its executors.
+    fn row(&self) -> ApplicationView {
         let description = self.drivers.description();
         let text = |text: fn(&crate::messages::ApplicationDescription) -> &String| {
             description.map(text).cloned().unwrap_or_default()
         };
-        let live = self.executors.iter().count() as u64;
-        let all = known.len();
-        while known.len() > MOST_EXECUTORS {
-            known.pop_last();
-        }
-        let left = all - known.len();
-        let executors: Vec<ExecutorView> = known
-            .into_iter()
-            .map(|(id, Known { row, state, ended })| ExecutorView {
-                id,
-                worker: row.worker.clone(),
-                profile: row.profile,
-                cores: row.cores,
-                memory: row.memory,
-                resources: Resources::default(),
-                state,
-                host: row.node.host.clone(),
-                port: row.node.port,
-                directory: row.logs.clone(),
-                launched: row.launched,
-                started: row.started,
-                ended,
-            })
-            .collect();
-        let view = ApplicationView {
+        ApplicationView {
             id: self.config.app.clone(),
             name: text(|description| &description.name),
             user: text(|description| &description.user),
@@ -187,15 +176,32 @@ impl ApplicationMaster {
                 .size(ProfileId::DEFAULT)
                 .map(|size| size.own_memory)
                 .unwrap_or_default(),
-            executors_live: live,
+            executors_live: self.executors.iter().count() as u64,
             executors_ended: self.executors.ended(),
             executors_forgotten: self.executors.forgotten(),
-            executors,
-        };
-        (view, left as u64)
+            executors: Vec::new(),
+        }
     }
 
     fn answer(&mut self, peer: PeerId, message: MasterToClient) {
         self.effects.push(Effect::Send { peer, message: Outbound::Client(message) });
+    }
+}
+
+fn view(id: ExecutorId, Known { row, state, ended }: Known<'_>) -> ExecutorView {
+    ExecutorView {
+        id,
+        worker: row.worker.clone(),
+        profile: row.profile,
+        cores: row.cores,
+        memory: row.memory,
+        resources: Resources::default(),
+        state,
+        host: row.node.host.clone(),
+        port: row.node.port,
+        directory: row.logs.clone(),
+        launched: row.launched,
+        started: row.started,
+        ended,
     }
 }

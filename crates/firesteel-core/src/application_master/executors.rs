@@ -133,11 +133,20 @@ impl Executors {
 
     /// The live executors and the latest ended ones, by number.
     pub(super) fn known(&self) -> BTreeMap<ExecutorId, Known<'_>> {
-        let live = self.rows.iter().map(|(executor, row)| (*executor, row.living()));
-        let over = self.ends.iter().map(|End { executor, row, state, at }| {
+        self.live_from(ExecutorId(0)).chain(self.ended_from(ExecutorId(0))).collect()
+    }
+
+    /// The live executors by number, from that number on.
+    pub(super) fn live_from(&self, from: ExecutorId) -> impl Iterator<Item = (ExecutorId, Known<'_>)> {
+        self.rows.range(from..).map(|(executor, row)| (*executor, row.living()))
+    }
+
+    /// The latest ended executors from that number on, in no order.
+    pub(super) fn ended_from(&self, from: ExecutorId) -> impl Iterator<Item = (ExecutorId, Known<'_>)> {
+        let ends = self.ends.iter().filter(move |end| end.executor >= from);
+        ends.map(|End { executor, row, state, at }| {
             (*executor, Known { row, state: state.clone(), ended: Some(*at) })
-        });
-        live.chain(over).collect()
+        })
     }
 
     fn remember(&mut self, end: End) {

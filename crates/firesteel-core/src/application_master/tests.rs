@@ -20,6 +20,7 @@ use crate::messages::{
     Work,
 };
 use crate::process::{Command, Placeholder, StartFailure, StartStep};
+use crate::state_reader::{Extent, StateReader};
 
 mod endings;
 mod executors;
@@ -358,9 +359,10 @@ fn a_later_attempt_numbers_on_and_says_which_executors_are_gone() {
 fn status_clients_see_one_application() {
     let mut bench = Bench::serving(ExecutorLimit::AtMost(2));
     bench.grant(1);
-    let question = ClientToMaster::RequestMasterState;
+    let mut reader = StateReader::new(Extent::Whole);
+    let question = reader.question().expect("nothing is read");
     let effects = bench.apply(Event::Received { peer: PeerId(7), message: Inbound::Client(question) });
-    let [Effect::Send { message: Outbound::Client(MasterToClient::MasterStateResponse(view)), .. }] =
+    let [Effect::Send { message: Outbound::Client(MasterToClient::MasterStateResponse(page)), .. }] =
         &effects[..]
     else {
         panic!("{effects:?}")
@@ -372,10 +374,39 @@ fn status_clients_see_one_application() {
         scheduling.profiles[0].shortfall.as_ref().expect("one is missing").to_string(),
         "1 of 2 executors is missing: the cluster has granted 1 container so far"
     );
+    reader.read(page.clone()).expect("it is the first page");
+    let view = reader.finish().expect("it is the last page");
     let application = &view.applications[0];
     assert_eq!((application.name.as_str(), application.executors_live), ("sums", 1));
     assert_eq!(application.executors[0].host, "host1");
     assert_eq!(application.cores_granted, Cores(2));
+}
+
+#[test]
+fn status_clients_read_all_executors_page_by_page() {
+    const ALL: u32 = 600;
+    let mut bench = Bench::serving(ExecutorLimit::AtMost(u64::from(ALL)));
+    for number in 1..=ALL {
+        bench.grant(number);
+    }
+    let mut reader = StateReader::new(Extent::Whole);
+    let mut pages = 0;
+    while let Some(question) = reader.question() {
+        let effects = bench.apply(Event::Received { peer: PeerId(7), message: Inbound::Client(question) });
+        let [Effect::Send { message: Outbound::Client(MasterToClient::MasterStateResponse(page)), .. }] =
+            &effects[..]
+        else {
+            panic!("{effects:?}")
+        };
+        reader.read(page.clone()).expect("it continues the pages before");
+        pages += 1;
+    }
+    let view = reader.finish().expect("there is no further question");
+    let numbers = view.applications[0].executors.iter().map(|executor| executor.id.0);
+    assert!(numbers.eq(0..ALL) && pages == 2, "{pages} pages");
+
+    let detail = bench.detail();
+    assert_eq!((detail.application.executors.len(), detail.next_executor), (512, Some(ExecutorId(512))));
 }
 
 #[test]

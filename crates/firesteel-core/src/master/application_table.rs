@@ -5,6 +5,7 @@ use std::ops::Bound::{Excluded, Unbounded};
 
 use super::application::Application;
 use super::backlog::{Backlog, DemandKey, ReadyDemands, Shape};
+use super::merged::merged;
 use super::worker_table::WorkerTable;
 use crate::ids::{AppId, ExecutorKey, PeerId, ProfileId, WorkerId};
 use crate::messages::{ApplicationView, ExecutorState, ExecutorView};
@@ -23,16 +24,29 @@ pub(super) struct ApplicationTable {
     /// The numbers of applications with a priority, or with a gang that may not have started.
     special: BTreeSet<u64>,
     completed: VecDeque<Ended>,
+    /// Where the completed applications are, by number: the number of applications that were completed before.
+    completed_at: BTreeMap<u64, u64>,
+    /// The number of completed applications that are no longer remembered.
+    dropped: u64,
     next_sequence: u64,
 }
 
 /// An application that has ended.
 #[derive(Debug)]
 pub(super) struct Ended {
+    /// Its number in the order of registration.
+    pub(super) sequence: u64,
     /// The application without its executors.
     pub(super) row: ApplicationView,
     /// Its remembered executors, by number.
     pub(super) executors: Vec<ExecutorView>,
+}
+
+/// A live application, or one that has ended.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum AnyApplication<'a> {
+    Live(&'a Application),
+    Ended(&'a Ended),
 }
 
 impl Ended {
@@ -81,9 +95,13 @@ impl ApplicationTable {
     pub(super) fn retire(&mut self, ended: Ended, limit: usize) {
         if self.completed.len() >= limit {
             let dropped = (limit / 10).max(1).min(self.completed.len());
-            self.completed.drain(..dropped);
+            for old in self.completed.drain(..dropped) {
+                self.completed_at.remove(&old.sequence);
+            }
+            self.dropped += dropped as u64;
         }
         if limit > 0 {
+            self.completed_at.insert(ended.sequence, self.dropped + self.completed.len() as u64);
             self.completed.push_back(ended);
         }
     }
@@ -224,6 +242,28 @@ impl ApplicationTable {
         self.completed.iter()
     }
 
+    /// All known applications by number, from that number on.
+    pub(super) fn from(&self, number: u64) -> impl Iterator<Item = AnyApplication<'_>> {
+        let live =
+            self.queue.range(number..).map(|(sequence, id)| (*sequence, AnyApplication::Live(self.live(id))));
+        let ended = self.completed_at.range(number..).map(|(sequence, at)| {
+            let at = usize::try_from(at - self.dropped).expect("it is less than the length of a table");
+            (*sequence, AnyApplication::Ended(&self.completed[at]))
+        });
+        merged(live, ended)
+    }
+
+    /// The live applications by number, from that number on.
+    pub(super) fn live_from(&self, number: u64) -> impl Iterator<Item = &Application> {
+        self.queue.range(number..).map(|(_, id)| self.live(id))
+    }
+
+    /// The number of live applications, of completed ones and of live executors.
+    pub(super) fn totals(&self) -> (usize, usize, usize) {
+        let executors = self.rows.values().map(|row| row.executors.len()).sum();
+        (self.rows.len(), self.completed.len(), executors)
+    }
+
     /// The id of the latest ended application with that name.
     pub(super) fn completed_named(&self, name: &str) -> Option<AppId> {
         self.completed.iter().rev().find(|ended| ended.row.name == name).map(|ended| ended.row.id.clone())
@@ -272,8 +312,11 @@ impl ApplicationTable {
             self.by_peer.iter().all(|(peer, id)| self.rows.get(id).is_some_and(|row| row.peer == *peer));
         let holds: BTreeSet<_> =
             self.rows.values().filter_map(|row| Some((row.failures.hold_until?, row.id.clone()))).collect();
+        let completed = self.completed.iter().zip(self.dropped..);
+        let completed = completed.map(|(ended, at)| (ended.sequence, at)).collect::<BTreeMap<_, _>>();
         queue
             && peers
+            && completed == self.completed_at
             && self.is_filed()
             && holds == self.held
             && sizes.iter().all(|&size| size == self.rows.len())

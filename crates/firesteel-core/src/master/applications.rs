@@ -213,7 +213,8 @@ impl Master {
         self.effects.note(Note::ApplicationRemoved { app: app.clone(), end: end.clone() });
         let history = self.view_of(&application).executors;
         let row = ended(self.row_of(&application), now, &end);
-        self.applications.retire(Ended { row, executors: history }, self.config.retained_applications);
+        let ended = Ended { sequence: application.sequence, row, executors: history };
+        self.applications.retire(ended, self.config.retained_applications);
         match end {
             ApplicationEnd::DriverLost => {}
             ApplicationEnd::Finished { .. } => self.see_off(app.clone(), application.peer, executors),

@@ -5,12 +5,11 @@ use firesteel_placement::outlook::outlook;
 use firesteel_placement::{Cores, MiB, Offer, shortfall};
 
 use super::application::{Application, Profile};
-use super::view::page;
 use super::{Effect, Master, Outbound};
 use crate::ids::{AppId, ExecutorId, PeerId, ProfileId};
 use crate::messages::{
-    ApplicationAnswer, ApplicationDetail, ApplicationEnd, ClientToMaster, ClusterView, Holder, KillAnswer,
-    MOST_HOLDERS, MasterToClient, ProfileView, SchedulingStatus,
+    ApplicationAnswer, ApplicationDetail, ApplicationEnd, ApplicationView, ClientToMaster, ClusterView,
+    Holder, KillAnswer, MOST_HOLDERS, MasterToClient, ProfileView, SchedulingStatus, page,
 };
 use crate::time::Timestamp;
 
@@ -33,9 +32,9 @@ enum Meant {
 impl Master {
     pub(super) fn on_client_message(&mut self, now: Timestamp, peer: PeerId, message: ClientToMaster) {
         let answer = match message {
-            ClientToMaster::RequestMasterState => {
+            ClientToMaster::RequestMasterState { from } => {
                 self.workers.forget_dead(now);
-                MasterToClient::MasterStateResponse(self.status())
+                MasterToClient::MasterStateResponse(self.state_page(&from))
             }
             ClientToMaster::RequestApplication { app, executors_from } => {
                 MasterToClient::ApplicationResponse(self.detail(now, &app, executors_from))
@@ -67,24 +66,26 @@ impl Master {
     }
 
     fn detail(&self, now: Timestamp, which: &str, from: ExecutorId) -> ApplicationAnswer {
-        let (mut application, scheduling) = match self.meant(which) {
+        let (row, (executors, next), scheduling) = match self.meant(which) {
             Meant::Unknown => return ApplicationAnswer::Unknown,
             Meant::Several(apps) => return ApplicationAnswer::Ambiguous { apps },
             Meant::Live(id) => {
                 let app = self.applications.get(&id).expect("it was found live");
-                (self.view_of(app), Some(self.scheduling(app)))
+                let scheduling = (from == ExecutorId(0)).then(|| self.scheduling(app));
+                (self.row_of(app), page(self.config.page, self.executors_from(app, from)), scheduling)
             }
             Meant::Over(id) => {
-                (self.applications.completed_one(&id).expect("it was found among the ended").view(), None)
+                let ended = self.applications.completed_one(&id).expect("it was found among the ended");
+                let first = ended.executors.partition_point(|view| view.id < from);
+                let executors = ended.executors[first..].iter().cloned();
+                (ended.row.clone(), page(self.config.page, executors), None)
             }
         };
-        let next_executor = page(&mut application, from);
-        let master = self.config.url.clone();
         ApplicationAnswer::Known(Box::new(ApplicationDetail {
             now,
-            master,
-            application,
-            next_executor,
+            master: self.config.url.clone(),
+            application: ApplicationView { executors, ..row },
+            next_executor: next.map(|executor| executor.id),
             scheduling,
         }))
     }

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use firesteel_placement::{Cores, Policy, Strategy, WorkerOrder};
 
+use crate::messages::PageSize;
 use crate::queues::Queues;
 use crate::scheduling::{Backfill, Preemption};
 
@@ -43,6 +44,9 @@ pub struct Config {
     pub preemption: Preemption,
     /// `spark.dead.worker.persistence`: a lost Worker is remembered for this many timeouts and one more.
     pub dead_worker_persistence: u32,
+    /// How much one answer to a status client holds. Not a setting: it bounds how long an answer keeps the
+    /// Master busy.
+    pub page: PageSize,
 }
 
 /// When an application is ended because its executors fail.
@@ -71,6 +75,7 @@ impl Default for Config {
             backfill: Backfill::On,
             preemption: Preemption::Off,
             dead_worker_persistence: 15,
+            page: PageSize::default(),
         }
     }
 }

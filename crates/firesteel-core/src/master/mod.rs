@@ -19,6 +19,7 @@ mod effect;
 mod event;
 mod executors;
 mod leavers;
+mod merged;
 mod note;
 mod preemption;
 mod queue_scheduling;

@@ -1,19 +1,16 @@
 //! Read-only copies of a Master's tables.
 
 use firesteel_placement::Cores;
-use serde::Serialize;
 
 use super::application::{Application, DEFAULT_MEMORY};
+use super::application_table::AnyApplication;
+use super::merged::merged;
 use super::{Config, Master};
 use crate::ids::{ExecutorId, ExecutorKey, ProfileId};
-use crate::messages::{ApplicationView, Deciding, ExecutorView, LeftOut, MasterView};
-use crate::wire;
-
-/// The number of bytes that the rows of one answer may take: half a frame, however long the names in it are.
-const ANSWER: usize = wire::MAX_FRAME / 2;
-
-/// The number of bytes left for rows of an answer.
-struct AnswerBudget(usize);
+use crate::messages::{
+    ApplicationView, Deciding, ExecutorView, MasterView, StateHead, StatePage, StatePlace, StateRow,
+    StateTotals, Step,
+};
 
 impl Master {
     /// A copy of all tables, however large.
@@ -21,32 +18,63 @@ impl Master {
     pub fn view(&self) -> MasterView {
         MasterView {
             url: self.config.url.clone(),
+            began: self.now,
             now: self.now,
             deciding: self.deciding(),
             workers: self.workers.views(),
             applications: self.applications.queue().map(|app| self.view_of(app)).collect(),
             completed: self.applications.completed().map(|ended| ended.view()).collect(),
-            left_out: LeftOut::default(),
+            unread_executors: 0,
         }
     }
 
-    /// The rows that fit one answer, in this order: applications, Workers, executors of live applications
-    /// that have not ended, and the latest ended applications without their executors.
-    pub(super) fn status(&self) -> MasterView {
-        let mut room = AnswerBudget(ANSWER);
-        let mut left_out = LeftOut::default();
-        let rows = self.applications.queue().map(|app| self.row_of(app));
-        let mut applications = room.fill(rows, &mut left_out.applications);
-        let workers = room.fill(self.workers.views().into_iter(), &mut left_out.workers);
-        for row in &mut applications {
-            let live = self.applications.get(&row.id).into_iter().flat_map(|app| self.live_executors(app));
-            row.executors = room.fill(live, &mut left_out.executors);
-        }
-        let rows = self.applications.completed().rev().map(|ended| ended.row.clone());
-        let mut completed = room.fill(rows, &mut left_out.completed);
-        completed.reverse();
-        let (url, now) = (self.config.url.clone(), self.now);
-        MasterView { url, now, deciding: self.deciding(), workers, applications, completed, left_out }
+    /// The page of the state that begins at that place.
+    pub(super) fn state_page(&self, from: &StatePlace) -> StatePage {
+        let head = (*from == StatePlace::beginning()).then(|| self.head());
+        StatePage::of(self.now, head, self.config.page, self.rows_from(from))
+    }
+
+    fn head(&self) -> StateHead {
+        let (applications, completed, executors) = self.applications.totals();
+        let [workers, applications, completed, executors] =
+            [self.workers.len(), applications, completed, executors].map(|count| count as u64);
+        let totals = StateTotals { workers, applications, completed, executors };
+        StateHead { url: self.config.url.clone(), deciding: self.deciding(), totals }
+    }
+
+    /// The rows of the state from that place on.
+    fn rows_from(&self, from: &StatePlace) -> impl Iterator<Item = Step> {
+        let (worker, application, executor) = match from {
+            StatePlace::Worker(id) => (Some(id), Some(0), Some((0, ExecutorId(0)))),
+            StatePlace::Application(number) => (None, Some(*number), Some((0, ExecutorId(0)))),
+            StatePlace::Executor { application, executor } => (None, None, Some((*application, *executor))),
+        };
+        let workers = worker.into_iter().flat_map(|id| self.workers.views_from(id)).map(StateRow::Worker);
+        let applications = application.into_iter().flat_map(|number| self.applications.from(number));
+        let applications = applications.map(|application| self.state_row(application));
+        let executors = executor.into_iter().flat_map(|place| self.executor_rows(place));
+        workers.chain(applications).map(Step::Row).chain(executors)
+    }
+
+    fn state_row(&self, application: AnyApplication<'_>) -> StateRow {
+        let (number, view) = match application {
+            AnyApplication::Live(app) => (app.sequence, self.row_of(app)),
+            AnyApplication::Ended(ended) => (ended.sequence, ended.row.clone()),
+        };
+        StateRow::Application { number, view: Box::new(view) }
+    }
+
+    /// The live executors from that place on. An application without any is a step, too: there may be very many.
+    fn executor_rows(&self, (first, executor): (u64, ExecutorId)) -> impl Iterator<Item = Step> {
+        self.applications.live_from(first).flat_map(move |app| {
+            let from = if app.sequence == first { executor } else { ExecutorId(0) };
+            let application = app.sequence;
+            let rows =
+                self.live_executors(app, from).map(move |view| StateRow::Executor { application, view });
+            let nothing =
+                app.executors.is_empty().then_some(StatePlace::Executor { application, executor: from });
+            nothing.into_iter().map(Step::Nothing).chain(rows.map(Step::Row))
+        })
     }
 
     fn deciding(&self) -> Deciding {
@@ -57,10 +85,20 @@ impl Master {
 
     /// A copy of a live application with all its remembered executors.
     pub(super) fn view_of(&self, app: &Application) -> ApplicationView {
-        let mut executors: Vec<ExecutorView> = app.ended.iter().cloned().collect();
-        executors.extend(self.live_executors(app));
-        executors.sort_by_key(|executor| executor.id);
+        let executors = self.executors_from(app, ExecutorId(0)).collect();
         ApplicationView { executors, ..self.row_of(app) }
+    }
+
+    /// Copies of a live application's remembered executors by number, live and ended, from that number on.
+    pub(super) fn executors_from(
+        &self,
+        app: &Application,
+        from: ExecutorId,
+    ) -> impl Iterator<Item = ExecutorView> {
+        let mut ended: Vec<&ExecutorView> = app.ended.iter().filter(|view| view.id >= from).collect();
+        ended.sort_by_key(|view| view.id);
+        let ended = ended.into_iter().map(|view| (view.id, view.clone()));
+        merged(ended, self.live_executors(app, from).map(|view| (view.id, view)))
     }
 
     /// A copy of a live application without its executors.
@@ -87,48 +125,11 @@ impl Master {
         }
     }
 
-    /// Copies of an application's live executors, by number.
-    fn live_executors(&self, app: &Application) -> impl Iterator<Item = ExecutorView> {
-        app.executors.iter().map(|(id, executor)| {
+    /// Copies of an application's live executors by number, from that number on.
+    fn live_executors(&self, app: &Application, from: ExecutorId) -> impl Iterator<Item = ExecutorView> {
+        app.executors.range(from..).map(|(id, executor)| {
             let key = ExecutorKey { app: app.id.clone(), executor: *id };
-            let worker = self.workers.get(&executor.worker).expect("a live executor's Worker is alive");
-            executor.view(&key, &worker.description)
+            executor.view(&key, &self.workers.row(executor.slot).description)
         })
-    }
-}
-
-/// Keeps only the executors that fit one answer, from that number on and at least one. Returns the number to
-/// request next, if there are more.
-pub(super) fn page(app: &mut ApplicationView, from: ExecutorId) -> Option<ExecutorId> {
-    app.executors.retain(|executor| executor.id >= from);
-    let mut room = AnswerBudget(ANSWER);
-    let fit = app.executors.iter().take_while(|executor| room.takes(executor)).count().max(1);
-    let next = app.executors.get(fit).map(|executor| executor.id);
-    app.executors.truncate(fit);
-    next
-}
-
-impl AnswerBudget {
-    fn takes<T: Serialize>(&mut self, row: &T) -> bool {
-        match self.0.checked_sub(wire::length(row)) {
-            Some(left) => {
-                self.0 = left;
-                true
-            }
-            None => false,
-        }
-    }
-
-    /// The rows that fit. Counts the others in `left_out`.
-    fn fill<T: Serialize>(&mut self, rows: impl Iterator<Item = T>, left_out: &mut u64) -> Vec<T> {
-        let mut fitting = Vec::new();
-        for row in rows {
-            if self.takes(&row) {
-                fitting.push(row);
-            } else {
-                *left_out += 1;
-            }
-        }
-        fitting
     }
 }

@@ -10,6 +10,7 @@ use firesteel_placement::shortfall;
 use firesteel_placement::{Cores, Demand, MiB, Offer, ResourceAmounts, Resources, Strategy, WorkerOrder};
 
 use super::capacity::Grant;
+use super::merged::merged;
 use super::wishes::Wishes;
 use super::worker_row::{Availability, Withheld, WorkerRow};
 use crate::address::Address;
@@ -71,12 +72,14 @@ impl WorkerTable {
         }
     }
 
-    /// Adds a Worker whose id, connection and address are new. A lost Worker with the same address is
+    /// Adds a Worker whose id, connection and address are new. A lost Worker with the same id or address is
     /// forgotten.
     pub(super) fn insert(&mut self, mut row: WorkerRow, timeout: Duration) {
         let (id, address) = (row.description.id.clone(), row.address());
         row.look = row.last_heartbeat + timeout;
-        self.dead.retain(|dead| (&dead.view.host, dead.view.port) != (&address.host, address.port));
+        let is_another =
+            |dead: &WorkerView| dead.id != id && (&dead.host, dead.port) != (&address.host, address.port);
+        self.dead.retain(|dead| is_another(&dead.view));
         let Offer { cores, memory, resources, .. } = row.offer();
         let slot = self.index.insert(id.clone(), cores, memory, resources);
         self.gained.insert(slot);
@@ -402,6 +405,24 @@ impl WorkerTable {
     pub(super) fn views(&self) -> Vec<WorkerView> {
         let living = self.iter().map(WorkerRow::living_view);
         living.chain(self.dead.iter().map(|dead| dead.view.clone())).collect()
+    }
+
+    /// Copies of the Workers by id, living and lost, from this id on.
+    pub(super) fn views_from(&self, from: &WorkerId) -> impl Iterator<Item = WorkerView> {
+        let living = self.index.iter_from(from).map(|(id, slot)| (id, Ok(slot)));
+        let mut dead: Vec<&WorkerView> =
+            self.dead.iter().map(|dead| &dead.view).filter(|dead| dead.id >= *from).collect();
+        dead.sort_by(|one, other| one.id.cmp(&other.id));
+        let dead = dead.into_iter().map(|dead| (&dead.id, Err(dead)));
+        merged(living, dead).map(|either| match either {
+            Ok(slot) => self.row(slot).living_view(),
+            Err(dead) => dead.clone(),
+        })
+    }
+
+    /// The number of Workers, living and lost.
+    pub(super) fn len(&self) -> usize {
+        self.index.len() + self.dead.len()
     }
 
     /// The index, to have it err.

@@ -67,9 +67,9 @@ pub struct ApplicationDetail {
     pub master: String,
     /// The application with its live and ended executors, from the requested number on.
     pub application: ApplicationView,
-    /// The number to request next, if there are more executors than fit one answer.
+    /// The number to request next, if there are more executors than fit one page.
     pub next_executor: Option<ExecutorId>,
-    /// How the scheduler sees the application, if it is live.
+    /// How the scheduler sees the application, if it is live. Only the first page has it.
     pub scheduling: Option<SchedulingStatus>,
 }
 

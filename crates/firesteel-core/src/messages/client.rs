@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     ApplicationAnswer, ExecutorReport, ExecutorState, KillAnswer, LogPiece, LogRequest, Outcome, RefusedLog,
+    StatePage, StatePlace,
 };
 use crate::ids::{AppId, ExecutorId, ExecutorKey, ProfileId, WorkerId};
 use crate::queues::Queues;
@@ -14,14 +15,17 @@ use crate::time::Timestamp;
 /// A message from a status client to a Master.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ClientToMaster {
-    /// Asks for everything that a status page shows.
-    RequestMasterState,
+    /// Asks for a page of everything that a status page shows.
+    RequestMasterState {
+        /// The place where the page begins.
+        from: StatePlace,
+    },
     /// Asks for one application, live or ended, with its executors.
     RequestApplication {
         /// The application's id or its name. A name means the only live application that has it, or else the
         /// latest ended one.
         app: String,
-        /// Executors with smaller numbers are left out. An answer holds as many executors as fit a frame, and
+        /// Executors with smaller numbers are left out. An answer holds as many executors as fit a page, and
         /// says which number to request next.
         executors_from: ExecutorId,
     },
@@ -38,8 +42,8 @@ pub enum ClientToMaster {
 /// A message from a Master to a status client.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum MasterToClient {
-    /// The Master's state when it handled the request.
-    MasterStateResponse(MasterView),
+    /// A page of the Master's state when it handled the request.
+    MasterStateResponse(StatePage),
     /// The application when the Master handled the request.
     ApplicationResponse(ApplicationAnswer),
     /// The outcome of a request to end an application.
@@ -66,12 +70,14 @@ pub enum WorkerToClient {
     RequestLogFailed(RefusedLog),
 }
 
-/// A copy of a Master's tables.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// A copy of a Master's tables. It is not sent at once, but in pages: see [`StatePage`].
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MasterView {
     /// The Master's URL, `spark://host:port`.
     pub url: String,
-    /// The Master's time.
+    /// The Master's time when it made the first page.
+    pub began: Timestamp,
+    /// The Master's time when it made the last page. Each row is of a moment between these two.
     pub now: Timestamp,
     /// The settings of its scheduler.
     pub deciding: Deciding,
@@ -81,8 +87,8 @@ pub struct MasterView {
     pub applications: Vec<ApplicationView>,
     /// Ended applications, the latest last.
     pub completed: Vec<ApplicationView>,
-    /// The number of rows that did not fit the answer.
-    pub left_out: LeftOut,
+    /// The number of executors that the reader did not ask for.
+    pub unread_executors: u64,
 }
 
 /// The settings that decide how executors are assigned.
@@ -102,19 +108,6 @@ pub struct Deciding {
     pub backfill: Backfill,
     /// The setting `firesteel.master.preemption`.
     pub preemption: Preemption,
-}
-
-/// The number of rows that did not fit an answer, by kind.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LeftOut {
-    /// The number of Workers.
-    pub workers: u64,
-    /// The number of live applications.
-    pub applications: u64,
-    /// The number of executors of those live applications that are shown.
-    pub executors: u64,
-    /// The number of ended applications.
-    pub completed: u64,
 }
 
 /// A Worker as its Master sees it.

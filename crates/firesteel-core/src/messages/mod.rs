@@ -13,6 +13,7 @@ mod files;
 mod logs;
 mod outcome;
 mod shared;
+mod state;
 mod worker_master;
 
 pub use application::{
@@ -20,7 +21,7 @@ pub use application::{
     MOST_KEPT, ProfileView, SchedulingStatus,
 };
 pub use client::{
-    ApplicationState, ApplicationView, ClientToMaster, ClientToWorker, Deciding, ExecutorView, LeftOut,
+    ApplicationState, ApplicationView, ClientToMaster, ClientToWorker, Deciding, ExecutorView,
     MasterToClient, MasterView, RunningExecutor, WorkerState, WorkerToClient, WorkerView, WorkerViewOfItself,
 };
 pub use description::{ApplicationDescription, Placing, Submitter, UnsoundGang, WantedExecutors, Work};
@@ -39,6 +40,8 @@ pub use files::{
 pub use logs::{LogPiece, LogRequest, LogStart, RefusedLog};
 pub use outcome::{Outcome, OutcomeWords};
 pub use shared::Shared;
+pub use state::{PageSize, StateHead, StatePage, StatePlace, StateRow, StateTotals};
+pub(crate) use state::{Step, page};
 pub use worker_master::{
     ExecutorLaunch, ExecutorReport, ExecutorWork, MOST_CORES, MasterToWorker, Offered, RefusedRegistration,
     WorkerDescription, WorkerToMaster,

@@ -182,6 +182,11 @@ impl<I: Ord> Index<I> {
         self.slots.iter().map(|(worker, slot)| (worker, *slot))
     }
 
+    /// The Workers in the order of their ids, from this id on.
+    pub fn iter_from(&self, from: &I) -> impl Iterator<Item = (&I, Slot)> {
+        self.slots.range(from..).map(|(worker, slot)| (worker, *slot))
+    }
+
     /// The free cores and the free memory of a Worker.
     #[must_use]
     pub fn free(&self, slot: Slot) -> Option<(Cores, MiB)> {

@@ -7,7 +7,7 @@ use firesteel_core::master::{
 };
 use firesteel_core::messages::{
     ApplicationAnswer, ApplicationDetail, ClientToMaster, ExecutorReport, ExecutorState, MasterToClient,
-    MasterToWorker, WorkerToMaster,
+    MasterToWorker, PageSize, WorkerToMaster,
 };
 use firesteel_core::{Machine, Timestamp};
 
@@ -29,6 +29,7 @@ impl Draft {
             queues: self.queues.clone(),
             backfill: self.backfill,
             preemption: self.preemption,
+            page: PageSize::UNBOUNDED,
             ..config
         };
         let mut master = Master::restore(config, now, self.snapshot())?;

@@ -5,7 +5,9 @@ use firesteel_core::application_master::{
     Effect, Event, Exit, FinalStatus, Inbound, Launch, Mode, Note, Outbound, Staging,
 };
 use firesteel_core::ids::{ExecutorId, PeerId};
-use firesteel_core::messages::{DriverToMaster, ExecutorState, LossReason, MasterToClient, MasterToDriver};
+use firesteel_core::messages::{
+    DriverToMaster, ExecutorState, LossReason, MasterToClient, MasterToDriver, StateRow,
+};
 use firesteel_core::process::ExitStatus;
 
 use super::books::{Books, Fate, Manager, Program, Row, are_sound};
@@ -213,12 +215,23 @@ impl Books {
     }
 
     fn judge_answer(&self, message: &MasterToClient) -> Verdict {
-        let MasterToClient::MasterStateResponse(view) = message else { return Ok(()) };
-        let (shown, live) = (view.applications[0].executors_live, self.live().count() as u64);
+        let MasterToClient::MasterStateResponse(page) = message else { return Ok(()) };
+        let application = page.rows.iter().find_map(|row| match row {
+            StateRow::Application { view, .. } => Some(view),
+            StateRow::Worker(_) | StateRow::Executor { .. } => None,
+        });
+        let Some(application) = application else {
+            return Err("a status client is shown no application".to_owned());
+        };
+        let (shown, live) = (application.executors_live, self.live().count() as u64);
         if shown != live {
             return Err(format!("a status client is shown {shown} executors, there are {live}"));
         }
-        match view.applications[0].outcome.as_ref() {
+        let listed = page.rows.iter().filter(|row| matches!(row, StateRow::Executor { .. })).count() as u64;
+        if listed != live {
+            return Err(format!("a status client is given {listed} executors, there are {live}"));
+        }
+        match application.outcome.as_ref() {
             shown if shown == self.outcome() => Ok(()),
             shown => Err(format!("a status client is shown {shown:?}, the driver said {:?}", self.outcome())),
         }

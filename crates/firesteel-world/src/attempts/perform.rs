@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use firesteel_core::allocator::{AllocateFailure, Call, ContainerSize};
 use firesteel_core::application_master::{ContainerHandle, Effect, Event, FinalStatus, Mode, Node, Outbound};
 use firesteel_core::ids::{ContainerId, ExecutorId, PeerId, ProfileId};
-use firesteel_core::messages::ClientToMaster;
+use firesteel_core::messages::{ClientToMaster, StatePlace};
 use firesteel_core::process::{ExitStatus, StartFailure, StartStep};
 use firesteel_placement::{Cores, MiB};
 
@@ -187,7 +187,7 @@ impl World {
         };
         let app = name(&mut self.dice);
         let message = match self.dice.below(2) {
-            0 => ClientToMaster::RequestMasterState,
+            0 => ClientToMaster::RequestMasterState { from: StatePlace::beginning() },
             _ => ClientToMaster::RequestApplication { app: app.clone(), executors_from: ExecutorId(0) },
         };
         self.client_says(attempt, message);

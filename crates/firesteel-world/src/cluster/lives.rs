@@ -9,7 +9,7 @@ use firesteel_core::driver::{self, Driver};
 use firesteel_core::executor::{self, Executor};
 use firesteel_core::ids::{ExecutorId, ExecutorKey, TaskId, WorkerId};
 use firesteel_core::master::{self, Master};
-use firesteel_core::messages::{Offered, WorkerDescription};
+use firesteel_core::messages::{Offered, PageSize, WorkerDescription};
 use firesteel_core::process::{ExitStatus, Signal, StartFailure, StartStep};
 use firesteel_core::worker::{self, ExecutorPlan, Worker};
 
@@ -53,11 +53,19 @@ impl World {
             backfill: self.scenario.backfill,
             // The same value as in the daemon: a Master may replace another one within the same second.
             first_application: self.timestamp().millis() % 1000 * 10,
+            page: self.page(),
             ..master::Config::default()
         };
         self.ledger = Ledger::default();
         let node = self.add_node(Body::Master(Box::new(Master::new(config))));
         self.master = Some(node);
+    }
+
+    /// Pages of the Master's state are often much shorter than a real Master's.
+    fn page(&self) -> PageSize {
+        let rows = [2, 5, PageSize::default().rows];
+        let chosen = usize::try_from(self.timestamp().millis() % 3).expect("it is small");
+        PageSize { rows: rows[chosen], ..PageSize::default() }
     }
 
     pub(crate) fn crash_master(&mut self) {

@@ -7,8 +7,8 @@ use firesteel_core::messages::{
     ApplicationDescription, ApplicationFiles, ClientToMaster, ClientToWorker, DriverToMaster, ExecutorLaunch,
     ExecutorReport, ExecutorState, ExecutorTarget, ExecutorToDriver, ExecutorWork, FileDescription, FileKind,
     HostWishes, LogRequest, LogStart, LossReason, MasterToWorker, Offered, Placing, RefusedRegistration,
-    ResourceProfile, Sha256, Shared, Stream, Submitter, TaskDirectory, TaskEnd, TaskState, WantedExecutors,
-    Work, WorkerDescription, WorkerToMaster,
+    ResourceProfile, Sha256, Shared, StatePlace, Stream, Submitter, TaskDirectory, TaskEnd, TaskState,
+    WantedExecutors, Work, WorkerDescription, WorkerToMaster,
 };
 use firesteel_core::process::{Command, ExitStatus, StartFailure, StartStep};
 use firesteel_placement::{Cores, ExecutorLimit, MiB, Resources};
@@ -69,7 +69,16 @@ impl World {
         match kind {
             0..=2 => ClientToMaster::KillApplication { app, by: "a \u{1b}stranger".to_owned() },
             3..=5 => ClientToMaster::RequestApplication { app, executors_from: self.odd_executor() },
-            _ => ClientToMaster::RequestMasterState,
+            6 => ClientToMaster::RequestMasterState { from: StatePlace::beginning() },
+            _ => ClientToMaster::RequestMasterState { from: self.next_place() },
+        }
+    }
+
+    /// The place where the latest reading of the Master's state goes on, or any place.
+    fn next_place(&mut self) -> StatePlace {
+        match self.ledger.next_place() {
+            Some(place) => place,
+            None => StatePlace::Executor { application: self.dice.below(4), executor: self.odd_executor() },
         }
     }
 

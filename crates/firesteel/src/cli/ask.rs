@@ -4,11 +4,10 @@ use clap::Args;
 use firesteel_apps::master_url::MasterUrl;
 use firesteel_core::address::{Address, parse_masters};
 use firesteel_core::ids::{AppId, ExecutorId};
-use firesteel_core::messages::{
-    ApplicationAnswer, ApplicationDetail, ClientToMaster, KillAnswer, MasterToClient, MasterView,
-};
-use firesteel_core::wire::Role;
-use firesteel_host::net::{self, CallError};
+use firesteel_core::messages::{ApplicationAnswer, ApplicationDetail, KillAnswer, MasterView};
+use firesteel_core::state_reader::Extent;
+use firesteel_daemons::master_client::MasterClient;
+use firesteel_host::net::{CallError, Evidence};
 use firesteel_settings::description;
 use firesteel_settings::properties::Property;
 use firesteel_settings::sources::{Files, Sources};
@@ -47,11 +46,40 @@ pub(super) struct Cluster {
 
 /// No Master answered. Holds the error of each Master.
 #[derive(Debug, thiserror::Error)]
-#[error("no Master answered: {}; check that it runs and that --master is its URL", list(.0))]
+#[error("no Master answered{}: {}; {}", self.how(), list(.0), self.advice())]
 pub(super) struct Unanswered(Vec<CallError>);
 
 fn list(errors: &[CallError]) -> String {
     errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+}
+
+impl Unanswered {
+    /// How the command ends. If one of several Masters may answer later, that counts most.
+    pub(super) fn exit(&self) -> Exit {
+        let is = |evidence| self.0.iter().any(|error| error.evidence() == evidence);
+        if is(Evidence::NoAnswer) {
+            Exit::NoAnswer
+        } else if is(Evidence::Stranger) {
+            Exit::NoMaster
+        } else {
+            Exit::Unreachable
+        }
+    }
+
+    fn how(&self) -> &'static str {
+        let is_part = |error: &CallError| matches!(error, CallError::Incomplete { .. });
+        if self.0.iter().any(is_part) { " in full" } else { "" }
+    }
+
+    fn advice(&self) -> &'static str {
+        match self.exit() {
+            Exit::NoAnswer => "try again, and look at its log",
+            Exit::NoMaster => "check that --master is the URL of a Master of this version",
+            Exit::Unreachable | Exit::Done | Exit::Failure | Exit::Usage | Exit::Configuration => {
+                "check that it runs and that --master is its URL"
+            }
+        }
+    }
 }
 
 impl Masters {
@@ -110,18 +138,14 @@ impl Cluster {
         self.masters.iter().map(Address::url).collect::<Vec<_>>().join(", ")
     }
 
-    /// The first answer to this question that has the expected type. The next Master is asked only
-    /// if a Master does not answer.
-    async fn ask<T>(
-        &self,
-        question: &ClientToMaster,
-        pick: impl Fn(MasterToClient) -> Option<T>,
-    ) -> Result<T, Unanswered> {
+    /// The first answer. The next Master is asked only if a Master does not answer.
+    async fn first<T, A>(&self, ask: impl Fn(Address) -> A) -> Result<T, Unanswered>
+    where
+        A: Future<Output = Result<T, CallError>>,
+    {
         let mut errors = Vec::new();
         for master in &self.masters {
-            let answer = net::call(master, Role::Master, &self.name, question).await;
-            let other = || CallError::OtherAnswer { address: master.clone() };
-            match answer.and_then(|answer| pick(answer).ok_or_else(other)) {
+            match ask(master.clone()).await {
                 Ok(answer) => return Ok(answer),
                 Err(error) => errors.push(error),
             }
@@ -130,49 +154,22 @@ impl Cluster {
     }
 
     /// Returns a Master's tables.
-    pub(super) async fn state(&self) -> Result<MasterView, Unanswered> {
-        self.ask(&ClientToMaster::RequestMasterState, |answer| match answer {
-            MasterToClient::MasterStateResponse(view) => Some(view),
-            MasterToClient::ApplicationResponse(_) | MasterToClient::KillApplicationResponse(_) => None,
-        })
-        .await
+    pub(super) async fn state(&self, extent: Extent) -> Result<MasterView, Unanswered> {
+        let name = &self.name;
+        self.first(|master| async move { MasterClient::open(&master, name).await?.state(extent).await }).await
     }
 
-    /// Returns one application by id or name, with all executors that the Master remembers. It asks
-    /// for one page after the other.
+    /// Returns one application by id or name, with all executors that the Master remembers.
     pub(super) async fn application(&self, app: &str) -> Result<ApplicationAnswer, Unanswered> {
-        let mut answer = self.page(app, ExecutorId(0)).await?;
-        if let ApplicationAnswer::Known(whole) = &mut answer {
-            // Use the id from now on: another application may get the same name.
-            let id = whole.application.id.to_string();
-            while let Some(from) = whole.next_executor.take() {
-                // If the Master has forgotten the application meanwhile, return the pages received
-                // so far.
-                let ApplicationAnswer::Known(more) = self.page(&id, from).await? else { break };
-                whole.application.executors.extend(more.application.executors);
-                whole.next_executor = more.next_executor;
-            }
-        }
-        Ok(answer)
-    }
-
-    async fn page(&self, app: &str, executors_from: ExecutorId) -> Result<ApplicationAnswer, Unanswered> {
-        let question = ClientToMaster::RequestApplication { app: app.to_owned(), executors_from };
-        self.ask(&question, |answer| match answer {
-            MasterToClient::ApplicationResponse(answer) => Some(answer),
-            MasterToClient::MasterStateResponse(_) | MasterToClient::KillApplicationResponse(_) => None,
-        })
-        .await
+        let name = &self.name;
+        self.first(|master| async move { MasterClient::open(&master, name).await?.application(app).await })
+            .await
     }
 
     /// Ends an application.
     pub(super) async fn kill(&self, app: &str) -> Result<KillAnswer, Unanswered> {
-        let question = ClientToMaster::KillApplication { app: app.to_owned(), by: user_at_host() };
-        self.ask(&question, |answer| match answer {
-            MasterToClient::KillApplicationResponse(answer) => Some(answer),
-            MasterToClient::MasterStateResponse(_) | MasterToClient::ApplicationResponse(_) => None,
-        })
-        .await
+        let (name, by) = (&self.name, &user_at_host());
+        self.first(|master| async move { MasterClient::open(&master, name).await?.kill(app, by).await }).await
     }
 }
 
@@ -194,7 +191,7 @@ pub(super) fn detail(cluster: &Cluster, app: &str) -> Result<ApplicationDetail, 
 
 /// Waits for an answer, blocking the caller.
 pub(super) fn now<T>(asked: impl Future<Output = Result<T, Unanswered>>) -> Result<T, Failure> {
-    block_on(asked)?.map_err(|error| Failure::with(Exit::Unreachable, &error))
+    block_on(asked)?.map_err(|error| Failure::with(error.exit(), &error))
 }
 
 /// The error for an unknown application.

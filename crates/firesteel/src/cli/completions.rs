@@ -9,6 +9,7 @@ use clap::{Args as ClapArgs, Command, ValueEnum};
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
 use clap_complete::env::{CompleteEnv, Shells};
 use firesteel_core::messages::{ApplicationView, ExecutorView, MasterView};
+use firesteel_core::state_reader::Extent;
 use firesteel_placement::Policy;
 use firesteel_settings::keys;
 use firesteel_settings::variables::Environment;
@@ -183,7 +184,7 @@ fn ask() -> Option<MasterView> {
         None => (word == "--master").then(|| after(word)).flatten(),
     });
     let cluster = Masters::of(named).cluster_with("completions", Environment::of_this_process()).ok()?;
-    let asking = async { tokio::time::timeout(ANSWER_TIMEOUT, cluster.state()).await };
+    let asking = async { tokio::time::timeout(ANSWER_TIMEOUT, cluster.state(Extent::Whole)).await };
     super::block_on(asking).ok()?.ok()?.ok()
 }
 
@@ -192,7 +193,7 @@ mod tests {
     use super::*;
     use firesteel_core::Timestamp;
     use firesteel_core::ids::{AppId, ExecutorId, ProfileId, WorkerId};
-    use firesteel_core::messages::{ApplicationState, Deciding, ExecutorState, LeftOut};
+    use firesteel_core::messages::{ApplicationState, Deciding, ExecutorState};
     use firesteel_core::queues::Queues;
     use firesteel_core::scheduling::{Backfill, Preemption};
     use firesteel_placement::{Cores, MiB, Resources, Strategy, WorkerOrder};
@@ -238,6 +239,7 @@ mod tests {
     fn view() -> MasterView {
         MasterView {
             url: "spark://h:1".to_owned(),
+            began: Timestamp::default(),
             now: Timestamp::default(),
             deciding: Deciding {
                 policy: Policy::Spark,
@@ -248,7 +250,7 @@ mod tests {
                 backfill: Backfill::On,
                 preemption: Preemption::Off,
             },
-            left_out: LeftOut::default(),
+            unread_executors: 0,
             workers: Vec::new(),
             applications: vec![application("app-1", "sums", &[0, 2]), application("app-2", "logs", &[1])],
             completed: vec![application("app-0", "old", &[])],

@@ -7,7 +7,7 @@ use firesteel_core::Timestamp;
 use firesteel_core::ids::{AppId, ExecutorId, ProfileId, WorkerId};
 use firesteel_core::messages::{
     ApplicationDetail, ApplicationState, ApplicationView, ClusterView, ExecutorState, ExecutorView, Holder,
-    LeftOut, MasterView, Outcome, ProfileView, SchedulingStatus, WorkerState, WorkerView,
+    MasterView, Outcome, ProfileView, SchedulingStatus, WorkerState, WorkerView,
 };
 use firesteel_placement::advice::{Advice, Change};
 use firesteel_placement::{ExecutorLimit, ExecutorSize, ResourceAmounts, Resources};
@@ -19,7 +19,8 @@ use next_executor::NextExecutor;
 /// The part of the help that describes these JSON values.
 pub(super) const HELP: &str = "\
 In JSON, schema is incremented on incompatible changes. Names end in their unit: _mib and _ms; a point in time is in \
-milliseconds since 1970 (UTC). States have the names of the tables. An executor has id, worker, profile, state, \
+milliseconds since 1970 (UTC). A large cluster is read page by page: each row is of a moment between began_ms and now_ms, \
+and each row that was there all the time is there once. States have the names of the tables. An executor has id, worker, profile, state, \
 exit_code (128 + N for signal N; null while it runs), error, cores, memory_mib, resources, host, port, directory, \
 launched_ms, started_ms, ended_ms; an application id, name, user, state, end, outcome (succeeded, failed, cancelled, or \
 null if its driver does not say), outcome_words, submitted_ms, ended_ms, queue, priority, gang, max_cores, cores_granted, \
@@ -30,11 +31,13 @@ memory_per_executor_mib, executors_live, executors_ended, executors_forgotten, e
 pub(super) struct Master<'a> {
     schema: u32,
     url: &'a str,
+    /// The Master's time when it made the first row.
+    began_ms: u64,
+    /// The Master's time when it made the last row.
     now_ms: u64,
     workers: Vec<Worker<'a>>,
     applications: Vec<Application<'a>>,
     completed: Vec<Application<'a>>,
-    left_out: &'a LeftOut,
 }
 
 /// One application, live or ended.
@@ -159,19 +162,28 @@ struct Cluster {
 }
 
 impl<'a> Master<'a> {
-    /// Version of the value. 3: names have units, and an executor's state is a word.
-    const SCHEMA: u32 = 3;
+    /// Version of the value. 4: every row is there, and `left_out` is gone.
+    const SCHEMA: u32 = 4;
 
     pub(super) fn of(view: &'a MasterView) -> Self {
-        let MasterView { url, now, deciding: _, workers, applications, completed, left_out } = view;
+        let MasterView {
+            url,
+            began,
+            now,
+            deciding: _,
+            workers,
+            applications,
+            completed,
+            unread_executors: _,
+        } = view;
         Self {
             schema: Self::SCHEMA,
             url,
+            began_ms: began.millis(),
             now_ms: now.millis(),
             workers: workers.iter().map(Worker::of).collect(),
             applications: applications.iter().map(Application::of).collect(),
             completed: completed.iter().map(Application::of).collect(),
-            left_out,
         }
     }
 }

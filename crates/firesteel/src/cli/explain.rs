@@ -39,6 +39,7 @@ changes. Names end in their unit: _mib and _ms.";
 
 const CODES: &str = "\
 Exit codes: 0 done; 1 failed, or the application is not known; 2 wrong usage; 69 no Master could be reached; \
+75 a Master did not answer in time or in full; 76 what listens there is no Master of this version; \
 78 a settings file or variable is wrong.";
 
 /// Which application is explained.

@@ -20,7 +20,8 @@ application has the state KILLED; firesteel status APP still shows it.";
 
 const CODES: &str = "\
 Exit codes: 0 all are killed; 1 an application is not known, or had already ended; 2 wrong usage; 69 no Master could be \
-reached; 78 a settings file or variable is wrong.";
+reached; 75 a Master did not answer in time or in full; 76 what listens there is no Master of this version; \
+78 a settings file or variable is wrong.";
 
 /// Which applications end.
 #[derive(Debug, ClapArgs)]

@@ -11,6 +11,7 @@ use firesteel_core::ids::WorkerId;
 use firesteel_core::messages::{
     ApplicationState, ApplicationView, ExecutorView, MasterView, Outcome, WorkerState, WorkerView,
 };
+use firesteel_core::state_reader::Extent;
 use firesteel_placement::{Cores, Resources};
 
 use super::application;
@@ -27,6 +28,7 @@ const EXAMPLES: &str = "  firesteel status --master spark://10.0.0.1:7077
 
 const CODES: &str = "\
 Exit codes: 0 done; 1 failed, or the application is not known; 2 wrong usage; 69 no Master could be reached; \
+75 a Master did not answer in time or in full; 76 what listens there is no Master of this version; \
 78 a settings file or variable is wrong.";
 
 /// What is shown of which Master.
@@ -65,7 +67,7 @@ pub(super) fn run(args: &Args) -> Result<Exit, Failure> {
         }
         return exit::written(application::print(&detail, args.json));
     }
-    let view = ask::now(cluster.state())?;
+    let view = ask::now(cluster.state(Extent::Whole))?;
     exit::written(if args.json {
         print_json(&view)
     } else {
@@ -106,7 +108,7 @@ const REASON: usize = 60;
 
 /// All tables as text.
 pub(super) fn tables(view: &MasterView, length: Length) -> String {
-    let MasterView { url, now, left_out, .. } = view;
+    let MasterView { url, now, .. } = view;
     let (shown, dead) = without_older_dead(&view.workers, length);
     let earlier = match length {
         Length::Short => view.completed.len().saturating_sub(COMPLETED),
@@ -114,19 +116,16 @@ pub(super) fn tables(view: &MasterView, length: Length) -> String {
     };
     let latest = completed(&view.completed[earlier..], *now, length);
     let parts = [
-        ("Workers", workers(&shown, *now), dead, "dead", left_out.workers),
-        ("Applications", applications(&view.applications, *now), 0, "", left_out.applications),
-        ("Executors", executors(&view.applications, *now), 0, "", left_out.executors),
-        ("Completed applications", latest, earlier, "earlier", left_out.completed),
+        ("Workers", workers(&shown, *now), dead, "dead"),
+        ("Applications", applications(&view.applications, *now), 0, ""),
+        ("Executors", executors(&view.applications, *now), 0, ""),
+        ("Completed applications", latest, earlier, "earlier"),
     ];
     let mut text = format!("Master {}", clean(url));
-    for (name, rows, folded, which, more) in parts {
+    for (name, rows, folded, which) in parts {
         let _ = write!(text, "\n\n{name}\n{rows}");
         if folded > 0 {
             let _ = write!(text, "\n  and {folded} more, {which}: firesteel status --all lists them");
-        }
-        if more > 0 {
-            let _ = write!(text, "\n  and {more} more: firesteel status APP shows one application whole");
         }
     }
     text
@@ -282,7 +281,7 @@ pub(super) fn addresses(resources: &Resources) -> String {
 mod tests {
     use super::*;
     use firesteel_core::ids::{AppId, ExecutorId, ProfileId};
-    use firesteel_core::messages::{Deciding, ExecutorState, LeftOut};
+    use firesteel_core::messages::{Deciding, ExecutorState};
     use firesteel_core::process::ExitStatus;
     use firesteel_core::queues::Queues;
     use firesteel_core::scheduling::{Backfill, Preemption};
@@ -345,6 +344,7 @@ mod tests {
     fn view() -> MasterView {
         MasterView {
             url: "spark://h:1".to_owned(),
+            began: Timestamp::default(),
             now: Timestamp::default(),
             deciding: Deciding {
                 policy: Policy::Spark,
@@ -358,7 +358,7 @@ mod tests {
             workers: Vec::new(),
             applications: vec![application()],
             completed: Vec::new(),
-            left_out: LeftOut::default(),
+            unread_executors: 0,
         }
     }
 
@@ -446,15 +446,6 @@ mod tests {
     }
 
     #[test]
-    fn what_did_not_fit_the_answer_is_counted() {
-        let text = tables(
-            &MasterView { left_out: LeftOut { executors: 7, ..LeftOut::default() }, ..view() },
-            Length::Short,
-        );
-        assert!(text.contains("\n  and 7 more: "), "{text}");
-    }
-
-    #[test]
     fn cores_without_a_maximum_are_shown_alone() {
         for max_cores in [None, Some(Cores::UNLIMITED)] {
             assert_eq!(cores(&ApplicationView { max_cores, ..application() }), "4");
@@ -464,7 +455,7 @@ mod tests {
     #[test]
     fn the_json_value_has_a_schema_and_the_masters_tables() {
         let value = serde_json::to_value(document::Master::of(&view())).expect("it is JSON");
-        assert_eq!(value["schema"], 3);
+        assert_eq!(value["schema"], 4);
         let application = &value["applications"][0];
         assert_eq!((&application["state"], &application["submitted_ms"]), (&"RUNNING".into(), &0.into()));
         let executor = &application["executors"][0];

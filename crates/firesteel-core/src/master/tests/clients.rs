@@ -4,6 +4,8 @@ use firesteel_placement::advice::{Advice, Change};
 use firesteel_placement::shortfall::{MAX_GROUPS, Missing, Reason};
 
 use super::*;
+use crate::messages::PageSize;
+use crate::state_reader::{Extent, StateReader};
 
 const CLIENT: PeerId = PeerId(200);
 
@@ -206,13 +208,13 @@ fn executors_that_are_remembered_no_longer_are_counted() {
     }
     let app = bench.detail("test").application;
     assert_eq!((app.executors_live, app.executors_ended, app.executors_forgotten), (1, 1_010, 10));
-    assert_eq!(app.executors.len(), 1_001);
-    assert_eq!(bench.master.view().applications[0].executors[0].id, ExecutorId(10));
+    let executors = &bench.master.view().applications[0].executors;
+    assert_eq!((executors.len(), executors[0].id), (1_001, ExecutorId(10)));
 }
 
 /// As many executors as no frame could tell at once.
 #[test]
-fn answers_fit_a_frame_however_large_the_cluster() {
+fn answers_come_in_short_pages_and_are_whole_however_large_the_cluster() {
     let mut bench = Bench::new(Config::default());
     for n in 0..4 {
         let WorkerToMaster::RegisterWorker { mut worker, executors } = register(n, 30_000, Vec::new()) else {
@@ -223,22 +225,30 @@ fn answers_fit_a_frame_however_large_the_cluster() {
         bench.worker_says(n, WorkerToMaster::RegisterWorker { worker, executors });
     }
     bench.application(Some(60_000), 1);
-    let effects = bench.client_says(ClientToMaster::RequestMasterState);
-    let [Effect::Send { message: Outbound::Client(answer), .. }] = &effects[..] else {
-        panic!("{} effects", effects.len());
-    };
-    crate::wire::encode(answer, crate::wire::MAX_FRAME).expect("it fits a frame");
-    let MasterToClient::MasterStateResponse(view) = answer else { panic!("no state") };
-    let shown = view.applications[0].executors.len() as u64;
-    assert!(shown > 20_000 && view.left_out.executors > 0, "{shown}");
-    assert_eq!(shown + view.left_out.executors, 60_000);
-    assert_eq!(view.applications[0].executors_live, 60_000);
+    let PageSize { rows, bytes } = PageSize::default();
+    let mut reader = StateReader::new(Extent::Whole);
+    while let Some(question) = reader.question() {
+        let effects = bench.client_says(question);
+        let [Effect::Send { message: Outbound::Client(MasterToClient::MasterStateResponse(page)), .. }] =
+            &effects[..]
+        else {
+            panic!("{} effects", effects.len());
+        };
+        assert!(page.rows.len() <= rows && crate::wire::length(&page.rows) <= bytes + 2);
+        reader.read(page.clone()).expect("it continues the pages before");
+    }
+    assert_eq!(reader.rows(), 4 + 1 + 60_000);
+    let view = reader.finish().expect("there is no further question");
+    let numbers = view.applications[0].executors.iter().map(|executor| executor.id.0);
+    assert!(numbers.eq(0..60_000) && view.workers.len() == 4 && view.unread_executors == 0);
 
     let (mut from, mut seen) = (0, Vec::new());
     loop {
         let answer = bench.answer("test", from);
-        crate::wire::encode(&answer, crate::wire::MAX_FRAME).expect("it fits a frame");
         let ApplicationAnswer::Known(detail) = answer else { panic!("it is known") };
+        let executors = &detail.application.executors;
+        assert!(executors.len() <= rows && crate::wire::length(executors) <= bytes + 2);
+        assert_eq!(detail.scheduling.is_some(), from == 0, "only the first page says how it stands");
         seen.extend(detail.application.executors.iter().map(|executor| executor.id.0));
         match detail.next_executor {
             Some(next) => from = next.0,

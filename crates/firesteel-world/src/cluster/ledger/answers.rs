@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use firesteel_core::ids::{AppId, ExecutorKey};
+use firesteel_core::ids::{AppId, ExecutorId, ExecutorKey};
 use firesteel_core::master::{Event, Inbound};
 use firesteel_core::messages::{
     ApplicationAnswer, ApplicationDetail, ClientToMaster, KillAnswer, MasterToClient,
@@ -35,12 +35,17 @@ impl Ledger {
         (book.executors.len() as u64, cores.sum())
     }
 
-    /// Compares an answer with the books after the event.
-    pub(super) fn check_answer(&self, answer: &MasterToClient, before: &Holdings) -> Result<(), String> {
+    /// Compares the answer to an event with the books after the event.
+    pub(super) fn check_answer(
+        &mut self,
+        event: &Event,
+        answer: &MasterToClient,
+        before: &Holdings,
+    ) -> Result<(), String> {
         match answer {
-            MasterToClient::MasterStateResponse(view) => self.compare(view),
+            MasterToClient::MasterStateResponse(page) => self.check_page(event, page),
             MasterToClient::ApplicationResponse(ApplicationAnswer::Known(detail)) => {
-                self.check_detail(detail)
+                self.check_detail(event, detail)
             }
             MasterToClient::ApplicationResponse(
                 ApplicationAnswer::Unknown | ApplicationAnswer::Ambiguous { .. },
@@ -69,9 +74,20 @@ impl Ledger {
         }
     }
 
-    fn check_detail(&self, detail: &ApplicationDetail) -> Result<(), String> {
+    fn check_detail(&self, event: &Event, detail: &ApplicationDetail) -> Result<(), String> {
         let app = &detail.application;
-        if self.apps.contains_key(&app.id) != detail.scheduling.is_some() {
+        let is_first = matches!(
+            event,
+            Event::Received {
+                message: Inbound::Client(ClientToMaster::RequestApplication {
+                    executors_from: ExecutorId(0),
+                    ..
+                }),
+                ..
+            }
+        );
+        let is_live = self.apps.contains_key(&app.id);
+        if app.ended.is_none() != is_live || detail.scheduling.is_some() != (is_live && is_first) {
             return Err(format!(
                 "a client is told that {} is live, or that it is not, against the books",
                 app.id

@@ -5,12 +5,13 @@
 //! - `books`: the rows of the ledger, for Workers and applications.
 //! - `messages`: the check of messages to Workers and drivers.
 //! - `reading`: queries of the ledger, and its comparison with the Master's tables.
-//! - `answers`: the check of answers to status clients.
+//! - `answers`, `pages`: the check of answers to status clients.
 //! - `queue_order`: the check of the order in which applications are served.
 
 mod answers;
 mod books;
 mod messages;
+mod pages;
 mod queue_order;
 mod reading;
 
@@ -25,6 +26,7 @@ use firesteel_core::messages::{
 use firesteel_placement::{Cores, ExecutorLimit};
 
 use self::books::{AppBook, Availability, WorkerBook};
+use self::pages::Reading;
 use self::queue_order::Preempted;
 
 pub(crate) use self::queue_order::Order;
@@ -47,6 +49,8 @@ pub(crate) struct Ledger {
     leaving: BTreeMap<PeerId, (AppId, BTreeSet<ExecutorId>)>,
     /// What drivers said of their work when they were done.
     told: BTreeMap<AppId, Outcome>,
+    /// The reading of the Master's state that goes on, page by page.
+    reading: Option<Reading>,
 }
 
 /// What one event changed in the books.
@@ -99,7 +103,7 @@ impl Ledger {
                     Outbound::Driver(message) => {
                         self.on_driver_message(*peer, message, order, &mut added, &released, &mut outcome)?;
                     }
-                    Outbound::Client(answer) => self.check_answer(answer, &before)?,
+                    Outbound::Client(answer) => self.check_answer(event, answer, &before)?,
                 }
             }
         }

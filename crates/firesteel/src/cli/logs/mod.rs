@@ -40,7 +40,8 @@ firesteel map and firesteel shell print it.";
 
 const CODES: &str = "\
 Exit codes: 0 done, also if the reader of the output is gone; 1 no such log, or its Worker does not answer; 2 wrong \
-usage; 69 no Master could be reached; 78 a settings file or variable is wrong; 130 ended by ctrl-c.";
+usage; 69 no Master could be reached; 75 a Master did not answer in time or in full; 76 what listens there is no Master \
+of this version; 78 a settings file or variable is wrong; 130 ended by ctrl-c.";
 
 /// Which log, and which part of it.
 #[derive(Debug, ClapArgs)]

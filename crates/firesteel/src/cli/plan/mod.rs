@@ -66,6 +66,7 @@ the formats. If a line cannot be used, the answers before it have been printed.
   zcat fixtures/placement/schedule-a.jsonl.gz | firesteel plan --jsonl -
 
 Exit codes: 0 done; 1 failed; 2 wrong usage, or a file or line that cannot be used; 69 no Master could be reached; \
+75 a Master did not answer in time or in full; 76 what listens there is no Master of this version; \
 78 a settings file or variable is wrong.";
 
 /// What is planned, and how the plan is shown.

@@ -16,6 +16,7 @@ use firesteel_core::messages::{
 use firesteel_core::process::Command;
 use firesteel_core::queues::Queues;
 use firesteel_core::scheduling::{Backfill, Preemption};
+use firesteel_core::state_reader::Extent;
 use firesteel_placement::{Cores, ExecutorSize, Resources};
 use firesteel_settings::application::ApplicationSettings;
 use firesteel_settings::description::describe;
@@ -106,16 +107,8 @@ fn of_size(spec: LocalClusterSpec) -> Source {
 }
 
 fn of_master(cluster: &Cluster) -> Result<Source, Failure> {
-    let view = ask::now(cluster.state())?;
-    let left_out = view.left_out.workers + view.left_out.applications + view.left_out.executors;
-    if left_out > 0 {
-        let words = format!(
-            "{} has {left_out} rows more than fit into one answer: cannot plan for this cluster",
-            view.url
-        );
-        return Err(Failure::of(Exit::Failure, words));
-    }
-    let MasterView { url, deciding, workers, applications, .. } = view;
+    let MasterView { url, deciding, workers, applications, .. } =
+        ask::now(cluster.state(Extent::Executors(0)))?;
     let details = ask::now(async {
         let mut details = Vec::new();
         for application in &applications {

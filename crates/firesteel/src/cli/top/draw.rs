@@ -97,12 +97,11 @@ fn table(frame: &mut Frame<'_>, model: &mut Model, kind: TableKind, area: Rect) 
     let rows = model.rows(kind);
     let has_mark = model.table == kind;
     let title = format!("{} {}, by {}", kind.title(), rows.len(), model.order(kind).to_lowercase());
-    let left_out = model.view.as_ref().map_or(0, |view| match kind {
-        TableKind::Workers => view.left_out.workers,
-        TableKind::Applications => view.left_out.applications,
-        TableKind::Executors => view.left_out.executors,
+    let unread = model.view.as_ref().map_or(0, |view| match kind {
+        TableKind::Workers | TableKind::Applications => 0,
+        TableKind::Executors => view.unread_executors,
     });
-    let title = if left_out > 0 { format!("{title}, and {left_out} more") } else { title };
+    let title = if unread > 0 { format!("{title}, and {unread} more") } else { title };
     let style = if has_mark { Style::new().fg(Color::Cyan).bold() } else { Style::new().bold() };
     let [head, body] = Layout::vertical([Constraint::Length(1), Constraint::Min(0)]).areas(area);
     frame.render_widget(Line::styled(title, style), head);

@@ -14,6 +14,7 @@ use std::time::Duration;
 
 use clap::Args as ClapArgs;
 use firesteel_core::messages::{ApplicationAnswer, MasterView};
+use firesteel_core::state_reader::Extent;
 use firesteel_host::signals::{EndRequest, EndRequests};
 use firesteel_settings::duration as setting;
 use ratatui::crossterm::event::{self, Event, KeyEventKind};
@@ -31,6 +32,9 @@ use screen::Screen;
 /// Maximum number of queued inputs. This is enough for fast typing on a slow terminal.
 const WAITING: usize = 64;
 
+/// Number of executors that the live view asks for, and lists. A Master may have many more, and the view asks every second.
+const MOST_EXECUTORS: u64 = 2_000;
+
 const EXAMPLES: &str = "  firesteel top --master spark://10.0.0.1:7077
   firesteel top --interval 5s
   firesteel top --once | head -20";
@@ -39,10 +43,13 @@ const NOTES: &str = "\
 Keys: tab and the arrows move between tables and rows, s sorts, e explains an application, k kills one after a \
 question, ? shows the keys, q quits.
 
+The live view lists the first 2,000 executors and says how many more there are.
+
 If standard output is not a terminal, it prints one snapshot and ends, as with --once.";
 
 const CODES: &str = "\
-Exit codes: 0 done; 1 failed; 2 wrong usage; 69 no Master could be reached (with --once; the live view keeps trying); \
+Exit codes: 0 done; 1 failed; 2 wrong usage; 69 no Master could be reached; 75 a Master did not answer in time or in \
+full; 76 what listens there is no Master of this version (69, 75 and 76 with --once only: the live view keeps trying); \
 78 a settings file or variable is wrong; 129, 130 and 143 ended by SIGHUP, ctrl-c and SIGTERM.";
 
 /// What is shown how often.
@@ -88,7 +95,7 @@ enum Input {
 pub(super) fn run(args: &Args) -> Result<u8, Failure> {
     let cluster = args.masters.cluster("top")?;
     if args.once || !io::stdout().is_terminal() {
-        let view = ask::now(cluster.state())?;
+        let view = ask::now(cluster.state(Extent::Whole))?;
         let mut stdout = io::stdout().lock();
         exit::written(
             writeln!(stdout, "{}", status::tables(&view, status::Length::Short))
@@ -157,7 +164,8 @@ fn poll_state(cluster: Cluster, pace: Duration, inputs: mpsc::Sender<Input>) {
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             ticks.tick().await;
-            let state = cluster.state().await.map_err(|error| error.to_string());
+            let state =
+                cluster.state(Extent::Executors(MOST_EXECUTORS)).await.map_err(|error| error.to_string());
             if inputs.send(Input::State(state)).await.is_err() {
                 return;
             }

@@ -1,0 +1,271 @@
+//! A client that reads a Master's state, page by page.
+
+use std::collections::BTreeMap;
+
+use crate::messages::{
+    ClientToMaster, MasterView, StateHead, StatePage, StatePlace, StateRow, StateTotals, WorkerState,
+};
+use crate::time::Timestamp;
+
+/// How much of a Master's state is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extent {
+    /// Every row.
+    Whole,
+    /// The Workers, and perhaps more.
+    Workers,
+    /// The Workers and the applications, and at least this number of executors if there are that many.
+    Executors(u64),
+}
+
+/// Asks for pages, and puts them together.
+///
+/// Each row that is there from the first page to the last is in the result exactly once. A row that comes or goes
+/// meanwhile may be in it or not.
+#[derive(Clone, Debug)]
+pub struct StateReader {
+    extent: Extent,
+    /// The place to ask from. `None`: everything wanted has been read.
+    from: Option<StatePlace>,
+    state: Option<MasterView>,
+    totals: StateTotals,
+    /// The places of live applications in the state, by number.
+    places: BTreeMap<u64, usize>,
+    rows: u64,
+    executors: u64,
+    /// Whether there are rows that the reader does not want.
+    is_cut: bool,
+}
+
+/// A page that does not continue the pages before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the page does not continue those before")]
+pub struct UnexpectedPage;
+
+impl StateReader {
+    /// A reader that has read nothing.
+    #[must_use]
+    pub fn new(extent: Extent) -> Self {
+        Self {
+            extent,
+            from: Some(StatePlace::beginning()),
+            state: None,
+            totals: StateTotals::default(),
+            places: BTreeMap::new(),
+            rows: 0,
+            executors: 0,
+            is_cut: false,
+        }
+    }
+
+    /// The next question. `None`: the reader has what it wants.
+    #[must_use]
+    pub fn question(&self) -> Option<ClientToMaster> {
+        self.from.clone().map(|from| ClientToMaster::RequestMasterState { from })
+    }
+
+    /// The number of rows that were read.
+    #[must_use]
+    pub fn rows(&self) -> u64 {
+        self.rows
+    }
+
+    /// Takes in the answer to the latest question.
+    ///
+    /// # Errors
+    /// The page does not answer that question. The reader is of no use then.
+    pub fn read(&mut self, page: StatePage) -> Result<(), UnexpectedPage> {
+        let from = self.from.take().ok_or(UnexpectedPage)?;
+        let places: Vec<StatePlace> = page.rows.iter().map(StateRow::place).collect();
+        let ascend = places.is_sorted_by(|one, other| one < other);
+        let begins = places.first().is_none_or(|first| *first >= from);
+        // A page that is not the last and leads no further would be asked for again and again.
+        let goes_on = page
+            .next
+            .as_ref()
+            .is_none_or(|next| *next > from && places.last().is_none_or(|last| last < next));
+        if !(ascend && begins && goes_on) {
+            return Err(UnexpectedPage);
+        }
+        let StatePage { now, head, rows, next } = page;
+        let mut state = match (self.state.take(), head) {
+            (None, Some(head)) => {
+                self.totals = head.totals;
+                empty(head, now)
+            }
+            (Some(state), None) => state,
+            (None, None) | (Some(_), Some(_)) => return Err(UnexpectedPage),
+        };
+        state.now = now;
+        for row in rows {
+            self.add(&mut state, row);
+        }
+        self.state = Some(state);
+        let more = next.is_some();
+        self.from = next.filter(|next| self.wants(next));
+        self.is_cut = more && self.from.is_none();
+        Ok(())
+    }
+
+    fn add(&mut self, state: &mut MasterView, row: StateRow) {
+        self.rows += 1;
+        match row {
+            StateRow::Worker(worker) => state.workers.push(worker),
+            StateRow::Application { number, view } if view.ended.is_none() => {
+                self.places.insert(number, state.applications.len());
+                state.applications.push(*view);
+            }
+            StateRow::Application { view, .. } => state.completed.push(*view),
+            StateRow::Executor { application, view } => {
+                self.executors += 1;
+                // An application that was registered after its place was read is not shown.
+                if let Some(place) = self.places.get(&application) {
+                    state.applications[*place].executors.push(view);
+                }
+            }
+        }
+    }
+
+    fn wants(&self, next: &StatePlace) -> bool {
+        match (self.extent, next) {
+            (Extent::Whole, _)
+            | (Extent::Workers | Extent::Executors(_), StatePlace::Worker(_))
+            | (Extent::Executors(_), StatePlace::Application(_)) => true,
+            (Extent::Workers, StatePlace::Application(_) | StatePlace::Executor { .. }) => false,
+            (Extent::Executors(most), StatePlace::Executor { .. }) => self.executors < most,
+        }
+    }
+
+    /// The state, once there is no further question. `None` before.
+    #[must_use]
+    pub fn finish(self) -> Option<MasterView> {
+        let mut state = self.state.filter(|_| self.from.is_none())?;
+        state.workers.sort_by_key(|worker| worker.state == WorkerState::Dead);
+        state.completed.sort_by_key(|application| application.ended);
+        state.unread_executors = match self.is_cut {
+            true => self.totals.executors.saturating_sub(self.executors),
+            false => 0,
+        };
+        Some(state)
+    }
+}
+
+fn empty(head: StateHead, now: Timestamp) -> MasterView {
+    let StateHead { url, deciding, totals: _ } = head;
+    MasterView {
+        url,
+        began: now,
+        now,
+        deciding,
+        workers: Vec::new(),
+        applications: Vec::new(),
+        completed: Vec::new(),
+        unread_executors: 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use firesteel_placement::{Cores, MiB, Policy, Resources, Strategy, WorkerOrder};
+
+    use super::*;
+    use crate::ids::{ExecutorId, WorkerId};
+    use crate::messages::{Deciding, WorkerView};
+    use crate::queues::Queues;
+    use crate::scheduling::{Backfill, Preemption};
+
+    fn worker(id: &str, state: WorkerState) -> StateRow {
+        StateRow::Worker(WorkerView {
+            id: WorkerId::new(id),
+            host: "h".to_owned(),
+            port: 1,
+            state,
+            cores: Cores(1),
+            cores_used: Cores(0),
+            memory: MiB(1),
+            memory_used: MiB(0),
+            resources: Resources::default(),
+            resources_used: Resources::default(),
+            last_heartbeat: Timestamp::default(),
+        })
+    }
+
+    fn head() -> Option<StateHead> {
+        let deciding = Deciding {
+            policy: Policy::Spark,
+            strategy: Strategy::SpreadOut,
+            worker_order: WorkerOrder::CoresFreeDesc,
+            default_cores: Cores::UNLIMITED,
+            queues: Queues::default(),
+            backfill: Backfill::On,
+            preemption: Preemption::Off,
+        };
+        let totals = StateTotals { executors: 9, ..StateTotals::default() };
+        Some(StateHead { url: "spark://h:1".to_owned(), deciding, totals })
+    }
+
+    fn page(millis: u64, ids: &[&str], next: Option<StatePlace>) -> StatePage {
+        let rows = ids.iter().map(|id| worker(id, WorkerState::Alive)).collect();
+        let head = if millis == 1 { head() } else { None };
+        StatePage { now: Timestamp::from_millis(millis), head, rows, next }
+    }
+
+    fn at(id: &str) -> Option<StatePlace> {
+        Some(StatePlace::Worker(WorkerId::new(id)))
+    }
+
+    #[test]
+    fn pages_are_put_together_with_the_times_of_the_first_and_the_last() {
+        let mut reader = StateReader::new(Extent::Whole);
+        let mut first = page(1, &["b"], at("c"));
+        first.rows.insert(0, worker("a", WorkerState::Dead));
+        assert_eq!(reader.read(first), Ok(()));
+        assert_eq!(
+            reader.question(),
+            Some(ClientToMaster::RequestMasterState { from: at("c").expect("a place") })
+        );
+        assert_eq!(reader.clone().finish(), None);
+        assert_eq!(reader.read(page(2, &["d"], None)), Ok(()));
+        assert_eq!((reader.question(), reader.rows()), (None, 3));
+        let state = reader.finish().expect("it is whole");
+        assert_eq!((state.began.millis(), state.now.millis()), (1, 2));
+        let ids: Vec<&str> = state.workers.iter().map(|worker| worker.id.as_str()).collect();
+        assert_eq!(ids, ["b", "d", "a"], "the living come first");
+    }
+
+    #[test]
+    fn a_page_that_does_not_continue_those_before_is_refused() {
+        for (second, why) in [
+            (page(2, &["b"], None), "it begins before the place that was asked for"),
+            (page(2, &["d", "d"], None), "a row is there twice"),
+            (page(2, &["e", "d"], None), "the rows are not in order"),
+            (page(2, &["d"], at("d")), "the next page would repeat a row"),
+            (page(2, &[], at("c")), "it leads no further"),
+            (page(1, &["d"], None), "it is a first page"),
+        ] {
+            let mut reader = StateReader::new(Extent::Whole);
+            assert_eq!(reader.read(page(1, &["b"], at("c"))), Ok(()));
+            assert_eq!(reader.read(second), Err(UnexpectedPage), "{why}");
+        }
+        assert_eq!(StateReader::new(Extent::Whole).read(page(2, &[], None)), Err(UnexpectedPage));
+    }
+
+    #[test]
+    fn a_reader_asks_for_no_more_than_it_wants() {
+        let executor = StatePlace::Executor { application: 0, executor: ExecutorId(3) };
+        for (extent, next, goes_on) in [
+            (Extent::Workers, at("b").expect("a place"), true),
+            (Extent::Workers, StatePlace::Application(0), false),
+            (Extent::Executors(2), StatePlace::Application(0), true),
+            (Extent::Executors(2), executor.clone(), true),
+            (Extent::Executors(0), executor.clone(), false),
+            (Extent::Whole, executor, true),
+        ] {
+            let mut reader = StateReader::new(extent);
+            assert_eq!(reader.read(page(1, &["a"], Some(next.clone()))), Ok(()));
+            assert_eq!(reader.question().is_some(), goes_on, "{extent:?} {next:?}");
+            let unread = reader.finish().map(|state| state.unread_executors);
+            assert_eq!(unread, (!goes_on).then_some(9), "{extent:?} {next:?}");
+        }
+    }
+}

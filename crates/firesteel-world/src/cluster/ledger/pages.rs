@@ -1,0 +1,98 @@
+//! The pages of the Master's state, compared with the books.
+//!
+//! One reading goes on at a time, whichever client asks. What was in the books at each of its pages must be in what was
+//! read, once.
+
+use std::collections::BTreeSet;
+
+use firesteel_core::ids::{AppId, ExecutorId};
+use firesteel_core::master::{Event, Inbound};
+use firesteel_core::messages::{ClientToMaster, MasterView, StatePage, StatePlace};
+use firesteel_core::state_reader::{Extent, StateReader};
+
+use super::Ledger;
+
+/// A reading of the Master's state.
+#[derive(Clone, Debug)]
+pub(super) struct Reading {
+    reader: StateReader,
+    pages: u64,
+    /// The live applications that were there all the time.
+    apps: BTreeSet<AppId>,
+    /// The live executors that were there all the time.
+    executors: BTreeSet<(AppId, ExecutorId)>,
+}
+
+impl Ledger {
+    /// The place where the reading goes on.
+    pub(crate) fn next_place(&self) -> Option<StatePlace> {
+        match self.reading.as_ref()?.reader.question()? {
+            ClientToMaster::RequestMasterState { from } => Some(from),
+            ClientToMaster::RequestApplication { .. } | ClientToMaster::KillApplication { .. } => None,
+        }
+    }
+
+    pub(super) fn check_page(&mut self, event: &Event, page: &StatePage) -> Result<(), String> {
+        let Event::Received { message: Inbound::Client(ClientToMaster::RequestMasterState { from }), .. } =
+            event
+        else {
+            return Err(format!("a page of the state answers {event:?}"));
+        };
+        let apps: BTreeSet<AppId> = self.apps.keys().cloned().collect();
+        let executors = self
+            .apps
+            .iter()
+            .flat_map(|(app, book)| book.executors.keys().map(move |executor| (app.clone(), *executor)));
+        let executors: BTreeSet<_> = executors.collect();
+        let mut reading = if *from == StatePlace::beginning() {
+            Reading { reader: StateReader::new(Extent::Whole), pages: 0, apps, executors }
+        } else if self.next_place().as_ref() == Some(from)
+            && let Some(mut reading) = self.reading.take()
+        {
+            reading.apps.retain(|app| apps.contains(app));
+            reading.executors.retain(|executor| executors.contains(executor));
+            reading
+        } else {
+            return Ok(());
+        };
+        reading.pages += 1;
+        let answer = format!("the answer from {from:?} on");
+        reading.reader.read(page.clone()).map_err(|error| format!("{answer}: {error}: {page:?}"))?;
+        if reading.reader.question().is_some() {
+            self.reading = Some(reading);
+            return Ok(());
+        }
+        let view = reading.reader.clone().finish().expect("there is no further question");
+        reading.compare(&view)?;
+        if reading.pages == 1 { self.compare(&view) } else { Ok(()) }
+    }
+}
+
+impl Reading {
+    /// Compares what was read with what was there all the time.
+    fn compare(&self, view: &MasterView) -> Result<(), String> {
+        let all = view.applications.iter().chain(&view.completed);
+        let mut apps = BTreeSet::new();
+        if let Some(twice) = all.map(|app| &app.id).find(|id| !apps.insert(*id)) {
+            return Err(format!("{twice} is in {} pages of a state twice", self.pages));
+        }
+        let live = view.applications.iter();
+        let executors =
+            live.flat_map(|app| app.executors.iter().map(|executor| (app.id.clone(), executor.id)));
+        let mut seen = BTreeSet::new();
+        for executor in executors {
+            if !seen.insert(executor.clone()) {
+                return Err(format!("executor {executor:?} is in {} pages of a state twice", self.pages));
+            }
+        }
+        if let Some(app) = self.apps.iter().find(|app| !apps.contains(app)) {
+            return Err(format!("{app} is in none of {} pages of a state", self.pages));
+        }
+        match self.executors.iter().find(|executor| !seen.contains(executor)) {
+            Some(executor) => {
+                Err(format!("executor {executor:?} is in none of {} pages of a state", self.pages))
+            }
+            None => Ok(()),
+        }
+    }
+}
