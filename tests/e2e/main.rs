@@ -3,6 +3,7 @@
 //! [`cluster`] starts daemons and waits for what they do. Nothing here sleeps for a fixed time: every wait is
 //! for something that happens, with a deadline after which the test fails and shows the logs.
 
+mod answers;
 mod classic;
 mod cleaning;
 mod cli;

@@ -17,6 +17,7 @@ mod replay;
 mod scripts;
 mod sessions;
 mod simulation;
+mod state_pages;
 mod targets;
 mod trace;
 mod wire;
