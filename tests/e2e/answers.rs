@@ -84,7 +84,7 @@ fn everything_that_asks_a_master_gets_every_row() {
     let last = ask(&["status", &format!("crowd/{}", EXECUTORS - 1)]);
     assert_eq!(rows(&last), 1, "{last}");
     let explained: Value = serde_json::from_str(&ask(&["explain", "crowd", "--json"])).expect("it is JSON");
-    assert_eq!(explained["standing"]["profiles"][0]["held"], EXECUTORS);
+    assert_eq!(explained["scheduling"]["profiles"][0]["held"], EXECUTORS);
     assert!(ask(&["kill", "crowd"]).contains("3000 executors"));
 }
 
