@@ -22,6 +22,7 @@ mod launch;
 mod local_cluster;
 mod locality;
 mod logs;
+mod lying;
 mod man;
 mod map;
 mod map_left;

@@ -344,3 +344,45 @@ fn clap_stays_in_the_binary() {
         assert!(!manifest.contains("clap"), "{name} depends on clap");
     }
 }
+
+/// Files that write bytes to standard output or standard error as they are, each with what it writes. All other text
+/// goes through `plain.rs`, which lets no control character and no bidirectional mark pass.
+const EXACT: [(&str, &str); 9] = [
+    ("firesteel-host/src/plain.rs", "the writers of text"),
+    ("firesteel-daemons/src/worker/reaper.rs", "one word to its Worker, over a pipe"),
+    ("firesteel-apps/src/map/printer.rs", "the output of items"),
+    ("firesteel-apps/src/shell/console.rs", "the output of tasks, and text that it cleans"),
+    ("firesteel-apps/src/launch/mod.rs", "lines that are clean"),
+    ("firesteel/src/cli/logs/print.rs", "the logs of executors"),
+    ("firesteel/src/cli/yarn/logs.rs", "the logs of containers"),
+    ("firesteel/src/cli/completions.rs", "a script of this program"),
+    ("firesteel/src/cli/log.rs", "the log, whose fields it cleans"),
+];
+
+/// Whether the code writes to a standard stream itself. Asking what the stream is does not count.
+fn writes_to_a_terminal(code: &str) -> bool {
+    const ASKS: [&str; 5] =
+        ["is_terminal()", "let stdout = io::stdout();", "let stderr = io::stderr();", "//", "///"];
+    let is_writer = |line: &str| {
+        ["println!", "print!", "io::stdout", "io::stderr"].iter().any(|writer| line.contains(writer))
+            && !ASKS.iter().any(|ask| line.contains(ask))
+    };
+    code.lines().any(is_writer)
+}
+
+#[test]
+fn text_reaches_a_terminal_through_the_one_writer() {
+    let mut found = BTreeSet::new();
+    for (name, _) in FLOORS {
+        for source in sources(&root().join("crates").join(name).join("src")) {
+            let path = source.strip_prefix(root().join("crates")).expect("it is under the folder");
+            let is_test = path.iter().any(|part| part == "tests" || part == "tests.rs");
+            let text = read(&source);
+            let code = text.split("\n#[cfg(test)]\nmod tests {").next().unwrap_or_default();
+            if !is_test && writes_to_a_terminal(code) {
+                found.insert(path.display().to_string());
+            }
+        }
+    }
+    assert_eq!(found, EXACT.iter().map(|(file, _)| (*file).to_owned()).collect());
+}

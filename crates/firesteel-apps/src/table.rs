@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use comfy_table::{CellAlignment, Table, presets};
+pub use firesteel_host::plain::clean;
 
 /// A table with a header and without borders. Without rows it is `  none`.
 #[must_use]
@@ -17,13 +18,6 @@ pub fn table(header: &[&str], rows: Vec<Vec<String>>) -> String {
         column.set_cell_alignment(CellAlignment::Left);
     }
     table.trim_fmt()
-}
-
-/// Removes the characters that would move a terminal's cursor or change its colours. Names come
-/// from peers and can contain anything.
-#[must_use]
-pub fn clean(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
 }
 
 /// A duration for people: `35 ms`, `1.2 s`, `12 s`, `3 m 12 s`, `2 h 5 m`, `9 d 4 h`.

@@ -6,6 +6,7 @@ use firesteel_core::address::Address;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use serde::Serialize;
 
+use crate::plain;
 use crate::signals::EndRequests;
 
 /// How a daemon announces that it is ready.
@@ -57,7 +58,7 @@ impl Announcement {
             Self::OnStdout => {
                 let line = serde_json::to_string(&Ready { url: address.url() });
                 let line = line.expect("a string can be written as JSON");
-                let mut stdout = io::stdout().lock();
+                let mut stdout = plain::json();
                 let _ = writeln!(stdout, "{line}").and_then(|()| stdout.flush());
             }
         }

@@ -12,6 +12,7 @@
 //! - [`daemon`]: how a daemon announces that it is ready, and how long it lives.
 //! - [`process_group`], [`start_failure`]: child processes, and why one could not be started.
 //! - [`progress`], [`exit_code`]: what a command shows at a terminal, and the exit codes of all commands.
+//! - [`plain`]: text without control characters, for terminals and the log.
 
 pub mod clock;
 pub mod daemon;
@@ -19,6 +20,7 @@ pub mod exit_code;
 pub mod inbox;
 pub mod net;
 pub mod owner;
+pub mod plain;
 pub mod process_group;
 pub mod progress;
 pub mod signals;

@@ -11,6 +11,8 @@ use firesteel_placement::words;
 use indicatif::{HumanCount, HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
+use crate::plain::{self, clean};
+
 /// Whether a progress bar is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Show {
@@ -130,25 +132,25 @@ impl Progress {
         self.bar.tick();
     }
 
-    /// Writes a remark on standard error, unless the user wants to see only errors.
+    /// Writes a remark on standard error as one line, unless the user wants to see only errors.
     pub fn remark(&self, remark: impl fmt::Display) {
         match self.show {
-            Show::Auto => self.say(format_args!("firesteel: {remark}")),
+            Show::Auto => self.error(remark),
             Show::Quiet => {}
         }
     }
 
-    /// Writes an error on standard error.
+    /// Writes an error on standard error as one line.
     pub fn error(&self, error: impl fmt::Display) {
-        self.say(format_args!("firesteel: {error}"));
+        self.say(format_args!("firesteel: {}", clean(&error.to_string())));
     }
 
-    /// Writes a line on standard error, above the bar.
-    pub fn say(&self, line: impl fmt::Display) {
+    /// Writes a line or several on standard error, above the bar.
+    pub fn say(&self, lines: impl fmt::Display) {
         // One write, so that lines of several processes do not mix. A failed write cannot be reported
         // anywhere.
-        let line = format!("{line}\n");
-        let _ = self.suspend(|| io::stderr().write_all(line.as_bytes()));
+        let lines = format!("{lines}\n");
+        let _ = self.suspend(|| plain::stderr().write_all(lines.as_bytes()));
     }
 
     /// Prints with the bar out of the way. Meanwhile updates are skipped and remarks wait. `print` must not

@@ -3,6 +3,7 @@
 use firesteel_core::Timestamp;
 use firesteel_core::launcher::{Ending, ExecutorEnd, Note};
 use firesteel_core::messages::ExecutorState;
+use firesteel_host::plain::{clean, escaped};
 use firesteel_yarn::messages::records::ApplicationId;
 use serde_json::{Value, json};
 
@@ -63,8 +64,8 @@ impl Lines {
     /// The lines for an event.
     pub fn of(&mut self, event: &LaunchEvent) -> Vec<String> {
         match self.format {
-            LineFormat::Text => self.text(event),
-            LineFormat::Json => vec![json_of(event).to_string()],
+            LineFormat::Text => self.text(event).iter().map(|line| clean(line)).collect(),
+            LineFormat::Json => vec![escaped(&json_of(event).to_string())],
             LineFormat::Nothing => Vec::new(),
         }
     }

@@ -12,6 +12,7 @@ use serde::{Serialize, Serializer};
 
 use super::items::Content;
 use super::remarks;
+use firesteel_host::plain::{clean, escaped};
 use firesteel_host::progress::counted;
 
 /// Number of failed items that the text names.
@@ -197,12 +198,10 @@ impl ExecutorUse {
 #[must_use]
 pub fn shown(content: &Content) -> String {
     let text = content.to_string();
-    let mut short: String =
-        text.chars().take(SHOWN).map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
-    if short.len() < text.len() && text.chars().nth(SHOWN).is_some() {
-        short.push_str("...");
+    match text.char_indices().nth(SHOWN) {
+        Some((at, _)) => clean(&text[..at]) + "...",
+        None => clean(&text),
     }
-    short
 }
 
 fn exit_code(cause: &FailureCause) -> Option<i32> {
@@ -240,7 +239,12 @@ impl fmt::Display for Summary {
         for (host, used) in &self.hosts {
             let cores = u64::try_from(used.cores).unwrap_or(0);
             let used = [(used.items, "item"), (used.executors, "executor"), (cores, "core")];
-            write!(f, "\n  on {host}: {}", used.map(|(count, noun)| counted(count, noun)).join(", "))?;
+            write!(
+                f,
+                "\n  on {}: {}",
+                clean(host),
+                used.map(|(count, noun)| counted(count, noun)).join(", ")
+            )?;
         }
         let LocalityUse { host, rack, any } = self.locality;
         if host + rack + any > 0 {
@@ -249,7 +253,7 @@ impl fmt::Display for Summary {
                 "\n  of items that prefer hosts: {host} ran on a preferred host, {rack} in the rack of one, {any} elsewhere"
             )?;
         }
-        self.excluded.iter().try_for_each(|excluded| write!(f, "\n  {excluded}"))?;
+        self.excluded.iter().try_for_each(|excluded| write!(f, "\n  {}", clean(&excluded.to_string())))?;
         self.write_failures(f)
     }
 }
@@ -258,7 +262,7 @@ impl Summary {
     /// The summary as one line of JSON.
     #[must_use]
     pub fn to_json(&self) -> String {
-        serde_json::to_string(self).expect("a summary has nothing that JSON has not")
+        escaped(&serde_json::to_string(self).expect("a summary has nothing that JSON has not"))
     }
 
     /// Number of failed items that the text does not name.
@@ -270,12 +274,12 @@ impl Summary {
     fn write_failures(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for failure in self.failures.iter().take(NAMED) {
             let Failure { number, item, failures, cause, hosts, .. } = failure;
-            write!(f, "\n  failed: item {number} ({item}): {cause}")?;
+            write!(f, "\n  failed: item {number} ({item}): {}", clean(cause))?;
             if *failures > 1 {
                 write!(f, ", after {failures} attempts")?;
                 match hosts.len() {
                     0 => {}
-                    1..=NAMED_HOSTS => write!(f, " on {}", hosts.join(", "))?,
+                    1..=NAMED_HOSTS => write!(f, " on {}", clean(&hosts.join(", ")))?,
                     many => write!(f, " on {many} hosts")?,
                 }
             }

@@ -12,6 +12,7 @@ use std::{fmt, thread};
 use bytes::Bytes;
 use firesteel_core::ids::AttemptId;
 use firesteel_core::messages::Stream;
+use firesteel_host::plain::{clean, clean_lines};
 use rustyline::ExternalPrinter;
 use tokio::sync::oneshot;
 
@@ -195,18 +196,23 @@ impl Console {
 
     /// Prints a line on standard error.
     pub fn say(&self, line: impl fmt::Display) {
-        self.put(Piece::Words { to: Stream::Stderr, text: format!("{line}\n") });
+        self.say_lines(clean(&line.to_string()));
+    }
+
+    /// Prints several lines on standard error.
+    pub fn say_lines(&self, lines: impl fmt::Display) {
+        self.put(Piece::Words { to: Stream::Stderr, text: format!("{lines}\n") });
     }
 
     /// Prints a line on standard error without waiting. The line is dropped if too many wait
     /// already.
     pub fn remark(&self, line: impl fmt::Display) {
-        self.put_remark(|| Piece::Remark(format!("{line}\n")));
+        self.put_remark(|| Piece::Remark(clean(&line.to_string()) + "\n"));
     }
 
     /// The same as `remark`, above the line that is being typed.
     pub fn remark_above(&self, line: impl fmt::Display) {
-        self.put_remark(|| Piece::RemarkAbove(format!("{line}\n")));
+        self.put_remark(|| Piece::RemarkAbove(clean(&line.to_string()) + "\n"));
     }
 
     fn put_remark(&self, piece: impl FnOnce() -> Piece) {
@@ -270,7 +276,7 @@ impl Printer {
 
     fn say(&self, to: Stream, text: &str) {
         self.end_line();
-        self.way(to, What::Words).put(text.as_bytes());
+        self.way(to, What::Words).put(clean_lines(text).as_bytes());
     }
 
     fn remark(&self, text: &str) {

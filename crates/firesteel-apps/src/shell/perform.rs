@@ -236,13 +236,13 @@ impl SessionShell {
         match message {
             Message::Banner(_) | Message::InBackground(_) | Message::MapSummary { failed: 0 } if is_quiet => {
             }
-            Message::Banner(view) => self.console.say(answers::banner(&view)),
+            Message::Banner(view) => self.console.say_lines(answers::banner(&view)),
             Message::InBackground(task) => {
                 self.console.say(format_args!("task {task} runs in the background"));
             }
             Message::MapSummary { .. } => {
                 if let Some(summary) = self.summary.take() {
-                    self.console.say(format_args!("firesteel: {summary}"));
+                    self.console.say_lines(format_args!("firesteel: {summary}"));
                 }
             }
             Message::TasksRun(open) => self.console.say(wording::tasks_run(open)),

@@ -1,5 +1,6 @@
 //! One application as text or JSON: the output of `firesteel status APP`.
 
+use firesteel_host::plain;
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
 
@@ -16,13 +17,13 @@ use super::table::{clean, duration, table};
 
 /// Writes the application to standard output.
 pub(super) fn print(detail: &ApplicationDetail, json: bool) -> io::Result<()> {
-    let mut stdout = io::stdout().lock();
     if json {
+        let mut stdout = plain::json();
         serde_json::to_writer_pretty(&mut stdout, &document::Detail::of(detail))?;
-    } else {
-        write!(stdout, "{}", text(detail))?;
+        return writeln!(stdout);
     }
-    writeln!(stdout)?;
+    let mut stdout = plain::stdout();
+    writeln!(stdout, "{}", text(detail))?;
     stdout.flush()
 }
 

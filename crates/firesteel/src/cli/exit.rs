@@ -1,5 +1,6 @@
 //! Exit codes, and the one-line error messages.
 
+use firesteel_host::plain;
 use std::error::Error;
 use std::ffi::OsString;
 use std::io;
@@ -107,11 +108,11 @@ impl ErrorFormat {
 
     fn line(self, exit: Exit, sentence: &str) -> String {
         match self {
-            Self::Text => format!("firesteel: {sentence}\n"),
+            Self::Text => format!("firesteel: {}\n", plain::clean(sentence)),
             Self::Json => {
                 let error = JsonError { code: exit.code(), message: sentence };
                 let line = serde_json::to_string(&JsonFailure { schema: 1, error });
-                line.expect("numbers and words can be written as JSON") + "\n"
+                plain::escaped(&line.expect("numbers and words can be written as JSON")) + "\n"
             }
         }
     }
@@ -229,7 +230,7 @@ impl Failure {
     pub(super) fn report(self, format: ErrorFormat) -> ExitCode {
         // The reader may be gone.
         let line = format.line(self.exit, &self.sentence);
-        let _ = io::Write::write_all(&mut io::stderr(), line.as_bytes());
+        let _ = io::Write::write_all(&mut plain::stderr(), line.as_bytes());
         self.exit.into()
     }
 }

@@ -2,6 +2,7 @@
 
 mod outlook;
 
+use firesteel_host::plain;
 use std::collections::BTreeMap;
 use std::io::{self, Write as _};
 
@@ -77,13 +78,13 @@ pub(super) fn run(args: &Args) -> Result<Exit, Failure> {
 }
 
 fn print(sentences: &[String]) -> io::Result<()> {
-    let mut stdout = io::stdout().lock();
-    sentences.iter().try_for_each(|sentence| writeln!(stdout, "{sentence}"))?;
+    let mut stdout = plain::stdout();
+    sentences.iter().try_for_each(|sentence| writeln!(stdout, "{}", clean(sentence)))?;
     stdout.flush()
 }
 
 fn print_json(detail: &ApplicationDetail, sentences: &[String]) -> io::Result<()> {
-    let mut stdout = io::stdout().lock();
+    let mut stdout = plain::json();
     let explanation = Explanation {
         schema: SCHEMA,
         master: &detail.master,

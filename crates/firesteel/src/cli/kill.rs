@@ -1,6 +1,7 @@
 //! `firesteel kill`: ends applications.
 
-use std::io::{self, Write as _};
+use firesteel_host::plain::{self, clean};
+use std::io::Write as _;
 
 use clap::Args as ClapArgs;
 use firesteel_core::messages::KillAnswer;
@@ -46,11 +47,11 @@ pub(super) fn run(args: &Args) -> Result<Exit, Failure> {
         match outcome(app, &answer) {
             Ok(line) => {
                 // The reader may be gone. The applications are ended all the same.
-                let _ = writeln!(io::stdout(), "{line}");
+                let _ = writeln!(plain::stdout(), "{}", clean(&line));
             }
             Err(line) => {
                 exit = Exit::Failure;
-                let _ = writeln!(io::stderr(), "firesteel: {line}");
+                let _ = writeln!(plain::stderr(), "firesteel: {}", clean(&line));
             }
         }
     }

@@ -5,10 +5,12 @@ use std::{fmt, io};
 
 use clap::{ArgAction, Args};
 use firesteel_core::Timestamp;
+use firesteel_host::plain::clean;
 use firesteel_host::progress::Show;
 use tracing::{Event, Level, Subscriber};
+use tracing_subscriber::field::RecordFields;
 use tracing_subscriber::filter::Targets;
-use tracing_subscriber::fmt::format::Writer;
+use tracing_subscriber::fmt::format::{DefaultFields, Writer};
 use tracing_subscriber::fmt::time::FormatTime;
 use tracing_subscriber::fmt::writer::BoxMakeWriter;
 use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields};
@@ -49,6 +51,18 @@ pub(super) enum DefaultLevel {
     Info,
     /// The level of commands that print a result.
     Warnings,
+}
+
+/// Writes an event's fields without control characters and bidirectional marks. What a field says may come from
+/// a peer.
+struct CleanFields;
+
+impl<'writer> FormatFields<'writer> for CleanFields {
+    fn format_fields<R: RecordFields>(&self, mut writer: Writer<'writer>, fields: R) -> fmt::Result {
+        let mut text = String::new();
+        DefaultFields::new().format_fields(Writer::new(&mut text), fields)?;
+        writer.write_str(&clean(&text))
+    }
 }
 
 /// Writes a command's remarks in the form of its errors: `firesteel: WORDS`.
@@ -100,6 +114,7 @@ impl LogOptions {
         let log = tracing_subscriber::fmt()
             .with_max_level(Level::TRACE)
             .with_timer(Utc)
+            .fmt_fields(CleanFields)
             .with_ansi(self.color.on_stderr())
             // A failed write to the log, for example on a full disk, must not end the daemon.
             .log_internal_errors(false)

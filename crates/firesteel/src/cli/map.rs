@@ -282,8 +282,8 @@ impl SummaryFile {
 /// Prints the summary. Failed items get a line even in quiet mode.
 fn say(progress: &Progress, show: Show, summary: &Summary) {
     match show {
-        Show::Auto => progress.remark(summary),
-        Show::Quiet if summary.failed > 0 => progress.error(summary),
+        Show::Auto => progress.say(format_args!("firesteel: {summary}")),
+        Show::Quiet if summary.failed > 0 => progress.say(format_args!("firesteel: {summary}")),
         Show::Quiet => {}
     }
 }

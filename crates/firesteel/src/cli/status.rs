@@ -1,5 +1,6 @@
 //! `firesteel status`: a snapshot of a cluster.
 
+use firesteel_host::plain;
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -76,13 +77,13 @@ pub(super) fn run(args: &Args) -> Result<Exit, Failure> {
 }
 
 fn print_json(view: &MasterView) -> io::Result<()> {
-    let mut stdout = io::stdout().lock();
+    let mut stdout = plain::json();
     serde_json::to_writer_pretty(&mut stdout, &document::Master::of(view))?;
     writeln!(stdout)
 }
 
 fn print_tables(view: &MasterView, length: Length) -> io::Result<()> {
-    let mut stdout = io::stdout().lock();
+    let mut stdout = plain::stdout();
     writeln!(stdout, "{}", tables(view, length))?;
     stdout.flush()
 }

@@ -1,5 +1,6 @@
 //! `firesteel config check`: checks all settings.
 
+use firesteel_host::plain::{self, clean};
 use std::io::{self, Write};
 use std::path::PathBuf;
 
@@ -114,7 +115,7 @@ impl Checked {
     }
 
     fn print(&self) -> io::Result<()> {
-        let mut stdout = io::stdout().lock();
+        let mut stdout = plain::stdout();
         if self.findings.is_empty() && self.errors.is_empty() {
             writeln!(stdout, "no settings found")?;
         }
@@ -134,7 +135,7 @@ impl Checked {
             writeln!(stdout, "{}", table(&["OUTCOME", "SETTING", "FROM", "WHY"], rows.collect()))?;
         }
         for error in &self.errors {
-            writeln!(stdout, "error: {error}")?;
+            writeln!(stdout, "error: {}", clean(&error.to_string()))?;
         }
         let fatal =
             self.findings.iter().filter(|finding| finding.outcome.is_fatal()).count() + self.errors.len();

@@ -3,6 +3,7 @@
 mod check;
 mod show;
 
+use firesteel_host::plain;
 use std::io::{self, Write};
 
 use clap::{Args as ClapArgs, Subcommand, ValueEnum};
@@ -77,7 +78,7 @@ fn wrong(flag: &Flag, value: &FlagValue) -> Option<String> {
 }
 
 fn print_json(value: &impl Serialize) -> io::Result<()> {
-    let mut stdout = io::stdout().lock();
+    let mut stdout = plain::json();
     serde_json::to_writer_pretty(&mut stdout, value)?;
     writeln!(stdout)
 }

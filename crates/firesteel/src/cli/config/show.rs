@@ -1,5 +1,6 @@
 //! `firesteel config show`: prints every known property with its effective value.
 
+use firesteel_host::plain::{self, clean};
 use std::io::{self, Write};
 use std::path::PathBuf;
 
@@ -182,7 +183,7 @@ impl Shown {
     }
 
     fn print(&self, with_origin: bool) -> io::Result<()> {
-        let mut stdout = io::stdout().lock();
+        let mut stdout = plain::stdout();
         for (number, reader_settings) in self.readers.iter().enumerate() {
             let ReaderSettings { reader, files, settings, error: _ } = reader_settings;
             if number > 0 {
@@ -205,7 +206,7 @@ impl Shown {
                 if with_origin { &["SETTING", "VALUE", "ORIGIN"] } else { &["SETTING", "VALUE"] };
             writeln!(stdout, "{}", table(header, rows.collect()))?;
             for error in reader_settings.errors() {
-                writeln!(stdout, "error: {error}")?;
+                writeln!(stdout, "error: {}", clean(&error.to_string()))?;
             }
         }
         stdout.flush()

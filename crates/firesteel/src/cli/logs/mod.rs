@@ -2,7 +2,8 @@
 
 mod print;
 
-use std::io::{self, Write};
+use firesteel_host::plain;
+use std::io::Write;
 
 use clap::Args as ClapArgs;
 use firesteel_core::ids::ExecutorId;
@@ -121,7 +122,7 @@ fn say_empty(part: Part) -> Exit {
         };
         // The reader may be gone.
         let _ = writeln!(
-            io::stderr(),
+            plain::stderr(),
             "firesteel: the executor wrote nothing to {written} (firesteel map and firesteel shell print the output of \
              their items and tasks themselves){other}"
         );
@@ -184,7 +185,7 @@ fn list(application: &ApplicationView) -> Result<Exit, Failure> {
         rows
     })?;
     let header = ["EXECUTOR", "STATE", "STDOUT", "STDERR", "WHERE"];
-    exit::written(writeln!(io::stdout(), "{}", table(&header, rows)))
+    exit::written(writeln!(plain::stdout(), "{}", table(&header, rows)))
 }
 
 /// The row of an executor. Its lengths are unknown if the Worker cannot be asked.

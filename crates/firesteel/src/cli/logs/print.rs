@@ -1,5 +1,6 @@
 //! Prints logs to standard output: one log unchanged, or several line by line.
 
+use firesteel_host::plain;
 use std::io::{self, Write};
 use std::os::fd::AsFd;
 use std::time::Duration;
@@ -129,7 +130,7 @@ fn no_log(error: LogError) -> PrintError {
 
 fn say(error: &LogError) {
     // The reader may be gone.
-    let _ = writeln!(io::stderr(), "firesteel: {error}");
+    let _ = writeln!(plain::stderr(), "firesteel: {}", plain::clean(&error.to_string()));
 }
 
 /// A log that is read to a given end.

@@ -1,5 +1,6 @@
 //! `firesteel plan --jsonl`: answers a question per line.
 
+use firesteel_host::plain;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, BufWriter, Write};
 use std::path::Path;
@@ -20,7 +21,7 @@ pub(super) fn run(path: &Path) -> Result<Exit, Failure> {
 }
 
 fn answer(name: &str, input: impl BufRead) -> Result<Exit, Failure> {
-    let mut output = BufWriter::new(io::stdout().lock());
+    let mut output = BufWriter::new(plain::json());
     let result = answer_each(input, &mut output);
     // The answers before an error are printed.
     let flushed = output.flush();

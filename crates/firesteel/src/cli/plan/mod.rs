@@ -9,6 +9,7 @@ mod source;
 mod text;
 mod why;
 
+use firesteel_host::plain;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
@@ -149,14 +150,15 @@ pub(super) fn run(args: &Args) -> Result<Exit, Failure> {
 }
 
 fn print(args: &Args, source: &source::Source, decided: &[Decided]) -> io::Result<()> {
-    let mut stdout = io::stdout().lock();
-    match (decided, args.json) {
-        (_, true) => {
-            serde_json::to_writer_pretty(&mut stdout, &document::Plans::of(&source.draft, decided))?;
-            writeln!(stdout)?;
-        }
-        ([one], false) => write!(stdout, "{}", text::text(source, one))?,
-        (several, false) => write!(stdout, "{}", compare::text(source, several))?,
+    if args.json {
+        let mut stdout = plain::json();
+        serde_json::to_writer_pretty(&mut stdout, &document::Plans::of(&source.draft, decided))?;
+        return writeln!(stdout);
+    }
+    let mut stdout = plain::stdout();
+    match decided {
+        [one] => write!(stdout, "{}", text::text(source, one))?,
+        several => write!(stdout, "{}", compare::text(source, several))?,
     }
     stdout.flush()
 }

@@ -7,8 +7,9 @@ mod runs;
 mod source;
 mod text;
 
+use firesteel_host::plain;
 use std::fs;
-use std::io::{self, Write as _};
+use std::io::Write as _;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -163,8 +164,11 @@ pub(super) fn run(args: &Args) -> Result<Exit, Failure> {
             |error| Failure::of(Exit::Failure, format!("cannot write {}: {error}", path.display()));
         fs::write(path, picture::draw(&report)).map_err(unwritten)?;
     }
-    let shown = if args.json { document::json(&report) } else { text::tables(&report) };
-    exit::written(io::stdout().lock().write_all(shown.as_bytes()))
+    exit::written(if args.json {
+        plain::json().write_all(document::json(&report).as_bytes())
+    } else {
+        plain::stdout().write_all(text::tables(&report).as_bytes())
+    })
 }
 
 #[cfg(test)]

@@ -113,7 +113,7 @@ fn table(frame: &mut Frame<'_>, model: &mut Model, kind: TableKind, area: Rect) 
     }
     let widths = widths(kind, &rows, usize::from(body.width));
     let drawn = rows.iter().map(|row| {
-        let cells = row.cells.iter().zip(&widths).map(|(cell, width)| tail(cell, *width));
+        let cells = row.cells.iter().zip(&widths).map(|(cell, width)| tail(&clean(cell), *width));
         Drawn::new(cells.collect::<Vec<String>>())
     });
     let names = kind.header().iter().copied().take(widths.len());

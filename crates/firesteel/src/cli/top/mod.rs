@@ -9,6 +9,7 @@ mod model;
 mod rows;
 mod screen;
 
+use firesteel_host::plain;
 use std::io::{self, IsTerminal, Write as _};
 use std::time::Duration;
 
@@ -96,7 +97,7 @@ pub(super) fn run(args: &Args) -> Result<u8, Failure> {
     let cluster = args.masters.cluster("top")?;
     if args.once || !io::stdout().is_terminal() {
         let view = ask::now(cluster.state(Extent::Whole))?;
-        let mut stdout = io::stdout().lock();
+        let mut stdout = plain::stdout();
         exit::written(
             writeln!(stdout, "{}", status::tables(&view, status::Length::Short))
                 .and_then(|()| stdout.flush()),

@@ -1,5 +1,6 @@
 //! `firesteel yarn apps`: lists applications.
 
+use firesteel_host::plain;
 use std::io::{self, Write as _};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -78,7 +79,7 @@ fn print_table(found: &[ApplicationReport]) -> io::Result<()> {
         ]
     });
     let header = ["APPLICATION", "NAME", "TYPE", "USER", "QUEUE", "STATE", "FINAL STATUS", "STARTED"];
-    writeln!(io::stdout(), "{}", table(&header, rows.collect()))
+    writeln!(plain::stdout(), "{}", table(&header, rows.collect()))
 }
 
 /// The time since a point given in milliseconds since 1970. It is never negative, although clocks
@@ -90,7 +91,7 @@ pub(super) fn since(now: SystemTime, millis: i64) -> Duration {
 
 fn print_json(found: &[ApplicationReport]) -> io::Result<()> {
     let document = Document { schema: 1, applications: found.iter().map(Application::of).collect() };
-    let mut stdout = io::stdout().lock();
+    let mut stdout = plain::json();
     serde_json::to_writer_pretty(&mut stdout, &document)?;
     writeln!(stdout)
 }

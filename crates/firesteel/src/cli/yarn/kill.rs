@@ -1,6 +1,7 @@
 //! `firesteel yarn kill`: ends applications.
 
-use std::io::{self, Write as _};
+use firesteel_host::plain;
+use std::io::Write as _;
 
 use clap::Args as ClapArgs;
 use firesteel_yarn::messages::records::ApplicationId;
@@ -43,11 +44,11 @@ pub(super) fn run(args: &Kill) -> Result<Exit, Failure> {
         match done {
             Ok(()) => {
                 // The reader may be gone. The applications are ended all the same.
-                let _ = writeln!(io::stdout(), "killed {app}");
+                let _ = writeln!(plain::stdout(), "killed {app}");
             }
             Err(failure) if failure.exit() == Exit::Failure => {
                 exit = Exit::Failure;
-                let _ = writeln!(io::stderr(), "firesteel: {}", failure.sentence());
+                let _ = writeln!(plain::stderr(), "firesteel: {}", plain::clean(failure.sentence()));
             }
             Err(failure) => return Err(failure),
         }

@@ -1,5 +1,6 @@
 //! `firesteel yarn status`: shows one application.
 
+use firesteel_host::plain;
 use std::io::{self, Write as _};
 use std::time::SystemTime;
 
@@ -47,7 +48,7 @@ pub(super) fn run(args: &Status) -> Result<Exit, Failure> {
 }
 
 fn print_json(report: &ApplicationReport) -> io::Result<()> {
-    let mut stdout = io::stdout().lock();
+    let mut stdout = plain::json();
     serde_json::to_writer_pretty(&mut stdout, &Document { schema: 1, application: Application::of(report) })?;
     writeln!(stdout)
 }
@@ -59,7 +60,7 @@ struct Document {
 }
 
 fn print(report: &ApplicationReport, attempt: Option<&ApplicationAttemptReport>) -> io::Result<()> {
-    let mut stdout = io::stdout().lock();
+    let mut stdout = plain::stdout();
     for (name, value) in lines(report, attempt, SystemTime::now()) {
         writeln!(stdout, "{name:<14}{}", clean(&value))?;
     }

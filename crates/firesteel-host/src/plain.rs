@@ -1,0 +1,146 @@
+//! Text for terminals and log lines, without the characters that could mislead a reader.
+//!
+//! Names, hosts and error texts come from peers and files, and can contain anything. A control character moves
+//! a terminal's cursor, changes its colours or begins a forged line; a bidirectional mark shows words in another
+//! order than they have. All text of Firesteel therefore goes to a terminal through [`stdout`], [`stderr`] or
+//! [`json`], and to the log through [`clean`]. The output of tasks and the logs of executors do not: their bytes
+//! stay as they are.
+
+use std::io::{self, StderrLock, StdoutLock, Write};
+
+/// What stands for a character that is not shown.
+pub const REPLACEMENT: char = '\u{fffd}';
+
+/// Whether a terminal would obey this character instead of showing it: control characters, bidirectional marks,
+/// and the separators of lines and paragraphs.
+#[must_use]
+pub fn is_hidden(letter: char) -> bool {
+    let is_mark = matches!(letter, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}'
+        | '\u{2066}'..='\u{2069}');
+    letter.is_control() || is_mark || matches!(letter, '\u{2028}' | '\u{2029}')
+}
+
+/// The text on one line: [`REPLACEMENT`] stands for each hidden character, also for line feeds and tabs.
+#[must_use]
+pub fn clean(text: &str) -> String {
+    text.chars().map(|letter| if is_hidden(letter) { REPLACEMENT } else { letter }).collect()
+}
+
+/// The text with its lines: line feeds and tabs stay, [`REPLACEMENT`] stands for each other hidden character.
+#[must_use]
+pub fn clean_lines(text: &str) -> String {
+    let keeps = |letter| matches!(letter, '\n' | '\t') || !is_hidden(letter);
+    text.chars().map(|letter| if keeps(letter) { letter } else { REPLACEMENT }).collect()
+}
+
+/// How a writer shows a hidden character.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    /// As [`REPLACEMENT`].
+    Replaced,
+    /// As an escape of JSON, which readers turn into the character again.
+    Escaped,
+}
+
+/// A writer of text without hidden characters, except line feeds and tabs. Text must not be split inside a
+/// character; `write!` never does that.
+#[derive(Debug)]
+pub struct Plain<W> {
+    out: W,
+    form: Form,
+}
+
+/// Standard output for text.
+#[must_use]
+pub fn stdout() -> Plain<StdoutLock<'static>> {
+    Plain { out: io::stdout().lock(), form: Form::Replaced }
+}
+
+/// Standard error for text.
+#[must_use]
+pub fn stderr() -> Plain<StderrLock<'static>> {
+    Plain { out: io::stderr().lock(), form: Form::Replaced }
+}
+
+/// Standard output for JSON. Nothing is lost: hidden characters are written as `\u` escapes.
+#[must_use]
+pub fn json() -> Plain<StdoutLock<'static>> {
+    Plain { out: io::stdout().lock(), form: Form::Escaped }
+}
+
+/// JSON whose hidden characters are `\u` escapes. In valid JSON they are nowhere but in strings.
+#[must_use]
+pub fn escaped(json: &str) -> String {
+    let mut text = String::with_capacity(json.len());
+    for letter in json.chars() {
+        match letter {
+            '\n' | '\t' => text.push(letter),
+            letter if is_hidden(letter) => text += &format!("\\u{:04x}", u32::from(letter)),
+            letter => text.push(letter),
+        }
+    }
+    text
+}
+
+impl<W: Write> Write for Plain<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let text = String::from_utf8_lossy(bytes);
+        let shown = match self.form {
+            Form::Replaced => clean_lines(&text),
+            Form::Escaped => escaped(&text),
+        };
+        self.out.write_all(shown.as_bytes())?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every hidden character, and some that are shown.
+    fn letters() -> impl Iterator<Item = char> {
+        ('\0'..='\u{ff}').chain('\u{600}'..='\u{61f}').chain('\u{2000}'..='\u{206f}')
+    }
+
+    #[test]
+    fn no_hidden_character_passes() {
+        let all: String = letters().collect();
+        for text in [clean(&all), clean_lines(&all), escaped(&all)] {
+            assert!(text.chars().all(|c| matches!(c, '\n' | '\t') || !is_hidden(c)), "{text:?}");
+        }
+        assert!(!clean(&all).contains(['\n', '\t']));
+        assert_eq!(clean("a\u{1b}[2Jb\nc\u{202e}d"), "a\u{fffd}[2Jb\u{fffd}c\u{fffd}d");
+        assert_eq!(clean_lines("a\tb\r\nc\u{9b}"), "a\tb\u{fffd}\nc\u{fffd}");
+    }
+
+    #[test]
+    fn words_of_all_languages_pass() {
+        for text in ["naïve", "Łódź", "東京", "שלום", "مرحبا", "█░", "e\u{301}", "👩\u{200d}🔬"]
+        {
+            assert_eq!(clean(text), text);
+        }
+    }
+
+    #[test]
+    fn json_keeps_every_character() {
+        let all: String = letters().collect();
+        let json = serde_json::to_string(&all).expect("a string can be written as JSON");
+        assert_eq!(serde_json::from_str::<String>(&escaped(&json)).expect("it is JSON"), all);
+    }
+
+    #[test]
+    fn a_writer_replaces_what_format_writes() {
+        let mut text = Plain { out: Vec::new(), form: Form::Replaced };
+        let host = "a\u{1b}[31m\u{2066}b";
+        writeln!(text, "host {host}").expect("memory takes it");
+        assert_eq!(text.out, "host a\u{fffd}[31m\u{fffd}b\n".as_bytes());
+        let mut json = Plain { out: Vec::new(), form: Form::Escaped };
+        serde_json::to_writer(&mut json, "a\u{202e}\u{7f}é").expect("memory takes it");
+        assert_eq!(json.out, "\"a\\u202e\\u007fé\"".as_bytes());
+    }
+}
