@@ -1,19 +1,25 @@
 //! Peers that lie: what they claim is refused, and what they write does not deceive who reads it.
 
+use std::fs;
 use std::net::TcpStream;
+use std::path::Path;
 
 use firesteel_core::address::Address;
-use firesteel_core::ids::WorkerId;
+use firesteel_core::ids::{AppId, ExecutorId, ProfileId, WorkerId};
 use firesteel_core::messages::{
-    ExecutorReport, ExecutorState, MasterToWorker, Offered, WorkerDescription, WorkerToMaster,
+    DriverToExecutor, ExecutorReport, ExecutorState, ExecutorToDriver, MasterToWorker, Offered,
+    RefusedExecutor, RefusedRegistration, WorkerDescription, WorkerToMaster,
 };
 use firesteel_core::process::{StartFailure, StartStep};
+use firesteel_core::secret::{EXECUTOR_SECRET, Secret};
 use firesteel_core::wire::{self, MAX_FRAME, Role};
 use firesteel_host::plain::is_hidden;
 use firesteel_placement::{Cores, MiB, Resources};
 
-use crate::cluster::{Daemon, firesteel, run};
+use crate::cluster::processes::{command_line, descendants_of};
+use crate::cluster::{Daemon, firesteel, run, wait_for};
 use crate::driver::{introduce_as, read_frame, write_frame};
+use crate::worker::Pair;
 
 /// A Worker that is played by a test.
 struct FakeWorker(TcpStream);
@@ -94,4 +100,127 @@ fn no_word_of_a_peer_moves_the_cursor_or_forges_a_line() {
     assert!(master.log().contains("evil"));
     check_plain("the Master's log", &master.log());
     assert_eq!(master.terminate(), 0);
+}
+
+/// An application whose only item waits for a file.
+fn waiting_map(pair: &Pair, gate: &Path) -> Daemon {
+    let script = format!(
+        "until [ -e {} ]; do sleep 0.05; done; echo secret=[$FIRESTEEL_EXECUTOR_SECRET]",
+        gate.display()
+    );
+    let mut map = firesteel();
+    map.args([
+        "map",
+        "--master",
+        pair.master.url(),
+        "--total-executor-cores",
+        "1",
+        "--",
+        "sh",
+        "-c",
+        &script,
+        ":::",
+        "1",
+    ]);
+    Daemon::spawn(&mut map)
+}
+
+/// The executor's process, and where its driver listens.
+fn executor_of(pair: &Pair) -> (u32, String) {
+    wait_for("an executor to run", || {
+        descendants_of(pair.worker.pid()).into_iter().find_map(|pid| {
+            let words = command_line(pid);
+            let flag = words.iter().position(|word| word == "--driver-url")?;
+            Some((pid, words.get(flag + 1)?.clone()))
+        })
+    })
+}
+
+/// Claims to be an executor. Returns the driver's answer.
+fn claim(driver: &str, app: &str, executor: u32, secret: &str) -> DriverToExecutor {
+    let mut stream = TcpStream::connect(driver).expect("the driver listens");
+    introduce_as(&mut stream, Role::Executor, "a stranger");
+    let register = ExecutorToDriver::RegisterExecutor {
+        app: AppId::new(app),
+        executor: ExecutorId(executor),
+        profile: ProfileId::DEFAULT,
+        worker: WorkerId::new("worker-1"),
+        host: "nowhere".to_owned(),
+        cores: Cores(64),
+        resources: Resources::default(),
+        secret: Secret::new(secret),
+    };
+    write_frame(&mut stream, &wire::encode(&register, MAX_FRAME).expect("it is short"));
+    wire::decode(&read_frame(&mut stream)).expect("a message")
+}
+
+#[test]
+fn who_does_not_know_the_secret_is_no_executor_of_a_driver() {
+    let pair = Pair::new(&[]);
+    let gate = pair.work.path().join("gate");
+    let mut map = waiting_map(&pair, &gate);
+    let (pid, driver) = executor_of(&pair);
+    let running = || {
+        let status = pair.master.status();
+        let app = status["applications"][0].clone();
+        (app["executors"][0]["state"] == "RUNNING").then(|| app["id"].as_str().expect("an id").to_owned())
+    };
+    let app = wait_for("the executor to run", running);
+    // The number of the real executor, and one that the Master has never given.
+    for executor in [0, 99] {
+        for secret in ["", "0123456789abcdef0123456789abcdef"] {
+            let refused = DriverToExecutor::RegisterExecutorFailed(RefusedExecutor::WrongSecret);
+            assert_eq!(claim(&driver, &app, executor, secret), refused, "executor {executor}");
+        }
+    }
+    map.wait_for_line(&["executor 99 is refused", "it does not know the application's secret"]);
+
+    // The secret is in the executor's environment, and nowhere else that others see.
+    let environment = fs::read(format!("/proc/{pid}/environ")).expect("it runs");
+    let environment = String::from_utf8_lossy(&environment).into_owned();
+    let entry = environment.split('\0').find_map(|entry| entry.strip_prefix(&format!("{EXECUTOR_SECRET}=")));
+    let secret = entry.expect("the executor knows the secret").to_owned();
+    assert_eq!(secret.len(), 32);
+    let header = fs::read_to_string(pair.work.path().join(&app).join("0").join("stderr")).expect("its log");
+    assert!(header.contains(&format!("{EXECUTOR_SECRET}=*********(redacted)")), "{header}");
+    let shown = [
+        command_line(pid).join(" "),
+        header,
+        pair.master.status().to_string(),
+        pair.master.log(),
+        pair.worker.log(),
+        map.log(),
+    ];
+    assert!(shown.iter().all(|text| !text.contains(&secret)), "{shown:?}");
+    let taken = DriverToExecutor::RegisterExecutorFailed(RefusedExecutor::NumberTaken);
+    assert_eq!(claim(&driver, &app, 0, &secret), taken, "a second connection for executor 0");
+
+    fs::write(&gate, "").expect("it can be made");
+    assert_eq!(map.wait(), 0, "{}", map.log());
+    assert_eq!(
+        map.output_so_far(),
+        "secret=[]\n",
+        "only the real executor's task printed, and it has no secret"
+    );
+}
+
+#[test]
+fn a_second_worker_with_the_id_of_a_connected_one_is_refused() {
+    let pair = Pair::new(&[]);
+    pair.master.wait_for_workers(1);
+    let id = pair.master.status()["workers"][0]["id"].as_str().expect("an id").to_owned();
+    for token in ["", "0123456789abcdef0123456789abcdef"] {
+        let thief = worker(&id, "elsewhere").with_token(Secret::new(token));
+        let mut thief = FakeWorker::register(&pair.master, "a thief", thief);
+        assert_eq!(thief.next(), MasterToWorker::RegisterWorkerFailed(RefusedRegistration::IdTaken));
+    }
+    pair.master.wait_for_line(&[&id, "another Worker with this id is connected"]);
+    let status = pair.master.status();
+    let workers = status["workers"].as_array().expect("a list");
+    assert_eq!(workers.len(), 1, "{status}");
+    assert_eq!((&workers[0]["state"], &workers[0]["cores"]), (&"ALIVE".into(), &4.into()));
+    assert_eq!(
+        run(firesteel().args(["map", "--master", pair.master.url(), "--", "true", ":::", "1"])).code(),
+        0
+    );
 }

@@ -15,6 +15,7 @@ use firesteel_core::messages::{
     ResourceProfile, Submitter, WantedExecutors, Work, WorkerDescription, WorkerToMaster,
 };
 use firesteel_core::process::Command;
+use firesteel_core::secret::Secret;
 use firesteel_core::{Machine, Timestamp};
 use firesteel_placement::locality::Topology;
 use firesteel_placement::{Cores, ExecutorLimit, MiB, Resources};
@@ -51,6 +52,7 @@ impl Pair {
         let config = driver::Config {
             masters: vec![address()],
             description,
+            secret: Secret::default(),
             max_task_failures: 4,
             fatal_exit_codes: Default::default(),
             allocation: driver::Allocation::Fixed,
@@ -128,6 +130,7 @@ impl Pair {
                     host: format!("host{peer}"),
                     cores: launch.cores,
                     resources: launch.resources,
+                    secret: Secret::default(),
                 });
                 let peer = PeerId(1000 + u64::from(executor.0));
                 self.to_driver.push_back(driver::Event::Received { peer, message });

@@ -13,6 +13,7 @@ use firesteel_core::ids::{AppId, AttemptId, ExecutorId, ExecutorKey, ProfileId, 
 use firesteel_core::messages::*;
 use firesteel_core::process::{Command, ExitStatus, StartFailure, StartStep};
 use firesteel_core::scheduling::{Backfill, Preemption};
+use firesteel_core::secret::Secret;
 use firesteel_core::wire::{self, Hello, Role};
 use firesteel_core::{Kind, Timestamp};
 use firesteel_placement::advice::{Advice, Change};
@@ -135,7 +136,8 @@ fn workers(record: &mut Record) {
         Address::new("host", 7078),
         Offered { cores: Cores(8), memory: MiB(1024), resources: gpus() },
         "/work",
-    );
+    )
+    .with_token(Secret::new("token"));
     let executors = executor_states().map(|state| ExecutorReport { executor: key(), state }).to_vec();
     record.add("worker-to-master", &WorkerToMaster::RegisterWorker { worker: worker.clone(), executors });
     record.add("worker-to-master", &WorkerToMaster::Heartbeat { worker: worker.id.clone() });
@@ -167,6 +169,7 @@ fn workers(record: &mut Record) {
             duplicate: true,
         },
         MasterToWorker::RegisterWorkerFailed(RefusedRegistration::UnsoundId),
+        MasterToWorker::RegisterWorkerFailed(RefusedRegistration::IdTaken),
         MasterToWorker::RegisterWorkerFailed(same),
         MasterToWorker::RegisterWorkerFailed(RefusedRegistration::UnsoundSize { cores: Cores(-1), memory }),
         MasterToWorker::ReconnectWorker,

@@ -27,6 +27,7 @@ pub mod messages;
 pub mod process;
 pub mod queues;
 pub mod scheduling;
+pub mod secret;
 pub mod session;
 pub mod state_reader;
 pub mod time;

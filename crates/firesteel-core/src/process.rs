@@ -13,7 +13,7 @@ use crate::ids::{ExecutorKey, ProfileId, WorkerId};
 ///
 /// In the executor command of an application, the Worker replaces each argument that is exactly one
 /// [`Placeholder`].
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Command {
     /// The path of the program, or a name that is looked up in `PATH`.
     pub program: String,
@@ -28,6 +28,19 @@ impl Command {
     #[must_use]
     pub fn of(program: impl Into<String>) -> Self {
         Self { program: program.into(), arguments: Vec::new(), environment: BTreeMap::new() }
+    }
+}
+
+/// Shows the names of the variables only, since values may be secrets.
+impl fmt::Debug for Command {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { program, arguments, environment } = self;
+        let variables: Vec<&String> = environment.keys().collect();
+        f.debug_struct("Command")
+            .field("program", program)
+            .field("arguments", arguments)
+            .field("environment", &variables)
+            .finish()
     }
 }
 

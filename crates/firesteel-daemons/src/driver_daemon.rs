@@ -33,6 +33,7 @@ use firesteel_core::driver::{
 use firesteel_core::ids::{AttemptId, ExecutorId, PeerId, ProfileId, TaskId};
 use firesteel_core::messages::{Outcome, ResourceProfile, Stream, Work};
 use firesteel_core::process::{Command, Placeholder};
+use firesteel_core::secret::{EXECUTOR_SECRET, Secret};
 use firesteel_core::wire::{self, DecodeError, Role};
 use firesteel_placement::Shortfall;
 use tokio::sync::mpsc::error::TrySendError;
@@ -41,6 +42,7 @@ use tokio::sync::{mpsc, oneshot};
 use crate::cluster_event::ClusterEvent;
 use crate::files::OfferedFiles;
 use crate::remark::Remark;
+use crate::secret;
 use firesteel_host::clock::Clock;
 use firesteel_host::daemon;
 use firesteel_host::inbox::{Inbox, OwnerGone};
@@ -327,11 +329,13 @@ pub async fn start(
 
 fn config(application: Application, driver: &Address) -> Config {
     let Application { name, masters, settings, files } = application;
-    let work = Work { files: files.description(driver), ..Work::of(executor_command(driver)) };
+    let secret = secret::draw();
+    let work = Work { files: files.description(driver), ..Work::of(executor_command(driver, &secret)) };
     let description = describe(name, &settings, work);
     Config {
         masters,
         description,
+        secret,
         max_task_failures: settings.max_task_failures,
         fatal_exit_codes: settings.fatal_exit_codes,
         allocation: settings.allocation,
@@ -352,7 +356,8 @@ pub fn seed() -> u64 {
     RandomState::new().hash_one(std::process::id())
 }
 
-fn executor_command(driver: &Address) -> Command {
+/// The command that Workers run. The secret is not among its words, which other users of the machine can read.
+fn executor_command(driver: &Address, secret: &Secret) -> Command {
     let words = [
         ("--driver-url", driver.to_string()),
         ("--app-id", Placeholder::AppId.word().to_owned()),
@@ -367,7 +372,7 @@ fn executor_command(driver: &Address) -> Command {
     Command {
         program: Placeholder::Firesteel.word().to_owned(),
         arguments: std::iter::once("executor".to_owned()).chain(flags).collect(),
-        environment: BTreeMap::new(),
+        environment: BTreeMap::from([(EXECUTOR_SECRET.to_owned(), secret.reveal().to_owned())]),
     }
 }
 
@@ -489,12 +494,16 @@ mod tests {
 
     #[test]
     fn an_executors_command_has_every_word_that_its_worker_fills_in() {
-        let command = executor_command(&Address::new("me", 7100));
+        let command = executor_command(&Address::new("me", 7100), &Secret::new("hush"));
         assert_eq!(
             command.to_string(),
             "{{FIRESTEEL}} executor --driver-url me:7100 --app-id {{APP_ID}} --executor-id {{EXECUTOR_ID}} \
              --resource-profile-id {{RESOURCE_PROFILE_ID}} --worker-id {{WORKER_ID}} --hostname {{HOSTNAME}} --cores {{CORES}} \
              --resources {{RESOURCES}}"
+        );
+        assert_eq!(
+            command.environment.into_iter().collect::<Vec<_>>(),
+            [(EXECUTOR_SECRET.into(), "hush".into())]
         );
     }
 }

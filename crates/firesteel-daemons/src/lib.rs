@@ -9,6 +9,7 @@
 //! - [`executor_log`]: a client that reads executors' logs from Workers.
 //! - [`master_client`]: a client that asks Masters.
 //! - [`life_lock`]: locked files that tell the living from the dead.
+//! - [`secret`]: secrets for applications and Workers.
 //! - [`cluster_event`], [`remark`]: events that a driver learns from outside its Masters, and the remarks that
 //!   it makes.
 
@@ -21,4 +22,5 @@ pub mod life_lock;
 pub mod master;
 pub mod master_client;
 pub mod remark;
+pub mod secret;
 pub mod worker;

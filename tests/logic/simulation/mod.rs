@@ -95,7 +95,7 @@ fn clusters_keep_every_invariant_under_faults_and_heal_after_them() {
 }
 
 /// What no run can see, each with its reason.
-const IMPOSSIBLE: [(&str, &str, &str); 17] = [
+const IMPOSSIBLE: [(&str, &str, &str); 18] = [
     ("worker note", "UnknownRunner", "the shell would have to report a process that was not started"),
     ("master note", "Inconsistent", "the Master's tables would have to contradict each other"),
     ("worker note", "EndForgotten", "more ends would have to be unconfirmed than a Worker keeps"),
@@ -124,6 +124,7 @@ const IMPOSSIBLE: [(&str, &str, &str); 17] = [
         "OverMemory",
         "Workers do not watch memory: an ApplicationMaster would have to be the Master",
     ),
+    ("RefusedExecutor", "Unannounced", "4,096 executors would have to wait for the Master to tell of them"),
     ("ApplicationEnd", "GivenUp", "a Master gives up no application: an ApplicationMaster does"),
 ];
 

@@ -14,6 +14,7 @@ pub(super) fn executors(record: &mut Record) {
             host: "host".to_owned(),
             cores: Cores(2),
             resources: resources.clone(),
+            secret: Secret::new("secret"),
         },
         ExecutorToDriver::StatusUpdate { attempt, state: TaskState::Running },
         ExecutorToDriver::StatusUpdate {
@@ -39,6 +40,8 @@ pub(super) fn executors(record: &mut Record) {
         DriverToExecutor::RegisterExecutorFailed(RefusedExecutor::NumberTaken),
         DriverToExecutor::RegisterExecutorFailed(RefusedExecutor::TooManyAddresses),
         DriverToExecutor::RegisterExecutorFailed(RefusedExecutor::Stopping),
+        DriverToExecutor::RegisterExecutorFailed(RefusedExecutor::WrongSecret),
+        DriverToExecutor::RegisterExecutorFailed(RefusedExecutor::Unannounced),
         DriverToExecutor::LaunchTask {
             attempt,
             spec: spec(TaskDirectory::Executor),

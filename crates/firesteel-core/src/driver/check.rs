@@ -57,8 +57,11 @@ fn check_tasks(driver: &Driver) -> Result<(), Violation> {
 /// A connection is early, registered or closing, and open questions have a Master.
 fn check_peers(driver: &Driver) -> Result<(), Violation> {
     let is_registered = |peer| driver.executors.of_peer(peer).is_some();
-    for peer in driver.early.keys() {
+    let app = driver.registration.app();
+    for (peer, newcomer) in &driver.early {
         ensure!("driver", !is_registered(*peer), "connection {peer} is early and registered");
+        let is_due = app == Some(&newcomer.app) && driver.executors.is_known(newcomer.executor);
+        ensure!("driver", !is_due, "executor {} waits, and the Master has told of it", newcomer.executor);
     }
     for peer in &driver.closing {
         ensure!("driver", !is_registered(*peer), "connection {peer} is closing and registered");

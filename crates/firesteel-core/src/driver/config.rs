@@ -7,6 +7,7 @@ use firesteel_placement::locality::Topology;
 use super::exit_codes::ExitCodes;
 use crate::address::Address;
 use crate::messages::ApplicationDescription;
+use crate::secret::Secret;
 
 /// A driver's settings.
 #[derive(Clone, Debug)]
@@ -15,6 +16,8 @@ pub struct Config {
     pub masters: Vec<Address>,
     /// The application's description.
     pub description: ApplicationDescription,
+    /// The secret that executors of the application know. It is in the environment of their command.
+    pub secret: Secret,
     /// `spark.task.maxFailures`: the number of failed attempts after which a task has failed. Spark's default
     /// is 4.
     pub max_task_failures: u32,

@@ -70,11 +70,12 @@ pub(super) enum Trust {
 ///
 /// ```text
 ///  (nothing) --ExecutorAdded--> ANNOUNCED --it runs--> EXPECTED
-///      |                            |                     |
-///      `--- RegisterExecutor -------+---------------------+--> OFFERING --killed a task unasked--> LEAVING
+///                                   |                     |
+///                                   `- RegisterExecutor --+--> OFFERING --killed a task unasked--> LEAVING
 ///                                                                 |                                   |
 ///                                                                 `--------- connection ended --------+--> SILENT
 /// ```
+/// An executor that registers before the Master has told of it waits, outside of the table.
 /// In each state the Master may report that the executor is lost. A silent executor is also lost after a while. An
 /// expected one that takes too long is ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -52,6 +52,11 @@ impl Executors {
         self.rows.get(&id)
     }
 
+    /// Whether a Master has told of an executor with this number, or has told that it ended.
+    pub(super) fn is_known(&self, id: ExecutorId) -> bool {
+        self.rows.contains_key(&id) || self.ended.contains(id)
+    }
+
     /// An executor that another table of the driver names, so that it has not ended.
     pub(super) fn live(&self, id: ExecutorId) -> &Executor {
         self.get(id).expect("the executor has not ended")

@@ -10,9 +10,10 @@ use crate::applicant::starvation::Asked;
 use crate::ids::{AppId, ExecutorId, PeerId, ProfileId};
 use crate::messages::{DriverToExecutor, DriverToMaster, ExecutorState, LossReason, RefusedExecutor};
 use crate::process::ExitStatus;
+use crate::secret::Secret;
 use crate::time::Timestamp;
 
-/// The maximum number of executors that may wait for the Master to name their application.
+/// The maximum number of executors that may wait for the Master to tell of them.
 const MOST_EARLY: usize = 4096;
 
 /// What an executor says of itself when it registers.
@@ -24,26 +25,64 @@ pub(super) struct Newcomer {
 }
 
 impl Driver {
-    /// An executor registers. It may be faster than the Master's answer to the driver, and then waits for it.
-    pub(super) fn on_register_executor(&mut self, peer: PeerId, newcomer: Newcomer) {
-        let mine = self.registration.app() == Some(&newcomer.app);
-        if !mine && self.registration.master().is_none() && self.early.len() < MOST_EARLY {
-            self.early.insert(peer, newcomer);
+    /// An executor registers. It is taken in only if it knows the secret and a Master has told of it. It may be
+    /// faster than the Master's message to the driver, and then waits for it.
+    pub(super) fn on_register_executor(&mut self, peer: PeerId, newcomer: Newcomer, secret: &Secret) {
+        let executor = newcomer.executor;
+        if *secret != self.config.secret {
+            self.refuse(peer, executor, RefusedExecutor::WrongSecret);
+        } else if addresses_length(&newcomer.assigned.resources) > MAX_ADDRESSES {
+            self.refuse(peer, executor, RefusedExecutor::TooManyAddresses);
         } else {
-            self.admit(peer, newcomer);
+            self.receive(peer, newcomer);
         }
     }
 
-    pub(super) fn admit(&mut self, peer: PeerId, newcomer: Newcomer) {
-        let Newcomer { app, executor, assigned } = newcomer;
-        let (profile, host, cores) = (assigned.profile, assigned.host.clone(), assigned.cores);
-        if self.registration.app() != Some(&app) {
+    /// Takes an executor in, refuses it, or lets it wait for the Master's word.
+    fn receive(&mut self, peer: PeerId, newcomer: Newcomer) {
+        let executor = newcomer.executor;
+        let mine = self.registration.app() == Some(&newcomer.app);
+        if !mine && self.registration.master().is_some() {
             self.refuse(peer, executor, RefusedExecutor::OtherApplication);
-        } else if addresses_length(&assigned.resources) > MAX_ADDRESSES {
-            self.refuse(peer, executor, RefusedExecutor::TooManyAddresses);
-        } else if self.executors.register(executor, peer, assigned, &self.config.topology) {
-            // It may have come while no Master could announce it.
-            self.registration.see(executor);
+        } else if mine && self.executors.is_known(executor) {
+            self.admit(peer, newcomer);
+        } else if self.early.len() < MOST_EARLY {
+            if mine {
+                // Another attempt of the Master must not give the number to another executor.
+                self.registration.see(executor);
+            }
+            self.early.insert(peer, newcomer);
+        } else {
+            self.refuse(peer, executor, RefusedExecutor::Unannounced);
+        }
+    }
+
+    /// The Master has named the application: executors that waited for its name are looked at again. Those with
+    /// lower numbers than `first` are of an earlier attempt, and gone.
+    pub(super) fn receive_early(&mut self, first: ExecutorId) {
+        for (peer, newcomer) in std::mem::take(&mut self.early) {
+            if newcomer.executor < first {
+                self.executors.remove(newcomer.executor);
+            }
+            self.receive(peer, newcomer);
+        }
+    }
+
+    /// The Master has told of an executor, which may wait already.
+    pub(super) fn receive_announced(&mut self, executor: ExecutorId) {
+        let waits = |(_, newcomer): &(&PeerId, &Newcomer)| newcomer.executor == executor;
+        let peers: Vec<PeerId> = self.early.iter().filter(waits).map(|(peer, _)| *peer).collect();
+        for peer in peers {
+            if let Some(newcomer) = self.early.remove(&peer) {
+                self.receive(peer, newcomer);
+            }
+        }
+    }
+
+    fn admit(&mut self, peer: PeerId, newcomer: Newcomer) {
+        let Newcomer { app: _, executor, assigned } = newcomer;
+        let (profile, host, cores) = (assigned.profile, assigned.host.clone(), assigned.cores);
+        if self.executors.register(executor, peer, assigned, &self.config.topology) {
             self.health.started(&host);
             self.effects.note(Note::ExecutorRegistered { executor, profile, host, cores });
             self.send_executor(peer, DriverToExecutor::RegisteredExecutor);

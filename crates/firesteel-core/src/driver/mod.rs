@@ -91,7 +91,7 @@ pub struct Driver {
     config: Config,
     registration: Registration,
     executors: Executors,
-    /// Executors that registered before the Master named the application.
+    /// Executors that know the secret and registered before the Master told of them.
     early: BTreeMap<PeerId, Newcomer>,
     /// Connections that were told to close and have not ended.
     closing: BTreeSet<PeerId>,

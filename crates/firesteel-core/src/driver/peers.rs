@@ -31,10 +31,12 @@ impl Driver {
                 self.registration.see(executor);
                 self.executors.announce(executor, assigned, &self.config.topology);
                 self.effects.note(Note::ExecutorAdded { executor, worker, host, cores, memory });
+                self.receive_announced(executor);
             }
             MasterToDriver::ExecutorUpdated { executor, state, lost_host: _ } => {
                 if state.is_finished() {
                     self.lose_executor(executor, ExecutorLoss::Ended(state));
+                    self.receive_announced(executor);
                 } else if state == ExecutorState::Running {
                     self.executors.expect(executor, now + self.config.executor_timeout);
                 }
@@ -105,20 +107,27 @@ impl Driver {
         self.hints.forget();
         self.repeat_requests();
         self.request_shortfall(Asked::AtOnce);
-        for (peer, newcomer) in std::mem::take(&mut self.early) {
-            self.admit(peer, newcomer);
-        }
+        self.receive_early(first_executor);
     }
 
     pub(super) fn on_executor_message(&mut self, now: Timestamp, peer: PeerId, message: ExecutorToDriver) {
         let known = self.executors.of_peer(peer);
         match (message, known) {
             (
-                ExecutorToDriver::RegisterExecutor { app, executor, profile, worker, host, cores, resources },
+                ExecutorToDriver::RegisterExecutor {
+                    app,
+                    executor,
+                    profile,
+                    worker,
+                    host,
+                    cores,
+                    resources,
+                    secret,
+                },
                 None,
             ) if !self.early.contains_key(&peer) && !self.closing.contains(&peer) => {
                 let assigned = Assigned { profile, worker, host, cores, resources };
-                self.on_register_executor(peer, Newcomer { app, executor, assigned });
+                self.on_register_executor(peer, Newcomer { app, executor, assigned }, &secret);
             }
             (ExecutorToDriver::StatusUpdate { attempt, state }, Some(executor)) => {
                 self.on_status_update(now, executor, attempt, state);

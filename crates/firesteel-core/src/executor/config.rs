@@ -5,8 +5,9 @@ use std::time::Duration;
 use firesteel_placement::{Cores, Resources};
 
 use crate::ids::{AppId, ExecutorId, ProfileId, WorkerId};
+use crate::secret::Secret;
 
-/// An executor's settings, all from its command line.
+/// An executor's settings, all from its command line but the secret, which is in its environment.
 #[derive(Clone, Debug)]
 pub struct Config {
     /// The application's id.
@@ -23,6 +24,8 @@ pub struct Config {
     pub cores: Cores,
     /// The addresses of its custom resources.
     pub resources: Resources,
+    /// The application's secret, which proves to the driver that a Worker started the executor.
+    pub secret: Secret,
     /// How long a task may take to end before it is killed.
     pub kill_grace: Duration,
 }

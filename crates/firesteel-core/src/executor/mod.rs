@@ -146,6 +146,7 @@ impl Executor {
             host: config.host.clone(),
             cores: config.cores,
             resources: config.resources.clone(),
+            secret: config.secret.clone(),
         };
         self.send(message);
     }

@@ -6,6 +6,7 @@ use super::*;
 use crate::ids::{AppId, ExecutorId, PeerId, ProfileId, TaskId, WorkerId};
 use crate::messages::{RefusedExecutor, Stream, TaskDirectory};
 use crate::process::{Command, ExitStatus};
+use crate::secret::Secret;
 
 const GRACE: Duration = Duration::from_secs(10);
 
@@ -25,6 +26,7 @@ impl Bench {
             host: "h1".to_owned(),
             cores: Cores(4),
             resources: gpu(&["0", "1"]),
+            secret: Secret::new("hush"),
             kill_grace: GRACE,
         };
         Self { executor: Executor::new(config), now: Timestamp::from_millis(1_000) }
@@ -111,6 +113,7 @@ fn a_task_goes_from_its_launch_to_its_end() {
         host: "h1".to_owned(),
         cores: Cores(4),
         resources: gpu(&["0", "1"]),
+        secret: Secret::new("hush"),
     };
     assert_eq!(bench.apply(Event::Connected { peer: PeerId(1) }), [Effect::Send(hello)]);
     assert_eq!(bench.receive(DriverToExecutor::RegisteredExecutor), [Effect::Note(Note::Registered)]);

@@ -24,8 +24,8 @@ impl Master {
     /// A Worker registers.
     ///
     /// Source: Spark Master, 4.0.1. Firesteel differs: the message lists the Worker's executors, so the
-    /// Master notices a launch that was lost with an old connection; and a Worker that comes back is moved to
-    /// its new connection.
+    /// Master notices a launch that was lost with an old connection; and a Worker that comes back and shows its
+    /// token is moved to its new connection.
     pub(super) fn on_register_worker(
         &mut self,
         now: Timestamp,
@@ -37,7 +37,7 @@ impl Master {
             let named = format!("{} on the connection of {own}", worker.id);
             return self.ignore(peer, Ignored::NotItsOwn { named });
         }
-        if let Err(reason) = self.admits(&worker) {
+        if let Err(reason) = self.admits(peer, &worker) {
             self.effects.note(Note::WorkerRefused { worker: worker.id, reason: reason.clone() });
             return self.tell_worker(peer, MasterToWorker::RegisterWorkerFailed(reason));
         }
@@ -83,10 +83,14 @@ impl Master {
         self.workers.of_peer(peer).map(|row| row.description.id.clone())
     }
 
-    fn admits(&self, worker: &WorkerDescription) -> Result<(), RefusedRegistration> {
+    fn admits(&self, peer: PeerId, worker: &WorkerDescription) -> Result<(), RefusedRegistration> {
         let WorkerDescription { cores, memory, .. } = *worker;
         if !ids::is_sound(worker.id.as_str()) {
             return Err(RefusedRegistration::UnsoundId);
+        }
+        let living = self.workers.get(&worker.id);
+        if living.is_some_and(|row| row.peer != peer && row.description.token != worker.token) {
+            return Err(RefusedRegistration::IdTaken);
         }
         if !(Cores(1)..=MOST_CORES).contains(&cores) || !(MiB(1)..=MOST_MEMORY).contains(&memory) {
             return Err(RefusedRegistration::UnsoundSize { cores, memory });

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::ids::{AppId, AttemptId, ExecutorId, ProfileId, WorkerId};
 use crate::process::{Command, ExitStatus, StartFailure};
+use crate::secret::Secret;
 
 /// A message from an executor to its driver.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,6 +29,8 @@ pub enum ExecutorToDriver {
         cores: Cores,
         /// The addresses of its custom resources.
         resources: Resources,
+        /// The application's secret, which the executor was started with.
+        secret: Secret,
     },
     /// An attempt changed its state. `Ended` comes after the last `TaskOutput`.
     StatusUpdate {
@@ -191,6 +194,10 @@ pub enum RefusedExecutor {
     TooManyAddresses,
     /// The application is ending.
     Stopping,
+    /// The executor does not know the application's secret: its Worker did not start it for this application.
+    WrongSecret,
+    /// The Master has not told the driver of an executor with this number, and too many such executors wait.
+    Unannounced,
 }
 
 impl fmt::Display for RefusedExecutor {
@@ -200,6 +207,8 @@ impl fmt::Display for RefusedExecutor {
             Self::NumberTaken => "its number is taken",
             Self::TooManyAddresses => "it has more addresses than can be told to a task",
             Self::Stopping => "the application is ending",
+            Self::WrongSecret => "it does not know the application's secret",
+            Self::Unannounced => "the Master has not assigned an executor of this number",
         })
     }
 }
@@ -207,6 +216,7 @@ impl fmt::Display for RefusedExecutor {
 crate::kinds!("ExecutorToDriver", ExecutorToDriver: RegisterExecutor StatusUpdate TaskOutput);
 crate::kinds!("DriverToExecutor", DriverToExecutor: RegisteredExecutor RegisterExecutorFailed LaunchTask
     KillTask OutputCredit StopExecutor);
-crate::kinds!("RefusedExecutor", RefusedExecutor: OtherApplication NumberTaken TooManyAddresses Stopping);
+crate::kinds!("RefusedExecutor", RefusedExecutor: OtherApplication NumberTaken TooManyAddresses Stopping
+    WrongSecret Unannounced);
 crate::kinds!("TaskState", TaskState: Running Ended);
 crate::kinds!("TaskEnd", TaskEnd: Exited Killed NotStarted);

@@ -9,6 +9,7 @@ use super::{ApplicationFiles, ExecutorState, Shared, TaskDirectory};
 use crate::address::Address;
 use crate::ids::{AppId, ExecutorKey, ProfileId, WorkerId};
 use crate::process::Command;
+use crate::secret::Secret;
 
 /// The maximum number of cores of a Worker. It bounds the number of effects of one event, whatever a Worker
 /// says of itself.
@@ -61,6 +62,9 @@ pub struct WorkerDescription {
     /// The absolute path of the directory for executors: an executor's is
     /// `<work_dir>/<application>/<executor>`. It is shown to people; nothing else opens it.
     pub work_dir: String,
+    /// What the Worker drew at its start and shows with each registration. While a Worker is connected, its id
+    /// belongs to whoever has its token.
+    pub token: Secret,
 }
 
 /// What a Worker has for executors.
@@ -80,7 +84,14 @@ impl WorkerDescription {
     pub fn new(id: WorkerId, address: Address, offered: Offered, work_dir: impl Into<String>) -> Self {
         let Address { host, port } = address;
         let Offered { cores, memory, resources } = offered;
-        Self { id, host, port, cores, memory, resources, work_dir: work_dir.into() }
+        let (work_dir, token) = (work_dir.into(), Secret::default());
+        Self { id, host, port, cores, memory, resources, work_dir, token }
+    }
+
+    /// The same with this token.
+    #[must_use]
+    pub fn with_token(self, token: Secret) -> Self {
+        Self { token, ..self }
     }
 
     /// The address that the Worker listens on.
@@ -183,6 +194,8 @@ pub enum RefusedRegistration {
         /// The amount of memory that it offers.
         memory: MiB,
     },
+    /// A Worker with this id is connected, and this one does not show its token.
+    IdTaken,
 }
 
 impl fmt::Display for RefusedRegistration {
@@ -195,6 +208,7 @@ impl fmt::Display for RefusedRegistration {
             Self::UnsoundSize { cores, memory } => {
                 write!(f, "a Worker has 1 to 65,536 cores and at least 1 MiB, not {cores} cores and {memory}")
             }
+            Self::IdTaken => f.write_str("another Worker with this id is connected"),
         }
     }
 }
@@ -203,4 +217,5 @@ crate::kinds!("WorkerToMaster", WorkerToMaster: RegisterWorker Heartbeat WorkerD
     ExecutorStateChanged);
 crate::kinds!("MasterToWorker", MasterToWorker: RegisteredWorker RegisterWorkerFailed ReconnectWorker
     LaunchExecutor KillExecutor ApplicationFinished ExecutorEndNoted);
-crate::kinds!("RefusedRegistration", RefusedRegistration: UnsoundId SameAddress UnsoundSize);
+crate::kinds!("RefusedRegistration", RefusedRegistration: UnsoundId SameAddress UnsoundSize
+    IdTaken);

@@ -10,6 +10,7 @@ use firesteel_core::address::Address;
 use firesteel_core::executor::{Config, Effect, Event, Executor, Exit};
 use firesteel_core::ids::{AppId, AttemptId, ExecutorId, ExecutorKey, PeerId, ProfileId, WorkerId};
 use firesteel_core::messages::RefusedExecutor;
+use firesteel_core::secret::Secret;
 use firesteel_core::wire::{self, DecodeError, Role};
 use firesteel_placement::words::counted;
 use firesteel_placement::{Cores, Resources};
@@ -31,7 +32,7 @@ pub const TASK_KILL_GRACE: Duration = Duration::from_secs(5);
 /// reads slowly slows the tasks down, and must never count as a peer that is too slow.
 const LIMITS: QueueLimits = QueueLimits { of_peer: 4 << 30, in_all: 64 << 30 };
 
-/// The command line of an executor.
+/// The command line of an executor, and its secret.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// The address at which its driver listens.
@@ -50,6 +51,8 @@ pub struct Options {
     pub cores: Cores,
     /// The addresses of its custom resources.
     pub resources: Resources,
+    /// The secret of its application.
+    pub secret: Secret,
 }
 
 /// Why an executor could not start, or ended without being asked to.
@@ -103,7 +106,7 @@ pub fn die_with_parent() -> Result<(), ExecutorError> {
 /// # Errors
 /// The driver cannot be reached or refuses the executor.
 pub async fn run(options: Options) -> Result<(), ExecutorError> {
-    let Options { driver, app, executor, profile, worker, host, cores, resources } = options;
+    let Options { driver, app, executor, profile, worker, host, cores, resources, secret } = options;
     let requests = EndRequests::install().map_err(|error| ExecutorError::SetUp { error })?;
     let key = ExecutorKey { app: app.clone(), executor };
     let size = counted(cores.0, "core");
@@ -112,7 +115,7 @@ pub async fn run(options: Options) -> Result<(), ExecutorError> {
     let runner_context =
         Arc::new(RunnerContext { executor: key.clone(), worker: worker.clone(), host: host.clone() });
     let kill_grace = TASK_KILL_GRACE;
-    let config = Config { app, executor, profile, worker, host, cores, resources, kill_grace };
+    let config = Config { app, executor, profile, worker, host, cores, resources, secret, kill_grace };
     let mut context = Context::new(Role::Executor, &key.to_string(), LIMITS, Clock::start());
     context.raise(Event::Start);
     let shell = ExecutorShell {

@@ -10,6 +10,7 @@ use firesteel_core::executor::Event;
 use firesteel_core::ids::{AttemptId, ExecutorKey, WorkerId};
 use firesteel_core::messages::{Stream, TaskDirectory, TaskSpec};
 use firesteel_core::process::{ExitStatus, Signal, StartFailure};
+use firesteel_core::secret::EXECUTOR_SECRET;
 use firesteel_placement::Resources;
 use tokio::io::AsyncWriteExt;
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout};
@@ -151,6 +152,8 @@ fn start(launch: Launch, context: &RunnerContext) -> Result<Process, StartFailur
     let mut child_command = std::process::Command::new(&command.program);
     child_command
         .args(&command.arguments)
+        // It proves who the executor is, not who its task is.
+        .env_remove(EXECUTOR_SECRET)
         .envs(&command.environment)
         .envs(environment::of_task(&resources))
         // The executor's marker comes last: every process that carries it dies with the executor.

@@ -26,6 +26,7 @@ use super::log::{LogReader, RemovedBytesTable};
 use super::reaper::{Reaper, ReaperError};
 use super::sweeper::Sweeper;
 use super::work_directory::{UnusableDirectory, WorkDirectory};
+use crate::secret;
 use firesteel_host::clock::Clock;
 use firesteel_host::daemon::{self, Announcement, Lifetime};
 use firesteel_host::inbox::Inbox;
@@ -179,7 +180,8 @@ fn config(options: &Options, id: &WorkerId, reached: Address, work: &WorkDirecto
             Address::new(host, port),
             Offered { cores: options.cores, memory: options.memory, resources: options.resources.clone() },
             work.path().display().to_string(),
-        ),
+        )
+        .with_token(secret::draw()),
         masters: options.masters.clone(),
         max_registration_retries: options.settings.max_registration_retries,
         kill_grace: options.settings.kill_grace,

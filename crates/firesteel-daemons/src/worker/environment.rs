@@ -17,6 +17,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use firesteel_core::ids::WorkerId;
+use firesteel_core::secret::EXECUTOR_SECRET;
 use firesteel_core::worker::ExecutorPlan;
 use firesteel_placement::Resources;
 
@@ -78,11 +79,15 @@ fn addresses(prefix: &str, resources: &Resources) -> impl Iterator<Item = (Strin
 }
 
 /// The names of the Worker's own variables that its executors must not inherit. A Worker that runs inside
-/// another Worker's executor, or in one of its tasks, has resource addresses of its own.
+/// another Worker's executor, or in one of its tasks, has resource addresses of its own, and its executors have
+/// other secrets.
 pub fn not_inherited() -> impl Iterator<Item = std::ffi::OsString> {
     std::env::vars_os().map(|(name, _)| name).filter(|name| {
         let text = name.to_string_lossy();
-        text.starts_with(RESOURCE) || text.starts_with(TASK_RESOURCE) || name == FILES_DIR
+        text.starts_with(RESOURCE)
+            || text.starts_with(TASK_RESOURCE)
+            || name == FILES_DIR
+            || name == EXECUTOR_SECRET
     })
 }
 

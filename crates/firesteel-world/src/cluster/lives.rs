@@ -11,8 +11,10 @@ use firesteel_core::ids::{ExecutorId, ExecutorKey, TaskId, WorkerId};
 use firesteel_core::master::{self, Master};
 use firesteel_core::messages::{Offered, PageSize, WorkerDescription};
 use firesteel_core::process::{ExitStatus, Signal, StartFailure, StartStep};
+use firesteel_core::secret::{EXECUTOR_SECRET, Secret};
 use firesteel_core::worker::{self, ExecutorPlan, Worker};
 
+use super::entrance::{secret_of, token_of};
 use super::faults::Fault;
 use super::happening::{Doom, Happening};
 use super::headcount::Headcount;
@@ -94,7 +96,8 @@ impl World {
                     resources: machine.resources.clone(),
                 },
                 format!("/work{plan}"),
-            ),
+            )
+            .with_token(token_of(&id)),
             masters: vec![master_address()],
             max_registration_retries: u32::try_from(self.dice.between(2, 16)).expect("it is small"),
             kill_grace: KILL_GRACE,
@@ -157,6 +160,7 @@ impl World {
         let config = driver::Config {
             masters: vec![master_address()],
             description: plan.description.clone(),
+            secret: secret_of(app as u64),
             max_task_failures: plan.max_task_failures,
             fatal_exit_codes: driver::ExitCodes::from_iter([FATAL]),
             allocation: plan.allocation,
@@ -183,6 +187,7 @@ impl World {
             registration: None,
             headcount: Headcount::default(),
             newcomers: Default::default(),
+            entrance: Default::default(),
         };
         let node = self.add_node(Body::Driver(Box::new(body)));
         self.drivers[app] = DriverPhase::Lives(node);
@@ -310,6 +315,7 @@ impl World {
             self.violate(format!("executor {} is started with {words:?}, not {expected:?}", plan.executor));
             return None;
         }
+        let secret = plan.command.environment.get(EXECUTOR_SECRET).cloned().unwrap_or_default();
         let config = executor::Config {
             app: plan.executor.app.clone(),
             executor: ExecutorId(plan.executor.executor.0),
@@ -318,6 +324,7 @@ impl World {
             host,
             cores: plan.cores,
             resources: plan.resources.clone(),
+            secret: Secret::new(secret),
             kill_grace: KILL_GRACE,
         };
         Some((app, config))

@@ -14,11 +14,12 @@
 //! - `network`, `links`, `message`: connections and messages.
 //! - `perform`, `fetches`, `cleaning`, `logs`: the effects of machines.
 //! - `strikes`, `strangers`, `users`: faults, hostile peers, and what users do.
-//! - `truth`, `ledger`, `headcount`, `healing`: the laws.
+//! - `truth`, `ledger`, `headcount`, `entrance`, `healing`: the laws.
 //! - `sabotage`, `saboteur`, `coverage`: deliberate bugs, how they change a machine, and counts of what happened.
 
 mod cleaning;
 pub(crate) mod coverage;
+mod entrance;
 mod faults;
 mod fetches;
 mod happening;

@@ -119,6 +119,11 @@ impl World {
         self.see_order(sender, node, &message);
         let is_newcomer =
             matches!(message, Message::ExecutorToDriver(ExecutorToDriver::RegisterExecutor { .. }));
+        match (&message, self.driver_mut(node)) {
+            (Message::MasterToDriver(message), Some(body)) => body.entrance.hear_master(message),
+            (Message::ExecutorToDriver(message), Some(body)) => body.entrance.hear_executor(peer, message),
+            _ => {}
+        }
         if let Some(event) = received(&self.node(node).body, peer, message) {
             self.tell(node, event);
         }

@@ -10,6 +10,7 @@ use firesteel_core::master::{self, Master};
 use firesteel_core::worker::{self, Worker};
 use firesteel_core::{Machine, Timestamp, Violation};
 
+use super::entrance::Entrance;
 use super::headcount::Headcount;
 use super::launches::LauncherBody;
 use super::links::LinkIndex;
@@ -79,6 +80,8 @@ pub(crate) struct DriverBody {
     pub(crate) registration: Option<(AppId, PeerId)>,
     /// The requests to its Master.
     pub(crate) headcount: Headcount,
+    /// Who may be taken in.
+    pub(crate) entrance: Entrance,
     /// The executors that register with the effects that are still to be performed. Ended tasks do not know them.
     pub(crate) newcomers: BTreeSet<ExecutorId>,
 }

@@ -212,6 +212,8 @@ impl World {
             self.hold_told_outcome(app, message);
         }
         if let driver::Outbound::Executor(message) = &message {
+            let result = self.driver_mut(node).map(|body| body.entrance.answer(app as u64, peer, message));
+            self.hold(result.unwrap_or(Ok(())));
             let (limit, now) = (self.scenario.apps[app].output_credit, self.now);
             let locality = Arc::clone(&self.scenario.apps[app].locality);
             let profile = match message {

@@ -55,6 +55,8 @@ pub enum Sabotage {
     ForgetOutcome,
     /// The Master does not say what became of the work of an application that a client wants to kill too late.
     LateKillForgetsOutcome,
+    /// The Master treats every token as the right one.
+    TrustAnyToken,
     /// The Worker reports RUNNING twice.
     RunningTwice,
     /// The Worker does not report an executor's end, and forgets it.
@@ -83,6 +85,10 @@ pub enum Sabotage {
     ForgetUnregister,
     /// The driver says that its work succeeded, however it went.
     ClaimSuccess,
+    /// The driver treats every secret as the right one.
+    TrustAnySecret,
+    /// The driver treats an executor that no Master has told of as one that is expected.
+    TrustAnyNumber,
     /// The driver launches an attempt twice.
     DoubleLaunchTask,
     /// The driver gives no more credit.
@@ -143,7 +149,7 @@ pub enum Sabotage {
 
 firesteel_core::kinds!("sabotage", Sabotage: DropGiveBack DoubleLaunch ForgetWorker ForgetLeaving ForgetDriver DropKillExecutor
     ReuseExecutorId WrongDriver LaunchOnTheDead OneCoreTooMany DropExecutorAdded DropRegisteredWorker
-    DropKilled MissTurn SplitGang StarveGang StealReserved ForgetPriority ForgetQueue PreemptTooMany PreemptPeers DropExecutorsGone EarlyExecutorsGone ForgetOutcome LateKillForgetsOutcome RunningTwice LoseEnd StartTwice ForgetWords DropSignal DropHeartbeat TrustFetch FetchTwice KeepFiles EndLog KeepNothing RemoveTheLiving ForgetUnregister ClaimSuccess DoubleLaunchTask
+    DropKilled MissTurn SplitGang StarveGang StealReserved ForgetPriority ForgetQueue PreemptTooMany PreemptPeers DropExecutorsGone EarlyExecutorsGone ForgetOutcome TrustAnyToken LateKillForgetsOutcome RunningTwice LoseEnd StartTwice ForgetWords DropSignal DropHeartbeat TrustFetch FetchTwice KeepFiles EndLog KeepNothing RemoveTheLiving ForgetUnregister ClaimSuccess TrustAnySecret TrustAnyNumber DoubleLaunchTask
     DropOutputCredit DoubleCredit DoubleOutput DropOutput DoubleTaskEnd DropTaskEnd DropKillTask
     EarlyCancelled DropAnswer DoubleAnswer Impatient ForgetProfile ForgetBinding SameAddress DropAddresses AskForMore AskForNone KillNeighbours DropKills WrongCode EndlessLaunch
     DropStatusUpdate DoubleStatusUpdate DoubleTaskOutput DropTaskOutput LeaveTasks DropExit);
@@ -176,6 +182,7 @@ impl Sabotage {
         Self::EarlyExecutorsGone,
         Self::ForgetOutcome,
         Self::LateKillForgetsOutcome,
+        Self::TrustAnyToken,
         Self::RunningTwice,
         Self::LoseEnd,
         Self::StartTwice,
@@ -190,6 +197,8 @@ impl Sabotage {
         Self::RemoveTheLiving,
         Self::ForgetUnregister,
         Self::ClaimSuccess,
+        Self::TrustAnySecret,
+        Self::TrustAnyNumber,
         Self::DoubleLaunchTask,
         Self::DropOutputCredit,
         Self::DoubleCredit,

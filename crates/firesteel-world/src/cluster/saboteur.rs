@@ -20,6 +20,7 @@ use firesteel_core::{
 };
 use firesteel_placement::Cores;
 
+use super::entrance::{corrected, token_of};
 use super::ledger::Ledger;
 use super::node::{NodeEffects, NodeEvent};
 use super::sabotage::Sabotage;
@@ -96,6 +97,24 @@ impl Saboteur {
                     message: core_master::Inbound::Driver(message),
                 })
             }
+            NodeEvent::Master(core_master::Event::Received {
+                peer,
+                message: core_master::Inbound::Worker(WorkerToMaster::RegisterWorker { worker, executors }),
+            }) if self.sabotage == Sabotage::TrustAnyToken => {
+                let token = token_of(&worker.id);
+                let worker = worker.with_token(token);
+                let message = WorkerToMaster::RegisterWorker { worker, executors };
+                let message = core_master::Inbound::Worker(message);
+                NodeEvent::Master(core_master::Event::Received { peer, message })
+            }
+            NodeEvent::Driver(core_driver::Event::Received {
+                peer,
+                message: core_driver::Inbound::Executor(mut message),
+            }) => {
+                self.bend_newcomer(&mut message, ledger, dice);
+                let message = core_driver::Inbound::Executor(message);
+                NodeEvent::Driver(core_driver::Event::Received { peer, message })
+            }
             NodeEvent::Driver(core_driver::Event::Submit { task, request }) => {
                 let request = self.bend_request(request);
                 NodeEvent::Driver(core_driver::Event::Submit { task, request })
@@ -119,6 +138,18 @@ impl Saboteur {
             _ => false,
         };
         (!swallowed || dice.one_in(3)).then_some(event)
+    }
+
+    /// Changes what an executor says of itself.
+    fn bend_newcomer(&self, message: &mut ExecutorToDriver, ledger: &Ledger, dice: &mut Dice) {
+        let ExecutorToDriver::RegisterExecutor { app, executor, secret, .. } = message else { return };
+        match self.sabotage {
+            Sabotage::TrustAnySecret => *secret = corrected(secret),
+            Sabotage::TrustAnyNumber => {
+                *executor = ledger.some_executor(app, dice).unwrap_or(*executor);
+            }
+            _ => {}
+        }
     }
 
     /// Changes a driver's message to a Master.

@@ -14,10 +14,12 @@ use firesteel_core::messages::{
 use firesteel_core::process::{Command, Placeholder};
 use firesteel_core::queues::Queues;
 use firesteel_core::scheduling::{Backfill, Preemption};
+use firesteel_core::secret::EXECUTOR_SECRET;
 use firesteel_placement::{
     Cores, ExecutorLimit, MiB, Policy, ResourceAmounts, Resources, Strategy, TaskResources, WorkerOrder,
 };
 
+use super::entrance::secret_of;
 use super::faults::FaultPlan;
 use super::fetches::rolled_files;
 use super::wishes::LocalityPlan;
@@ -426,7 +428,7 @@ fn executor_command(app: u64) -> Command {
         arguments: std::iter::once(app.to_string())
             .chain(words.map(|placeholder| placeholder.word().to_owned()))
             .collect(),
-        environment: BTreeMap::new(),
+        environment: BTreeMap::from([(EXECUTOR_SECRET.to_owned(), secret_of(app).reveal().to_owned())]),
     }
 }
 

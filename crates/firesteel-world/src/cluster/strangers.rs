@@ -11,8 +11,10 @@ use firesteel_core::messages::{
     WantedExecutors, Work, WorkerDescription, WorkerToMaster,
 };
 use firesteel_core::process::{Command, ExitStatus, StartFailure, StartStep};
+use firesteel_core::secret::Secret;
 use firesteel_placement::{Cores, ExecutorLimit, MiB, Resources};
 
+use super::entrance::{secret_of, wrong};
 use super::happening::{Happening, StrangerRole};
 use super::links::Side;
 use super::message::Message;
@@ -157,17 +159,33 @@ impl World {
         })
     }
 
-    /// Names an executor that its driver was told of and that has not come yet.
+    /// Mostly names an executor that its driver was told of and that has not come yet, and has stolen the secret.
     fn impostors_registration(&mut self, node: NodeIndex) -> Option<ExecutorToDriver> {
         let Some(Body::Driver(body)) = self.listener(node) else { return None };
         let (app, _) = body.registration.clone()?;
-        let executor = self.ledger.some_executor(&app, &mut self.dice)?;
+        let secret = secret_of(body.app as u64);
+        let (secret, executor) = match self.dice.below(5) {
+            0 | 1 => (wrong(&secret), self.ledger.some_executor(&app, &mut self.dice)?),
+            2 => (secret, ExecutorId(1_000_000)),
+            _ => (secret, self.ledger.some_executor(&app, &mut self.dice)?),
+        };
         let (worker, host) = (WorkerId::new("worker-of-nobody"), "nowhere".to_owned());
         let profile = ProfileId::DEFAULT;
         // Now and then more addresses than fit into a frame beside a task.
         let addresses = if self.dice.one_in(4) { vec!["a".repeat(1 << 20)] } else { Vec::new() };
-        let (cores, resources) = (Cores(4), Resources::from_iter([("gpu", addresses)]));
-        Some(ExecutorToDriver::RegisterExecutor { app, executor, profile, worker, host, cores, resources })
+        // One without cores is too small for every task.
+        let cores = *self.dice.pick(&[Cores(4), Cores(4), Cores(0)]);
+        let resources = Resources::from_iter([("gpu", addresses)]);
+        Some(ExecutorToDriver::RegisterExecutor {
+            app,
+            executor,
+            profile,
+            worker,
+            host,
+            cores,
+            resources,
+            secret,
+        })
     }
 
     /// A stranger who is given a task sends more output than any credit allows.
@@ -251,6 +269,7 @@ impl World {
                 host: "nowhere".to_owned(),
                 cores: Cores(0),
                 resources: Resources::default(),
+                secret: Secret::default(),
             },
         }
     }

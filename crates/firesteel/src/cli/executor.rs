@@ -3,6 +3,7 @@
 use clap::Args as ClapArgs;
 use firesteel_core::address::Address;
 use firesteel_core::ids::{AppId, ExecutorId, ProfileId, WorkerId};
+use firesteel_core::secret::{EXECUTOR_SECRET, Secret};
 use firesteel_daemons::executor::daemon::{self, Options};
 use firesteel_placement::{Cores, Resources};
 use firesteel_settings::resources;
@@ -51,6 +52,8 @@ pub(super) fn run(args: Args) -> Result<Exit, Failure> {
         host: args.hostname,
         cores: Cores(args.cores),
         resources: args.resources,
+        // Without it the driver refuses the executor.
+        secret: Secret::new(std::env::var(EXECUTOR_SECRET).unwrap_or_default()),
     };
     let done = run_daemon(daemon::run(options))?;
     done.map(|()| Exit::Done).map_err(|error| Failure::with(Exit::Failure, &error))

@@ -11,9 +11,10 @@ use crate::driver::{
 use crate::ids::{AppId, ExecutorId, PeerId, ProfileId, WorkerId};
 use crate::machine::Machine;
 use crate::messages::{
-    ApplicationEnd, DriverToExecutor, DriverToMaster, ExecutorToDriver, MasterToDriver, RefusedExecutor,
-    TaskState,
+    ApplicationEnd, DriverToExecutor, DriverToMaster, ExecutorState, ExecutorToDriver, MasterToDriver,
+    RefusedExecutor, TaskState,
 };
+use crate::secret::Secret;
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -149,7 +150,7 @@ fn a_new_registration_replaces_the_executors_of_the_old_one() {
     seen.first_executor = ExecutorId(1);
     let message = Outbound::Master(DriverToMaster::RegisterApplication(seen));
     assert_eq!(connected, [Effect::Send { peer: again, message }]);
-    // The new application's executor is quicker than the Master's answer.
+    // The new application's executor is quicker than the Master's answer, and waits for the Master to tell of it.
     let early = Event::Received { peer: PeerId(20), message: Inbound::Executor(register_for("app-2", 0, 1)) };
     assert_eq!(bench.apply(early), []);
     let lost = Note::ExecutorLost {
@@ -180,10 +181,12 @@ fn a_new_registration_replaces_the_executors_of_the_old_one() {
             closed(0),
             discard(attempt(0, 0)),
             request_shortfall(again, "app-2"),
-            Effect::Note(ready),
-            to_new(DriverToExecutor::RegisteredExecutor),
-            to_new(launch),
         ]
+    );
+    let added = bench.announcement(&register_for("app-2", 0, 1)).expect("it is of this application");
+    assert_eq!(
+        bench.apply(from_master(again, added))[1..],
+        [Effect::Note(ready), to_new(DriverToExecutor::RegisteredExecutor), to_new(launch),]
     );
     assert_eq!(bench.end(0, attempt(0, 0), exit(0)), [], "the old executor is not listened to");
 }
@@ -249,6 +252,59 @@ fn a_removed_application_is_over() {
             Effect::Exit,
         ]
     );
+}
+
+#[test]
+fn an_executor_without_the_secret_is_refused_whatever_it_claims() {
+    let mut bench = Bench::registered();
+    bench.added(0, 1);
+    bench.submit(0, 1);
+    // A number that is expected, one that nobody was told of, and another application.
+    for (id, app, number) in [(7, "app-1", 0), (8, "app-1", 99), (9, "app-2", 0)] {
+        let mut message = register_for(app, number, 1);
+        if let ExecutorToDriver::RegisterExecutor { secret, .. } = &mut message {
+            *secret = Secret::new("hash");
+        }
+        let (executor, reason) = (ExecutorId(number), RefusedExecutor::WrongSecret);
+        assert_eq!(
+            bench.unannounced(id, message),
+            [
+                Effect::Note(Note::ExecutorRefused { executor, reason }),
+                to_executor(id, DriverToExecutor::RegisterExecutorFailed(reason)),
+                closed(id),
+            ]
+        );
+    }
+    assert!(bench.executor(0, register(0, 1)).contains(&launch(0, attempt(0, 0))), "its place is free");
+}
+
+#[test]
+fn an_executor_that_the_master_has_not_told_of_waits_without_a_task() {
+    let mut bench = Bench::registered();
+    bench.submit(0, 1);
+    assert_eq!(bench.unannounced(0, register(0, 1)), []);
+    assert_eq!(bench.unannounced(99, register(99, 1)), []);
+    let welcome = to_executor(0, DriverToExecutor::RegisteredExecutor);
+    let effects = bench.added(0, 1);
+    assert!(effects.contains(&welcome) && effects.contains(&launch(0, attempt(0, 0))), "{effects:?}");
+    // One that ended before the Master told of it is refused.
+    let reason = RefusedExecutor::NumberTaken;
+    let refused = to_executor(99, DriverToExecutor::RegisterExecutorFailed(reason));
+    let effects = bench.updated(99, ExecutorState::Killed(None));
+    assert!(effects.contains(&refused) && effects.contains(&closed(99)), "{effects:?}");
+}
+
+#[test]
+fn a_second_connection_for_an_executor_is_refused() {
+    let mut bench = Bench::with_executors(&[1]);
+    let reason = RefusedExecutor::NumberTaken;
+    let effects = bench.unannounced(5, register(0, 1));
+    assert!(
+        effects.contains(&to_executor(5, DriverToExecutor::RegisterExecutorFailed(reason))),
+        "{effects:?}"
+    );
+    bench.submit(0, 1);
+    assert_eq!(bench.end(0, attempt(0, 0), exit(0)), [succeeded(attempt(0, 0), 0)], "the first one stays");
 }
 
 #[test]

@@ -19,6 +19,7 @@ use crate::messages::{
     WantedExecutors, Work,
 };
 use crate::process::{Command, ExitStatus};
+use crate::secret::Secret;
 use crate::time::Timestamp;
 
 pub(super) const MASTER: PeerId = PeerId(1);
@@ -111,7 +112,37 @@ impl Bench {
         self.apply(Event::Received { peer: MASTER, message: Inbound::Master(message) })
     }
 
+    /// An executor says something. Before it registers, the Master tells of it.
     pub(super) fn executor(&mut self, id: u32, message: ExecutorToDriver) -> Vec<Effect> {
+        if self.driver.view().master.is_some()
+            && let Some(added) = self.announcement(&message)
+        {
+            self.master(added);
+        }
+        self.unannounced(id, message)
+    }
+
+    /// What the Master says before an executor of this application registers.
+    pub(super) fn announcement(&self, message: &ExecutorToDriver) -> Option<MasterToDriver> {
+        match message {
+            ExecutorToDriver::RegisterExecutor { app, executor, profile, worker, host, cores, .. }
+                if self.driver.app() == Some(app) =>
+            {
+                Some(MasterToDriver::ExecutorAdded {
+                    executor: *executor,
+                    profile: *profile,
+                    worker: worker.clone(),
+                    host: host.clone(),
+                    cores: *cores,
+                    memory: MiB(512),
+                })
+            }
+            _ => None,
+        }
+    }
+
+    /// The same without a word of the Master.
+    pub(super) fn unannounced(&mut self, id: u32, message: ExecutorToDriver) -> Vec<Effect> {
         self.apply(Event::Received { peer: peer(id), message: Inbound::Executor(message) })
     }
 
@@ -152,6 +183,7 @@ pub(super) fn config(masters: &[&str]) -> Config {
     Config {
         masters: masters.iter().map(|&host| master(host)).collect(),
         description: description(),
+        secret: secret(),
         max_task_failures: 3,
         fatal_exit_codes: ExitCodes::from_iter([124]),
         allocation: Allocation::Fixed,
@@ -216,7 +248,13 @@ pub(super) fn register_for(app: &str, id: u32, cores: i64) -> ExecutorToDriver {
         host: format!("h{id}"),
         cores: Cores(cores),
         resources: Resources::default(),
+        secret: secret(),
     }
+}
+
+/// What executors of the application know.
+pub(super) fn secret() -> Secret {
+    Secret::new("hush")
 }
 
 /// Attempt `number` at a task.

@@ -176,7 +176,7 @@ impl Ledger {
 #[test]
 fn whatever_comes_the_invariants_hold_and_each_task_ends_once() {
     let (mut ended, mut retried, mut done) = (0, 0, 0);
-    for seed in 0..60 {
+    for seed in 0..100 {
         let rng = ChaCha8Rng::seed_from_u64(seed);
         let mut dice = Dice { rng, next_task: 0, next_question: 0, launched: Vec::new() };
         let (mut bench, mut ledger) = (Bench::registered(), Ledger::default());
@@ -196,7 +196,18 @@ fn whatever_comes_the_invariants_hold_and_each_task_ends_once() {
                 ledger.cancelled.insert(*task);
             }
             bench.now = bench.now + Duration::from_millis(u64::from(dice.roll(400)));
-            for effect in bench.apply(event) {
+            // Mostly the Master tells of an executor before it registers.
+            let announced = match &event {
+                Event::Received { message: Inbound::Executor(message), .. }
+                    if dice.roll(8) > 0 && bench.driver.view().master.is_some() =>
+                {
+                    bench.announcement(message).map(master_says)
+                }
+                _ => None,
+            };
+            let effects: Vec<Effect> =
+                announced.into_iter().chain([event]).flat_map(|event| bench.apply(event)).collect();
+            for effect in effects {
                 ledger.record(&effect);
                 if let Effect::Send { peer, message: Outbound::Executor(message) } = effect
                     && let DriverToExecutor::LaunchTask { attempt, .. } = message

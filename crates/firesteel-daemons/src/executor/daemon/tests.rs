@@ -36,6 +36,7 @@ fn options(port: u16) -> Options {
         host: "here".to_owned(),
         cores: Cores(2),
         resources: Resources::from_iter([("gpu", ["0", "1"])]),
+        secret: Secret::new("hush"),
     }
 }
 
@@ -54,9 +55,17 @@ impl Rig {
         let executor = tokio::spawn(run(options(port)));
         let mut rig = Self { peers, receiver, executor, peer: PeerId(0) };
         let (peer, message) = rig.hear().await;
-        let Options { app, executor, profile, worker, host, cores, resources, .. } = options(port);
-        let expected =
-            ExecutorToDriver::RegisterExecutor { app, executor, profile, worker, host, cores, resources };
+        let Options { app, executor, profile, worker, host, cores, resources, secret, .. } = options(port);
+        let expected = ExecutorToDriver::RegisterExecutor {
+            app,
+            executor,
+            profile,
+            worker,
+            host,
+            cores,
+            resources,
+            secret,
+        };
         assert_eq!(message, Some(expected));
         rig.peer = peer;
         rig

@@ -34,6 +34,13 @@ impl Ledger {
                 if !is_answer {
                     return Err(format!("peer {peer} is registered as a Worker without having asked"));
                 }
+                if let Event::Received { message: Inbound::Worker(message), .. } = event
+                    && let WorkerToMaster::RegisterWorker { worker, .. } = message
+                    && let Some(book) = self.workers.get(&worker.id)
+                    && book.total.token != worker.token
+                {
+                    return Err(format!("{} is taken over by a Worker without its token", worker.id));
+                }
             }
             MasterToWorker::RegisterWorkerFailed(_)
             | MasterToWorker::ReconnectWorker

@@ -1,0 +1,91 @@
+//! Who is taken in: executors by their drivers, and Workers by their Master.
+//!
+//! Strangers do not know the secrets of this world. Some have stolen one.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use firesteel_core::ids::{AppId, ExecutorId, PeerId, WorkerId};
+use firesteel_core::messages::{DriverToExecutor, ExecutorToDriver, MasterToDriver};
+use firesteel_core::secret::Secret;
+
+/// What begins a secret that is wrong.
+const WRONG: &str = "no ";
+
+/// The secret of an application, by its index.
+pub(crate) fn secret_of(app: u64) -> Secret {
+    Secret::new(format!("secret of {app}"))
+}
+
+/// The token of a Worker.
+pub(crate) fn token_of(worker: &WorkerId) -> Secret {
+    Secret::new(format!("token of {worker}"))
+}
+
+/// A secret that is not this one.
+pub(crate) fn wrong(secret: &Secret) -> Secret {
+    Secret::new(format!("{WRONG}{}", secret.reveal()))
+}
+
+/// The right secret in place of a wrong one.
+pub(crate) fn corrected(secret: &Secret) -> Secret {
+    let word = secret.reveal();
+    Secret::new(word.strip_prefix(WRONG).unwrap_or(word))
+}
+
+/// What a driver was told of its executors: by its Master, and by themselves.
+#[derive(Debug, Default)]
+pub(crate) struct Entrance {
+    app: Option<AppId>,
+    announced: BTreeSet<ExecutorId>,
+    claims: BTreeMap<PeerId, Claim>,
+}
+
+/// What an executor said of itself.
+#[derive(Debug)]
+struct Claim {
+    executor: ExecutorId,
+    secret: Secret,
+}
+
+impl Entrance {
+    /// The Master tells the driver something.
+    pub(crate) fn hear_master(&mut self, message: &MasterToDriver) {
+        match message {
+            MasterToDriver::RegisteredApplication { app, .. } => {
+                if self.app.as_ref() != Some(app) {
+                    self.announced.clear();
+                }
+                self.app = Some(app.clone());
+            }
+            MasterToDriver::ExecutorAdded { executor, .. } => {
+                self.announced.insert(*executor);
+            }
+            _ => {}
+        }
+    }
+
+    /// A peer tells the driver something. Its first claim counts.
+    pub(crate) fn hear_executor(&mut self, peer: PeerId, message: &ExecutorToDriver) {
+        if let ExecutorToDriver::RegisterExecutor { executor, secret, .. } = message {
+            let claim = Claim { executor: *executor, secret: secret.clone() };
+            self.claims.entry(peer).or_insert(claim);
+        }
+    }
+
+    /// The driver of this application answers a peer.
+    pub(crate) fn answer(&self, app: u64, peer: PeerId, message: &DriverToExecutor) -> Result<(), String> {
+        if *message != DriverToExecutor::RegisteredExecutor {
+            return Ok(());
+        }
+        let Some(Claim { executor, secret }) = self.claims.get(&peer) else {
+            return Err(format!("peer {peer} is taken in, and never registered"));
+        };
+        if *secret != secret_of(app) {
+            return Err(format!("executor {executor} is taken in without the secret"));
+        }
+        if !self.announced.contains(executor) {
+            return Err(format!("executor {executor} is taken in, and no Master has told of it"));
+        }
+        Ok(())
+    }
+}
