@@ -224,3 +224,36 @@ fn a_second_worker_with_the_id_of_a_connected_one_is_refused() {
         0
     );
 }
+
+#[test]
+fn a_worker_that_claims_more_than_is_plausible_is_refused_with_the_name_of_the_setting() {
+    let master = Daemon::master(&["--conf", "firesteel.master.maxWorkerMemory=8g"]);
+    for (cores, memory, sentence) in [
+        (65_536, 4096, "65536 cores are more than the Master takes: firesteel.master.maxWorkerCores is 4096"),
+        (
+            4,
+            8193,
+            "8193 MiB of memory are more than the Master takes: firesteel.master.maxWorkerMemory is 8192",
+        ),
+    ] {
+        let mut stranger = worker("worker-1", "host");
+        (stranger.cores, stranger.memory) = (Cores(cores), MiB(memory));
+        let mut stranger = FakeWorker::register(&master, "a stranger", stranger);
+        match stranger.next() {
+            MasterToWorker::RegisterWorkerFailed(reason) => assert_eq!(reason.to_string(), sentence),
+            other => panic!("{other:?}"),
+        }
+        master.wait_for_line(&["worker-1", sentence]);
+    }
+    // A real Worker says so, too.
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let mut worker = firesteel();
+    worker
+        .args(["worker", "--port", "0", "--memory", "9g", "--work-dir"])
+        .arg(directory.path())
+        .arg(master.url());
+    let done = run(&mut worker);
+    assert_eq!(done.code(), 1, "{done}");
+    assert!(done.stderr.contains("the Master rejected this Worker: 9216 MiB of memory"), "{done}");
+    assert_eq!(master.status()["workers"], serde_json::json!([]));
+}

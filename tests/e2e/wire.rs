@@ -170,7 +170,7 @@ fn a_name_that_looks_like_lines_of_the_log_stays_on_its_own() {
 /// waiting than a queue may hold.
 #[test]
 fn a_peer_that_never_reads_is_disconnected_and_others_are_served() {
-    let master = Daemon::master(&[]);
+    let master = Daemon::master(&["--conf", "firesteel.master.maxTextLength=2000000"]);
     let mut worker = Stranger::connect(&master);
     let description = WorkerDescription::new(
         WorkerId::new("worker-1"),

@@ -170,6 +170,11 @@ fn workers(record: &mut Record) {
         },
         MasterToWorker::RegisterWorkerFailed(RefusedRegistration::UnsoundId),
         MasterToWorker::RegisterWorkerFailed(RefusedRegistration::IdTaken),
+        MasterToWorker::RegisterWorkerFailed(RefusedRegistration::Exceeds {
+            what: Bounded::Cores,
+            found: 65_536,
+            most: 4096,
+        }),
         MasterToWorker::RegisterWorkerFailed(same),
         MasterToWorker::RegisterWorkerFailed(RefusedRegistration::UnsoundSize { cores: Cores(-1), memory }),
         MasterToWorker::ReconnectWorker,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use firesteel_placement::{Cores, MiB, Resources};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::address::Address;
 use crate::ids::{ExecutorKey, ProfileId, WorkerId};
@@ -239,8 +239,20 @@ fn signal_name(signal: i32) -> Option<&'static str> {
 pub struct StartFailure {
     /// The step that failed.
     pub step: StartStep,
-    /// The operating system's error message, with the path.
+    /// The operating system's error message, with the path. A peer's message is cut to [`LONGEST_ERROR`] bytes, since
+    /// ended executors are remembered with it.
+    #[serde(deserialize_with = "short")]
     pub error: String,
+}
+
+/// The longest error message of a peer, in bytes.
+pub const LONGEST_ERROR: usize = 4096;
+
+/// A text, cut to [`LONGEST_ERROR`] bytes.
+fn short<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    let mut text = String::deserialize(deserializer)?;
+    text.truncate(text.floor_char_boundary(LONGEST_ERROR));
+    Ok(text)
 }
 
 impl StartFailure {
@@ -292,6 +304,14 @@ pub enum Signal {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_long_error_of_a_peer_is_cut() {
+        let failure = StartFailure { step: StartStep::Program, error: "é".repeat(LONGEST_ERROR) };
+        let bytes = crate::wire::encode(&failure, crate::wire::MAX_FRAME).expect("it fits");
+        let read: StartFailure = crate::wire::decode(&bytes).expect("it is one");
+        assert_eq!(read.error, "é".repeat(LONGEST_ERROR / 2));
+    }
 
     #[test]
     fn a_signal_death_shows_as_a_shell_shows_it() {

@@ -61,6 +61,21 @@ table! {
     /// Interval of firesteel.master.preemption.
     PREEMPTION_INTERVAL: "firesteel.master.preemption.interval", [Master], Value("60s");
 
+    /// Maximum number of living Workers; the Master refuses further ones.
+    MAX_WORKERS: "firesteel.master.maxWorkers", [Master], Value("100000");
+    /// Maximum number of live applications; the Master refuses further ones.
+    MAX_APPLICATIONS: "firesteel.master.maxApplications", [Master], Value("100000");
+    /// Maximum cores of a Worker; the Master refuses a Worker that claims more.
+    MAX_WORKER_CORES: "firesteel.master.maxWorkerCores", [Master], Value("4096");
+    /// Maximum memory of a Worker; the Master refuses a Worker that claims more.
+    MAX_WORKER_MEMORY: "firesteel.master.maxWorkerMemory", [Master], Value("64t");
+    /// Maximum number of addresses of a Worker's custom resources; the Master refuses a Worker that claims more.
+    MAX_WORKER_ADDRESSES: "firesteel.master.maxWorkerAddresses", [Master], Value("4096");
+    /// Maximum number of executors that a Worker lists when it registers; the Master refuses a Worker that lists more.
+    MAX_WORKER_EXECUTORS: "firesteel.master.maxWorkerExecutors", [Master], Value("100000");
+    /// Maximum bytes of a name, host, directory or address in a registration; the Master refuses longer ones.
+    MAX_TEXT_LENGTH: "firesteel.master.maxTextLength", [Master], Value("4096");
+
     /// Number of attempts to register with a Master before the Worker gives up.
     MAX_REGISTRATION_RETRIES: "spark.worker.maxRegistrationRetries", [Worker], Value("16");
     /// Time between SIGTERM and SIGKILL when an executor is ended.

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use firesteel_core::master::{Config, Retries};
+use firesteel_core::master::{Config, Limits, Retries};
 use firesteel_core::scheduling::{Backfill, Preemption};
-use firesteel_placement::{Strategy, worker_order_names};
+use firesteel_placement::{Cores, MiB, Strategy, worker_order_names};
 
 use super::duration::Unit;
 use super::{Properties, SettingError, keys};
@@ -55,6 +55,25 @@ pub fn config(properties: &Properties, url: String) -> Result<Config, SettingErr
             .count(keys::DEAD_WORKER_PERSISTENCE)?
             .unwrap_or(defaults.dead_worker_persistence),
         page: defaults.page,
+        limits: limits(properties)?,
+    })
+}
+
+/// What is believed of those who register. The defaults are what real clusters have, and some more.
+fn limits(properties: &Properties) -> Result<Limits, SettingError> {
+    let count = |key, default| {
+        let count = |text: &str| text.parse::<u32>().ok().filter(|count| *count > 0);
+        let found = properties.read(key, "a whole number from 1 to 4294967295", count)?;
+        Ok(u64::from(found.unwrap_or(default)))
+    };
+    Ok(Limits {
+        workers: count(keys::MAX_WORKERS, 100_000)?,
+        applications: count(keys::MAX_APPLICATIONS, 100_000)?,
+        cores: properties.cores(keys::MAX_WORKER_CORES)?.unwrap_or(Cores(4096)),
+        memory: properties.memory(keys::MAX_WORKER_MEMORY)?.unwrap_or(MiB(64 << 20)),
+        addresses: count(keys::MAX_WORKER_ADDRESSES, 4096)?,
+        executors: count(keys::MAX_WORKER_EXECUTORS, 100_000)?,
+        text: count(keys::MAX_TEXT_LENGTH, 4096)?,
     })
 }
 
@@ -80,7 +99,7 @@ fn retries(text: &str) -> Option<Retries> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use firesteel_placement::{Cores, Policy, WorkerOrder};
+    use firesteel_placement::{Policy, WorkerOrder};
 
     fn parsed(pairs: &[&str]) -> Result<Config, SettingError> {
         config(&Properties::parse(pairs.iter().copied())?, "spark://h:7077".to_owned())
@@ -89,7 +108,16 @@ mod tests {
     #[test]
     fn every_key_reaches_its_field() {
         let url = "spark://h:7077".to_owned();
-        assert_eq!(parsed(&[]), Ok(Config { url: url.clone(), ..Config::default() }));
+        let limits = Limits {
+            workers: 100_000,
+            applications: 100_000,
+            cores: Cores(4096),
+            memory: MiB(64 << 20),
+            addresses: 4096,
+            executors: 100_000,
+            text: 4096,
+        };
+        assert_eq!(parsed(&[]), Ok(Config { url: url.clone(), limits, ..Config::default() }));
         let all = [
             "spark.worker.timeout=7",
             "spark.deploy.spreadOutApps=FALSE",
@@ -104,6 +132,13 @@ mod tests {
             "firesteel.master.backfill=false",
             "firesteel.master.preemption=3",
             "firesteel.master.preemption.interval=10s",
+            "firesteel.master.maxWorkers=1",
+            "firesteel.master.maxApplications=2",
+            "firesteel.master.maxWorkerCores=3",
+            "firesteel.master.maxWorkerMemory=4g",
+            "firesteel.master.maxWorkerAddresses=5",
+            "firesteel.master.maxWorkerExecutors=6",
+            "firesteel.master.maxTextLength=7",
         ];
         let expected = Config {
             url,
@@ -121,6 +156,15 @@ mod tests {
             preemption: Preemption::AtMost { executors: 3, every: Duration::from_secs(10) },
             dead_worker_persistence: 0,
             page: Config::default().page,
+            limits: Limits {
+                workers: 1,
+                applications: 2,
+                cores: Cores(3),
+                memory: MiB(4096),
+                addresses: 5,
+                executors: 6,
+                text: 7,
+            },
         };
         assert_eq!(parsed(&all), Ok(expected));
     }
@@ -148,6 +192,9 @@ mod tests {
             "firesteel.master.backfill=perhaps",
             "firesteel.master.preemption=-1",
             "firesteel.master.preemption.interval=0",
+            "firesteel.master.maxWorkers=0",
+            "firesteel.master.maxTextLength=-1",
+            "firesteel.master.maxWorkerCores=0",
         ] {
             let key = pair.split_once('=').expect("it is a pair").0;
             let error = parsed(&[pair]).expect_err(pair).to_string();

@@ -33,6 +33,7 @@ const BUGS: &[(Sabotage, u64, &str)] = &[
     (Sabotage::ForgetOutcome, 40, "is listed with"),
     (Sabotage::LateKillForgetsOutcome, 400, "is listed with"),
     (Sabotage::TrustAnyToken, 200, "without its token"),
+    (Sabotage::TrustAnySize, 200, "is believed to have 64 cores"),
     (Sabotage::RunningTwice, 3, "is reported as RUNNING twice"),
     (Sabotage::LoseEnd, 40, "of which no process is left"),
     (Sabotage::StartTwice, 3, "is started twice by one Worker"),

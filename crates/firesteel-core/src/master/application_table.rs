@@ -135,6 +135,11 @@ impl ApplicationTable {
         released
     }
 
+    /// The number of live applications.
+    pub(super) fn live_count(&self) -> usize {
+        self.rows.len()
+    }
+
     pub(super) fn get(&self, id: &AppId) -> Option<&Application> {
         self.rows.get(id)
     }

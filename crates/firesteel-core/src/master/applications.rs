@@ -6,6 +6,7 @@ use firesteel_placement::{Cores, ExecutorLimit, Offer, shortfall};
 
 use super::application::{Application, Entry};
 use super::application_table::Ended;
+use super::limits::Limits;
 use super::wishes::Wishes;
 use super::{Ignored, Master, Note, Pass};
 use crate::ids::{AppId, ExecutorId, ExecutorKey, PeerId, ProfileId, WorkerId};
@@ -16,8 +17,6 @@ use crate::messages::{
 };
 use crate::time::Timestamp;
 
-/// The longest name of an application or a user, in bytes. Names are part of every status.
-const LONGEST_NAME: usize = 4096;
 /// The number of characters that the log shows of a refused application's name.
 const LONGEST_NOTED: usize = 100;
 
@@ -59,12 +58,32 @@ impl Master {
     /// Checks a description. Returns the application's queue and default cores, or the reason why it is
     /// refused.
     fn admits_application(&self, description: &ApplicationDescription) -> Result<Entry, Refusal> {
+        self.check_registration(description).map_err(Refusal::Unsound)?;
         check_description(description).map_err(Refusal::Unsound)?;
         let queue = self.config.queues.find(description.queue.as_deref());
         let queue = queue.map_err(|error| Refusal::Unsound(error.to_string()))?;
         let default_cores = self.config.default_cores;
         check_gang(description, description.max_cores.unwrap_or(default_cores)).map_err(Refusal::Gang)?;
         Ok(Entry { queue, default_cores })
+    }
+
+    /// Checks what the Master's settings limit.
+    fn check_registration(&self, description: &ApplicationDescription) -> Result<(), String> {
+        let Limits { applications, text, .. } = self.config.limits;
+        let ApplicationDescription { name, user, queue, .. } = description;
+        let longest = name.len().max(user.len()).max(queue.as_ref().map_or(0, String::len));
+        if longest as u64 > text {
+            return Err(format!(
+                "the names of an application, its user and its queue have at most {text} bytes \
+                 (firesteel.master.maxTextLength), not {longest}"
+            ));
+        }
+        if self.applications.live_count() as u64 >= applications {
+            return Err(format!(
+                "the Master has {applications} applications (firesteel.master.maxApplications)"
+            ));
+        }
+        Ok(())
     }
 
     fn refuse_application(&mut self, peer: PeerId, description: &ApplicationDescription, refusal: Refusal) {
@@ -272,9 +291,6 @@ fn check_gang(description: &ApplicationDescription, max: Cores) -> Result<(), Un
 }
 
 fn check_description(description: &ApplicationDescription) -> Result<(), String> {
-    if description.name.len().max(description.user.len()) > LONGEST_NAME {
-        return Err(format!("the names of an application and its user have at most {LONGEST_NAME} bytes"));
-    }
     let unsound = |max: &Cores| !(1..=ResourceProfile::MOST).contains(&max.0);
     if let Some(max) = description.max_cores.filter(unsound) {
         return Err(format!("an application cannot have at most {max} cores"));

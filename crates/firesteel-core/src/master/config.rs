@@ -5,6 +5,7 @@ use std::time::Duration;
 use firesteel_placement::{Cores, Policy, Strategy, WorkerOrder};
 
 use crate::messages::PageSize;
+use super::limits::Limits;
 use crate::queues::Queues;
 use crate::scheduling::{Backfill, Preemption};
 
@@ -47,6 +48,8 @@ pub struct Config {
     /// How much one answer to a status client holds. Not a setting: it bounds how long an answer keeps the
     /// Master busy.
     pub page: PageSize,
+    /// The most that is believed of those who register.
+    pub limits: Limits,
 }
 
 /// When an application is ended because its executors fail.
@@ -76,6 +79,7 @@ impl Default for Config {
             preemption: Preemption::Off,
             dead_worker_persistence: 15,
             page: PageSize::default(),
+            limits: Limits::default(),
         }
     }
 }

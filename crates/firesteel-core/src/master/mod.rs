@@ -20,6 +20,7 @@ mod event;
 mod executors;
 mod leavers;
 mod merged;
+mod limits;
 mod note;
 mod preemption;
 mod queue_scheduling;
@@ -42,6 +43,7 @@ use worker_table::WorkerTable;
 pub use config::{Config, Retries};
 pub use effect::{Effect, Outbound};
 pub use event::{Event, Inbound};
+pub use limits::Limits;
 pub use note::{Ignored, Note};
 pub use queue_scheduling::ReservationView;
 pub use snapshot::{

@@ -245,7 +245,10 @@ impl WorkerTable {
             self.dead.pop_front();
         }
         let forgotten_at = row.last_heartbeat + remember;
-        self.dead.push_back(DeadWorker { view: row.view(WorkerState::Dead), forgotten_at });
+        // A Worker can have thousands of addresses, and nobody asks for those of a lost one.
+        let (resources, resources_used) = (Resources::default(), Resources::default());
+        let view = WorkerView { resources, resources_used, ..row.view(WorkerState::Dead) };
+        self.dead.push_back(DeadWorker { view, forgotten_at });
     }
 
     /// Forgets lost Workers that are overdue. Called before they are shown.
@@ -327,6 +330,11 @@ impl WorkerTable {
 
     pub(super) fn at_address(&self, address: &Address) -> Option<&WorkerId> {
         self.by_address.get(address)
+    }
+
+    /// The number of living Workers.
+    pub(super) fn count(&self) -> usize {
+        self.index.len()
     }
 
     /// The slots of living Workers on a host.

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use firesteel_placement::{Cores, MiB};
 
+use super::limits::MOST_MEMORY;
 use super::worker_row::WorkerRow;
 use super::{Effect, Ignored, Master, Note, Pass};
 use crate::ids::{self, ExecutorKey, PeerId, WorkerId};
@@ -13,9 +14,6 @@ use crate::messages::{
     RefusedRegistration, WorkerDescription,
 };
 use crate::time::Timestamp;
-
-/// The most memory of a Worker, so that sums over a cluster cannot overflow.
-const MOST_MEMORY: MiB = MiB(i32::MAX as i64);
 
 /// A deadline that comes later than this says that the Master stood still, or has more to do than it can.
 const LATE: Duration = Duration::from_millis(100);
@@ -37,7 +35,7 @@ impl Master {
             let named = format!("{} on the connection of {own}", worker.id);
             return self.ignore(peer, Ignored::NotItsOwn { named });
         }
-        if let Err(reason) = self.admits(peer, &worker) {
+        if let Err(reason) = self.admits(peer, &worker, &executors) {
             self.effects.note(Note::WorkerRefused { worker: worker.id, reason: reason.clone() });
             return self.tell_worker(peer, MasterToWorker::RegisterWorkerFailed(reason));
         }
@@ -83,7 +81,12 @@ impl Master {
         self.workers.of_peer(peer).map(|row| row.description.id.clone())
     }
 
-    fn admits(&self, peer: PeerId, worker: &WorkerDescription) -> Result<(), RefusedRegistration> {
+    fn admits(
+        &self,
+        peer: PeerId,
+        worker: &WorkerDescription,
+        executors: &[ExecutorReport],
+    ) -> Result<(), RefusedRegistration> {
         let WorkerDescription { cores, memory, .. } = *worker;
         if !ids::is_sound(worker.id.as_str()) {
             return Err(RefusedRegistration::UnsoundId);
@@ -94,6 +97,11 @@ impl Master {
         }
         if !(Cores(1)..=MOST_CORES).contains(&cores) || !(MiB(1)..=MOST_MEMORY).contains(&memory) {
             return Err(RefusedRegistration::UnsoundSize { cores, memory });
+        }
+        let limits = &self.config.limits;
+        limits.check_worker(worker, executors)?;
+        if living.is_none() {
+            limits.check_workers(self.workers.count())?;
         }
         let address = crate::address::Address::new(worker.host.clone(), worker.port);
         match self.workers.at_address(&address) {

@@ -43,6 +43,6 @@ pub use shared::Shared;
 pub use state::{PageSize, StateHead, StatePage, StatePlace, StateRow, StateTotals};
 pub(crate) use state::{Step, page};
 pub use worker_master::{
-    ExecutorLaunch, ExecutorReport, ExecutorWork, MOST_CORES, MasterToWorker, Offered, RefusedRegistration,
-    WorkerDescription, WorkerToMaster,
+    Bounded, ExecutorLaunch, ExecutorReport, ExecutorWork, MOST_CORES, MasterToWorker, Offered,
+    RefusedRegistration, WorkerDescription, WorkerToMaster,
 };

@@ -196,6 +196,46 @@ pub enum RefusedRegistration {
     },
     /// A Worker with this id is connected, and this one does not show its token.
     IdTaken,
+    /// The Worker has more of something than the Master's settings allow.
+    Exceeds {
+        /// What there is too much of.
+        what: Bounded,
+        /// The amount that it has; for memory in MiB, for texts the bytes of the longest one.
+        found: u64,
+        /// The most that the Master takes.
+        most: u64,
+    },
+}
+
+/// What the Master's settings limit in the registration of a Worker.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Bounded {
+    /// The number of living Workers, with this one.
+    Workers,
+    /// The Worker's cores.
+    Cores,
+    /// The Worker's memory.
+    Memory,
+    /// The addresses of its custom resources.
+    Addresses,
+    /// The executors that it lists.
+    Executors,
+    /// Its texts: host, directory, names and addresses.
+    Text,
+}
+
+impl Bounded {
+    /// What is counted, and the setting with the most of it.
+    fn words(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Workers => ("Workers", "firesteel.master.maxWorkers"),
+            Self::Cores => ("cores", "firesteel.master.maxWorkerCores"),
+            Self::Memory => ("MiB of memory", "firesteel.master.maxWorkerMemory"),
+            Self::Addresses => ("addresses of custom resources", "firesteel.master.maxWorkerAddresses"),
+            Self::Executors => ("executors", "firesteel.master.maxWorkerExecutors"),
+            Self::Text => ("bytes in one text", "firesteel.master.maxTextLength"),
+        }
+    }
 }
 
 impl fmt::Display for RefusedRegistration {
@@ -209,6 +249,10 @@ impl fmt::Display for RefusedRegistration {
                 write!(f, "a Worker has 1 to 65,536 cores and at least 1 MiB, not {cores} cores and {memory}")
             }
             Self::IdTaken => f.write_str("another Worker with this id is connected"),
+            Self::Exceeds { what, found, most } => {
+                let (noun, setting) = what.words();
+                write!(f, "{found} {noun} are more than the Master takes: {setting} is {most}")
+            }
         }
     }
 }
@@ -218,4 +262,4 @@ crate::kinds!("WorkerToMaster", WorkerToMaster: RegisterWorker Heartbeat WorkerD
 crate::kinds!("MasterToWorker", MasterToWorker: RegisteredWorker RegisterWorkerFailed ReconnectWorker
     LaunchExecutor KillExecutor ApplicationFinished ExecutorEndNoted);
 crate::kinds!("RefusedRegistration", RefusedRegistration: UnsoundId SameAddress UnsoundSize
-    IdTaken);
+    IdTaken Exceeds);

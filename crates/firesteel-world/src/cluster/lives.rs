@@ -14,7 +14,7 @@ use firesteel_core::process::{ExitStatus, Signal, StartFailure, StartStep};
 use firesteel_core::secret::{EXECUTOR_SECRET, Secret};
 use firesteel_core::worker::{self, ExecutorPlan, Worker};
 
-use super::entrance::{secret_of, token_of};
+use super::entrance::{PLAUSIBLE, secret_of, token_of};
 use super::faults::Fault;
 use super::happening::{Doom, Happening};
 use super::headcount::Headcount;
@@ -56,6 +56,7 @@ impl World {
             // The same value as in the daemon: a Master may replace another one within the same second.
             first_application: self.timestamp().millis() % 1000 * 10,
             page: self.page(),
+            limits: master::Limits { cores: PLAUSIBLE, ..master::Limits::default() },
             ..master::Config::default()
         };
         self.ledger = Ledger::default();

@@ -12,7 +12,7 @@ use firesteel_core::driver::LocalityWait;
 use firesteel_core::ids::{ExecutorId, PeerId, ProfileId};
 use firesteel_core::messages::{
     ApplicationDescription, DriverToMaster, ExecutorReport, ExecutorState, ExecutorToDriver, TaskState,
-    WorkerToMaster,
+    WorkerDescription, WorkerToMaster,
 };
 use firesteel_core::scheduling::Preemption;
 use firesteel_core::{
@@ -20,7 +20,7 @@ use firesteel_core::{
 };
 use firesteel_placement::Cores;
 
-use super::entrance::{corrected, token_of};
+use super::entrance::{PLAUSIBLE, corrected, token_of};
 use super::ledger::Ledger;
 use super::node::{NodeEffects, NodeEvent};
 use super::sabotage::Sabotage;
@@ -100,9 +100,8 @@ impl Saboteur {
             NodeEvent::Master(core_master::Event::Received {
                 peer,
                 message: core_master::Inbound::Worker(WorkerToMaster::RegisterWorker { worker, executors }),
-            }) if self.sabotage == Sabotage::TrustAnyToken => {
-                let token = token_of(&worker.id);
-                let worker = worker.with_token(token);
+            }) => {
+                let worker = self.bend_claim(worker);
                 let message = WorkerToMaster::RegisterWorker { worker, executors };
                 let message = core_master::Inbound::Worker(message);
                 NodeEvent::Master(core_master::Event::Received { peer, message })
@@ -138,6 +137,16 @@ impl Saboteur {
             _ => false,
         };
         (!swallowed || dice.one_in(3)).then_some(event)
+    }
+
+    /// Changes what a Worker says of itself.
+    fn bend_claim(&self, mut worker: WorkerDescription) -> WorkerDescription {
+        match self.sabotage {
+            Sabotage::TrustAnyToken => worker.token = token_of(&worker.id),
+            Sabotage::TrustAnySize => worker.cores = worker.cores.min(PLAUSIBLE),
+            _ => {}
+        }
+        worker
     }
 
     /// Changes what an executor says of itself.

@@ -1,6 +1,7 @@
 //! Workers: how they register, fall silent and come back.
 
 use super::*;
+use crate::secret::Secret;
 
 #[test]
 fn a_worker_that_is_about_to_end_is_given_no_more_executors_until_it_comes_back() {
@@ -128,6 +129,146 @@ fn a_worker_on_a_new_connection_keeps_its_executors_but_for_orders_that_were_los
     assert_eq!(effects, expected);
     // The old connection's end is no news.
     assert_eq!(bench.apply(Event::Disconnected { peer: PeerId(1) }), []);
+}
+
+#[test]
+fn who_claims_more_than_the_settings_allow_is_refused_with_the_settings_name() {
+    let limits = Limits {
+        workers: 2,
+        cores: Cores(16),
+        memory: MiB(8192),
+        addresses: 3,
+        executors: 1,
+        text: 20,
+        ..Limits::default()
+    };
+    let mut bench = Bench::new(Config { limits, ..Config::default() });
+    let WorkerToMaster::RegisterWorker { worker: sound, .. } = register(1, 16, Vec::new()) else {
+        unreachable!("it registers")
+    };
+    let mut many = sound.clone();
+    many.resources = Resources::from_iter([("gpu", ["0", "1"]), ("nic", ["a", "b"])]);
+    let mut cores = sound.clone();
+    cores.cores = Cores(17);
+    let mut memory = sound.clone();
+    memory.memory = MiB(8193);
+    let mut host = sound.clone();
+    host.host = "h".repeat(21);
+    let mut address = sound.clone();
+    address.resources = Resources::from_iter([("gpu", ["0".repeat(21)])]);
+    let reports = |count| {
+        (0..count).map(|n| ExecutorReport { executor: key(n), state: ExecutorState::Running }).collect()
+    };
+    for (worker, executors, sentence) in [
+        (cores, 0, "17 cores are more than the Master takes: firesteel.master.maxWorkerCores is 16"),
+        (
+            memory,
+            0,
+            "8193 MiB of memory are more than the Master takes: firesteel.master.maxWorkerMemory is 8192",
+        ),
+        (
+            many,
+            0,
+            "4 addresses of custom resources are more than the Master takes: firesteel.master.maxWorkerAddresses is 3",
+        ),
+        (
+            sound.clone(),
+            2,
+            "2 executors are more than the Master takes: firesteel.master.maxWorkerExecutors is 1",
+        ),
+        (
+            host,
+            0,
+            "21 bytes in one text are more than the Master takes: firesteel.master.maxTextLength is 20",
+        ),
+        (
+            address,
+            0,
+            "21 bytes in one text are more than the Master takes: firesteel.master.maxTextLength is 20",
+        ),
+    ] {
+        let message = WorkerToMaster::RegisterWorker { worker, executors: reports(executors) };
+        check_refused(&bench.worker_says(1, message), sentence);
+    }
+    let message = WorkerToMaster::RegisterWorker { worker: sound, executors: reports(1) };
+    assert!(bench.worker_says(1, message).contains(&registered(1, false)));
+    assert!(bench.worker(2, 16).contains(&registered(2, false)));
+    check_refused(
+        &bench.worker(3, 16),
+        "3 Workers are more than the Master takes: firesteel.master.maxWorkers is 2",
+    );
+    assert!(bench.worker(2, 16).contains(&registered(2, true)), "it is one of the two");
+}
+
+fn check_refused(effects: &[Effect], sentence: &str) {
+    let [Effect::Send { message: Outbound::Worker(MasterToWorker::RegisterWorkerFailed(reason)), .. }] =
+        effects
+    else {
+        panic!("{effects:?}")
+    };
+    assert_eq!(reason.to_string(), sentence);
+}
+
+#[test]
+fn an_application_that_is_one_too_many_or_has_a_long_name_is_refused() {
+    let limits = Limits { applications: 1, text: 10, ..Limits::default() };
+    let mut bench = Bench::new(Config { limits, ..Config::default() });
+    let mut long = description(Some(1), Some(1));
+    long.name = "n".repeat(11);
+    for (peer, description, words) in [
+        (11, long, Some("firesteel.master.maxTextLength")),
+        (12, description(Some(1), Some(1)), None),
+        (13, description(Some(1), Some(1)), Some("firesteel.master.maxApplications")),
+    ] {
+        let message = Inbound::Driver(DriverToMaster::RegisterApplication(description));
+        let effects = bench.apply(Event::Received { peer: PeerId(peer), message });
+        let refusal = effects.iter().find_map(|effect| match effect {
+            Effect::Send { message: Outbound::Driver(MasterToDriver::ApplicationRemoved(end)), .. } => {
+                Some(end.to_string())
+            }
+            _ => None,
+        });
+        match words {
+            Some(words) => {
+                assert!(refusal.as_ref().is_some_and(|refusal| refusal.contains(words)), "{refusal:?}")
+            }
+            None => assert_eq!(refusal, None),
+        }
+    }
+}
+
+#[test]
+fn a_second_worker_of_one_id_is_refused_unless_it_shows_the_token() {
+    let mut bench = Bench::new(Config::default());
+    let with_token = |token: &str| match register(1, 8, Vec::new()) {
+        WorkerToMaster::RegisterWorker { worker, executors } => {
+            WorkerToMaster::RegisterWorker { worker: worker.with_token(Secret::new(token)), executors }
+        }
+        other => unreachable!("{other:?}"),
+    };
+    assert!(bench.worker_says(1, with_token("mine")).contains(&registered(1, false)));
+    for token in ["", "his", "mine "] {
+        let refused = MasterToWorker::RegisterWorkerFailed(RefusedRegistration::IdTaken);
+        assert_eq!(bench.worker_says(2, with_token(token)), [to_worker(2, refused)], "{token:?}");
+    }
+    assert!(bench.worker_says(3, with_token("mine")).contains(&registered(3, true)));
+    // Who is not connected cannot be told apart from another one.
+    bench.apply(Event::Disconnected { peer: PeerId(3) });
+    assert!(bench.worker_says(4, with_token("new")).contains(&registered(4, false)));
+}
+
+#[test]
+fn a_lost_worker_is_remembered_without_its_addresses() {
+    let mut bench = Bench::new(Config::default());
+    let WorkerToMaster::RegisterWorker { mut worker, executors } = register(1, 8, Vec::new()) else {
+        unreachable!("it registers")
+    };
+    worker.resources = Resources::from_iter([("gpu", ["0", "1"])]);
+    bench.worker_says(1, WorkerToMaster::RegisterWorker { worker, executors });
+    assert_eq!(bench.master.view().workers[0].resources.count("gpu"), 2);
+    bench.apply(Event::Disconnected { peer: PeerId(1) });
+    let workers = bench.master.view().workers;
+    assert_eq!((workers[0].state, workers[0].resources.count("gpu")), (WorkerState::Dead, 0));
 }
 
 #[test]

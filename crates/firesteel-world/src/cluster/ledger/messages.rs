@@ -5,10 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use firesteel_core::ids::{AppId, ExecutorId, ExecutorKey, PeerId, ProfileId, WorkerId};
 use firesteel_core::master::{Event, Inbound};
 use firesteel_core::messages::{
-    ExecutorLaunch, ExecutorState, MasterToDriver, MasterToWorker, WorkerToMaster,
+    ExecutorLaunch, ExecutorState, MasterToDriver, MasterToWorker, WorkerDescription, WorkerToMaster,
 };
 use firesteel_placement::{Cores, ExecutorLimit};
 
+use super::super::entrance::PLAUSIBLE;
 use super::books::{AppBook, Availability};
 use super::queue_order::Launched;
 use super::{EventOutcome, Ledger, Order};
@@ -36,10 +37,8 @@ impl Ledger {
                 }
                 if let Event::Received { message: Inbound::Worker(message), .. } = event
                     && let WorkerToMaster::RegisterWorker { worker, .. } = message
-                    && let Some(book) = self.workers.get(&worker.id)
-                    && book.total.token != worker.token
                 {
-                    return Err(format!("{} is taken over by a Worker without its token", worker.id));
+                    self.check_claim(worker)?;
                 }
             }
             MasterToWorker::RegisterWorkerFailed(_)
@@ -47,6 +46,17 @@ impl Ledger {
             | MasterToWorker::KillExecutor { .. }
             | MasterToWorker::ApplicationFinished { .. }
             | MasterToWorker::ExecutorEndNoted { .. } => {}
+        }
+        Ok(())
+    }
+
+    /// A Worker is registered that says this of itself.
+    fn check_claim(&self, worker: &WorkerDescription) -> Result<(), String> {
+        if self.workers.get(&worker.id).is_some_and(|book| book.total.token != worker.token) {
+            return Err(format!("{} is taken over by a Worker without its token", worker.id));
+        }
+        if worker.cores > PLAUSIBLE {
+            return Err(format!("{} is believed to have {} cores", worker.id, worker.cores));
         }
         Ok(())
     }
