@@ -32,14 +32,13 @@ use firesteel_core::driver::{
 };
 use firesteel_core::ids::{AttemptId, ExecutorId, PeerId, ProfileId, TaskId};
 use firesteel_core::messages::{Outcome, ResourceProfile, Stream, Work};
-use firesteel_core::process::{Command, Placeholder};
-use firesteel_core::secret::{EXECUTOR_SECRET, Secret};
 use firesteel_core::wire::{self, DecodeError, Role};
 use firesteel_placement::Shortfall;
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::cluster_event::ClusterEvent;
+use crate::executor::command::executor_command;
 use crate::files::OfferedFiles;
 use crate::remark::Remark;
 use crate::secret;
@@ -356,26 +355,6 @@ pub fn seed() -> u64 {
     RandomState::new().hash_one(std::process::id())
 }
 
-/// The command that Workers run. The secret is not among its words, which other users of the machine can read.
-fn executor_command(driver: &Address, secret: &Secret) -> Command {
-    let words = [
-        ("--driver-url", driver.to_string()),
-        ("--app-id", Placeholder::AppId.word().to_owned()),
-        ("--executor-id", Placeholder::ExecutorId.word().to_owned()),
-        ("--resource-profile-id", Placeholder::ResourceProfileId.word().to_owned()),
-        ("--worker-id", Placeholder::WorkerId.word().to_owned()),
-        ("--hostname", Placeholder::Hostname.word().to_owned()),
-        ("--cores", Placeholder::Cores.word().to_owned()),
-        ("--resources", Placeholder::Resources.word().to_owned()),
-    ];
-    let flags = words.into_iter().flat_map(|(flag, value)| [flag.to_owned(), value]);
-    Command {
-        program: Placeholder::Firesteel.word().to_owned(),
-        arguments: std::iter::once("executor".to_owned()).chain(flags).collect(),
-        environment: BTreeMap::from([(EXECUTOR_SECRET.to_owned(), secret.reveal().to_owned())]),
-    }
-}
-
 /// Performs a driver's effects: talks to Masters and executors, and reports events.
 struct DriverShell {
     reports: mpsc::Sender<Report>,
@@ -486,24 +465,4 @@ fn from_master(peer: PeerId, body: &[u8]) -> Result<Event, DecodeError> {
 
 fn from_executor(peer: PeerId, body: &[u8]) -> Result<Event, DecodeError> {
     Ok(Event::Received { peer, message: Inbound::Executor(wire::decode(body)?) })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_executors_command_has_every_word_that_its_worker_fills_in() {
-        let command = executor_command(&Address::new("me", 7100), &Secret::new("hush"));
-        assert_eq!(
-            command.to_string(),
-            "{{FIRESTEEL}} executor --driver-url me:7100 --app-id {{APP_ID}} --executor-id {{EXECUTOR_ID}} \
-             --resource-profile-id {{RESOURCE_PROFILE_ID}} --worker-id {{WORKER_ID}} --hostname {{HOSTNAME}} --cores {{CORES}} \
-             --resources {{RESOURCES}}"
-        );
-        assert_eq!(
-            command.environment.into_iter().collect::<Vec<_>>(),
-            [(EXECUTOR_SECRET.into(), "hush".into())]
-        );
-    }
 }

@@ -1,9 +1,11 @@
 //! The executor's process: its daemon, and the runners of its tasks.
 //!
 //! - [`daemon`]: connects the executor's state machine with its driver.
+//! - `command`: the command by which Workers start it.
 //! - [`task_runner`]: runs the process of one task attempt, in one task of the runtime.
 //! - `output`: reads the output of that process.
 
+pub(crate) mod command;
 pub mod daemon;
 mod output;
 pub mod task_runner;
