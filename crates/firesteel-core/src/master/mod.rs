@@ -18,6 +18,7 @@ mod config;
 mod effect;
 mod event;
 mod executors;
+mod failures;
 mod leavers;
 mod merged;
 mod limits;
