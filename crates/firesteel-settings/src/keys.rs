@@ -50,6 +50,10 @@ table! {
     DEAD_WORKER_PERSISTENCE: "spark.dead.worker.persistence", [Master], Value("15");
     /// An executor that runs this long no longer counts as a failed start (see spark.deploy.maxExecutorRetries).
     PROVEN_AFTER: "firesteel.executor.provenAfter", [Master], Value("5s");
+    /// How long a Worker is excluded for an application whose executor ended there before it was proven; doubles each time in a row; 0 turns it off.
+    EXCLUSION_DELAY: "firesteel.master.exclusion.delay", [Master], Value("1s");
+    /// Longest time that a Worker is excluded for an application.
+    EXCLUSION_MAX_DELAY: "firesteel.master.exclusion.maxDelay", [Master], Value("60s");
 
     /// Queues that share the cluster by weight, such as prod=3,dev=1; an application chooses one with --queue.
     QUEUES: "firesteel.master.queues", [Master], Otherwise("no queues: first come, first served");

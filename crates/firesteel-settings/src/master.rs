@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use firesteel_core::master::{Config, Limits, Retries};
+use firesteel_core::master::{Config, Exclusion, Limits, Retries};
 use firesteel_core::scheduling::{Backfill, Preemption};
 use firesteel_placement::{Cores, MiB, Strategy, worker_order_names};
 
@@ -40,6 +40,7 @@ pub fn config(properties: &Properties, url: String) -> Result<Config, SettingErr
         proven_after: properties
             .duration(keys::PROVEN_AFTER, Unit::Seconds)?
             .unwrap_or(defaults.proven_after),
+        exclusion: exclusion(properties)?,
         first_application: defaults.first_application,
         retained_applications: properties
             .count(keys::RETAINED_APPLICATIONS)?
@@ -87,6 +88,16 @@ fn preemption(properties: &Properties) -> Result<Preemption, SettingError> {
     })
 }
 
+fn exclusion(properties: &Properties) -> Result<Exclusion, SettingError> {
+    let duration = |key, default| Ok(properties.duration(key, Unit::Seconds)?.unwrap_or(default));
+    let first = duration(keys::EXCLUSION_DELAY, Duration::from_secs(1))?;
+    let longest = duration(keys::EXCLUSION_MAX_DELAY, Duration::from_secs(60))?;
+    Ok(match first.is_zero() {
+        true => Exclusion::Off,
+        false => Exclusion::For { first, longest: longest.max(first) },
+    })
+}
+
 const QUEUES: &str = "names with weights from 1 to 1000000, each once, such as prod=3,dev=1";
 
 fn retries(text: &str) -> Option<Retries> {
@@ -126,6 +137,8 @@ mod tests {
             "spark.deploy.defaultCores=3",
             "spark.deploy.maxExecutorRetries=-1",
             "firesteel.executor.provenAfter=1500ms",
+            "firesteel.master.exclusion.delay=200ms",
+            "firesteel.master.exclusion.maxDelay=2m",
             "spark.deploy.retainedApplications=5",
             "spark.dead.worker.persistence=0",
             "firesteel.master.queues=prod=3,dev=1",
@@ -149,6 +162,10 @@ mod tests {
             default_cores: Cores(3),
             retries: Retries::Unlimited,
             proven_after: Duration::from_millis(1500),
+            exclusion: Exclusion::For {
+                first: Duration::from_millis(200),
+                longest: Duration::from_secs(120),
+            },
             first_application: 0,
             retained_applications: 5,
             queues: "prod=3,dev=1".parse().expect("they are queues"),
@@ -178,6 +195,15 @@ mod tests {
     }
 
     #[test]
+    fn a_delay_of_zero_excludes_no_worker_and_the_longest_is_at_least_the_first() {
+        let exclusion = |pairs: &[&str]| parsed(pairs).map(|config| config.exclusion);
+        assert_eq!(exclusion(&["firesteel.master.exclusion.delay=0"]), Ok(Exclusion::Off));
+        let ten = Duration::from_secs(10);
+        let pairs = ["firesteel.master.exclusion.delay=10s", "firesteel.master.exclusion.maxDelay=5s"];
+        assert_eq!(exclusion(&pairs), Ok(Exclusion::For { first: ten, longest: ten }));
+    }
+
+    #[test]
     fn unusable_values_are_refused() {
         for pair in [
             "spark.worker.timeout=0",
@@ -188,6 +214,8 @@ mod tests {
             "spark.deploy.defaultCores=0",
             "spark.deploy.maxExecutorRetries=-2",
             "spark.deploy.retainedApplications=-1",
+            "firesteel.master.exclusion.delay=soon",
+            "firesteel.master.exclusion.maxDelay=-1",
             "firesteel.master.queues=prod=0",
             "firesteel.master.backfill=perhaps",
             "firesteel.master.preemption=-1",

@@ -171,7 +171,12 @@ fn it_never_fits_exactly_if_it_does_not_fit_an_empty_cluster() {
             Some(Reason::Busy { .. }) => ensure!(!never, "busy, but never"),
             Some(Reason::LimitReached { .. } | Reason::TooFewCoresLeft { .. }) | None => {}
             Some(Reason::NotGranted { .. }) => ensure!(false, "whose grant is waited for?"),
-            Some(Reason::GangTooLarge { .. } | Reason::GangWaits { .. } | Reason::KeptForAnother) => {
+            Some(
+                Reason::GangTooLarge { .. }
+                | Reason::GangWaits { .. }
+                | Reason::KeptForAnother
+                | Reason::Excluded { .. },
+            ) => {
                 return Err("a placement knows of no turns".to_owned());
             }
         }

@@ -174,7 +174,10 @@ fn a_shortfall_is_found_exactly_when_fewer_are_placed_than_asked() {
                 );
             }
             Reason::TooFewCoresLeft { left } => ensure!(left < placed.demand.size.step(), "{left} left"),
-            Reason::GangTooLarge { .. } | Reason::GangWaits { .. } | Reason::KeptForAnother => {
+            Reason::GangTooLarge { .. }
+            | Reason::GangWaits { .. }
+            | Reason::KeptForAnother
+            | Reason::Excluded { .. } => {
                 return Err("a placement knows of no turns".to_owned());
             }
         }

@@ -133,6 +133,7 @@ scripts! {
     example_14
     retries
     crash_loop
+    exclusion
     worker_lost
     worker_reconnects
     targets

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use firesteel_core::address::Address;
 use firesteel_core::ids::{AppId, ExecutorId, ExecutorKey, PeerId, ProfileId, WorkerId};
-use firesteel_core::master::{Config, Effect, Event, Inbound, Master, Outbound, Retries};
+use firesteel_core::master::{Config, Effect, Event, Exclusion, Inbound, Master, Outbound, Retries};
 use firesteel_core::messages::{
     ApplicationDescription, ClientToMaster, DriverToMaster, ExecutorReport, ExecutorTarget, MasterToDriver,
     MasterToWorker, Offered, Placing, Relaunch, StatePlace, Submitter, WantedExecutors, Work,
@@ -116,6 +116,7 @@ impl Stage {
                 "default-cores" => config.default_cores.0 = number(value),
                 "retries" => config.retries = Retries::AtMost(value.parse().expect("a number")),
                 "proven-after" => config.proven_after = Duration::from_millis(millis(value)),
+                "exclusion" => config.exclusion = exclusion(value),
                 "retained" => config.retained_applications = value.parse().expect("a number"),
                 "queues" => config.queues = value.parse().expect("queues"),
                 "preemption" => config.preemption = preemption(value),
@@ -300,6 +301,13 @@ fn strategy(name: &str) -> Strategy {
         "consolidate" => Strategy::Consolidate,
         other => panic!("no strategy is called {other:?}"),
     }
+}
+
+/// `1s/60s`: one second at first, a minute at most. `off`: none.
+fn exclusion(text: &str) -> Exclusion {
+    let Some((first, longest)) = text.split_once('/') else { return Exclusion::Off };
+    let [first, longest] = [first, longest].map(|text| Duration::from_millis(millis(text)));
+    Exclusion::For { first, longest }
 }
 
 /// `2/30s`: at most two executors within half a minute.

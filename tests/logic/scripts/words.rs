@@ -6,8 +6,8 @@ use std::fmt::Write as _;
 use firesteel_core::ids::{AppId, ExecutorId, ExecutorKey, PeerId, ProfileId};
 use firesteel_core::master::{Effect, Note, Outbound};
 use firesteel_core::messages::{
-    ApplicationAnswer, ApplicationView, KillAnswer, MasterToClient, MasterToDriver, MasterToWorker,
-    MasterView, ProfileView, SchedulingStatus, WorkerView,
+    ApplicationAnswer, ApplicationView, ExcludedWorker, KillAnswer, MasterToClient, MasterToDriver,
+    MasterToWorker, MasterView, ProfileView, SchedulingStatus, WorkerView,
 };
 use firesteel_core::state_reader::{Extent, StateReader};
 use firesteel_placement::Resources;
@@ -91,6 +91,8 @@ impl Names {
             | Note::GangNeverFits { .. }
             | Note::ExecutorPreempted { .. }
             | Note::RelaunchDelayed { .. }
+            | Note::WorkerExcluded { .. }
+            | Note::WorkerDistrusted { .. }
             | Note::UnknownExecutor { .. }
             | Note::Inconsistent(_) => Some(note.to_string()),
             Note::Ignored { peer, reason } => Some(format!("ignored of {}: {reason}", self.peers[peer])),
@@ -115,7 +117,8 @@ impl Names {
         let mut lines = vec![self.application(&detail.application)];
         let Some(scheduling) = &detail.scheduling else { return lines };
         lines.extend(scheduling.profiles.iter().map(profile));
-        let SchedulingStatus { ahead, cluster, holders, failures, relaunch_at, hindrance, .. } = scheduling;
+        let SchedulingStatus { ahead, cluster, holders, failures, relaunch_at, excluded, hindrance, .. } =
+            scheduling;
         let holders: Vec<String> =
             holders.iter().map(|holder| format!("{} {} cores", holder.app, holder.cores.0)).collect();
         lines.push(format!(
@@ -127,6 +130,13 @@ impl Names {
         ));
         if let Some(hindrance) = hindrance {
             lines.push(format!("it waits: {hindrance}"));
+        }
+        for ExcludedWorker { worker, end, times, until, for_all } in excluded {
+            let millis = until.since(detail.now).as_millis();
+            let whom = if *for_all { " for all" } else { "" };
+            lines.push(format!(
+                "{worker} is excluded{whom} for {millis} ms: executors {end} there, {times} in a row"
+            ));
         }
         if let Some(time) = relaunch_at {
             let millis = time.since(detail.now).as_millis();
@@ -187,8 +197,13 @@ fn killed(answer: &KillAnswer) -> String {
 }
 
 fn worker(worker: &WorkerView) -> String {
+    let excluded = match (worker.excluded_until, worker.excluded_for) {
+        (Some(_), _) => " (excluded for all)".to_owned(),
+        (None, 0) => String::new(),
+        (None, apps) => format!(" (excluded for {apps})"),
+    };
     format!(
-        "{}: {:?}, {} of {} cores and {} of {} used{}",
+        "{}: {:?}{excluded}, {} of {} cores and {} of {} used{}",
         worker.id,
         worker.state,
         worker.cores_used.0,

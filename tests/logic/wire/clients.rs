@@ -67,6 +67,8 @@ pub(super) fn clients(record: &mut Record) {
         resources: gpus(),
         resources_used: Resources::default(),
         last_heartbeat: Timestamp::from_millis(1_795_209_755_042),
+        excluded_for: 2,
+        excluded_until: Some(Timestamp::from_millis(1_795_209_755_048)),
     };
     let executor = application.executors[0].clone();
     let head = StateHead {
@@ -164,12 +166,21 @@ fn answers(record: &mut Record, application: &ApplicationView) {
         memory: MiB(4096),
         memory_free: MiB(512),
     };
+    let excluded = |end| ExcludedWorker {
+        worker: WorkerId::new("w2"),
+        end,
+        times: 2,
+        until: Timestamp::from_millis(1_795_209_755_047),
+        for_all: end == EarlyEnd::Finished,
+    };
     let scheduling = SchedulingStatus {
         policy: Some(Policy::SpreadHeld),
         profiles: vec![profile],
         cores_spent: Cores(4),
         failures: 2,
         relaunch_at: Some(Timestamp::from_millis(1_795_209_755_046)),
+        excluded: [EarlyEnd::Failed, EarlyEnd::Finished].map(excluded).to_vec(),
+        more_excluded: 1,
         ahead: 1,
         hindrance: Some(Hindrance::Gang { executors: 3, room: 1, kept: vec![(WorkerId::new("w1"), 3)] }),
         cluster,

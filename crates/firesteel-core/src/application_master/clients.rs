@@ -138,6 +138,8 @@ impl ApplicationMaster {
             cores_spent: Cores::ZERO,
             failures: u32::try_from(view.failures).unwrap_or(u32::MAX),
             relaunch_at: None,
+            excluded: Vec::new(),
+            more_excluded: 0,
             ahead: 0,
             hindrance: None,
             cluster: ClusterView { workers: view.machines.unwrap_or(0), ..ClusterView::default() },

@@ -119,7 +119,8 @@ fn remedy(reason: &Reason) -> &'static str {
         | Reason::NotGranted { .. }
         | Reason::Busy { .. }
         | Reason::GangWaits { .. }
-        | Reason::KeptForAnother => "a larger Worker",
+        | Reason::KeptForAnother
+        | Reason::Excluded { .. } => "a larger Worker",
     }
 }
 

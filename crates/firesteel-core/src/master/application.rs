@@ -5,12 +5,14 @@ use std::sync::Arc;
 
 use firesteel_placement::index::Slot;
 use firesteel_placement::shortfall::Amounts;
-use firesteel_placement::{Cores, Demand, ExecutorLimit, ExecutorSize, MiB, Policy, ResourceAmounts};
+use firesteel_placement::{Cores, Demand, ExecutorLimit, ExecutorSize, MiB, Offer, Policy, ResourceAmounts};
 
 use super::backlog::Shape;
 use super::capacity::Grant;
 use super::config::Config;
+use super::exclusions::Exclusions;
 use super::wishes::Wishes;
+use super::worker_row::WorkerRow;
 use crate::ids::{AppId, ExecutorId, ExecutorKey, PeerId, ProfileId, WorkerId};
 use crate::messages::{
     ApplicationDescription, ApplicationState, ExecutorState, ExecutorView, ExecutorWork, ResourceProfile,
@@ -50,6 +52,7 @@ pub(super) struct Application {
     /// The Workers that ever ran one of its executors.
     pub(super) workers: BTreeSet<WorkerId>,
     pub(super) failures: Failures,
+    pub(super) exclusions: Exclusions,
     /// Its demands that are filed in the backlog: they wait, and no Worker has room for them.
     pub(super) filed: Vec<(ProfileId, Arc<Shape>)>,
     pub(super) ended: VecDeque<ExecutorView>,
@@ -165,6 +168,7 @@ impl Application {
             next_executor: 0,
             workers: BTreeSet::new(),
             failures: Failures::default(),
+            exclusions: Exclusions::default(),
             filed: Vec::new(),
             ended: VecDeque::new(),
             forgotten: 0,
@@ -237,6 +241,22 @@ impl Application {
         open.map(|(id, demand)| (id, Shape::of(&demand)))
     }
 
+    /// Whether no executor of it is launched on a Worker now: the application avoids the host, or the Worker is excluded
+    /// for it.
+    pub(super) fn shuns(&self, slot: Slot, row: &WorkerRow) -> bool {
+        self.exclusions.excludes(slot) || self.wishes.avoids(&row.description.host)
+    }
+
+    /// Whether these amounts are enough for one executor of any of its profiles.
+    pub(super) fn fits(&self, offer: &Offer<'_>) -> bool {
+        self.profiles.values().any(|profile| offer.fits(&self.demand(profile)))
+    }
+
+    /// Whether all Workers are alike to it: it prefers none and shuns none.
+    pub(super) fn is_indifferent(&self) -> bool {
+        self.wishes.is_empty() && self.exclusions.is_empty()
+    }
+
     /// The policy by which Workers are chosen for it.
     pub(super) fn policy(&self, config: &Config) -> Policy {
         self.description.policy.unwrap_or(config.policy)
@@ -252,6 +272,12 @@ impl Application {
             limit: profile.limit,
             held: profile.held,
         }
+    }
+
+    /// The Worker of a live executor, and whether the executor is proven.
+    pub(super) fn place_of(&self, id: ExecutorId) -> (Slot, Probation) {
+        let executor = self.executors.get(&id).expect("the executor is live");
+        (executor.slot, executor.probation)
     }
 
     /// Adds an executor with its share of a Worker.
@@ -320,10 +346,10 @@ impl Application {
         self.failures.probation.insert((until, id));
     }
 
-    /// Ends the probations whose time is over. Returns whether there were any; they reset the count of
-    /// failures.
-    pub(super) fn end_probations(&mut self, now: Timestamp) -> bool {
-        let mut ended = false;
+    /// Ends the probations whose time is over, which resets the count of failures. Returns the executors that are now
+    /// proven, each with its Worker.
+    pub(super) fn end_probations(&mut self, now: Timestamp) -> Vec<(Slot, ExecutorId)> {
+        let mut proven = Vec::new();
         while let Some(&(until, id)) = self.failures.probation.first() {
             if until > now {
                 break;
@@ -331,11 +357,11 @@ impl Application {
             self.failures.probation.pop_first();
             self.failures.proven += 1;
             self.failures.in_a_row = 0;
-            ended = true;
-            self.executors.get_mut(&id).expect("an executor on probation is live").probation =
-                Probation::Proven;
+            let executor = self.executors.get_mut(&id).expect("an executor on probation is live");
+            executor.probation = Probation::Proven;
+            proven.push((executor.slot, id));
         }
-        ended
+        proven
     }
 }
 

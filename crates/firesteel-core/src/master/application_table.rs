@@ -3,8 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Bound::{Excluded, Unbounded};
 
+use firesteel_placement::index::Slot;
+
 use super::application::Application;
 use super::backlog::{Backlog, DemandKey, ReadyDemands, Shape};
+use super::exclusions::Exclusions;
 use super::merged::merged;
 use super::worker_table::WorkerTable;
 use crate::ids::{AppId, ExecutorKey, PeerId, ProfileId, WorkerId};
@@ -20,6 +23,8 @@ pub(super) struct ApplicationTable {
     by_peer: BTreeMap<PeerId, AppId>,
     /// The applications that may not be given executors yet, by the time when they may.
     held: BTreeSet<(Timestamp, AppId)>,
+    /// The applications with excluded Workers, by the end of the first exclusion.
+    excluding: BTreeSet<(Timestamp, AppId)>,
     backlog: Backlog,
     /// The numbers of applications with a priority, or with a gang that may not have started.
     special: BTreeSet<u64>,
@@ -86,6 +91,9 @@ impl ApplicationTable {
         if let Some(until) = row.failures.hold_until {
             self.held.remove(&(until, row.id.clone()));
         }
+        if let Some(until) = row.exclusions.next_end() {
+            self.excluding.remove(&(until, row.id.clone()));
+        }
         row
     }
 
@@ -138,6 +146,61 @@ impl ApplicationTable {
     /// The number of live applications.
     pub(super) fn live_count(&self) -> usize {
         self.rows.len()
+    }
+
+    /// Changes which Workers are excluded for an application.
+    pub(super) fn change_exclusions<T>(
+        &mut self,
+        id: &AppId,
+        change: impl FnOnce(&mut Exclusions) -> T,
+    ) -> T {
+        let exclusions = &mut self.live_mut(id).exclusions;
+        let before = exclusions.next_end();
+        let result = change(exclusions);
+        let after = exclusions.next_end();
+        if let Some(before) = before {
+            self.excluding.remove(&(before, id.clone()));
+        }
+        if let Some(after) = after {
+            self.excluding.insert((after, id.clone()));
+        }
+        result
+    }
+
+    /// When the next excluded Worker may be tried again.
+    pub(super) fn next_readmission(&self) -> Option<Timestamp> {
+        self.excluding.first().map(|(time, _)| *time)
+    }
+
+    /// Ends the exclusions whose time is over. Returns whether there were any.
+    pub(super) fn readmit_workers(&mut self, now: Timestamp) -> bool {
+        let mut readmitted = false;
+        while let Some((until, id)) = self.excluding.first().cloned() {
+            if until > now {
+                break;
+            }
+            self.change_exclusions(&id, |exclusions| exclusions.release(now));
+            readmitted = true;
+        }
+        readmitted
+    }
+
+    /// The number of applications for which each Worker is excluded.
+    pub(super) fn excluded_for(&self) -> BTreeMap<Slot, u64> {
+        let mut counts = BTreeMap::new();
+        for (_, id) in &self.excluding {
+            self.live(id).exclusions.iter().for_each(|(slot, _)| *counts.entry(slot).or_default() += 1);
+        }
+        counts
+    }
+
+    /// Forgets what applications remember of a lost Worker.
+    pub(super) fn forget_worker(&mut self, worker: Slot) {
+        let remembers = |row: &&Application| row.exclusions.remembers(worker);
+        let ids: Vec<AppId> = self.rows.values().filter(remembers).map(|row| row.id.clone()).collect();
+        for id in &ids {
+            self.change_exclusions(id, |exclusions| exclusions.forget(worker));
+        }
     }
 
     pub(super) fn get(&self, id: &AppId) -> Option<&Application> {
@@ -319,9 +382,13 @@ impl ApplicationTable {
             self.rows.values().filter_map(|row| Some((row.failures.hold_until?, row.id.clone()))).collect();
         let completed = self.completed.iter().zip(self.dropped..);
         let completed = completed.map(|(ended, at)| (ended.sequence, at)).collect::<BTreeMap<_, _>>();
+        let ends: BTreeSet<_> =
+            self.rows.values().filter_map(|row| Some((row.exclusions.next_end()?, row.id.clone()))).collect();
         queue
             && peers
             && completed == self.completed_at
+            && ends == self.excluding
+            && self.rows.values().all(|row| row.exclusions.is_consistent())
             && self.is_filed()
             && holds == self.held
             && sizes.iter().all(|&size| size == self.rows.len())

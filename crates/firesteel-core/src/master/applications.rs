@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use firesteel_placement::{Cores, ExecutorLimit, Offer, shortfall};
 
-use super::application::{Application, Entry};
+use super::application::{Application, Entry, Profile};
 use super::application_table::Ended;
 use super::limits::Limits;
 use super::wishes::Wishes;
@@ -183,9 +183,9 @@ impl Master {
         let whole: Vec<Offer<'_>> = self.workers.whole_offers().collect();
         let held_back = self.hindrance(application).map(reason);
         let first = application.asks().next().map(|(id, _)| id);
-        let missing = |(id, profile): (&ProfileId, _)| {
+        let missing = |(id, profile): (&ProfileId, &Profile)| {
             let demand = application.demand(profile);
-            let short = shortfall(&demand, &free, &whole);
+            let short = self.shortfall_of(application, &demand, &free, &whole);
             let is_about_room =
                 short.as_ref().is_none_or(|short| matches!(short.reason, shortfall::Reason::Busy { .. }));
             let held_back = held_back.clone().filter(|_| first == Some(*id) && is_about_room);

@@ -16,8 +16,9 @@ impl Master {
     /// - every executor of an application is on a living Worker that lists it, and the other way round;
     /// - a Worker's free amounts and those of its executors add up to what it has;
     /// - the amounts of an application's executors add up to what it was granted;
-    /// - after a scheduling pass no waiting demand has room, unless that room is reserved (see
-    ///   `queue_scheduling`);
+    /// - applications blame living Workers only;
+    /// - after a scheduling pass no waiting demand has room on a Worker that its application does not shun,
+    ///   unless that room is reserved (see `queue_scheduling`);
     /// - all indexes agree with the rows, and so does the index over the Workers.
     pub(super) fn check_tables(&self) -> Result<(), Violation> {
         ensure!("master", self.pass == Pass::NotDue, "a scheduling pass is due after the event");
@@ -150,6 +151,9 @@ impl Master {
             probations == on_probation,
             "{id} has {on_probation} executors on probation, and {probations} probations will end"
         );
+        for worker in application.exclusions.remembered() {
+            ensure!("master", self.workers.is_alive(worker), "{id} remembers a Worker that is lost");
+        }
         for (number, profile) in &application.profiles {
             let holds = application.executors.values().filter(|executor| executor.profile == *number).count();
             ensure!(

@@ -33,18 +33,18 @@ pub(super) fn choose(
     }
 }
 
-/// Workers near preferred hosts come first. Without preferred hosts the decision is Spark's.
+/// Workers near preferred hosts come first. If all Workers are alike to the application, the decision is Spark's.
 fn as_spark(
     config: &Config,
     workers: &WorkerTable,
     application: &Application,
     demand: &Demand,
 ) -> Vec<Share> {
-    if application.wishes.is_empty() {
+    if application.is_indifferent() {
         return workers.place(demand, config.strategy);
     }
-    let wishes = &application.wishes;
-    let shares = workers.place_ranked(demand, config.strategy, &near(workers, wishes), wishes);
+    let near = near(workers, &application.wishes);
+    let shares = workers.place_ranked(demand, config.strategy, &near, application);
     debug_assert_eq!(
         executors(&shares),
         executors(&near_of_all(config, workers, application, demand)),
@@ -74,7 +74,7 @@ fn near_of_all(
     let hosts: BTreeMap<&str, &str> =
         workers.iter().map(|row| (row.description.id.as_str(), row.description.host.as_str())).collect();
     let rank = |offer: &Offer<'_>| application.wishes.rank(hosts[offer.worker]);
-    let welcome = workers.slots().filter(|(_, row)| !application.wishes.avoids(&row.description.host));
+    let welcome = workers.slots().filter(|(slot, row)| !application.shuns(*slot, row));
     let offers = welcome.map(|(slot, row)| workers.open_offer(slot, row));
     let placement = place_ranked(demand, offers, config.worker_order, config.strategy, rank);
     let one = |executor: PlacedExecutor<'_>| {
@@ -90,15 +90,15 @@ fn executors(shares: &[Share]) -> Vec<(Slot, Cores)> {
     shares.iter().flat_map(each).collect()
 }
 
-/// Workers near preferred hosts come first; the measure decides among Workers of the same rank. Without
-/// wishes, only Workers that changed since the last executor of the same kind are looked at.
+/// Workers near preferred hosts come first; the measure decides among Workers of the same rank. If all Workers are
+/// alike to the application, only Workers that changed since the last executor of the same kind are looked at.
 fn by_measure(
     measure: Measure,
     workers: &mut WorkerTable,
     application: &Application,
     demand: &Demand,
 ) -> Vec<Share> {
-    if !application.wishes.is_empty() {
+    if !application.is_indifferent() {
         return fill(measure, demand, candidates(workers, application), workers.whole());
     }
     let shares = workers.place_by(measure, demand);
@@ -129,7 +129,7 @@ fn over_held(
     let spread = |candidates: &mut dyn Iterator<Item = Candidate<'_, Rank>>| {
         spread_held(demand, candidates, config.worker_order, held, held_on_host)
     };
-    if !application.wishes.is_empty() {
+    if !application.is_indifferent() {
         return spread(&mut candidates(workers, application));
     }
     // If as many hosts without its executors are found as executors are wanted, each takes one: no later
@@ -157,13 +157,13 @@ fn over_held(
     shares
 }
 
-/// The Workers that may be chosen for an application: those on hosts that it does not avoid.
+/// The Workers that may be chosen for an application: those that it does not shun.
 fn candidates<'a>(
     workers: &'a WorkerTable,
     application: &'a Application,
 ) -> impl Iterator<Item = Candidate<'a, Rank>> {
     let wishes = &application.wishes;
-    let welcome = workers.slots().filter(|(_, row)| !wishes.avoids(&row.description.host));
+    let welcome = workers.slots().filter(|(slot, row)| !application.shuns(*slot, row));
     welcome.map(|(slot, row)| {
         let host = row.description.host.as_str();
         let rank = (!wishes.is_empty()).then(|| wishes.rank(host));

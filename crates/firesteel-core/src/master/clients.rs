@@ -1,15 +1,21 @@
 //! The requests of status clients.
 
+use std::collections::BTreeSet;
+
 use firesteel_placement::advice::advice;
+use firesteel_placement::index::Slot;
 use firesteel_placement::outlook::outlook;
-use firesteel_placement::{Cores, MiB, Offer, shortfall};
+use firesteel_placement::shortfall::{Reason, held_back};
+use firesteel_placement::{Cores, Demand, MiB, Offer, Shortfall, shortfall};
 
 use super::application::{Application, Profile};
+use super::exclusions::Blame;
 use super::{Effect, Master, Outbound};
 use crate::ids::{AppId, ExecutorId, PeerId, ProfileId};
 use crate::messages::{
     ApplicationAnswer, ApplicationDetail, ApplicationEnd, ApplicationView, ClientToMaster, ClusterView,
-    Holder, KillAnswer, MOST_HOLDERS, MasterToClient, ProfileView, SchedulingStatus, page,
+    EarlyEnd, ExcludedWorker, Holder, KillAnswer, MOST_EXCLUDED, MOST_HOLDERS, MasterToClient, ProfileView,
+    SchedulingStatus, page,
 };
 use crate::time::Timestamp;
 
@@ -96,7 +102,7 @@ impl Master {
         let mut profiles = Vec::new();
         for (id, profile) in &app.profiles {
             let stand = ProfileStand { app, profile, free: &free, whole: &whole };
-            let mut view = Self::profile(*id, &stand);
+            let mut view = self.profile(*id, &stand);
             if profiles.len() < MOST_ADVISED {
                 let demand = app.demand(profile);
                 view.outlook = outlook(&demand, &free, &whole);
@@ -104,6 +110,9 @@ impl Master {
             }
             profiles.push(view);
         }
+        let mut excluded = self.excluded_for(app);
+        let more_excluded = excluded.len().saturating_sub(MOST_EXCLUDED) as u64;
+        excluded.truncate(MOST_EXCLUDED);
         let earlier = self
             .applications
             .queue()
@@ -124,6 +133,8 @@ impl Master {
             cores_spent: app.cores_spent,
             failures: app.failures.in_a_row,
             relaunch_at: app.failures.hold_until,
+            excluded,
+            more_excluded,
             ahead,
             hindrance: self.hindrance(app),
             cluster: cluster(&free, &whole),
@@ -132,8 +143,57 @@ impl Master {
         }
     }
 
+    /// The shortfall of a demand. `free` are the amounts of the Workers that the application does not shun.
+    pub(super) fn shortfall_of(
+        &self,
+        app: &Application,
+        demand: &Demand,
+        free: &[Offer<'_>],
+        whole: &[Offer<'_>],
+    ) -> Option<Shortfall> {
+        let short = shortfall(demand, free, whole)?;
+        if !matches!(short.reason, Reason::Busy { .. } | Reason::NoWorkers) {
+            return Some(short);
+        }
+        let own = app.exclusions.iter().map(|(slot, _)| slot);
+        let excluded: BTreeSet<Slot> = own.chain(self.workers.excluded_slots()).collect();
+        let rows = excluded.into_iter().map(|slot| self.workers.row(slot));
+        let welcome = rows.filter(|row| !app.wishes.avoids(&row.description.host));
+        let with_room = welcome.filter(|row| row.readmitted_offer().fits(demand));
+        match with_room.count() as u64 {
+            0 => Some(short),
+            workers => held_back(demand, Reason::Excluded { workers }),
+        }
+    }
+
+    /// The Workers that are excluded for an application, those that stay excluded longest first.
+    fn excluded_for(&self, app: &Application) -> Vec<ExcludedWorker> {
+        let view = |(slot, blame): (Slot, &Blame)| ExcludedWorker {
+            worker: self.workers.row(slot).description.id.clone(),
+            end: if blame.failed { EarlyEnd::Failed } else { EarlyEnd::Finished },
+            times: blame.early_ends,
+            until: blame.until.unwrap_or_default(),
+            for_all: false,
+        };
+        let for_all = |slot| {
+            let row = self.workers.row(slot);
+            ExcludedWorker {
+                worker: row.description.id.clone(),
+                end: EarlyEnd::Failed,
+                times: row.distrust.times,
+                until: row.distrust.until.unwrap_or_default(),
+                for_all: true,
+            }
+        };
+        let own = app.exclusions.iter().map(view);
+        let mut excluded: Vec<ExcludedWorker> =
+            own.chain(self.workers.excluded_slots().map(for_all)).collect();
+        excluded.sort_by(|a, b| b.until.cmp(&a.until).then_with(|| a.worker.cmp(&b.worker)));
+        excluded
+    }
+
     /// The view of a profile, without outlook and advice.
-    fn profile(id: ProfileId, stand: &ProfileStand<'_>) -> ProfileView {
+    fn profile(&self, id: ProfileId, stand: &ProfileStand<'_>) -> ProfileView {
         let ProfileStand { app, profile, free, whole } = stand;
         let demand = app.demand(profile);
         let fitting = |offers: &[Offer<'_>]| offers.iter().filter(|offer| offer.fits(&demand)).count() as u64;
@@ -147,7 +207,7 @@ impl Master {
             may_have_more: demand.allows_one_more(),
             large_enough: fitting(whole),
             with_room: fitting(free),
-            shortfall: shortfall(&demand, free, whole),
+            shortfall: self.shortfall_of(app, &demand, free, whole),
             outlook: None,
             advice: Vec::new(),
         }

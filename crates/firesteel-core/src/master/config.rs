@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use firesteel_placement::{Cores, Policy, Strategy, WorkerOrder};
 
-use crate::messages::PageSize;
 use super::limits::Limits;
+use crate::messages::PageSize;
 use crate::queues::Queues;
 use crate::scheduling::{Backfill, Preemption};
 
@@ -31,6 +31,9 @@ pub struct Config {
     /// failures. In Spark an executor is proven as soon as its process has started, so one that crashes at
     /// once is relaunched for ever; zero has that effect.
     pub proven_after: Duration,
+    /// `firesteel.master.exclusion.delay` and `firesteel.master.exclusion.maxDelay`: how long a Worker is excluded for
+    /// an application whose executor ended there before it was proven.
+    pub exclusion: Exclusion,
     /// The number in the first application's id. Ids are made of the second and a number, so a Master that
     /// restarts within a second must begin with another number than before.
     pub first_application: u64,
@@ -61,6 +64,27 @@ pub enum Retries {
     Unlimited,
 }
 
+/// How long a Worker is excluded for an application whose executor ended there before it was proven.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exclusion {
+    /// Workers are not excluded, as in Spark.
+    Off,
+    /// For twice as long with each such end in a row.
+    For {
+        /// The time after the first such end.
+        first: Duration,
+        /// The longest time.
+        longest: Duration,
+    },
+}
+
+impl Config {
+    /// The exclusion that applies. Where every executor is proven as soon as it has started, as in Spark, there is none.
+    pub(super) fn effective_exclusion(&self) -> Exclusion {
+        if self.proven_after.is_zero() { Exclusion::Off } else { self.exclusion }
+    }
+}
+
 impl Default for Config {
     fn default() -> Self {
         Self {
@@ -72,6 +96,7 @@ impl Default for Config {
             default_cores: Cores::UNLIMITED,
             retries: Retries::AtMost(10),
             proven_after: Duration::from_secs(5),
+            exclusion: Exclusion::For { first: Duration::from_secs(1), longest: Duration::from_secs(60) },
             first_application: 0,
             retained_applications: 200,
             queues: Queues::default(),

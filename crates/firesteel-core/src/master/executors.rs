@@ -90,8 +90,10 @@ impl Master {
             | (ExecutorState::Running, Probation::Running { .. } | Probation::Proven) => {}
             (ExecutorState::Lost(_), _) => self.ignore(peer, Ignored::OddState { executor, state }),
             (ExecutorState::Killed(_) | ExecutorState::Failed(_) | ExecutorState::Exited(_), _) => {
+                self.end_probations(now, &executor.app);
+                let place = self.applications.live(&executor.app).place_of(executor.executor);
                 self.end_executor(now, &executor, state.clone());
-                self.count_end(now, &executor.app, state);
+                self.count_end(now, &executor, place, state);
                 self.tell_worker(peer, MasterToWorker::ExecutorEndNoted { executor });
             }
         }

@@ -2,9 +2,13 @@
 
 use std::time::Duration;
 
-use super::{Master, Note, Retries};
-use crate::ids::AppId;
-use crate::messages::{ApplicationEnd, ExecutorState};
+use firesteel_placement::index::Slot;
+
+use super::application::Probation;
+use super::exclusions::{BlamedEnd, Exclusions};
+use super::{Exclusion, Master, Note, Retries};
+use crate::ids::{AppId, ExecutorKey};
+use crate::messages::{ApplicationEnd, EarlyEnd, ExecutorState};
 use crate::process::ExitStatus;
 use crate::time::Timestamp;
 
@@ -15,26 +19,34 @@ const LONGEST_DELAY: Duration = Duration::from_secs(5);
 
 impl Master {
     /// Counts an end that the Worker reported by itself. A failure is an exit code other than 0, a signal, or
-    /// a process that could not be started. Too many failures in a row, with no proven executor left, end the
-    /// application.
+    /// a process that could not be started. Too many failures in a row end an application that cannot be sound.
     ///
     /// Source: Spark Master, 4.0.1. Firesteel differs: an executor is proven when it has run for a while, not
-    /// when it has started; from the second failure in a row on, the Master waits before it launches another;
-    /// and an executor that its own Worker ended has not failed. An end that is final leads to no other
-    /// executor and does not count.
-    pub(super) fn count_end(&mut self, now: Timestamp, app: &AppId, end: ExecutorState) {
-        let application = self.applications.live_mut(app);
-        if application.description.relaunch.is_final(&end) {
+    /// when it has started; Workers where executors end before they are proven are excluded for a while (see
+    /// `exclusions`), and what was launched there at once fails once; from the second failure in a row on, the Master
+    /// waits before it launches another; and an executor that its own Worker ended has not failed. An end that is final
+    /// leads to no other executor and does not count.
+    pub(super) fn count_end(
+        &mut self,
+        now: Timestamp,
+        executor: &ExecutorKey,
+        (worker, probation): (Slot, Probation),
+        end: ExecutorState,
+    ) {
+        let app = &executor.app;
+        let is_final = self.applications.live(app).description.relaunch.is_final(&end);
+        let Some(blamed) = blamed(&end, probation, is_final) else { return };
+        let counts = self.blame(now, executor, worker, blamed);
+        if !counts || is_final || blamed == BlamedEnd::Early(EarlyEnd::Finished) {
             return;
         }
-        match &end {
-            ExecutorState::Exited(ExitStatus::Code(0)) | ExecutorState::Killed(_) => return,
-            ExecutorState::Exited(_) | ExecutorState::Failed(_) => {}
-            ExecutorState::Launching | ExecutorState::Running | ExecutorState::Lost(_) => return,
-        }
+        let application = self.applications.live_mut(app);
         application.failures.in_a_row += 1;
         let failures = application.failures.in_a_row;
-        if application.failures.proven == 0 && self.config.retries.are_used_up(failures) {
+        if application.failures.proven == 0
+            && self.config.retries.are_used_up(failures)
+            && !self.may_be_sound(app)
+        {
             return self.remove_application(
                 now,
                 app,
@@ -48,11 +60,104 @@ impl Master {
         }
     }
 
-    /// An application with a newly proven executor need not wait any longer.
-    pub(super) fn end_probations(&mut self, now: Timestamp, app: &AppId) {
-        if self.applications.live_mut(app).end_probations(now) {
-            self.applications.hold(app, None);
+    /// Blames a Worker for the end of an executor, and excludes it for the application if another Worker is left.
+    /// Returns whether the end counts. It does not if it is part of an end that was counted.
+    fn blame(&mut self, now: Timestamp, executor: &ExecutorKey, worker: Slot, end: BlamedEnd) -> bool {
+        let exclusion = self.config.effective_exclusion();
+        if exclusion == Exclusion::Off {
+            return true;
         }
+        let (app, number) = (&executor.app, executor.executor);
+        let next = self.applications.live(app).next_executor;
+        let count = |exclusions: &mut Exclusions| exclusions.count(worker, number, next, end);
+        let Some(early_ends) = self.applications.change_exclusions(app, count) else { return false };
+        let BlamedEnd::Early(early) = end else { return true };
+        if early == EarlyEnd::Failed {
+            self.distrust(now, app, worker);
+        }
+        if early == EarlyEnd::Failed && !self.has_another_worker(app, worker) {
+            self.applications.change_exclusions(app, Exclusions::forgive_failures);
+            return true;
+        }
+        if let Some(delay) = exclusion.delay(early_ends) {
+            self.applications.change_exclusions(app, |exclusions| exclusions.exclude(worker, now + delay));
+            self.effects.note(Note::WorkerExcluded {
+                worker: self.workers.row(worker).description.id.clone(),
+                app: app.clone(),
+                end: early,
+                millis: u64::try_from(delay.as_millis()).unwrap_or(u64::MAX),
+            });
+        }
+        true
+    }
+
+    /// Whether an application may be given a Worker besides this one that is large enough for one of its executors, now
+    /// or when it has room.
+    fn has_another_worker(&self, app: &AppId, worker: Slot) -> bool {
+        let application = self.applications.live(app);
+        let others = self
+            .workers
+            .slots()
+            .filter(|(slot, row)| *slot != worker && row.stays() && !application.shuns(*slot, row));
+        let mut others = others.map(|(_, row)| row.whole_offer());
+        others.any(|offer| application.fits(&offer))
+    }
+
+    /// Whether an application whose executors fail may yet be sound, because its Workers may be bad: one of its
+    /// executors is on trial on a Worker that is not blamed, or may be launched on one. If executors failed on a single
+    /// Worker, it is enough that another one is large enough. If they failed on several, another one must have room now.
+    /// Failures on as many Workers as the application may have failures are its own.
+    fn may_be_sound(&self, app: &AppId) -> bool {
+        let application = self.applications.live(app);
+        let blames = |slot| application.exclusions.blames(slot);
+        if self.config.effective_exclusion() == Exclusion::Off {
+            return false;
+        }
+        if application.executors.values().any(|executor| !blames(executor.slot)) {
+            return true;
+        }
+        let blamed = application.exclusions.blamed();
+        if self.config.retries.are_used_up(u32::try_from(blamed).unwrap_or(u32::MAX)) {
+            return false;
+        }
+        let others = self.workers.slots().filter(|(slot, row)| {
+            row.stays() && !blames(*slot) && !application.wishes.avoids(&row.description.host)
+        });
+        let mut others = others.map(|(_, row)| if blamed > 1 { row.offer() } else { row.whole_offer() });
+        others.any(|offer| application.fits(&offer))
+    }
+
+    /// Executors that ran long enough are proven. Their application need not wait any longer, and their Workers are no
+    /// longer blamed.
+    pub(super) fn end_probations(&mut self, now: Timestamp, app: &AppId) {
+        let proven = self.applications.live_mut(app).end_probations(now);
+        if proven.is_empty() {
+            return;
+        }
+        self.applications.hold(app, None);
+        self.weigh_proof(app, &proven);
+        self.applications.change_exclusions(app, |exclusions| {
+            proven.into_iter().for_each(|(worker, executor)| exclusions.prove(worker, executor));
+        });
+    }
+}
+
+/// What an end may be the fault of. `None`: of nothing, or of the application's program.
+fn blamed(end: &ExecutorState, probation: Probation, is_final: bool) -> Option<BlamedEnd> {
+    let end = match end {
+        // The end of a program that is not to be replaced is its result.
+        ExecutorState::Exited(_) if is_final => return None,
+        ExecutorState::Exited(ExitStatus::Code(0)) => EarlyEnd::Finished,
+        ExecutorState::Exited(_) | ExecutorState::Failed(_) => EarlyEnd::Failed,
+        ExecutorState::Killed(_)
+        | ExecutorState::Launching
+        | ExecutorState::Running
+        | ExecutorState::Lost(_) => return None,
+    };
+    match (probation, end) {
+        (Probation::Launching | Probation::Running { .. }, end) => Some(BlamedEnd::Early(end)),
+        (Probation::Proven, EarlyEnd::Failed) => Some(BlamedEnd::LateFailure),
+        (Probation::Proven, EarlyEnd::Finished) => None,
     }
 }
 

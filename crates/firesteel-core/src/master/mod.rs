@@ -15,13 +15,15 @@ mod check;
 mod choice;
 mod clients;
 mod config;
+mod distrust;
 mod effect;
 mod event;
+mod exclusions;
 mod executors;
 mod failures;
 mod leavers;
-mod merged;
 mod limits;
+mod merged;
 mod note;
 mod preemption;
 mod queue_scheduling;
@@ -41,7 +43,7 @@ use preemption::Preempted;
 use queue_scheduling::QueueScheduling;
 use worker_table::WorkerTable;
 
-pub use config::{Config, Retries};
+pub use config::{Config, Exclusion, Retries};
 pub use effect::{Effect, Outbound};
 pub use event::{Event, Inbound};
 pub use limits::Limits;
@@ -86,6 +88,8 @@ pub enum Reason {
     WorkerTimeout,
     /// An application that waits after failures may be given executors again.
     Relaunch,
+    /// A Worker that was excluded for one or all applications may be tried again.
+    Readmission,
     /// An application may have executors of others ended again.
     Preemption,
 }
@@ -147,7 +151,9 @@ impl Master {
     fn on_deadline(&mut self, now: Timestamp) {
         self.remove_silent_workers(now);
         let may_preempt = self.forget_preemptions(now);
-        if self.applications.release(now) || may_preempt {
+        let released = self.applications.release(now);
+        let readmitted = self.workers.readmit(now);
+        if self.applications.readmit_workers(now) || readmitted || released || may_preempt {
             self.pass = Pass::Due;
         }
     }
@@ -193,7 +199,9 @@ impl Machine for Master {
         let timeout = self.workers.next_look().map(|time| (time, Reason::WorkerTimeout));
         let relaunch = self.applications.next_release().map(|time| (time, Reason::Relaunch));
         let preemption = self.next_preemption().map(|time| (time, Reason::Preemption));
-        [timeout, relaunch, preemption].into_iter().flatten().min_by_key(|(time, _)| *time)
+        let readmission = [self.applications.next_readmission(), self.workers.next_readmission()];
+        let readmission = readmission.into_iter().flatten().min().map(|time| (time, Reason::Readmission));
+        [timeout, relaunch, readmission, preemption].into_iter().flatten().min_by_key(|(time, _)| *time)
     }
 
     fn check(&self) -> Result<(), Violation> {

@@ -8,7 +8,7 @@ use firesteel_placement::{Cores, MiB};
 
 use crate::ids::{AppId, ExecutorKey, PeerId, WorkerId};
 use crate::machine::{NoteLevel, Violation};
-use crate::messages::{ApplicationEnd, ExecutorState, LossReason, RefusedRegistration};
+use crate::messages::{ApplicationEnd, EarlyEnd, ExecutorState, LossReason, RefusedRegistration};
 
 /// A note for the log.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -128,6 +128,24 @@ pub enum Note {
         /// The length of the wait, in milliseconds.
         millis: u64,
     },
+    /// An application is given no executors on a Worker for a while, since its executors end there too early.
+    WorkerExcluded {
+        /// The Worker's id.
+        worker: WorkerId,
+        /// The application's id.
+        app: AppId,
+        /// How its executors end there.
+        end: EarlyEnd,
+        /// The length of the time, in milliseconds.
+        millis: u64,
+    },
+    /// A Worker is given no executors for a while, since executors of several applications fail there and run elsewhere.
+    WorkerDistrusted {
+        /// The Worker's id.
+        worker: WorkerId,
+        /// The length of the time, in milliseconds.
+        millis: u64,
+    },
     /// A Worker runs an executor that the Master does not know. It is told to end it.
     UnknownExecutor {
         /// The executor's id.
@@ -192,6 +210,8 @@ impl Note {
             | Self::GangNeverFits { .. }
             | Self::ExecutorPreempted { .. }
             | Self::RelaunchDelayed { .. }
+            | Self::WorkerExcluded { .. }
+            | Self::WorkerDistrusted { .. }
             | Self::UnknownExecutor { .. }
             | Self::Inconsistent(_)
             | Self::Ignored { .. } => NoteLevel::Warn,
@@ -246,6 +266,17 @@ impl fmt::Display for Note {
                 let failed = counted(*failures, "executor");
                 write!(f, "{failed} of {app} failed in a row: next launch in {millis} ms")
             }
+            Self::WorkerExcluded { worker, app, end, millis } => {
+                write!(
+                    f,
+                    "executors of {app} {end} on {worker}: excluding {worker} for {app} for {millis} ms"
+                )
+            }
+            Self::WorkerDistrusted { worker, millis } => write!(
+                f,
+                "executors of several applications fail on {worker} and run elsewhere: excluding {worker} for all \
+                 applications for {millis} ms"
+            ),
             Self::UnknownExecutor { executor, worker } => {
                 write!(f, "{worker} runs {executor}, which belongs to no known application: stopping it")
             }
@@ -268,5 +299,5 @@ impl fmt::Display for Ignored {
 
 crate::kinds!("master note", Note: WorkerRegistered WorkerReconnected WorkerLeaving WorkerRefused
     WorkerRemoved WorkersExcused ApplicationRegistered ApplicationRefused ApplicationRemoved Reserved GangNeverFits
-    ExecutorPreempted ExecutorLaunched ExecutorEnded RelaunchDelayed UnknownExecutor Inconsistent
+    ExecutorPreempted ExecutorLaunched ExecutorEnded RelaunchDelayed WorkerExcluded WorkerDistrusted UnknownExecutor Inconsistent
     Ignored);

@@ -269,7 +269,8 @@ impl Master {
         let (slots, sites): (Vec<Slot>, Vec<WorkerAmounts<'_>>) = self.sites(application).unzip();
         let Some(kept) = reserve(demand, executors, &sites) else {
             let room = sites.iter().map(|site| site.total.executors_that_fit(demand)).sum();
-            if self.queue_scheduling.never_fit.insert(app.clone()) {
+            // With the Workers that are excluded now, it may fit.
+            if self.workers.excluded() == 0 && self.queue_scheduling.never_fit.insert(app.clone()) {
                 self.effects.note(Note::GangNeverFits { app: app.clone(), executors, room });
             }
             return;
@@ -320,7 +321,7 @@ impl Master {
         let room_for = self.open_room(application, &demand);
         let reservation = self.queue_scheduling.reservation.as_ref();
         match (application.gang(&demand), reservation) {
-            (Some(executors), _) if whole() < executors => {
+            (Some(executors), _) if self.workers.excluded() == 0 && whole() < executors => {
                 Some(Hindrance::NeverFits { executors, room: whole() })
             }
             (Some(executors), reservation) => {
@@ -346,13 +347,13 @@ impl Master {
         holder.queue == application.queue && application.queue_rank() <= holder.queue_rank()
     }
 
-    /// The Workers that an application does not avoid, each as it is and as it would be empty.
+    /// The Workers that an application does not shun, each as it is and as it would be empty.
     pub(super) fn sites<'a>(
         &'a self,
         application: &'a Application,
     ) -> impl Iterator<Item = (Slot, WorkerAmounts<'a>)> {
         let rows = self.workers.slots().filter(|(_, row)| row.serves());
-        let welcome = rows.filter(|(_, row)| !application.wishes.avoids(&row.description.host));
+        let welcome = rows.filter(|(slot, row)| !application.shuns(*slot, row));
         welcome.map(|(slot, row)| (slot, WorkerAmounts { free: row.offer(), total: row.whole_offer() }))
     }
 }

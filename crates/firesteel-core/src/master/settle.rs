@@ -72,11 +72,11 @@ impl Master {
         }
     }
 
-    /// The amounts that Workers have free for an application: without hosts that it avoids, and without what
+    /// The amounts that Workers have free for an application: without Workers that it shuns, and without what
     /// is withheld in this pass.
     pub(super) fn offers<'a>(&'a self, application: &'a Application) -> impl Iterator<Item = Offer<'a>> {
         let rows = self.workers.slots();
-        let welcome = rows.filter(|(_, row)| !application.wishes.avoids(&row.description.host));
+        let welcome = rows.filter(|(slot, row)| !application.shuns(*slot, row));
         welcome.map(|(slot, row)| self.workers.open_offer(slot, row))
     }
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use firesteel_placement::index::{Share, Slot};
-use firesteel_placement::{Cores, Demand, ExecutorLimit, MiB, ResourceAmounts, Resources};
+use firesteel_placement::{Cores, Demand, ExecutorLimit, MiB, Policy, ResourceAmounts, Resources};
 
 use super::*;
 use crate::address::Address;
@@ -14,6 +14,8 @@ use crate::process::{Command, ExitStatus, StartFailure, StartStep};
 
 mod applications;
 mod clients;
+mod distrust;
+mod exclusions;
 mod executors;
 mod flaws;
 mod policies;
@@ -207,7 +209,7 @@ fn histories_are_bounded() {
 #[test]
 fn the_invariants_bite() {
     type Spoil = fn(&mut Master);
-    let rows: [(&str, Spoil); 10] = [
+    let rows: [(&str, Spoil); 11] = [
         ("a pass that was forgotten", |m| m.pass = Pass::Due),
         ("an executor that its Worker forgot", |m| {
             m.workers.living_mut(&WorkerId::new("w1")).executors.clear();
@@ -231,6 +233,10 @@ fn the_invariants_bite() {
         }),
         ("a number that will be given twice", |m| m.applications.live_mut(&app()).next_executor = 0),
         ("cores counted twice", |m| m.applications.live_mut(&app()).cores_granted += Cores(4)),
+        ("an exclusion that will never end", |m| {
+            let exclusions = &mut m.applications.live_mut(&app()).exclusions;
+            exclusions.exclude(m.workers.slot(&WorkerId::new("w1")).expect("w1"), T0);
+        }),
         ("a Worker forgotten by its executors", |m| {
             m.workers.remove(&WorkerId::new("w1"));
         }),

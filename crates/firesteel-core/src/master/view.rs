@@ -21,7 +21,7 @@ impl Master {
             began: self.now,
             now: self.now,
             deciding: self.deciding(),
-            workers: self.workers.views(),
+            workers: self.workers.views(&self.applications.excluded_for()),
             applications: self.applications.queue().map(|app| self.view_of(app)).collect(),
             completed: self.applications.completed().map(|ended| ended.view()).collect(),
             unread_executors: 0,
@@ -49,7 +49,10 @@ impl Master {
             StatePlace::Application(number) => (None, Some(*number), Some((0, ExecutorId(0)))),
             StatePlace::Executor { application, executor } => (None, None, Some((*application, *executor))),
         };
-        let workers = worker.into_iter().flat_map(|id| self.workers.views_from(id)).map(StateRow::Worker);
+        let workers = worker
+            .into_iter()
+            .flat_map(|id| self.workers.views_from(id, self.applications.excluded_for()))
+            .map(StateRow::Worker);
         let applications = application.into_iter().flat_map(|number| self.applications.from(number));
         let applications = applications.map(|application| self.state_row(application));
         let executors = executor.into_iter().flat_map(|place| self.executor_rows(place));

@@ -6,6 +6,7 @@ use std::time::Duration;
 use firesteel_placement::{Cores, Offer, Resources, shortfall};
 
 use super::capacity::{Amounts, Capacity};
+use super::distrust::Distrust;
 use crate::address::Address;
 use crate::ids::{ExecutorKey, PeerId};
 use crate::messages::{WorkerDescription, WorkerState, WorkerView};
@@ -24,12 +25,15 @@ pub(super) struct WorkerRow {
     /// The time of its entry in the table of timeouts to check.
     pub(super) look: Timestamp,
     pub(super) availability: Availability,
+    pub(super) distrust: Distrust,
 }
 
 /// Whether a living Worker is given executors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Availability {
     Serving,
+    /// It is excluded for all applications for a while, and offers no cores.
+    Excluded,
     /// It is about to end, and offers no cores.
     Decommissioning,
 }
@@ -58,6 +62,7 @@ impl WorkerRow {
             excused: None,
             look: now,
             availability: Availability::Serving,
+            distrust: Distrust::default(),
         }
     }
 
@@ -82,7 +87,19 @@ impl WorkerRow {
 
     /// An offer of its free amounts.
     pub(super) fn offer(&self) -> Offer<'_> {
-        self.as_available(self.capacity.offer(self.description.id.as_str()))
+        let offer = self.capacity.offer(self.description.id.as_str());
+        match self.availability {
+            Availability::Serving => offer,
+            Availability::Excluded | Availability::Decommissioning => Offer { cores: Cores::ZERO, ..offer },
+        }
+    }
+
+    /// An offer of its free amounts, as if it were not excluded for all applications.
+    pub(super) fn readmitted_offer(&self) -> Offer<'_> {
+        match self.availability {
+            Availability::Excluded => self.capacity.offer(self.description.id.as_str()),
+            Availability::Serving | Availability::Decommissioning => self.offer(),
+        }
     }
 
     /// An offer of its free amounts without what is withheld.
@@ -95,27 +112,30 @@ impl WorkerRow {
 
     /// An offer of its amounts in all.
     pub(super) fn whole_offer(&self) -> Offer<'_> {
-        self.as_available(self.capacity.whole_offer(self.description.id.as_str()))
-    }
-
-    /// Whether it may be given executors.
-    pub(super) fn serves(&self) -> bool {
-        self.availability == Availability::Serving
-    }
-
-    fn as_available<'a>(&self, offer: Offer<'a>) -> Offer<'a> {
+        let offer = self.capacity.whole_offer(self.description.id.as_str());
         match self.availability {
-            Availability::Serving => offer,
+            Availability::Serving | Availability::Excluded => offer,
             Availability::Decommissioning => Offer { cores: Cores::ZERO, ..offer },
         }
     }
 
-    /// A copy for clients, as a living Worker.
-    pub(super) fn living_view(&self) -> WorkerView {
-        self.view(match self.availability {
-            Availability::Serving => WorkerState::Alive,
+    /// Whether it may be given executors now.
+    pub(super) fn serves(&self) -> bool {
+        self.availability == Availability::Serving
+    }
+
+    /// Whether it may be given executors now or after its exclusion.
+    pub(super) fn stays(&self) -> bool {
+        self.availability != Availability::Decommissioning
+    }
+
+    /// A copy for clients, as a living Worker that is excluded for this number of applications.
+    pub(super) fn living_view(&self, excluded_for: u64) -> WorkerView {
+        let view = self.view(match self.availability {
+            Availability::Serving | Availability::Excluded => WorkerState::Alive,
             Availability::Decommissioning => WorkerState::Decommissioned,
-        })
+        });
+        WorkerView { excluded_for, ..view }
     }
 
     pub(super) fn view(&self, state: WorkerState) -> WorkerView {
@@ -132,6 +152,8 @@ impl WorkerRow {
             resources: self.description.resources.clone(),
             resources_used: used.resources,
             last_heartbeat: self.last_heartbeat,
+            excluded_for: 0,
+            excluded_until: self.distrust.until,
         }
     }
 }

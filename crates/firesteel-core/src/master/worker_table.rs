@@ -9,9 +9,9 @@ use firesteel_placement::policy::{ClusterTotal, Measure, PlacementCache};
 use firesteel_placement::shortfall;
 use firesteel_placement::{Cores, Demand, MiB, Offer, ResourceAmounts, Resources, Strategy, WorkerOrder};
 
+use super::application::Application;
 use super::capacity::Grant;
 use super::merged::merged;
-use super::wishes::Wishes;
 use super::worker_row::{Availability, Withheld, WorkerRow};
 use crate::address::Address;
 use crate::ids::{PeerId, WorkerId};
@@ -42,6 +42,8 @@ pub(super) struct WorkerTable {
     gained: BTreeSet<Slot>,
     /// The amounts withheld until the end of this pass. The index does not count them as free.
     withheld: BTreeMap<Slot, Withheld>,
+    /// The Workers that are excluded for all applications, by the end of the exclusion.
+    pub(super) excluded: BTreeSet<(Timestamp, Slot)>,
     by_peer: BTreeMap<PeerId, Slot>,
     by_address: BTreeMap<Address, WorkerId>,
     /// When to check each Worker's heartbeat next, never later than its timeout. A heartbeat does not change
@@ -65,6 +67,7 @@ impl WorkerTable {
             cache: PlacementCache::default(),
             gained: BTreeSet::new(),
             withheld: BTreeMap::new(),
+            excluded: BTreeSet::new(),
             by_peer: BTreeMap::new(),
             by_address: BTreeMap::new(),
             looks: BTreeSet::new(),
@@ -100,6 +103,9 @@ impl WorkerTable {
         let row = self.rows[slot.index()].take().expect("every slot of the index has its row");
         self.cache.clear();
         self.whole.remove(&row.whole_offer());
+        if let Some(until) = row.distrust.until {
+            self.excluded.remove(&(until, slot));
+        }
         self.by_peer.remove(&row.peer);
         self.by_address.remove(&row.address());
         self.looks.remove(&(row.look, id.clone()));
@@ -111,16 +117,16 @@ impl WorkerTable {
         self.index.place(demand, strategy)
     }
 
-    /// Places a demand with some Workers before others, rank by rank, and without hosts that are avoided.
+    /// Places an application's demand with some Workers before others, rank by rank, and without those that it shuns.
     pub(super) fn place_ranked(
         &self,
         demand: &Demand,
         strategy: Strategy,
         nearest: &[Vec<Slot>],
-        wishes: &Wishes,
+        application: &Application,
     ) -> Vec<Share> {
-        let avoids = |slot| wishes.avoids(&self.row(slot).description.host);
-        self.index.place_ranked(demand, strategy, nearest, avoids)
+        let shuns = |slot| application.shuns(slot, self.row(slot));
+        self.index.place_ranked(demand, strategy, nearest, shuns)
     }
 
     /// Places a demand by a policy's measure.
@@ -258,16 +264,24 @@ impl WorkerTable {
 
     /// Gives a Worker no more executors. Returns whether that changed anything.
     pub(super) fn decommission(&mut self, id: &WorkerId) -> bool {
-        self.set_availability(id, Availability::Decommissioning)
-    }
-
-    /// Gives a Worker executors again. Returns whether that changed anything.
-    pub(super) fn serve_again(&mut self, id: &WorkerId) -> bool {
-        self.set_availability(id, Availability::Serving)
-    }
-
-    fn set_availability(&mut self, id: &WorkerId, availability: Availability) -> bool {
         let slot = self.slot(id).expect("the Worker is alive");
+        self.forget_exclusion(slot);
+        self.set_availability(slot, Availability::Decommissioning)
+    }
+
+    /// Gives a Worker that was about to end executors again. Returns whether that changed anything.
+    pub(super) fn serve_again(&mut self, id: &WorkerId) -> bool {
+        let slot = self.slot(id).expect("the Worker is alive");
+        !self.row(slot).stays() && self.set_availability(slot, Availability::Serving)
+    }
+
+    /// The number of living Workers.
+    pub(super) fn alive_count(&self) -> usize {
+        self.index.len()
+    }
+
+    /// Sets whether a Worker is given executors. Returns whether that changed anything.
+    pub(super) fn set_availability(&mut self, slot: Slot, availability: Availability) -> bool {
         let row = self.rows[slot.index()].as_mut().expect("every slot of the index has its row");
         if row.availability == availability {
             return false;
@@ -322,6 +336,11 @@ impl WorkerTable {
     /// The Worker in a slot that may be out of date.
     fn at(&self, slot: Slot) -> Option<&WorkerRow> {
         self.rows.get(slot.index())?.as_ref()
+    }
+
+    /// Whether a slot that may be out of date has a Worker.
+    pub(super) fn is_alive(&self, slot: Slot) -> bool {
+        self.at(slot).is_some()
     }
 
     pub(super) fn of_peer(&self, peer: PeerId) -> Option<&WorkerRow> {
@@ -409,21 +428,27 @@ impl WorkerTable {
         excused
     }
 
-    /// Copies of the living Workers by id, then of the lost ones that are remembered.
-    pub(super) fn views(&self) -> Vec<WorkerView> {
-        let living = self.iter().map(WorkerRow::living_view);
+    /// Copies of the living Workers by id, then of the lost ones that are remembered. `excluded_for` has the number of
+    /// applications for which each Worker is excluded.
+    pub(super) fn views(&self, excluded_for: &BTreeMap<Slot, u64>) -> Vec<WorkerView> {
+        let count = |slot| excluded_for.get(&slot).copied().unwrap_or(0);
+        let living = self.slots().map(|(slot, row)| row.living_view(count(slot)));
         living.chain(self.dead.iter().map(|dead| dead.view.clone())).collect()
     }
 
     /// Copies of the Workers by id, living and lost, from this id on.
-    pub(super) fn views_from(&self, from: &WorkerId) -> impl Iterator<Item = WorkerView> {
+    pub(super) fn views_from(
+        &self,
+        from: &WorkerId,
+        excluded_for: BTreeMap<Slot, u64>,
+    ) -> impl Iterator<Item = WorkerView> {
         let living = self.index.iter_from(from).map(|(id, slot)| (id, Ok(slot)));
         let mut dead: Vec<&WorkerView> =
             self.dead.iter().map(|dead| &dead.view).filter(|dead| dead.id >= *from).collect();
         dead.sort_by(|one, other| one.id.cmp(&other.id));
         let dead = dead.into_iter().map(|dead| (&dead.id, Err(dead)));
-        merged(living, dead).map(|either| match either {
-            Ok(slot) => self.row(slot).living_view(),
+        merged(living, dead).map(move |either| match either {
+            Ok(slot) => self.row(slot).living_view(excluded_for.get(&slot).copied().unwrap_or(0)),
             Err(dead) => dead.clone(),
         })
     }
@@ -452,6 +477,17 @@ impl WorkerTable {
             if !known {
                 return Err(format!("{id} is not in every table"));
             }
+        }
+        let until = |(slot, row): (Slot, &WorkerRow)| match (row.availability, row.distrust.until) {
+            (Availability::Excluded, Some(until)) => Some(Some((until, slot))),
+            (Availability::Serving | Availability::Decommissioning, None) => Some(None),
+            (Availability::Excluded, None)
+            | (Availability::Serving | Availability::Decommissioning, Some(_)) => None,
+        };
+        let excluded: Option<Vec<_>> = self.slots().map(until).collect();
+        let excluded = excluded.map(|all| all.into_iter().flatten().collect::<BTreeSet<_>>());
+        if excluded.as_ref() != Some(&self.excluded) {
+            return Err(format!("{excluded:?} are excluded, and not {:?}", self.excluded));
         }
         let mut whole = ClusterTotal::default();
         self.whole_offers().for_each(|all| whole.add(&all));

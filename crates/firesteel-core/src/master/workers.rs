@@ -206,6 +206,8 @@ impl Master {
             self.end_executor(now, executor, ExecutorState::Lost(reason.clone()));
         }
         self.see_gone_from(id, &BTreeSet::new(), &reason);
+        let slot = self.workers.slot(id).expect("the Worker is alive");
+        self.applications.forget_worker(slot);
         let row = self.workers.remove(id);
         let times = self.config.dead_worker_persistence.saturating_add(1);
         let remember = self.config.worker_timeout.saturating_mul(times);

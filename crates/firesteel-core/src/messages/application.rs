@@ -86,6 +86,10 @@ pub struct SchedulingStatus {
     pub failures: u32,
     /// No executor is launched before this time, because of those failures.
     pub relaunch_at: Option<Timestamp>,
+    /// The Workers that are excluded for it, those that stay excluded longest first, at most [`MOST_EXCLUDED`].
+    pub excluded: Vec<ExcludedWorker>,
+    /// The number of excluded Workers that are not listed.
+    pub more_excluded: u64,
     /// The number of live applications that are served before it and may have more than they hold: those of
     /// higher priority in its queue, and those of its priority that registered before it.
     pub ahead: u64,
@@ -131,6 +135,44 @@ pub enum Hindrance {
         backfill: bool,
     },
 }
+
+/// A Worker that is excluded for an application, or for all: executors ended there before they were proven.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ExcludedWorker {
+    /// The Worker's id.
+    pub worker: WorkerId,
+    /// How executors ended there.
+    pub end: EarlyEnd,
+    /// The number of times in a row that they did. Executors that were launched together count once.
+    pub times: u32,
+    /// The Worker is excluded until then.
+    pub until: Timestamp,
+    /// Whether it is excluded for all applications: executors of several fail there, and run elsewhere.
+    pub for_all: bool,
+}
+
+/// How an executor ended before it was proven.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum EarlyEnd {
+    /// It could not be started, or ended with a code other than 0 or a signal.
+    Failed,
+    /// It ended with exit code 0.
+    Finished,
+}
+
+/// Written as in `executors fail` and `executors end at once`.
+impl fmt::Display for EarlyEnd {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Failed => "fail",
+            Self::Finished => "end at once",
+        })
+    }
+}
+
+/// The maximum number of Workers listed in [`SchedulingStatus::excluded`].
+pub const MOST_EXCLUDED: usize = 20;
 
 /// The maximum number of Workers listed in [`Hindrance::Gang`].
 pub const MOST_KEPT: usize = 20;

@@ -135,6 +135,10 @@ pub struct WorkerView {
     pub resources_used: Resources,
     /// The time of its last heartbeat.
     pub last_heartbeat: Timestamp,
+    /// The number of live applications for which it is excluded, since their executors ended there too early.
+    pub excluded_for: u64,
+    /// The end of its exclusion for all applications, if it is excluded.
+    pub excluded_until: Option<Timestamp>,
 }
 
 /// The state of a Worker at its Master.

@@ -17,8 +17,8 @@ mod state;
 mod worker_master;
 
 pub use application::{
-    ApplicationAnswer, ApplicationDetail, ClusterView, Hindrance, Holder, KillAnswer, MOST_HOLDERS,
-    MOST_KEPT, ProfileView, SchedulingStatus,
+    ApplicationAnswer, ApplicationDetail, ClusterView, EarlyEnd, ExcludedWorker, Hindrance, Holder,
+    KillAnswer, MOST_EXCLUDED, MOST_HOLDERS, MOST_KEPT, ProfileView, SchedulingStatus,
 };
 pub use client::{
     ApplicationState, ApplicationView, ClientToMaster, ClientToWorker, Deciding, ExecutorView,

@@ -87,6 +87,11 @@ pub enum Reason {
     },
     /// The free capacity is reserved for another application, which starts with several executors at once.
     KeptForAnother,
+    /// Workers have room, and are excluded for the application for a while, since its executors ended there too early.
+    Excluded {
+        /// The number of excluded Workers that have room.
+        workers: u64,
+    },
 }
 
 impl Reason {
@@ -101,7 +106,8 @@ impl Reason {
             | Self::NotGranted { .. }
             | Self::Busy { .. }
             | Self::GangWaits { .. }
-            | Self::KeptForAnother => false,
+            | Self::KeptForAnother
+            | Self::Excluded { .. } => false,
         }
     }
 }

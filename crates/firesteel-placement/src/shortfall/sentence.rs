@@ -47,6 +47,13 @@ impl Display for Shortfall {
                 "free capacity is reserved for an application that is served first and needs several executors at \
                  once",
             ),
+            Reason::Excluded { workers } => write!(
+                f,
+                "{} {} room, but {} excluded for a while because executors end too early there",
+                none_or(*workers, "worker"),
+                have(*workers),
+                are(*workers)
+            ),
         }
     }
 }

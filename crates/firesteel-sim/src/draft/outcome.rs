@@ -203,7 +203,8 @@ impl ApplicationOutcome {
             | Reason::Busy { .. }
             | Reason::GangTooLarge { .. }
             | Reason::GangWaits { .. }
-            | Reason::KeptForAnother => true,
+            | Reason::KeptForAnother
+            | Reason::Excluded { .. } => true,
         }
     }
 }

@@ -12,6 +12,7 @@ use firesteel_placement::words::counted;
 use firesteel_placement::{ExecutorLimit, ExecutorSize};
 
 use super::document;
+use super::excluded;
 use super::status::{addresses, cores, live_state, state};
 use super::table::{clean, duration, table};
 
@@ -42,6 +43,9 @@ fn text(detail: &ApplicationDetail) -> String {
     }
     if let Some(hindrance) = detail.scheduling.as_ref().and_then(|scheduling| scheduling.hindrance.as_ref()) {
         let _ = writeln!(text, "  waits      {}", clean(&hindrance.to_string()));
+    }
+    for worker in detail.scheduling.iter().flat_map(|scheduling| &scheduling.excluded) {
+        let _ = writeln!(text, "  excluded   {}", excluded::for_how_long(worker, detail.now));
     }
     let _ = writeln!(text, "  master     {}", clean(&detail.master));
     if let Some(scheduling) = &detail.scheduling {

@@ -6,8 +6,9 @@ mod next_executor;
 use firesteel_core::Timestamp;
 use firesteel_core::ids::{AppId, ExecutorId, ProfileId, WorkerId};
 use firesteel_core::messages::{
-    ApplicationDetail, ApplicationState, ApplicationView, ClusterView, ExecutorState, ExecutorView, Holder,
-    MasterView, Outcome, ProfileView, SchedulingStatus, WorkerState, WorkerView,
+    ApplicationDetail, ApplicationState, ApplicationView, ClusterView, EarlyEnd, ExcludedWorker,
+    ExecutorState, ExecutorView, Holder, MasterView, Outcome, ProfileView, SchedulingStatus, WorkerState,
+    WorkerView,
 };
 use firesteel_placement::advice::{Advice, Change};
 use firesteel_placement::{ExecutorLimit, ExecutorSize, ResourceAmounts, Resources};
@@ -22,7 +23,7 @@ In JSON, schema is incremented on incompatible changes. Names end in their unit:
 milliseconds since 1970 (UTC). A large cluster is read page by page: each row is of a moment between began_ms and now_ms, \
 and each row that was there all the time is there once. States have the names of the tables. An executor has id, worker, profile, state, \
 exit_code (128 + N for signal N; null while it runs), error, cores, memory_mib, resources, host, port, directory, \
-launched_ms, started_ms, ended_ms; an application id, name, user, state, end, outcome (succeeded, failed, cancelled, or \
+launched_ms, started_ms, ended_ms; a Worker excluded_for, the number of applications for which it is excluded, and excluded_until_ms if it is excluded for all; an application id, name, user, state, end, outcome (succeeded, failed, cancelled, or \
 null if its driver does not say), outcome_words, submitted_ms, ended_ms, queue, priority, gang, max_cores, cores_granted, \
 memory_per_executor_mib, executors_live, executors_ended, executors_forgotten, executors.";
 
@@ -57,12 +58,24 @@ pub(super) struct Scheduling<'a> {
     cores_spent: i64,
     failures: u32,
     relaunch_at_ms: Option<u64>,
+    excluded: Vec<Excluded<'a>>,
+    more_excluded: u64,
     ahead: u64,
     /// What the application waits for besides room, in words.
     waits_for: Option<String>,
     cluster: Cluster,
     holders: &'a [Holder],
     more_holders: u64,
+}
+
+/// A Worker that is excluded for the application.
+#[derive(Serialize)]
+struct Excluded<'a> {
+    worker: &'a WorkerId,
+    end: EarlyEnd,
+    times: u32,
+    until_ms: u64,
+    for_all: bool,
 }
 
 #[derive(Serialize)]
@@ -78,6 +91,8 @@ struct Worker<'a> {
     resources: &'a Resources,
     resources_used: &'a Resources,
     last_heartbeat_ms: u64,
+    excluded_for: u64,
+    excluded_until_ms: Option<u64>,
 }
 
 #[derive(Serialize)]
@@ -211,6 +226,8 @@ impl<'a> Scheduling<'a> {
             cores_spent,
             failures,
             relaunch_at,
+            excluded,
+            more_excluded,
             ahead,
             hindrance,
             cluster,
@@ -223,6 +240,8 @@ impl<'a> Scheduling<'a> {
             cores_spent: cores_spent.0,
             failures: *failures,
             relaunch_at_ms: relaunch_at.map(Timestamp::millis),
+            excluded: excluded.iter().map(Excluded::of).collect(),
+            more_excluded: *more_excluded,
             ahead: *ahead,
             waits_for: hindrance.as_ref().map(ToString::to_string),
             cluster: Cluster {
@@ -235,6 +254,13 @@ impl<'a> Scheduling<'a> {
             holders,
             more_holders: *more_holders,
         }
+    }
+}
+
+impl<'a> Excluded<'a> {
+    fn of(view: &'a ExcludedWorker) -> Self {
+        let ExcludedWorker { worker, end, times, until, for_all } = view;
+        Self { worker, end: *end, times: *times, until_ms: until.millis(), for_all: *for_all }
     }
 }
 
@@ -252,6 +278,8 @@ impl<'a> Worker<'a> {
             resources: &view.resources,
             resources_used: &view.resources_used,
             last_heartbeat_ms: view.last_heartbeat.millis(),
+            excluded_for: view.excluded_for,
+            excluded_until_ms: view.excluded_until.map(Timestamp::millis),
         }
     }
 }

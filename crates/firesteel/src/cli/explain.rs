@@ -19,6 +19,7 @@ use serde::Serialize;
 use super::application::{heading, shown_state_and_end};
 use super::ask::{self, App, Masters};
 use super::document;
+use super::excluded;
 use super::exit::{self, Exit, Failure};
 use super::help;
 use super::table::{clean, duration};
@@ -31,7 +32,7 @@ const EXAMPLES: &str = "  firesteel explain app-20261120212235-0000
 
 const NOTES: &str = "\
 Explains what the application asked for and what it has; why it does not have more: its own maximum, its driver's \
-target, Workers that are too small, other applications that hold the cores, a pause after failures; how many Workers \
+target, Workers that are too small or excluded, other applications that hold the cores, a pause after failures; how many Workers \
 were rejected for which reason; what exactly the next executor needs; whether it can ever fit; and what to ask for to \
 get more at once. For an application that is over, it says how it ended.
 
@@ -117,6 +118,7 @@ pub(super) fn sentences(detail: &ApplicationDetail) -> Vec<String> {
     if let Some(wait) = waits(detail, scheduling) {
         all.push(wait);
     }
+    all.extend(exclusions(detail, scheduling));
     all.extend(scheduling.hindrance.as_ref().map(hindrance));
     for profile in &scheduling.profiles {
         all.extend(of_profile(detail, scheduling, profile));
@@ -164,6 +166,16 @@ fn waits(detail: &ApplicationDetail, scheduling: &SchedulingStatus) -> Option<St
         duration(until.since(detail.now)),
         why.unwrap_or_default()
     ))
+}
+
+/// The Workers on which it is given no executors for a while, and why.
+fn exclusions(detail: &ApplicationDetail, scheduling: &SchedulingStatus) -> Vec<String> {
+    let one = |worker| format!("Excluded for it: {}.", excluded::for_how_long(worker, detail.now));
+    let mut all: Vec<String> = scheduling.excluded.iter().map(one).collect();
+    if scheduling.more_excluded > 0 {
+        all.push(format!("Excluded for it, too: {}.", none_or(scheduling.more_excluded, "other Worker")));
+    }
+    all
 }
 
 /// The latest failed executor that the Master remembers.
@@ -240,6 +252,8 @@ pub(super) fn reasons(
             | Reason::KeptForAnother,
         )
         | None => {}
+        // The application waits for time, not for room: no change to its request would help.
+        Some(Reason::Excluded { .. }) => return all,
     }
     // A profile that has all requested executors needs no advice.
     if profile.shortfall.is_none() && !profile.may_have_more {
@@ -262,7 +276,8 @@ fn needs_room(profile: &ProfileView) -> bool {
             | Reason::TooSmall { .. }
             | Reason::GangTooLarge { .. }
             | Reason::GangWaits { .. }
-            | Reason::KeptForAnother,
+            | Reason::KeptForAnother
+            | Reason::Excluded { .. },
         ) => false,
         None => profile.may_have_more && profile.with_room == 0,
     }

@@ -13,6 +13,7 @@ mod completions;
 mod conf;
 mod config;
 mod document;
+mod excluded;
 mod executor;
 mod exit;
 mod explain;

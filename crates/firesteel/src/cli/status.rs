@@ -18,6 +18,7 @@ use firesteel_placement::{Cores, Resources};
 use super::application;
 use super::ask::{self, Masters};
 use super::document;
+use super::excluded;
 use super::exit::{self, Exit, Failure};
 use super::help;
 use super::table::{clean, duration, table};
@@ -148,7 +149,7 @@ fn workers(workers: &[&WorkerView], now: Timestamp) -> String {
     let rows = workers.iter().map(|worker| {
         vec![
             worker.id.to_string(),
-            format!("{:?}", worker.state).to_uppercase(),
+            excluded::worker_state(worker, now),
             format!("{}/{}", worker.cores_used.0, worker.cores.0),
             format!("{} of {}", worker.memory_used, worker.memory),
             resources(&worker.resources_used, &worker.resources),
@@ -339,6 +340,8 @@ mod tests {
             resources: Resources::from_iter([("gpu", ["0", "1", "2"])]),
             resources_used: Resources::from_iter([("gpu", ["0", "1"])]),
             last_heartbeat: Timestamp::default(),
+            excluded_for: 0,
+            excluded_until: None,
         }
     }
 

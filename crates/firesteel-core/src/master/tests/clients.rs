@@ -200,7 +200,8 @@ fn how_a_killed_executor_really_ended_is_learned_afterwards() {
 
 #[test]
 fn executors_that_are_remembered_no_longer_are_counted() {
-    let mut bench = Bench::new(Config { retries: Retries::Unlimited, ..Config::default() });
+    let config = Config { retries: Retries::Unlimited, exclusion: Exclusion::Off, ..Config::default() };
+    let mut bench = Bench::new(config);
     bench.worker(1, 8);
     bench.application(Some(8), 8);
     for executor in 0..1_010 {

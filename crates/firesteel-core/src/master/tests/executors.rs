@@ -97,14 +97,13 @@ fn exit_code_0_and_a_kill_neither_count_nor_reset() {
     bench.worker(1, 8);
     bench.application(Some(8), 8);
     bench.report(1, 0, CRASH);
-    for (n, end) in
-        [ExecutorState::Exited(ExitStatus::SUCCESS), ExecutorState::Killed(None)].into_iter().enumerate()
-    {
-        let n = u32::try_from(n).expect("two rows") + 1;
-        let expected: Vec<_> =
-            [updated(n, end.clone()), noted(1, n)].into_iter().chain(launch(n + 1, 1, 8)).collect();
-        assert_eq!(bench.report(1, n, end), expected);
-    }
+    let success = ExecutorState::Exited(ExitStatus::SUCCESS);
+    assert_eq!(bench.report(1, 1, success.clone()), [updated(1, success), noted(1, 1)]);
+    assert_eq!(bench.deadline(), launch(2, 1, 8), "the Worker was excluded, and is tried again");
+    let killed = ExecutorState::Killed(None);
+    let expected: Vec<_> =
+        [updated(2, killed.clone()), noted(1, 2)].into_iter().chain(launch(3, 1, 8)).collect();
+    assert_eq!(bench.report(1, 2, killed), expected);
     bench.report(1, 3, CRASH);
     assert_eq!(bench.master.view().applications, []);
 }

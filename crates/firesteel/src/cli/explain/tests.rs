@@ -202,6 +202,28 @@ fn a_wait_after_failures_is_told_with_its_end() {
 }
 
 #[test]
+fn an_excluded_worker_is_named_with_the_reason() {
+    let mut stage = Stage::of(&[(4, 8192), (2, 8192)]);
+    stage.application(100, "sums", Some(6), 1, 1024, ANY);
+    let app = stage.detail("sums").application;
+    for executor in app.executors.iter().filter(|executor| executor.worker.as_str() == "w1") {
+        let executor = ExecutorKey { app: app.id.clone(), executor: executor.id };
+        let report = ExecutorReport { executor, state: ExecutorState::Exited(ExitStatus::Code(3)) };
+        stage.tell(1, Inbound::Worker(WorkerToMaster::ExecutorStateChanged(report)));
+    }
+    assert_eq!(
+        stage.explained("sums"),
+        [
+            "It has 2 executors with 2 cores in all; its maximum is 6 cores.",
+            "Excluded for it: w1 for 1.0 s: executors fail there.",
+            "It wants executors of 1 core and 1 GiB of memory, as many as its cores allow; it has 2.",
+            "  Of what it asked for, 4 of 6 executors are missing: 1 worker has room, but is excluded for a while \
+             because executors end too early there.",
+        ]
+    );
+}
+
+#[test]
 fn one_that_is_over_tells_how_and_where_the_failed_wrote() {
     let mut stage = Stage::of(&[(4, 2048)]);
     stage.application(100, "sums", Some(4), 4, 1024, ANY);

@@ -3,6 +3,7 @@
 use firesteel_core::messages::{ApplicationView, ExecutorView, MasterView, WorkerState, WorkerView};
 use firesteel_placement::{Cores, MiB};
 
+use super::super::excluded::worker_state;
 use super::super::status::live_state;
 use super::super::table::{clean, duration};
 
@@ -90,11 +91,7 @@ fn workers(view: &MasterView, order: usize) -> Vec<Row> {
         app: None,
         cells: vec![
             worker.id.to_string(),
-            match worker.state {
-                WorkerState::Alive => "ALIVE".to_owned(),
-                WorkerState::Decommissioned => "DECOMMISSIONED".to_owned(),
-                WorkerState::Dead => "DEAD".to_owned(),
-            },
+            worker_state(worker, view.now),
             cores_bar(worker.cores_used, worker.cores),
             memory_bar(worker.memory_used, worker.memory),
             format!("{} ago", duration(view.now.since(worker.last_heartbeat))),

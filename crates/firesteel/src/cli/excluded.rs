@@ -1,0 +1,85 @@
+//! Excluded Workers in words.
+
+use firesteel_core::Timestamp;
+use firesteel_core::messages::{ExcludedWorker, WorkerState, WorkerView};
+use firesteel_placement::words::counted;
+
+use super::table::duration;
+
+/// The state of a Worker: `ALIVE`, `ALIVE, excluded for 2 applications`, or `ALIVE, excluded for all for 3.5 s`.
+pub(super) fn worker_state(worker: &WorkerView, now: Timestamp) -> String {
+    let state = match worker.state {
+        WorkerState::Alive => "ALIVE",
+        WorkerState::Decommissioned => "DECOMMISSIONED",
+        WorkerState::Dead => "DEAD",
+    };
+    match (worker.excluded_until, worker.excluded_for) {
+        (Some(until), _) => format!("{state}, excluded for all for {}", duration(until.since(now))),
+        (None, 0) => state.to_owned(),
+        (None, apps) => format!("{state}, excluded for {}", counted(apps, "application")),
+    }
+}
+
+/// For how long a Worker is excluded, and why: `worker-1 for 3.5 s: executors fail there (2 times in a row)`.
+pub(super) fn for_how_long(excluded: &ExcludedWorker, now: Timestamp) -> String {
+    let ExcludedWorker { worker, end, times, until, for_all } = excluded;
+    let whose = if *for_all { "executors of several applications" } else { "executors" };
+    let times = match times {
+        0 | 1 => String::new(),
+        times => format!(" ({times} times in a row)"),
+    };
+    format!("{worker} for {}: {whose} {end} there{times}", duration(until.since(now)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use firesteel_core::ids::WorkerId;
+    use firesteel_core::messages::EarlyEnd;
+    use firesteel_placement::{Cores, MiB, Resources};
+
+    #[test]
+    fn the_state_of_a_worker_says_for_whom_it_is_excluded() {
+        let now = Timestamp::from_millis(1_000);
+        let state = |state, excluded_for, until: Option<u64>| {
+            let worker = WorkerView {
+                id: WorkerId::new("w1"),
+                host: "h".to_owned(),
+                port: 1,
+                state,
+                cores: Cores(8),
+                cores_used: Cores(0),
+                memory: MiB(4096),
+                memory_used: MiB(0),
+                resources: Resources::default(),
+                resources_used: Resources::default(),
+                last_heartbeat: now,
+                excluded_for,
+                excluded_until: until.map(Timestamp::from_millis),
+            };
+            worker_state(&worker, now)
+        };
+        assert_eq!(state(WorkerState::Alive, 0, None), "ALIVE");
+        assert_eq!(state(WorkerState::Dead, 0, None), "DEAD");
+        assert_eq!(state(WorkerState::Alive, 1, None), "ALIVE, excluded for 1 application");
+        assert_eq!(
+            state(WorkerState::Decommissioned, 2, None),
+            "DECOMMISSIONED, excluded for 2 applications"
+        );
+        assert_eq!(state(WorkerState::Alive, 2, Some(4_500)), "ALIVE, excluded for all for 3.5 s");
+    }
+
+    #[test]
+    fn an_exclusion_says_how_long_it_lasts_and_why() {
+        let words = |end, times, for_all| {
+            let until = Timestamp::from_millis(4_500);
+            let excluded = ExcludedWorker { worker: WorkerId::new("w1"), end, times, until, for_all };
+            for_how_long(&excluded, Timestamp::from_millis(1_000))
+        };
+        assert_eq!(words(EarlyEnd::Failed, 1, false), "w1 for 3.5 s: executors fail there");
+        let twice = "w1 for 3.5 s: executors end at once there (2 times in a row)";
+        assert_eq!(words(EarlyEnd::Finished, 2, false), twice);
+        let all = "w1 for 3.5 s: executors of several applications fail there (3 times in a row)";
+        assert_eq!(words(EarlyEnd::Failed, 3, true), all);
+    }
+}
