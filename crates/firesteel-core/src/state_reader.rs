@@ -187,6 +187,8 @@ mod tests {
             resources: Resources::default(),
             resources_used: Resources::default(),
             last_heartbeat: Timestamp::default(),
+            excluded_for: 0,
+            excluded_until: None,
         })
     }
 

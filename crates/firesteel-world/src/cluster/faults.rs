@@ -22,6 +22,8 @@ pub enum Fault {
     ExecutorStartsLate,
     /// An executor's process cannot be started.
     ExecutorCannotStart,
+    /// A Worker cannot start any executor.
+    WorkerCannotStart,
     /// An executor's process fails within milliseconds, before it dials its driver.
     ExecutorCrashesAtOnce,
     /// An executor's process returns 0 before it dials its driver.
@@ -88,7 +90,7 @@ pub enum Fault {
 }
 
 firesteel_core::kinds!("fault", Fault: CutLink HalfOpenLink MessageLost ConnectRefused ConnectTimesOut SlowLink
-    ExecutorStartsLate ExecutorCannotStart ExecutorCrashesAtOnce ExecutorExitsZero ExecutorHangs
+    ExecutorStartsLate ExecutorCannotStart WorkerCannotStart ExecutorCrashesAtOnce ExecutorExitsZero ExecutorHangs
     ExecutorIgnoresTerminate ExecutorCrashesLater SlowFetch FetchFails TaskFails TaskCannotStart TaskHangs TaskIgnoresTerminate
     OutputBeyondCredit WorkerCrash WorkerShutdown DriverCrash DriverCancel TaskCancel Question MasterCrash LateDeadline
     EarlyDeadline RequestExecutors KillExecutors HostileWorker HostileDriver HostileExecutor StatusClient

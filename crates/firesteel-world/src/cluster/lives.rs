@@ -45,8 +45,11 @@ impl World {
             Some(saboteur) => saboteur.preemption(self.scenario.preemption),
             None => self.scenario.preemption,
         };
+        let exclusion = master::Config::default().exclusion;
+        let exclusion = self.saboteur.as_ref().map_or(exclusion, |saboteur| saboteur.exclusion(exclusion));
         let config = master::Config {
             preemption,
+            exclusion,
             url: master_address().url(),
             strategy: self.scenario.strategy,
             worker_order: self.scenario.order,
@@ -268,6 +271,10 @@ impl World {
                 self.fault(fault);
             }
         }
+        if self.is_bad(worker) {
+            self.fault(Fault::WorkerCannotStart);
+            fate = ExecutorFate::CannotStart;
+        }
         let process = ExecutorProcess {
             key: plan.executor.clone(),
             worker,
@@ -289,6 +296,12 @@ impl World {
         });
         self.processes.insert(plan.executor, node);
         self.after(millis, Happening::ExecutorUp { node });
+    }
+
+    /// Whether a Worker cannot start executors now.
+    fn is_bad(&self, worker: NodeIndex) -> bool {
+        let Body::Worker(body) = &self.node(worker).body else { return false };
+        self.is_rough() && self.scenario.bad_worker == Some(body.plan)
     }
 
     /// Reads the command line as an executor's program does. Every placeholder must have been filled in.

@@ -59,6 +59,12 @@ pub enum Sabotage {
     TrustAnyToken,
     /// The Master believes every number of cores.
     TrustAnySize,
+    /// The Master excludes no Worker.
+    ForgetBlame,
+    /// The Master excludes Workers for a day.
+    NeverReadmit,
+    /// The Master ends an application after its second failure.
+    HastyEnd,
     /// The Worker reports RUNNING twice.
     RunningTwice,
     /// The Worker does not report an executor's end, and forgets it.
@@ -151,7 +157,7 @@ pub enum Sabotage {
 
 firesteel_core::kinds!("sabotage", Sabotage: DropGiveBack DoubleLaunch ForgetWorker ForgetLeaving ForgetDriver DropKillExecutor
     ReuseExecutorId WrongDriver LaunchOnTheDead OneCoreTooMany DropExecutorAdded DropRegisteredWorker
-    DropKilled MissTurn SplitGang StarveGang StealReserved ForgetPriority ForgetQueue PreemptTooMany PreemptPeers DropExecutorsGone EarlyExecutorsGone ForgetOutcome TrustAnyToken TrustAnySize LateKillForgetsOutcome RunningTwice LoseEnd StartTwice ForgetWords DropSignal DropHeartbeat TrustFetch FetchTwice KeepFiles EndLog KeepNothing RemoveTheLiving ForgetUnregister ClaimSuccess TrustAnySecret TrustAnyNumber DoubleLaunchTask
+    DropKilled MissTurn SplitGang StarveGang StealReserved ForgetPriority ForgetQueue PreemptTooMany PreemptPeers DropExecutorsGone EarlyExecutorsGone ForgetOutcome TrustAnyToken TrustAnySize LateKillForgetsOutcome ForgetBlame NeverReadmit HastyEnd RunningTwice LoseEnd StartTwice ForgetWords DropSignal DropHeartbeat TrustFetch FetchTwice KeepFiles EndLog KeepNothing RemoveTheLiving ForgetUnregister ClaimSuccess TrustAnySecret TrustAnyNumber DoubleLaunchTask
     DropOutputCredit DoubleCredit DoubleOutput DropOutput DoubleTaskEnd DropTaskEnd DropKillTask
     EarlyCancelled DropAnswer DoubleAnswer Impatient ForgetProfile ForgetBinding SameAddress DropAddresses AskForMore AskForNone KillNeighbours DropKills WrongCode EndlessLaunch
     DropStatusUpdate DoubleStatusUpdate DoubleTaskOutput DropTaskOutput LeaveTasks DropExit);
@@ -186,6 +192,9 @@ impl Sabotage {
         Self::LateKillForgetsOutcome,
         Self::TrustAnyToken,
         Self::TrustAnySize,
+        Self::ForgetBlame,
+        Self::NeverReadmit,
+        Self::HastyEnd,
         Self::RunningTwice,
         Self::LoseEnd,
         Self::StartTwice,

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use firesteel_core::driver::LocalityWait;
 use firesteel_core::ids::{ExecutorId, PeerId, ProfileId};
+use firesteel_core::master::Exclusion;
 use firesteel_core::messages::{
     ApplicationDescription, DriverToMaster, ExecutorReport, ExecutorState, ExecutorToDriver, TaskState,
     WorkerDescription, WorkerToMaster,
@@ -64,6 +65,18 @@ impl Saboteur {
                 Preemption::Off
             }
             (_, preemption) => preemption,
+        }
+    }
+
+    /// How long a Master with this bug excludes Workers.
+    pub(crate) fn exclusion(&self, exclusion: Exclusion) -> Exclusion {
+        match self.sabotage {
+            Sabotage::ForgetBlame => Exclusion::Off,
+            Sabotage::NeverReadmit => {
+                let day = Duration::from_secs(86_400);
+                Exclusion::For { first: day, longest: day }
+            }
+            _ => exclusion,
         }
     }
 

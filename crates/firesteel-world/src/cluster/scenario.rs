@@ -44,6 +44,8 @@ pub struct Scenario {
     pub preemption: Preemption,
     /// The machines that Workers run on.
     pub workers: Vec<WorkerPlan>,
+    /// The number of the machine whose Worker cannot start executors until the faults stop.
+    pub bad_worker: Option<usize>,
     /// The applications of the cluster.
     pub apps: Vec<AppPlan>,
     /// The faults that strike.
@@ -146,6 +148,8 @@ const NEEDS: u64 = 0x6E65_6564_7300;
 
 /// Separates the random numbers of policies from all others.
 const POLICIES: u64 = 0x706F_6C69_6379;
+/// Added to the seed for the generator of the bad Worker.
+const BAD: u64 = 0xBAD;
 /// Separates the random numbers of queues, priorities and gangs from all others.
 const TURNS: u64 = 0x7475_726E_7300;
 
@@ -196,6 +200,7 @@ impl Scenario {
             backfill: Backfill::On,
             preemption: Preemption::Off,
             workers: (0..workers).map(|_| WorkerPlan::rolled(dice, gpus)).collect(),
+            bad_worker: None,
             apps: (0..apps).map(|number| AppPlan::rolled(dice, gpus, number, scale)).collect(),
             faults,
             check_every: scale.check_every(),
@@ -213,6 +218,10 @@ impl Scenario {
             app.locality = Arc::new(LocalityPlan::rolled(dice, machines, app.tasks.len()));
         }
         scenario.roll_turns(&mut Dice::new(seed ^ TURNS));
+        let mut bad = Dice::new(seed ^ BAD);
+        if machines > 1 && bad.one_in(4) {
+            scenario.bad_worker = bad.index(machines);
+        }
         // Uses a separate random generator, so that a seed's cluster and faults do not depend on what its
         // tasks need.
         let mut dice = Dice::new(seed ^ NEEDS);

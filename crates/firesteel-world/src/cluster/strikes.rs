@@ -60,6 +60,7 @@ impl World {
             | Fault::SlowLink
             | Fault::ExecutorStartsLate
             | Fault::ExecutorCannotStart
+            | Fault::WorkerCannotStart
             | Fault::ExecutorCrashesAtOnce
             | Fault::ExecutorExitsZero
             | Fault::ExecutorHangs

@@ -44,6 +44,8 @@ pub(super) struct AppBook {
     pub(super) order: u64,
     /// Whether it ever had an executor.
     pub(super) begun: bool,
+    /// Whether its driver ever named hosts to avoid.
+    pub(super) avoids: bool,
 }
 
 impl WorkerBook {

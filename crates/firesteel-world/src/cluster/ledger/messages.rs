@@ -82,6 +82,7 @@ impl Ledger {
         }
         book.grants.insert(key.clone(), launch.clone());
         book.check(worker)?;
+        self.check_excluded(worker, launch)?;
         self.check_app(&key.app, launch.profile)
     }
 
@@ -174,6 +175,7 @@ impl Ledger {
             is_fixed: description.profile.cores.is_some(),
             order: self.registered,
             begun: false,
+            avoids: false,
         };
         self.registered += 1;
         self.leaving.remove(&peer);

@@ -6,10 +6,12 @@
 //! - `messages`: the check of messages to Workers and drivers.
 //! - `reading`: queries of the ledger, and its comparison with the Master's tables.
 //! - `answers`, `pages`: the check of answers to status clients.
+//! - `exclusions`: the check of excluded Workers, and of applications that end because their executors fail.
 //! - `queue_order`: the check of the order in which applications are served.
 
 mod answers;
 mod books;
+mod exclusions;
 mod messages;
 mod pages;
 mod queue_order;
@@ -26,6 +28,7 @@ use firesteel_core::messages::{
 use firesteel_placement::{Cores, ExecutorLimit};
 
 use self::books::{AppBook, Availability, WorkerBook};
+use self::exclusions::EarlyEnds;
 use self::pages::Reading;
 use self::queue_order::Preempted;
 
@@ -51,6 +54,11 @@ pub(crate) struct Ledger {
     told: BTreeMap<AppId, Outcome>,
     /// The reading of the Master's state that goes on, page by page.
     reading: Option<Reading>,
+    /// The time of the event at hand, in milliseconds.
+    now: u64,
+    /// When the processes of held executors were reported to run, in milliseconds.
+    started: BTreeMap<ExecutorKey, u64>,
+    early_ends: EarlyEnds,
 }
 
 /// What one event changed in the books.
@@ -85,10 +93,19 @@ impl Ledger {
         effects: &[Effect],
         order: &Order<'_>,
     ) -> Result<EventOutcome, String> {
+        self.now = order.now;
         let mut outcome = EventOutcome::default();
         let before = self.holdings(event);
         let mut released = BTreeSet::new();
         self.on_event(event, effects, &mut released, &mut outcome);
+        for effect in effects {
+            if let Effect::Send { peer, message: Outbound::Driver(MasterToDriver::ApplicationRemoved(end)) } =
+                effect
+                && matches!(end, ApplicationEnd::ExecutorsFailed { .. })
+            {
+                self.check_failed(*peer)?;
+            }
+        }
         for effect in effects {
             self.on_release(effect, &mut released, &mut outcome);
         }
@@ -178,6 +195,7 @@ impl Ledger {
                     && let Some(book) = self.workers.get_mut(worker)
                 {
                     book.availability = Availability::Decommissioning;
+                    self.forget_early_ends(worker);
                 }
             }
             WorkerToMaster::Heartbeat { .. } => {}
@@ -210,9 +228,14 @@ impl Ledger {
                     book.limits.extend(limits);
                 }
             }
-            DriverToMaster::KillExecutors { .. }
-            | DriverToMaster::PreferHosts { .. }
-            | DriverToMaster::RequestShortfall { .. } => {}
+            DriverToMaster::PreferHosts { app, wishes } => {
+                if self.app_of.get(&peer) == Some(app)
+                    && let Some(book) = self.apps.get_mut(app)
+                {
+                    book.avoids |= !wishes.avoided.is_empty();
+                }
+            }
+            DriverToMaster::KillExecutors { .. } | DriverToMaster::RequestShortfall { .. } => {}
         }
     }
 
@@ -252,16 +275,20 @@ impl Ledger {
     }
 
     fn end_reported(&mut self, peer: PeerId, report: &ExecutorReport, released: &mut BTreeSet<ExecutorKey>) {
-        let Some(worker) = self.worker_of.get(&peer) else { return };
+        if report.state == ExecutorState::Running {
+            self.start_reported(peer, &report.executor);
+        }
+        let Some(worker) = self.worker_of.get(&peer).cloned() else { return };
         // Only a Master can consider an executor lost.
         let counts = match report.state {
             ExecutorState::Killed(_) | ExecutorState::Failed(_) | ExecutorState::Exited(_) => true,
             ExecutorState::Launching | ExecutorState::Running | ExecutorState::Lost(_) => false,
         };
-        let launch = self.workers.get(worker).and_then(|book| book.grants.get(&report.executor)).cloned();
+        let launch = self.workers.get(&worker).and_then(|book| book.grants.get(&report.executor)).cloned();
         if let (true, Some(launch)) = (counts, launch) {
             self.release(&report.executor.clone(), released);
             self.count_final_end(&report.executor, &report.state, &launch);
+            self.count_early_end(&worker, &report.executor, &report.state);
         }
     }
 
@@ -347,6 +374,7 @@ impl Ledger {
     }
 
     fn remove_worker(&mut self, id: &WorkerId, released: &mut BTreeSet<ExecutorKey>) {
+        self.forget_early_ends(id);
         let Some(book) = self.workers.remove(id) else { return };
         self.worker_of.remove(&book.peer);
         for key in book.grants.into_keys() {

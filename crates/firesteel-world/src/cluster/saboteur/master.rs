@@ -1,7 +1,10 @@
 //! Bugs in the effects of the Master.
 
 use firesteel_core::master;
-use firesteel_core::messages::{ApplicationEnd, KillAnswer, MasterToClient, MasterToDriver, MasterToWorker};
+use firesteel_core::messages::{
+    ApplicationEnd, ExecutorState, KillAnswer, MasterToClient, MasterToDriver, MasterToWorker,
+};
+use firesteel_core::process::ExitStatus;
 
 use super::{Fate, Saboteur, before};
 use crate::cluster::ledger::Ledger;
@@ -42,6 +45,18 @@ impl Saboteur {
     }
 
     pub(super) fn hurry_master(&self, effects: &mut Vec<master::Effect>, ledger: &Ledger) {
+        let failing = effects.iter().find_map(|effect| match effect {
+            master::Effect::Note(master::Note::RelaunchDelayed { app, failures, .. }) => {
+                Some((ledger.peer_of_app(app)?, *failures))
+            }
+            _ => None,
+        });
+        if let (Sabotage::HastyEnd, Some((peer, failures))) = (self.sabotage, failing) {
+            let last = ExecutorState::Exited(ExitStatus::Code(1));
+            let end = ApplicationEnd::ExecutorsFailed { failures, last };
+            let message = master::Outbound::Driver(MasterToDriver::ApplicationRemoved(end));
+            effects.push(master::Effect::Send { peer, message });
+        }
         let ended = effects.iter().find_map(|effect| match effect {
             master::Effect::Note(master::Note::ApplicationRemoved { app, .. }) => Some(app.clone()),
             _ => None,

@@ -1,0 +1,124 @@
+//! The check of excluded Workers, and of applications that end because their executors fail.
+//!
+//! The Master may know more than these books: it stops blaming a Worker once an executor is proven there. So the checks
+//! speak only of Workers on which no executor of the application ever failed or ended early.
+
+use std::collections::BTreeMap;
+
+use firesteel_core::ids::{AppId, ExecutorKey, PeerId, WorkerId};
+use firesteel_core::messages::{ExecutorLaunch, ExecutorState, Relaunch};
+use firesteel_core::process::ExitStatus;
+
+use super::Ledger;
+use super::books::Availability;
+
+/// An executor that ran this long, in milliseconds, is proven.
+const PROVEN_AFTER: u64 = 5_000;
+/// The shortest time for which a Worker is excluded, in milliseconds.
+const SHORTEST: u64 = 1_000;
+
+/// The early ends and failures of an application's executors, by Worker.
+pub(super) type EarlyEnds = BTreeMap<(AppId, WorkerId), EarlyEndBook>;
+
+/// What happened to the executors of one application on one Worker.
+#[derive(Clone, Debug, Default)]
+pub(super) struct EarlyEndBook {
+    /// Executors with a smaller number were launched before the last counted early end.
+    counted_below: u32,
+    /// The time of the last counted early end, in milliseconds.
+    at: Option<u64>,
+    /// Whether any of these ends was a failure.
+    failed: bool,
+    /// A Worker that the application could use when the last early end was counted.
+    another: Option<WorkerId>,
+}
+
+impl Ledger {
+    /// An executor's process has started.
+    pub(super) fn start_reported(&mut self, peer: PeerId, key: &ExecutorKey) {
+        let holds = self.worker_of.get(&peer).and_then(|worker| self.workers.get(worker));
+        if holds.is_some_and(|book| book.grants.contains_key(key)) {
+            self.started.entry(key.clone()).or_insert(self.now);
+        }
+    }
+
+    /// An executor that the Master counted as held has ended by itself.
+    pub(super) fn count_early_end(&mut self, worker: &WorkerId, key: &ExecutorKey, end: &ExecutorState) {
+        let Some(app) = self.apps.get(&key.app) else { return };
+        let started = self.started.remove(key);
+        let is_early = started.is_none_or(|at| self.now < at + PROVEN_AFTER);
+        let failed = match end {
+            ExecutorState::Exited(_) if app.relaunch == Relaunch::WhenLost => return,
+            ExecutorState::Exited(ExitStatus::Code(0)) => false,
+            ExecutorState::Exited(_) | ExecutorState::Failed(_) => true,
+            ExecutorState::Launching
+            | ExecutorState::Running
+            | ExecutorState::Killed(_)
+            | ExecutorState::Lost(_) => return,
+        };
+        if !failed && !is_early {
+            return;
+        }
+        let (next, another) = (app.next, self.clean_worker_of(&key.app, worker).cloned());
+        let (now, place) = (self.now, (key.app.clone(), worker.clone()));
+        let book = self.early_ends.entry(place).or_default();
+        book.failed |= failed;
+        if is_early && key.executor.0 >= book.counted_below {
+            book.counted_below = next;
+            (book.at, book.another) = (Some(now), another);
+        }
+    }
+
+    /// Another Worker on which an application holds an executor, and on which none of its executors ever failed or ended
+    /// early.
+    fn clean_worker_of(&self, app: &AppId, but: &WorkerId) -> Option<&WorkerId> {
+        let book = self.apps.get(app).filter(|book| !book.avoids)?;
+        book.executors.values().find(|worker| *worker != but && self.is_clean(app, worker))
+    }
+
+    fn is_clean(&self, app: &AppId, worker: &WorkerId) -> bool {
+        let serves = self.workers.get(worker).is_some_and(|book| book.availability == Availability::Serving);
+        serves && !self.early_ends.contains_key(&(app.clone(), worker.clone()))
+    }
+
+    /// A Worker is gone, or leaves: nothing is known of it any more.
+    pub(super) fn forget_early_ends(&mut self, worker: &WorkerId) {
+        self.early_ends.retain(|(_, on), _| on != worker);
+        for book in self.early_ends.values_mut() {
+            book.another = book.another.take().filter(|another| another != worker);
+        }
+    }
+
+    /// Checks that a launch is not on a Worker where executors of the application have just ended early, though
+    /// another Worker is left, or though they ended with exit code 0.
+    pub(super) fn check_excluded(&self, worker: &WorkerId, launch: &ExecutorLaunch) -> Result<(), String> {
+        let app = &launch.executor.app;
+        let Some(book) = self.early_ends.get(&(app.clone(), worker.clone())) else { return Ok(()) };
+        let is_recent = book.at.is_some_and(|at| self.now < at + SHORTEST);
+        let has_another = || book.another.as_ref().is_some_and(|another| self.is_clean(app, another));
+        let avoids = || self.apps.get(app).is_some_and(|book| book.avoids);
+        if is_recent && (!book.failed || (!avoids() && has_another())) {
+            return Err(format!(
+                "executor {} is launched on {worker}, where executors of its application ended early just now",
+                launch.executor
+            ));
+        }
+        Ok(())
+    }
+
+    /// Checks an application that the Master ends for failures: none of its executors may be on trial on a Worker where
+    /// none has failed.
+    pub(super) fn check_failed(&self, peer: PeerId) -> Result<(), String> {
+        let Some(app) = self.app_of.get(&peer) else { return Ok(()) };
+        let Some(book) = self.apps.get(app) else { return Ok(()) };
+        let on_trial = book.executors.iter().find(|(_, worker)| {
+            !self.early_ends.get(&(app.clone(), (*worker).clone())).is_some_and(|book| book.failed)
+        });
+        match on_trial {
+            Some((executor, worker)) => Err(format!(
+                "{app} is ended for failures while executor {executor} is on trial on {worker}, where none has failed"
+            )),
+            None => Ok(()),
+        }
+    }
+}
