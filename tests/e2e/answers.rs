@@ -137,6 +137,8 @@ fn first_page() -> StatePage {
         resources: Resources::default(),
         resources_used: Resources::default(),
         last_heartbeat: Timestamp::default(),
+        excluded_for: 0,
+        excluded_until: None,
     };
     let totals = StateTotals { workers: 2, ..StateTotals::default() };
     let head = StateHead { url: "spark://m:1".to_owned(), deciding, totals };
