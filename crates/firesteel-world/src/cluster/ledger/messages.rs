@@ -22,6 +22,7 @@ impl Ledger {
         event: &Event,
         added: &mut BTreeSet<ExecutorKey>,
         launched: &mut Vec<Launched>,
+        released: &mut BTreeSet<ExecutorKey>,
     ) -> Result<(), String> {
         match message {
             MasterToWorker::LaunchExecutor(launch) => {
@@ -41,6 +42,11 @@ impl Ledger {
                     self.check_claim(worker)?;
                 }
             }
+            MasterToWorker::KillExecutor { executor } if self.is_on(peer, executor) => {
+                // It was launched for the same event, and preempted at once.
+                self.release(executor, released);
+                launched.retain(|(_, launch)| launch.executor != *executor);
+            }
             MasterToWorker::RegisterWorkerFailed(_)
             | MasterToWorker::ReconnectWorker
             | MasterToWorker::KillExecutor { .. }
@@ -59,6 +65,12 @@ impl Ledger {
             return Err(format!("{} is believed to have {} cores", worker.id, worker.cores));
         }
         Ok(())
+    }
+
+    /// Whether the Worker of this connection holds the executor.
+    fn is_on(&self, peer: PeerId, executor: &ExecutorKey) -> bool {
+        let book = self.worker_of.get(&peer).and_then(|worker| self.workers.get(worker));
+        book.is_some_and(|book| book.grants.contains_key(executor))
     }
 
     fn launch(&mut self, peer: PeerId, launch: &ExecutorLaunch) -> Result<(), String> {

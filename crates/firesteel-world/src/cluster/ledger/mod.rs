@@ -115,7 +115,8 @@ impl Ledger {
             if let Effect::Send { peer, message } = effect {
                 match message {
                     Outbound::Worker(message) => {
-                        self.on_worker_message(*peer, message, event, &mut added, &mut launched)?;
+                        let (launched, released) = (&mut launched, &mut released);
+                        self.on_worker_message(*peer, message, event, &mut added, launched, released)?;
                     }
                     Outbound::Driver(message) => {
                         self.on_driver_message(*peer, message, order, &mut added, &released, &mut outcome)?;
@@ -364,7 +365,7 @@ impl Ledger {
         }
     }
 
-    fn release(&mut self, key: &ExecutorKey, released: &mut BTreeSet<ExecutorKey>) {
+    pub(super) fn release(&mut self, key: &ExecutorKey, released: &mut BTreeSet<ExecutorKey>) {
         let Some(app) = self.apps.get_mut(&key.app) else { return };
         let Some(worker) = app.executors.remove(&key.executor) else { return };
         if let Some(book) = self.workers.get_mut(&worker) {
