@@ -35,6 +35,7 @@ mod resources;
 mod retries;
 mod settings;
 mod shell;
+mod silent;
 mod simulate;
 mod stuck;
 mod terminal;

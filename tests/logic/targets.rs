@@ -61,6 +61,7 @@ impl Pair {
             starvation_timeout: Duration::from_secs(15),
             loss_delay: Duration::from_secs(5),
             executor_timeout: Duration::from_secs(120),
+            heartbeats: driver::Heartbeats::default(),
             topology: Topology::default(),
             locality_wait: driver::LocalityWait { node: Duration::ZERO, rack: Duration::ZERO },
             exclusion: driver::ExclusionPolicy::default(),
@@ -158,6 +159,7 @@ impl Pair {
             | driver::Effect::Answer { .. }
             | driver::Effect::Done(_)
             | driver::Effect::Exit
+            | driver::Effect::HandleArrived { .. }
             | driver::Effect::Note(_) => {}
         }
     }

@@ -343,6 +343,7 @@ fn config(application: Application, driver: &Address) -> Config {
         starvation_timeout: settings.starvation_timeout,
         loss_delay: settings.loss_delay,
         executor_timeout: settings.executor_timeout,
+        heartbeats: settings.heartbeats,
         topology: settings.topology,
         exclusion: settings.exclusion,
         locality_wait: settings.locality_wait,
@@ -419,6 +420,9 @@ impl Shell for DriverShell {
             }
             Effect::Send { peer, message: Outbound::Master(message) } => context.peers.send(peer, &message),
             Effect::Send { peer, message: Outbound::Executor(message) } => context.peers.send(peer, &message),
+            Effect::HandleArrived { peer } => {
+                context.peers.after_arrived(peer, Event::ArrivedHandled { peer });
+            }
             Effect::Close { peer } => context.peers.close(peer),
             Effect::Output { attempt, stream, bytes } => {
                 self.report(Report::Output { attempt, stream, bytes });

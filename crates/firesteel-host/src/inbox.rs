@@ -149,7 +149,7 @@ impl<E> PeerEntries<E> {
         popped.map(|(_, entry)| entry)
     }
 
-    /// Adds an entry that is not bounded: it comes once or twice in the life of a connection.
+    /// Adds an entry that is not bounded: it comes seldom in the life of a connection.
     fn push(&self, peer: PeerId, urgency: Urgency, entry: InboxEntry<E>) -> Result<(), OwnerGone> {
         let mut state = self.state();
         if state.is_closed {
@@ -204,6 +204,11 @@ impl<E> Inbox<E> {
         event: Option<E>,
     ) -> Result<(), OwnerGone> {
         self.peers.push(info.id, urgency, InboxEntry::Opened { info, outbound, event })
+    }
+
+    /// Adds an event of the owner's behind all that has arrived from the peer.
+    pub(crate) fn after_arrived(&self, peer: PeerId, urgency: Urgency, event: E) -> Result<(), OwnerGone> {
+        self.peers.push(peer, urgency, InboxEntry::Message { peer, event })
     }
 
     /// Waits until there is room for a message of this number of bytes, and adds it.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use firesteel_core::driver::{
-    Allocation, DynamicAllocation, Exclusion, ExclusionPolicy, ExitCodes, LocalityWait, TaskNeeds,
+    Allocation, DynamicAllocation, Exclusion, ExclusionPolicy, ExitCodes, Heartbeats, LocalityWait, TaskNeeds,
 };
 use firesteel_placement::locality::Topology;
 use firesteel_placement::{Cores, ExecutorLimit, MiB, Policy, ResourceAmounts, TaskResources};
@@ -68,6 +68,9 @@ pub struct ApplicationSettings {
     pub loss_delay: Duration,
     /// The time from `firesteel.driver.executorTimeout`; 120 s by default.
     pub executor_timeout: Duration,
+    /// The times from `spark.executor.heartbeatInterval`, `spark.network.timeout` and
+    /// `spark.executor.heartbeat.maxFailures`; 10 s, 120 s and 60 intervals by default.
+    pub heartbeats: Heartbeats,
     /// The time from `spark.starvation.timeout`; 15 s by default.
     pub starvation_timeout: Duration,
     /// The waits from `spark.locality.wait.node` and `.rack`. The default of both is `spark.locality.wait`,
@@ -133,6 +136,7 @@ impl ApplicationSettings {
             executor_timeout: properties
                 .period(keys::EXECUTOR_TIMEOUT, Unit::Seconds)?
                 .unwrap_or(Duration::from_secs(120)),
+            heartbeats: heartbeats(properties)?,
             starvation_timeout: seconds(keys::STARVATION_TIMEOUT, 15)?,
             locality_wait: locality_wait(properties)?,
             exclusion: exclusion(properties)?,
@@ -194,6 +198,27 @@ fn starting_with(gang: u64, allocation: Allocation) -> Allocation {
         }
         Allocation::Dynamic(_) | Allocation::Fixed => allocation,
     }
+}
+
+fn heartbeats(properties: &Properties) -> Result<Heartbeats, SettingError> {
+    let default = Heartbeats::default();
+    let positive = |text: &str| text.parse().ok().filter(|count| *count > 0);
+    let heartbeats = Heartbeats {
+        interval: properties.period(keys::HEARTBEAT_INTERVAL, Unit::Millis)?.unwrap_or(default.interval),
+        timeout: properties.period(keys::NETWORK_TIMEOUT, Unit::Seconds)?.unwrap_or(default.timeout),
+        max_failures: properties
+            .read(keys::HEARTBEAT_FAILURES, "a whole number from 1 to 4294967295", positive)?
+            .unwrap_or(default.max_failures),
+    };
+    if heartbeats.timeout <= heartbeats.interval {
+        let is_written = |key| properties.origin(key).is_some_and(Origin::is_command_line);
+        return Err(SettingError::TimeoutTooShort {
+            timeout: heartbeats.timeout,
+            interval: heartbeats.interval,
+            is_usage: is_written(keys::NETWORK_TIMEOUT) || is_written(keys::HEARTBEAT_INTERVAL),
+        });
+    }
+    Ok(heartbeats)
 }
 
 fn locality_wait(properties: &Properties) -> Result<LocalityWait, SettingError> {
@@ -280,6 +305,7 @@ mod tests {
             fatal_exit_codes: [124].into_iter().collect(),
             loss_delay: Duration::from_secs(5),
             executor_timeout: Duration::from_secs(120),
+            heartbeats: Heartbeats::default(),
             starvation_timeout: Duration::from_secs(15),
             locality_wait: LocalityWait { node: Duration::from_secs(3), rack: Duration::from_secs(3) },
             exclusion: ExclusionPolicy::default(),
@@ -304,6 +330,12 @@ mod tests {
              the other"
         );
         assert!(parsed(&["spark.cores.max=4", "spark.executor.cores=4", "spark.task.cpus=4"]).is_ok());
+        assert_eq!(
+            said(&["spark.network.timeout=10s"]),
+            "spark.network.timeout is 10s and spark.executor.heartbeatInterval is 10s: the timeout must be longer than \
+             the interval; raise one or lower the other"
+        );
+        assert!(parsed(&["spark.network.timeout=10s", "spark.executor.heartbeatInterval=9999"]).is_ok());
     }
 
     #[test]
@@ -331,6 +363,9 @@ mod tests {
             "spark.standalone.executorRemoveDelayOnDisconnection=1s",
             "spark.starvation.timeout=2",
             "firesteel.driver.executorTimeout=1min",
+            "spark.executor.heartbeatInterval=2000",
+            "spark.network.timeout=30",
+            "spark.executor.heartbeat.maxFailures=5",
             "spark.excludeOnFailure.enabled=false",
             "spark.excludeOnFailure.timeout=1min",
             "spark.excludeOnFailure.application.maxFailedTasksPerExecutor=3",
@@ -366,6 +401,11 @@ mod tests {
             fatal_exit_codes: [2, 64, 65, 66].into_iter().collect(),
             loss_delay: Duration::from_secs(1),
             executor_timeout: Duration::from_secs(60),
+            heartbeats: Heartbeats {
+                interval: Duration::from_secs(2),
+                timeout: Duration::from_secs(30),
+                max_failures: 5,
+            },
             starvation_timeout: Duration::from_secs(2),
             locality_wait: LocalityWait { node: Duration::from_secs(1), rack: Duration::from_millis(2500) },
             exclusion: ExclusionPolicy {
@@ -417,6 +457,8 @@ mod tests {
             "spark.executor.cores=-1",
             "spark.executor.instances=-1",
             "spark.task.maxFailures=0",
+            "spark.executor.heartbeatInterval=0",
+            "spark.executor.heartbeat.maxFailures=0",
             "firesteel.task.fatalExitCodes=0",
             "spark.executor.resource.gpu.amount=two",
             "firesteel.task.outputCredit=0",

@@ -169,8 +169,8 @@ fn bad_value(key: &str, property: &Property) -> Option<String> {
             | SettingError::Contradiction { .. }
             | SettingError::TooFewAddresses { .. }),
         ) => Some(error.to_string()),
-        // The executors' amount may be missing, because it can be set as well.
-        Err(SettingError::NoAddresses { .. }) | Ok(()) => None,
+        // The executors' amount and the interval of heartbeats may be missing, because they can be set as well.
+        Err(SettingError::NoAddresses { .. } | SettingError::TimeoutTooShort { .. }) | Ok(()) => None,
     }
 }
 
@@ -188,6 +188,7 @@ fn read(properties: &Properties) -> Result<(), SettingError> {
 pub fn contradiction(properties: &Properties) -> Option<SettingError> {
     read(properties).err().filter(|error| match error {
         SettingError::Contradiction { .. }
+        | SettingError::TimeoutTooShort { .. }
         | SettingError::NoAddresses { .. }
         | SettingError::TooFewAddresses { .. } => true,
         SettingError::NoPair { .. } | SettingError::Value { .. } | SettingError::File { .. } => false,

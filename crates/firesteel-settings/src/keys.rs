@@ -162,6 +162,12 @@ table! {
     FATAL_EXIT_CODES: "firesteel.task.fatalExitCodes", [Application], Value("124");
     /// How long to wait for the Master to report the end of an executor that disconnected.
     REMOVE_DELAY: "spark.standalone.executorRemoveDelayOnDisconnection", [Application], Value("5s");
+    /// Interval of the heartbeats between the driver and each executor; shorter than spark.network.timeout.
+    HEARTBEAT_INTERVAL: "spark.executor.heartbeatInterval", [Application], Value("10s");
+    /// Replace an executor from which nothing has arrived for this time; its tasks run elsewhere.
+    NETWORK_TIMEOUT: "spark.network.timeout", [Application], Value("120s");
+    /// An executor ends when nothing has arrived from the driver for this number of heartbeat intervals.
+    HEARTBEAT_FAILURES: "spark.executor.heartbeat.maxFailures", [Application], Value("60");
     /// Print the reason if no executor has registered after this time.
     STARVATION_TIMEOUT: "spark.starvation.timeout", [Application], Value("15s");
     /// How long a task waits for a free core on its preferred hosts, and then again in their racks.

@@ -100,6 +100,21 @@ pub enum SettingError {
         /// Whether one of them was set on the command line.
         is_usage: bool,
     },
+    /// An executor would be lost before its next heartbeat comes.
+    #[error(
+        "{} is {timeout:?} and {} is {interval:?}: the timeout must be longer than the interval; raise one or lower the \
+         other",
+        keys::NETWORK_TIMEOUT,
+        keys::HEARTBEAT_INTERVAL
+    )]
+    TimeoutTooShort {
+        /// The time after which a silent executor is lost.
+        timeout: Duration,
+        /// The interval of heartbeats.
+        interval: Duration,
+        /// Whether one of them was set on the command line.
+        is_usage: bool,
+    },
 }
 
 /// The part of an error that names the origin of a value. For `--conf` it is empty, because the user sees
@@ -123,6 +138,7 @@ impl SettingError {
             Self::NoPair { .. } => true,
             Self::File { .. } => false,
             Self::Contradiction { is_usage, .. }
+            | Self::TimeoutTooShort { is_usage, .. }
             | Self::NoAddresses { is_usage, .. }
             | Self::TooFewAddresses { is_usage, .. } => *is_usage,
             Self::Value { origin, .. } => origin.is_command_line(),

@@ -149,12 +149,6 @@ pub const TABLE: &[Row] = &[
     row("spark.port.maxRetries", NoEffect, &["0"], "a port in use is an error"),
     row("spark.rpc.*", NoEffect, &[], "Firesteel has its own protocol"),
     row("spark.network.*", NoEffect, &[], "Firesteel has its own protocol"),
-    row(
-        "spark.executor.heartbeatInterval",
-        NoEffect,
-        &[],
-        "an executor is alive while its connection is open",
-    ),
     // Properties of parts that Firesteel does not have.
     row("spark.ui.*", NotOurs, &[], NO_PAGES),
     row("spark.local.dir", NotOurs, &[], SHUFFLE),

@@ -25,6 +25,7 @@ pub(super) fn executors(record: &mut Record) {
         ExecutorToDriver::StatusUpdate { attempt, state: TaskState::Ended(TaskEnd::NotStarted(failure())) },
         ExecutorToDriver::TaskOutput { attempt, stream: Stream::Stdout, bytes: Bytes::from_static(b"out") },
         ExecutorToDriver::TaskOutput { attempt, stream: Stream::Stderr, bytes: Bytes::from_static(b"err") },
+        ExecutorToDriver::Heartbeat,
     ] {
         record.add("executor-to-driver", &message);
     }
@@ -35,7 +36,10 @@ pub(super) fn executors(record: &mut Record) {
         cores: Cores(1),
     };
     for message in [
-        DriverToExecutor::RegisteredExecutor,
+        DriverToExecutor::RegisteredExecutor(HeartbeatRules {
+            interval_millis: 10_000,
+            patience_millis: 600_000,
+        }),
         DriverToExecutor::RegisterExecutorFailed(RefusedExecutor::OtherApplication),
         DriverToExecutor::RegisterExecutorFailed(RefusedExecutor::NumberTaken),
         DriverToExecutor::RegisterExecutorFailed(RefusedExecutor::TooManyAddresses),
@@ -57,6 +61,7 @@ pub(super) fn executors(record: &mut Record) {
         DriverToExecutor::KillTask { attempt },
         DriverToExecutor::OutputCredit { attempt, bytes: 65_536 },
         DriverToExecutor::StopExecutor,
+        DriverToExecutor::Heartbeat,
     ] {
         record.add("driver-to-executor", &message);
     }

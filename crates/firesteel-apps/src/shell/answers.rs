@@ -77,7 +77,7 @@ pub(super) fn executors(view: &View) -> String {
             ExecutorViewState::Offering => "ready",
             ExecutorViewState::Excluded => "excluded",
             ExecutorViewState::Leaving => "leaving",
-            ExecutorViewState::Silent => "silent",
+            ExecutorViewState::Disconnected => "disconnected",
         };
         let mut row = vec![
             executor.id.to_string(),

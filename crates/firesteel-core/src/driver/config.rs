@@ -6,7 +6,7 @@ use firesteel_placement::locality::Topology;
 
 use super::exit_codes::ExitCodes;
 use crate::address::Address;
-use crate::messages::ApplicationDescription;
+use crate::messages::{ApplicationDescription, HeartbeatRules};
 use crate::secret::Secret;
 
 /// A driver's settings.
@@ -37,6 +37,8 @@ pub struct Config {
     /// `firesteel.driver.executorTimeout`: how long the driver waits for an executor with a running process
     /// to register before it asks for another one.
     pub executor_timeout: Duration,
+    /// How driver and executors notice that the other is silent.
+    pub heartbeats: Heartbeats,
     /// The racks of the hosts.
     pub topology: Topology,
     /// How long cores are kept free for tasks that prefer to run nearby.
@@ -45,6 +47,34 @@ pub struct Config {
     pub exclusion: ExclusionPolicy,
     /// The seed of the generator for jitter.
     pub seed: u64,
+}
+
+/// How driver and executors notice that the other is silent. Both send heartbeats; everything else that arrives is a
+/// sign of life, too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Heartbeats {
+    /// `spark.executor.heartbeatInterval`: the interval between two heartbeats, of an executor to its driver and back.
+    pub interval: Duration,
+    /// `spark.network.timeout`: an executor from which nothing arrives for this long is lost. Longer than the interval.
+    pub timeout: Duration,
+    /// `spark.executor.heartbeat.maxFailures`: an executor at which nothing arrives for this many intervals ends.
+    pub max_failures: u32,
+}
+
+impl Heartbeats {
+    /// What an executor has to know.
+    pub(super) fn rules(&self) -> HeartbeatRules {
+        let millis = |duration: Duration| u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
+        let patience = self.interval.saturating_mul(self.max_failures);
+        HeartbeatRules { interval_millis: millis(self.interval), patience_millis: millis(patience) }
+    }
+}
+
+/// Spark's defaults: 10 s, 120 s, and 60 intervals.
+impl Default for Heartbeats {
+    fn default() -> Self {
+        Self { interval: Duration::from_secs(10), timeout: Duration::from_secs(120), max_failures: 60 }
+    }
 }
 
 /// How long a task with preferred hosts waits before it runs farther away from them. Spark's default is 3 s

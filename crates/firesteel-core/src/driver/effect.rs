@@ -26,6 +26,12 @@ pub enum Effect {
         /// The message itself.
         message: Outbound,
     },
+    /// Say when everything that has arrived on a connection is handled. Leads to `ArrivedHandled`, or to nothing if the
+    /// connection has ended.
+    HandleArrived {
+        /// The connection's number.
+        peer: PeerId,
+    },
     /// Close a connection, after sending what was sent before. Leads to `Disconnected`.
     Close {
         /// The connection's number.
@@ -164,7 +170,7 @@ pub enum Ending {
     },
 }
 
-crate::kinds!("driver effect", Effect: Connect Send Close Output DiscardOutput TaskEnded Answer Done
+crate::kinds!("driver effect", Effect: Connect Send HandleArrived Close Output DiscardOutput TaskEnded Answer Done
     Exit Note);
 crate::kinds!("task outcome", TaskOutcome: Succeeded Failed Cancelled Unfit);
 crate::kinds!("application ending", Ending: Completed Cancelled Removed NoMaster);

@@ -32,6 +32,11 @@ pub enum Event {
         /// The message itself.
         message: Inbound,
     },
+    /// Everything that had arrived on a connection when `HandleArrived` came has been handled.
+    ArrivedHandled {
+        /// The connection's number.
+        peer: PeerId,
+    },
     /// A connection ended, for whatever reason.
     Disconnected {
         /// The connection's number.
@@ -150,6 +155,6 @@ impl Inbound {
     }
 }
 
-crate::kinds!("driver event", Event: Start Connected ConnectFailed Received Disconnected Submit Finish
+crate::kinds!("driver event", Event: Start Connected ConnectFailed Received ArrivedHandled Disconnected Submit Finish
     AddProfile RequestExecutors KillExecutors OutputConsumed CancelTask Ask MastersMoved Removed Cancel
     Deadline; Received => message);

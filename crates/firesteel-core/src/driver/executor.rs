@@ -30,6 +30,12 @@ pub(super) struct Executor {
     running: BTreeMap<TaskId, Load>,
     /// Tasks that it ended unasked, because it ends itself: they run again.
     pub(super) interrupted: usize,
+    /// When the latest message arrived from it, or its time began again.
+    pub(super) heard: Timestamp,
+    /// Whether its latest silence was excused: this happens once.
+    pub(super) excused: bool,
+    /// When to look whether it is silent. A message does not change this: looking does.
+    pub(super) look: Timestamp,
 }
 
 /// What a task uses of its executor.
@@ -73,11 +79,11 @@ pub(super) enum Trust {
 ///                                   |                     |
 ///                                   `- RegisterExecutor --+--> OFFERING --killed a task unasked--> LEAVING
 ///                                                                 |                                   |
-///                                                                 `--------- connection ended --------+--> SILENT
+///                                                                 `--------- connection ended --------+--> DISCONNECTED
 /// ```
 /// An executor that registers before the Master has told of it waits, outside of the table.
-/// In each state the Master may report that the executor is lost. A silent executor is also lost after a while. An
-/// expected one that takes too long is ended.
+/// In each state the Master may report that the executor is lost. An executor whose connection ended is also lost after a
+/// while, and so is a connected one from which nothing arrives. An expected one that takes too long is ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
     /// The Master assigned it; it has not connected.
@@ -89,7 +95,7 @@ pub(super) enum State {
     /// It is ending by itself and takes no more tasks.
     Leaving(PeerId),
     /// Its connection ended. The driver waits until then for the Master to say how it ended.
-    Silent(Timestamp),
+    Disconnected(Timestamp),
 }
 
 impl Executor {
@@ -112,13 +118,16 @@ impl Executor {
             addresses,
             running,
             interrupted: 0,
+            heard: Timestamp::default(),
+            excused: false,
+            look: Timestamp::default(),
         }
     }
 
     pub(super) fn peer(&self) -> Option<PeerId> {
         match self.state {
             State::Offering(peer) | State::Leaving(peer) => Some(peer),
-            State::Announced | State::Expected(_) | State::Silent(_) => None,
+            State::Announced | State::Expected(_) | State::Disconnected(_) => None,
         }
     }
 
@@ -174,15 +183,16 @@ impl Executor {
     pub(super) fn is_to_come(&self) -> bool {
         match self.state {
             State::Announced | State::Expected(_) => true,
-            State::Offering(_) | State::Leaving(_) | State::Silent(_) => false,
+            State::Offering(_) | State::Leaving(_) | State::Disconnected(_) => false,
         }
     }
 
-    /// Until when the driver waits for it to register, or for the news of its end.
+    /// Until when the driver waits for it to register, for a sign of life, or for the news of its end.
     pub(super) fn until(&self) -> Option<Timestamp> {
         match (self.state, self.fate) {
-            (State::Silent(until), _) | (State::Expected(until), Fate::Wanted) => Some(until),
-            (State::Announced | State::Expected(_) | State::Offering(_) | State::Leaving(_), _) => None,
+            (State::Disconnected(until), _) | (State::Expected(until), Fate::Wanted) => Some(until),
+            (State::Offering(_) | State::Leaving(_), _) => Some(self.look),
+            (State::Announced | State::Expected(_), _) => None,
         }
     }
 
@@ -192,7 +202,7 @@ impl Executor {
             State::Announced | State::Expected(_) | State::Offering(_) => {
                 (self.fate, self.trust) == (Fate::Wanted, Trust::Trusted)
             }
-            State::Leaving(_) | State::Silent(_) => false,
+            State::Leaving(_) | State::Disconnected(_) => false,
         }
     }
 

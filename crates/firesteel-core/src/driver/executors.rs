@@ -1,6 +1,7 @@
 //! The table of the application's executors.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use firesteel_placement::locality::{Sites, Topology, nearness};
 use firesteel_placement::{Cores, Resources};
@@ -23,8 +24,10 @@ pub(super) struct Executors {
     reach: Reach,
     /// The executors that came or went, or whose tasks changed, since this set was last taken.
     touched: BTreeSet<ExecutorId>,
-    /// Until when the driver waits for executors to register, or for the news of their ends.
+    /// Until when the driver waits for executors to register, for a sign of life, or for the news of their ends.
     awaited: BTreeSet<(Timestamp, ExecutorId)>,
+    /// The executors that the driver gave up, and that the Master has yet to end.
+    abandoned: BTreeSet<ExecutorId>,
 }
 
 /// The executors of one profile.
@@ -113,13 +116,15 @@ impl Executors {
         }
     }
 
-    /// An executor registers. Returns whether its number was free.
+    /// An executor registers now. At `look`, the driver will look for a sign of life. Returns whether its number was free.
     pub(super) fn register(
         &mut self,
         id: ExecutorId,
         peer: PeerId,
         assigned: Assigned,
         topology: &Topology,
+        now: Timestamp,
+        look: Timestamp,
     ) -> bool {
         let known = self.rows.get(&id);
         if self.ended.contains(id) || known.is_some_and(|row| !row.is_to_come()) {
@@ -129,7 +134,8 @@ impl Executors {
         if known.is_some() {
             self.leave_reach(id);
         }
-        let row = Executor::new(assigned, topology, State::Offering(peer), fate);
+        let mut row = Executor::new(assigned, topology, State::Offering(peer), fate);
+        (row.heard, row.look) = (now, look);
         self.rows.insert(id, row);
         self.await_again(id, before);
         self.enter_reach(id);
@@ -185,7 +191,45 @@ impl Executors {
 
     /// The executors that the Master is to end and that have not ended.
     pub(super) fn killed(&self) -> Vec<ExecutorId> {
-        self.iter().filter(|(_, row)| row.fate == Fate::Killed).map(|(id, _)| id).collect()
+        let killed = self.iter().filter(|(_, row)| row.fate == Fate::Killed).map(|(id, _)| id);
+        killed.chain(self.abandoned.iter().copied()).collect()
+    }
+
+    /// The connections of executors.
+    pub(super) fn peers(&self) -> impl Iterator<Item = PeerId> {
+        self.peers.keys().copied()
+    }
+
+    /// A message arrived from a connected executor.
+    pub(super) fn hear(&mut self, id: ExecutorId, now: Timestamp) {
+        let row = self.live_mut(id);
+        (row.heard, row.excused) = (now, false);
+    }
+
+    /// Puts off looking for a sign of life of a connected executor.
+    pub(super) fn look_at(&mut self, id: ExecutorId, look: Timestamp) {
+        let row = self.live_mut(id);
+        let before = std::mem::replace(&mut row.look, look);
+        self.await_again(id, Some(before));
+    }
+
+    /// Treats connected executors that were silent for the timeout as if they had sent something now, once in a row. Returns
+    /// their number.
+    pub(super) fn excuse(&mut self, now: Timestamp, timeout: Duration) -> usize {
+        let is_silent =
+            |row: &&mut Executor| row.peer().is_some() && !row.excused && row.heard + timeout <= now;
+        let silent = self.rows.values_mut().filter(is_silent);
+        silent.map(|row| (row.heard, row.excused) = (now, true)).count()
+    }
+
+    /// Remembers an executor that the driver gave up, until the Master says that it has ended.
+    pub(super) fn abandon(&mut self, id: ExecutorId) {
+        self.abandoned.insert(id);
+    }
+
+    /// Forgets the executors with numbers below `first` that the driver gave up: they have ended.
+    pub(super) fn forget_abandoned(&mut self, first: ExecutorId) {
+        self.abandoned.retain(|id| *id >= first);
     }
 
     /// An executor ended a task unasked: it is ending by itself and takes no more tasks.
@@ -199,16 +243,18 @@ impl Executors {
     }
 
     /// An executor's connection ended. The driver waits until `until` for the news of its end.
-    pub(super) fn fall_silent(&mut self, id: ExecutorId, until: Timestamp) {
-        let peer = self.live(id).peer().expect("the executor had a connection");
+    pub(super) fn disconnect(&mut self, id: ExecutorId, until: Timestamp) {
+        let row = self.live(id);
+        let (peer, before) = (row.peer().expect("the executor had a connection"), row.until());
         self.peers.remove(&peer);
-        self.set_state(id, State::Silent(until));
-        self.await_again(id, None);
+        self.set_state(id, State::Disconnected(until));
+        self.await_again(id, before);
     }
 
     /// Removes an executor for good. Its number stays taken.
     pub(super) fn remove(&mut self, id: ExecutorId) -> Option<Executor> {
         self.ended.insert(id);
+        self.abandoned.remove(&id);
         if let Some(until) = self.rows.get(&id)?.until() {
             self.awaited.remove(&(until, id));
         }
@@ -224,6 +270,7 @@ impl Executors {
     /// Forgets the numbers that were taken, for a new application. Every executor must have been removed.
     pub(super) fn forget_numbers(&mut self) {
         self.ended = Ended::default();
+        self.abandoned.clear();
         self.profiles.values_mut().for_each(|profile| profile.next = ExecutorId::default());
     }
 
@@ -363,6 +410,9 @@ impl Executors {
             }
             if let Some(wrong) = row.contradiction(|task| needs(task, id)) {
                 return Some(format!("executor {id}: {wrong}"));
+            }
+            if self.abandoned.contains(&id) {
+                return Some(format!("executor {id} is in the table and is abandoned"));
             }
             if let Some(peer) = row.peer() {
                 expected.peers.insert(peer, id);

@@ -27,25 +27,31 @@ pub(super) struct Newcomer {
 impl Driver {
     /// An executor registers. It is taken in only if it knows the secret and a Master has told of it. It may be
     /// faster than the Master's message to the driver, and then waits for it.
-    pub(super) fn on_register_executor(&mut self, peer: PeerId, newcomer: Newcomer, secret: &Secret) {
+    pub(super) fn on_register_executor(
+        &mut self,
+        now: Timestamp,
+        peer: PeerId,
+        newcomer: Newcomer,
+        secret: &Secret,
+    ) {
         let executor = newcomer.executor;
         if *secret != self.config.secret {
             self.refuse(peer, executor, RefusedExecutor::WrongSecret);
         } else if addresses_length(&newcomer.assigned.resources) > MAX_ADDRESSES {
             self.refuse(peer, executor, RefusedExecutor::TooManyAddresses);
         } else {
-            self.receive(peer, newcomer);
+            self.receive(now, peer, newcomer);
         }
     }
 
     /// Takes an executor in, refuses it, or lets it wait for the Master's word.
-    fn receive(&mut self, peer: PeerId, newcomer: Newcomer) {
+    fn receive(&mut self, now: Timestamp, peer: PeerId, newcomer: Newcomer) {
         let executor = newcomer.executor;
         let mine = self.registration.app() == Some(&newcomer.app);
         if !mine && self.registration.master().is_some() {
             self.refuse(peer, executor, RefusedExecutor::OtherApplication);
         } else if mine && self.executors.is_known(executor) {
-            self.admit(peer, newcomer);
+            self.admit(now, peer, newcomer);
         } else if self.early.len() < MOST_EARLY {
             if mine {
                 // Another attempt of the Master must not give the number to another executor.
@@ -59,33 +65,36 @@ impl Driver {
 
     /// The Master has named the application: executors that waited for its name are looked at again. Those with
     /// lower numbers than `first` are of an earlier attempt, and gone.
-    pub(super) fn receive_early(&mut self, first: ExecutorId) {
+    pub(super) fn receive_early(&mut self, now: Timestamp, first: ExecutorId) {
         for (peer, newcomer) in std::mem::take(&mut self.early) {
             if newcomer.executor < first {
                 self.executors.remove(newcomer.executor);
             }
-            self.receive(peer, newcomer);
+            self.receive(now, peer, newcomer);
         }
     }
 
     /// The Master has told of an executor, which may wait already.
-    pub(super) fn receive_announced(&mut self, executor: ExecutorId) {
+    pub(super) fn receive_announced(&mut self, now: Timestamp, executor: ExecutorId) {
         let waits = |(_, newcomer): &(&PeerId, &Newcomer)| newcomer.executor == executor;
         let peers: Vec<PeerId> = self.early.iter().filter(waits).map(|(peer, _)| *peer).collect();
         for peer in peers {
             if let Some(newcomer) = self.early.remove(&peer) {
-                self.receive(peer, newcomer);
+                self.receive(now, peer, newcomer);
             }
         }
     }
 
-    fn admit(&mut self, peer: PeerId, newcomer: Newcomer) {
+    fn admit(&mut self, now: Timestamp, peer: PeerId, newcomer: Newcomer) {
         let Newcomer { app: _, executor, assigned } = newcomer;
         let (profile, host, cores) = (assigned.profile, assigned.host.clone(), assigned.cores);
-        if self.executors.register(executor, peer, assigned, &self.config.topology) {
+        let (topology, look) = (&self.config.topology, now + self.config.heartbeats.timeout);
+        if self.executors.register(executor, peer, assigned, topology, now, look) {
             self.health.started(&host);
             self.effects.note(Note::ExecutorRegistered { executor, profile, host, cores });
-            self.send_executor(peer, DriverToExecutor::RegisteredExecutor);
+            self.begin_heartbeats(now);
+            let rules = self.config.heartbeats.rules();
+            self.send_executor(peer, DriverToExecutor::RegisteredExecutor(rules));
         } else {
             self.refuse(peer, executor, RefusedExecutor::NumberTaken);
         }
@@ -96,7 +105,7 @@ impl Driver {
     ///
     /// Source: Spark's driver, 4.0.1 (`spark.standalone.executorRemoveDelayOnDisconnection`).
     pub(super) fn on_executor_disconnected(&mut self, now: Timestamp, executor: ExecutorId) {
-        self.executors.fall_silent(executor, now + self.config.loss_delay);
+        self.executors.disconnect(executor, now + self.config.loss_delay);
         if self.registration.master().is_none() {
             self.lose_executor(executor, ExecutorLoss::Disconnected);
         }
@@ -112,7 +121,7 @@ impl Driver {
         self.send_kills(vec![executor]);
     }
 
-    /// Removes a lost executor. Its tasks run again.
+    /// Removes a lost executor. Its tasks run again. Unless the Master knows of its end, it is asked to end and replace it.
     pub(super) fn lose_executor(&mut self, id: ExecutorId, loss: ExecutorLoss) {
         // The end of an executor may be told twice: by the Master and by its connection.
         let Some(executor) = self.executors.remove(id) else { return };
@@ -127,6 +136,14 @@ impl Driver {
         }
         self.lose_tasks(id, &executor, &loss);
         self.end_bound_to(id);
+        match loss {
+            // The Master knows, or ends it by itself.
+            ExecutorLoss::Ended(_) | ExecutorLoss::ApplicationReplaced => {}
+            ExecutorLoss::Disconnected | ExecutorLoss::HeartbeatTimeout { .. } | ExecutorLoss::Misbehaved => {
+                self.executors.abandon(id);
+                self.send_kills(vec![id]);
+            }
+        }
     }
 
     /// A new attempt at the application has begun: the executors of earlier attempts are gone.
@@ -135,6 +152,7 @@ impl Driver {
         for id in gone {
             self.lose_executor(id, ExecutorLoss::ApplicationReplaced);
         }
+        self.executors.forget_abandoned(first);
     }
 
     /// The Master registered the application as a new one. It ends the executors of the old one, and numbers
@@ -220,7 +238,10 @@ impl Driver {
             ExecutorLoss::Ended(state) => {
                 died_by_itself(state).then(|| FailureCause::ExecutorDied(state.clone()))
             }
-            ExecutorLoss::Disconnected | ExecutorLoss::ApplicationReplaced | ExecutorLoss::Misbehaved => None,
+            ExecutorLoss::Disconnected
+            | ExecutorLoss::HeartbeatTimeout { .. }
+            | ExecutorLoss::ApplicationReplaced
+            | ExecutorLoss::Misbehaved => None,
         };
         for task in executor.running() {
             match (&self.tasks.live(task).phase, &cause) {
@@ -254,6 +275,7 @@ fn ended_by_itself(loss: &ExecutorLoss) -> bool {
             | ExecutorState::Lost(_),
         )
         | ExecutorLoss::Disconnected
+        | ExecutorLoss::HeartbeatTimeout { .. }
         | ExecutorLoss::ApplicationReplaced
         | ExecutorLoss::Misbehaved => false,
     }

@@ -9,7 +9,7 @@
 //! tasks that no executor can run (`unfit`); the number of executors wanted (`targets`), which may follow the
 //! tasks (`scaling`, `allocation`); the table of tasks and the ends of attempts (`tasks`, `waiting`,
 //! `attempts`); which executor runs which task (`offers`, `delay`); failures and exclusions
-//! (`health_tracker`, `exclusion`); what the Master is told of preferred hosts (`hints`); flow control of
+//! (`health_tracker`, `exclusion`); executors that are silent (`heartbeats`); what the Master is told of preferred hosts (`hints`); flow control of
 //! output (`credit`); and the shell's questions (`question`). Finding a Master, and asking why no executor
 //! comes, is shared with the launcher and lives in `applicant`.
 
@@ -27,6 +27,7 @@ mod executor;
 mod executors;
 mod exit_codes;
 mod health_tracker;
+mod heartbeats;
 mod hints;
 mod membership;
 mod needs;
@@ -53,7 +54,7 @@ use std::time::Duration;
 use firesteel_placement::{Cores, ExecutorLimit};
 
 use self::delay::Delays;
-use self::executor::Executor;
+use self::executor::State;
 use self::executors::Executors;
 use self::health_tracker::HealthTracker;
 use self::hints::Hints;
@@ -70,7 +71,9 @@ use crate::messages::{DriverToExecutor, DriverToMaster, Outcome, RefusedExecutor
 use crate::time::Timestamp;
 
 pub use crate::applicant::Patience;
-pub use config::{Allocation, Config, DynamicAllocation, Exclusion, ExclusionPolicy, LocalityWait, Ratio};
+pub use config::{
+    Allocation, Config, DynamicAllocation, Exclusion, ExclusionPolicy, Heartbeats, LocalityWait, Ratio,
+};
 pub use effect::{Effect, Ending, FailureCause, Outbound, TaskOutcome};
 pub use event::{Event, Inbound, Replacement, Until};
 pub use exit_codes::{BadExitCodes, ExitCodes};
@@ -99,6 +102,8 @@ pub struct Driver {
     targets: Targets,
     delays: Delays,
     scaling: Scaling,
+    /// When the executors are sent the next heartbeat, if any is connected.
+    next_heartbeat: Option<Timestamp>,
     health: HealthTracker,
     hints: Hints,
     starvation: Starvation,
@@ -140,8 +145,10 @@ pub enum Reason {
     RegistrationTimeout,
     /// The next round of connecting to Masters is due.
     RegistrationRound,
-    /// An executor has not registered, or the Master has not reported its end, in time.
+    /// An executor has not registered, has sent nothing, or the Master has not reported its end, in time.
     ExecutorDelay(ExecutorId),
+    /// Heartbeats to the executors are due.
+    Heartbeat,
     /// No executor has come for a while.
     Starvation,
     /// Cores were kept free for nearer tasks for long enough.
@@ -179,6 +186,7 @@ impl Driver {
             targets: Targets::new(&config.description),
             delays: Delays::new(config.locality_wait),
             scaling: Scaling::new(),
+            next_heartbeat: None,
             health: HealthTracker::new(config.exclusion),
             hints: Hints::default(),
             starvation: Starvation::early(FIRST_WORD, config.starvation_timeout),
@@ -234,6 +242,7 @@ impl Machine for Driver {
                 Inbound::Master(message) => self.on_master_message(now, peer, message),
                 Inbound::Executor(message) => self.on_executor_message(now, peer, message),
             },
+            Event::ArrivedHandled { peer } => self.on_arrived_handled(now, peer),
             Event::Disconnected { peer } => self.on_disconnected(now, peer),
             Event::Submit { task, request } => self.on_submit(task, request),
             Event::Finish { outcome } => self.phase = Phase::Draining { outcome },
@@ -269,6 +278,7 @@ impl Machine for Driver {
             self.registration.give_up().map(|at| (at, Reason::RegistrationTimeout)),
             self.registration.next_round().map(|at| (at, Reason::RegistrationRound)),
             self.executors.next_due().map(|(at, executor)| (at, Reason::ExecutorDelay(executor))),
+            self.next_heartbeat.map(|at| (at, Reason::Heartbeat)),
             self.starvation.deadline().map(|at| (at, Reason::Starvation)),
             self.delays.deadline().map(|at| (at, Reason::Locality)),
             self.scaling.next_deadline(),
@@ -304,12 +314,15 @@ impl Driver {
         }
         let orders = self.registration.run_rounds(now);
         self.follow(orders);
+        self.send_heartbeats(now);
+        self.excuse_executors(now);
         while let Some((at, executor)) = self.executors.next_due()
             && at <= now
         {
-            match self.executors.get(executor).is_some_and(Executor::is_to_come) {
-                true => self.replace_absent(executor),
-                false => self.lose_executor(executor, ExecutorLoss::Disconnected),
+            match self.executors.live(executor).state {
+                State::Announced | State::Expected(_) => self.replace_absent(executor),
+                State::Offering(_) | State::Leaving(_) => self.look_for_life(now, executor),
+                State::Disconnected(_) => self.lose_executor(executor, ExecutorLoss::Disconnected),
             }
         }
         self.complain(now);

@@ -87,6 +87,13 @@ pub enum Note {
         /// The number of tasks that ran on it until then, with those that it ended because it was ending itself.
         tasks: usize,
     },
+    /// Executors were silent for too long, and so was the driver: it looked for signs of life later than it should have.
+    ExecutorsExcused {
+        /// The number of executors that get their time again.
+        executors: usize,
+        /// By how much the driver was late.
+        late: Duration,
+    },
     /// The number of executors wanted of a profile has changed.
     TargetSet {
         /// The number of the resource profile.
@@ -287,6 +294,11 @@ pub enum ExecutorLoss {
     Ended(ExecutorState),
     /// Its connection ended, and the Master reported nothing.
     Disconnected,
+    /// Nothing arrived from it for this time. The Master is asked to end it.
+    HeartbeatTimeout {
+        /// The length of the silence.
+        timeout: Duration,
+    },
     /// The application was registered anew, and the Master ends the executors of the old one.
     ApplicationReplaced,
     /// It violated the protocol.
@@ -299,6 +311,9 @@ impl fmt::Display for ExecutorLoss {
             Self::Ended(ExecutorState::Lost(reason)) => write!(f, "{reason}"),
             Self::Ended(state) => write!(f, "{state}"),
             Self::Disconnected => f.write_str("its connection ended"),
+            Self::HeartbeatTimeout { timeout } => {
+                write!(f, "no heartbeat for {} s", timeout.as_secs_f64())
+            }
             Self::ApplicationReplaced => f.write_str("the restarted Master did not know this application"),
             Self::Misbehaved => f.write_str("it did not keep to the protocol"),
         }
@@ -341,6 +356,7 @@ impl Note {
             | Self::ExecutorRefused { .. }
             | Self::ExecutorAbsent { .. }
             | Self::ExecutorLost { .. }
+            | Self::ExecutorsExcused { .. }
             | Self::KillUnknown { .. }
             | Self::TargetIsDynamic { .. }
             | Self::ProfileUnknown { .. }
@@ -363,6 +379,6 @@ impl Note {
 }
 
 crate::kinds!("driver note", Note: MasterUnreachable Registered MasterLost ExecutorAdded ExecutorRegistered
-    ExecutorRefused ExecutorAbsent ExecutorLost TargetSet TargetIsDynamic IdleExecutorsKilled ExecutorsKilled
+    ExecutorRefused ExecutorAbsent ExecutorLost ExecutorsExcused TargetSet TargetIsDynamic IdleExecutorsKilled ExecutorsKilled
     KillUnknown ProfileUnknown ProfileRefused RequestRefused WorkerRemoved TaskFailed Excluded Readmitted
     HostsReadmitted TaskTooLarge NeverFits StillWaiting NoExecutor CreditExceeded UnexpectedMessage UnexpectedTask);

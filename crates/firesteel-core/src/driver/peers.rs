@@ -31,12 +31,12 @@ impl Driver {
                 self.registration.see(executor);
                 self.executors.announce(executor, assigned, &self.config.topology);
                 self.effects.note(Note::ExecutorAdded { executor, worker, host, cores, memory });
-                self.receive_announced(executor);
+                self.receive_announced(now, executor);
             }
             MasterToDriver::ExecutorUpdated { executor, state, lost_host: _ } => {
                 if state.is_finished() {
                     self.lose_executor(executor, ExecutorLoss::Ended(state));
-                    self.receive_announced(executor);
+                    self.receive_announced(now, executor);
                 } else if state == ExecutorState::Running {
                     self.executors.expect(executor, now + self.config.executor_timeout);
                 }
@@ -68,6 +68,7 @@ impl Driver {
             | Event::Connected { .. }
             | Event::ConnectFailed { .. }
             | Event::Received { .. }
+            | Event::ArrivedHandled { .. }
             | Event::Submit { .. }
             | Event::Finish { .. }
             | Event::AddProfile { .. }
@@ -107,11 +108,14 @@ impl Driver {
         self.hints.forget();
         self.repeat_requests();
         self.request_shortfall(Asked::AtOnce);
-        self.receive_early(first_executor);
+        self.receive_early(now, first_executor);
     }
 
     pub(super) fn on_executor_message(&mut self, now: Timestamp, peer: PeerId, message: ExecutorToDriver) {
         let known = self.executors.of_peer(peer);
+        if let Some(executor) = known {
+            self.executors.hear(executor, now);
+        }
         match (message, known) {
             (
                 ExecutorToDriver::RegisterExecutor {
@@ -127,7 +131,7 @@ impl Driver {
                 None,
             ) if !self.early.contains_key(&peer) && !self.closing.contains(&peer) => {
                 let assigned = Assigned { profile, worker, host, cores, resources };
-                self.on_register_executor(peer, Newcomer { app, executor, assigned }, &secret);
+                self.on_register_executor(now, peer, Newcomer { app, executor, assigned }, &secret);
             }
             (ExecutorToDriver::StatusUpdate { attempt, state }, Some(executor)) => {
                 self.on_status_update(now, executor, attempt, state);
@@ -135,6 +139,7 @@ impl Driver {
             (ExecutorToDriver::TaskOutput { attempt, stream, bytes }, Some(executor)) => {
                 self.on_task_output(executor, attempt, stream, bytes);
             }
+            (ExecutorToDriver::Heartbeat, Some(_)) => {}
             (ExecutorToDriver::RegisterExecutor { .. }, Some(executor)) => {
                 self.effects.note(Note::UnexpectedMessage { peer });
                 self.lose_executor(executor, ExecutorLoss::Misbehaved);
@@ -142,7 +147,8 @@ impl Driver {
             (
                 ExecutorToDriver::RegisterExecutor { .. }
                 | ExecutorToDriver::StatusUpdate { .. }
-                | ExecutorToDriver::TaskOutput { .. },
+                | ExecutorToDriver::TaskOutput { .. }
+                | ExecutorToDriver::Heartbeat,
                 None,
             ) => self.unexpected(peer),
         }

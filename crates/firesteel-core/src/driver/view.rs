@@ -67,7 +67,7 @@ pub enum ExecutorViewState {
     /// It is being ended, or is ending by itself, and takes no more tasks.
     Leaving,
     /// Its connection ended, and the Master has not said how it ended.
-    Silent,
+    Disconnected,
 }
 
 impl Driver {
@@ -93,7 +93,7 @@ impl Driver {
 
 fn view_of(id: ExecutorId, executor: &Executor) -> ExecutorView {
     let state = match (executor.state, executor.fate, executor.trust) {
-        (State::Silent(_), _, _) => ExecutorViewState::Silent,
+        (State::Disconnected(_), _, _) => ExecutorViewState::Disconnected,
         (State::Leaving(_), _, _) | (_, Fate::Killed, _) => ExecutorViewState::Leaving,
         (State::Announced | State::Expected(_) | State::Offering(_), Fate::Wanted, Trust::Excluded) => {
             ExecutorViewState::Excluded

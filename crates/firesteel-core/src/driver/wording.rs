@@ -39,6 +39,12 @@ impl fmt::Display for Note {
             Self::ExecutorLost { executor, host, loss, tasks } => {
                 write!(f, "executor {executor} on {host} is lost with {}: {loss}", none_or(*tasks, "task"))
             }
+            Self::ExecutorsExcused { executors, late } => write!(
+                f,
+                "this driver stood still or was busy for {:.1} s; {} get their time again",
+                late.as_secs_f64(),
+                counted(*executors as u64, "silent executor")
+            ),
             Self::TargetSet { profile, total } => {
                 write!(f, "the target is {}{}", counted(*total, "executor"), OfProfile(*profile))
             }

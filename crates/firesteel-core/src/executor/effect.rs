@@ -1,5 +1,7 @@
 //! The effects of an executor, which its shell performs.
 
+use std::time::Duration;
+
 use firesteel_placement::Resources;
 
 use super::Note;
@@ -64,6 +66,11 @@ pub enum Exit {
     Stopped,
     /// The driver's connection ended.
     DriverLost,
+    /// Nothing arrived from the driver for this time, and the connection stayed open.
+    DriverSilent {
+        /// The length of the silence.
+        patience: Duration,
+    },
     /// The driver could not be reached.
     DriverUnreachable {
         /// The error, in words for people.
@@ -74,4 +81,4 @@ pub enum Exit {
 }
 
 crate::kinds!("executor effect", Effect: Connect Send StartTask AllowOutput DrainOutput SignalTask Exit Note);
-crate::kinds!("executor exit", Exit: Stopped DriverLost DriverUnreachable Refused);
+crate::kinds!("executor exit", Exit: Stopped DriverLost DriverSilent DriverUnreachable Refused);

@@ -1,12 +1,14 @@
 //! The executor runs its driver's tasks.
 //!
 //! It connects to its driver, registers, and starts the tasks that it is sent. It ends when the driver says
-//! so, when the driver's connection ends, or when it is asked to. In each case its tasks end first.
+//! so, when the driver's connection ends, when nothing arrives from the driver for long, or when it is asked to. In each case
+//! its tasks end first.
 
 mod check;
 mod config;
 mod effect;
 mod event;
+mod heartbeats;
 mod note;
 mod task;
 #[cfg(test)]
@@ -16,6 +18,7 @@ use std::collections::BTreeMap;
 
 use firesteel_placement::{Cores, Resources};
 
+use self::heartbeats::Heartbeats;
 use self::task::{Step, Task};
 use crate::ids::AttemptId;
 use crate::machine::{Effects, Machine, Violation};
@@ -33,6 +36,8 @@ pub use note::Note;
 pub struct Executor {
     config: Config,
     link: Link,
+    /// Its heartbeats, once the driver has accepted it and until its connection ends.
+    heartbeats: Option<Heartbeats>,
     /// The attempts that have not ended.
     tasks: BTreeMap<AttemptId, Task>,
     phase: Phase,
@@ -64,10 +69,14 @@ enum Phase {
 }
 
 /// Why an executor has to be woken.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reason {
     /// The grace of a task is over.
     KillGrace(AttemptId),
+    /// A heartbeat to the driver is due.
+    Heartbeat,
+    /// Nothing has arrived from the driver for too long.
+    DriverSilent,
 }
 
 impl Executor {
@@ -77,6 +86,7 @@ impl Executor {
         Self {
             config,
             link: Link::Unopened,
+            heartbeats: None,
             tasks: BTreeMap::new(),
             phase: Phase::Serving,
             effects: Effects::default(),
@@ -105,6 +115,7 @@ impl Machine for Executor {
             Event::Received { message } => self.on_message(now, message),
             Event::Disconnected => {
                 self.link = Link::Ended;
+                self.heartbeats = None;
                 self.end(now, Exit::DriverLost);
             }
             Event::TaskStarted { attempt, pid: _ } => self.on_task_started(now, attempt),
@@ -125,8 +136,14 @@ impl Machine for Executor {
     }
 
     fn next_deadline(&self) -> Option<(Timestamp, Reason)> {
-        let graces = self.tasks.iter().filter_map(|(&attempt, task)| Some((task.kill_at()?, attempt)));
-        graces.min().map(|(at, attempt)| (at, Reason::KillGrace(attempt)))
+        let graces = self
+            .tasks
+            .iter()
+            .filter_map(|(&attempt, task)| Some((task.kill_at()?, Reason::KillGrace(attempt))));
+        let heartbeat = self.heartbeats.as_ref().map(Heartbeats::next);
+        let is_serving = self.phase == Phase::Serving;
+        let silent_at = self.heartbeats.as_ref().filter(|_| is_serving).map(Heartbeats::silent_at);
+        graces.chain(heartbeat).chain(silent_at.map(|at| (at, Reason::DriverSilent))).min()
     }
 
     fn check(&self) -> Result<(), Violation> {
@@ -152,8 +169,15 @@ impl Executor {
     }
 
     fn on_message(&mut self, now: Timestamp, message: DriverToExecutor) {
+        if let Some(heartbeats) = &mut self.heartbeats {
+            heartbeats.hear(now);
+        }
         match message {
-            DriverToExecutor::RegisteredExecutor => self.effects.note(Note::Registered),
+            DriverToExecutor::RegisteredExecutor(rules) => {
+                self.heartbeats = Some(Heartbeats::begin(now, rules));
+                self.effects.note(Note::Registered);
+            }
+            DriverToExecutor::Heartbeat => {}
             DriverToExecutor::RegisterExecutorFailed(reason) => self.end(now, Exit::Refused(reason)),
             DriverToExecutor::LaunchTask { attempt, spec, resources, credit } => {
                 self.on_launch_task(attempt, spec, resources, credit);
@@ -218,12 +242,27 @@ impl Executor {
     }
 
     fn on_deadline(&mut self, now: Timestamp) {
+        self.keep_in_touch(now);
         let due = |task: &Task| task.kill_at().is_some_and(|at| at <= now);
         let over: Vec<_> =
             self.tasks.iter().filter(|(_, task)| due(task)).map(|(&attempt, _)| attempt).collect();
         for attempt in over {
             self.effects.note(Note::GraceOver { attempt });
             self.end_task(now, attempt, Signal::Kill);
+        }
+    }
+
+    /// Sends a heartbeat when one is due, and ends when the driver has been silent for too long.
+    ///
+    /// Source: Spark's executor, 4.0.1 (`spark.executor.heartbeat.maxFailures`), which exits with code 56.
+    fn keep_in_touch(&mut self, now: Timestamp) {
+        let Some(heartbeats) = &mut self.heartbeats else { return };
+        let (is_due, silence) = (heartbeats.is_due(now), heartbeats.silence(now));
+        if is_due {
+            self.send(ExecutorToDriver::Heartbeat);
+        }
+        if let Some(patience) = silence {
+            self.end(now, Exit::DriverSilent { patience });
         }
     }
 

@@ -4,11 +4,17 @@ use bytes::Bytes;
 
 use super::*;
 use crate::ids::{AppId, ExecutorId, PeerId, ProfileId, TaskId, WorkerId};
-use crate::messages::{RefusedExecutor, Stream, TaskDirectory};
+use crate::messages::{HeartbeatRules, RefusedExecutor, Stream, TaskDirectory};
 use crate::process::{Command, ExitStatus};
 use crate::secret::Secret;
 
 const GRACE: Duration = Duration::from_secs(10);
+
+/// Intervals longer than any test.
+const NO_HEARTBEATS: HeartbeatRules = HeartbeatRules { interval_millis: 1 << 40, patience_millis: 1 << 40 };
+
+/// A heartbeat every 10 s, and a driver that may be silent for 30 s.
+const HEARTBEATS: HeartbeatRules = HeartbeatRules { interval_millis: 10_000, patience_millis: 30_000 };
 
 /// An executor of four cores, and the time.
 struct Bench {
@@ -37,7 +43,7 @@ impl Bench {
         let mut bench = Self::new();
         bench.apply(Event::Start);
         bench.apply(Event::Connected { peer: PeerId(1) });
-        bench.receive(DriverToExecutor::RegisteredExecutor);
+        bench.receive(DriverToExecutor::RegisteredExecutor(NO_HEARTBEATS));
         bench
     }
 
@@ -116,7 +122,10 @@ fn a_task_goes_from_its_launch_to_its_end() {
         secret: Secret::new("hush"),
     };
     assert_eq!(bench.apply(Event::Connected { peer: PeerId(1) }), [Effect::Send(hello)]);
-    assert_eq!(bench.receive(DriverToExecutor::RegisteredExecutor), [Effect::Note(Note::Registered)]);
+    assert_eq!(
+        bench.receive(DriverToExecutor::RegisteredExecutor(NO_HEARTBEATS)),
+        [Effect::Note(Note::Registered)]
+    );
     let (spec, resources) = (spec(1), gpu(&["1"]));
     assert_eq!(bench.launch(a), [Effect::StartTask { attempt: a, spec, resources, allowed: 100 }]);
     let running = bench.apply(Event::TaskStarted { attempt: a, pid: 7 });
@@ -172,7 +181,8 @@ fn a_killed_task_has_its_grace_and_is_reported_as_killed() {
     assert_eq!(bench.pass(GRACE - Duration::from_millis(1)), []);
     let over = bench.pass(Duration::from_millis(1));
     assert_eq!(over, [Effect::Note(Note::GraceOver { attempt: a }), signal(a, Signal::Kill)]);
-    assert_eq!(bench.executor.next_deadline(), None);
+    let (_, next) = bench.executor.next_deadline().expect("heartbeats go on");
+    assert_eq!(next, Reason::Heartbeat);
     let late = Event::TaskOutput { attempt: a, stream: Stream::Stdout, bytes: Bytes::from_static(b"x") };
     assert_eq!(bench.apply(late), []);
     let end = bench.apply(Event::TaskExited { attempt: a, status: ExitStatus::Signal(9) });
@@ -255,4 +265,57 @@ fn words_about_unknown_tasks_change_nothing() {
     ] {
         assert_eq!(bench.apply(event), []);
     }
+}
+
+#[test]
+fn an_executor_sends_heartbeats_while_its_driver_has_accepted_it() {
+    let mut bench = Bench::new();
+    bench.apply(Event::Start);
+    bench.apply(Event::Connected { peer: PeerId(1) });
+    assert_eq!(bench.executor.next_deadline(), None, "the driver says how often");
+    bench.receive(DriverToExecutor::RegisteredExecutor(HEARTBEATS));
+    let second = Duration::from_secs(1);
+    for _ in 0..10 {
+        let (at, reason) = bench.executor.next_deadline().expect("heartbeats are due");
+        assert_eq!((at.since(bench.now), reason), (10 * second, Reason::Heartbeat));
+        assert_eq!(bench.pass(9 * second), []);
+        assert_eq!(bench.pass(second), [Effect::Send(ExecutorToDriver::Heartbeat)]);
+        assert_eq!(bench.receive(DriverToExecutor::Heartbeat), []);
+    }
+    assert_eq!(bench.apply(Event::Disconnected), [Effect::Exit(Exit::DriverLost)]);
+    assert_eq!(bench.executor.next_deadline(), None);
+}
+
+#[test]
+fn an_executor_whose_driver_is_silent_ends_with_its_tasks() {
+    let mut bench = Bench::new();
+    bench.apply(Event::Start);
+    bench.apply(Event::Connected { peer: PeerId(1) });
+    bench.receive(DriverToExecutor::RegisteredExecutor(HEARTBEATS));
+    let (a, second) = (attempt(1), Duration::from_secs(1));
+    bench.pass(9 * second);
+    bench.run(a);
+    bench.pass(20 * second);
+    // The launch was the latest sign of life.
+    assert_eq!(bench.pass(9 * second), []);
+    let end = bench.pass(second);
+    let beat = Effect::Send(ExecutorToDriver::Heartbeat);
+    assert_eq!(end, [beat, drain(a), signal(a, Signal::Terminate)]);
+    let exited = bench.apply(Event::TaskExited { attempt: a, status: ExitStatus::Signal(15) });
+    let patience = 30 * second;
+    assert_eq!(exited, [ended(a, TaskEnd::Killed), Effect::Exit(Exit::DriverSilent { patience })]);
+}
+
+#[test]
+fn an_executor_that_stood_still_itself_gives_its_driver_the_time_again() {
+    let mut bench = Bench::new();
+    bench.apply(Event::Start);
+    bench.apply(Event::Connected { peer: PeerId(1) });
+    bench.receive(DriverToExecutor::RegisteredExecutor(HEARTBEATS));
+    let second = Duration::from_secs(1);
+    let beat = || Effect::Send(ExecutorToDriver::Heartbeat);
+    assert_eq!(bench.pass(3600 * second), [beat()]);
+    assert_eq!(bench.pass(29 * second), [beat()]);
+    let end = bench.pass(second);
+    assert_eq!(end, [Effect::Exit(Exit::DriverSilent { patience: 30 * second })]);
 }

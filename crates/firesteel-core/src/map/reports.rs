@@ -61,6 +61,7 @@ impl MapRun {
             | Note::ExecutorAdded { .. }
             | Note::ExecutorRefused { .. }
             | Note::ExecutorAbsent { .. }
+            | Note::ExecutorsExcused { .. }
             | Note::TargetSet { .. }
             | Note::TargetIsDynamic { .. }
             | Note::IdleExecutorsKilled { .. }

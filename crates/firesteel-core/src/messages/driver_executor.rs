@@ -49,13 +49,15 @@ pub enum ExecutorToDriver {
         /// The bytes, at least one.
         bytes: Bytes,
     },
+    /// The executor is alive. It sends one every interval of [`HeartbeatRules`].
+    Heartbeat,
 }
 
 /// A message from a driver to an executor.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum DriverToExecutor {
     /// The driver accepts the executor.
-    RegisteredExecutor,
+    RegisteredExecutor(HeartbeatRules),
     /// The driver refuses the executor, which then ends.
     RegisterExecutorFailed(RefusedExecutor),
     /// Tells the executor to start an attempt at a task.
@@ -83,6 +85,17 @@ pub enum DriverToExecutor {
     },
     /// Tells the executor to end, with all its tasks.
     StopExecutor,
+    /// The driver is alive. It sends one every interval of [`HeartbeatRules`].
+    Heartbeat,
+}
+
+/// How an executor and its driver show each other that they are alive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HeartbeatRules {
+    /// Each side sends the other a heartbeat at this interval, in milliseconds.
+    pub interval_millis: u64,
+    /// An executor that has received nothing from its driver for this time ends, in milliseconds.
+    pub patience_millis: u64,
 }
 
 /// What a task runs, and where.
@@ -213,9 +226,9 @@ impl fmt::Display for RefusedExecutor {
     }
 }
 
-crate::kinds!("ExecutorToDriver", ExecutorToDriver: RegisterExecutor StatusUpdate TaskOutput);
+crate::kinds!("ExecutorToDriver", ExecutorToDriver: RegisterExecutor StatusUpdate TaskOutput Heartbeat);
 crate::kinds!("DriverToExecutor", DriverToExecutor: RegisteredExecutor RegisterExecutorFailed LaunchTask
-    KillTask OutputCredit StopExecutor);
+    KillTask OutputCredit StopExecutor Heartbeat);
 crate::kinds!("RefusedExecutor", RefusedExecutor: OtherApplication NumberTaken TooManyAddresses Stopping
     WrongSecret Unannounced);
 crate::kinds!("TaskState", TaskState: Running Ended);

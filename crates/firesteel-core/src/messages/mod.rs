@@ -26,7 +26,8 @@ pub use client::{
 };
 pub use description::{ApplicationDescription, Placing, Submitter, UnsoundGang, WantedExecutors, Work};
 pub use driver_executor::{
-    DriverToExecutor, ExecutorToDriver, RefusedExecutor, Stream, TaskDirectory, TaskEnd, TaskSpec, TaskState,
+    DriverToExecutor, ExecutorToDriver, HeartbeatRules, RefusedExecutor, Stream, TaskDirectory, TaskEnd,
+    TaskSpec, TaskState,
 };
 pub use driver_master::{
     ApplicationEnd, DriverToMaster, ExecutorTarget, HostWishes, MOST_PREFERRED, MOST_PROFILES, MOST_ROWS,

@@ -79,7 +79,7 @@ impl Session {
 fn is_here(executor: &ExecutorView, profile: ProfileId) -> bool {
     let takes_tasks = match executor.state {
         ExecutorViewState::Offering | ExecutorViewState::Excluded => true,
-        ExecutorViewState::Announced | ExecutorViewState::Leaving | ExecutorViewState::Silent => false,
+        ExecutorViewState::Announced | ExecutorViewState::Leaving | ExecutorViewState::Disconnected => false,
     };
     takes_tasks && executor.profile == profile
 }

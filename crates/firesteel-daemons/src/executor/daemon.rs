@@ -100,7 +100,7 @@ pub fn die_with_parent() -> Result<(), ExecutorError> {
 /// Runs the driver's tasks until the driver is done or gone, or until the executor is asked to end. When it
 /// returns, all tasks have ended. Await it within a runtime.
 ///
-/// It is no error that the driver is gone: an application that ends takes its executors with it in this way
+/// It is no error that the driver is gone or silent: an application that ends takes its executors with it in this way
 /// too.
 ///
 /// # Errors
@@ -130,6 +130,11 @@ pub async fn run(options: Options) -> Result<(), ExecutorError> {
         }
         Exit::DriverLost => {
             tracing::warn!("executor {key} ends: lost the connection to the driver");
+            Ok(())
+        }
+        Exit::DriverSilent { patience } => {
+            let patience = patience.as_secs_f64();
+            tracing::warn!("executor {key} ends: nothing arrived from the driver for {patience} s");
             Ok(())
         }
         Exit::Refused(RefusedExecutor::Stopping) => {

@@ -190,6 +190,13 @@ impl<E: Send + 'static> Peers<E> {
         self.touch(peer, |row| row.close = Some(CloseMode::AfterFlush));
     }
 
+    /// Gives the owner this event as if the peer sent it now: after everything that has arrived from the peer and waits. Not
+    /// if the connection has ended.
+    pub fn after_arrived(&self, peer: PeerId, event: E) {
+        // If the owner has ended, nobody waits for the event.
+        let _ = self.shared.inbox.after_arrived(peer, self.urgency(peer), event);
+    }
+
     fn touch(&mut self, peer: PeerId, change: impl FnOnce(&mut Peer)) {
         let Some(row) = self.table.get_mut(&peer).filter(|row| row.is_open()) else { return };
         if !row.is_touched() {

@@ -32,6 +32,8 @@ pub enum Fault {
     ExecutorHangs,
     /// An executor's process ignores SIGTERM.
     ExecutorIgnoresTerminate,
+    /// An executor's process stands still, for a while or for good.
+    ExecutorStandsStill,
     /// An executor's process dies at work.
     ExecutorCrashesLater,
     /// A Worker's fetch of an application's files takes seconds.
@@ -91,16 +93,17 @@ pub enum Fault {
 
 firesteel_core::kinds!("fault", Fault: CutLink HalfOpenLink MessageLost ConnectRefused ConnectTimesOut SlowLink
     ExecutorStartsLate ExecutorCannotStart WorkerCannotStart ExecutorCrashesAtOnce ExecutorExitsZero ExecutorHangs
-    ExecutorIgnoresTerminate ExecutorCrashesLater SlowFetch FetchFails TaskFails TaskCannotStart TaskHangs TaskIgnoresTerminate
+    ExecutorIgnoresTerminate ExecutorStandsStill ExecutorCrashesLater SlowFetch FetchFails TaskFails TaskCannotStart TaskHangs TaskIgnoresTerminate
     OutputBeyondCredit WorkerCrash WorkerShutdown DriverCrash DriverCancel TaskCancel Question MasterCrash LateDeadline
     EarlyDeadline RequestExecutors KillExecutors HostileWorker HostileDriver HostileExecutor StatusClient
     HostileMaster Impostor OddOrder RepeatedOrder);
 
 /// The faults that strike by themselves, each with its weight. The other faults affect something under way:
 /// a dial, a start, a task.
-const STRIKES: [(Fault, u64); 19] = [
+const STRIKES: [(Fault, u64); 20] = [
     (Fault::CutLink, 12),
     (Fault::HalfOpenLink, 5),
+    (Fault::ExecutorStandsStill, 4),
     (Fault::WorkerCrash, 5),
     (Fault::WorkerShutdown, 2),
     (Fault::DriverCrash, 1),

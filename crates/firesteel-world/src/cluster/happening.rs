@@ -35,6 +35,8 @@ pub(crate) enum Happening {
     ExecutorEnd { node: NodeIndex, status: ExitStatus },
     /// The deadline by which an executor's process must have ended.
     DoomCheck { node: NodeIndex, doom: Doom },
+    /// A process that stood still goes on.
+    GoOn { node: NodeIndex },
     /// A Worker's fetch of an application's files ends.
     FetchEnd { node: NodeIndex, app: AppId, fetch: FetchId, driver: usize, fails: bool },
     /// The deadline by which an executor that is idle since this time must have ended, unless it is wanted.

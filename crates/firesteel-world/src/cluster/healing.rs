@@ -264,6 +264,7 @@ impl World {
             | Happening::DoomCheck { node, .. }
             | Happening::ExecutorUp { node }
             | Happening::FetchEnd { node, .. }
+            | Happening::GoOn { node }
             | Happening::IdleCheck { node, .. }
             | Happening::TaskUp { node, .. }
             | Happening::TaskStep { node, .. }

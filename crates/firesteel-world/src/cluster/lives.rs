@@ -173,6 +173,11 @@ impl World {
             starvation_timeout: Duration::from_secs(15),
             loss_delay: Duration::from_secs(5),
             executor_timeout: Duration::from_secs(30),
+            heartbeats: driver::Heartbeats {
+                interval: Duration::from_secs(10),
+                timeout: Duration::from_secs(40),
+                max_failures: 4,
+            },
             topology: plan.locality.topology.clone(),
             exclusion: plan.locality.exclusion,
             locality_wait: self
@@ -419,7 +424,8 @@ impl World {
             return;
         }
         let fate = process.fate;
-        if signal == Signal::Kill && process.should_have_ended(self.now) {
+        let stands_still = self.node(node).waiting.is_some();
+        if signal == Signal::Kill && process.should_have_ended(self.now) && !stands_still {
             return self.violate(format!("executor {key} did not end when it was asked to"));
         }
         let now = self.now;

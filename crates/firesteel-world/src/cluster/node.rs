@@ -1,6 +1,6 @@
 //! One process of a simulated cluster, with the state machine that it runs.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use firesteel_core::driver::{self, Driver};
 use firesteel_core::executor::{self, Executor};
@@ -29,6 +29,8 @@ pub(crate) struct Node {
     pub(crate) woken: (u64, u32),
     /// The number of events that it was told.
     pub(crate) events: u64,
+    /// The events that wait while the process stands still.
+    pub(crate) waiting: Option<VecDeque<NodeEvent>>,
 }
 
 /// When a node is to be woken.
@@ -114,7 +116,7 @@ pub(crate) enum NodeEffects {
 
 impl Node {
     pub(crate) fn new(body: Body) -> Self {
-        Self { body, connections: Vec::new(), alarm: None, woken: (0, 0), events: 0 }
+        Self { body, connections: Vec::new(), alarm: None, woken: (0, 0), events: 0, waiting: None }
     }
 }
 

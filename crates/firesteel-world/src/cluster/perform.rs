@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use firesteel_core::driver::{self, TaskOutcome, Unfit};
+use firesteel_core::driver::{self, ExecutorLoss, TaskOutcome, Unfit};
 use firesteel_core::executor;
 use firesteel_core::ids::{ExecutorId, PeerId, ProfileId};
 use firesteel_core::master;
@@ -159,6 +159,11 @@ impl World {
         match effect {
             driver::Effect::Connect { master: _ } => self.dial(node, Target::Master),
             driver::Effect::Send { peer, message } => self.send_as_driver(node, app, peer, message),
+            driver::Effect::HandleArrived { peer } => {
+                // A driver whose owner takes no reports reads nothing for a while.
+                let millis = if self.dice.one_in(4) { self.dice.below(20_000) } else { self.dice.below(3) };
+                self.tell_driver(millis, node, driver::Event::ArrivedHandled { peer });
+            }
             driver::Effect::Close { peer } => self.close(node, peer),
             driver::Effect::Output { attempt, stream, bytes } => {
                 let task = usize::try_from(attempt.task.0).unwrap_or(usize::MAX);
@@ -202,7 +207,28 @@ impl World {
                 self.end_driver(node, ProcessEnd::Orderly);
             }
             driver::Effect::Exit => {}
-            driver::Effect::Note(note) => self.coverage.driver_note.count(&note),
+            driver::Effect::Note(note) => {
+                self.coverage.driver_note.count(&note);
+                if let driver::Note::ExecutorLost { executor, loss, .. } = note {
+                    self.see_loss(node, executor, &loss);
+                }
+            }
+        }
+    }
+
+    /// A driver gave up an executor, which it then may end though it is busy.
+    fn see_loss(&mut self, node: NodeIndex, executor: ExecutorId, loss: &ExecutorLoss) {
+        let is_given_up = match loss {
+            ExecutorLoss::Disconnected | ExecutorLoss::HeartbeatTimeout { .. } | ExecutorLoss::Misbehaved => {
+                true
+            }
+            ExecutorLoss::Ended(_) | ExecutorLoss::ApplicationReplaced => false,
+        };
+        if let (true, Some(body)) = (is_given_up, self.driver_mut(node)) {
+            body.headcount.dismiss(&[executor]);
+        }
+        if let (true, ExecutorLoss::HeartbeatTimeout { .. }) = (self.is_settled(), loss) {
+            self.violate(format!("executor {executor} is given up though nothing goes wrong any more"));
         }
     }
 
@@ -231,7 +257,8 @@ impl World {
                     body.tasks.grant(*attempt, *bytes, limit)
                 }
                 DriverToExecutor::KillTask { attempt } => body.tasks.kill(*attempt),
-                DriverToExecutor::RegisteredExecutor
+                DriverToExecutor::RegisteredExecutor(_)
+                | DriverToExecutor::Heartbeat
                 | DriverToExecutor::RegisterExecutorFailed(_)
                 | DriverToExecutor::StopExecutor => Ok(()),
             });
@@ -296,9 +323,14 @@ impl World {
                     let name = self.node(node).body.name();
                     self.violate(format!("{name} ends and leaves {left} tasks behind"));
                 }
+                if let (true, executor::Exit::DriverSilent { .. }) = (self.is_settled(), &exit) {
+                    let name = self.node(node).body.name();
+                    self.violate(format!("{name} gives its driver up though nothing goes wrong any more"));
+                }
                 let status = match exit {
                     executor::Exit::Stopped => ExitStatus::SUCCESS,
                     executor::Exit::DriverLost
+                    | executor::Exit::DriverSilent { .. }
                     | executor::Exit::DriverUnreachable { .. }
                     | executor::Exit::Refused(_) => ExitStatus::Code(1),
                 };
@@ -316,7 +348,7 @@ impl World {
     fn send_as_executor(&mut self, node: NodeIndex, app: usize, message: ExecutorToDriver) {
         if let DriverPhase::Lives(driver) = self.drivers[app] {
             let result = self.driver_mut(driver).map(|body| match &message {
-                ExecutorToDriver::RegisterExecutor { .. } => Ok(()),
+                ExecutorToDriver::RegisterExecutor { .. } | ExecutorToDriver::Heartbeat => Ok(()),
                 ExecutorToDriver::StatusUpdate { attempt, state } => match state {
                     TaskState::Running => Ok(()),
                     TaskState::Ended(end) => body.tasks.report(*attempt, end),

@@ -137,10 +137,16 @@ pub enum Sabotage {
     KillNeighbours,
     /// The driver does not end idle executors.
     DropKills,
+    /// The driver does not look whether executors are silent.
+    IgnoreSilence,
+    /// The driver sends no heartbeats.
+    DropDriverHeartbeat,
     /// The launcher ends with another code than its executors.
     WrongCode,
     /// The launcher does not tell its Master that it ends.
     EndlessLaunch,
+    /// The executor sends no heartbeats.
+    DropExecutorHeartbeat,
     /// The executor does not report a task's end.
     DropStatusUpdate,
     /// The executor reports a task's end twice.
@@ -159,7 +165,7 @@ firesteel_core::kinds!("sabotage", Sabotage: DropGiveBack DoubleLaunch ForgetWor
     ReuseExecutorId WrongDriver LaunchOnTheDead OneCoreTooMany DropExecutorAdded DropRegisteredWorker
     DropKilled MissTurn SplitGang StarveGang StealReserved ForgetPriority ForgetQueue PreemptTooMany PreemptPeers DropExecutorsGone EarlyExecutorsGone ForgetOutcome TrustAnyToken TrustAnySize LateKillForgetsOutcome ForgetBlame NeverReadmit HastyEnd RunningTwice LoseEnd StartTwice ForgetWords DropSignal DropHeartbeat TrustFetch FetchTwice KeepFiles EndLog KeepNothing RemoveTheLiving ForgetUnregister ClaimSuccess TrustAnySecret TrustAnyNumber DoubleLaunchTask
     DropOutputCredit DoubleCredit DoubleOutput DropOutput DoubleTaskEnd DropTaskEnd DropKillTask
-    EarlyCancelled DropAnswer DoubleAnswer Impatient ForgetProfile ForgetBinding SameAddress DropAddresses AskForMore AskForNone KillNeighbours DropKills WrongCode EndlessLaunch
+    EarlyCancelled DropAnswer DoubleAnswer Impatient ForgetProfile ForgetBinding SameAddress DropAddresses AskForMore AskForNone KillNeighbours DropKills IgnoreSilence DropDriverHeartbeat DropExecutorHeartbeat WrongCode EndlessLaunch
     DropStatusUpdate DoubleStatusUpdate DoubleTaskOutput DropTaskOutput LeaveTasks DropExit);
 
 impl Sabotage {
@@ -231,6 +237,9 @@ impl Sabotage {
         Self::AskForNone,
         Self::KillNeighbours,
         Self::DropKills,
+        Self::IgnoreSilence,
+        Self::DropDriverHeartbeat,
+        Self::DropExecutorHeartbeat,
         Self::WrongCode,
         Self::EndlessLaunch,
         Self::DropStatusUpdate,

@@ -271,6 +271,7 @@ impl Saboteur {
                 executor::Effect::Send(ExecutorToDriver::StatusUpdate { state: TaskState::Ended(_), .. }),
             )
             | (Sabotage::DropTaskOutput, executor::Effect::Send(ExecutorToDriver::TaskOutput { .. }))
+            | (Sabotage::DropExecutorHeartbeat, executor::Effect::Send(ExecutorToDriver::Heartbeat))
             | (Sabotage::DropExit, executor::Effect::Exit(_)) => Fate::Dropped,
             (
                 Sabotage::DoubleStatusUpdate,

@@ -28,6 +28,7 @@ impl World {
         match fault {
             Fault::CutLink => self.cut_some_link(fault, false),
             Fault::HalfOpenLink => self.cut_some_link(fault, true),
+            Fault::ExecutorStandsStill => self.stop_some_executor(fault),
             Fault::WorkerCrash => self.crash_some_worker(fault),
             Fault::WorkerShutdown => self.shut_some_worker_down(fault),
             Fault::DriverCrash => self.crash_some_owner(fault),
@@ -76,6 +77,24 @@ impl World {
             | Fault::RepeatedOrder
             | Fault::LateDeadline => {}
         }
+    }
+
+    /// An executor's process stands still. What happens to it waits, until it goes on or is killed.
+    fn stop_some_executor(&mut self, fault: Fault) {
+        let executors: Vec<NodeIndex> =
+            self.processes.values().copied().filter(|node| self.is_executor_at_work(*node)).collect();
+        let Some(index) = self.dice.index(executors.len()) else { return };
+        let node = executors[index];
+        self.fault(fault);
+        self.node_mut(node).waiting.get_or_insert_default();
+        if !self.dice.one_in(4) {
+            let millis = self.dice.between(1_000, 100_000);
+            self.after(millis, Happening::GoOn { node });
+        }
+    }
+
+    fn is_executor_at_work(&self, node: NodeIndex) -> bool {
+        matches!(&self.node(node).body, Body::Executor(body) if body.process.is_running())
     }
 
     fn crash_some_worker(&mut self, fault: Fault) {

@@ -24,6 +24,7 @@ impl DriverBody {
             | driver::Event::Connected { .. }
             | driver::Event::ConnectFailed { .. }
             | driver::Event::Received { .. }
+            | driver::Event::ArrivedHandled { .. }
             | driver::Event::Disconnected { .. }
             | driver::Event::Submit { .. }
             | driver::Event::Finish { .. }

@@ -126,7 +126,9 @@ impl Waiting {
         let same = view.executors.iter().filter(|executor| executor.profile == place.profile);
         let in_reach = same.filter(|executor| match executor.state {
             ExecutorViewState::Announced | ExecutorViewState::Offering => true,
-            ExecutorViewState::Excluded | ExecutorViewState::Leaving | ExecutorViewState::Silent => false,
+            ExecutorViewState::Excluded | ExecutorViewState::Leaving | ExecutorViewState::Disconnected => {
+                false
+            }
         });
         let best = in_reach.map(|executor| level(&executor.host)).min().unwrap_or(Locality::Any);
         let (taken, [node, rack]) = (level(&place.host), plan.waits);

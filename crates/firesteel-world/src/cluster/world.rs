@@ -211,6 +211,7 @@ impl World {
             Happening::ExecutorUp { node } => self.executor_up(node),
             Happening::ExecutorEnd { node, status } => self.executor_end(node, status),
             Happening::DoomCheck { node, doom } => self.check_doom(node, doom),
+            Happening::GoOn { node } => self.go_on_again(node),
             Happening::FetchEnd { node, app, fetch, driver, fails } => {
                 self.end_fetch(node, app, fetch, driver, fails);
             }
@@ -241,10 +242,20 @@ impl World {
         }
     }
 
+    /// A process that stood still is told what happened meanwhile.
+    fn go_on_again(&mut self, node: NodeIndex) {
+        for event in self.node_mut(node).waiting.take().unwrap_or_default() {
+            self.tell(node, event);
+        }
+    }
+
     /// Gives a node an event, performs its effects, and checks it.
     pub(crate) fn tell(&mut self, node: NodeIndex, event: NodeEvent) {
         if !self.node(node).body.is_alive() || self.violation.is_some() {
             return;
+        }
+        if let Some(waiting) = &mut self.node_mut(node).waiting {
+            return waiting.push_back(event);
         }
         self.note_event(node, &event);
         let heard = match &event {

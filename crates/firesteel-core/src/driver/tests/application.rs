@@ -9,7 +9,6 @@ use crate::driver::{
     Effect, Ending, Event, ExecutorLoss, Inbound, MasterStatus, Note, Outbound, Patience, Reason,
 };
 use crate::ids::{AppId, ExecutorId, PeerId, ProfileId, WorkerId};
-use crate::machine::Machine;
 use crate::messages::{
     ApplicationEnd, DriverToExecutor, DriverToMaster, ExecutorState, ExecutorToDriver, MasterToDriver,
     RefusedExecutor, TaskState,
@@ -88,7 +87,7 @@ fn masters_are_tried_again_with_growing_pauses_until_the_time_is_up() {
             patience: Patience::UpTo(60 * SECOND),
         };
         assert_eq!(bench.apply(unreachable("m1")), [Effect::Note(note)]);
-        let (at, reason) = bench.driver.next_deadline().expect("a driver without a Master tries again");
+        let (at, reason) = bench.next_deadline().expect("a driver without a Master tries again");
         longest = longest.max(at.since(last));
         (bench.now, last) = (at, at);
         let effects = bench.apply(Event::Deadline);
@@ -186,7 +185,7 @@ fn a_new_registration_replaces_the_executors_of_the_old_one() {
     let added = bench.announcement(&register_for("app-2", 0, 1)).expect("it is of this application");
     assert_eq!(
         bench.apply(from_master(again, added))[1..],
-        [Effect::Note(ready), to_new(DriverToExecutor::RegisteredExecutor), to_new(launch),]
+        [Effect::Note(ready), to_new(welcome()), to_new(launch)]
     );
     assert_eq!(bench.end(0, attempt(0, 0), exit(0)), [], "the old executor is not listened to");
 }
@@ -284,7 +283,7 @@ fn an_executor_that_the_master_has_not_told_of_waits_without_a_task() {
     bench.submit(0, 1);
     assert_eq!(bench.unannounced(0, register(0, 1)), []);
     assert_eq!(bench.unannounced(99, register(99, 1)), []);
-    let welcome = to_executor(0, DriverToExecutor::RegisteredExecutor);
+    let welcome = to_executor(0, welcome());
     let effects = bench.added(0, 1);
     assert!(effects.contains(&welcome) && effects.contains(&launch(0, attempt(0, 0))), "{effects:?}");
     // One that ended before the Master told of it is refused.
@@ -348,7 +347,7 @@ fn tasks_without_executors_are_explained_again_and_again() {
     assert_eq!(bench.pass(15 * SECOND), [], "there is nothing to run");
     bench.submit(0, 1);
     for round in 2..4 {
-        assert_eq!(bench.driver.next_deadline(), Some((bench.now + 15 * SECOND, Reason::Starvation)));
+        assert_eq!(bench.next_deadline(), Some((bench.now + 15 * SECOND, Reason::Starvation)));
         assert_eq!(bench.pass(15 * SECOND), [request_shortfall(MASTER, "app-1")]);
         let shortfalls = vec![(ProfileId::DEFAULT, too_small())];
         let answer = bench.master(MasterToDriver::Shortfalls(shortfalls.clone()));
@@ -357,7 +356,7 @@ fn tasks_without_executors_are_explained_again_and_again() {
         assert_eq!(answer, [Effect::Note(note)]);
     }
     bench.executor(0, register(0, 1));
-    assert_eq!(bench.driver.next_deadline(), None);
+    assert_eq!(bench.next_deadline(), None);
 }
 
 #[test]
@@ -376,7 +375,7 @@ fn tasks_without_executors_are_explained_soon_and_once_unless_some_are_assigned(
         let note = Note::StillWaiting { shortfalls: vec![(ProfileId::DEFAULT, busy())] };
         assert_eq!(answer, if said { vec![Effect::Note(note)] } else { Vec::new() });
         let later = bench.now + (15 * SECOND - soon);
-        assert_eq!(bench.driver.next_deadline(), Some((later, Reason::Starvation)));
+        assert_eq!(bench.next_deadline(), Some((later, Reason::Starvation)));
     }
 }
 

@@ -9,7 +9,7 @@ use firesteel_placement::{Cores, MiB, Resources};
 use crate::address::Address;
 use crate::driver::{
     Allocation, Config, Driver, DynamicAllocation, Effect, Event, ExclusionPolicy, ExitCodes, FailureCause,
-    Inbound, LocalityWait, Note, Outbound, TaskOutcome,
+    Heartbeats, Inbound, LocalityWait, Note, Outbound, Reason, TaskOutcome,
 };
 use crate::ids::{AppId, AttemptId, ExecutorId, PeerId, ProfileId, TaskId, WorkerId};
 use crate::machine::Machine;
@@ -24,6 +24,9 @@ use crate::time::Timestamp;
 
 pub(super) const MASTER: PeerId = PeerId(1);
 pub(super) const WINDOW: u64 = 1000;
+
+/// Longer than any test: heartbeats have tests of their own.
+const NEVER: Duration = Duration::from_secs(100 * 365 * 86_400);
 
 /// A driver and the time.
 pub(super) struct Bench {
@@ -90,6 +93,11 @@ impl Bench {
         for (id, &cores) in (0..).zip(cores) {
             self.executor(id, register(id, cores));
         }
+    }
+
+    /// The driver's next deadline but for heartbeats.
+    pub(super) fn next_deadline(&self) -> Option<(Timestamp, Reason)> {
+        self.driver.next_deadline().filter(|(at, _)| at.since(self.now) < NEVER / 2)
     }
 
     pub(super) fn apply(&mut self, event: Event) -> Vec<Effect> {
@@ -192,6 +200,7 @@ pub(super) fn config(masters: &[&str]) -> Config {
         starvation_timeout: Duration::from_secs(15),
         loss_delay: Duration::from_secs(5),
         executor_timeout: Duration::from_secs(120),
+        heartbeats: Heartbeats { interval: NEVER, timeout: NEVER * 2, max_failures: 1 },
         topology: Topology::default(),
         locality_wait: LocalityWait { node: Duration::from_secs(3), rack: Duration::from_secs(3) },
         exclusion: ExclusionPolicy::default(),
@@ -257,6 +266,11 @@ pub(super) fn secret() -> Secret {
     Secret::new("hush")
 }
 
+/// The driver accepts an executor.
+pub(super) fn welcome() -> DriverToExecutor {
+    DriverToExecutor::RegisteredExecutor(config(&[]).heartbeats.rules())
+}
+
 /// Attempt `number` at a task.
 pub(super) fn attempt(task: u64, number: u32) -> AttemptId {
     AttemptId { task: TaskId(task), attempt: number }
@@ -270,6 +284,12 @@ pub(super) fn exit(code: i32) -> TaskEnd {
 
 pub(super) fn to_master(message: DriverToMaster) -> Effect {
     Effect::Send { peer: MASTER, message: Outbound::Master(message) }
+}
+
+/// The Master is asked to end executors.
+pub(super) fn kill_asked(numbers: &[u32]) -> Effect {
+    let (app, executors) = (AppId::new("app-1"), numbers.iter().copied().map(ExecutorId).collect());
+    to_master(DriverToMaster::KillExecutors { app, executors })
 }
 
 pub(super) fn to_executor(id: u32, message: DriverToExecutor) -> Effect {

@@ -7,7 +7,6 @@ use bytes::Bytes;
 use super::bench::*;
 use crate::driver::{Effect, Ending, Event, ExecutorLoss, Inbound, Note, Until};
 use crate::ids::{AppId, ExecutorId, PeerId, TaskId};
-use crate::machine::Machine;
 use crate::messages::{DriverToExecutor, ExecutorState, ExecutorToDriver, MasterToDriver, Stream, TaskEnd};
 use crate::process::ExitStatus;
 
@@ -84,13 +83,13 @@ fn a_lost_executor_ends_the_task_that_was_given_up_and_repeats_the_other() {
 }
 
 #[test]
-fn a_task_of_a_silent_executor_waits_for_the_executors_end() {
+fn a_task_of_a_disconnected_executor_waits_for_the_executors_end() {
     let mut bench = Bench::with_executors(&[1]);
     bench.submit(0, 1);
     bench.apply(Event::Disconnected { peer: peer(0) });
     assert_eq!(cancel(&mut bench, 0), [], "there is nobody to tell");
     let lost = bench.pass(Duration::from_secs(5));
-    assert_eq!(lost.last(), Some(&cancelled(0)));
+    assert_eq!(lost.get(1..), Some(&[cancelled(0), kill_asked(&[0])][..]));
 }
 
 #[test]
@@ -113,7 +112,7 @@ fn the_application_ends_with_the_last_task_that_was_given_up() {
     let last = bench.end(0, attempt(0, 0), TaskEnd::Killed);
     assert_eq!(last.first(), Some(&cancelled(0)));
     assert_eq!(last[last.len() - 2..], [Effect::Done(Ending::Completed), Effect::Exit]);
-    assert_eq!(bench.driver.next_deadline(), None);
+    assert_eq!(bench.next_deadline(), None);
 }
 
 #[test]

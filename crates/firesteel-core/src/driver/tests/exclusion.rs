@@ -7,7 +7,6 @@ use firesteel_placement::{Cores, MiB};
 use super::bench::*;
 use crate::driver::{Effect, ExclusionCause, Note, Readmission, Reason};
 use crate::ids::{ExecutorId, ProfileId, WorkerId};
-use crate::machine::Machine;
 use crate::messages::{ExecutorState, MasterToDriver};
 use crate::process::ExitStatus;
 
@@ -42,7 +41,7 @@ fn two_tasks_that_succeed_elsewhere_exclude_an_executor_for_an_hour() {
     bench.submit(10, 1);
     assert_eq!(bench.submit(11, 1), []);
     assert_eq!(bench.end(1, attempt(10, 0), exit(0))[1..], [launch(1, attempt(11, 0))]);
-    let (at, reason) = bench.driver.next_deadline().expect("the exclusion ends");
+    let (at, reason) = bench.next_deadline().expect("the exclusion ends");
     assert_eq!((at.since(bench.now), reason), (HOUR, Reason::ExclusionOver));
     assert_eq!(bench.submit(12, 1), []);
     assert_eq!(bench.pass(HOUR), [readmitted(0, Readmission::TimeIsUp), launch(0, attempt(12, 0))]);
@@ -71,7 +70,7 @@ fn tasks_that_fail_everywhere_exclude_nobody() {
             assert!(!effects.iter().any(|effect| matches!(effect, Effect::Note(Note::Excluded { .. }))));
         }
     }
-    assert_eq!(bench.driver.next_deadline(), None);
+    assert_eq!(bench.next_deadline(), None);
 }
 
 #[test]

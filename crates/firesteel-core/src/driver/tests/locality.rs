@@ -8,7 +8,6 @@ use firesteel_placement::{Cores, MiB};
 use super::bench::*;
 use crate::driver::{Effect, Event, Reason, TaskOutcome, TaskRequest};
 use crate::ids::{ExecutorId, ProfileId, TaskId, WorkerId};
-use crate::machine::Machine;
 use crate::messages::{ExecutorState, HostWishes, MasterToDriver};
 use crate::process::ExitStatus;
 
@@ -164,5 +163,5 @@ fn the_master_hears_which_hosts_are_wanted_when_that_changes_much_and_once_a_sec
     bench.executor(0, register(0, 8));
     bench.pass(Duration::from_secs(1));
     assert_eq!(bench.hints[2..], [HostWishes::default()], "nobody waits any more");
-    assert_eq!(bench.driver.next_deadline(), None);
+    assert_eq!(bench.next_deadline(), None);
 }

@@ -4,11 +4,8 @@ use std::time::Duration;
 
 use super::bench::*;
 use crate::driver::{Effect, Event, ExecutorLoss, FailureCause, Note, Reason, TaskOutcome};
-use crate::ids::{AppId, ExecutorId};
-use crate::machine::Machine;
-use crate::messages::{
-    DriverToExecutor, DriverToMaster, ExecutorState, LossReason, RefusedExecutor, TaskEnd,
-};
+use crate::ids::ExecutorId;
+use crate::messages::{DriverToExecutor, ExecutorState, LossReason, RefusedExecutor, TaskEnd};
 use crate::process::ExitStatus;
 
 const CRASHED: ExecutorState = ExecutorState::Exited(ExitStatus::Signal(9));
@@ -26,14 +23,14 @@ fn disconnect(bench: &mut Bench, id: u32) -> Vec<Effect> {
 }
 
 #[test]
-fn a_silent_executor_waits_for_the_masters_word_and_its_tasks_count_the_crash() {
+fn a_disconnected_executor_waits_for_the_masters_word_and_its_tasks_count_the_crash() {
     let mut bench = Bench::with_executors(&[2, 1]);
     for task in 0..3 {
         bench.submit(task, 1);
     }
     bench.submit(3, 1);
     assert_eq!(disconnect(&mut bench, 0), []);
-    let (at, reason) = bench.driver.next_deadline().expect("the Master's word is waited for");
+    let (at, reason) = bench.next_deadline().expect("the Master's word is waited for");
     assert_eq!((at.since(bench.now).as_secs(), reason), (5, Reason::ExecutorDelay(ExecutorId(0))));
     // Tasks 0 and 2 ran there.
     let cause = FailureCause::ExecutorDied(CRASHED);
@@ -50,11 +47,11 @@ fn a_silent_executor_waits_for_the_masters_word_and_its_tasks_count_the_crash() 
     let next = bench.end(1, attempt(1, 0), exit(0));
     assert_eq!(next, [succeeded(attempt(1, 0), 1), launch(1, attempt(0, 1))]);
     assert_eq!(bench.updated(0, CRASHED), [], "repeated");
-    assert_eq!(bench.driver.next_deadline(), None);
+    assert_eq!(bench.next_deadline(), None);
 }
 
 #[test]
-fn without_the_masters_word_a_silent_executor_is_given_up_and_no_task_is_blamed() {
+fn without_the_masters_word_a_disconnected_executor_is_given_up_and_no_task_is_blamed() {
     let mut bench = Bench::with_executors(&[1, 1]);
     bench.submit(0, 1);
     disconnect(&mut bench, 0);
@@ -62,14 +59,19 @@ fn without_the_masters_word_a_silent_executor_is_given_up_and_no_task_is_blamed(
     let given_up = bench.pass(Duration::from_millis(1));
     assert_eq!(
         given_up,
-        [lost(0, ExecutorLoss::Disconnected, 1), discard(attempt(0, 0)), launch(1, attempt(0, 1))]
+        [
+            lost(0, ExecutorLoss::Disconnected, 1),
+            discard(attempt(0, 0)),
+            kill_asked(&[0]),
+            launch(1, attempt(0, 1))
+        ]
     );
     assert_eq!(bench.updated(0, CRASHED), [], "too late");
     assert_eq!(bench.driver.view().failed_attempts, 0);
 }
 
 #[test]
-fn without_a_master_a_silent_executor_is_given_up_at_once() {
+fn without_a_master_a_disconnected_executor_is_given_up_at_once() {
     let mut bench = Bench::with_executors(&[1]);
     bench.submit(0, 1);
     bench.apply(Event::Disconnected { peer: MASTER });
@@ -77,7 +79,7 @@ fn without_a_master_a_silent_executor_is_given_up_at_once() {
 }
 
 #[test]
-fn a_silent_executor_is_offered_nothing() {
+fn a_disconnected_executor_is_offered_nothing() {
     let mut bench = Bench::with_executors(&[2]);
     bench.submit(0, 1);
     disconnect(&mut bench, 0);
@@ -185,6 +187,7 @@ fn an_executor_that_registers_twice_is_given_up() {
             to_executor(0, DriverToExecutor::StopExecutor),
             closed(0),
             discard(attempt(0, 0)),
+            kill_asked(&[0]),
         ]
     );
 }
@@ -194,22 +197,18 @@ fn an_executor_that_runs_and_does_not_come_is_ended_and_replaced_and_two_exclude
     let mut bench = Bench::registered();
     bench.executor(0, register(0, 1));
     bench.added(1, 1);
-    assert_eq!(bench.driver.next_deadline(), None, "its Worker may have much to fetch for it");
+    assert_eq!(bench.next_deadline(), None, "its Worker may have much to fetch for it");
     bench.updated(1, ExecutorState::Running);
-    let (at, reason) = bench.driver.next_deadline().expect("it is expected");
+    let (at, reason) = bench.next_deadline().expect("it is expected");
     assert_eq!((at.since(bench.now).as_secs(), reason), (120, Reason::ExecutorDelay(ExecutorId(1))));
     let absent = |executor| Note::ExecutorAbsent {
         executor: ExecutorId(executor),
         host: format!("h{executor}"),
         waited: Duration::from_secs(120),
     };
-    let kill = |executor| {
-        let (app, executors) = (AppId::new("app-1"), vec![ExecutorId(executor)]);
-        to_master(DriverToMaster::KillExecutors { app, executors })
-    };
     let effects = bench.pass(Duration::from_secs(120));
-    assert_eq!(effects, [Effect::Note(absent(1)), kill(1)], "the target stays");
-    assert_eq!(bench.driver.next_deadline(), None);
+    assert_eq!(effects, [Effect::Note(absent(1)), kill_asked(&[1])], "the target stays");
+    assert_eq!(bench.next_deadline(), None);
     // It comes after all, and takes no task.
     bench.executor(1, register(1, 1));
     bench.submit(0, 1);
@@ -223,5 +222,5 @@ fn an_executor_that_comes_in_time_is_waited_for_no_more() {
     bench.updated(0, ExecutorState::Running);
     bench.executor(0, register(0, 1));
     bench.updated(0, ExecutorState::Running);
-    assert_eq!(bench.driver.next_deadline(), None);
+    assert_eq!(bench.next_deadline(), None);
 }

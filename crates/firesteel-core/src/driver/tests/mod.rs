@@ -4,6 +4,7 @@ mod application;
 mod bench;
 mod cancel;
 mod exclusion;
+mod heartbeats;
 mod locality;
 mod losses;
 mod moved;

@@ -44,6 +44,7 @@ fn an_executor_that_sends_more_than_its_credit_is_given_up() {
             to_executor(0, DriverToExecutor::StopExecutor),
             closed(0),
             discard(a),
+            kill_asked(&[0]),
         ]
     );
     assert_eq!(output(&mut bench, a, 1), []);

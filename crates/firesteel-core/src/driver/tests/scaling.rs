@@ -51,13 +51,11 @@ fn asked(effects: &[Effect]) -> Vec<Asked> {
 
 /// Sleeps until the next deadline; how long it was, why, and what was asked.
 fn sleep(bench: &mut Bench) -> (u64, Reason, Vec<Asked>) {
-    let (at, reason) = bench.driver.next_deadline().expect("something is to come");
+    let (at, reason) = bench.next_deadline().expect("something is to come");
     let slept = at.since(bench.now);
     bench.now = at;
     (slept.as_secs(), reason, asked(&bench.apply(Event::Deadline)))
 }
-
-use crate::machine::Machine;
 
 fn target(bench: &Bench) -> u64 {
     match bench.driver.view().targets[0].1 {
@@ -80,7 +78,7 @@ fn waiting_tasks_bring_one_two_four_executors_and_no_more_than_they_keep_busy() 
     assert_eq!(sleep(&mut bench), (0, BACKLOG, vec![Total(3)]));
     assert_eq!(sleep(&mut bench), (1, BACKLOG, vec![Total(7)]));
     assert_eq!(sleep(&mut bench), (1, BACKLOG, vec![Total(10)]));
-    assert_eq!(bench.driver.next_deadline().map(|(_, reason)| reason), Some(Reason::Starvation));
+    assert_eq!(bench.next_deadline().map(|(_, reason)| reason), Some(Reason::Starvation));
 }
 
 #[test]
@@ -97,7 +95,7 @@ fn the_target_falls_as_tasks_end_and_idle_executors_end_after_a_while() {
     assert_eq!(sleep(&mut bench), (51, Reason::IdleExecutor(ExecutorId(0)), vec![Kill(vec![0])]));
     // The next idle one is given a task before its time-out: nothing waits, and nobody is asked for or ended.
     assert_eq!(asked(&bench.submit(3, 1)), []);
-    assert_eq!((target(&bench), bench.driver.next_deadline()), (1, None));
+    assert_eq!((target(&bench), bench.next_deadline()), (1, None));
 }
 
 #[test]
@@ -121,7 +119,7 @@ fn an_idle_executor_stays_while_no_more_than_the_minimum_are_there() {
     bench.executor(0, register(0, 1));
     bench.executor(1, register(1, 1));
     assert_eq!(sleep(&mut bench), (60, Reason::IdleExecutor(ExecutorId(0)), vec![Total(1), Kill(vec![0])]));
-    assert_eq!(bench.driver.next_deadline(), None, "no task ever came");
+    assert_eq!(bench.next_deadline(), None, "no task ever came");
 }
 
 #[test]

@@ -41,10 +41,6 @@ fn asked(total: u64) -> Effect {
     asked_of("app-1", vec![target(ProfileId::DEFAULT, total)])
 }
 
-fn kill_asked(numbers: &[u32]) -> Effect {
-    to_master(DriverToMaster::KillExecutors { app: AppId::new("app-1"), executors: ids(numbers) })
-}
-
 fn set(total: u64) -> Effect {
     Effect::Note(Note::TargetSet { profile: ProfileId::DEFAULT, total })
 }
@@ -101,8 +97,8 @@ fn an_executor_that_is_killed_while_it_comes_is_given_nothing() {
     bench.submit(0, 1);
     bench.added(0, 1);
     bench.apply(kill(&[0], Replacement::Wanted));
-    let welcome = bench.executor(0, register(0, 1));
-    assert_eq!(welcome.last(), Some(&to_executor(0, DriverToExecutor::RegisteredExecutor)));
+    let registered = bench.executor(0, register(0, 1));
+    assert_eq!(registered.last(), Some(&to_executor(0, welcome())));
 }
 
 #[test]

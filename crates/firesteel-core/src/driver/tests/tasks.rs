@@ -3,7 +3,6 @@
 use super::bench::*;
 use crate::driver::{Effect, Ending, Event, FailureCause, Note, TaskOutcome, TaskRequest, Unfit, Until};
 use crate::ids::{AppId, ExecutorId, TaskId};
-use crate::machine::Machine;
 use crate::messages::{DriverToExecutor, DriverToMaster, ExecutorState, ExecutorToDriver, Outcome, TaskEnd};
 use crate::process::{ExitStatus, StartFailure, StartStep};
 use firesteel_placement::{Cores, Resources};
@@ -30,7 +29,7 @@ fn a_task_runs_on_an_executor_and_the_application_ends_with_the_last_one() {
         ]
     );
     assert_eq!(bench.updated(0, ExecutorState::Killed(None)), []);
-    assert_eq!(bench.driver.next_deadline(), None);
+    assert_eq!(bench.next_deadline(), None);
 }
 
 #[test]
@@ -273,7 +272,7 @@ fn the_longest_task_fits_a_frame_with_the_most_addresses() {
             own.clone_from(&resources);
         }
         let effects = Bench::registered().executor(0, message);
-        effects.contains(&to_executor(0, DriverToExecutor::RegisteredExecutor))
+        effects.contains(&to_executor(0, welcome()))
     };
     let resources = most((1 << 19) - 36);
     assert!(admitted(resources.clone()) && !admitted(most((1 << 19) - 35)));

@@ -8,7 +8,10 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use super::bench::*;
-use crate::driver::{Effect, Event, Inbound, Outbound, Phase, Question, QuestionId, TaskOutcome, Until};
+use crate::driver::{
+    Config, Effect, Event, ExecutorLoss, Heartbeats, Inbound, Note, Outbound, Phase, Question, QuestionId,
+    TaskOutcome, Until,
+};
 use crate::ids::{AttemptId, ExecutorId, PeerId, TaskId};
 use crate::messages::{
     ApplicationEnd, DriverToExecutor, ExecutorState, ExecutorToDriver, LossReason, MasterToDriver, Stream,
@@ -81,7 +84,8 @@ impl Dice {
                 let executor = ExecutorId(id + self.next_task as u32 / 20);
                 master_says(MasterToDriver::ExecutorUpdated { executor, state, lost_host: None })
             }
-            94..96 => Event::Deadline,
+            94 => Event::Deadline,
+            95 => Event::ArrivedHandled { peer: peer(self.roll(60)) },
             96 if self.roll(3) == 0 => {
                 self.next_question += 1;
                 let question = [Question::Look, Question::Explain][self.roll(2) as usize];
@@ -124,6 +128,7 @@ struct Ledger {
     ended: usize,
     retried: usize,
     done: usize,
+    silent: usize,
     has_exited: bool,
 }
 
@@ -167,7 +172,14 @@ impl Ledger {
                 assert!(self.open.is_empty(), "Done, and open: {:?}", self.open);
                 self.done += 1;
             }
-            Effect::Connect { .. } | Effect::Send { .. } | Effect::Close { .. } | Effect::Note(_) => {}
+            Effect::Note(Note::ExecutorLost { loss: ExecutorLoss::HeartbeatTimeout { .. }, .. }) => {
+                self.silent += 1;
+            }
+            Effect::Connect { .. }
+            | Effect::Send { .. }
+            | Effect::HandleArrived { .. }
+            | Effect::Close { .. }
+            | Effect::Note(_) => {}
             Effect::Exit => self.has_exited = true,
         }
     }
@@ -175,11 +187,15 @@ impl Ledger {
 
 #[test]
 fn whatever_comes_the_invariants_hold_and_each_task_ends_once() {
-    let (mut ended, mut retried, mut done) = (0, 0, 0);
+    let (mut ended, mut retried, mut done, mut silent) = (0, 0, 0, 0);
     for seed in 0..100 {
         let rng = ChaCha8Rng::seed_from_u64(seed);
         let mut dice = Dice { rng, next_task: 0, next_question: 0, launched: Vec::new() };
-        let (mut bench, mut ledger) = (Bench::registered(), Ledger::default());
+        let (interval, timeout) = (Duration::from_secs(5), Duration::from_secs(20));
+        let heartbeats = Heartbeats { interval, timeout, max_failures: 4 };
+        let mut bench = Bench::of(Config { heartbeats, ..config(&["m1"]) });
+        bench.register();
+        let mut ledger = Ledger::default();
         for _ in 0..1500 {
             let event = dice.event();
             if let Event::Submit { task, .. } = &event
@@ -219,6 +235,10 @@ fn whatever_comes_the_invariants_hold_and_each_task_ends_once() {
         ended += ledger.ended;
         retried += ledger.retried;
         done += ledger.done;
+        silent += ledger.silent;
     }
-    assert!(ended > 1000 && retried > 1000 && done > 5, "{ended} ended, {retried} retried, {done} done");
+    assert!(
+        ended > 1000 && retried > 1000 && done > 5 && silent > 5,
+        "{ended} ended, {retried} retried, {done} done, {silent} silent"
+    );
 }

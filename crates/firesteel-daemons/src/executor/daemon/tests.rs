@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use bytes::Bytes;
 use firesteel_core::ids::{ProfileId, TaskId};
 use firesteel_core::messages::{
-    DriverToExecutor, ExecutorToDriver, Stream, TaskDirectory, TaskEnd, TaskSpec, TaskState,
+    DriverToExecutor, ExecutorToDriver, HeartbeatRules, Stream, TaskDirectory, TaskEnd, TaskSpec, TaskState,
 };
 use firesteel_core::process::{Command, ExitStatus};
 use tokio::task::JoinHandle;
@@ -133,7 +133,8 @@ fn is_alive(pid: &str) -> bool {
 #[tokio::test]
 async fn a_task_runs_and_the_executor_ends_when_it_is_told_to() {
     let mut rig = Rig::new().await;
-    rig.say(&DriverToExecutor::RegisteredExecutor);
+    let rules = HeartbeatRules { interval_millis: 3_600_000, patience_millis: 3_600_000 };
+    rig.say(&DriverToExecutor::RegisteredExecutor(rules));
     let task = rig.launch(1, "echo hi; exit 3");
     assert_eq!(rig.line(task).await, "hi");
     assert_eq!(rig.end().await, (task, TaskEnd::Exited(ExitStatus::Code(3))));

@@ -22,6 +22,9 @@ impl Saboteur {
         {
             effects.push(driver::Effect::TaskEnded { task, outcome: driver::TaskOutcome::Cancelled });
         }
+        if self.sabotage == Sabotage::IgnoreSilence {
+            effects.retain(|effect| !matches!(effect, driver::Effect::HandleArrived { .. }));
+        }
         for effect in effects {
             if let driver::Effect::Send {
                 message: driver::Outbound::Executor(DriverToExecutor::LaunchTask { resources, .. }),
@@ -90,6 +93,12 @@ impl Saboteur {
                 driver::Effect::Send {
                     message: driver::Outbound::Master(DriverToMaster::KillExecutors { .. }),
                     ..
+                },
+            )
+            | (
+                Sabotage::DropDriverHeartbeat,
+                driver::Effect::Send {
+                    message: driver::Outbound::Executor(DriverToExecutor::Heartbeat), ..
                 },
             )
             | (Sabotage::DropAnswer, driver::Effect::Answer { .. })
