@@ -13,6 +13,7 @@ use firesteel_core::wire::{self, Hello, MAX_FRAME, MAX_HELLO, PREAMBLE, Role};
 use firesteel_placement::{Cores, ExecutorLimit, MiB};
 
 use crate::cluster::DEADLINE;
+use crate::wire::frame;
 
 /// A registered application.
 #[derive(Debug)]
@@ -104,17 +105,15 @@ pub(crate) fn introduce_as(stream: &mut TcpStream, role: Role, name: &str) {
 }
 
 pub(crate) fn write_frame(stream: &mut TcpStream, body: &[u8]) {
-    let length = u32::try_from(body.len()).expect("frames are shorter");
-    stream
-        .write_all(&length.to_be_bytes())
-        .and_then(|()| stream.write_all(body))
-        .expect("a frame can be sent");
+    stream.write_all(&frame(body)).expect("a frame can be sent");
 }
 
 pub(crate) fn read_frame(stream: &mut TcpStream) -> Vec<u8> {
-    let mut length = [0; 4];
-    stream.read_exact(&mut length).expect("a frame in time");
-    let mut body = vec![0; u32::from_be_bytes(length) as usize];
+    let mut header = [0; 12];
+    stream.read_exact(&mut header).expect("a frame in time");
+    let length = u32::from_be_bytes([header[0], header[1], header[2], header[3]]);
+    let mut body = vec![0; length as usize];
     stream.read_exact(&mut body).expect("the rest of the frame");
+    assert_eq!(frame(&body)[..12], header, "the checksums are right");
     body
 }

@@ -18,6 +18,7 @@ mod environment;
 mod exclusion;
 mod executor;
 mod files;
+mod flips;
 mod hosts;
 mod launch;
 mod local_cluster;

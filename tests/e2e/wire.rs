@@ -43,10 +43,31 @@ impl Stranger {
     }
 }
 
-fn frame(body: &[u8]) -> Vec<u8> {
-    let length = u32::try_from(body.len()).expect("it is short");
-    [&length.to_be_bytes()[..], body].concat()
+/// CRC-32 as docs/PROTOCOL.md describes it, bit by bit.
+fn crc32(bytes: &[u8]) -> u32 {
+    let bit = |crc: u32| crc >> 1 ^ if crc & 1 == 1 { 0xEDB8_8320 } else { 0 };
+    !bytes.iter().fold(!0, |crc, byte| (0..8).fold(crc ^ u32::from(*byte), |crc, _| bit(crc)))
 }
+
+/// The header of a frame that has this body and says this length.
+fn header(length: u32, body: &[u8]) -> Vec<u8> {
+    [length, crc32(&length.to_be_bytes()), crc32(body)].map(u32::to_be_bytes).concat()
+}
+
+/// A frame as it goes over the wire.
+pub(crate) fn frame(body: &[u8]) -> Vec<u8> {
+    let length = u32::try_from(body.len()).expect("it is short");
+    [header(length, body), body.to_vec()].concat()
+}
+
+/// The same bytes, but for one bit.
+fn changed(mut bytes: Vec<u8>, at: usize) -> Vec<u8> {
+    bytes[at] ^= 4;
+    bytes
+}
+
+/// What the log says of a frame that was changed.
+const CHANGED: &str = "its bytes were changed on the way";
 
 pub(crate) fn hello(role: Role) -> Vec<u8> {
     let hello = Hello { role, name: "a stranger".to_owned(), challenge: Bytes::new(), epoch: 0 };
@@ -86,7 +107,7 @@ fn check(master: &Daemon, bytes: &[u8], then: Then, level: &str, words: &str) {
 #[test]
 fn a_stranger_is_turned_away_in_its_handshake() {
     let master = Daemon::master(&[]);
-    let oversized = u32::try_from(MAX_HELLO + 1).expect("it is small").to_be_bytes();
+    let oversized = header(u32::try_from(MAX_HELLO + 1).expect("it is small"), b"");
     let mut foreign = PREAMBLE;
     foreign[7] = 9;
     let good = hello(Role::Client);
@@ -109,6 +130,7 @@ fn a_stranger_is_turned_away_in_its_handshake() {
             "WARN",
             "a frame of 4097 bytes, and at most 4096 are accepted",
         ),
+        ([&PREAMBLE[..], &changed(hello(Role::Client), 15)].concat(), Then::Wait, "WARN", CHANGED),
         ([&PREAMBLE[..], &frame(&[0xFF; 9])].concat(), Then::Wait, "WARN", "its hello cannot be read"),
         ([&PREAMBLE[..], &frame(b"")].concat(), Then::Wait, "WARN", "its hello cannot be read"),
         (
@@ -133,16 +155,19 @@ fn a_stranger_is_turned_away_in_its_handshake() {
 fn a_peer_that_sends_what_is_no_message_is_disconnected() {
     let master = Daemon::master(&[]);
     let question = message(&ask_all());
-    let oversized = u32::try_from(MAX_FRAME + 1).expect("it fits").to_be_bytes().to_vec();
+    let oversized = header(u32::try_from(MAX_FRAME + 1).expect("it fits"), b"");
     let trailing = frame(&[&wire::encode(&ask_all(), 9).expect("short")[..], b"!"].concat());
     for (bytes, then, words) in [
         (oversized, Then::Wait, "a frame of 16777217 bytes, and at most 16777216 are accepted"),
-        (vec![0xFF; 4], Then::Wait, "a frame of 4294967295 bytes"),
+        (header(u32::MAX, b""), Then::Wait, "a frame of 4294967295 bytes"),
+        (vec![0x01; 12], Then::Wait, CHANGED),
+        (changed(question.clone(), 0), Then::Wait, CHANGED),
+        (changed(question.clone(), 12), Then::Wait, CHANGED),
         (frame(&[0x63]), Then::Wait, "a frame of 1 byte is not a message"),
         (frame(b""), Then::Wait, "a frame of 0 bytes is not a message"),
         (trailing, Then::Wait, "a frame of 4 bytes has a message and 1 byte more"),
         (question[..3].to_vec(), Then::HangUp, "in the middle of a frame"),
-        (question[..4].to_vec(), Then::HangUp, "in the middle of a frame"),
+        (question[..12].to_vec(), Then::HangUp, "in the middle of a frame"),
         ([&question[..], &question[..4]].concat(), Then::HangUp, "in the middle of a frame"),
     ] {
         check(&master, &[&PREAMBLE[..], &hello(Role::Client), &bytes].concat(), then, "WARN", words);

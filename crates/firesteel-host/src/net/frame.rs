@@ -1,4 +1,7 @@
-//! The frame format: a big-endian `u32` length, then a body of that many bytes.
+//! The frame format: a header of three big-endian `u32`, then the body.
+//!
+//! The header has the body's length, the CRC-32 of the four bytes of that length, and the CRC-32 of the body. So one or two
+//! bits that were changed on the way are found, wherever they are, and no length is believed that was not sent.
 
 use std::cell::RefCell;
 use std::future::poll_fn;
@@ -6,7 +9,7 @@ use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use bytes::BytesMut;
+use bytes::{Buf, BytesMut};
 use firesteel_core::wire::{self, TooLong};
 use serde::Serialize;
 use tokio::io::{AsyncRead, ReadBuf};
@@ -14,12 +17,12 @@ use tokio::net::TcpStream;
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::runtime::Handle;
 use tokio::time::{Instant, timeout_at};
-use tokio_util::codec::{Decoder, LengthDelimitedCodec};
+use tokio_util::codec::Decoder;
 
 use super::FRAME_TIMEOUT;
 
 /// The number of bytes in a frame's header.
-const HEADER: usize = 4;
+const HEADER: usize = 12;
 
 /// Appends a message as a frame to frames that are already there.
 ///
@@ -32,9 +35,18 @@ pub fn append<M: Serialize>(message: &M, frames: &mut BytesMut, limit: usize) ->
         frames.truncate(start);
         return Err(error);
     }
-    let length = u32::try_from(frames.len() - start - HEADER).expect("a frame is not that long");
-    frames[start..start + HEADER].copy_from_slice(&length.to_be_bytes());
+    let (header, body) = frames[start..].split_at_mut(HEADER);
+    header.copy_from_slice(&header_of(body));
     Ok(())
+}
+
+/// The header of a frame with this body.
+fn header_of(body: &[u8]) -> [u8; HEADER] {
+    let length = u32::try_from(body.len()).expect("a frame is not that long").to_be_bytes();
+    let words = [length, crc32fast::hash(&length).to_be_bytes(), crc32fast::hash(body).to_be_bytes()];
+    let mut header = [0; HEADER];
+    header.as_chunks_mut().0.copy_from_slice(&words);
+    header
 }
 
 thread_local! {
@@ -128,14 +140,21 @@ impl FrameReader {
     }
 }
 
-/// A codec that cuts a byte stream into bodies of frames. It wraps tokio-util's codec. It adds a limit that is raised
-/// after the hello, and it knows whether a frame has begun and is incomplete.
+/// A codec that cuts a byte stream into bodies of frames, and checks them. It has a limit that is raised after the hello, and
+/// it knows whether a frame has begun and is incomplete.
 #[derive(Debug)]
 pub struct Frames {
-    codec: LengthDelimitedCodec,
     limit: usize,
-    in_body: bool,
+    /// What the header says of the body that is awaited.
+    awaited: Option<Awaited>,
     midway: bool,
+}
+
+/// A body whose header has been read.
+#[derive(Clone, Copy, Debug)]
+struct Awaited {
+    length: usize,
+    checksum: u32,
 }
 
 /// A frame that cannot be read.
@@ -149,6 +168,9 @@ pub enum FrameError {
         /// The limit on the length.
         limit: usize,
     },
+    /// The frame's bytes are not those that were sent.
+    #[error("the checksum of a frame from it is wrong: its bytes were changed on the way")]
+    Corrupt,
     /// The connection ended within the frame.
     #[error("it closed the connection in the middle of a frame")]
     Half,
@@ -167,12 +189,7 @@ impl Frames {
     /// A codec for the frame of a hello, with its low limit.
     #[must_use]
     pub fn of_hello() -> Self {
-        let codec = LengthDelimitedCodec::builder()
-            .big_endian()
-            .length_field_type::<u32>()
-            .max_frame_length(wire::MAX_FRAME)
-            .new_codec();
-        Self { codec, limit: wire::MAX_HELLO, in_body: false, midway: false }
+        Self { limit: wire::MAX_HELLO, awaited: None, midway: false }
     }
 
     /// Raises the limit to that of messages.
@@ -185,6 +202,42 @@ impl Frames {
     pub fn has_partial_frame(&self) -> bool {
         self.midway
     }
+
+    /// Takes a header, if all of it is there. A length that is wrong or too long is refused before the body takes memory.
+    fn begin(&mut self, source: &mut BytesMut) -> Result<(), FrameError> {
+        let Some(header) = source.first_chunk::<HEADER>() else { return Ok(()) };
+        let [length, of_length, checksum] = [0, 4, 8].map(|at| word(header, at));
+        if crc32fast::hash(&length.to_be_bytes()) != of_length {
+            return Err(FrameError::Corrupt);
+        }
+        let length = usize::try_from(length).unwrap_or(usize::MAX);
+        if length > self.limit {
+            return Err(FrameError::TooLong { length, limit: self.limit });
+        }
+        source.advance(HEADER);
+        self.awaited = Some(Awaited { length, checksum });
+        Ok(())
+    }
+
+    /// Takes the body, if all of it is there.
+    fn end(&mut self, source: &mut BytesMut) -> Result<Option<BytesMut>, FrameError> {
+        let Some(Awaited { length, checksum }) = self.awaited else { return Ok(None) };
+        if source.len() < length {
+            source.reserve(length - source.len());
+            return Ok(None);
+        }
+        self.awaited = None;
+        let body = source.split_to(length);
+        if crc32fast::hash(&body) != checksum {
+            return Err(FrameError::Corrupt);
+        }
+        Ok(Some(body))
+    }
+}
+
+/// The big-endian number that begins at this byte of a header.
+fn word(header: &[u8; HEADER], at: usize) -> u32 {
+    header[at..at + 4].iter().fold(0, |word, byte| word << 8 | u32::from(*byte))
 }
 
 impl Decoder for Frames {
@@ -192,20 +245,11 @@ impl Decoder for Frames {
     type Error = FrameError;
 
     fn decode(&mut self, source: &mut BytesMut) -> Result<Option<BytesMut>, FrameError> {
-        if !self.in_body
-            && let Some(header) = source.first_chunk::<4>()
-        {
-            let length = usize::try_from(u32::from_be_bytes(*header)).unwrap_or(usize::MAX);
-            if length > self.limit {
-                return Err(FrameError::TooLong { length, limit: self.limit });
-            }
-            self.in_body = true;
+        if self.awaited.is_none() {
+            self.begin(source)?;
         }
-        let frame = self.codec.decode(source)?;
-        if frame.is_some() {
-            self.in_body = false;
-        }
-        self.midway = self.in_body || !source.is_empty();
+        let frame = self.end(source)?;
+        self.midway = self.awaited.is_some() || !source.is_empty();
         Ok(frame)
     }
 
@@ -219,17 +263,63 @@ impl Decoder for Frames {
 
 #[cfg(test)]
 mod tests {
-    use bytes::BufMut;
-
     use super::*;
 
     fn encoded(bodies: &[&'static [u8]]) -> BytesMut {
         let mut bytes = BytesMut::new();
         for body in bodies {
-            bytes.put_u32(u32::try_from(body.len()).expect("the body is short"));
+            bytes.extend_from_slice(&header_of(body));
             bytes.extend_from_slice(body);
         }
         bytes
+    }
+
+    /// The bodies that these bytes are cut into, and the error at which that ends, if there is one.
+    fn cut(mut source: BytesMut) -> (Vec<BytesMut>, Option<FrameError>) {
+        let (mut frames, mut bodies) = (Frames::of_hello(), Vec::new());
+        loop {
+            match frames.decode_eof(&mut source) {
+                Ok(Some(body)) => bodies.push(body),
+                Ok(None) => return (bodies, None),
+                Err(error) => return (bodies, Some(error)),
+            }
+        }
+    }
+
+    #[test]
+    fn no_one_or_two_changed_bits_make_another_message() {
+        let sent: [&[u8]; 4] = [b"one", b"", b"a longer one", b"four"];
+        let bytes = encoded(&sent);
+        let bits = bytes.len() * 8;
+        let check = |first: usize, second: usize| {
+            let mut changed = bytes.clone();
+            for bit in [first, second] {
+                changed[bit / 8] ^= 1 << (bit % 8);
+            }
+            if first == second {
+                changed[first / 8] ^= 1 << (first % 8);
+            }
+            let (bodies, error) = cut(changed);
+            assert!(bodies.len() < sent.len() && error.is_some(), "bits {first} and {second}");
+            assert!(bodies.iter().zip(sent).all(|(body, sent)| body == sent), "bits {first} and {second}");
+        };
+        (0..bits).for_each(|first| (first..bits).for_each(|second| check(first, second)));
+    }
+
+    #[test]
+    fn a_changed_frame_is_told() {
+        let mut bytes = encoded(&[b"body"]);
+        bytes[HEADER] ^= 1;
+        let (_, error) = cut(bytes);
+        let error = error.expect("the body is another one").to_string();
+        assert_eq!(error, "the checksum of a frame from it is wrong: its bytes were changed on the way");
+    }
+
+    /// The format is the one that docs/PROTOCOL.md describes.
+    #[test]
+    fn the_header_of_a_known_frame() {
+        let header = [0, 0, 0, 9, 0x58, 0x98, 0x67, 0xb8, 0xcb, 0xf4, 0x39, 0x26];
+        assert_eq!(header_of(b"123456789"), header, "{:02x?}", header_of(b"123456789"));
     }
 
     #[test]
@@ -263,8 +353,7 @@ mod tests {
 
     #[test]
     fn a_length_is_refused_before_its_body_takes_memory() {
-        let announced = u32::try_from(wire::MAX_HELLO + 1).expect("it is small");
-        let mut source = BytesMut::from(&announced.to_be_bytes()[..]);
+        let mut source = BytesMut::from(&header_of(&[0; wire::MAX_HELLO + 1])[..]);
         let mut frames = Frames::of_hello();
         let error = frames.decode(&mut source).expect_err("it is one byte too long");
         assert_eq!(error.to_string(), "it announced a frame of 4097 bytes, and at most 4096 are accepted");
