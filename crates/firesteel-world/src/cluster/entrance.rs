@@ -78,7 +78,7 @@ impl Entrance {
 
     /// The driver of this application answers a peer.
     pub(crate) fn answer(&self, app: u64, peer: PeerId, message: &DriverToExecutor) -> Result<(), String> {
-        if *message != DriverToExecutor::RegisteredExecutor {
+        if !matches!(message, DriverToExecutor::RegisteredExecutor(_)) {
             return Ok(());
         }
         let Some(Claim { executor, secret }) = self.claims.get(&peer) else {
