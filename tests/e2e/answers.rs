@@ -33,7 +33,7 @@ fn crowd(master: &Daemon) -> [Stranger; 2] {
     let description = WorkerDescription::new(
         WorkerId::new("worker-1"),
         Address::new("somewhere", 1),
-        Offered { cores: Cores(cores), memory: MiB(1 << 30), resources: Resources::default() },
+        Offered { cores: Cores(cores), memory: MiB(1 << 20), resources: Resources::default() },
         "/work",
     );
     let register = WorkerToMaster::RegisterWorker { worker: description, executors: Vec::new() };
@@ -156,9 +156,10 @@ fn an_answer_that_breaks_off_is_an_error_and_nothing_is_printed() {
         let mut read = vec![0; PREAMBLE.len()];
         stream.read_exact(&mut read).expect("the client says hello");
         for _ in 0..3 {
-            let mut length = [0; 4];
-            stream.read_exact(&mut length).expect("the client asks");
-            let mut body = vec![0; u32::from_be_bytes(length) as usize];
+            let mut header = [0; 12];
+            stream.read_exact(&mut header).expect("the client asks");
+            let [a, b, c, d, ..] = header;
+            let mut body = vec![0; u32::from_be_bytes([a, b, c, d]) as usize];
             stream.read_exact(&mut body).expect("the client asks");
         }
     });

@@ -114,7 +114,7 @@ fn an_application_runs_to_its_end_although_one_worker_of_four_cannot_start_execu
     assert!(detail.contains(": executors fail there"), "{detail}");
     let explained = cluster.said(&["explain", "sound"]);
     assert!(explained.contains(&format!("Excluded for it: {worker} for ")), "{explained}");
-    assert!(explained.contains("1 worker has room, but is excluded for a while"), "{explained}");
+    assert!(explained.contains("1 Worker has room, but is excluded for a while"), "{explained}");
     let json: Value = serde_json::from_str(&cluster.said(&["status", "sound", "--json"])).expect("JSON");
     let excluded = &json["scheduling"]["excluded"][0];
     assert_eq!((excluded["worker"].as_str(), &excluded["end"]), (Some(worker.as_str()), &"FAILED".into()));

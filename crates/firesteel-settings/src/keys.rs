@@ -50,7 +50,7 @@ table! {
     DEAD_WORKER_PERSISTENCE: "spark.dead.worker.persistence", [Master], Value("15");
     /// An executor that runs this long no longer counts as a failed start (see spark.deploy.maxExecutorRetries).
     PROVEN_AFTER: "firesteel.executor.provenAfter", [Master], Value("5s");
-    /// How long a Worker is excluded for an application whose executor ended there before it was proven; doubles each time in a row; 0 turns it off.
+    /// First time that a Worker is excluded for an application after a failed start there; it doubles each time; 0: never.
     EXCLUSION_DELAY: "firesteel.master.exclusion.delay", [Master], Value("1s");
     /// Longest time that a Worker is excluded for an application.
     EXCLUSION_MAX_DELAY: "firesteel.master.exclusion.maxDelay", [Master], Value("60s");

@@ -50,7 +50,7 @@ impl Display for Shortfall {
             Reason::Excluded { workers } => write!(
                 f,
                 "{} {} room, but {} excluded for a while because executors end too early there",
-                none_or(*workers, "worker"),
+                none_or(*workers, "Worker"),
                 have(*workers),
                 are(*workers)
             ),

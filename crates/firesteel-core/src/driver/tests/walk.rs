@@ -188,7 +188,7 @@ impl Ledger {
 #[test]
 fn whatever_comes_the_invariants_hold_and_each_task_ends_once() {
     let (mut ended, mut retried, mut done, mut silent) = (0, 0, 0, 0);
-    for seed in 0..100 {
+    for seed in 0..200 {
         let rng = ChaCha8Rng::seed_from_u64(seed);
         let mut dice = Dice { rng, next_task: 0, next_question: 0, launched: Vec::new() };
         let (interval, timeout) = (Duration::from_secs(5), Duration::from_secs(20));

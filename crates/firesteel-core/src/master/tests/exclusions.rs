@@ -197,7 +197,7 @@ fn the_shortfall_names_excluded_workers_with_room() {
         panic!("{effects:?}");
     };
     let words: Vec<String> = shortfalls.iter().map(|(_, shortfall)| shortfall.to_string()).collect();
-    let expected = "2 of 3 executors are missing: 1 worker has room, but is excluded for a while because executors \
+    let expected = "2 of 3 executors are missing: 1 Worker has room, but is excluded for a while because executors \
                     end too early there";
     assert_eq!(words, [expected]);
 }

@@ -216,8 +216,8 @@ fn an_excluded_worker_is_named_with_the_reason() {
         [
             "It has 2 executors with 2 cores in all; its maximum is 6 cores.",
             "Excluded for it: w1 for 1.0 s: executors fail there.",
-            "It wants executors of 1 core and 1 GiB of memory, as many as its cores allow; it has 2.",
-            "  Of what it asked for, 4 of 6 executors are missing: 1 worker has room, but is excluded for a while \
+            "It wants executors of 1 core and 1 GiB of memory, as many as possible; it has 2.",
+            "  4 of 6 executors are missing: 1 Worker has room, but is excluded for a while \
              because executors end too early there.",
         ]
     );
