@@ -14,7 +14,6 @@ use firesteel_core::Machine;
 use firesteel_core::ids::PeerId;
 use firesteel_core::master::{Config, Effect, Event, Inbound, Master};
 use firesteel_core::messages::{DriverToMaster, ExecutorReport, ExecutorState, WorkerToMaster};
-use firesteel_core::process::ExitStatus;
 
 use master_events::{NOW, launches, registered, registration, worker_registers};
 
@@ -79,7 +78,7 @@ fn executor_state_changed(c: &mut Criterion) {
                 let mut total = Duration::ZERO;
                 for _ in 0..rounds {
                     let (peer, executor) = live.remove(0);
-                    let state = ExecutorState::Exited(ExitStatus::SUCCESS);
+                    let state = ExecutorState::Killed(None);
                     let message = WorkerToMaster::ExecutorStateChanged(ExecutorReport { executor, state });
                     let (effects, time) = timed(|| worker(&mut master, peer, message));
                     total += time;

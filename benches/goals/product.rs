@@ -7,7 +7,6 @@ use firesteel_core::Machine;
 use firesteel_core::ids::{AppId, ExecutorKey, PeerId};
 use firesteel_core::master::{Config, Effect, Event, Inbound, Master};
 use firesteel_core::messages::{DriverToMaster, ExecutorReport, ExecutorState, WorkerToMaster};
-use firesteel_core::process::ExitStatus;
 
 use super::master_events::{NOW, launches, registered, registration, worker_registers};
 use super::table::{Scale, Sheet};
@@ -68,7 +67,7 @@ impl Cluster {
     /// Nanoseconds that it takes over the end of an executor, which is replaced.
     fn state_changes(&mut self) -> f64 {
         let (peer, executor) = self.live.pop_front().expect("some run");
-        let state = ExecutorState::Exited(ExitStatus::SUCCESS);
+        let state = ExecutorState::Killed(None);
         let message = WorkerToMaster::ExecutorStateChanged(ExecutorReport { executor, state });
         let event = Event::Received { peer, message: Inbound::Worker(message) };
         let start = Instant::now();

@@ -4,7 +4,6 @@ use firesteel_core::Machine;
 use firesteel_core::ids::PeerId;
 use firesteel_core::master::{Config, Effect, Event, Inbound, Master};
 use firesteel_core::messages::{ExecutorReport, ExecutorState, WorkerToMaster};
-use firesteel_core::process::ExitStatus;
 use gungraun::{library_benchmark, library_benchmark_group};
 
 use super::bound;
@@ -44,7 +43,7 @@ fn full() -> (Master, Event) {
         assert!(launches(&master.apply(NOW, registration(driver(2 + n), 1_000, shape))).is_empty());
     }
     let (peer, executor) = running[0].clone();
-    let state = ExecutorState::Exited(ExitStatus::SUCCESS);
+    let state = ExecutorState::Killed(None);
     let message = Inbound::Worker(WorkerToMaster::ExecutorStateChanged(ExecutorReport { executor, state }));
     (master, Event::Received { peer, message })
 }

@@ -33,7 +33,7 @@ enum Kind {
 const KINDS: [(Kind, &str); 9] = [
     (Kind::KillExecutor, "executor killed"),
     (Kind::KillWorker, "Worker killed"),
-    (Kind::KillWorkerAndReaper, "Worker killed after its reaper"),
+    (Kind::KillWorkerAndReaper, "Worker killed with no reaper left"),
     (Kind::StopExecutor, "executor stopped"),
     (Kind::StopWorker, "Worker stopped"),
     (Kind::StopMaster, "Master stopped"),
