@@ -13,10 +13,14 @@ use bytes::BytesMut;
 use firesteel_core::ids::ExecutorId;
 use firesteel_core::messages::ClientToMaster;
 use firesteel_core::wire::{PREAMBLE, Role};
+use firesteel_host::net::frame::HEADER;
 
 use crate::link::{append, opening};
 
 const PERIOD: Duration = Duration::from_millis(5);
+
+/// An answer that takes longer than this never comes.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A probe at work.
 pub(crate) struct Probe {
@@ -37,6 +41,7 @@ impl Probe {
     pub(crate) fn start(address: &str) -> io::Result<Self> {
         let mut stream = TcpStream::connect(address)?;
         stream.set_nodelay(true)?;
+        stream.set_read_timeout(Some(PATIENCE))?;
         stream.write_all(&opening(Role::Client, "probe"))?;
         stream.read_exact(&mut [0; PREAMBLE.len()])?;
         skip_frame(&mut stream)?;
@@ -90,8 +95,9 @@ fn hear(mut stream: TcpStream, dues: &Receiver<Instant>) -> Vec<Duration> {
 }
 
 fn skip_frame(stream: &mut TcpStream) -> io::Result<()> {
-    let mut length = [0; 4];
-    stream.read_exact(&mut length)?;
-    let mut body = vec![0; usize::try_from(u32::from_be_bytes(length)).unwrap_or(usize::MAX)];
+    let mut header = [0; HEADER];
+    stream.read_exact(&mut header)?;
+    let [a, b, c, d, ..] = header;
+    let mut body = vec![0; usize::try_from(u32::from_be_bytes([a, b, c, d])).unwrap_or(usize::MAX)];
     stream.read_exact(&mut body)
 }

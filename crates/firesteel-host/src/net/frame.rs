@@ -22,7 +22,7 @@ use tokio_util::codec::Decoder;
 use super::FRAME_TIMEOUT;
 
 /// The number of bytes in a frame's header.
-const HEADER: usize = 12;
+pub const HEADER: usize = 12;
 
 /// Appends a message as a frame to frames that are already there.
 ///
