@@ -19,6 +19,9 @@ const LINES: usize = 100_000;
 /// About how many bytes are written with one call.
 const BATCH: usize = 64 << 10;
 
+/// The pause after a batch, so that a busy daemon does not wake the thread for each line.
+const PAUSE: Duration = Duration::from_millis(5);
+
 /// How long the end of a daemon waits for its last lines to be written.
 const LAST_LINES: Duration = Duration::from_secs(1);
 
@@ -113,7 +116,9 @@ fn write_all(entries: &Receiver<Entry>, dropped: &AtomicU64, mut to: impl Write)
         // A failed write to the log, for example on a full disk, must not end the daemon.
         let _ = to.write_all(&batch);
         batch.clear();
-        drop(flush);
+        if flush.is_none() {
+            thread::sleep(PAUSE);
+        }
     }
 }
 
