@@ -1,12 +1,11 @@
 //! A wire that changes bits: the output is right all the same.
 
-use std::io::{Read, Write};
-use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
 
 use crate::cluster::{Daemon, firesteel, wait_for};
+use crate::proxy;
 
 /// Passes connections on, and changes one bit of every few thousand bytes.
 struct Wire {
@@ -30,20 +29,20 @@ impl Wire {
         target: impl Fn(SocketAddr) -> SocketAddr + Send + 'static,
         changes: Changes,
     ) -> Self {
-        let listener = TcpListener::bind((host, 0)).expect("a free port");
-        let address = listener.local_addr().expect("it listens");
         let changed = Arc::new(AtomicUsize::new(0));
         let counter = Arc::clone(&changed);
-        thread::spawn(move || {
-            for near in listener.incoming() {
-                let near = near.expect("a connection");
-                // Nobody may listen there (any more).
-                let Ok(far) = TcpStream::connect(target(address)) else { continue };
-                for (from, to) in [(&near, &far), (&far, &near)] {
-                    let [from, to] = [from, to].map(|end| end.try_clone().expect("it can be shared"));
-                    let counter = Arc::clone(&counter);
-                    thread::spawn(move || pass_on(from, to, changes, &counter));
+        let address = proxy::start(host, target, move || {
+            let (counter, mut passed, mut next) = (Arc::clone(&counter), 0, changes.every);
+            move |bytes: &mut [u8]| {
+                while next < passed + bytes.len() {
+                    let is_allowed = |made| (made < changes.most).then_some(made + 1);
+                    if let Ok(made) = counter.fetch_update(Ordering::Relaxed, Ordering::Relaxed, is_allowed) {
+                        bytes[next - passed] ^= 1 << (made % 8);
+                    }
+                    next += changes.every;
                 }
+                passed += bytes.len();
+                true
             }
         });
         Self { address, changed }
@@ -52,27 +51,6 @@ impl Wire {
     fn changed(&self) -> usize {
         self.changed.load(Ordering::Relaxed)
     }
-}
-
-/// Passes one direction of a connection on until it ends.
-fn pass_on(mut from: TcpStream, mut to: TcpStream, changes: Changes, changed: &AtomicUsize) {
-    let (mut bytes, mut passed, mut next) = ([0; 4096], 0, changes.every);
-    while let Ok(length @ 1..) = from.read(&mut bytes) {
-        while next < passed + length {
-            let is_allowed = |made| (made < changes.most).then_some(made + 1);
-            if let Ok(made) = changed.fetch_update(Ordering::Relaxed, Ordering::Relaxed, is_allowed) {
-                bytes[next - passed] ^= 1 << (made % 8);
-            }
-            next += changes.every;
-        }
-        passed += length;
-        if to.write_all(&bytes[..length]).is_err() {
-            break;
-        }
-    }
-    // Either end may be closed already.
-    let _ = to.shutdown(Shutdown::Write);
-    let _ = from.shutdown(Shutdown::Read);
 }
 
 /// Runs 40 items, each of which writes 20,000 bytes, and checks the output.

@@ -32,6 +32,7 @@ mod outcomes;
 mod pictures;
 mod plan;
 mod plan_cluster;
+mod proxy;
 mod resources;
 mod retries;
 mod settings;
