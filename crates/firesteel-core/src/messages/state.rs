@@ -133,24 +133,27 @@ impl StatePage {
         size: PageSize,
         all: impl Iterator<Item = Step>,
     ) -> Self {
-        let (mut rows, mut bytes) = (Vec::new(), 0);
-        for (steps, step) in all.enumerate() {
-            if let Step::Row(row) = &step {
-                bytes += wire::length(row);
-            }
-            if steps > 0 && (steps >= size.rows || bytes > size.bytes) {
-                return Self { now, head, rows, next: Some(step.place()) };
-            }
-            match step {
-                Step::Row(row) => rows.push(row),
-                Step::Nothing(_) => {}
-            }
-        }
-        Self { now, head, rows, next: None }
+        let (steps, next) = cut(size, all, Step::length);
+        let rows = steps.into_iter().filter_map(Step::into_row).collect();
+        Self { now, head, rows, next: next.map(|step| step.place()) }
     }
 }
 
 impl Step {
+    fn length(&self) -> usize {
+        match self {
+            Self::Row(row) => wire::length(row),
+            Self::Nothing(_) => 0,
+        }
+    }
+
+    fn into_row(self) -> Option<StateRow> {
+        match self {
+            Self::Row(row) => Some(row),
+            Self::Nothing(_) => None,
+        }
+    }
+
     fn place(&self) -> StatePlace {
         match self {
             Self::Row(row) => row.place(),
@@ -173,13 +176,18 @@ impl Default for PageSize {
 
 /// The first of these rows, as many as fit a page and at least one, and the row after them.
 pub(crate) fn page<T: Serialize>(size: PageSize, all: impl Iterator<Item = T>) -> (Vec<T>, Option<T>) {
-    let (mut rows, mut bytes) = (Vec::new(), 0);
-    for row in all {
-        bytes += wire::length(&row);
-        if !rows.is_empty() && (rows.len() >= size.rows || bytes > size.bytes) {
-            return (rows, Some(row));
+    cut(size, all, wire::length)
+}
+
+/// The first of these items, as many as fit a page and at least one, and the item after them.
+fn cut<T>(size: PageSize, all: impl Iterator<Item = T>, length: impl Fn(&T) -> usize) -> (Vec<T>, Option<T>) {
+    let (mut items, mut bytes) = (Vec::new(), 0);
+    for item in all {
+        bytes += length(&item);
+        if !items.is_empty() && (items.len() >= size.rows || bytes > size.bytes) {
+            return (items, Some(item));
         }
-        rows.push(row);
+        items.push(item);
     }
-    (rows, None)
+    (items, None)
 }
