@@ -19,6 +19,7 @@ pub mod executor;
 pub mod fair_queue;
 pub mod ids;
 pub mod kind;
+mod last_heard;
 pub mod launcher;
 pub mod machine;
 pub mod map;

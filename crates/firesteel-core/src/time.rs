@@ -1,5 +1,6 @@
 //! Points in time, and the form of a date that ids contain.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::ops::{Add, Sub};
 use std::time::Duration;
@@ -55,7 +56,7 @@ impl Add<Duration> for Timestamp {
     type Output = Self;
 
     fn add(self, duration: Duration) -> Self {
-        Self(self.0.saturating_add(u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)))
+        Self(self.0.saturating_add(millis(duration)))
     }
 }
 
@@ -63,8 +64,24 @@ impl Sub<Duration> for Timestamp {
     type Output = Self;
 
     fn sub(self, duration: Duration) -> Self {
-        Self(self.0.saturating_sub(u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)))
+        Self(self.0.saturating_sub(millis(duration)))
     }
+}
+
+/// The whole milliseconds of a duration, at most `u64::MAX`.
+#[must_use]
+pub fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// A delay that was doubled this many times, and is never longer than `longest`.
+pub(crate) fn doubled(first: Duration, doublings: u32, longest: Duration) -> Duration {
+    first.saturating_mul(2_u32.saturating_pow(doublings)).min(longest)
+}
+
+/// The first entry of a table by time, if its time has come.
+pub(crate) fn first_due<T: Clone + Ord>(table: &BTreeSet<(Timestamp, T)>, now: Timestamp) -> Option<T> {
+    table.first().filter(|(time, _)| *time <= now).map(|(_, entry)| entry.clone())
 }
 
 #[cfg(test)]
@@ -76,6 +93,14 @@ mod tests {
         let time = Timestamp::from_millis(1_795_209_755_042);
         assert_eq!(time.compact(), "20261120212235");
         assert_eq!(time.to_string(), "2026-11-20T21:22:35.042Z");
+    }
+
+    #[test]
+    fn a_delay_doubles_up_to_its_bound() {
+        let [first, longest] = [1, 60].map(Duration::from_secs);
+        let seconds = (0..8).map(|doublings| doubled(first, doublings, longest).as_secs());
+        assert_eq!(seconds.collect::<Vec<_>>(), [1, 2, 4, 8, 16, 32, 60, 60]);
+        assert_eq!(doubled(first, u32::MAX, longest), longest);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use firesteel_core::Timestamp;
 use firesteel_core::launcher::{Ending, ExecutorEnd, Note};
 use firesteel_core::messages::ExecutorState;
+use firesteel_core::time::millis;
 use firesteel_host::plain::{clean, escaped};
 use firesteel_yarn::messages::records::ApplicationId;
 use serde_json::{Value, json};
@@ -126,7 +127,7 @@ fn note_json(note: &Note) -> Value {
         }),
         Note::ExecutorRunning { executor, host, after } => json!({
             "event": "executor_running", "executor": executor.0, "host": host,
-            "after_ms": u64::try_from(after.as_millis()).unwrap_or(u64::MAX),
+            "after_ms": millis(*after),
         }),
         Note::ExecutorEnded { executor, host, end, ran } => {
             let (state, code) = match end {
@@ -143,7 +144,7 @@ fn note_json(note: &Note) -> Value {
             json!({
                 "event": "executor_ended", "executor": executor.0, "host": host, "state": state,
                 "exit_code": code, "error": error,
-                "ran_ms": ran.map(|ran| u64::try_from(ran.as_millis()).unwrap_or(u64::MAX)),
+                "ran_ms": ran.map(millis),
             })
         }
         Note::WorkerRemoved { worker, host, reason } => json!({

@@ -8,6 +8,7 @@ use firesteel_core::driver::FailureCause;
 use firesteel_core::ids::AppId;
 use firesteel_core::map::{self, Cause, Ending, Tally};
 use firesteel_core::messages::TaskEnd;
+use firesteel_core::time::millis;
 use serde::{Serialize, Serializer};
 
 use super::items::Content;
@@ -307,7 +308,7 @@ fn as_text<S: Serializer>(app: &Option<AppId>, serializer: S) -> Result<S::Ok, S
 }
 
 fn as_millis<S: Serializer>(duration: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
-    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX).serialize(serializer)
+    millis(*duration).serialize(serializer)
 }
 
 #[cfg(test)]

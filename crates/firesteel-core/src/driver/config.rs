@@ -8,6 +8,7 @@ use super::exit_codes::ExitCodes;
 use crate::address::Address;
 use crate::messages::{ApplicationDescription, HeartbeatRules};
 use crate::secret::Secret;
+use crate::time::millis;
 
 /// A driver's settings.
 #[derive(Clone, Debug)]
@@ -64,7 +65,6 @@ pub struct Heartbeats {
 impl Heartbeats {
     /// What an executor has to know.
     pub(super) fn rules(&self) -> HeartbeatRules {
-        let millis = |duration: Duration| u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
         let patience = self.interval.saturating_mul(self.max_failures);
         HeartbeatRules { interval_millis: millis(self.interval), patience_millis: millis(patience) }
     }

@@ -8,6 +8,7 @@ use firesteel_placement::{AddressPool, Cores, Resources, TakenAddresses};
 use super::openings::{Size, Spare};
 use super::waiting::Needs;
 use crate::ids::{PeerId, ProfileId, TaskId, WorkerId};
+use crate::last_heard::LastHeard;
 use crate::time::Timestamp;
 
 /// An executor that has not ended.
@@ -30,10 +31,8 @@ pub(super) struct Executor {
     running: BTreeMap<TaskId, Load>,
     /// Tasks that it ended unasked, because it ends itself: they run again.
     pub(super) interrupted: usize,
-    /// When the latest message arrived from it, or its time began again.
-    pub(super) heard: Timestamp,
-    /// Whether its latest silence was excused: this happens once.
-    pub(super) excused: bool,
+    /// When the latest message arrived from it.
+    pub(super) heard: LastHeard,
     /// When to look whether it is silent. A message does not change this: looking does.
     pub(super) look: Timestamp,
 }
@@ -118,8 +117,7 @@ impl Executor {
             addresses,
             running,
             interrupted: 0,
-            heard: Timestamp::default(),
-            excused: false,
+            heard: LastHeard::at(Timestamp::default()),
             look: Timestamp::default(),
         }
     }

@@ -12,6 +12,7 @@ use super::openings::Openings;
 use super::reach::Reach;
 use super::waiting::{Name, Needs, Shuns};
 use crate::ids::{ExecutorId, PeerId, ProfileId, TaskId};
+use crate::last_heard::LastHeard;
 use crate::time::Timestamp;
 
 /// The executors that have not ended, and the numbers of those that have.
@@ -135,7 +136,7 @@ impl Executors {
             self.leave_reach(id);
         }
         let mut row = Executor::new(assigned, topology, State::Offering(peer), fate);
-        (row.heard, row.look) = (now, look);
+        (row.heard, row.look) = (LastHeard::at(now), look);
         self.rows.insert(id, row);
         self.await_again(id, before);
         self.enter_reach(id);
@@ -202,8 +203,7 @@ impl Executors {
 
     /// A message arrived from a connected executor.
     pub(super) fn hear(&mut self, id: ExecutorId, now: Timestamp) {
-        let row = self.live_mut(id);
-        (row.heard, row.excused) = (now, false);
+        self.live_mut(id).heard = LastHeard::at(now);
     }
 
     /// Puts off looking for a sign of life of a connected executor.
@@ -213,13 +213,10 @@ impl Executors {
         self.await_again(id, Some(before));
     }
 
-    /// Treats connected executors that were silent for the timeout as if they had sent something now, once in a row. Returns
-    /// their number.
+    /// Begins the time of connected executors that are silent again, once for each silence. Returns their number.
     pub(super) fn excuse(&mut self, now: Timestamp, timeout: Duration) -> usize {
-        let is_silent =
-            |row: &&mut Executor| row.peer().is_some() && !row.excused && row.heard + timeout <= now;
-        let silent = self.rows.values_mut().filter(is_silent);
-        silent.map(|row| (row.heard, row.excused) = (now, true)).count()
+        let is_silent = |row: &&mut Executor| row.peer().is_some() && row.heard.silent_at(timeout) <= now;
+        self.rows.values_mut().filter(is_silent).filter_map(|row| row.heard.excuse(now).then_some(())).count()
     }
 
     /// Remembers an executor that the driver gave up, until the Master says that it has ended.

@@ -4,11 +4,9 @@ use std::time::Duration;
 
 use super::{Driver, Effect, ExecutorLoss, Note};
 use crate::ids::{ExecutorId, PeerId};
+use crate::last_heard::LATE;
 use crate::messages::DriverToExecutor;
 use crate::time::Timestamp;
-
-/// A deadline that comes later than this says that the driver stood still, or has more to do than it can.
-const LATE: Duration = Duration::from_millis(100);
 
 impl Driver {
     /// An executor is connected: heartbeats begin, if it is the first one.
@@ -47,7 +45,7 @@ impl Driver {
     pub(super) fn look_for_life(&mut self, now: Timestamp, executor: ExecutorId) {
         let timeout = self.config.heartbeats.timeout;
         let row = self.executors.live(executor);
-        let silent_at = row.heard + timeout;
+        let silent_at = row.heard.silent_at(timeout);
         if silent_at > now {
             return self.executors.look_at(executor, silent_at);
         }
@@ -63,7 +61,7 @@ impl Driver {
     pub(super) fn on_arrived_handled(&mut self, now: Timestamp, peer: PeerId) {
         let timeout = self.config.heartbeats.timeout;
         let Some(executor) = self.executors.of_peer(peer) else { return };
-        if now.since(self.executors.live(executor).heard) < timeout {
+        if self.executors.live(executor).heard.silent_at(timeout) > now {
             return;
         }
         self.lose_executor(executor, ExecutorLoss::HeartbeatTimeout { timeout });

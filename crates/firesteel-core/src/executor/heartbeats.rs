@@ -3,11 +3,9 @@
 use std::time::Duration;
 
 use super::Reason;
+use crate::last_heard::{LATE, LastHeard};
 use crate::messages::HeartbeatRules;
 use crate::time::Timestamp;
-
-/// A deadline that comes later than this says that the executor stood still, or has more to do than it can.
-const LATE: Duration = Duration::from_millis(100);
 
 /// The shortest interval, so that an odd driver cannot keep its executors busy.
 const SHORTEST: Duration = Duration::from_millis(1);
@@ -19,10 +17,8 @@ pub(super) struct Heartbeats {
     patience: Duration,
     /// When the next heartbeat is sent.
     next: Timestamp,
-    /// When the latest message of the driver arrived, or its time began again.
-    heard: Timestamp,
-    /// Whether the driver's latest silence was excused: this happens once.
-    excused: bool,
+    /// When the latest message of the driver arrived.
+    heard: LastHeard,
 }
 
 impl Heartbeats {
@@ -31,12 +27,12 @@ impl Heartbeats {
         let HeartbeatRules { interval_millis, patience_millis } = rules;
         let interval = Duration::from_millis(interval_millis).max(SHORTEST);
         let patience = Duration::from_millis(patience_millis).max(interval);
-        Self { interval, patience, next: now + interval, heard: now, excused: false }
+        Self { interval, patience, next: now + interval, heard: LastHeard::at(now) }
     }
 
     /// A message of the driver arrived.
     pub(super) fn hear(&mut self, now: Timestamp) {
-        (self.heard, self.excused) = (now, false);
+        self.heard = LastHeard::at(now);
     }
 
     /// Whether a heartbeat is due. Then the next one is planned.
@@ -55,8 +51,7 @@ impl Heartbeats {
         if until > now {
             return None;
         }
-        if now.since(until) > LATE && !self.excused {
-            (self.heard, self.excused) = (now, true);
+        if now.since(until) > LATE && self.heard.excuse(now) {
             return None;
         }
         Some(self.patience)
@@ -69,6 +64,6 @@ impl Heartbeats {
 
     /// When the driver has been silent for too long, if nothing arrives from it before.
     pub(super) fn silent_at(&self) -> Timestamp {
-        self.heard + self.patience
+        self.heard.silent_at(self.patience)
     }
 }

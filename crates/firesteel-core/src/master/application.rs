@@ -18,7 +18,7 @@ use crate::messages::{
     ApplicationDescription, ApplicationState, ExecutorState, ExecutorView, ExecutorWork, ResourceProfile,
     Shared, WorkerDescription, limit_after_final_end,
 };
-use crate::time::Timestamp;
+use crate::time::{Timestamp, first_due};
 
 /// The memory of an executor if the application names none. Source: Spark Master, 4.0.1.
 pub(super) const DEFAULT_MEMORY: MiB = MiB(1024);
@@ -350,10 +350,7 @@ impl Application {
     /// proven, each with its Worker.
     pub(super) fn end_probations(&mut self, now: Timestamp) -> Vec<(Slot, ExecutorId)> {
         let mut proven = Vec::new();
-        while let Some(&(until, id)) = self.failures.probation.first() {
-            if until > now {
-                break;
-            }
+        while let Some(id) = first_due(&self.failures.probation, now) {
             self.failures.probation.pop_first();
             self.failures.proven += 1;
             self.failures.in_a_row = 0;

@@ -12,7 +12,7 @@ use super::merged::merged;
 use super::worker_table::WorkerTable;
 use crate::ids::{AppId, ExecutorKey, PeerId, ProfileId, WorkerId};
 use crate::messages::{ApplicationView, ExecutorState, ExecutorView};
-use crate::time::Timestamp;
+use crate::time::{Timestamp, first_due};
 
 /// The live applications in the order of registration, and the latest ended ones.
 #[derive(Debug, Default)]
@@ -133,10 +133,7 @@ impl ApplicationTable {
     /// Lets applications whose wait is over be served again. Returns whether there were any.
     pub(super) fn release(&mut self, now: Timestamp) -> bool {
         let mut released = false;
-        while let Some((until, id)) = self.held.first().cloned() {
-            if until > now {
-                break;
-            }
+        while let Some(id) = first_due(&self.held, now) {
             self.hold(&id, None);
             released = true;
         }
@@ -175,10 +172,7 @@ impl ApplicationTable {
     /// Ends the exclusions whose time is over. Returns whether there were any.
     pub(super) fn readmit_workers(&mut self, now: Timestamp) -> bool {
         let mut readmitted = false;
-        while let Some((until, id)) = self.excluding.first().cloned() {
-            if until > now {
-                break;
-            }
+        while let Some(id) = first_due(&self.excluding, now) {
             self.change_exclusions(&id, |exclusions| exclusions.release(now));
             readmitted = true;
         }

@@ -13,7 +13,7 @@ use super::worker_row::{Availability, WorkerRow};
 use super::worker_table::WorkerTable;
 use super::{Master, Note};
 use crate::ids::{AppId, ExecutorId};
-use crate::time::Timestamp;
+use crate::time::{Timestamp, first_due, millis};
 
 /// The number of applications that must have failed on a Worker and have proven executors elsewhere.
 const ENOUGH: usize = 2;
@@ -75,10 +75,7 @@ impl WorkerTable {
     /// Ends the exclusions whose time is over. Returns whether there were any.
     pub(super) fn readmit(&mut self, now: Timestamp) -> bool {
         let mut readmitted = false;
-        while let Some(&(until, slot)) = self.excluded.first() {
-            if until > now {
-                break;
-            }
+        while let Some(slot) = first_due(&self.excluded, now) {
             self.forget_exclusion(slot);
             self.set_availability(slot, Availability::Serving);
             readmitted = true;
@@ -113,8 +110,7 @@ impl Master {
         let Some(delay) = self.config.effective_exclusion().delay(row.distrust.times) else { return };
         let id = row.description.id.clone();
         self.workers.exclude(worker, now + delay);
-        let millis = u64::try_from(delay.as_millis()).unwrap_or(u64::MAX);
-        self.effects.note(Note::WorkerDistrusted { worker: id, millis });
+        self.effects.note(Note::WorkerDistrusted { worker: id, millis: millis(delay) });
     }
 
     /// Whether an application has a proven executor on another Worker.

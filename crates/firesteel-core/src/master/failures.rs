@@ -10,7 +10,7 @@ use super::{Exclusion, Master, Note, Retries};
 use crate::ids::{AppId, ExecutorKey};
 use crate::messages::{ApplicationEnd, EarlyEnd, ExecutorState};
 use crate::process::ExitStatus;
-use crate::time::Timestamp;
+use crate::time::{Timestamp, doubled, millis};
 
 /// The wait after the second failure in a row. It doubles with every further failure.
 const FIRST_DELAY: Duration = Duration::from_millis(100);
@@ -55,8 +55,7 @@ impl Master {
         }
         if let Some(delay) = relaunch_delay(failures) {
             self.applications.hold(app, Some(now + delay));
-            let millis = u64::try_from(delay.as_millis()).unwrap_or(u64::MAX);
-            self.effects.note(Note::RelaunchDelayed { app: app.clone(), failures, millis });
+            self.effects.note(Note::RelaunchDelayed { app: app.clone(), failures, millis: millis(delay) });
         }
     }
 
@@ -85,7 +84,7 @@ impl Master {
                 worker: self.workers.row(worker).description.id.clone(),
                 app: app.clone(),
                 end: early,
-                millis: u64::try_from(delay.as_millis()).unwrap_or(u64::MAX),
+                millis: millis(delay),
             });
         }
         true
@@ -172,8 +171,7 @@ impl Retries {
 
 /// The wait after that many failures in a row. There is none after the first, which may be chance.
 fn relaunch_delay(failures: u32) -> Option<Duration> {
-    let doublings = failures.checked_sub(2)?;
-    Some(FIRST_DELAY.saturating_mul(2_u32.saturating_pow(doublings)).min(LONGEST_DELAY))
+    Some(doubled(FIRST_DELAY, failures.checked_sub(2)?, LONGEST_DELAY))
 }
 
 #[cfg(test)]

@@ -1,7 +1,6 @@
 //! One of the Master's living Workers.
 
 use std::collections::BTreeSet;
-use std::time::Duration;
 
 use firesteel_placement::{Cores, Offer, Resources, shortfall};
 
@@ -9,6 +8,7 @@ use super::capacity::{Amounts, Capacity};
 use super::distrust::Distrust;
 use crate::address::Address;
 use crate::ids::{ExecutorKey, PeerId};
+use crate::last_heard::LastHeard;
 use crate::messages::{WorkerDescription, WorkerState, WorkerView};
 use crate::time::Timestamp;
 
@@ -19,9 +19,7 @@ pub(super) struct WorkerRow {
     pub(super) peer: PeerId,
     pub(super) capacity: Capacity,
     pub(super) executors: BTreeSet<ExecutorKey>,
-    pub(super) last_heartbeat: Timestamp,
-    /// When its silence was last excused, since the Master itself was behind.
-    pub(super) excused: Option<Timestamp>,
+    pub(super) last_heartbeat: LastHeard,
     /// The time of its entry in the table of timeouts to check.
     pub(super) look: Timestamp,
     pub(super) availability: Availability,
@@ -58,22 +56,11 @@ impl WorkerRow {
             peer,
             capacity: Capacity::new(total),
             executors: BTreeSet::new(),
-            last_heartbeat: now,
-            excused: None,
+            last_heartbeat: LastHeard::at(now),
             look: now,
             availability: Availability::Serving,
             distrust: Distrust::default(),
         }
-    }
-
-    /// When it is lost unless it sends a heartbeat before.
-    pub(super) fn due(&self, timeout: Duration) -> Timestamp {
-        self.excused.map_or(self.last_heartbeat, |at| at.max(self.last_heartbeat)) + timeout
-    }
-
-    /// Whether it may be excused: not twice in a row.
-    pub(super) fn may_be_excused(&self) -> bool {
-        self.excused.is_none_or(|at| at < self.last_heartbeat)
     }
 
     /// Its amounts, in all and free.
@@ -151,7 +138,7 @@ impl WorkerRow {
             memory_used: used.memory,
             resources: self.description.resources.clone(),
             resources_used: used.resources,
-            last_heartbeat: self.last_heartbeat,
+            last_heartbeat: self.last_heartbeat.time(),
             excluded_for: 0,
             excluded_until: self.distrust.until,
         }

@@ -79,7 +79,7 @@ impl WorkerTable {
     /// forgotten.
     pub(super) fn insert(&mut self, mut row: WorkerRow, timeout: Duration) {
         let (id, address) = (row.description.id.clone(), row.address());
-        row.look = row.last_heartbeat + timeout;
+        row.look = row.last_heartbeat.silent_at(timeout);
         let is_another =
             |dead: &WorkerView| dead.id != id && (&dead.host, dead.port) != (&address.host, address.port);
         self.dead.retain(|dead| is_another(&dead.view));
@@ -250,7 +250,7 @@ impl WorkerTable {
         if self.dead.len() >= DEAD_LIMIT {
             self.dead.pop_front();
         }
-        let forgotten_at = row.last_heartbeat + remember;
+        let forgotten_at = row.last_heartbeat.time() + remember;
         // A Worker can have thousands of addresses, and nobody asks for those of a lost one.
         let (resources, resources_used) = (Resources::default(), Resources::default());
         let view = WorkerView { resources, resources_used, ..row.view(WorkerState::Dead) };
@@ -351,11 +351,6 @@ impl WorkerTable {
         self.by_address.get(address)
     }
 
-    /// The number of living Workers.
-    pub(super) fn count(&self) -> usize {
-        self.index.len()
-    }
-
     /// The slots of living Workers on a host.
     pub(super) fn on_host(&self, host: &str) -> impl Iterator<Item = Slot> {
         let [first, last] = [u16::MIN, u16::MAX].map(|port| Address { host: host.to_owned(), port });
@@ -397,7 +392,7 @@ impl WorkerTable {
         while self.next_look()? <= now {
             let (_, id) = self.looks.pop_first()?;
             let row = self.living_mut(&id);
-            row.look = row.due(timeout);
+            row.look = row.last_heartbeat.silent_at(timeout);
             let due = row.look;
             self.looks.insert((due, id.clone()));
             if due <= now {
@@ -415,11 +410,10 @@ impl WorkerTable {
         let mut excused = 0;
         for (time, id) in overdue {
             let row = self.living_mut(&id);
-            if row.due(timeout) > now || !row.may_be_excused() {
+            if row.last_heartbeat.silent_at(timeout) > now || !row.last_heartbeat.excuse(now) {
                 continue;
             }
-            row.excused = Some(now);
-            row.look = row.due(timeout);
+            row.look = row.last_heartbeat.silent_at(timeout);
             let look = row.look;
             self.looks.remove(&(time, id.clone()));
             self.looks.insert((look, id));

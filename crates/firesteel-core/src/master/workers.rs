@@ -9,14 +9,12 @@ use super::limits::MOST_MEMORY;
 use super::worker_row::WorkerRow;
 use super::{Effect, Ignored, Master, Note, Pass};
 use crate::ids::{self, ExecutorKey, PeerId, WorkerId};
+use crate::last_heard::{LATE, LastHeard};
 use crate::messages::{
     ExecutorReport, ExecutorState, LossReason, MOST_CORES, MasterToDriver, MasterToWorker,
     RefusedRegistration, WorkerDescription,
 };
-use crate::time::Timestamp;
-
-/// A deadline that comes later than this says that the Master stood still, or has more to do than it can.
-const LATE: Duration = Duration::from_millis(100);
+use crate::time::{Timestamp, millis};
 
 impl Master {
     /// A Worker registers.
@@ -61,8 +59,8 @@ impl Master {
                 self.effects.push(Effect::Close { peer: old });
             }
         }
-        self.workers.living_mut(&id).last_heartbeat = now;
-        let heartbeat_millis = u64::try_from(self.config.worker_timeout.as_millis() / 4).unwrap_or(u64::MAX);
+        self.workers.living_mut(&id).last_heartbeat = LastHeard::at(now);
+        let heartbeat_millis = millis(self.config.worker_timeout / 4);
         let (master_url, duplicate) = (self.config.url.clone(), old_peer.is_some());
         self.tell_worker(peer, MasterToWorker::RegisteredWorker { master_url, heartbeat_millis, duplicate });
         // On the same connection a launch may still be on its way, so an executor that is not listed may yet
@@ -101,7 +99,7 @@ impl Master {
         let limits = &self.config.limits;
         limits.check_worker(worker, executors)?;
         if living.is_none() {
-            limits.check_workers(self.workers.count())?;
+            limits.check_workers(self.workers.alive_count())?;
         }
         let address = crate::address::Address::new(worker.host.clone(), worker.port);
         match self.workers.at_address(&address) {
@@ -146,7 +144,7 @@ impl Master {
             Some(own) if own != *worker => {
                 self.ignore(peer, Ignored::NotItsOwn { named: worker.to_string() });
             }
-            Some(own) => self.workers.living_mut(&own).last_heartbeat = now,
+            Some(own) => self.workers.living_mut(&own).last_heartbeat = LastHeard::at(now),
         }
     }
 

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use firesteel_core::driver::{Allocation, DynamicAllocation};
 use firesteel_core::ids::{AppId, ExecutorId, ExecutorKey, ProfileId};
 use firesteel_core::messages::{DriverToExecutor, DriverToMaster, ExecutorTarget};
+use firesteel_core::time::millis;
 use firesteel_placement::ExecutorLimit;
 
 use super::happening::Happening;
@@ -122,7 +123,7 @@ impl World {
         process.idle_since = Some(now);
         let app = process.app;
         if let (Allocation::Dynamic(bounds), true) = (self.scenario.apps[app].allocation, self.is_settled()) {
-            let patience = u64::try_from(bounds.idle_timeout.as_millis()).unwrap_or(u64::MAX);
+            let patience = millis(bounds.idle_timeout);
             self.after(patience + SLACK, Happening::IdleCheck { node, since: now });
         }
     }

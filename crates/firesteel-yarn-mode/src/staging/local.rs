@@ -6,6 +6,8 @@ use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
+use firesteel_core::time;
+
 use super::shared_path::Described;
 use super::{StagingError, unstaged};
 use crate::blueprint::Visibility;
@@ -29,7 +31,7 @@ pub(super) fn described(path: &Path) -> Result<(PathBuf, Described), StagingErro
     if !metadata.is_file() {
         return Err(unstaged(&path)(io::Error::other("it is not a regular file")));
     }
-    let timestamp = millis(&metadata).map_err(unstaged(&path))?;
+    let timestamp = modified_millis(&metadata).map_err(unstaged(&path))?;
     let described = Described { size: metadata.len(), timestamp, visibility: visibility(&path, &metadata) };
     Ok((path, described))
 }
@@ -41,9 +43,9 @@ pub(super) fn delete(path: &Path) -> Result<(), StagingError> {
     }
 }
 
-fn millis(metadata: &Metadata) -> io::Result<u64> {
+fn modified_millis(metadata: &Metadata) -> io::Result<u64> {
     let since = metadata.modified()?.duration_since(UNIX_EPOCH).unwrap_or_default();
-    Ok(u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
+    Ok(time::millis(since))
 }
 
 /// A file is public if everybody may read it and search the directories above it.
