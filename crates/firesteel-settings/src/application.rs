@@ -99,11 +99,10 @@ impl ApplicationSettings {
         };
         let text = |key| properties.get(key).map(str::to_owned);
         let bytes = |text: &str| size::bytes(text, size::Unit::Bytes).ok().filter(|bytes| *bytes > 0);
-        let failures = |text: &str| text.parse().ok().filter(|failures| *failures > 0);
         let executors = properties
             .count(keys::EXECUTOR_INSTANCES)?
             .map_or(ExecutorLimit::Unlimited, |count| ExecutorLimit::AtMost(count.into()));
-        let gang = properties.read(keys::GANG, "a whole number from 1 to 4294967295", failures)?.unwrap_or(1);
+        let gang = properties.positive(keys::GANG)?.unwrap_or(1);
         let settings = Self {
             name: text(keys::APP_NAME),
             master: text(keys::MASTER),
@@ -126,9 +125,7 @@ impl ApplicationSettings {
             files: list(properties, keys::FILES),
             archives: list(properties, keys::ARCHIVES),
             task_cores: properties.cores(keys::TASK_CPUS)?.unwrap_or(Cores(1)),
-            max_task_failures: properties
-                .read(keys::TASK_MAX_FAILURES, "a whole number from 1 to 4294967295", failures)?
-                .unwrap_or(4),
+            max_task_failures: properties.positive(keys::TASK_MAX_FAILURES)?.unwrap_or(4),
             fatal_exit_codes: properties
                 .read(keys::FATAL_EXIT_CODES, EXIT_CODES, |text| text.parse().ok())?
                 .unwrap_or_else(|| [TIMED_OUT].into_iter().collect()),
@@ -202,13 +199,10 @@ fn starting_with(gang: u64, allocation: Allocation) -> Allocation {
 
 fn heartbeats(properties: &Properties) -> Result<Heartbeats, SettingError> {
     let default = Heartbeats::default();
-    let positive = |text: &str| text.parse().ok().filter(|count| *count > 0);
     let heartbeats = Heartbeats {
         interval: properties.period(keys::HEARTBEAT_INTERVAL, Unit::Millis)?.unwrap_or(default.interval),
         timeout: properties.period(keys::NETWORK_TIMEOUT, Unit::Seconds)?.unwrap_or(default.timeout),
-        max_failures: properties
-            .read(keys::HEARTBEAT_FAILURES, "a whole number from 1 to 4294967295", positive)?
-            .unwrap_or(default.max_failures),
+        max_failures: properties.positive(keys::HEARTBEAT_FAILURES)?.unwrap_or(default.max_failures),
     };
     if heartbeats.timeout <= heartbeats.interval {
         let is_written = |key| properties.origin(key).is_some_and(Origin::is_command_line);
@@ -232,11 +226,7 @@ fn locality_wait(properties: &Properties) -> Result<LocalityWait, SettingError> 
 
 fn exclusion(properties: &Properties) -> Result<ExclusionPolicy, SettingError> {
     let default = ExclusionPolicy::default();
-    let positive = |text: &str| text.parse().ok().filter(|count| *count > 0);
-    let count = |key, default| {
-        let set = properties.read(key, "a whole number from 1 to 4294967295", positive)?;
-        Ok::<u32, SettingError>(set.unwrap_or(default))
-    };
+    let count = |key, default| properties.positive(key).map(|set| set.unwrap_or(default));
     Ok(ExclusionPolicy {
         exclusion: match properties.boolean(keys::EXCLUDE)? {
             Some(true) | None => Exclusion::On,

@@ -63,8 +63,7 @@ pub fn config(properties: &Properties, url: String) -> Result<Config, SettingErr
 /// What is believed of those who register. The defaults are what real clusters have, and some more.
 fn limits(properties: &Properties) -> Result<Limits, SettingError> {
     let count = |key, default| {
-        let count = |text: &str| text.parse::<u32>().ok().filter(|count| *count > 0);
-        let found = properties.read(key, "a whole number from 1 to 4294967295", count)?;
+        let found: Option<u32> = properties.positive(key)?;
         Ok(u64::from(found.unwrap_or(default)))
     };
     Ok(Limits {

@@ -265,6 +265,16 @@ impl Properties {
         self.read(key, "a whole number from 0 to 4294967295", |text| text.parse().ok())
     }
 
+    /// A whole number of at least one.
+    ///
+    /// # Errors
+    /// The value is anything else.
+    pub fn positive(&self, key: &str) -> Result<Option<u32>, SettingError> {
+        self.read(key, "a whole number from 1 to 4294967295", |text| {
+            text.parse().ok().filter(|count| *count > 0)
+        })
+    }
+
     /// A number of cores, at least one.
     ///
     /// # Errors

@@ -59,18 +59,12 @@ fn cleanup(properties: &Properties) -> Result<Option<Cleanup>, SettingError> {
             .period(keys::CLEANUP_INTERVAL, Unit::Seconds)?
             .unwrap_or(Duration::from_secs(1_800)),
         keep: properties.duration(keys::CLEANUP_TTL, Unit::Seconds)?.unwrap_or(Duration::from_secs(604_800)),
-        max_executors: properties
-            .read(keys::CLEANUP_EXECUTORS, "a whole number from 1 to 4294967295", at_least_one)?
-            .map_or(10_000, |count| count as usize),
+        max_executors: properties.positive(keys::CLEANUP_EXECUTORS)?.map_or(10_000, |count| count as usize),
         max_bytes: properties
             .read(keys::CLEANUP_SIZE, size::EXPECTED, |text| size::bytes(text, size::Unit::Bytes).ok())?
             .unwrap_or(100 << 30),
     };
     Ok(properties.boolean(keys::CLEANUP_ENABLED)?.unwrap_or(true).then_some(cleanup))
-}
-
-fn at_least_one(text: &str) -> Option<u32> {
-    text.parse().ok().filter(|count| *count > 0)
 }
 
 #[cfg(test)]

@@ -120,7 +120,6 @@ impl YarnSettings {
                 properties.period(key, Unit::Millis)?.unwrap_or(Duration::from_millis(default)),
             )
         };
-        let positive = |text: &str| text.parse().ok().filter(|count| *count > 0);
         let mode = mode(properties)?;
         // The ApplicationMaster reads this setting; the submitting command only reports its errors.
         naming(properties)?;
@@ -132,11 +131,7 @@ impl YarnSettings {
             view_acl: acl(properties, keys::VIEW_ACLS, keys::VIEW_ACLS_GROUPS),
             modify_acl: acl(properties, keys::MODIFY_ACLS, keys::MODIFY_ACLS_GROUPS),
             priority: properties.read(keys::YARN_PRIORITY, "a whole number", |text| text.parse().ok())?,
-            max_attempts: properties.read(
-                keys::YARN_MAX_ATTEMPTS,
-                "a whole number from 1 to 4294967295",
-                positive,
-            )?,
+            max_attempts: properties.positive(keys::YARN_MAX_ATTEMPTS)?,
             attempt_window: properties.period(keys::YARN_ATTEMPT_WINDOW, Unit::Millis)?,
             master: master_size(properties, mode)?,
             master_environment: properties

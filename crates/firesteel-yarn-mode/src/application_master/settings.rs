@@ -61,8 +61,6 @@ impl Settings {
             let set = properties.duration(key, Unit::Millis)?;
             Ok::<_, SettingError>(set.unwrap_or(Duration::from_millis(default)))
         };
-        let positive = |text: &str| text.parse::<u32>().ok().filter(|count| *count > 0);
-        let count = |key| properties.read(key, "a whole number from 1 to 4294967295", positive);
         let bytes = |text: &str| size::bytes(text, size::Unit::Bytes).ok();
         let heartbeat = millis(keys::YARN_HEARTBEAT, 3_000)?.min(expiry / 2);
         Ok(Self {
@@ -82,8 +80,9 @@ impl Settings {
             sizing: executor_sizing(properties, application)?,
             heartbeat,
             initial_pause: millis(keys::YARN_INITIAL_PAUSE, 200)?.min(heartbeat),
-            most_errors: count(keys::YARN_MAX_ERRORS)?.unwrap_or(5),
-            most_failures: count(keys::YARN_MAX_FAILURES)?
+            most_errors: properties.positive(keys::YARN_MAX_ERRORS)?.unwrap_or(5),
+            most_failures: properties
+                .positive(keys::YARN_MAX_FAILURES)?
                 .map_or_else(|| default_most_failures(most_executors(application)), u64::from),
             failure_window: properties.duration(keys::YARN_FAILURE_WINDOW, Unit::Millis)?,
             exclusion: match properties.boolean(keys::YARN_EXCLUDE_HOSTS)? {
@@ -95,7 +94,7 @@ impl Settings {
             },
             never: list(properties, keys::YARN_EXCLUDED).into_iter().collect(),
             naming: naming(properties)?,
-            launches: count(keys::YARN_LAUNCHES)?.unwrap_or(25) as usize,
+            launches: properties.positive(keys::YARN_LAUNCHES)?.unwrap_or(25) as usize,
             node_label: properties.get(keys::YARN_EXECUTOR_LABEL).map(str::to_owned),
         })
     }
