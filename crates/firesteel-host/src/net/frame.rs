@@ -206,7 +206,8 @@ impl Frames {
     /// Takes a header, if all of it is there. A length that is wrong or too long is refused before the body takes memory.
     fn begin(&mut self, source: &mut BytesMut) -> Result<(), FrameError> {
         let Some(header) = source.first_chunk::<HEADER>() else { return Ok(()) };
-        let [length, of_length, checksum] = [0, 4, 8].map(|at| word(header, at));
+        let mut header = &header[..];
+        let [length, of_length, checksum] = std::array::from_fn(|_| header.get_u32());
         if crc32fast::hash(&length.to_be_bytes()) != of_length {
             return Err(FrameError::Corrupt);
         }
@@ -233,11 +234,6 @@ impl Frames {
         }
         Ok(Some(body))
     }
-}
-
-/// The big-endian number that begins at this byte of a header.
-fn word(header: &[u8; HEADER], at: usize) -> u32 {
-    header[at..at + 4].iter().fold(0, |word, byte| word << 8 | u32::from(*byte))
 }
 
 impl Decoder for Frames {
