@@ -18,8 +18,7 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
+use nix::sys::signal::Signal;
 use serde_json::Value;
 
 /// The longest that anything here is waited for.
@@ -165,9 +164,8 @@ impl Daemon {
 
     /// Sends it a signal.
     pub(crate) fn signal(&self, signal: Signal) {
-        let pid = i32::try_from(self.child.id()).expect("a process id is a positive i32");
         // It may have ended already.
-        let _ = kill(Pid::from_raw(pid), signal);
+        let _ = processes::signal(self.child.id(), signal);
     }
 
     /// SIGTERM, and its exit code as a shell shows it.
@@ -327,6 +325,17 @@ impl Text {
 pub(crate) mod processes {
     use super::{Path, PathBuf, Signal};
     use std::fs;
+
+    use nix::sys::signal::kill;
+    use nix::unistd::Pid;
+
+    /// Sends it a signal.
+    ///
+    /// # Errors
+    /// It has ended.
+    pub(crate) fn signal(pid: u32, signal: Signal) -> nix::Result<()> {
+        kill(Pid::from_raw(i32::try_from(pid).expect("a process id is a positive i32")), signal)
+    }
 
     /// Whether it catches a signal.
     pub(crate) fn catches(pid: u32, signal: Signal) -> bool {

@@ -12,12 +12,13 @@ use firesteel_core::messages::{
 use firesteel_core::process::ExitStatus;
 use firesteel_core::wire::{self, MAX_FRAME};
 use firesteel_placement::{Cores, Resources};
-use nix::sys::signal::{Signal, kill, killpg};
+use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 
 use crate::cluster::processes::{children_of, is_alive};
 use crate::cluster::{firesteel, run, wait_for};
 use crate::driver::{introduce, read_frame, write_frame};
+use crate::worker::signal;
 
 /// An executor, and the connection that it opened to its driver.
 struct Executor {
@@ -30,7 +31,7 @@ struct Executor {
 impl Drop for Executor {
     fn drop(&mut self) {
         // Nothing of it may be left.
-        let _ = killpg(as_pid(self.worker.id()), Signal::SIGKILL);
+        let _ = killpg(Pid::from_raw(self.worker.id().cast_signed()), Signal::SIGKILL);
         let _ = self.worker.wait();
     }
 }
@@ -101,14 +102,6 @@ fn arguments(driver: &str) -> [&str; 13] {
     let [url, app, number, worker, host, cores] =
         ["--driver-url", "--app-id", "--executor-id", "--worker-id", "--hostname", "--cores"];
     ["executor", url, driver, app, "app-1", number, "3", worker, "worker-1", host, "here", cores, "2"]
-}
-
-fn as_pid(pid: u32) -> Pid {
-    Pid::from_raw(i32::try_from(pid).expect("process ids fit"))
-}
-
-fn signal(pid: u32, signal: Signal) {
-    kill(as_pid(pid), signal).expect("it is there");
 }
 
 #[test]

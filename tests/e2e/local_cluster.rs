@@ -7,8 +7,7 @@ use firesteel_apps::local_cluster::{Directory, LocalCluster, LocalClusterError, 
 use firesteel_core::state_reader::Extent;
 use firesteel_daemons::master_client::MasterClient;
 use firesteel_placement::{Cores, MiB};
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
+use nix::sys::signal::Signal;
 
 use crate::cluster::{Daemon, firesteel, processes, run, wait_for};
 
@@ -183,7 +182,7 @@ fn a_cluster_all_of_which_is_killed_at_once_leaves_nothing_to_the_next_one() {
     for signal in [Signal::SIGSTOP, Signal::SIGKILL] {
         for pid in &others {
             // The kernel ends some with their parents.
-            let _ = kill(Pid::from_raw(i32::try_from(*pid).expect("process ids fit")), signal);
+            let _ = processes::signal(*pid, signal);
         }
     }
     launch.signal(Signal::SIGKILL);

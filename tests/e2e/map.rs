@@ -8,9 +8,9 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use nix::sys::signal::{Signal, kill};
+use nix::sys::signal::Signal;
 use nix::sys::stat::Mode;
-use nix::unistd::{Pid, mkfifo};
+use nix::unistd::mkfifo;
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -74,8 +74,7 @@ fn directory() -> TempDir {
 }
 
 fn kill_nine(pid: u32) {
-    let pid = i32::try_from(pid).expect("a process id is a positive i32");
-    kill(Pid::from_raw(pid), Signal::SIGKILL).expect("it runs");
+    processes::signal(pid, Signal::SIGKILL).expect("it runs");
 }
 
 /// A script that says in `directory` that it runs, waits until `directory/go` exists, and goes on with `then`.

@@ -5,14 +5,14 @@ use std::io::{ErrorKind, Write};
 use std::net::TcpListener;
 use std::os::fd::OwnedFd;
 use std::path::Path;
-use std::process::{Child, Stdio};
+use std::process::Stdio;
 
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
-use nix::sys::signal::{Signal, kill};
+use nix::sys::signal::Signal;
 use nix::sys::stat::Mode;
-use nix::unistd::{Pid, mkfifo, pipe};
+use nix::unistd::{mkfifo, pipe};
 
-use crate::cluster::{Daemon, firesteel, wait_for};
+use crate::cluster::{Daemon, firesteel, processes, wait_for};
 use crate::shell::{CTRL_C, CTRL_D, LOCAL, Session, applications, home, script};
 use crate::terminal::Terminal;
 use crate::worker::Pair;
@@ -37,11 +37,6 @@ fn full_pipe() -> (OwnedFd, File) {
     (reader, writer)
 }
 
-fn send(child: &Child, signal: Signal) {
-    let pid = i32::try_from(child.id()).expect("a process id is a positive i32");
-    kill(Pid::from_raw(pid), signal).expect("it runs");
-}
-
 fn wait_for_file(path: &Path) {
     wait_for(&format!("{}", path.display()), || path.exists().then_some(()));
 }
@@ -57,7 +52,7 @@ fn signals_end_a_script_whose_output_nobody_reads() {
             command.stderr(writer.try_clone().expect("it can be shared")).stdout(writer);
             let mut child = command.spawn().expect("the binary can be started");
             wait_for_file(&home.path().join("there"));
-            send(&child, signal);
+            processes::signal(child.id(), signal).expect("it runs");
             let status = wait_for("the script to end", || child.try_wait().expect("it is our child"));
             assert_eq!(status.code(), Some(code), "{signal}: {commands}");
             assert!(!home.path().join("never").exists());

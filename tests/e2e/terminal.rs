@@ -6,12 +6,11 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Instant;
 
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
+use nix::sys::signal::Signal;
 use pty_process::Size;
 use pty_process::blocking::{self, Pty};
 
-use crate::cluster::{DEADLINE, wait_for};
+use crate::cluster::{DEADLINE, processes, wait_for};
 
 /// A program that runs in a terminal of its own. It is killed when it is dropped.
 pub(crate) struct Terminal {
@@ -80,8 +79,7 @@ impl Terminal {
     }
 
     pub(crate) fn signal(&self, signal: Signal) {
-        let pid = i32::try_from(self.child.id()).expect("a process id is a positive i32");
-        kill(Pid::from_raw(pid), signal).expect("it runs");
+        processes::signal(self.child.id(), signal).expect("it runs");
     }
 
     /// Waits for the program's end; its exit code.

@@ -13,12 +13,11 @@ use firesteel_core::process::ExitStatus;
 use firesteel_core::wire::Role;
 use firesteel_daemons::worker::strays::Marker;
 use firesteel_host::net::call;
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
+use nix::sys::signal::Signal;
 use tempfile::TempDir;
 
 use crate::cluster::processes::{children_of, command_line, is_alive};
-use crate::cluster::{Daemon, firesteel, run, wait_for};
+use crate::cluster::{Daemon, firesteel, processes, run, wait_for};
 use crate::driver::{Driver, script};
 
 /// A Master and a Worker with 4 cores, and where the Worker works.
@@ -75,7 +74,7 @@ pub(crate) fn wait_for_ends(pids: &[u32]) {
 }
 
 pub(crate) fn signal(pid: u32, signal: Signal) {
-    kill(Pid::from_raw(i32::try_from(pid).expect("process ids fit")), signal).expect("it is there");
+    processes::signal(pid, signal).expect("it is there");
 }
 
 /// A script that leaves processes everywhere: in the group, in a session of its own, and without a parent; it

@@ -67,21 +67,16 @@ impl Deeds {
         match kind {
             Kind::KillExecutor | Kind::StopExecutor => {
                 let Some(pid) = executor else { return false };
-                match kind {
-                    Kind::KillExecutor => send(pid, Signal::SIGKILL),
-                    _ => meanwhile(pause, || send(pid, Signal::SIGSTOP), || send(pid, Signal::SIGCONT)),
+                if kind == Kind::KillExecutor {
+                    send(pid, Signal::SIGKILL);
+                } else {
+                    stop(pause, |signal| send(pid, signal));
                 }
             }
             Kind::KillWorker => victims.kill_worker(worker, false),
             Kind::KillWorkerAndReaper => victims.kill_worker(worker, true),
-            Kind::StopWorker => {
-                let signal = |signal| victims.workers[worker].daemon().signal(signal);
-                meanwhile(pause, || signal(Signal::SIGSTOP), || signal(Signal::SIGCONT));
-            }
-            Kind::StopMaster => {
-                let signal = |signal| victims.master.signal(signal);
-                meanwhile(pause, || signal(Signal::SIGSTOP), || signal(Signal::SIGCONT));
-            }
+            Kind::StopWorker => stop(pause, |signal| victims.workers[worker].daemon().signal(signal)),
+            Kind::StopMaster => stop(pause, |signal| victims.master.signal(signal)),
             Kind::Stall => meanwhile(pause, || route.stall(), || route.go_on()),
             Kind::Cut => route.cut(),
             Kind::Flip => route.flip(),
@@ -95,6 +90,11 @@ fn meanwhile(pause: Duration, begin: impl Fn(), end: impl Fn()) {
     begin();
     thread::park_timeout(pause);
     end();
+}
+
+/// Stops a process for a pause.
+fn stop(pause: Duration, send: impl Fn(Signal)) {
+    meanwhile(pause, || send(Signal::SIGSTOP), || send(Signal::SIGCONT));
 }
 
 /// `3 executors killed, 1 Worker killed, ..`

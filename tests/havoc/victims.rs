@@ -5,8 +5,7 @@ use std::path::Path;
 use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
+use nix::sys::signal::Signal;
 use tempfile::TempDir;
 
 use crate::cluster::{Daemon, firesteel, processes};
@@ -107,7 +106,7 @@ impl Victim {
 
 /// Sends a signal to a process, which may have ended.
 pub(crate) fn send(pid: u32, signal: Signal) {
-    let _ = kill(Pid::from_raw(i32::try_from(pid).expect("a process id is a positive i32")), signal);
+    let _ = processes::signal(pid, signal);
 }
 
 /// The children of a process that have this word in their command line.
