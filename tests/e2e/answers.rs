@@ -10,13 +10,11 @@ use firesteel_core::ids::WorkerId;
 use firesteel_core::messages::{
     ApplicationDescription, Deciding, DriverToMaster, MasterToClient, Offered, Placing, ResourceProfile,
     StateHead, StatePage, StatePlace, StateRow, StateTotals, Submitter, WantedExecutors, Work,
-    WorkerDescription, WorkerState, WorkerToMaster, WorkerView,
+    WorkerDescription, WorkerToMaster, WorkerView,
 };
 use firesteel_core::process::Command;
-use firesteel_core::queues::Queues;
-use firesteel_core::scheduling::{Backfill, Preemption};
 use firesteel_core::wire::{PREAMBLE, Role};
-use firesteel_placement::{Cores, MiB, Policy, Resources, Strategy, WorkerOrder};
+use firesteel_placement::{Cores, MiB, Resources};
 use nix::sys::signal::Signal;
 use serde_json::Value;
 
@@ -116,32 +114,12 @@ fn until_closed(mut stream: TcpStream) {
 
 /// The first page of a state that has more.
 fn first_page() -> StatePage {
-    let deciding = Deciding {
-        policy: Policy::Spark,
-        strategy: Strategy::SpreadOut,
-        worker_order: WorkerOrder::CoresFreeDesc,
-        default_cores: Cores::UNLIMITED,
-        queues: Queues::default(),
-        backfill: Backfill::On,
-        preemption: Preemption::Off,
-    };
-    let worker = WorkerView {
-        id: WorkerId::new("worker-1"),
-        host: "h".to_owned(),
-        port: 1,
-        state: WorkerState::Alive,
-        cores: Cores(1),
-        cores_used: Cores(0),
-        memory: MiB(1),
-        memory_used: MiB(0),
-        resources: Resources::default(),
-        resources_used: Resources::default(),
-        last_heartbeat: Timestamp::default(),
-        excluded_for: 0,
-        excluded_until: None,
-    };
+    let offered = Offered { cores: Cores(1), ..Offered::default() };
+    let address = Address::new("h".to_owned(), 1);
+    let worker = WorkerDescription::new(WorkerId::new("worker-1"), address, offered, "/work");
+    let worker = WorkerView::unused(&worker, Timestamp::default());
     let totals = StateTotals { workers: 2, ..StateTotals::default() };
-    let head = StateHead { url: "spark://m:1".to_owned(), deciding, totals };
+    let head = StateHead { url: "spark://m:1".to_owned(), deciding: Deciding::default(), totals };
     let next = Some(StatePlace::Worker(WorkerId::new("worker-2")));
     StatePage { now: Timestamp::default(), head: Some(head), rows: vec![StateRow::Worker(worker)], next }
 }

@@ -31,7 +31,7 @@ impl Secret {
         Self(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
     }
 
-    /// The word itself, for whoever has to prove something.
+    /// The word itself, to show it to the other side.
     #[must_use]
     pub fn reveal(&self) -> &str {
         &self.0

@@ -166,44 +166,23 @@ fn empty(head: StateHead, now: Timestamp) -> MasterView {
 
 #[cfg(test)]
 mod tests {
-    use firesteel_placement::{Cores, MiB, Policy, Resources, Strategy, WorkerOrder};
+    use firesteel_placement::Cores;
 
     use super::*;
+    use crate::address::Address;
     use crate::ids::{ExecutorId, WorkerId};
-    use crate::messages::{Deciding, WorkerView};
-    use crate::queues::Queues;
-    use crate::scheduling::{Backfill, Preemption};
+    use crate::messages::{Deciding, Offered, WorkerDescription, WorkerView};
 
     fn worker(id: &str, state: WorkerState) -> StateRow {
-        StateRow::Worker(WorkerView {
-            id: WorkerId::new(id),
-            host: "h".to_owned(),
-            port: 1,
-            state,
-            cores: Cores(1),
-            cores_used: Cores(0),
-            memory: MiB(1),
-            memory_used: MiB(0),
-            resources: Resources::default(),
-            resources_used: Resources::default(),
-            last_heartbeat: Timestamp::default(),
-            excluded_for: 0,
-            excluded_until: None,
-        })
+        let (address, offered) =
+            (Address::new("h".to_owned(), 1), Offered { cores: Cores(1), ..Offered::default() });
+        let worker = WorkerDescription::new(WorkerId::new(id), address, offered, "/work");
+        StateRow::Worker(WorkerView { state, ..WorkerView::unused(&worker, Timestamp::default()) })
     }
 
     fn head() -> Option<StateHead> {
-        let deciding = Deciding {
-            policy: Policy::Spark,
-            strategy: Strategy::SpreadOut,
-            worker_order: WorkerOrder::CoresFreeDesc,
-            default_cores: Cores::UNLIMITED,
-            queues: Queues::default(),
-            backfill: Backfill::On,
-            preemption: Preemption::Off,
-        };
         let totals = StateTotals { executors: 9, ..StateTotals::default() };
-        Some(StateHead { url: "spark://h:1".to_owned(), deciding, totals })
+        Some(StateHead { url: "spark://h:1".to_owned(), deciding: Deciding::default(), totals })
     }
 
     fn page(millis: u64, ids: &[&str], next: Option<StatePlace>) -> StatePage {

@@ -2,9 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use firesteel_placement::{
-    Cores, ExecutorLimit, ExecutorSize, Policy, ResourceAmounts, Resources, Shortfall, Strategy, WorkerOrder,
-};
+use firesteel_placement::{Cores, ExecutorLimit, ExecutorSize, ResourceAmounts, Resources, Shortfall};
 
 use super::ending::Verdict;
 use super::executors::Known;
@@ -16,8 +14,6 @@ use crate::messages::{
     Deciding, ExecutorView, KillAnswer, MasterToClient, PageSize, ProfileView, SchedulingStatus, StateHead,
     StatePage, StatePlace, StateRow, StateTotals, Step, page,
 };
-use crate::queues::Queues;
-use crate::scheduling::{Backfill, Preemption};
 use crate::time::Timestamp;
 
 /// The longest name of a user who kills an application, in bytes. The rest is cut.
@@ -82,15 +78,7 @@ impl ApplicationMaster {
         let executors = self.executors.iter().count() as u64;
         StateHead {
             url: self.config.url.clone(),
-            deciding: Deciding {
-                policy: Policy::default(),
-                strategy: Strategy::SpreadOut,
-                worker_order: WorkerOrder::default(),
-                default_cores: Cores::UNLIMITED,
-                queues: Queues::default(),
-                backfill: Backfill::On,
-                preemption: Preemption::Off,
-            },
+            deciding: Deciding::default(),
             totals: StateTotals { workers: 0, applications: 1, completed: 0, executors },
         }
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use firesteel_placement::{Cores, Policy, Strategy, WorkerOrder};
 
 use super::limits::Limits;
-use crate::messages::PageSize;
+use crate::messages::{Deciding, PageSize};
 use crate::queues::Queues;
 use crate::scheduling::{Backfill, Preemption};
 
@@ -87,21 +87,23 @@ impl Config {
 
 impl Default for Config {
     fn default() -> Self {
+        let Deciding { policy, strategy, worker_order, default_cores, queues, backfill, preemption } =
+            Deciding::default();
         Self {
             url: "spark://localhost:7077".to_owned(),
             worker_timeout: Duration::from_secs(60),
-            strategy: Strategy::SpreadOut,
-            worker_order: WorkerOrder::CoresFreeDesc,
-            policy: Policy::Spark,
-            default_cores: Cores::UNLIMITED,
+            strategy,
+            worker_order,
+            policy,
+            default_cores,
             retries: Retries::AtMost(10),
             proven_after: Duration::from_secs(5),
             exclusion: Exclusion::For { first: Duration::from_secs(1), longest: Duration::from_secs(60) },
             first_application: 0,
             retained_applications: 200,
-            queues: Queues::default(),
-            backfill: Backfill::On,
-            preemption: Preemption::Off,
+            queues,
+            backfill,
+            preemption,
             dead_worker_persistence: 15,
             page: PageSize::default(),
             limits: Limits::default(),

@@ -7,8 +7,8 @@ use crate::messages::{Bounded, ExecutorReport, MOST_CORES, RefusedRegistration, 
 /// The most memory of a Worker, so that sums over a cluster cannot overflow.
 pub(super) const MOST_MEMORY: MiB = MiB(i32::MAX as i64);
 
-/// The most that the Master believes of those who register. Whoever claims more is refused: a Worker that lies about
-/// its cores would be given executors by the ten thousand. The default is the most that the Master can count.
+/// The most that the Master believes of those who register. Workers and applications that claim more are
+/// refused: a Worker that lies about its cores would be given executors by the ten thousand. The default is the most that the Master can count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// `firesteel.master.maxWorkers`: the number of living Workers.
@@ -57,7 +57,7 @@ impl Limits {
         check(Bounded::Text, longest_text(worker) as u64, self.text)
     }
 
-    /// Checks that one more Worker may come to so many.
+    /// Checks that there is room for one more Worker beside these.
     pub(super) fn check_workers(&self, workers: usize) -> Result<(), RefusedRegistration> {
         check(Bounded::Workers, workers as u64 + 1, self.workers)
     }

@@ -128,19 +128,12 @@ impl WorkerRow {
     pub(super) fn view(&self, state: WorkerState) -> WorkerView {
         let used = self.capacity.used();
         WorkerView {
-            id: self.description.id.clone(),
-            host: self.description.host.clone(),
-            port: self.description.port,
             state,
-            cores: self.description.cores,
             cores_used: used.cores,
-            memory: self.description.memory,
             memory_used: used.memory,
-            resources: self.description.resources.clone(),
             resources_used: used.resources,
-            last_heartbeat: self.last_heartbeat.time(),
-            excluded_for: 0,
             excluded_until: self.distrust.until,
+            ..WorkerView::unused(&self.description, self.last_heartbeat.time())
         }
     }
 }

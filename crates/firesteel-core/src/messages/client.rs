@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     ApplicationAnswer, ExecutorReport, ExecutorState, KillAnswer, LogPiece, LogRequest, Outcome, RefusedLog,
-    StatePage, StatePlace,
+    StatePage, StatePlace, WorkerDescription,
 };
 use crate::ids::{AppId, ExecutorId, ExecutorKey, ProfileId, WorkerId};
 use crate::queues::Queues;
@@ -110,6 +110,21 @@ pub struct Deciding {
     pub preemption: Preemption,
 }
 
+/// Spark's defaults.
+impl Default for Deciding {
+    fn default() -> Self {
+        Self {
+            policy: Policy::Spark,
+            strategy: Strategy::SpreadOut,
+            worker_order: WorkerOrder::CoresFreeDesc,
+            default_cores: Cores::UNLIMITED,
+            queues: Queues::default(),
+            backfill: Backfill::On,
+            preemption: Preemption::Off,
+        }
+    }
+}
+
 /// A Worker as its Master sees it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorkerView {
@@ -139,6 +154,28 @@ pub struct WorkerView {
     pub excluded_for: u64,
     /// The end of its exclusion for all applications, if it is excluded.
     pub excluded_until: Option<Timestamp>,
+}
+
+impl WorkerView {
+    /// A living Worker without executors, which was heard at this time.
+    #[must_use]
+    pub fn unused(worker: &WorkerDescription, last_heartbeat: Timestamp) -> Self {
+        Self {
+            id: worker.id.clone(),
+            host: worker.host.clone(),
+            port: worker.port,
+            state: WorkerState::Alive,
+            cores: worker.cores,
+            cores_used: Cores::ZERO,
+            memory: worker.memory,
+            memory_used: MiB(0),
+            resources: worker.resources.clone(),
+            resources_used: Resources::default(),
+            last_heartbeat,
+            excluded_for: 0,
+            excluded_until: None,
+        }
+    }
 }
 
 /// The state of a Worker at its Master.

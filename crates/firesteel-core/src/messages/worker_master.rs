@@ -62,8 +62,8 @@ pub struct WorkerDescription {
     /// The absolute path of the directory for executors: an executor's is
     /// `<work_dir>/<application>/<executor>`. It is shown to people; nothing else opens it.
     pub work_dir: String,
-    /// What the Worker drew at its start and shows with each registration. While a Worker is connected, its id
-    /// belongs to whoever has its token.
+    /// What the Worker drew at its start and shows with each registration. While a Worker is connected, nobody
+    /// else can register with its id, unless they show the same token.
     pub token: Secret,
 }
 

@@ -194,9 +194,7 @@ mod tests {
     use firesteel_core::Timestamp;
     use firesteel_core::ids::{AppId, ExecutorId, ProfileId, WorkerId};
     use firesteel_core::messages::{ApplicationState, Deciding, ExecutorState};
-    use firesteel_core::queues::Queues;
-    use firesteel_core::scheduling::{Backfill, Preemption};
-    use firesteel_placement::{Cores, MiB, Resources, Strategy, WorkerOrder};
+    use firesteel_placement::{Cores, MiB, Resources};
 
     fn application(id: &str, name: &str, executors: &[u32]) -> ApplicationView {
         let executor = |number: &u32| ExecutorView {
@@ -241,15 +239,7 @@ mod tests {
             url: "spark://h:1".to_owned(),
             began: Timestamp::default(),
             now: Timestamp::default(),
-            deciding: Deciding {
-                policy: Policy::Spark,
-                strategy: Strategy::SpreadOut,
-                worker_order: WorkerOrder::CoresFreeDesc,
-                default_cores: Cores::UNLIMITED,
-                queues: Queues::default(),
-                backfill: Backfill::On,
-                preemption: Preemption::Off,
-            },
+            deciding: Deciding::default(),
             unread_executors: 0,
             workers: Vec::new(),
             applications: vec![application("app-1", "sums", &[0, 2]), application("app-2", "logs", &[1])],

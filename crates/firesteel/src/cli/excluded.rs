@@ -34,29 +34,19 @@ pub(super) fn for_how_long(excluded: &ExcludedWorker, now: Timestamp) -> String 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use firesteel_core::address::Address;
     use firesteel_core::ids::WorkerId;
-    use firesteel_core::messages::EarlyEnd;
-    use firesteel_placement::{Cores, MiB, Resources};
+    use firesteel_core::messages::{EarlyEnd, Offered, WorkerDescription};
 
     #[test]
     fn the_state_of_a_worker_says_for_whom_it_is_excluded() {
         let now = Timestamp::from_millis(1_000);
         let state = |state, excluded_for, until: Option<u64>| {
-            let worker = WorkerView {
-                id: WorkerId::new("w1"),
-                host: "h".to_owned(),
-                port: 1,
-                state,
-                cores: Cores(8),
-                cores_used: Cores(0),
-                memory: MiB(4096),
-                memory_used: MiB(0),
-                resources: Resources::default(),
-                resources_used: Resources::default(),
-                last_heartbeat: now,
-                excluded_for,
-                excluded_until: until.map(Timestamp::from_millis),
-            };
+            let address = Address::new("h".to_owned(), 1);
+            let worker = WorkerDescription::new(WorkerId::new("w1"), address, Offered::default(), "/work");
+            let excluded_until = until.map(Timestamp::from_millis);
+            let worker =
+                WorkerView { state, excluded_for, excluded_until, ..WorkerView::unused(&worker, now) };
             worker_state(&worker, now)
         };
         assert_eq!(state(WorkerState::Alive, 0, None), "ALIVE");

@@ -285,9 +285,7 @@ mod tests {
     use firesteel_core::ids::{AppId, ExecutorId, ProfileId};
     use firesteel_core::messages::{Deciding, ExecutorState};
     use firesteel_core::process::ExitStatus;
-    use firesteel_core::queues::Queues;
-    use firesteel_core::scheduling::{Backfill, Preemption};
-    use firesteel_placement::{MiB, Policy, Strategy, WorkerOrder};
+    use firesteel_placement::MiB;
 
     fn application() -> ApplicationView {
         let executor = ExecutorView {
@@ -350,15 +348,7 @@ mod tests {
             url: "spark://h:1".to_owned(),
             began: Timestamp::default(),
             now: Timestamp::default(),
-            deciding: Deciding {
-                policy: Policy::Spark,
-                strategy: Strategy::SpreadOut,
-                worker_order: WorkerOrder::CoresFreeDesc,
-                default_cores: Cores::UNLIMITED,
-                queues: Queues::default(),
-                backfill: Backfill::On,
-                preemption: Preemption::Off,
-            },
+            deciding: Deciding::default(),
             workers: Vec::new(),
             applications: vec![application()],
             completed: Vec::new(),
