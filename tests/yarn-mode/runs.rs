@@ -151,6 +151,8 @@ fn too_many(cluster: &YarnCluster) {
 fn near(cluster: &YarnCluster) {
     let mut fillers = full(cluster);
     let [(first, rack), (beside, _), (last, _)] = NODES;
+    // What is asked for first is not changed later, so the ApplicationMaster waits until it has heard of all items.
+    let options = ["--conf", "spark.yarn.scheduler.initial-allocation.interval=2s"];
     let script =
         ["--conf", "spark.locality.wait=0s", "--locality-column", "1", "--", "sh", "-c", "exec sleep 600"];
     let directory = TempDir::new().expect("there is room");
@@ -158,7 +160,7 @@ fn near(cluster: &YarnCluster) {
     fs::write(&items, [1, 2, 3].map(|item| format!("{first}\t{item}\n")).concat()).expect("there is room");
     let items = items.to_str().expect("it is text");
     let mut map = one_each(submit(cluster, "map", &["--num-executors", "3", "-i", items]));
-    map.args(script);
+    map.args(options).args(script);
     let running = Running::start(map);
 
     let wanted = [("*", 3), (rack, 3), (first, 3)].map(|(place, count)| (place.to_owned(), count));

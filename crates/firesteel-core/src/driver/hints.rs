@@ -7,6 +7,9 @@ use super::Driver;
 use crate::messages::{DriverToMaster, HostWishes, MOST_PREFERRED, MOST_ROWS};
 use crate::time::Timestamp;
 
+/// How long the first message about preferred hosts waits, so that it speaks of all tasks that come at once: what a manager
+/// is asked for first is not changed when it hears of more.
+const FIRST: Duration = Duration::from_millis(100);
 /// The least time between two messages about preferred hosts.
 const PAUSE: Duration = Duration::from_secs(1);
 
@@ -14,14 +17,10 @@ const PAUSE: Duration = Duration::from_secs(1);
 #[derive(Clone, Debug, Default)]
 pub(super) struct Hints {
     sent: HostWishes,
-    looked: Option<Look>,
-}
-
-/// When the waiting tasks were last looked at, and the count of their changes then.
-#[derive(Clone, Copy, Debug)]
-struct Look {
-    at: Timestamp,
-    changes: u64,
+    /// The count of changes when the waiting tasks were last looked at.
+    seen: u64,
+    /// They are not looked at before this time. `None` until there is a Master to tell and something to look at.
+    next: Option<Timestamp>,
 }
 
 impl Hints {
@@ -32,14 +31,16 @@ impl Hints {
 
     /// When to look again, given the count of changes now.
     pub(super) fn deadline(&self, changes: u64) -> Option<Timestamp> {
-        self.looked.filter(|look| look.changes != changes).map(|look| look.at + PAUSE)
+        self.next.filter(|_| self.seen != changes)
     }
 
-    fn is_due(&self, now: Timestamp, changes: u64) -> bool {
-        match self.looked {
-            Some(look) => look.changes != changes && look.at + PAUSE <= now,
-            None => changes > 0,
-        }
+    /// Whether to look now. The first change is looked at after this time.
+    fn is_due(&mut self, now: Timestamp, changes: u64, first: Duration) -> bool {
+        self.seen != changes && *self.next.get_or_insert(now + first) <= now
+    }
+
+    fn looked(&mut self, now: Timestamp, changes: u64) {
+        (self.seen, self.next) = (changes, Some(now + PAUSE));
     }
 }
 
@@ -48,10 +49,11 @@ impl Driver {
     /// and only if much has changed.
     pub(super) fn hint(&mut self, now: Timestamp) {
         let changes = self.hint_changes();
-        if self.registration.master().is_none() || !self.hints.is_due(now, changes) {
+        let first = if self.health.changes() > 0 { Duration::ZERO } else { FIRST };
+        if self.registration.master().is_none() || !self.hints.is_due(now, changes, first) {
             return;
         }
-        self.hints.looked = Some(Look { at: now, changes });
+        self.hints.looked(now, changes);
         let wishes = self.wishes();
         if differs(&self.hints.sent, &wishes)
             && let Some(app) = self.registration.app().cloned()
