@@ -1,17 +1,18 @@
 //! The table of the Master's applications.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound::{Excluded, Unbounded};
 
 use firesteel_placement::index::Slot;
 
 use super::application::Application;
 use super::backlog::{Backlog, DemandKey, ReadyDemands, Shape};
+use super::ended_applications::{Ended, EndedApplications};
 use super::exclusions::Exclusions;
 use super::merged::merged;
 use super::worker_table::WorkerTable;
 use crate::ids::{AppId, ExecutorKey, PeerId, ProfileId, WorkerId};
-use crate::messages::{ApplicationView, ExecutorState, ExecutorView};
+use crate::messages::{ExecutorState, ExecutorView};
 use crate::time::{Timestamp, first_due};
 
 /// The live applications in the order of registration, and the latest ended ones.
@@ -28,23 +29,8 @@ pub(super) struct ApplicationTable {
     backlog: Backlog,
     /// The numbers of applications with a priority, or with a gang that may not have started.
     special: BTreeSet<u64>,
-    completed: VecDeque<Ended>,
-    /// Where the completed applications are, by number: the number of applications that were completed before.
-    completed_at: BTreeMap<u64, u64>,
-    /// The number of completed applications that are no longer remembered.
-    dropped: u64,
+    ended: EndedApplications,
     next_sequence: u64,
-}
-
-/// An application that has ended.
-#[derive(Debug)]
-pub(super) struct Ended {
-    /// Its number in the order of registration.
-    pub(super) sequence: u64,
-    /// The application without its executors.
-    pub(super) row: ApplicationView,
-    /// Its remembered executors, by number.
-    pub(super) executors: Vec<ExecutorView>,
 }
 
 /// A live application, or one that has ended.
@@ -52,13 +38,6 @@ pub(super) struct Ended {
 pub(super) enum AnyApplication<'a> {
     Live(&'a Application),
     Ended(&'a Ended),
-}
-
-impl Ended {
-    /// A copy with its executors.
-    pub(super) fn view(&self) -> ApplicationView {
-        ApplicationView { executors: self.executors.clone(), ..self.row.clone() }
-    }
 }
 
 impl ApplicationTable {
@@ -97,21 +76,9 @@ impl ApplicationTable {
         row
     }
 
-    /// Remembers an ended application. A full history drops its oldest tenth.
-    ///
-    /// Source: Spark Master, 4.0.1.
+    /// Remembers an application that has ended, and at most this number of them.
     pub(super) fn retire(&mut self, ended: Ended, limit: usize) {
-        if self.completed.len() >= limit {
-            let dropped = (limit / 10).max(1).min(self.completed.len());
-            for old in self.completed.drain(..dropped) {
-                self.completed_at.remove(&old.sequence);
-            }
-            self.dropped += dropped as u64;
-        }
-        if limit > 0 {
-            self.completed_at.insert(ended.sequence, self.dropped + self.completed.len() as u64);
-            self.completed.push_back(ended);
-        }
+        self.ended.insert(ended, limit);
     }
 
     /// Gives an application no executors before `until`; with `None` it may be given some again.
@@ -299,19 +266,16 @@ impl ApplicationTable {
         self.queue.values().map(|id| self.live(id))
     }
 
-    /// The remembered applications that have ended, in the order of their ends.
-    pub(super) fn completed(&self) -> impl DoubleEndedIterator<Item = &Ended> {
-        self.completed.iter()
+    /// The applications that have ended and are remembered.
+    pub(super) fn ended(&self) -> &EndedApplications {
+        &self.ended
     }
 
     /// All known applications by number, from that number on.
     pub(super) fn from(&self, number: u64) -> impl Iterator<Item = AnyApplication<'_>> {
         let live =
             self.queue.range(number..).map(|(sequence, id)| (*sequence, AnyApplication::Live(self.live(id))));
-        let ended = self.completed_at.range(number..).map(|(sequence, at)| {
-            let at = usize::try_from(at - self.dropped).expect("it is less than the length of a table");
-            (*sequence, AnyApplication::Ended(&self.completed[at]))
-        });
+        let ended = self.ended.from(number).map(|(sequence, ended)| (sequence, AnyApplication::Ended(ended)));
         merged(live, ended)
     }
 
@@ -323,17 +287,7 @@ impl ApplicationTable {
     /// The number of live applications, of completed ones and of live executors.
     pub(super) fn totals(&self) -> (usize, usize, usize) {
         let executors = self.rows.values().map(|row| row.executors.len()).sum();
-        (self.rows.len(), self.completed.len(), executors)
-    }
-
-    /// The id of the latest ended application with that name.
-    pub(super) fn completed_named(&self, name: &str) -> Option<AppId> {
-        self.completed.iter().rev().find(|ended| ended.row.name == name).map(|ended| ended.row.id.clone())
-    }
-
-    /// A remembered application that has ended.
-    pub(super) fn completed_one(&self, id: &AppId) -> Option<&Ended> {
-        self.completed.iter().rev().find(|ended| ended.row.id == *id)
+        (self.rows.len(), self.ended.len(), executors)
     }
 
     /// A Worker reports the end of an executor that the Master has already taken back. The history then shows
@@ -351,12 +305,7 @@ impl ApplicationTable {
         let known = match self.rows.get_mut(&executor.app) {
             Some(app) => app.ended.iter_mut().rev().find(|view| view.id == number),
             // The history is bounded: the application may have left it.
-            None => {
-                self.completed.iter_mut().rev().find(|ended| ended.row.id == executor.app).and_then(|ended| {
-                    let at = ended.executors.binary_search_by_key(&number, |view| view.id).ok()?;
-                    ended.executors.get_mut(at)
-                })
-            }
+            None => self.ended.get_mut(&executor.app).and_then(|ended| ended.executor_mut(number)),
         };
         let is_open =
             |view: &&mut ExecutorView| view.worker == *worker && view.state == ExecutorState::Killed(None);
@@ -374,13 +323,11 @@ impl ApplicationTable {
             self.by_peer.iter().all(|(peer, id)| self.rows.get(id).is_some_and(|row| row.peer == *peer));
         let holds: BTreeSet<_> =
             self.rows.values().filter_map(|row| Some((row.failures.hold_until?, row.id.clone()))).collect();
-        let completed = self.completed.iter().zip(self.dropped..);
-        let completed = completed.map(|(ended, at)| (ended.sequence, at)).collect::<BTreeMap<_, _>>();
         let ends: BTreeSet<_> =
             self.rows.values().filter_map(|row| Some((row.exclusions.next_end()?, row.id.clone()))).collect();
         queue
             && peers
-            && completed == self.completed_at
+            && self.ended.is_consistent()
             && ends == self.excluding
             && self.rows.values().all(|row| row.exclusions.is_consistent())
             && self.is_filed()

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use firesteel_placement::{Cores, ExecutorLimit, Offer, shortfall};
 
 use super::application::{Application, Entry, Profile};
-use super::application_table::Ended;
+use super::ended_applications::Ended;
 use super::limits::Limits;
 use super::wishes::Wishes;
 use super::{Ignored, Master, Note, Pass};

@@ -59,13 +59,13 @@ impl Master {
         if self.applications.get(&id).is_some() {
             return Meant::Live(id);
         }
-        if self.applications.completed_one(&id).is_some() {
+        if self.applications.ended().get(&id).is_some() {
             return Meant::Over(id);
         }
         let namesakes = self.applications.queue().filter(|app| app.description.name == which);
         let mut apps: Vec<AppId> = namesakes.take(MOST_NAMESAKES).map(|app| app.id.clone()).collect();
         match apps.len() {
-            0 => self.applications.completed_named(which).map_or(Meant::Unknown, Meant::Over),
+            0 => self.applications.ended().named(which).map_or(Meant::Unknown, Meant::Over),
             1 => Meant::Live(apps.remove(0)),
             _ => Meant::Several(apps),
         }
@@ -81,7 +81,7 @@ impl Master {
                 (self.row_of(app), page(self.config.page, self.executors_from(app, from)), scheduling)
             }
             Meant::Over(id) => {
-                let ended = self.applications.completed_one(&id).expect("it was found among the ended");
+                let ended = self.applications.ended().get(&id).expect("it was found among the ended");
                 let first = ended.executors.partition_point(|view| view.id < from);
                 let executors = ended.executors[first..].iter().cloned();
                 (ended.row.clone(), page(self.config.page, executors), None)
@@ -221,7 +221,7 @@ impl Master {
             Meant::Unknown => KillAnswer::Unknown,
             Meant::Several(apps) => KillAnswer::Ambiguous { apps },
             Meant::Over(app) => {
-                let row = &self.applications.completed_one(&app).expect("it was found among the ended").row;
+                let row = &self.applications.ended().get(&app).expect("it was found among the ended").row;
                 let (state, outcome) = (row.state, row.outcome.clone());
                 KillAnswer::Over { app, state, outcome, ended: row.ended.unwrap_or_default() }
             }

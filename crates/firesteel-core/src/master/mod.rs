@@ -17,6 +17,7 @@ mod clients;
 mod config;
 mod distrust;
 mod effect;
+mod ended_applications;
 mod event;
 mod exclusions;
 mod executors;

@@ -23,7 +23,7 @@ impl Master {
             deciding: self.deciding(),
             workers: self.workers.views(&self.applications.excluded_for()),
             applications: self.applications.queue().map(|app| self.view_of(app)).collect(),
-            completed: self.applications.completed().map(|ended| ended.view()).collect(),
+            completed: self.applications.ended().iter().map(|ended| ended.view()).collect(),
             unread_executors: 0,
         }
     }
