@@ -7,11 +7,12 @@ use crate::ids::PeerId;
 /// Events of peers that wait for their turn.
 ///
 /// - The events of one peer leave in the order in which they came.
-/// - Peers take turns: each gives one event per round. A peer that had nothing waiting joins at the end of the round, so
-///   the first events of new peers leave in the order in which they came.
-/// - A peer whose next event is urgent takes part in a round of its own. That round goes first, but after
-///   [`URGENT_IN_A_ROW`](Self::URGENT_IN_A_ROW) urgent events one ordinary event leaves if one waits. So the next event
-///   of a peer waits for at most `URGENT_IN_A_ROW + 1` events for each peer before it.
+/// - Peers take turns: each gives up to [`IN_A_TURN`](Self::IN_A_TURN) events per round, so that what is sent to it in
+///   return leaves together. A peer that had nothing waiting joins at the end of the round, so the first events of new peers
+///   leave in the order in which they came.
+/// - A peer whose next event is urgent takes part in a round of its own, with one event per turn. That round goes first,
+///   but after [`URGENT_IN_A_ROW`](Self::URGENT_IN_A_ROW) urgent events one ordinary event leaves if one waits. So the next
+///   event of a peer waits for at most `IN_A_TURN * (URGENT_IN_A_ROW + 1)` events for each peer before it.
 /// - What waits is bounded by peer and in all.
 #[derive(Clone, Debug)]
 pub struct FairQueue<T> {
@@ -22,6 +23,8 @@ pub struct FairQueue<T> {
     ordinary: VecDeque<PeerId>,
     /// Urgent events that left in a row while an ordinary one waited.
     in_a_row: usize,
+    /// Ordinary events that the first peer of the round has given in its turn.
+    in_turn: usize,
     bytes: usize,
 }
 
@@ -68,7 +71,10 @@ impl Default for Limits {
 
 impl<T> FairQueue<T> {
     /// The most urgent events that leave in a row while an ordinary one waits.
-    pub const URGENT_IN_A_ROW: usize = 4;
+    pub const URGENT_IN_A_ROW: usize = 8;
+
+    /// The most ordinary events of one peer that leave in its turn.
+    pub const IN_A_TURN: usize = 8;
 
     /// An empty queue.
     #[must_use]
@@ -79,6 +85,7 @@ impl<T> FairQueue<T> {
             urgent: VecDeque::new(),
             ordinary: VecDeque::new(),
             in_a_row: 0,
+            in_turn: 0,
             bytes: 0,
         }
     }
@@ -124,6 +131,7 @@ impl<T> FairQueue<T> {
             self.urgent.is_empty() || (self.in_a_row >= Self::URGENT_IN_A_ROW && !self.ordinary.is_empty());
         let peer = if is_ordinarys_turn {
             self.in_a_row = 0;
+            self.in_turn += 1;
             self.ordinary.pop_front()?
         } else {
             self.in_a_row = if self.ordinary.is_empty() { 0 } else { self.in_a_row + 1 };
@@ -133,9 +141,15 @@ impl<T> FairQueue<T> {
         let Waiting { bytes, event, .. } = lane.events.pop_front()?;
         lane.bytes -= bytes;
         self.bytes -= bytes;
-        match lane.events.front().map(|next| next.urgency) {
-            Some(Urgency::Urgent) => self.urgent.push_back(peer),
+        let next = lane.events.front().map(|next| next.urgency);
+        let goes_on = is_ordinarys_turn && next == Some(Urgency::Ordinary) && self.in_turn < Self::IN_A_TURN;
+        if is_ordinarys_turn && !goes_on {
+            self.in_turn = 0;
+        }
+        match next {
+            Some(Urgency::Ordinary) if goes_on => self.ordinary.push_front(peer),
             Some(Urgency::Ordinary) => self.ordinary.push_back(peer),
+            Some(Urgency::Urgent) => self.urgent.push_back(peer),
             None => drop(self.peers.remove(&peer)),
         }
         Some((peer, event))
@@ -160,7 +174,7 @@ mod tests {
         let mut queue = FairQueue::new(Limits::default());
         (0..100).for_each(|number| queue.push(flood, Urgency::Ordinary, 1, number));
         queue.push(other, Urgency::Ordinary, 1, 100);
-        assert_eq!(drained(queue)[1], (other, 100));
+        assert_eq!(drained(queue)[FairQueue::<u64>::IN_A_TURN], (other, 100));
     }
 
     #[test]
@@ -169,7 +183,7 @@ mod tests {
         queue.push(PeerId(0), Urgency::Ordinary, 1, 0);
         (1..=10).for_each(|number| queue.push(PeerId(number), Urgency::Urgent, 1, number));
         let order: Vec<u64> = std::iter::from_fn(|| queue.pop()).map(|(_, number)| number).collect();
-        assert_eq!(order, [1, 2, 3, 4, 0, 5, 6, 7, 8, 9, 10]);
+        assert_eq!(order, [1, 2, 3, 4, 5, 6, 7, 8, 0, 9, 10]);
     }
 
     #[test]
