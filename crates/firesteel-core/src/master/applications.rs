@@ -230,8 +230,9 @@ impl Master {
             self.tell_worker(peer, MasterToWorker::ApplicationFinished { app: app.clone() });
         }
         self.effects.note(Note::ApplicationRemoved { app: app.clone(), end: end.clone() });
-        let history = self.view_of(&application).executors;
         let row = ended(self.row_of(&application), now, &end);
+        let mut history = Vec::from(application.ended);
+        history.sort_by_key(|executor| executor.id);
         let ended = Ended { sequence: application.sequence, row, executors: history };
         self.applications.retire(ended, self.config.retained_applications);
         match end {

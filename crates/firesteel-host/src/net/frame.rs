@@ -24,12 +24,16 @@ use super::FRAME_TIMEOUT;
 /// The number of bytes in a frame's header.
 pub const HEADER: usize = 12;
 
+/// Room for a usual frame, in bytes, so that its buffer need not grow piece by piece.
+const USUAL: usize = 256;
+
 /// Appends a message as a frame to frames that are already there.
 ///
 /// # Errors
 /// The message is longer than `limit`, which is [`wire::MAX_HELLO`] or [`wire::MAX_FRAME`]. Then nothing is appended.
 pub fn append<M: Serialize>(message: &M, frames: &mut BytesMut, limit: usize) -> Result<(), TooLong> {
     let start = frames.len();
+    frames.reserve(USUAL);
     frames.extend_from_slice(&[0; HEADER]);
     if let Err(error) = wire::append(message, frames, limit) {
         frames.truncate(start);
