@@ -36,19 +36,19 @@ impl Timestamp {
     /// writes local time; UTC is the same on every machine.
     #[must_use]
     pub fn compact(self) -> String {
-        self.zoned("%Y%m%d%H%M%S")
+        self.instant().strftime("%Y%m%d%H%M%S").to_string()
     }
 
-    fn zoned(self, format: &str) -> String {
+    fn instant(self) -> jiff::Timestamp {
         let millis = i64::try_from(self.0).unwrap_or(i64::MAX);
-        jiff::Timestamp::from_millisecond(millis).unwrap_or(jiff::Timestamp::MAX).strftime(format).to_string()
+        jiff::Timestamp::from_millisecond(millis).unwrap_or(jiff::Timestamp::MAX)
     }
 }
 
 /// Written as RFC 3339 in UTC, to the millisecond.
 impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(&self.zoned("%Y-%m-%dT%H:%M:%S%.3fZ"))
+        f.pad(&format!("{:.3}", self.instant()))
     }
 }
 

@@ -23,6 +23,9 @@ pub fn is_hidden(letter: char) -> bool {
 /// The text on one line: [`REPLACEMENT`] stands for each hidden character, also for line feeds and tabs.
 #[must_use]
 pub fn clean(text: &str) -> String {
+    if text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
+        return text.to_owned();
+    }
     text.chars().map(|letter| if is_hidden(letter) { REPLACEMENT } else { letter }).collect()
 }
 

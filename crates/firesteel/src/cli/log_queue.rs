@@ -4,22 +4,18 @@
 //! its standard error (a pipe to a stopped pager, a full terminal), and its heart beats on.
 
 use std::io::{self, Write};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
+use std::mem;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
 use firesteel_placement::words::counted;
 use tracing_subscriber::fmt::MakeWriter;
 
-/// The most lines that wait. What does not fit is dropped, and the log says how many lines that were.
-const LINES: usize = 100_000;
+/// The most bytes that wait. Lines for which there is no room are dropped, and the log says how many they were.
+const BYTES: usize = 16 << 20;
 
-/// About how many bytes are written with one call.
-const BATCH: usize = 64 << 10;
-
-/// The pause after a batch, so that a busy daemon does not wake the thread for each line.
+/// The pause after each call, so that a busy daemon does not wake the thread for each line.
 const PAUSE: Duration = Duration::from_millis(5);
 
 /// How long the end of a daemon waits for its last lines to be written.
@@ -27,20 +23,33 @@ const LAST_LINES: Duration = Duration::from_secs(1);
 
 /// The end of the queue that takes lines. Cheap to clone.
 #[derive(Clone, Debug)]
-pub(super) struct LogQueue {
-    entries: SyncSender<Entry>,
-    dropped: Arc<AtomicU64>,
-}
+pub(super) struct LogQueue(Arc<Queue>);
 
 /// Waits, when it is dropped, until the lines that wait are written, but not for long.
 #[derive(Debug)]
 pub(super) struct LastLines(LogQueue);
 
 #[derive(Debug)]
-enum Entry {
-    Line(Vec<u8>),
-    /// Everything before this is to be written now. The sender is dropped when it is.
-    Flush(SyncSender<()>),
+struct Queue {
+    /// The most bytes that wait.
+    limit: usize,
+    state: Mutex<State>,
+    /// There are lines where there were none, or the daemon ends.
+    came: Condvar,
+    /// Lines were written.
+    written: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// The lines that wait, one after the other.
+    lines: Vec<u8>,
+    /// The lines that were dropped since the last call.
+    dropped: u64,
+    /// Lines were taken, and are not written yet.
+    writes: bool,
+    /// The daemon ends, and waits for its last lines.
+    ends: bool,
 }
 
 impl LogQueue {
@@ -49,23 +58,29 @@ impl LogQueue {
     /// # Errors
     /// The system gives no thread.
     pub(super) fn start(to: impl Write + Send + 'static) -> io::Result<(Self, LastLines)> {
-        Self::with_room(LINES, to)
+        Self::with_room(BYTES, to)
     }
 
-    fn with_room(lines: usize, to: impl Write + Send + 'static) -> io::Result<(Self, LastLines)> {
-        let (entries, waiting) = sync_channel(lines);
-        let queue = Self { entries, dropped: Arc::default() };
-        let dropped = Arc::clone(&queue.dropped);
-        thread::Builder::new().name("log".to_owned()).spawn(move || write_all(&waiting, &dropped, to))?;
+    fn with_room(limit: usize, to: impl Write + Send + 'static) -> io::Result<(Self, LastLines)> {
+        let state = Mutex::default();
+        let queue = Self(Arc::new(Queue { limit, state, came: Condvar::new(), written: Condvar::new() }));
+        let writer = queue.clone();
+        thread::Builder::new().name("log".to_owned()).spawn(move || writer.0.write_all(to))?;
         Ok((queue.clone(), LastLines(queue)))
     }
 }
 
 impl Write for LogQueue {
-    /// Takes a whole line. Never waits, and never fails.
+    /// Takes a whole line. Never waits for the reader, and never fails.
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
-        if self.entries.try_send(Entry::Line(line.to_vec())).is_err() {
-            self.dropped.fetch_add(1, Ordering::Relaxed);
+        let mut state = self.0.state();
+        if state.lines.len() + line.len() > self.0.limit {
+            state.dropped += 1;
+        } else {
+            if state.lines.is_empty() {
+                self.0.came.notify_one();
+            }
+            state.lines.extend_from_slice(line);
         }
         Ok(line.len())
     }
@@ -85,46 +100,55 @@ impl MakeWriter<'_> for LogQueue {
 
 impl Drop for LastLines {
     fn drop(&mut self) {
-        let (flushed, end) = sync_channel(0);
-        if self.0.entries.try_send(Entry::Flush(flushed)).is_ok() {
-            let _ = end.recv_timeout(LAST_LINES);
-        }
+        let queue = &self.0.0;
+        let mut state = queue.state();
+        state.ends = true;
+        queue.came.notify_one();
+        let waits = |state: &mut State| state.writes || !state.lines.is_empty();
+        drop(queue.written.wait_timeout_while(state, LAST_LINES, waits));
     }
 }
 
-/// Writes lines until nobody can send any.
-fn write_all(entries: &Receiver<Entry>, dropped: &AtomicU64, mut to: impl Write) {
-    let mut batch = Vec::new();
-    while let Ok(first) = entries.recv() {
-        let mut next = Ok(first);
-        let mut flush = None;
-        while let Ok(entry) = next {
-            match entry {
-                Entry::Line(line) => batch.extend_from_slice(&line),
-                Entry::Flush(flushed) => flush = Some(flushed),
+impl Queue {
+    /// A thread that panicked left whole lines behind.
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Writes the lines as they come, for as long as the process lives.
+    fn write_all(&self, mut to: impl Write) {
+        let mut batch = Vec::new();
+        loop {
+            let is_idle = |state: &mut State| state.lines.is_empty();
+            let mut state =
+                self.came.wait_while(self.state(), is_idle).unwrap_or_else(PoisonError::into_inner);
+            mem::swap(&mut state.lines, &mut batch);
+            let dropped = mem::take(&mut state.dropped);
+            state.writes = true;
+            drop(state);
+
+            if dropped > 0 {
+                let lines = counted(dropped, "line");
+                let words =
+                    format!("({lines} of the log dropped: they came faster than they were written)\n");
+                batch.extend_from_slice(words.as_bytes());
             }
-            let is_over = batch.len() >= BATCH || flush.is_some();
-            next = if is_over { Err(TryRecvError::Empty) } else { entries.try_recv() };
-        }
-        let lines = dropped.swap(0, Ordering::Relaxed);
-        if lines > 0 {
-            let lines = counted(lines, "line");
-            batch.extend_from_slice(
-                format!("({lines} of the log dropped: they came faster than they were written)\n").as_bytes(),
-            );
-        }
-        // A failed write to the log, for example on a full disk, must not end the daemon.
-        let _ = to.write_all(&batch);
-        batch.clear();
-        if flush.is_none() {
-            thread::sleep(PAUSE);
+            // A failed write to the log, for example on a full disk, must not end the daemon.
+            let _ = to.write_all(&batch);
+            batch.clear();
+
+            let mut state = self.state();
+            state.writes = false;
+            self.written.notify_all();
+            let pauses = |state: &mut State| !state.ends;
+            drop(self.came.wait_timeout_while(state, PAUSE, pauses));
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::sync::mpsc::{Sender, channel};
+    use std::sync::mpsc::{Receiver, Sender, channel};
 
     use super::*;
 
@@ -154,7 +178,8 @@ mod tests {
     #[test]
     fn a_log_that_nobody_reads_keeps_nobody_waiting_and_tells_what_it_dropped() {
         let (slow, go, seen) = slow();
-        let (mut queue, last_lines) = LogQueue::with_room(2, slow).expect("there are threads");
+        let (mut queue, last_lines) =
+            LogQueue::with_room("second\nthird\n".len(), slow).expect("there are threads");
         let mut log = |line: &str| queue.write_all(line.as_bytes()).expect("it never fails");
         log("first\n");
         assert_eq!(seen.recv().as_deref(), Ok("first\n"));
