@@ -27,7 +27,10 @@ pub(super) struct Submit {
     /// this command: two Workers with 4 cores and 8192 MiB each. [default: spark.master, then $MASTER]
     #[arg(long, value_name = "URL", help_heading = "Application")]
     master: Option<String>,
-    /// Name of the application [default: the program's name]
+    /// Name of the application
+    ///
+    /// By default it is spark.app.name, else the name of the program that the application runs. A session of the shell is
+    /// called "firesteel shell", and an application that is only planned "new".
     #[arg(long, help_heading = "Application")]
     name: Option<String>,
     /// Cores of all executors together [default: as many as possible]

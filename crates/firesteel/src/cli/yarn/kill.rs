@@ -4,8 +4,9 @@ use firesteel_host::plain;
 use std::io::Write as _;
 
 use clap::Args as ClapArgs;
+use firesteel_yarn::messages::application::ApplicationReport;
 use firesteel_yarn::messages::records::ApplicationId;
-use firesteel_yarn_mode::states::{is_over, state};
+use firesteel_yarn_mode::states::{diagnostics, final_status, is_over, state};
 
 use super::{ClusterArgs, ask, codes, report};
 use crate::cli::ask::user_at_host;
@@ -31,12 +32,8 @@ pub(super) fn run(args: &Kill) -> Result<Exit, Failure> {
     let mut exit = Exit::Done;
     for app in &args.apps {
         let done = report(&site, *app).and_then(|report| {
-            let state_before = report.yarn_application_state();
-            if is_over(state_before) {
-                return Err(Failure::of(
-                    Exit::Failure,
-                    format!("{app} was over already: {}", state(state_before)),
-                ));
+            if is_over(report.yarn_application_state()) {
+                return Err(Failure::of(Exit::Failure, format!("{app} was over already: {}", end(&report))));
             }
             let why = format!("killed by {}", user_at_host());
             ask(&site, |client| async move { client.kill(*app, &why).await })
@@ -54,4 +51,40 @@ pub(super) fn run(args: &Kill) -> Result<Exit, Failure> {
         }
     }
     Ok(exit)
+}
+
+/// How an application ended, such as `FINISHED, FAILED: 3 of 10 items failed`.
+fn end(report: &ApplicationReport) -> String {
+    let mut end = state(report.yarn_application_state()).to_owned();
+    let outcome = final_status(report.final_application_status());
+    if outcome != end {
+        end.push_str(&format!(", {outcome}"));
+    }
+    if let Some(reasons) = diagnostics(report) {
+        end.push_str(&format!(": {reasons}"));
+    }
+    end
+}
+
+#[cfg(test)]
+mod tests {
+    use firesteel_yarn::messages::application::{FinalApplicationStatus, YarnApplicationState};
+
+    use super::*;
+
+    #[test]
+    fn an_end_is_told_with_its_outcome_and_reasons() {
+        let report =
+            |state: YarnApplicationState, outcome: FinalApplicationStatus, reasons: &str| ApplicationReport {
+                yarn_application_state: Some(state.into()),
+                final_application_status: Some(outcome.into()),
+                diagnostics: Some(reasons.to_owned()),
+                ..ApplicationReport::default()
+            };
+        let finished =
+            report(YarnApplicationState::Finished, FinalApplicationStatus::Failed, "3 of 10 items failed");
+        assert_eq!(end(&finished), "FINISHED, FAILED: 3 of 10 items failed");
+        let killed = report(YarnApplicationState::Killed, FinalApplicationStatus::Killed, "");
+        assert_eq!(end(&killed), "KILLED");
+    }
 }
