@@ -37,7 +37,7 @@ fn cluster(workers: u64) -> Master {
 }
 
 fn worker(master: &mut Master, peer: PeerId, message: WorkerToMaster) -> Vec<Effect> {
-    master.apply(NOW, Event::Received { peer, message: Inbound::Worker(message) })
+    master.apply(NOW, Event::Received { peer, arrived: NOW, message: Inbound::Worker(message) })
 }
 
 fn timed<T>(work: impl FnOnce() -> T) -> (T, Duration) {
@@ -60,7 +60,7 @@ fn register_application(c: &mut Criterion) {
                     let app = registered(&effects);
                     let message =
                         Inbound::Driver(DriverToMaster::UnregisterApplication { app, outcome: None });
-                    master.apply(NOW, Event::Received { peer: DRIVER, message });
+                    master.apply(NOW, Event::Received { peer: DRIVER, arrived: NOW, message });
                 }
                 total
             });

@@ -24,7 +24,7 @@ pub(crate) fn worker_registers(n: u64) -> Event {
         "/work",
     );
     let message = WorkerToMaster::RegisterWorker { worker, executors: Vec::new() };
-    Event::Received { peer: PeerId(n), message: Inbound::Worker(message) }
+    Event::Received { peer: PeerId(n), arrived: NOW, message: Inbound::Worker(message) }
 }
 
 /// An application registers, with executors of `cores` cores and at most `max_cores` in all.
@@ -43,7 +43,7 @@ pub(crate) fn registration(peer: PeerId, max_cores: i64, cores: i64) -> Event {
         Placing::default(),
         Work::of(Command::of("true")),
     ));
-    Event::Received { peer, message: Inbound::Driver(message) }
+    Event::Received { peer, arrived: NOW, message: Inbound::Driver(message) }
 }
 
 /// The executors launched, each with its Worker's connection.

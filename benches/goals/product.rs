@@ -48,7 +48,7 @@ impl Cluster {
 
     fn end(&mut self, peer: PeerId, app: AppId) {
         let message = Inbound::Driver(DriverToMaster::UnregisterApplication { app, outcome: None });
-        self.master.apply(NOW, Event::Received { peer, message });
+        self.master.apply(NOW, Event::Received { peer, arrived: NOW, message });
     }
 
     /// Nanoseconds that the Master takes over an application of 16 executors, which then goes again.
@@ -69,7 +69,7 @@ impl Cluster {
         let (peer, executor) = self.live.pop_front().expect("some run");
         let state = ExecutorState::Killed(None);
         let message = WorkerToMaster::ExecutorStateChanged(ExecutorReport { executor, state });
-        let event = Event::Received { peer, message: Inbound::Worker(message) };
+        let event = Event::Received { peer, arrived: NOW, message: Inbound::Worker(message) };
         let start = Instant::now();
         let effects = self.master.apply(NOW, event);
         let time = start.elapsed();

@@ -45,7 +45,7 @@ fn full() -> (Master, Event) {
     let (peer, executor) = running[0].clone();
     let state = ExecutorState::Killed(None);
     let message = Inbound::Worker(WorkerToMaster::ExecutorStateChanged(ExecutorReport { executor, state }));
-    (master, Event::Received { peer, message })
+    (master, Event::Received { peer, arrived: NOW, message })
 }
 
 #[library_benchmark(config = bound("register_16"), setup = half_full)]

@@ -119,7 +119,8 @@ fn first_page() -> StatePage {
     let worker = WorkerDescription::new(WorkerId::new("worker-1"), address, offered, "/work");
     let worker = WorkerView::unused(&worker, Timestamp::default());
     let totals = StateTotals { workers: 2, ..StateTotals::default() };
-    let head = StateHead { url: "spark://m:1".to_owned(), deciding: Deciding::default(), totals };
+    let head =
+        StateHead { url: "spark://m:1".to_owned(), deciding: Deciding::default(), lag_millis: 0, totals };
     let next = Some(StatePlace::Worker(WorkerId::new("worker-2")));
     StatePage { now: Timestamp::default(), head: Some(head), rows: vec![StateRow::Worker(worker)], next }
 }

@@ -130,7 +130,7 @@ impl World {
             "/work",
         );
         let message = Inbound::Worker(WorkerToMaster::RegisterWorker { worker, executors: Vec::new() });
-        self.apply(Event::Received { peer, message });
+        self.apply(Event::Received { peer, arrived: self.now, message });
     }
 
     /// A Worker is lost.
@@ -153,7 +153,7 @@ impl World {
             Work::of(Command::of("work")),
         );
         let message = Inbound::Driver(DriverToMaster::RegisterApplication(description));
-        self.apply(Event::Received { peer, message });
+        self.apply(Event::Received { peer, arrived: self.now, message });
     }
 
     /// A driver leaves.
@@ -182,12 +182,12 @@ impl World {
         };
         let report = ExecutorReport { executor: ExecutorKey { app, executor }, state };
         let message = Inbound::Worker(WorkerToMaster::ExecutorStateChanged(report));
-        self.apply(Event::Received { peer: peer.expect("its Worker lives"), message });
+        self.apply(Event::Received { peer: peer.expect("its Worker lives"), arrived: self.now, message });
     }
 
     fn page(&mut self, question: ClientToMaster) -> StatePage {
         let message = Inbound::Client(question);
-        match self.apply(Event::Received { peer: CLIENT, message }).pop() {
+        match self.apply(Event::Received { peer: CLIENT, arrived: self.now, message }).pop() {
             Some(Effect::Send {
                 message: Outbound::Client(MasterToClient::MasterStateResponse(page)),
                 ..

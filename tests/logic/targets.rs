@@ -83,6 +83,7 @@ impl Pair {
             let message = WorkerToMaster::RegisterWorker { worker, executors: Vec::new() };
             pair.to_master.push_back(master::Event::Received {
                 peer: PeerId(number),
+                arrived: now(),
                 message: master::Inbound::Worker(message),
             });
         }
@@ -147,7 +148,7 @@ impl Pair {
             }
             driver::Effect::Send { peer: _, message: driver::Outbound::Master(message) } => {
                 let message = master::Inbound::Driver(message);
-                self.to_master.push_back(master::Event::Received { peer: DRIVER, message });
+                self.to_master.push_back(master::Event::Received { peer: DRIVER, arrived: now(), message });
             }
             driver::Effect::Send { message: driver::Outbound::Executor(message), .. } => {
                 assert!(!matches!(message, DriverToExecutor::LaunchTask { .. }), "there is no task");

@@ -125,6 +125,11 @@ impl<T> FairQueue<T> {
         self.bytes += bytes;
     }
 
+    /// The oldest event of each peer, by peer.
+    pub fn heads(&self) -> impl Iterator<Item = &T> {
+        self.peers.values().filter_map(|lane| Some(&lane.events.front()?.event))
+    }
+
     /// Takes out the next event.
     pub fn pop(&mut self) -> Option<(PeerId, T)> {
         let is_ordinarys_turn =

@@ -95,12 +95,16 @@ mod tests {
     fn an_event_is_called_by_its_message() {
         use master::{Event, Inbound};
         let peer = PeerId(7);
-        check(&Event::Deadline, "Deadline");
+        let arrived = crate::time::Timestamp::default();
+        check(&Event::Deadline { heard_until: arrived }, "Deadline");
         check(&Event::Disconnected { peer }, "Disconnected");
         let heartbeat = WorkerToMaster::Heartbeat { worker: WorkerId::new("w") };
-        check(&Event::Received { peer, message: Inbound::Worker(heartbeat) }, "Worker/Heartbeat");
+        check(&Event::Received { peer, arrived, message: Inbound::Worker(heartbeat) }, "Worker/Heartbeat");
         let end = DriverToMaster::UnregisterApplication { app: AppId::new("app-1"), outcome: None };
-        check(&Event::Received { peer, message: Inbound::Driver(end) }, "Driver/UnregisterApplication");
+        check(
+            &Event::Received { peer, arrived, message: Inbound::Driver(end) },
+            "Driver/UnregisterApplication",
+        );
         let stop = DriverToExecutor::StopExecutor;
         check(&executor::Event::Received { message: stop }, "StopExecutor");
     }

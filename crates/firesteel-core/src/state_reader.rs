@@ -151,12 +151,13 @@ impl StateReader {
 }
 
 fn empty(head: StateHead, now: Timestamp) -> MasterView {
-    let StateHead { url, deciding, totals: _ } = head;
+    let StateHead { url, deciding, lag_millis, totals: _ } = head;
     MasterView {
         url,
         began: now,
         now,
         deciding,
+        lag_millis,
         workers: Vec::new(),
         applications: Vec::new(),
         completed: Vec::new(),
@@ -182,7 +183,12 @@ mod tests {
 
     fn head() -> Option<StateHead> {
         let totals = StateTotals { executors: 9, ..StateTotals::default() };
-        Some(StateHead { url: "spark://h:1".to_owned(), deciding: Deciding::default(), totals })
+        Some(StateHead {
+            url: "spark://h:1".to_owned(),
+            deciding: Deciding::default(),
+            lag_millis: 0,
+            totals,
+        })
     }
 
     fn page(millis: u64, ids: &[&str], next: Option<StatePlace>) -> StatePage {

@@ -25,6 +25,7 @@ use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use bytes::Bytes;
+use firesteel_core::Timestamp;
 use firesteel_core::address::Address;
 use firesteel_core::driver::{
     Answer, Config, Driver, Effect, Ending, Event, Inbound, Note, Outbound, Question, QuestionId,
@@ -45,7 +46,7 @@ use crate::secret;
 use firesteel_host::clock::Clock;
 use firesteel_host::daemon;
 use firesteel_host::inbox::{Inbox, OwnerGone};
-use firesteel_host::net::{ListenError, Listener, QueueLimits, Welcome};
+use firesteel_host::net::{Arrival, ListenError, Listener, QueueLimits, Welcome};
 use firesteel_host::owner::{self, Context, Shell};
 use firesteel_host::signals::{EndRequest, EndRequests};
 use firesteel_settings::application::ApplicationSettings;
@@ -401,7 +402,7 @@ impl Shell for DriverShell {
     type Machine = Driver;
     type End = ();
 
-    fn deadline() -> Event {
+    fn deadline(_: Timestamp) -> Event {
         Event::Deadline
     }
 
@@ -463,10 +464,10 @@ impl Shell for DriverShell {
     }
 }
 
-fn from_master(peer: PeerId, body: &[u8]) -> Result<Event, DecodeError> {
+fn from_master(Arrival { peer, .. }: Arrival, body: &[u8]) -> Result<Event, DecodeError> {
     Ok(Event::Received { peer, message: Inbound::Master(wire::decode(body)?) })
 }
 
-fn from_executor(peer: PeerId, body: &[u8]) -> Result<Event, DecodeError> {
+fn from_executor(Arrival { peer, .. }: Arrival, body: &[u8]) -> Result<Event, DecodeError> {
     Ok(Event::Received { peer, message: Inbound::Executor(wire::decode(body)?) })
 }

@@ -11,7 +11,7 @@ use firesteel_core::wire::{self, DecodeError, Role};
 
 use firesteel_host::clock::Clock;
 use firesteel_host::daemon::{self, Announcement, Lifetime};
-use firesteel_host::net::{ListenError, Listener, QueueLimits, Welcome};
+use firesteel_host::net::{Arrival, ListenError, Listener, QueueLimits, Welcome};
 use firesteel_host::owner::{self, Context, Shell};
 use firesteel_host::signals::EndRequest;
 use firesteel_settings::{Properties, SettingError};
@@ -91,8 +91,8 @@ impl Shell for MasterShell {
     type Machine = Master;
     type End = EndRequest;
 
-    fn deadline() -> Event {
-        Event::Deadline
+    fn deadline(heard_until: Timestamp) -> Event {
+        Event::Deadline { heard_until }
     }
 
     fn disconnected(peer: PeerId) -> Event {
@@ -115,14 +115,14 @@ impl Shell for MasterShell {
     }
 }
 
-fn from_worker(peer: PeerId, body: &[u8]) -> Result<Event, DecodeError> {
-    Ok(Event::Received { peer, message: Inbound::Worker(wire::decode(body)?) })
+fn from_worker(Arrival { peer, at }: Arrival, body: &[u8]) -> Result<Event, DecodeError> {
+    Ok(Event::Received { peer, arrived: at, message: Inbound::Worker(wire::decode(body)?) })
 }
 
-fn from_driver(peer: PeerId, body: &[u8]) -> Result<Event, DecodeError> {
-    Ok(Event::Received { peer, message: Inbound::Driver(wire::decode(body)?) })
+fn from_driver(Arrival { peer, at }: Arrival, body: &[u8]) -> Result<Event, DecodeError> {
+    Ok(Event::Received { peer, arrived: at, message: Inbound::Driver(wire::decode(body)?) })
 }
 
-fn from_client(peer: PeerId, body: &[u8]) -> Result<Event, DecodeError> {
-    Ok(Event::Received { peer, message: Inbound::Client(wire::decode(body)?) })
+fn from_client(Arrival { peer, at }: Arrival, body: &[u8]) -> Result<Event, DecodeError> {
+    Ok(Event::Received { peer, arrived: at, message: Inbound::Client(wire::decode(body)?) })
 }

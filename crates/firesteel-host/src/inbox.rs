@@ -9,12 +9,14 @@ use std::future::poll_fn;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Poll, Waker};
 
+use firesteel_core::Timestamp;
 use firesteel_core::fair_queue::{FairQueue, Limits, Urgency};
 use firesteel_core::ids::PeerId;
 use tokio::sync::{Notify, mpsc};
 
+use crate::clock::Clock;
 use crate::net::outbound::Outbound;
-use crate::net::{Disconnect, PeerInfo};
+use crate::net::{Arrival, Disconnect, PeerInfo};
 
 /// The maximum number of events of the daemon's own tasks that wait.
 const OWN: usize = 1024;
@@ -24,6 +26,7 @@ const OWN: usize = 1024;
 #[derive(Debug)]
 pub struct Inbox<E> {
     own: mpsc::Sender<E>,
+    clock: Clock,
     peers: Arc<PeerEntries<E>>,
 }
 
@@ -37,7 +40,8 @@ struct PeerEntries<E> {
 
 #[derive(Debug)]
 struct State<E> {
-    queue: FairQueue<InboxEntry<E>>,
+    /// With the time when each came.
+    queue: FairQueue<(Timestamp, InboxEntry<E>)>,
     /// The tasks of connections that wait for room, in the order in which they began to.
     waiting: VecDeque<Waker>,
     /// Whether the owner has ended.
@@ -101,6 +105,11 @@ impl<E> InboxReceiver<E> {
         self.own.recv().await.map(InboxEntry::Own)
     }
 
+    /// The time before which everything that came from peers has been received: now, unless something waits.
+    pub(crate) fn heard_until(&self, now: Timestamp) -> Timestamp {
+        self.peers.oldest().unwrap_or(now)
+    }
+
     /// The next entry, if one is there: the daemon's own events first.
     pub fn recv_now(&mut self) -> Option<InboxEntry<E>> {
         match self.own.try_recv() {
@@ -136,6 +145,11 @@ impl<E> PeerEntries<E> {
         }
     }
 
+    /// When the oldest entry that waits came.
+    fn oldest(&self) -> Option<Timestamp> {
+        self.state().queue.heads().map(|(came, _)| *came).min()
+    }
+
     fn pop(&self) -> Option<InboxEntry<E>> {
         let mut state = self.state();
         let popped = state.queue.pop();
@@ -146,16 +160,17 @@ impl<E> PeerEntries<E> {
         };
         drop(state);
         waiting.into_iter().for_each(Waker::wake);
-        popped.map(|(_, entry)| entry)
+        popped.map(|(_, (_, entry))| entry)
     }
 
     /// Adds an entry that is not bounded: it comes seldom in the life of a connection.
-    fn push(&self, peer: PeerId, urgency: Urgency, entry: InboxEntry<E>) -> Result<(), OwnerGone> {
+    fn push(&self, arrival: Arrival, urgency: Urgency, entry: InboxEntry<E>) -> Result<(), OwnerGone> {
+        let Arrival { peer, at } = arrival;
         let mut state = self.state();
         if state.is_closed {
             return Err(OwnerGone);
         }
-        state.queue.push(peer, urgency, 0, entry);
+        state.queue.push(peer, urgency, 0, (at, entry));
         drop(state);
         self.arrived.notify_one();
         Ok(())
@@ -164,17 +179,17 @@ impl<E> PeerEntries<E> {
 
 /// Makes an empty inbox and its receiving end.
 #[must_use]
-pub fn inbox<E>() -> (Inbox<E>, InboxReceiver<E>) {
+pub fn inbox<E>(clock: Clock) -> (Inbox<E>, InboxReceiver<E>) {
     let (own, own_receiver) = mpsc::channel(OWN);
     let state =
         State { queue: FairQueue::new(Limits::default()), waiting: VecDeque::new(), is_closed: false };
     let peers = Arc::new(PeerEntries { state: Mutex::new(state), arrived: Notify::new() });
-    (Inbox { own, peers: Arc::clone(&peers) }, InboxReceiver { own: own_receiver, peers })
+    (Inbox { own, clock, peers: Arc::clone(&peers) }, InboxReceiver { own: own_receiver, peers })
 }
 
 impl<E> Clone for Inbox<E> {
     fn clone(&self) -> Self {
-        Self { own: self.own.clone(), peers: Arc::clone(&self.peers) }
+        Self { own: self.own.clone(), clock: self.clock, peers: Arc::clone(&self.peers) }
     }
 }
 
@@ -196,6 +211,16 @@ impl<E> Inbox<E> {
         self.own.blocking_send(event).map_err(|_| OwnerGone)
     }
 
+    /// The time of the owner's clock.
+    pub(crate) fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+
+    /// Something that arrives from the peer now.
+    fn arrival(&self, peer: PeerId) -> Arrival {
+        Arrival { peer, at: self.now() }
+    }
+
     pub(crate) fn opened(
         &self,
         info: PeerInfo,
@@ -203,23 +228,24 @@ impl<E> Inbox<E> {
         outbound: Outbound,
         event: Option<E>,
     ) -> Result<(), OwnerGone> {
-        self.peers.push(info.id, urgency, InboxEntry::Opened { info, outbound, event })
+        self.peers.push(self.arrival(info.id), urgency, InboxEntry::Opened { info, outbound, event })
     }
 
     /// Adds an event of the owner's behind all that has arrived from the peer.
     pub(crate) fn after_arrived(&self, peer: PeerId, urgency: Urgency, event: E) -> Result<(), OwnerGone> {
-        self.peers.push(peer, urgency, InboxEntry::Message { peer, event })
+        self.peers.push(self.arrival(peer), urgency, InboxEntry::Message { peer, event })
     }
 
     /// Waits until there is room for a message of this number of bytes, and adds it.
     pub(crate) async fn message(
         &self,
-        peer: PeerId,
+        arrival: Arrival,
         urgency: Urgency,
         bytes: usize,
         event: E,
     ) -> Result<(), OwnerGone> {
-        let mut entry = Some(InboxEntry::Message { peer, event });
+        let Arrival { peer, at } = arrival;
+        let mut entry = Some((at, InboxEntry::Message { peer, event }));
         poll_fn(|context| {
             let mut state = self.peers.state();
             if state.is_closed {
@@ -241,6 +267,6 @@ impl<E> Inbox<E> {
 
     /// Adds the end of a connection, unless the owner has ended.
     pub(crate) fn closed(&self, peer: PeerId, why: Disconnect) {
-        let _ = self.peers.push(peer, Urgency::Ordinary, InboxEntry::Closed { peer, why });
+        let _ = self.peers.push(self.arrival(peer), Urgency::Ordinary, InboxEntry::Closed { peer, why });
     }
 }

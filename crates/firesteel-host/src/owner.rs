@@ -14,7 +14,7 @@
 //!     type Machine = Worker;
 //!     type End = Exit;
 //!
-//!     fn deadline() -> Event { Event::Deadline }
+//!     fn deadline(_heard_until: Timestamp) -> Event { Event::Deadline }
 //!     fn disconnected(peer: PeerId) -> Event { Event::Disconnected { peer } }
 //!
 //!     fn perform(&mut self, effect: Effect, context: &mut Context<Event>) -> ControlFlow<Exit> {
@@ -42,7 +42,7 @@
 //!     }
 //! }
 //!
-//! fn from_master(peer: PeerId, body: &[u8]) -> Result<Event, DecodeError> {
+//! fn from_master(Arrival { peer, .. }: Arrival, body: &[u8]) -> Result<Event, DecodeError> {
 //!     Ok(Event::Received { peer, message: Inbound::Master(wire::decode(body)?) })
 //! }
 //!
@@ -91,8 +91,8 @@ pub trait Shell {
     /// The result of the daemon: how it ends.
     type End;
 
-    /// The machine's event for a deadline that has come.
-    fn deadline() -> <Self::Machine as Machine>::Event;
+    /// The machine's event for a deadline that has come. Everything that arrived before `heard_until` has been handled.
+    fn deadline(heard_until: Timestamp) -> <Self::Machine as Machine>::Event;
 
     /// The machine's event for a connection that has ended.
     fn disconnected(peer: PeerId) -> <Self::Machine as Machine>::Event;
@@ -139,7 +139,7 @@ impl<E: Send + 'static> Context<E> {
     /// peer.
     #[must_use]
     pub fn new(role: Role, name: &str, limits: QueueLimits, clock: Clock) -> Self {
-        let (inbox, receiver) = inbox();
+        let (inbox, receiver) = inbox(clock);
         let peers = Peers::new(role, name, limits, inbox.clone());
         Self { peers, clock, inbox, receiver, raised: VecDeque::new() }
     }
@@ -259,7 +259,9 @@ async fn next<S: Shell>(
     tokio::select! {
         () = shell.drain(), if is_full => ControlFlow::Continue(None),
         request = requests.next() => shell.asked_to_end(request).map_continue(|event| Some((None, event))),
-        () = until_deadline => ControlFlow::Continue(Some((None, S::deadline()))),
+        () = until_deadline => {
+            ControlFlow::Continue(Some((None, S::deadline(context.receiver.heard_until(context.clock.now())))))
+        }
         entry = entry => {
             let entry = entry.expect("the context holds a sender");
             ControlFlow::Continue(context.peers.admit(entry, S::disconnected))

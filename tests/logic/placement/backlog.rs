@@ -215,16 +215,29 @@ impl Bench {
             Deed::TimePasses(seconds) => {
                 let beats = self.workers.iter().map(|(peer, worker)| {
                     let message = WorkerToMaster::Heartbeat { worker: worker.clone() };
-                    (Duration::ZERO, Event::Received { peer: *peer, message: Inbound::Worker(message) })
+                    (
+                        Duration::ZERO,
+                        Event::Received {
+                            peer: *peer,
+                            arrived: Timestamp::default(),
+                            message: Inbound::Worker(message),
+                        },
+                    )
                 });
-                let passes = [(Duration::from_secs(*seconds), Event::Deadline)];
+                let passes =
+                    [(Duration::from_secs(*seconds), Event::Deadline { heard_until: Timestamp::default() })];
                 return passes.into_iter().chain(beats).collect();
             }
         })
     }
 
-    fn apply(&mut self, after: Duration, event: Event) -> Vec<Effect> {
+    /// Nothing waits: every message is handled when it arrives.
+    fn apply(&mut self, after: Duration, mut event: Event) -> Vec<Effect> {
         self.now = self.now + after;
+        match &mut event {
+            Event::Received { arrived: at, .. } | Event::Deadline { heard_until: at } => *at = self.now,
+            Event::Disconnected { .. } => {}
+        }
         self.forget(&event);
         let effects = self.master.apply(self.now, event);
         for effect in &effects {
@@ -249,11 +262,12 @@ impl Bench {
             Event::Received {
                 peer,
                 message: Inbound::Driver(DriverToMaster::UnregisterApplication { app, outcome: None }),
+                ..
             } => {
                 self.apps.remove(peer);
                 self.executors.retain(|executor, _| executor.app != *app);
             }
-            Event::Received { .. } | Event::Deadline => {}
+            Event::Received { .. } | Event::Deadline { .. } => {}
         }
     }
 
@@ -305,16 +319,16 @@ fn registers(n: u64, cores: i64, memory: i64, gpus: u64) -> Event {
         "/work",
     );
     let message = WorkerToMaster::RegisterWorker { worker, executors: Vec::new() };
-    Event::Received { peer: PeerId(n), message: Inbound::Worker(message) }
+    Event::Received { peer: PeerId(n), arrived: Timestamp::default(), message: Inbound::Worker(message) }
 }
 
 fn says(peer: PeerId, message: DriverToMaster) -> Event {
-    Event::Received { peer, message: Inbound::Driver(message) }
+    Event::Received { peer, arrived: Timestamp::default(), message: Inbound::Driver(message) }
 }
 
 fn reports(peer: PeerId, executor: ExecutorKey, state: ExecutorState) -> Event {
     let message = WorkerToMaster::ExecutorStateChanged(ExecutorReport { executor, state });
-    Event::Received { peer, message: Inbound::Worker(message) }
+    Event::Received { peer, arrived: Timestamp::default(), message: Inbound::Worker(message) }
 }
 
 fn asked(asks: &Asks) -> ResourceProfile {

@@ -96,7 +96,7 @@ fn launches(effects: &[Effect]) -> Vec<(PeerId, ExecutorLaunch)> {
 
 /// The cores that each Worker gives when the Master's pass runs.
 fn decided(mut master: Master, workers: usize) -> Vec<Cores> {
-    let effects = master.apply(Timestamp::default(), Event::Deadline);
+    let effects = master.apply(Timestamp::default(), Event::Deadline { heard_until: Timestamp::default() });
     master.check().expect("the invariants hold");
     given(&effects, workers)
 }
@@ -111,9 +111,13 @@ fn given(effects: &[Effect], workers: usize) -> Vec<Cores> {
 
 /// The same after the driver has said something.
 pub(super) fn launched(mut master: Master, message: DriverToMaster, workers: usize) -> Vec<Cores> {
-    let event = Event::Received { peer: PeerId(DRIVERS), message: Inbound::Driver(message) };
+    let event = Event::Received {
+        peer: PeerId(DRIVERS),
+        arrived: Timestamp::default(),
+        message: Inbound::Driver(message),
+    };
     let mut effects = master.apply(Timestamp::default(), event);
-    effects.extend(master.apply(Timestamp::default(), Event::Deadline));
+    effects.extend(master.apply(Timestamp::default(), Event::Deadline { heard_until: Timestamp::default() }));
     master.check().expect("the invariants hold");
     given(&effects, workers)
 }
@@ -158,7 +162,10 @@ fn registered(case: &Translated, offers: &[Offer<'_>]) -> Vec<(String, ExecutorK
     let config = Config { strategy: case.strategy, worker_order: case.order, ..Config::default() };
     let mut master = Master::new(config);
     let mut apply = |peer, message| {
-        let effects = master.apply(Timestamp::default(), Event::Received { peer: PeerId(peer), message });
+        let effects = master.apply(
+            Timestamp::default(),
+            Event::Received { peer: PeerId(peer), arrived: Timestamp::default(), message },
+        );
         master.check().expect("the invariants hold");
         effects
     };

@@ -58,7 +58,7 @@ impl Timed for Stage {
     }
 
     fn wake(&mut self) -> Vec<String> {
-        self.apply(Event::Deadline)
+        self.apply(Event::Deadline { heard_until: self.now })
     }
 }
 
@@ -237,15 +237,15 @@ impl Stage {
 
     fn client_says(&mut self, message: ClientToMaster) -> Vec<String> {
         let peer = self.new_peer("client");
-        self.apply(Event::Received { peer, message: Inbound::Client(message) })
+        self.apply(Event::Received { peer, arrived: self.now, message: Inbound::Client(message) })
     }
 
     fn worker_says(&mut self, peer: PeerId, message: WorkerToMaster) -> Vec<String> {
-        self.apply(Event::Received { peer, message: Inbound::Worker(message) })
+        self.apply(Event::Received { peer, arrived: self.now, message: Inbound::Worker(message) })
     }
 
     fn driver_says(&mut self, peer: PeerId, message: DriverToMaster) -> Vec<String> {
-        self.apply(Event::Received { peer, message: Inbound::Driver(message) })
+        self.apply(Event::Received { peer, arrived: self.now, message: Inbound::Driver(message) })
     }
 
     fn apply(&mut self, event: Event) -> Vec<String> {

@@ -86,6 +86,8 @@ impl Names {
             | Note::ExecutorEnded { .. } => None,
             Note::WorkerRemoved { .. }
             | Note::WorkersExcused { .. }
+            | Note::Behind { .. }
+            | Note::CaughtUp { .. }
             | Note::ApplicationRemoved { .. }
             | Note::Reserved { .. }
             | Note::GangNeverFits { .. }

@@ -82,6 +82,7 @@ pub(super) fn clients(record: &mut Record) {
             backfill: Backfill::Off,
             preemption: Preemption::AtMost { executors: 2, every: Duration::from_secs(60) },
         },
+        lag_millis: 250,
         totals: StateTotals { workers: 1, applications: 2, completed: 4, executors: 300 },
     };
     let page = StatePage {

@@ -3,6 +3,7 @@
 use std::ops::ControlFlow;
 use std::time::Instant;
 
+use firesteel_core::Timestamp;
 use firesteel_core::address::Address;
 use firesteel_core::ids::PeerId;
 use firesteel_core::launcher::{Config, Effect, Ending, Event, Launcher};
@@ -19,8 +20,8 @@ use firesteel_daemons::files::OfferedFiles;
 use firesteel_host::clock::Clock;
 use firesteel_host::daemon;
 use firesteel_host::inbox::Inbox;
-use firesteel_host::net::QueueLimits;
 use firesteel_host::net::route::local_host_for;
+use firesteel_host::net::{Arrival, QueueLimits};
 use firesteel_host::owner::{self, Context, Shell};
 use firesteel_host::signals::{EndRequest, EndRequests};
 use firesteel_settings::description::describe;
@@ -136,7 +137,7 @@ impl Shell for LaunchShell {
     type Machine = Launcher;
     type End = LaunchResult;
 
-    fn deadline() -> Event {
+    fn deadline(_: Timestamp) -> Event {
         Event::Deadline
     }
 
@@ -181,6 +182,6 @@ impl Shell for LaunchShell {
     }
 }
 
-fn from_master(peer: PeerId, body: &[u8]) -> Result<Event, DecodeError> {
+fn from_master(Arrival { peer, .. }: Arrival, body: &[u8]) -> Result<Event, DecodeError> {
     Ok(Event::Received { peer, message: wire::decode(body)? })
 }

@@ -79,6 +79,7 @@ impl ApplicationMaster {
         StateHead {
             url: self.config.url.clone(),
             deciding: Deciding::default(),
+            lag_millis: 0,
             totals: StateTotals { workers: 0, applications: 1, completed: 0, executors },
         }
     }

@@ -3,6 +3,7 @@
 use crate::ids::PeerId;
 use crate::kind::{Kind, Label};
 use crate::messages::{ClientToMaster, DriverToMaster, WorkerToMaster};
+use crate::time::Timestamp;
 
 /// An event for a Master. There is none for a new connection: a peer counts from its first message.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -11,6 +12,8 @@ pub enum Event {
     Received {
         /// The connection's number.
         peer: PeerId,
+        /// When the message had arrived whole. It may have waited since, while the Master handled others.
+        arrived: Timestamp,
         /// The message itself.
         message: Inbound,
     },
@@ -20,7 +23,10 @@ pub enum Event {
         peer: PeerId,
     },
     /// The time of the next deadline has come.
-    Deadline,
+    Deadline {
+        /// Everything that arrived before this time has been handled. It is in the past while messages wait for their turn.
+        heard_until: Timestamp,
+    },
 }
 
 /// A message to the Master. The roles in the hello decide which kind a connection may send.

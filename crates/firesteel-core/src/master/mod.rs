@@ -22,6 +22,7 @@ mod event;
 mod exclusions;
 mod executors;
 mod failures;
+mod lag;
 mod leavers;
 mod limits;
 mod merged;
@@ -39,6 +40,7 @@ mod worker_table;
 mod workers;
 
 use application_table::ApplicationTable;
+use lag::Lag;
 use leavers::Leavers;
 use preemption::Preempted;
 use queue_scheduling::QueueScheduling;
@@ -69,6 +71,7 @@ pub struct Master {
     queue_scheduling: QueueScheduling,
     preempted: Preempted,
     pass: Pass,
+    lag: Lag,
     /// The time of the latest event.
     now: Timestamp,
     /// The effects of the event at hand.
@@ -107,17 +110,37 @@ impl Master {
             queue_scheduling: QueueScheduling::default(),
             preempted: Preempted::default(),
             pass: Pass::NotDue,
+            lag: Lag::default(),
             now: Timestamp::default(),
             effects: Effects::default(),
         }
     }
 
-    fn on_worker_message(&mut self, now: Timestamp, peer: PeerId, message: WorkerToMaster) {
+    fn on_message(&mut self, now: Timestamp, peer: PeerId, arrived: Timestamp, message: Inbound) {
+        // Questions of clients pass the other messages: they do not show how long those wait.
+        let counts = !matches!(message, Inbound::Client(_));
+        if let Some(note) = counts.then(|| self.lag.hear(now, arrived)).flatten() {
+            self.effects.note(note);
+        }
+        match message {
+            Inbound::Worker(message) => self.on_worker_message(now, peer, arrived, message),
+            Inbound::Driver(message) => self.on_driver_message(now, peer, message),
+            Inbound::Client(message) => self.on_client_message(now, peer, message),
+        }
+    }
+
+    fn on_worker_message(
+        &mut self,
+        now: Timestamp,
+        peer: PeerId,
+        arrived: Timestamp,
+        message: WorkerToMaster,
+    ) {
         match message {
             WorkerToMaster::RegisterWorker { worker, executors } => {
                 self.on_register_worker(now, peer, worker, executors);
             }
-            WorkerToMaster::Heartbeat { worker } => self.on_heartbeat(now, peer, &worker),
+            WorkerToMaster::Heartbeat { worker } => self.on_heartbeat(peer, arrived, &worker),
             WorkerToMaster::WorkerDecommissioning { worker } => {
                 self.on_worker_decommissioning(peer, &worker);
             }
@@ -149,8 +172,8 @@ impl Master {
         self.on_driver_disconnected(now, peer);
     }
 
-    fn on_deadline(&mut self, now: Timestamp) {
-        self.remove_silent_workers(now);
+    fn on_deadline(&mut self, now: Timestamp, heard_until: Timestamp) {
+        self.remove_silent_workers(now, heard_until);
         let may_preempt = self.forget_preemptions(now);
         let released = self.applications.release(now);
         let readmitted = self.workers.readmit(now);
@@ -180,17 +203,9 @@ impl Machine for Master {
     fn apply(&mut self, now: Timestamp, event: Event) -> Vec<Effect> {
         self.now = now;
         match event {
-            Event::Received { peer, message: Inbound::Worker(message) } => {
-                self.on_worker_message(now, peer, message);
-            }
-            Event::Received { peer, message: Inbound::Driver(message) } => {
-                self.on_driver_message(now, peer, message);
-            }
-            Event::Received { peer, message: Inbound::Client(message) } => {
-                self.on_client_message(now, peer, message)
-            }
+            Event::Received { peer, arrived, message } => self.on_message(now, peer, arrived, message),
             Event::Disconnected { peer } => self.on_disconnected(now, peer),
-            Event::Deadline => self.on_deadline(now),
+            Event::Deadline { heard_until } => self.on_deadline(now, heard_until),
         }
         self.settle(now);
         self.effects.take()

@@ -55,6 +55,16 @@ pub enum Note {
         /// By how much the Master was late.
         late: Duration,
     },
+    /// The Master is behind with the messages of Workers and drivers.
+    Behind {
+        /// How long one of them had waited.
+        lag: Duration,
+    },
+    /// The Master was behind, and is no longer.
+    CaughtUp {
+        /// The longest time for which a message had waited meanwhile.
+        longest: Duration,
+    },
     /// A new application has registered.
     ApplicationRegistered {
         /// The application's id.
@@ -196,6 +206,7 @@ impl Note {
             Self::WorkerRegistered { .. }
             | Self::WorkerReconnected { .. }
             | Self::WorkerLeaving { .. }
+            | Self::CaughtUp { .. }
             | Self::ApplicationRegistered { .. }
             | Self::ApplicationRemoved { end: ApplicationEnd::Finished { .. }, .. }
             | Self::Reserved { .. }
@@ -204,6 +215,7 @@ impl Note {
             | Self::Ignored { reason: Ignored::UnknownExecutor { .. }, .. } => NoteLevel::Info,
             Self::WorkerRefused { .. }
             | Self::WorkersExcused { .. }
+            | Self::Behind { .. }
             | Self::WorkerRemoved { .. }
             | Self::ApplicationRefused { .. }
             | Self::ApplicationRemoved { .. }
@@ -235,6 +247,16 @@ impl fmt::Display for Note {
                 "this Master stood still or was busy for {:.1} s; {} get their time again",
                 late.as_secs_f64(),
                 counted(*workers, "silent Worker")
+            ),
+            Self::Behind { lag } => write!(
+                f,
+                "this Master is behind: messages wait for {:.1} s before it handles them",
+                lag.as_secs_f64()
+            ),
+            Self::CaughtUp { longest } => write!(
+                f,
+                "this Master has caught up: messages waited for up to {:.1} s",
+                longest.as_secs_f64()
             ),
             Self::WorkerRemoved { worker, reason, executors } => {
                 write!(f, "removed {worker} with {}: {reason}", none_or(*executors as u64, "executor"))
@@ -298,6 +320,6 @@ impl fmt::Display for Ignored {
 }
 
 crate::kinds!("master note", Note: WorkerRegistered WorkerReconnected WorkerLeaving WorkerRefused
-    WorkerRemoved WorkersExcused ApplicationRegistered ApplicationRefused ApplicationRemoved Reserved GangNeverFits
+    WorkerRemoved WorkersExcused Behind CaughtUp ApplicationRegistered ApplicationRefused ApplicationRemoved Reserved GangNeverFits
     ExecutorPreempted ExecutorLaunched ExecutorEnded RelaunchDelayed WorkerExcluded WorkerDistrusted UnknownExecutor Inconsistent
     Ignored);

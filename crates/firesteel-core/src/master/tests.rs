@@ -43,11 +43,15 @@ impl Bench {
     }
 
     fn worker_says(&mut self, peer: u64, message: WorkerToMaster) -> Vec<Effect> {
-        self.apply(Event::Received { peer: PeerId(peer), message: Inbound::Worker(message) })
+        self.apply(Event::Received {
+            peer: PeerId(peer),
+            arrived: self.now,
+            message: Inbound::Worker(message),
+        })
     }
 
     fn driver_says(&mut self, message: DriverToMaster) -> Vec<Effect> {
-        self.apply(Event::Received { peer: DRIVER, message: Inbound::Driver(message) })
+        self.apply(Event::Received { peer: DRIVER, arrived: self.now, message: Inbound::Driver(message) })
     }
 
     /// Registers Worker `w<n>` on connection n.
@@ -69,7 +73,7 @@ impl Bench {
     fn deadline(&mut self) -> Vec<Effect> {
         let (time, _) = self.master.next_deadline().expect("something is to come");
         self.now = self.now.max(time);
-        self.apply(Event::Deadline)
+        self.apply(Event::Deadline { heard_until: self.now })
     }
 }
 

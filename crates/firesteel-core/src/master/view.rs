@@ -11,6 +11,7 @@ use crate::messages::{
     ApplicationView, Deciding, ExecutorView, MasterView, StateHead, StatePage, StatePlace, StateRow,
     StateTotals, Step,
 };
+use crate::time::millis;
 
 impl Master {
     /// A copy of all tables, however large.
@@ -21,6 +22,7 @@ impl Master {
             began: self.now,
             now: self.now,
             deciding: self.deciding(),
+            lag_millis: self.lag_millis(),
             workers: self.workers.views(&self.applications.excluded_for()),
             applications: self.applications.queue().map(|app| self.view_of(app)).collect(),
             completed: self.applications.ended().iter().map(|ended| ended.view()).collect(),
@@ -39,7 +41,12 @@ impl Master {
         let [workers, applications, completed, executors] =
             [self.workers.len(), applications, completed, executors].map(|count| count as u64);
         let totals = StateTotals { workers, applications, completed, executors };
-        StateHead { url: self.config.url.clone(), deciding: self.deciding(), totals }
+        let lag_millis = self.lag_millis();
+        StateHead { url: self.config.url.clone(), deciding: self.deciding(), lag_millis, totals }
+    }
+
+    fn lag_millis(&self) -> u64 {
+        millis(self.lag.at(self.now))
     }
 
     /// The rows of the state from that place on.

@@ -387,15 +387,23 @@ impl WorkerTable {
         self.looks.first().map(|(time, _)| *time)
     }
 
-    /// The next Worker whose heartbeat is overdue, if there is one.
-    pub(super) fn next_silent(&mut self, now: Timestamp, timeout: Duration) -> Option<WorkerId> {
+    /// The next Worker whose heartbeat is overdue, if there is one. Everything that arrived before `heard_until` has been
+    /// handled.
+    pub(super) fn next_silent(
+        &mut self,
+        now: Timestamp,
+        heard_until: Timestamp,
+        timeout: Duration,
+    ) -> Option<WorkerId> {
         while self.next_look()? <= now {
             let (_, id) = self.looks.pop_first()?;
             let row = self.living_mut(&id);
-            row.look = row.last_heartbeat.silent_at(timeout);
-            let due = row.look;
-            self.looks.insert((due, id.clone()));
-            if due <= now {
+            let silent_at = row.last_heartbeat.silent_at(timeout);
+            let is_silent = silent_at <= heard_until;
+            row.look = if is_silent { silent_at } else { now + silent_at.since(heard_until) };
+            let look = row.look;
+            self.looks.insert((look, id.clone()));
+            if is_silent {
                 return Some(id);
             }
         }

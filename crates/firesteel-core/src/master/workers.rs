@@ -134,8 +134,8 @@ impl Master {
         }
     }
 
-    /// A Worker sends a heartbeat. Unlike in Spark, an unknown Worker is always told to register.
-    pub(super) fn on_heartbeat(&mut self, now: Timestamp, peer: PeerId, worker: &WorkerId) {
+    /// A Worker sent a heartbeat, which arrived at this time. Unlike in Spark, an unknown Worker is always told to register.
+    pub(super) fn on_heartbeat(&mut self, peer: PeerId, arrived: Timestamp, worker: &WorkerId) {
         match self.worker_of(peer) {
             None => {
                 self.ignore(peer, Ignored::NotRegistered);
@@ -144,7 +144,7 @@ impl Master {
             Some(own) if own != *worker => {
                 self.ignore(peer, Ignored::NotItsOwn { named: worker.to_string() });
             }
-            Some(own) => self.workers.living_mut(&own).last_heartbeat = LastHeard::at(now),
+            Some(own) => self.workers.living_mut(&own).last_heartbeat = LastHeard::at(arrived),
         }
     }
 
@@ -171,9 +171,10 @@ impl Master {
     }
 
     /// Removes every Worker whose heartbeat is overdue, and closes its connection. A Worker that was only
-    /// slow will register again. If the Master itself was behind, heartbeats may wait unread: Workers then get their time
-    /// once more.
-    pub(super) fn remove_silent_workers(&mut self, now: Timestamp) {
+    /// slow will register again. Nobody is judged by what has not been handled: a Worker is silent if no heartbeat arrived in
+    /// time, and everything that arrived until then has been handled. If the Master itself stood still, heartbeats may wait
+    /// where it cannot see them: Workers then get their time once more.
+    pub(super) fn remove_silent_workers(&mut self, now: Timestamp, heard_until: Timestamp) {
         let timeout = self.config.worker_timeout;
         let late = self.workers.next_look().map_or(Duration::ZERO, |due| now.since(due));
         if late > LATE {
@@ -182,7 +183,7 @@ impl Master {
                 self.effects.note(Note::WorkersExcused { workers, late });
             }
         }
-        while let Some(id) = self.workers.next_silent(now, timeout) {
+        while let Some(id) = self.workers.next_silent(now, heard_until, timeout) {
             let peer = self.workers.living(&id).peer;
             self.remove_worker(now, &id, LossReason::HeartbeatTimeout { seconds: timeout.as_secs() });
             self.effects.push(Effect::Close { peer });

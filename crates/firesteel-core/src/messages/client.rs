@@ -81,6 +81,8 @@ pub struct MasterView {
     pub now: Timestamp,
     /// The settings of its scheduler.
     pub deciding: Deciding,
+    /// How far it is behind with the messages of Workers and drivers, in milliseconds: how long they waited lately.
+    pub lag_millis: u64,
     /// Living Workers by id, then dead ones that are still remembered.
     pub workers: Vec<WorkerView>,
     /// Live applications in the order of their registration.

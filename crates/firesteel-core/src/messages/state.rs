@@ -68,6 +68,8 @@ pub struct StateHead {
     pub url: String,
     /// The settings of its scheduler.
     pub deciding: Deciding,
+    /// How far it is behind with the messages of Workers and drivers, in milliseconds: how long they waited lately.
+    pub lag_millis: u64,
     /// The number of rows at the time of the page.
     pub totals: StateTotals,
 }

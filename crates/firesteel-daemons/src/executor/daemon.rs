@@ -6,6 +6,7 @@ use std::ops::ControlFlow;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use firesteel_core::Timestamp;
 use firesteel_core::address::Address;
 use firesteel_core::executor::{Config, Effect, Event, Executor, Exit};
 use firesteel_core::ids::{AppId, AttemptId, ExecutorId, ExecutorKey, PeerId, ProfileId, WorkerId};
@@ -20,7 +21,7 @@ use nix::unistd::getppid;
 
 use super::task_runner::{Launch, RunnerContext, TaskRunner};
 use firesteel_host::clock::Clock;
-use firesteel_host::net::QueueLimits;
+use firesteel_host::net::{Arrival, QueueLimits};
 use firesteel_host::owner::{self, Context, Shell};
 use firesteel_host::signals::{EndRequest, EndRequests};
 
@@ -158,7 +159,7 @@ impl Shell for ExecutorShell {
     type Machine = Executor;
     type End = Exit;
 
-    fn deadline() -> Event {
+    fn deadline(_: Timestamp) -> Event {
         Event::Deadline
     }
 
@@ -227,7 +228,7 @@ impl Runners {
     }
 }
 
-fn from_driver(_: PeerId, body: &[u8]) -> Result<Event, DecodeError> {
+fn from_driver(_: Arrival, body: &[u8]) -> Result<Event, DecodeError> {
     Ok(Event::Received { message: wire::decode(body)? })
 }
 

@@ -30,7 +30,7 @@ use crate::secret;
 use firesteel_host::clock::Clock;
 use firesteel_host::daemon::{self, Announcement, Lifetime};
 use firesteel_host::inbox::Inbox;
-use firesteel_host::net::{ListenError, Listener, QueueLimits, Welcome};
+use firesteel_host::net::{Arrival, ListenError, Listener, QueueLimits, Welcome};
 use firesteel_host::owner::{self, Context, Shell};
 use firesteel_host::signals::EndRequest;
 use firesteel_settings::WorkerSettings;
@@ -217,7 +217,7 @@ impl Shell for WorkerShell {
     type Machine = Worker;
     type End = Exit;
 
-    fn deadline() -> Event {
+    fn deadline(_: Timestamp) -> Event {
         Event::Deadline
     }
 
@@ -315,10 +315,10 @@ impl Runners {
     }
 }
 
-fn from_master(peer: PeerId, body: &[u8]) -> Result<Event, DecodeError> {
+fn from_master(Arrival { peer, .. }: Arrival, body: &[u8]) -> Result<Event, DecodeError> {
     Ok(Event::Received { peer, message: Inbound::Master(wire::decode(body)?) })
 }
 
-fn from_client(peer: PeerId, body: &[u8]) -> Result<Event, DecodeError> {
+fn from_client(Arrival { peer, .. }: Arrival, body: &[u8]) -> Result<Event, DecodeError> {
     Ok(Event::Received { peer, message: Inbound::Client(wire::decode(body)?) })
 }

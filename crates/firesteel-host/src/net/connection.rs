@@ -16,7 +16,7 @@ use tokio::time::{sleep, timeout};
 use super::frame::{FrameError, FrameReader};
 use super::handshake::Introduced;
 use super::outbound::{CloseMode, FrameQueue, Next};
-use super::{Decode, FLUSH_TIMEOUT, PAUSED_BYTES, PeerInfo, WRITE_TIMEOUT};
+use super::{Arrival, Decode, FLUSH_TIMEOUT, PAUSED_BYTES, PeerInfo, WRITE_TIMEOUT};
 use crate::inbox::Inbox;
 
 /// Why a connection ended. Worded as a sentence about the peer, without its name.
@@ -126,11 +126,12 @@ async fn read<E: Send + 'static>(
             Err(FrameError::Io(error)) => return Disconnect::Io(error),
             Err(error) => return Disconnect::Frame(error),
         };
-        let event = match decode(peer, &body) {
+        let arrival = Arrival { peer, at: inbox.now() };
+        let event = match decode(arrival, &body) {
             Ok(event) => event,
             Err(error) => return Disconnect::Message(error),
         };
-        if inbox.message(peer, urgency, body.len(), event).await.is_err() {
+        if inbox.message(arrival, urgency, body.len(), event).await.is_err() {
             // The owner has ended; its last messages may still be on their way.
             std::future::pending().await
         }

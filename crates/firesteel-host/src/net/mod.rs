@@ -44,6 +44,7 @@ mod tests;
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use firesteel_core::Timestamp;
 use firesteel_core::ids::PeerId;
 use firesteel_core::wire::{DecodeError, Role};
 
@@ -75,8 +76,17 @@ pub const PAUSED_BYTES: usize = 1 << 20;
 /// The timeout for sending what was queued before a connection was closed.
 pub const FLUSH_TIMEOUT: Duration = Duration::from_secs(10);
 
+/// The arrival of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Arrival {
+    /// The peer that sent the message.
+    pub peer: PeerId,
+    /// When its frame was whole.
+    pub at: Timestamp,
+}
+
 /// Turns the body of a frame into the owner's event. It calls [`firesteel_core::wire::decode`].
-pub type Decode<E> = fn(PeerId, &[u8]) -> Result<E, DecodeError>;
+pub type Decode<E> = fn(Arrival, &[u8]) -> Result<E, DecodeError>;
 
 /// A role that a daemon accepts, and the decoder of its messages.
 #[derive(Debug)]

@@ -15,7 +15,7 @@ use tokio::time::timeout;
 
 use super::frame;
 use super::handshake::{Introduced, shake_hands};
-use super::{Evidence, Inquiry, Listener, QueueLimits, Welcome, dial};
+use super::{Arrival, Evidence, Inquiry, Listener, QueueLimits, Welcome, dial};
 use crate::clock::Clock;
 use crate::owner::{self, Context, Shell};
 use crate::signals::{EndRequest, EndRequests};
@@ -89,7 +89,7 @@ impl Shell for PuppetShell {
     type Machine = Puppet;
     type End = ();
 
-    fn deadline() -> Event {
+    fn deadline(_: Timestamp) -> Event {
         Event::Deadline
     }
 
@@ -117,7 +117,7 @@ impl Shell for PuppetShell {
     }
 }
 
-fn received(peer: PeerId, body: &[u8]) -> Result<Event, DecodeError> {
+fn received(Arrival { peer, .. }: Arrival, body: &[u8]) -> Result<Event, DecodeError> {
     Ok(Event::Received { peer, message: wire::decode(body)? })
 }
 

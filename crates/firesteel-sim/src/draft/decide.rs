@@ -33,9 +33,10 @@ impl Draft {
             ..config
         };
         let mut master = Master::restore(config, now, self.snapshot())?;
-        let mut effects = master.apply(now, Event::Deadline);
+        let mut effects = master.apply(now, Event::Deadline { heard_until: now });
         loop {
-            let ended: Vec<Event> = effects.into_iter().filter_map(ended_at_once).collect();
+            let ended: Vec<Event> =
+                effects.into_iter().filter_map(|effect| ended_at_once(now, effect)).collect();
             if ended.is_empty() {
                 break;
             }
@@ -88,21 +89,21 @@ impl DraftExecutor {
 }
 
 /// The answer of a Worker on paper: an executor that the Master kills ends at once.
-fn ended_at_once(effect: Effect) -> Option<Event> {
+fn ended_at_once(now: Timestamp, effect: Effect) -> Option<Event> {
     let Effect::Send { peer, message: Outbound::Worker(MasterToWorker::KillExecutor { executor }) } = effect
     else {
         return None;
     };
     let report = ExecutorReport { executor, state: ExecutorState::Killed(None) };
     let message = Inbound::Worker(WorkerToMaster::ExecutorStateChanged(report));
-    Some(Event::Received { peer, message })
+    Some(Event::Received { peer, arrived: now, message })
 }
 
 /// The Master's answer about the application of that index. `None` if the application is over.
 fn detail(master: &mut Master, now: Timestamp, index: usize) -> Option<ApplicationDetail> {
     let question =
         ClientToMaster::RequestApplication { app: index.to_string(), executors_from: ExecutorId(0) };
-    let asked = Event::Received { peer: CLIENT, message: Inbound::Client(question) };
+    let asked = Event::Received { peer: CLIENT, arrived: now, message: Inbound::Client(question) };
     master.apply(now, asked).into_iter().find_map(|effect| match effect {
         Effect::Send {
             message: Outbound::Client(MasterToClient::ApplicationResponse(ApplicationAnswer::Known(detail))),

@@ -76,7 +76,7 @@ impl SchedulePass {
         };
         let mut master = Master::restore(config, now, self.snapshot()?)
             .map_err(|reason| PassError::Contradiction { pass: self.i, reason })?;
-        let effects = master.apply(now, Event::Deadline);
+        let effects = master.apply(now, Event::Deadline { heard_until: now });
         let launches: Vec<_> = effects.into_iter().filter_map(|effect| self.launch(effect)).collect();
         let launched: BTreeSet<_> = launches.iter().map(|launch| launch.app).collect();
 

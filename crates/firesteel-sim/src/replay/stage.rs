@@ -75,7 +75,11 @@ impl<'a, A: Apply> Stage<'a, A> {
         for (size, n) in workers.iter().zip(0..) {
             let message =
                 WorkerToMaster::RegisterWorker { worker: description(n, *size), executors: Vec::new() };
-            stage.tell(Event::Received { peer: PeerId(n), message: Inbound::Worker(message) });
+            stage.tell(Event::Received {
+                peer: PeerId(n),
+                arrived: stage.now,
+                message: Inbound::Worker(message),
+            });
         }
         stage
     }
@@ -85,7 +89,7 @@ impl<'a, A: Apply> Stage<'a, A> {
         while let Some((time, _)) = self.master.next_deadline().filter(|(time, _)| *time <= to) {
             let before = self.now;
             self.now = self.now.max(time);
-            self.tell(Event::Deadline);
+            self.tell(Event::Deadline { heard_until: self.now });
             if self.now == before && self.master.next_deadline().is_some_and(|(next, _)| next <= time) {
                 break;
             }
@@ -113,7 +117,11 @@ impl<'a, A: Apply> Stage<'a, A> {
     }
 
     fn say(&mut self, driver: u64, message: DriverToMaster) {
-        self.tell(Event::Received { peer: PeerId(DRIVERS + driver), message: Inbound::Driver(message) });
+        self.tell(Event::Received {
+            peer: PeerId(DRIVERS + driver),
+            arrived: self.now,
+            message: Inbound::Driver(message),
+        });
     }
 
     /// Gives the Master an event, performs its effects, and gives it the events that follow, until there are no more.
@@ -153,7 +161,7 @@ impl<'a, A: Apply> Stage<'a, A> {
             | MasterToWorker::ExecutorEndNoted { .. } => return None,
         };
         let message = WorkerToMaster::ExecutorStateChanged(ExecutorReport { executor, state });
-        Some(Event::Received { peer, message: Inbound::Worker(message) })
+        Some(Event::Received { peer, arrived: self.now, message: Inbound::Worker(message) })
     }
 
     fn ended(&mut self, executor: &ExecutorKey) {

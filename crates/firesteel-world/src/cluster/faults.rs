@@ -64,6 +64,8 @@ pub enum Fault {
     Question,
     /// The Master dies without notice and comes back with empty tables.
     MasterCrash,
+    /// The Master handles messages slower than they come.
+    BusyMaster,
     /// A machine's deadline comes late.
     LateDeadline,
     /// A machine's deadline comes early.
@@ -94,7 +96,7 @@ pub enum Fault {
 firesteel_core::kinds!("fault", Fault: CutLink HalfOpenLink MessageLost ConnectRefused ConnectTimesOut SlowLink
     ExecutorStartsLate ExecutorCannotStart WorkerCannotStart ExecutorCrashesAtOnce ExecutorExitsZero ExecutorHangs
     ExecutorIgnoresTerminate ExecutorStandsStill ExecutorCrashesLater SlowFetch FetchFails TaskFails TaskCannotStart TaskHangs TaskIgnoresTerminate
-    OutputBeyondCredit WorkerCrash WorkerShutdown DriverCrash DriverCancel TaskCancel Question MasterCrash LateDeadline
+    OutputBeyondCredit WorkerCrash WorkerShutdown DriverCrash DriverCancel TaskCancel Question MasterCrash BusyMaster LateDeadline
     EarlyDeadline RequestExecutors KillExecutors HostileWorker HostileDriver HostileExecutor StatusClient
     HostileMaster Impostor OddOrder RepeatedOrder);
 

@@ -21,6 +21,8 @@ pub(crate) enum Happening {
     Wake { node: NodeIndex, at: u64 },
     /// A node gets an event, if it is still alive.
     Tell { node: NodeIndex, event: NodeEvent },
+    /// A busy Master handles the next message.
+    MasterTurn { node: NodeIndex },
     /// A Master starts.
     StartMaster,
     /// A Worker starts on this machine.

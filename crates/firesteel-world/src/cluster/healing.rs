@@ -244,10 +244,13 @@ impl World {
     }
 
     /// A happening that should no longer be in the queue once all is over: anything but heartbeats, alarms,
-    /// audits and the Workers' looks at directories.
+    /// audits, a Master's turn and the Workers' looks at directories.
     fn left_over(&self, happening: &Happening) -> Option<String> {
         let is_for_the_living = match happening {
-            Happening::Wake { .. } | Happening::Mend { .. } | Happening::Audit => false,
+            Happening::Wake { .. }
+            | Happening::MasterTurn { .. }
+            | Happening::Mend { .. }
+            | Happening::Audit => false,
             Happening::Deliver {
                 message: Message::WorkerToMaster(WorkerToMaster::Heartbeat { .. }), ..
             } => false,

@@ -14,6 +14,7 @@ use firesteel_core::process::{ExitStatus, Signal, StartFailure, StartStep};
 use firesteel_core::secret::{EXECUTOR_SECRET, Secret};
 use firesteel_core::worker::{self, ExecutorPlan, Worker};
 
+use super::busy_master::MasterInbox;
 use super::entrance::{PLAUSIBLE, secret_of, token_of};
 use super::faults::Fault;
 use super::happening::{Doom, Happening};
@@ -63,6 +64,7 @@ impl World {
             ..master::Config::default()
         };
         self.ledger = Ledger::default();
+        self.master_inbox = MasterInbox::default();
         let node = self.add_node(Body::Master(Box::new(Master::new(config))));
         self.master = Some(node);
     }

@@ -11,12 +11,13 @@
 //! - `world`, `run`, `happening`: virtual time, the queue of happenings, and one run.
 //! - `node`, `lives`, `processes`, `task_lives`: processes, with or without a state machine.
 //! - `launches`: launchers, whose executors are commands.
-//! - `network`, `links`, `message`: connections and messages.
+//! - `network`, `links`, `message`, `busy_master`: connections, messages, and a Master that is behind with them.
 //! - `perform`, `fetches`, `cleaning`, `logs`: the effects of machines.
 //! - `strikes`, `strangers`, `users`: faults, hostile peers, and what users do.
 //! - `truth`, `ledger`, `headcount`, `entrance`, `healing`: the laws.
 //! - `sabotage`, `saboteur`, `coverage`: deliberate bugs, how they change a machine, and counts of what happened.
 
+mod busy_master;
 mod cleaning;
 pub(crate) mod coverage;
 mod entrance;
@@ -48,6 +49,7 @@ mod users;
 mod wishes;
 mod world;
 
+pub use busy_master::BusySpell;
 pub use coverage::{Coverage, Row, Tally};
 
 pub use faults::{Fault, FaultPlan};

@@ -3,6 +3,7 @@
 use firesteel_core::address::Address;
 use firesteel_core::ids::PeerId;
 use firesteel_core::messages::{DriverToExecutor, ExecutorToDriver, MasterToWorker};
+use firesteel_core::time::Timestamp;
 use firesteel_core::{driver, executor, launcher, master, worker};
 
 use super::faults::Fault;
@@ -124,8 +125,10 @@ impl World {
             (Message::ExecutorToDriver(message), Some(body)) => body.entrance.hear_executor(peer, message),
             _ => {}
         }
-        if let Some(event) = received(&self.node(node).body, peer, message) {
-            self.tell(node, event);
+        match received(&self.node(node).body, peer, self.timestamp(), message) {
+            Some(NodeEvent::Master(event)) => self.arrive_at_master(node, peer, event),
+            Some(event) => self.tell(node, event),
+            None => {}
         }
         if is_newcomer && self.is_rough() {
             self.change_mind_early(node);
@@ -162,8 +165,10 @@ impl World {
         }
         let end = self.links[link.0].end(side);
         let (node, peer) = (end.node, end.peer);
-        if let Some(event) = self.node(node).body.disconnected(peer) {
-            self.tell(node, event);
+        match self.node(node).body.disconnected(peer) {
+            Some(NodeEvent::Master(event)) => self.arrive_at_master(node, peer, event),
+            Some(event) => self.tell(node, event),
+            None => {}
         }
     }
 
@@ -264,8 +269,8 @@ fn connect_failed(body: &Body, error: &str) -> Option<NodeEvent> {
 }
 
 /// The event that a message is to the receiving process; `None` if that process does not listen.
-fn received(body: &Body, peer: PeerId, message: Message) -> Option<NodeEvent> {
-    let at_master = |message| NodeEvent::Master(master::Event::Received { peer, message });
+fn received(body: &Body, peer: PeerId, arrived: Timestamp, message: Message) -> Option<NodeEvent> {
+    let at_master = |message| NodeEvent::Master(master::Event::Received { peer, arrived, message });
     let at_worker = |message| NodeEvent::Worker(worker::Event::Received { peer, message });
     let at_driver = |message| NodeEvent::Driver(driver::Event::Received { peer, message });
     let event = match message {

@@ -217,10 +217,10 @@ impl Body {
         }
     }
 
-    /// The machine's event for a deadline.
-    pub(crate) fn deadline(&self) -> Option<NodeEvent> {
+    /// The machine's event for a deadline, when all that arrived before `heard_until` has been handled.
+    pub(crate) fn deadline(&self, heard_until: Timestamp) -> Option<NodeEvent> {
         match self {
-            Self::Master(_) => Some(NodeEvent::Master(master::Event::Deadline)),
+            Self::Master(_) => Some(NodeEvent::Master(master::Event::Deadline { heard_until })),
             Self::Worker(_) => Some(NodeEvent::Worker(worker::Event::Deadline)),
             Self::Driver(_) => Some(NodeEvent::Driver(driver::Event::Deadline)),
             Self::Launcher(_) => Some(NodeEvent::Launcher(launcher::Event::Deadline)),

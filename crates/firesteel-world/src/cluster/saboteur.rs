@@ -16,6 +16,7 @@ use firesteel_core::messages::{
     WorkerDescription, WorkerToMaster,
 };
 use firesteel_core::scheduling::Preemption;
+use firesteel_core::time::Timestamp;
 use firesteel_core::{
     driver as core_driver, executor, launcher, master as core_master, worker as core_worker,
 };
@@ -81,8 +82,19 @@ impl Saboteur {
     }
 
     /// Changes an event for a machine.
-    pub(crate) fn event(&mut self, event: NodeEvent, ledger: &Ledger, dice: &mut Dice) -> Option<NodeEvent> {
+    pub(crate) fn event(
+        &mut self,
+        now: Timestamp,
+        event: NodeEvent,
+        ledger: &Ledger,
+        dice: &mut Dice,
+    ) -> Option<NodeEvent> {
         let event = match event {
+            NodeEvent::Master(core_master::Event::Deadline { .. })
+                if self.sabotage == Sabotage::JudgeByReading =>
+            {
+                NodeEvent::Master(core_master::Event::Deadline { heard_until: now })
+            }
             NodeEvent::Worker(core_worker::Event::FilesFailed { app, fetch, .. })
                 if self.sabotage == Sabotage::TrustFetch =>
             {
@@ -90,6 +102,7 @@ impl Saboteur {
             }
             NodeEvent::Master(core_master::Event::Received {
                 peer,
+                arrived,
                 message: core_master::Inbound::Worker(WorkerToMaster::ExecutorStateChanged(report)),
             }) if self.sabotage == Sabotage::MissTurn => {
                 let state = match report.state {
@@ -98,26 +111,29 @@ impl Saboteur {
                 };
                 let report = ExecutorReport { executor: report.executor, state };
                 let message = core_master::Inbound::Worker(WorkerToMaster::ExecutorStateChanged(report));
-                NodeEvent::Master(core_master::Event::Received { peer, message })
+                NodeEvent::Master(core_master::Event::Received { peer, arrived, message })
             }
             NodeEvent::Master(core_master::Event::Received {
                 peer,
+                arrived,
                 message: core_master::Inbound::Driver(mut message),
             }) => {
                 self.bend_driver_message(&mut message, peer);
                 NodeEvent::Master(core_master::Event::Received {
                     peer,
+                    arrived,
                     message: core_master::Inbound::Driver(message),
                 })
             }
             NodeEvent::Master(core_master::Event::Received {
                 peer,
+                arrived,
                 message: core_master::Inbound::Worker(WorkerToMaster::RegisterWorker { worker, executors }),
             }) => {
                 let worker = self.bend_claim(worker);
                 let message = WorkerToMaster::RegisterWorker { worker, executors };
                 let message = core_master::Inbound::Worker(message);
-                NodeEvent::Master(core_master::Event::Received { peer, message })
+                NodeEvent::Master(core_master::Event::Received { peer, arrived, message })
             }
             NodeEvent::Driver(core_driver::Event::Received {
                 peer,

@@ -19,6 +19,7 @@ use firesteel_placement::{
     Cores, ExecutorLimit, MiB, Policy, ResourceAmounts, Resources, Strategy, TaskResources, WorkerOrder,
 };
 
+use super::busy_master::BusySpell;
 use super::entrance::secret_of;
 use super::faults::FaultPlan;
 use super::fetches::rolled_files;
@@ -46,6 +47,8 @@ pub struct Scenario {
     pub workers: Vec<WorkerPlan>,
     /// The number of the machine whose Worker cannot start executors until the faults stop.
     pub bad_worker: Option<usize>,
+    /// When the Master handles messages slower than they come, if it ever does.
+    pub busy_spell: Option<BusySpell>,
     /// The applications of the cluster.
     pub apps: Vec<AppPlan>,
     /// The faults that strike.
@@ -148,8 +151,10 @@ const NEEDS: u64 = 0x6E65_6564_7300;
 
 /// Separates the random numbers of policies from all others.
 const POLICIES: u64 = 0x706F_6C69_6379;
-/// Added to the seed for the generator of the bad Worker.
+/// Separates the random numbers of the bad Worker from all others.
 const BAD: u64 = 0xBAD;
+/// Separates the random numbers of the busy Master from all others.
+const BUSY: u64 = 0x0062_7573_7900;
 /// Separates the random numbers of queues, priorities and gangs from all others.
 const TURNS: u64 = 0x7475_726E_7300;
 
@@ -201,6 +206,7 @@ impl Scenario {
             preemption: Preemption::Off,
             workers: (0..workers).map(|_| WorkerPlan::rolled(dice, gpus)).collect(),
             bad_worker: None,
+            busy_spell: None,
             apps: (0..apps).map(|number| AppPlan::rolled(dice, gpus, number, scale)).collect(),
             faults,
             check_every: scale.check_every(),
@@ -222,6 +228,7 @@ impl Scenario {
         if machines > 1 && bad.one_in(4) {
             scenario.bad_worker = bad.index(machines);
         }
+        scenario.busy_spell = BusySpell::rolled(&mut Dice::new(seed ^ BUSY), scenario.faults.until);
         // Uses a separate random generator, so that a seed's cluster and faults do not depend on what its
         // tasks need.
         let mut dice = Dice::new(seed ^ NEEDS);

@@ -75,6 +75,7 @@ impl World {
             | Fault::TaskIgnoresTerminate
             | Fault::OutputBeyondCredit
             | Fault::RepeatedOrder
+            | Fault::BusyMaster
             | Fault::LateDeadline => {}
         }
     }
@@ -138,7 +139,8 @@ impl World {
 
     fn wake_some_node_early(&mut self, fault: Fault) {
         let node = self.dice.index(self.nodes.len()).map(NodeIndex);
-        if let Some((node, event)) = node.and_then(|n| Some((n, self.node(n).body.deadline()?))) {
+        let event_of = |node: NodeIndex| self.node(node).body.deadline(self.heard_until(node));
+        if let Some((node, event)) = node.and_then(|node| Some((node, event_of(node)?))) {
             self.fault(fault);
             self.tell(node, event);
         }

@@ -7,6 +7,7 @@ use firesteel_core::ids::{ExecutorKey, PeerId};
 use firesteel_core::master::ReservationView;
 use firesteel_core::{Timestamp, driver, master, worker};
 
+use super::busy_master::MasterInbox;
 use super::coverage::Coverage;
 use super::faults::Fault;
 use super::fetches::Fetches;
@@ -40,6 +41,7 @@ pub(crate) struct World {
     pub(crate) links: Vec<Link>,
     /// The Master, while one is alive.
     pub(crate) master: Option<NodeIndex>,
+    pub(crate) master_inbox: MasterInbox,
     /// Whether a stranger has acted as a Worker. Then the Master may have been told untrue things about
     /// executors.
     pub(crate) was_lied_to: bool,
@@ -79,6 +81,7 @@ impl World {
             nodes: Vec::new(),
             links: Vec::new(),
             master: None,
+            master_inbox: MasterInbox::default(),
             workers: vec![None; scenario.workers.len()],
             drivers: vec![DriverPhase::Awaited; scenario.apps.len()],
             processes: BTreeMap::new(),
@@ -204,6 +207,7 @@ impl World {
             Happening::Dial { node, target, answer } => self.answer_dial(node, target, answer),
             Happening::Wake { node, at } => self.wake(node, at),
             Happening::Tell { node, event } => self.tell(node, event),
+            Happening::MasterTurn { node } => self.master_turn(node),
             Happening::StartMaster => self.start_master(),
             Happening::StartWorker { plan } => self.start_worker(plan),
             Happening::StartDriver { app } => self.start_driver(app),
@@ -237,7 +241,7 @@ impl World {
             let name = row.body.name();
             return self.violate(format!("{name} wants to be woken again and again at the same time"));
         }
-        if let Some(event) = row.body.deadline() {
+        if let Some(event) = self.node(node).body.deadline(self.heard_until(node)) {
             self.tell(node, event);
         }
     }
@@ -282,7 +286,7 @@ impl World {
         let now = self.timestamp();
         let told = match &mut self.saboteur {
             None => Some(event),
-            Some(saboteur) => saboteur.event(event, &self.ledger, &mut self.dice),
+            Some(saboteur) => saboteur.event(now, event, &self.ledger, &mut self.dice),
         };
         let mut effects = match told {
             None => NodeEffects::Worker(Vec::new()),
@@ -346,6 +350,7 @@ impl World {
             | NodeEffects::Launcher(_)
             | NodeEffects::Executor(_) => &[],
         };
+        self.check_silence(effects);
         let order = Order {
             queues: &self.scenario.queues,
             backfill: self.scenario.backfill,

@@ -35,7 +35,6 @@ use std::time::Duration;
 
 use firesteel_core::address::Address;
 use firesteel_core::application_master::{ApplicationMaster, Event, Exit, Inbound, Staging};
-use firesteel_core::ids::PeerId;
 use firesteel_core::wire::{self, DecodeError, Role};
 use firesteel_yarn::ipc::Retry;
 use firesteel_yarn::{AmRmClient, NmClient};
@@ -50,7 +49,7 @@ use super::blueprint::{Blueprint, BlueprintError, Deploy};
 use super::staging;
 use firesteel_host::clock::Clock;
 use firesteel_host::daemon;
-use firesteel_host::net::{ListenError, Listener, QueueLimits, Welcome};
+use firesteel_host::net::{Arrival, ListenError, Listener, QueueLimits, Welcome};
 use firesteel_host::owner::{self, Context};
 use firesteel_host::signals::EndRequests;
 use firesteel_settings::SettingError;
@@ -159,10 +158,10 @@ pub async fn run(
     Ok(Ended { status, code, message })
 }
 
-fn from_driver(peer: PeerId, body: &[u8]) -> Result<Event, DecodeError> {
+fn from_driver(Arrival { peer, .. }: Arrival, body: &[u8]) -> Result<Event, DecodeError> {
     Ok(Event::Received { peer, message: Inbound::Driver(wire::decode(body)?) })
 }
 
-fn from_client(peer: PeerId, body: &[u8]) -> Result<Event, DecodeError> {
+fn from_client(Arrival { peer, .. }: Arrival, body: &[u8]) -> Result<Event, DecodeError> {
     Ok(Event::Received { peer, message: Inbound::Client(wire::decode(body)?) })
 }

@@ -2,6 +2,7 @@
 
 use std::ops::ControlFlow;
 
+use firesteel_core::Timestamp;
 use firesteel_core::application_master::{ApplicationMaster, Effect, Event, Exit, Outbound};
 use firesteel_core::ids::PeerId;
 
@@ -28,7 +29,7 @@ impl Shell for ApplicationMasterShell {
     type Machine = ApplicationMaster;
     type End = Exit;
 
-    fn deadline() -> Event {
+    fn deadline(_: Timestamp) -> Event {
         Event::Deadline
     }
 

@@ -240,6 +240,7 @@ mod tests {
             began: Timestamp::default(),
             now: Timestamp::default(),
             deciding: Deciding::default(),
+            lag_millis: 0,
             unread_executors: 0,
             workers: Vec::new(),
             applications: vec![application("app-1", "sums", &[0, 2]), application("app-2", "logs", &[1])],

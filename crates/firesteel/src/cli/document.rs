@@ -21,7 +21,8 @@ use next_executor::NextExecutor;
 pub(super) const HELP: &str = "\
 In JSON, schema is incremented on incompatible changes. Names end in their unit: _mib and _ms; a point in time is in \
 milliseconds since 1970 (UTC). A large cluster is read page by page: each row is of a moment between began_ms and now_ms, \
-and each row that was there all the time is there once. States have the names of the tables. An executor has id, worker, profile, state, \
+and each row that was there all the time is there once. lag_ms says how long messages of Workers and drivers waited lately \
+until the Master handled them. States have the names of the tables. An executor has id, worker, profile, state, \
 exit_code (128 + N for signal N; null while it runs), error, cores, memory_mib, resources, host, port, directory, \
 launched_ms, started_ms, ended_ms; a Worker excluded_for, the number of applications for which it is excluded, and excluded_until_ms if it is excluded for all; an application id, name, user, state, end, outcome (succeeded, failed, cancelled, or \
 null if its driver does not say), outcome_words, submitted_ms, ended_ms, queue, priority, gang, max_cores, cores_granted, \
@@ -36,6 +37,8 @@ pub(super) struct Master<'a> {
     began_ms: u64,
     /// The Master's time when it made the last row.
     now_ms: u64,
+    /// How long messages of Workers and drivers waited lately until the Master handled them.
+    lag_ms: u64,
     workers: Vec<Worker<'a>>,
     applications: Vec<Application<'a>>,
     completed: Vec<Application<'a>>,
@@ -186,6 +189,7 @@ impl<'a> Master<'a> {
             began,
             now,
             deciding: _,
+            lag_millis,
             workers,
             applications,
             completed,
@@ -196,6 +200,7 @@ impl<'a> Master<'a> {
             url,
             began_ms: began.millis(),
             now_ms: now.millis(),
+            lag_ms: *lag_millis,
             workers: workers.iter().map(Worker::of).collect(),
             applications: applications.iter().map(Application::of).collect(),
             completed: completed.iter().map(Application::of).collect(),

@@ -1,10 +1,10 @@
 //! `firesteel status`: a snapshot of a cluster.
 
-use firesteel_host::plain;
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
+use std::time::Duration;
 
 use clap::Args as ClapArgs;
 use firesteel_core::Timestamp;
@@ -13,6 +13,7 @@ use firesteel_core::messages::{
     ApplicationState, ApplicationView, ExecutorView, MasterView, Outcome, WorkerState, WorkerView,
 };
 use firesteel_core::state_reader::Extent;
+use firesteel_host::plain;
 use firesteel_placement::{Cores, Resources};
 
 use super::application;
@@ -108,9 +109,12 @@ const DEAD: usize = 3;
 /// reason.
 const REASON: usize = 60;
 
+/// A Master that is behind by more than this is said to be.
+const LAG: Duration = Duration::from_secs(1);
+
 /// All tables as text.
 pub(super) fn tables(view: &MasterView, length: Length) -> String {
-    let MasterView { url, now, .. } = view;
+    let MasterView { url, now, lag_millis, .. } = view;
     let (shown, dead) = without_older_dead(&view.workers, length);
     let earlier = match length {
         Length::Short => view.completed.len().saturating_sub(COMPLETED),
@@ -124,6 +128,10 @@ pub(super) fn tables(view: &MasterView, length: Length) -> String {
         ("Completed applications", latest, earlier, "earlier"),
     ];
     let mut text = format!("Master {}", clean(url));
+    let lag = Duration::from_millis(*lag_millis);
+    if lag > LAG {
+        let _ = write!(text, ", {} behind: messages wait before it handles them", duration(lag));
+    }
     for (name, rows, folded, which) in parts {
         let _ = write!(text, "\n\n{name}\n{rows}");
         if folded > 0 {
@@ -349,6 +357,7 @@ mod tests {
             began: Timestamp::default(),
             now: Timestamp::default(),
             deciding: Deciding::default(),
+            lag_millis: 0,
             workers: Vec::new(),
             applications: vec![application()],
             completed: Vec::new(),

@@ -38,7 +38,11 @@ fn another_drivers_application_is_out_of_reach() {
         (DriverToMaster::UnregisterApplication { app: app(), outcome: None }, None),
         (DriverToMaster::RequestShortfall { app: app() }, None),
     ] {
-        let effects = bench.apply(Event::Received { peer: stranger, message: Inbound::Driver(message) });
+        let effects = bench.apply(Event::Received {
+            peer: stranger,
+            arrived: bench.now,
+            message: Inbound::Driver(message),
+        });
         let expected: Vec<_> = answer
             .map(|message| Effect::Send { peer: stranger, message: Outbound::Driver(message) })
             .into_iter()
@@ -114,7 +118,7 @@ fn a_name_that_no_table_could_show_is_refused_in_a_short_line() {
     let mut master = Master::new(Config::default());
     let named = ApplicationDescription { name: "n".repeat(1 << 20), ..description(None, Some(1)) };
     let message = Inbound::Driver(DriverToMaster::RegisterApplication(named));
-    let effects = master.apply(T0, Event::Received { peer: DRIVER, message });
+    let effects = master.apply(T0, Event::Received { peer: DRIVER, arrived: T0, message });
     assert!(matches!(
         &effects[..],
         [

@@ -11,7 +11,7 @@ const CLIENT: PeerId = PeerId(200);
 
 impl Bench {
     fn client_says(&mut self, message: ClientToMaster) -> Vec<Effect> {
-        self.apply(Event::Received { peer: CLIENT, message: Inbound::Client(message) })
+        self.apply(Event::Received { peer: CLIENT, arrived: self.now, message: Inbound::Client(message) })
     }
 
     fn kill_application(&mut self, which: &str) -> Vec<Effect> {
@@ -40,7 +40,11 @@ impl Bench {
     /// Another application, of another driver.
     fn other_application(&mut self, peer: u64, max_cores: i64, cores: i64) {
         let message = DriverToMaster::RegisterApplication(description(Some(max_cores), Some(cores)));
-        self.apply(Event::Received { peer: PeerId(peer), message: Inbound::Driver(message) });
+        self.apply(Event::Received {
+            peer: PeerId(peer),
+            arrived: self.now,
+            message: Inbound::Driver(message),
+        });
     }
 }
 
@@ -308,7 +312,9 @@ fn an_explanation_fits_a_frame_and_gives_advice_for_the_first_profiles_only() {
 fn the_driver_of_a_gang_hears_that_it_never_fits_or_for_how_many_there_is_room() {
     let reason = |bench: &mut Bench| {
         let question = DriverToMaster::RequestShortfall { app: app() };
-        let answer = bench.apply(Event::Received { peer: DRIVER, message: Inbound::Driver(question) }).pop();
+        let answer = bench
+            .apply(Event::Received { peer: DRIVER, arrived: bench.now, message: Inbound::Driver(question) })
+            .pop();
         match answer {
             Some(Effect::Send {
                 message: Outbound::Driver(MasterToDriver::Shortfalls(mut shortfalls)),
@@ -321,7 +327,7 @@ fn the_driver_of_a_gang_hears_that_it_never_fits_or_for_how_many_there_is_room()
     bench.worker(1, 8);
     let gang = ApplicationDescription { gang: 3, ..description(None, Some(4)) };
     let message = DriverToMaster::RegisterApplication(gang);
-    bench.apply(Event::Received { peer: DRIVER, message: Inbound::Driver(message) });
+    bench.apply(Event::Received { peer: DRIVER, arrived: bench.now, message: Inbound::Driver(message) });
     assert_eq!(reason(&mut bench), Some(Reason::GangTooLarge { executors: 3, room: 2 }));
     // Somebody else has half of what is there.
     bench.other_application(101, 4, 4);

@@ -24,7 +24,7 @@ impl Several {
         self.apps += 1;
         let description = description(Some(executors), Some(1));
         let message = Inbound::Driver(DriverToMaster::RegisterApplication(description));
-        self.bench.apply(Event::Received { peer, message });
+        self.bench.apply(Event::Received { peer, arrived: self.bench.now, message });
     }
 
     /// Reports this state of every live executor on a Worker.

@@ -50,7 +50,8 @@ impl Bench {
     fn scheduling(&mut self) -> SchedulingStatus {
         let request =
             ClientToMaster::RequestApplication { app: app().to_string(), executors_from: ExecutorId(0) };
-        let event = Event::Received { peer: PeerId(500), message: Inbound::Client(request) };
+        let event =
+            Event::Received { peer: PeerId(500), arrived: self.now, message: Inbound::Client(request) };
         let effects = self.apply(event);
         let [
             Effect::Send {
@@ -182,7 +183,7 @@ fn a_worker_is_excluded_for_the_application_that_failed_there_and_for_no_other()
     bench.end_all(1, &CRASH);
     let peer = PeerId(101);
     let message = Inbound::Driver(DriverToMaster::RegisterApplication(description(Some(2), Some(1))));
-    bench.apply(Event::Received { peer, message });
+    bench.apply(Event::Received { peer, arrived: bench.now, message });
     assert_eq!(bench.held().get("w1").map(Vec::len), Some(2));
 }
 

@@ -63,7 +63,7 @@ fn workers_get_their_time_again_once_if_the_master_itself_was_behind() {
     let stood_still = |bench: &mut Bench| {
         let (due, _) = bench.master.next_deadline().expect("the Worker is looked for");
         bench.now = due + Duration::from_secs(5);
-        bench.master.apply(bench.now, Event::Deadline)
+        bench.master.apply(bench.now, Event::Deadline { heard_until: bench.now })
     };
     let excused = Effect::Note(Note::WorkersExcused { workers: 1, late: Duration::from_secs(5) });
     assert_eq!(stood_still(&mut bench), vec![excused.clone()]);
@@ -81,11 +81,35 @@ fn workers_get_their_time_again_once_if_the_master_itself_was_behind() {
 }
 
 #[test]
+fn a_worker_is_silent_only_when_all_that_arrived_in_time_has_been_handled() {
+    let mut bench = Bench::new(Config::default());
+    bench.worker(1, 8);
+    let timeout = bench.master.config.worker_timeout;
+    let (due, _) = bench.master.next_deadline().expect("the Worker is looked for");
+    assert_eq!(due, T0 + timeout);
+    // A heartbeat waits, and with it all that arrived in the last minute.
+    bench.now = due;
+    assert_eq!(bench.apply(Event::Deadline { heard_until: T0 + Duration::from_secs(1) }), []);
+    assert_eq!(bench.master.next_deadline(), Some((due + Duration::from_secs(59), Reason::WorkerTimeout)));
+    // Now it is handled: it counts from when it arrived, not from when it was handled.
+    let heartbeat = WorkerToMaster::Heartbeat { worker: WorkerId::new("w1") };
+    bench.now = due + Duration::from_secs(5);
+    let arrived = T0 + Duration::from_secs(15);
+    let event = Event::Received { peer: PeerId(1), arrived, message: Inbound::Worker(heartbeat) };
+    let lag = bench.now.since(arrived);
+    assert_eq!(bench.master.apply(bench.now, event), [Effect::Note(Note::Behind { lag })]);
+    let still_waiting = arrived + timeout - Duration::from_millis(1);
+    bench.now = due + timeout;
+    assert_eq!(bench.apply(Event::Deadline { heard_until: still_waiting }), []);
+    assert_eq!(bench.deadline(), [Effect::Close { peer: PeerId(1) }]);
+}
+
+#[test]
 fn a_master_that_is_hardly_late_excuses_nobody() {
     let mut bench = Bench::new(Config::default());
     bench.worker(1, 8);
     bench.now = T0 + Duration::from_millis(60_100);
-    assert_eq!(bench.apply(Event::Deadline), [Effect::Close { peer: PeerId(1) }]);
+    assert_eq!(bench.apply(Event::Deadline { heard_until: bench.now }), [Effect::Close { peer: PeerId(1) }]);
 }
 
 #[test]
@@ -221,7 +245,7 @@ fn an_application_that_is_one_too_many_or_has_a_long_name_is_refused() {
         (13, description(Some(1), Some(1)), Some("firesteel.master.maxApplications")),
     ] {
         let message = Inbound::Driver(DriverToMaster::RegisterApplication(description));
-        let effects = bench.apply(Event::Received { peer: PeerId(peer), message });
+        let effects = bench.apply(Event::Received { peer: PeerId(peer), arrived: bench.now, message });
         let refusal = effects.iter().find_map(|effect| match effect {
             Effect::Send { message: Outbound::Driver(MasterToDriver::ApplicationRemoved(end)), .. } => {
                 Some(end.to_string())

@@ -12,6 +12,7 @@ use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 use super::*;
+use firesteel_host::clock::Clock;
 use firesteel_host::inbox::{InboxReceiver, inbox};
 use firesteel_host::net::{Listener, Peers, Welcome};
 
@@ -49,7 +50,7 @@ impl Rig {
     async fn new() -> Self {
         let listener = Listener::bind(&Address::new("127.0.0.1", 0)).await.expect("a free port");
         let port = listener.local().port();
-        let (inbox, receiver) = inbox();
+        let (inbox, receiver) = inbox(Clock::start());
         let peers = Peers::new(Role::Driver, "driver", QueueLimits::default(), inbox);
         peers.serve(listener, vec![Welcome { role: Role::Executor, decode: hear }]);
         let executor = tokio::spawn(run(options(port)));

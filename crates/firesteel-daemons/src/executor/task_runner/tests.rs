@@ -8,6 +8,7 @@ use firesteel_placement::Cores;
 use tokio::time::timeout;
 
 use super::*;
+use firesteel_host::clock::Clock;
 use firesteel_host::inbox::{InboxEntry, InboxReceiver, inbox};
 
 const LONG: Duration = Duration::from_secs(20);
@@ -35,7 +36,7 @@ impl Rig {
         let worker = WorkerId::new(format!("worker-test-{}{name}", std::process::id()));
         let executor = ExecutorKey { app: AppId::new("app-1"), executor: ExecutorId(3) };
         let context = Arc::new(RunnerContext { executor, worker, host: "here".to_owned() });
-        let (inbox, receiver) = inbox();
+        let (inbox, receiver) = inbox(Clock::start());
         Self { context, inbox, receiver }
     }
 

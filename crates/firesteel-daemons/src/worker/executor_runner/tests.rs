@@ -56,7 +56,7 @@ impl Rig {
         // The name is unique on the machine, as a Worker's id is.
         let name = scratch.path().file_name().expect("it has one").to_string_lossy().replace('.', "");
         let worker = WorkerId::new(format!("worker-test-{}{name}", std::process::id()));
-        let (inbox, receiver) = inbox();
+        let (inbox, receiver) = inbox(Clock::start());
         let context = Arc::new(RunnerContext {
             worker,
             work,

@@ -22,7 +22,7 @@ impl Ledger {
             Event::Received { message: Inbound::Client(ClientToMaster::KillApplication { .. }), .. } => {
                 self.apps.keys().map(|app| (app.clone(), self.holding(app))).collect()
             }
-            Event::Received { .. } | Event::Disconnected { .. } | Event::Deadline => Holdings::new(),
+            Event::Received { .. } | Event::Disconnected { .. } | Event::Deadline { .. } => Holdings::new(),
         }
     }
 

@@ -32,7 +32,7 @@ impl Ledger {
             }
             MasterToWorker::RegisteredWorker { .. } => {
                 let is_answer = matches!(event, Event::Received { peer: asker,
-                    message: Inbound::Worker(WorkerToMaster::RegisterWorker { .. }) } if *asker == peer);
+                    message: Inbound::Worker(WorkerToMaster::RegisterWorker { .. }), .. } if *asker == peer);
                 if !is_answer {
                     return Err(format!("peer {peer} is registered as a Worker without having asked"));
                 }

@@ -156,13 +156,13 @@ impl Ledger {
         outcome: &mut EventOutcome,
     ) {
         match event {
-            Event::Received { peer, message: Inbound::Worker(message) } => {
+            Event::Received { peer, message: Inbound::Worker(message), .. } => {
                 self.on_worker_event(*peer, message, effects, released);
             }
-            Event::Received { peer, message: Inbound::Driver(message) } => {
+            Event::Received { peer, message: Inbound::Driver(message), .. } => {
                 self.on_driver_event(*peer, message, released, outcome);
             }
-            Event::Received { message: Inbound::Client(_), .. } | Event::Deadline => {}
+            Event::Received { message: Inbound::Client(_), .. } | Event::Deadline { .. } => {}
             Event::Disconnected { peer } => {
                 self.candidates.remove(peer);
                 self.leaving.remove(peer);

@@ -35,7 +35,7 @@ impl Stage {
     }
 
     fn tell(&mut self, peer: u64, message: Inbound) -> Vec<Effect> {
-        self.master.apply(self.now, Event::Received { peer: PeerId(peer), message })
+        self.master.apply(self.now, Event::Received { peer: PeerId(peer), arrived: self.now, message })
     }
 
     /// Registers an application with this name on this connection.
