@@ -100,7 +100,11 @@ fn heartbeat(c: &mut Criterion) {
         let peer = PeerId(0);
         group.bench_function(BenchmarkId::from_parameter(size), |bencher| {
             bencher.iter(|| {
-                let effects = worker(&mut master, peer, WorkerToMaster::Heartbeat { worker: id.clone() });
+                let effects = worker(
+                    &mut master,
+                    peer,
+                    WorkerToMaster::Heartbeat { worker: id.clone(), last_order: None },
+                );
                 assert!(effects.is_empty());
             });
         });

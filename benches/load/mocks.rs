@@ -88,6 +88,7 @@ pub(crate) fn worker(address: &str, number: u64, cores: i64, seen: &Rc<Seen>) ->
         outgoing.push(&WorkerToMaster::RegisterWorker { worker, executors: Vec::new() });
         outgoing.flush().await;
         let mut beat: Option<Interval> = None;
+        let mut last_order = None;
         loop {
             let due = async {
                 match &mut beat {
@@ -103,6 +104,9 @@ pub(crate) fn worker(address: &str, number: u64, cores: i64, seen: &Rc<Seen>) ->
                     }
                     while let Some(body) = next {
                         let message = wire::decode(&body).expect("the server speaks the protocol");
+                        if let MasterToWorker::LaunchExecutor(launch) = &message {
+                            last_order = Some(launch.executor.clone());
+                        }
                         if let Some(period) = on_message(message, &mut outgoing, &seen) {
                             beat = Some(heartbeats(number, period));
                         }
@@ -110,7 +114,7 @@ pub(crate) fn worker(address: &str, number: u64, cores: i64, seen: &Rc<Seen>) ->
                     }
                 }
                 at = due => {
-                    outgoing.push(&WorkerToMaster::Heartbeat { worker: id.clone() });
+                    outgoing.push(&WorkerToMaster::Heartbeat { worker: id.clone(), last_order: last_order.take() });
                     seen.late.set(seen.late.get().max(at.elapsed()));
                 }
             }

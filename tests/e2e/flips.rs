@@ -31,7 +31,7 @@ impl Wire {
     ) -> Self {
         let changed = Arc::new(AtomicUsize::new(0));
         let counter = Arc::clone(&changed);
-        let address = proxy::start(host, target, move || {
+        let address = proxy::start(host, target, move |_| {
             let (counter, mut passed, mut next) = (Arc::clone(&counter), 0, changes.every);
             move |bytes: &mut [u8]| {
                 while next < passed + bytes.len() {

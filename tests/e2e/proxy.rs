@@ -5,13 +5,21 @@ use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::thread;
 
+/// A direction of a connection.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Direction {
+    /// From the one who dialled to the one who listens.
+    There,
+    Back,
+}
+
 /// Listens on a free port of this address, and passes each connection on to where `target` says, given the proxy's own
 /// address. `meddler` makes, for each direction of a connection, the function that sees all bytes before they are passed
 /// on. It may change them and take its time; the connection ends when it returns `false`. Returns the proxy's address.
 pub(crate) fn start<M: FnMut(&mut [u8]) -> bool + Send + 'static>(
     host: &str,
     target: impl Fn(SocketAddr) -> SocketAddr + Send + 'static,
-    meddler: impl Fn() -> M + Send + 'static,
+    meddler: impl Fn(Direction) -> M + Send + 'static,
 ) -> SocketAddr {
     let listener = TcpListener::bind((host, 0)).expect("a free port");
     let address = listener.local_addr().expect("it listens");
@@ -21,8 +29,8 @@ pub(crate) fn start<M: FnMut(&mut [u8]) -> bool + Send + 'static>(
             // Nobody may listen there (any more).
             let Ok(far) = TcpStream::connect(target(address)) else { continue };
             let far = Arc::new(far);
-            for (from, to) in [(&near, &far), (&far, &near)] {
-                let (from, to, meddle) = (Arc::clone(from), Arc::clone(to), meddler());
+            for (from, to, direction) in [(&near, &far, Direction::There), (&far, &near, Direction::Back)] {
+                let (from, to, meddle) = (Arc::clone(from), Arc::clone(to), meddler(direction));
                 thread::spawn(move || pass_on(&from, &to, meddle));
             }
         }

@@ -30,7 +30,7 @@ impl Route {
     pub(crate) fn start(host: &str, target: impl Fn(SocketAddr) -> SocketAddr + Send + 'static) -> Self {
         let troubles: Arc<Troubles> = Arc::default();
         let shared = Arc::clone(&troubles);
-        let address = proxy::start(host, target, move || {
+        let address = proxy::start(host, target, move |_| {
             let troubles = Arc::clone(&shared);
             let begun = troubles.cuts.load(Ordering::Relaxed);
             move |bytes: &mut [u8]| troubles.meddle(begun, bytes)

@@ -140,7 +140,8 @@ fn workers(record: &mut Record) {
     .with_token(Secret::new("token"));
     let executors = executor_states().map(|state| ExecutorReport { executor: key(), state }).to_vec();
     record.add("worker-to-master", &WorkerToMaster::RegisterWorker { worker: worker.clone(), executors });
-    record.add("worker-to-master", &WorkerToMaster::Heartbeat { worker: worker.id.clone() });
+    record
+        .add("worker-to-master", &WorkerToMaster::Heartbeat { worker: worker.id.clone(), last_order: None });
     record.add("worker-to-master", &WorkerToMaster::WorkerDecommissioning { worker: worker.id });
     for state in executor_states() {
         let report = ExecutorReport { executor: key(), state };

@@ -98,7 +98,7 @@ mod tests {
         let arrived = crate::time::Timestamp::default();
         check(&Event::Deadline { heard_until: arrived }, "Deadline");
         check(&Event::Disconnected { peer }, "Disconnected");
-        let heartbeat = WorkerToMaster::Heartbeat { worker: WorkerId::new("w") };
+        let heartbeat = WorkerToMaster::Heartbeat { worker: WorkerId::new("w"), last_order: None };
         check(&Event::Received { peer, arrived, message: Inbound::Worker(heartbeat) }, "Worker/Heartbeat");
         let end = DriverToMaster::UnregisterApplication { app: AppId::new("app-1"), outcome: None };
         check(

@@ -214,7 +214,7 @@ impl Bench {
             }),
             Deed::TimePasses(seconds) => {
                 let beats = self.workers.iter().map(|(peer, worker)| {
-                    let message = WorkerToMaster::Heartbeat { worker: worker.clone() };
+                    let message = WorkerToMaster::Heartbeat { worker: worker.clone(), last_order: None };
                     (
                         Duration::ZERO,
                         Event::Received {

@@ -73,7 +73,7 @@ impl Stage {
             "heartbeat" => {
                 let worker = WorkerId::new(words.name(0));
                 let peer = self.worker_peer(words.name(0));
-                self.worker_says(peer, WorkerToMaster::Heartbeat { worker })
+                self.worker_says(peer, WorkerToMaster::Heartbeat { worker, last_order: None })
             }
             "executor" => self.report(&words),
             "app" => self.register_application(&words),

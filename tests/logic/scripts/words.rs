@@ -86,6 +86,9 @@ impl Names {
             | Note::ExecutorEnded { .. } => None,
             Note::WorkerRemoved { .. }
             | Note::WorkersExcused { .. }
+            | Note::OrderRepeated { .. }
+            | Note::WorkerImpaired { .. }
+            | Note::WorkerRecovered { .. }
             | Note::Behind { .. }
             | Note::CaughtUp { .. }
             | Note::ApplicationRemoved { .. }

@@ -69,6 +69,7 @@ pub(super) fn clients(record: &mut Record) {
         last_heartbeat: Timestamp::from_millis(1_795_209_755_042),
         excluded_for: 2,
         excluded_until: Some(Timestamp::from_millis(1_795_209_755_048)),
+        impairment: Some(Impairment::Deaf),
     };
     let executor = application.executors[0].clone();
     let head = StateHead {
@@ -182,6 +183,7 @@ fn answers(record: &mut Record, application: &ApplicationView) {
         relaunch_at: Some(Timestamp::from_millis(1_795_209_755_046)),
         excluded: [EarlyEnd::Failed, EarlyEnd::Finished].map(excluded).to_vec(),
         more_excluded: 1,
+        impaired: vec![ImpairedWorker { worker: WorkerId::new("worker-3"), impairment: Impairment::Deaf }],
         ahead: 1,
         hindrance: Some(Hindrance::Gang { executors: 3, room: 1, kept: vec![(WorkerId::new("w1"), 3)] }),
         cluster,

@@ -129,6 +129,7 @@ impl ApplicationMaster {
             relaunch_at: None,
             excluded: Vec::new(),
             more_excluded: 0,
+            impaired: Vec::new(),
             ahead: 0,
             hindrance: None,
             cluster: ClusterView { workers: view.machines.unwrap_or(0), ..ClusterView::default() },

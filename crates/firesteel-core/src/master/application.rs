@@ -8,15 +8,15 @@ use firesteel_placement::shortfall::Amounts;
 use firesteel_placement::{Cores, Demand, ExecutorLimit, ExecutorSize, MiB, Offer, Policy, ResourceAmounts};
 
 use super::backlog::Shape;
-use super::capacity::Grant;
+use super::capacity::{self, Grant};
 use super::config::Config;
 use super::exclusions::Exclusions;
 use super::wishes::Wishes;
 use super::worker_row::WorkerRow;
 use crate::ids::{AppId, ExecutorId, ExecutorKey, PeerId, ProfileId, WorkerId};
 use crate::messages::{
-    ApplicationDescription, ApplicationState, ExecutorState, ExecutorView, ExecutorWork, ResourceProfile,
-    Shared, WorkerDescription, limit_after_final_end,
+    ApplicationDescription, ApplicationState, ExecutorLaunch, ExecutorState, ExecutorView, ExecutorWork,
+    ResourceProfile, Shared, WorkerDescription, limit_after_final_end,
 };
 use crate::time::{Timestamp, first_due};
 
@@ -299,6 +299,14 @@ impl Application {
             id,
             Executor { worker, slot, profile, grant, probation: Probation::Launching, launched, started },
         );
+    }
+
+    /// The order to launch a live executor.
+    pub(super) fn order(&self, id: ExecutorId) -> ExecutorLaunch {
+        let Executor { profile, grant, .. } = self.executors.get(&id).expect("the executor is live");
+        let capacity::Amounts { cores, memory, resources } = grant.amounts().clone();
+        let executor = ExecutorKey { app: self.id.clone(), executor: id };
+        ExecutorLaunch { executor, profile: *profile, cores, memory, resources, work: self.work.clone() }
     }
 
     /// Removes a live executor and returns it.

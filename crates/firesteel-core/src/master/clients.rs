@@ -14,8 +14,8 @@ use super::{Effect, Master, Outbound};
 use crate::ids::{AppId, ExecutorId, PeerId, ProfileId};
 use crate::messages::{
     ApplicationAnswer, ApplicationDetail, ApplicationEnd, ApplicationView, ClientToMaster, ClusterView,
-    EarlyEnd, ExcludedWorker, Holder, KillAnswer, MOST_EXCLUDED, MOST_HOLDERS, MasterToClient, ProfileView,
-    SchedulingStatus, page,
+    EarlyEnd, ExcludedWorker, Holder, ImpairedWorker, KillAnswer, MOST_EXCLUDED, MOST_HOLDERS,
+    MasterToClient, ProfileView, SchedulingStatus, page,
 };
 use crate::time::Timestamp;
 
@@ -135,6 +135,7 @@ impl Master {
             relaunch_at: app.failures.hold_until,
             excluded,
             more_excluded,
+            impaired: self.impaired().take(MOST_EXCLUDED).collect(),
             ahead,
             hindrance: self.hindrance(app),
             cluster: cluster(&free, &whole),
@@ -156,7 +157,8 @@ impl Master {
             return Some(short);
         }
         let own = app.exclusions.iter().map(|(slot, _)| slot);
-        let excluded: BTreeSet<Slot> = own.chain(self.workers.excluded_slots()).collect();
+        let impaired = self.workers.impaired().map(|(slot, ..)| slot);
+        let excluded: BTreeSet<Slot> = own.chain(self.workers.excluded_slots()).chain(impaired).collect();
         let rows = excluded.into_iter().map(|slot| self.workers.row(slot));
         let welcome = rows.filter(|row| !app.wishes.avoids(&row.description.host));
         let with_room = welcome.filter(|row| row.readmitted_offer().fits(demand));
@@ -190,6 +192,14 @@ impl Master {
             own.chain(self.workers.excluded_slots().map(for_all)).collect();
         excluded.sort_by(|a, b| b.until.cmp(&a.until).then_with(|| a.worker.cmp(&b.worker)));
         excluded
+    }
+
+    /// The Workers with which something is wrong, by id.
+    fn impaired(&self) -> impl Iterator<Item = ImpairedWorker> {
+        self.workers.impaired().map(|(_, row, impairment)| ImpairedWorker {
+            worker: row.description.id.clone(),
+            impairment: impairment.clone(),
+        })
     }
 
     /// The view of a profile, without outlook and advice.

@@ -9,7 +9,7 @@ use super::{Ignored, Master, Note, Pass};
 use crate::ids::{AppId, ExecutorId, ExecutorKey, PeerId, ProfileId};
 use crate::machine::Violation;
 use crate::messages::{
-    ExecutorLaunch, ExecutorReport, ExecutorState, ExecutorView, MasterToDriver, MasterToWorker,
+    ExecutorReport, ExecutorState, ExecutorView, LossReason, MasterToDriver, MasterToWorker,
 };
 use crate::time::Timestamp;
 
@@ -37,18 +37,12 @@ impl Master {
 
         let id = ExecutorId(application.next_executor);
         let executor = ExecutorKey { app: app.clone(), executor: id };
-        let launch = ExecutorLaunch {
-            executor: executor.clone(),
-            profile,
-            cores,
-            memory,
-            resources: grant.amounts().resources.clone(),
-            work: application.work.clone(),
-        };
         let (worker_peer, driver_peer) = (row.peer, application.peer);
         let (worker, host) = (row.description.id.clone(), row.description.host.clone());
         row.executors.insert(executor.clone());
+        row.orders.sent(now, executor.clone());
         application.add_executor(now, id, (worker.clone(), slot), profile, grant);
+        let launch = application.order(id);
 
         self.effects.note(Note::ExecutorLaunched { executor, worker: worker.clone(), cores, memory });
         self.tell_worker(worker_peer, MasterToWorker::LaunchExecutor(launch));
@@ -123,7 +117,7 @@ impl Master {
     pub(super) fn end_executor(&mut self, now: Timestamp, executor: &ExecutorKey, end: ExecutorState) {
         self.end_probations(now, &executor.app);
         let (row, driver) = self.release_executor(now, executor, end.clone());
-        let lost_host = matches!(end, ExecutorState::Lost(_)).then(|| row.description.host.clone());
+        let lost_host = names_host(&end).then(|| row.description.host.clone());
 
         self.effects.note(Note::ExecutorEnded { executor: executor.clone(), state: end.clone() });
         let (executor, state) = (executor.executor, end);
@@ -149,5 +143,18 @@ impl Master {
         row.executors.remove(executor);
         self.workers.give_back(ended.slot, ended.grant);
         (self.workers.row(ended.slot), driver)
+    }
+}
+
+/// Whether an end says that the whole host may be lost.
+fn names_host(end: &ExecutorState) -> bool {
+    match end {
+        ExecutorState::Lost(LossReason::Unanswered) => false,
+        ExecutorState::Lost(_) => true,
+        ExecutorState::Launching
+        | ExecutorState::Running
+        | ExecutorState::Killed(_)
+        | ExecutorState::Failed(_)
+        | ExecutorState::Exited(_) => false,
     }
 }

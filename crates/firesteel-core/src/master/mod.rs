@@ -27,6 +27,7 @@ mod leavers;
 mod limits;
 mod merged;
 mod note;
+mod orders;
 mod preemption;
 mod queue_scheduling;
 mod settle;
@@ -140,7 +141,9 @@ impl Master {
             WorkerToMaster::RegisterWorker { worker, executors } => {
                 self.on_register_worker(now, peer, worker, executors);
             }
-            WorkerToMaster::Heartbeat { worker } => self.on_heartbeat(peer, arrived, &worker),
+            WorkerToMaster::Heartbeat { worker, last_order } => {
+                self.on_heartbeat(now, (peer, arrived), &worker, last_order.as_ref());
+            }
             WorkerToMaster::WorkerDecommissioning { worker } => {
                 self.on_worker_decommissioning(peer, &worker);
             }

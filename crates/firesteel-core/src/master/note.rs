@@ -8,7 +8,7 @@ use firesteel_placement::{Cores, MiB};
 
 use crate::ids::{AppId, ExecutorKey, PeerId, WorkerId};
 use crate::machine::{NoteLevel, Violation};
-use crate::messages::{ApplicationEnd, EarlyEnd, ExecutorState, LossReason, RefusedRegistration};
+use crate::messages::{ApplicationEnd, EarlyEnd, ExecutorState, Impairment, LossReason, RefusedRegistration};
 
 /// A note for the log.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,6 +54,25 @@ pub enum Note {
         workers: usize,
         /// By how much the Master was late.
         late: Duration,
+    },
+    /// An order to launch an executor was not answered, and is repeated.
+    OrderRepeated {
+        /// The executor.
+        executor: ExecutorKey,
+        /// The Worker.
+        worker: WorkerId,
+    },
+    /// Something is wrong with a Worker: it is given nothing new for now.
+    WorkerImpaired {
+        /// The Worker.
+        worker: WorkerId,
+        /// What is wrong.
+        impairment: Impairment,
+    },
+    /// Nothing is wrong with a Worker any more.
+    WorkerRecovered {
+        /// The Worker.
+        worker: WorkerId,
     },
     /// The Master is behind with the messages of Workers and drivers.
     Behind {
@@ -206,6 +225,7 @@ impl Note {
             Self::WorkerRegistered { .. }
             | Self::WorkerReconnected { .. }
             | Self::WorkerLeaving { .. }
+            | Self::WorkerRecovered { .. }
             | Self::CaughtUp { .. }
             | Self::ApplicationRegistered { .. }
             | Self::ApplicationRemoved { end: ApplicationEnd::Finished { .. }, .. }
@@ -215,6 +235,8 @@ impl Note {
             | Self::Ignored { reason: Ignored::UnknownExecutor { .. }, .. } => NoteLevel::Info,
             Self::WorkerRefused { .. }
             | Self::WorkersExcused { .. }
+            | Self::OrderRepeated { .. }
+            | Self::WorkerImpaired { .. }
             | Self::Behind { .. }
             | Self::WorkerRemoved { .. }
             | Self::ApplicationRefused { .. }
@@ -248,6 +270,13 @@ impl fmt::Display for Note {
                 late.as_secs_f64(),
                 counted(*workers, "silent Worker")
             ),
+            Self::OrderRepeated { executor, worker } => {
+                write!(f, "{worker} did not answer the request to launch {executor}: asked again")
+            }
+            Self::WorkerImpaired { worker, impairment } => {
+                write!(f, "{worker} is given nothing new for now: it {impairment}")
+            }
+            Self::WorkerRecovered { worker } => write!(f, "{worker} is given executors again"),
             Self::Behind { lag } => write!(
                 f,
                 "this Master is behind: messages wait for {:.1} s before it handles them",
@@ -320,6 +349,6 @@ impl fmt::Display for Ignored {
 }
 
 crate::kinds!("master note", Note: WorkerRegistered WorkerReconnected WorkerLeaving WorkerRefused
-    WorkerRemoved WorkersExcused Behind CaughtUp ApplicationRegistered ApplicationRefused ApplicationRemoved Reserved GangNeverFits
+    WorkerRemoved WorkersExcused OrderRepeated WorkerImpaired WorkerRecovered Behind CaughtUp ApplicationRegistered ApplicationRefused ApplicationRemoved Reserved GangNeverFits
     ExecutorPreempted ExecutorLaunched ExecutorEnded RelaunchDelayed WorkerExcluded WorkerDistrusted UnknownExecutor Inconsistent
     Ignored);

@@ -138,9 +138,8 @@ fn welcome(max_cores: Cores) -> Effect {
     })
 }
 
-/// The two effects of a launch.
-fn launch(executor: u32, worker: u64, cores: i64) -> [Effect; 2] {
-    let order = ExecutorLaunch {
+fn order(executor: u32, cores: i64) -> ExecutorLaunch {
+    ExecutorLaunch {
         executor: key(executor),
         profile: ProfileId::DEFAULT,
         cores: Cores(cores),
@@ -152,7 +151,12 @@ fn launch(executor: u32, worker: u64, cores: i64) -> [Effect; 2] {
             directory: TaskDirectory::Executor,
             files: None,
         }),
-    };
+    }
+}
+
+/// The two effects of a launch.
+fn launch(executor: u32, worker: u64, cores: i64) -> [Effect; 2] {
+    let order = order(executor, cores);
     let added = MasterToDriver::ExecutorAdded {
         executor: ExecutorId(executor),
         profile: ProfileId::DEFAULT,

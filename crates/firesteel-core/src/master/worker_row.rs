@@ -6,10 +6,11 @@ use firesteel_placement::{Cores, Offer, Resources, shortfall};
 
 use super::capacity::{Amounts, Capacity};
 use super::distrust::Distrust;
+use super::orders::Orders;
 use crate::address::Address;
 use crate::ids::{ExecutorKey, PeerId};
 use crate::last_heard::LastHeard;
-use crate::messages::{WorkerDescription, WorkerState, WorkerView};
+use crate::messages::{Impairment, WorkerDescription, WorkerState, WorkerView};
 use crate::time::Timestamp;
 
 /// A living Worker.
@@ -19,11 +20,14 @@ pub(super) struct WorkerRow {
     pub(super) peer: PeerId,
     pub(super) capacity: Capacity,
     pub(super) executors: BTreeSet<ExecutorKey>,
+    pub(super) orders: Orders,
     pub(super) last_heartbeat: LastHeard,
     /// The time of its entry in the table of timeouts to check.
     pub(super) look: Timestamp,
     pub(super) availability: Availability,
     pub(super) distrust: Distrust,
+    /// Why it is given nothing new for now, if something is wrong with it.
+    pub(super) impairment: Option<Impairment>,
 }
 
 /// Whether a living Worker is given executors.
@@ -56,10 +60,12 @@ impl WorkerRow {
             peer,
             capacity: Capacity::new(total),
             executors: BTreeSet::new(),
+            orders: Orders::default(),
             last_heartbeat: LastHeard::at(now),
             look: now,
             availability: Availability::Serving,
             distrust: Distrust::default(),
+            impairment: None,
         }
     }
 
@@ -75,17 +81,14 @@ impl WorkerRow {
     /// An offer of its free amounts.
     pub(super) fn offer(&self) -> Offer<'_> {
         let offer = self.capacity.offer(self.description.id.as_str());
-        match self.availability {
-            Availability::Serving => offer,
-            Availability::Excluded | Availability::Decommissioning => Offer { cores: Cores::ZERO, ..offer },
-        }
+        if self.serves() { offer } else { Offer { cores: Cores::ZERO, ..offer } }
     }
 
-    /// An offer of its free amounts, as if it were not excluded for all applications.
+    /// An offer of its free amounts, as if it were neither excluded for all applications nor impaired.
     pub(super) fn readmitted_offer(&self) -> Offer<'_> {
-        match self.availability {
-            Availability::Excluded => self.capacity.offer(self.description.id.as_str()),
-            Availability::Serving | Availability::Decommissioning => self.offer(),
+        match self.stays() {
+            true => self.capacity.offer(self.description.id.as_str()),
+            false => self.offer(),
         }
     }
 
@@ -108,7 +111,7 @@ impl WorkerRow {
 
     /// Whether it may be given executors now.
     pub(super) fn serves(&self) -> bool {
-        self.availability == Availability::Serving
+        self.availability == Availability::Serving && self.impairment.is_none()
     }
 
     /// Whether it may be given executors now or after its exclusion.
@@ -133,6 +136,7 @@ impl WorkerRow {
             memory_used: used.memory,
             resources_used: used.resources,
             excluded_until: self.distrust.until,
+            impairment: self.impairment.clone(),
             ..WorkerView::unused(&self.description, self.last_heartbeat.time())
         }
     }

@@ -12,10 +12,11 @@ use firesteel_placement::{Cores, Demand, MiB, Offer, ResourceAmounts, Resources,
 use super::application::Application;
 use super::capacity::Grant;
 use super::merged::merged;
+use super::orders::Orders;
 use super::worker_row::{Availability, Withheld, WorkerRow};
 use crate::address::Address;
 use crate::ids::{PeerId, WorkerId};
-use crate::messages::{WorkerState, WorkerView};
+use crate::messages::{Impairment, WorkerState, WorkerView};
 use crate::time::Timestamp;
 
 /// The maximum number of lost Workers that are remembered.
@@ -289,18 +290,37 @@ impl WorkerTable {
         self.whole.remove(&row.whole_offer());
         row.availability = availability;
         self.whole.add(&row.whole_offer());
-        self.cache.clear();
-        self.index_anew(slot);
-        self.gained.insert(slot);
+        self.consider_anew(slot);
         true
     }
 
-    /// Moves a living Worker to another connection.
-    pub(super) fn move_to(&mut self, id: &WorkerId, peer: PeerId) {
+    /// Sets what is wrong with a Worker. Returns whether that changed anything.
+    pub(super) fn set_impairment(&mut self, slot: Slot, impairment: Option<Impairment>) -> bool {
+        let row = self.row_mut(slot);
+        if row.impairment == impairment {
+            return false;
+        }
+        row.impairment = impairment;
+        self.consider_anew(slot);
+        true
+    }
+
+    /// A Worker is given executors that was given none, or the other way round.
+    fn consider_anew(&mut self, slot: Slot) {
+        self.cache.clear();
+        self.index_anew(slot);
+        self.gained.insert(slot);
+    }
+
+    /// Moves a living Worker to another connection, where it hears again. Returns whether it was deaf.
+    pub(super) fn move_to(&mut self, id: &WorkerId, peer: PeerId) -> bool {
         let slot = self.slot(id).expect("the Worker is alive");
-        let old = std::mem::replace(&mut self.row_mut(slot).peer, peer);
+        let row = self.row_mut(slot);
+        let old = std::mem::replace(&mut row.peer, peer);
+        row.orders = Orders::default();
         self.by_peer.remove(&old);
         self.by_peer.insert(peer, slot);
+        self.set_impairment(slot, None)
     }
 
     /// The slot of a living Worker. After the Worker's end another Worker may get it.
@@ -365,6 +385,11 @@ impl WorkerTable {
     /// The living Workers by id, with their slots.
     pub(super) fn slots(&self) -> impl Iterator<Item = (Slot, &WorkerRow)> {
         self.index.iter().map(|(_, slot)| (slot, self.row(slot)))
+    }
+
+    /// The living Workers with which something is wrong, by id.
+    pub(super) fn impaired(&self) -> impl Iterator<Item = (Slot, &WorkerRow, &Impairment)> {
+        self.slots().filter_map(|(slot, row)| Some((slot, row, row.impairment.as_ref()?)))
     }
 
     /// The amounts of all living Workers together.

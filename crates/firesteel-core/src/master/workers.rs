@@ -5,13 +5,15 @@ use std::time::Duration;
 
 use firesteel_placement::{Cores, MiB};
 
+use super::application::Probation;
 use super::limits::MOST_MEMORY;
+use super::orders::Overdue;
 use super::worker_row::WorkerRow;
 use super::{Effect, Ignored, Master, Note, Pass};
 use crate::ids::{self, ExecutorKey, PeerId, WorkerId};
 use crate::last_heard::{LATE, LastHeard};
 use crate::messages::{
-    ExecutorReport, ExecutorState, LossReason, MOST_CORES, MasterToDriver, MasterToWorker,
+    ExecutorReport, ExecutorState, Impairment, LossReason, MOST_CORES, MasterToDriver, MasterToWorker,
     RefusedRegistration, WorkerDescription,
 };
 use crate::time::{Timestamp, millis};
@@ -52,8 +54,8 @@ impl Master {
             Some(old) if old == peer => {}
             Some(old) => {
                 self.effects.note(Note::WorkerReconnected { worker: id.clone() });
-                self.workers.move_to(&id, peer);
-                if self.workers.serve_again(&id) {
+                let hears_again = self.workers.move_to(&id, peer);
+                if self.workers.serve_again(&id) || hears_again {
                     self.pass = Pass::Due;
                 }
                 self.effects.push(Effect::Close { peer: old });
@@ -134,8 +136,15 @@ impl Master {
         }
     }
 
-    /// A Worker sent a heartbeat, which arrived at this time. Unlike in Spark, an unknown Worker is always told to register.
-    pub(super) fn on_heartbeat(&mut self, peer: PeerId, arrived: Timestamp, worker: &WorkerId) {
+    /// A Worker sent a heartbeat, which arrived at this time, and names the last order that has come to it. Unlike in Spark,
+    /// an unknown Worker is always told to register.
+    pub(super) fn on_heartbeat(
+        &mut self,
+        now: Timestamp,
+        (peer, arrived): (PeerId, Timestamp),
+        worker: &WorkerId,
+        last_order: Option<&ExecutorKey>,
+    ) {
         match self.worker_of(peer) {
             None => {
                 self.ignore(peer, Ignored::NotRegistered);
@@ -144,7 +153,53 @@ impl Master {
             Some(own) if own != *worker => {
                 self.ignore(peer, Ignored::NotItsOwn { named: worker.to_string() });
             }
-            Some(own) => self.workers.living_mut(&own).last_heartbeat = LastHeard::at(arrived),
+            Some(own) => {
+                let row = self.workers.living_mut(&own);
+                row.last_heartbeat = LastHeard::at(arrived);
+                let overdue = row.orders.hear(arrived, last_order);
+                if last_order.is_some() {
+                    self.hear_again(&own);
+                }
+                self.pursue(now, &own, overdue);
+            }
+        }
+    }
+
+    /// A Worker that was deaf answers orders.
+    fn hear_again(&mut self, worker: &WorkerId) {
+        let slot = self.workers.slot(worker).expect("the Worker is alive");
+        if self.workers.row(slot).impairment == Some(Impairment::Deaf) {
+            self.workers.set_impairment(slot, None);
+            self.effects.note(Note::WorkerRecovered { worker: worker.clone() });
+            self.pass = Pass::Due;
+        }
+    }
+
+    /// Repeats orders that a Worker did not answer. What it was asked too often to launch is ended there and given elsewhere;
+    /// then the Worker is given nothing until it answers.
+    fn pursue(&mut self, now: Timestamp, worker: &WorkerId, overdue: Overdue) {
+        let slot = self.workers.slot(worker).expect("the Worker is alive");
+        let peer = self.workers.row(slot).peer;
+        let is_there = |master: &Self, executor: &ExecutorKey| {
+            master.workers.row(slot).executors.contains(executor)
+                && master.probation_of(executor) == Some(Probation::Launching)
+        };
+        for executor in overdue.repeated {
+            if is_there(self, &executor) {
+                let order = self.applications.live(&executor.app).order(executor.executor);
+                self.tell_worker(peer, MasterToWorker::LaunchExecutor(order));
+                self.effects.note(Note::OrderRepeated { executor, worker: worker.clone() });
+            }
+        }
+        for executor in overdue.given_up {
+            if is_there(self, &executor) {
+                if self.workers.set_impairment(slot, Some(Impairment::Deaf)) {
+                    let (worker, impairment) = (worker.clone(), Impairment::Deaf);
+                    self.effects.note(Note::WorkerImpaired { worker, impairment });
+                }
+                self.tell_worker(peer, MasterToWorker::KillExecutor { executor: executor.clone() });
+                self.end_executor(now, &executor, ExecutorState::Lost(LossReason::Unanswered));
+            }
         }
     }
 

@@ -8,7 +8,7 @@ use firesteel_placement::words::counted;
 use firesteel_placement::{Cores, ExecutorLimit, ExecutorSize, MiB, Policy, ResourceAmounts, Shortfall};
 use serde::{Deserialize, Serialize};
 
-use super::{ApplicationState, ApplicationView, Outcome};
+use super::{ApplicationState, ApplicationView, Impairment, Outcome};
 use crate::ids::{AppId, ExecutorId, ProfileId, WorkerId};
 use crate::time::Timestamp;
 
@@ -90,6 +90,8 @@ pub struct SchedulingStatus {
     pub excluded: Vec<ExcludedWorker>,
     /// The number of excluded Workers that are not listed.
     pub more_excluded: u64,
+    /// The Workers that are given nothing new because something is wrong with them, by id, at most [`MOST_EXCLUDED`].
+    pub impaired: Vec<ImpairedWorker>,
     /// The number of live applications that are served before it and may have more than they hold: those of
     /// higher priority in its queue, and those of its priority that registered before it.
     pub ahead: u64,
@@ -101,6 +103,15 @@ pub struct SchedulingStatus {
     pub holders: Vec<Holder>,
     /// The number of other applications that hold cores and are not listed.
     pub more_holders: u64,
+}
+
+/// A Worker that is given nothing new because something is wrong with it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ImpairedWorker {
+    /// The Worker's id.
+    pub worker: WorkerId,
+    /// What is wrong.
+    pub impairment: Impairment,
 }
 
 /// What an application waits for besides room for one more executor.

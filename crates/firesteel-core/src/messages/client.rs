@@ -1,5 +1,7 @@
 //! Messages of status clients, with the read-only views that fill tables and JSON.
 
+use std::fmt;
+
 use firesteel_placement::{Cores, MiB, Policy, Resources, Strategy, WorkerOrder};
 use serde::{Deserialize, Serialize};
 
@@ -156,6 +158,23 @@ pub struct WorkerView {
     pub excluded_for: u64,
     /// The end of its exclusion for all applications, if it is excluded.
     pub excluded_until: Option<Timestamp>,
+    /// Why it is given nothing new for now, if something is wrong with it.
+    pub impairment: Option<Impairment>,
+}
+
+/// Why a living Worker is given nothing new until that is over.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Impairment {
+    /// Its heartbeats come, and it does not answer orders to launch executors.
+    Deaf,
+}
+
+impl fmt::Display for Impairment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Deaf => f.write_str("does not answer"),
+        }
+    }
 }
 
 impl WorkerView {
@@ -176,6 +195,7 @@ impl WorkerView {
             last_heartbeat,
             excluded_for: 0,
             excluded_until: None,
+            impairment: None,
         }
     }
 }

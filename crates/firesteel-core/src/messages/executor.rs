@@ -114,6 +114,8 @@ pub enum LossReason {
         /// What the cluster's manager says about it.
         why: String,
     },
+    /// The Worker did not answer the order to launch it.
+    Unanswered,
 }
 
 impl fmt::Display for LossReason {
@@ -126,10 +128,11 @@ impl fmt::Display for LossReason {
             }
             Self::Preempted { by } => write!(f, "preempted by {by}"),
             Self::Container { why } | Self::OverMemory { why } => f.write_str(why),
+            Self::Unanswered => f.write_str("the Worker did not answer the request to launch it"),
         }
     }
 }
 
 crate::kinds!("ExecutorState", ExecutorState: Launching Running Killed Failed Lost Exited);
 crate::kinds!("LossReason", LossReason: Disconnected HeartbeatTimeout LaunchLost Preempted Container
-    OverMemory);
+    OverMemory Unanswered);

@@ -18,10 +18,10 @@ mod worker_master;
 
 pub use application::{
     ApplicationAnswer, ApplicationDetail, ClusterView, EarlyEnd, ExcludedWorker, Hindrance, Holder,
-    KillAnswer, MOST_EXCLUDED, MOST_HOLDERS, MOST_KEPT, ProfileView, SchedulingStatus,
+    ImpairedWorker, KillAnswer, MOST_EXCLUDED, MOST_HOLDERS, MOST_KEPT, ProfileView, SchedulingStatus,
 };
 pub use client::{
-    ApplicationState, ApplicationView, ClientToMaster, ClientToWorker, Deciding, ExecutorView,
+    ApplicationState, ApplicationView, ClientToMaster, ClientToWorker, Deciding, ExecutorView, Impairment,
     MasterToClient, MasterView, RunningExecutor, WorkerState, WorkerToClient, WorkerView, WorkerViewOfItself,
 };
 pub use description::{ApplicationDescription, Placing, Submitter, UnsoundGang, WantedExecutors, Work};

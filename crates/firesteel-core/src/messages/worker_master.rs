@@ -30,6 +30,9 @@ pub enum WorkerToMaster {
     Heartbeat {
         /// The Worker's id.
         worker: WorkerId,
+        /// The last order to launch an executor that has come on this connection since the previous heartbeat. It answers
+        /// this order and all before it.
+        last_order: Option<ExecutorKey>,
     },
     /// The Worker is about to end, with its executors: the Master gives it no more. Has no effect if the
     /// Master does not know the Worker. Source: the message's name is Spark's; there executors stay for a

@@ -7,7 +7,7 @@ use firesteel_placement::{Cores, MiB};
 use super::machine::{Reason, Worker, send};
 use super::shutdown::ShutdownPhase;
 use super::{Effect, ExecutorPlan, Note};
-use crate::ids::{AppId, ExecutorKey, is_sound};
+use crate::ids::{AppId, ExecutorKey, PeerId, is_sound};
 use crate::machine::{Violation, ensure};
 use crate::messages::{
     ApplicationFiles, ExecutorLaunch, ExecutorReport, ExecutorState, ExecutorWork, RunningExecutor,
@@ -251,8 +251,9 @@ impl Executors {
 }
 
 impl Worker {
-    pub(super) fn on_launch_executor(&mut self, launch: ExecutorLaunch) {
+    pub(super) fn on_launch_executor(&mut self, peer: PeerId, launch: ExecutorLaunch) {
         let executor = launch.executor.clone();
+        self.answer_order(peer, executor.clone());
         if self.executors.live.contains_key(&executor) || self.executors.ended.known.contains_key(&executor) {
             self.effects.note(Note::LaunchRepeated { executor });
             return;

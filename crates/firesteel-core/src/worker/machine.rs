@@ -113,7 +113,7 @@ impl Worker {
                 self.on_register_worker_failed(now, peer, refusal);
             }
             MasterToWorker::ReconnectWorker => self.on_reconnect_worker(now, peer),
-            MasterToWorker::LaunchExecutor(launch) if orders => self.on_launch_executor(launch),
+            MasterToWorker::LaunchExecutor(launch) if orders => self.on_launch_executor(peer, launch),
             MasterToWorker::KillExecutor { executor } if orders => {
                 self.on_kill_executor(now, &executor);
             }

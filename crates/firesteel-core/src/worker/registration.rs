@@ -36,6 +36,9 @@ pub(super) struct Registration {
     /// The number of failed rounds since the last registration.
     failed_rounds: u32,
     history: History,
+    /// The last order to launch an executor that no heartbeat has answered, and the Master that sent it. A Worker that
+    /// registers again on the same connection answers it afterwards.
+    last_order: Option<(PeerId, ExecutorKey)>,
 }
 
 /// The phases of the registration.
@@ -179,6 +182,11 @@ impl Registration {
         Ok(())
     }
 
+    /// The last order of this Master that no heartbeat has answered.
+    fn answer_to(&mut self, peer: PeerId) -> Option<ExecutorKey> {
+        self.last_order.take_if(|(from, _)| *from == peer).map(|(_, executor)| executor)
+    }
+
     /// Forgets the Master and all that were asked. Returns their connections.
     pub(super) fn leave(&mut self) -> Vec<PeerId> {
         match std::mem::take(&mut self.phase) {
@@ -257,7 +265,8 @@ impl Worker {
         self.effects.extend(losers.into_iter().map(|peer| Effect::Close { peer }));
 
         let worker = self.config.description.id.clone();
-        self.effects.push(send(peer, WorkerToMaster::Heartbeat { worker }));
+        let last_order = self.registration.answer_to(peer);
+        self.effects.push(send(peer, WorkerToMaster::Heartbeat { worker, last_order }));
         let next_heartbeat = now + heartbeat;
         self.registration.phase = Phase::Registered(Master { peer, url, address, heartbeat, next_heartbeat });
         self.registration.failed_rounds = 0;
@@ -340,13 +349,20 @@ impl Worker {
         }
     }
 
+    /// An order to launch an executor has come: the next heartbeat answers it.
+    pub(super) fn answer_order(&mut self, peer: PeerId, executor: ExecutorKey) {
+        self.registration.last_order = Some((peer, executor));
+    }
+
     pub(super) fn send_due_heartbeat(&mut self, now: Timestamp) {
         if let Phase::Registered(master) = &mut self.registration.phase
             && master.next_heartbeat <= now
         {
             master.next_heartbeat = now + master.heartbeat;
             let worker = self.config.description.id.clone();
-            self.effects.push(send(master.peer, WorkerToMaster::Heartbeat { worker }));
+            let peer = master.peer;
+            let last_order = self.registration.answer_to(peer);
+            self.effects.push(send(peer, WorkerToMaster::Heartbeat { worker, last_order }));
         }
     }
 

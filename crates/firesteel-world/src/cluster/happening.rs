@@ -6,6 +6,7 @@ use firesteel_core::process::ExitStatus;
 use super::links::{LinkIndex, Side};
 use super::message::Message;
 use super::node::NodeEvent;
+use super::stalls::Stall;
 use super::world::NodeIndex;
 
 /// A happening with a time.
@@ -21,6 +22,8 @@ pub(crate) enum Happening {
     Wake { node: NodeIndex, at: u64 },
     /// A node gets an event, if it is still alive.
     Tell { node: NodeIndex, event: NodeEvent },
+    /// A Worker's connection stalls.
+    Stall(Stall),
     /// A busy Master handles the next message.
     MasterTurn { node: NodeIndex },
     /// A Master starts.

@@ -280,6 +280,7 @@ impl World {
             Happening::StartMaster
             | Happening::StartWorker { .. }
             | Happening::StartDriver { .. }
+            | Happening::Stall(_)
             | Happening::Strike
             | Happening::Calm => true,
         };

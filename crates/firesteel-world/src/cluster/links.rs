@@ -113,6 +113,12 @@ impl Link {
         end.latest
     }
 
+    /// Holds back all that is sent to this side from now on until this time.
+    pub(crate) fn stall(&mut self, side: Side, until: u64) {
+        let end = &mut self.ends[side as usize];
+        end.latest = end.latest.max(until);
+    }
+
     /// Loses all messages on their way and all later ones.
     pub(crate) fn cut(&mut self) {
         self.cut = true;

@@ -65,6 +65,7 @@ impl World {
         };
         self.ledger = Ledger::default();
         self.master_inbox = MasterInbox::default();
+        self.unheard.clear();
         let node = self.add_node(Body::Master(Box::new(Master::new(config))));
         self.master = Some(node);
     }

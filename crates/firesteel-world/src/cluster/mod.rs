@@ -11,7 +11,7 @@
 //! - `world`, `run`, `happening`: virtual time, the queue of happenings, and one run.
 //! - `node`, `lives`, `processes`, `task_lives`: processes, with or without a state machine.
 //! - `launches`: launchers, whose executors are commands.
-//! - `network`, `links`, `message`, `busy_master`: connections, messages, and a Master that is behind with them.
+//! - `network`, `links`, `message`, `busy_master`, `stalls`: connections, messages, and what delays them.
 //! - `perform`, `fetches`, `cleaning`, `logs`: the effects of machines.
 //! - `strikes`, `strangers`, `users`: faults, hostile peers, and what users do.
 //! - `truth`, `ledger`, `headcount`, `entrance`, `healing`: the laws.
@@ -41,6 +41,7 @@ mod run;
 mod sabotage;
 mod saboteur;
 mod scenario;
+mod stalls;
 mod strangers;
 mod strikes;
 mod task_lives;
@@ -56,4 +57,5 @@ pub use faults::{Fault, FaultPlan};
 pub use run::{Failure, Outcome, Telling, run, run_sabotaged};
 pub use sabotage::Sabotage;
 pub use scenario::{AppKind, AppPlan, Scenario, TaskFate, TaskPlan, WorkerPlan};
+pub use stalls::Stall;
 pub use wishes::LocalityPlan;

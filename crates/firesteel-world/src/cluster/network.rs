@@ -92,7 +92,15 @@ impl World {
             return;
         }
         let arrival = row.arrival(side, self.now, &mut self.dice);
-        let is_launch = matches!(message, Message::MasterToWorker(MasterToWorker::LaunchExecutor(_)));
+        let order = match &message {
+            Message::MasterToWorker(MasterToWorker::LaunchExecutor(launch)) => Some(launch.executor.clone()),
+            _ => None,
+        };
+        let is_launch = order.is_some();
+        if let (Some(executor), true) = (order, self.master == Some(node)) {
+            let now = self.timestamp();
+            self.unheard.entry(executor).or_insert(now);
+        }
         if is_launch && self.is_rough() && self.dice.one_in(100) {
             self.fault(Fault::RepeatedOrder);
             self.at(arrival, Happening::Deliver { link, side, message: message.clone() });
@@ -118,6 +126,9 @@ impl World {
         }
         let sender = self.links[link.0].end(side.other()).node;
         self.see_order(sender, node, &message);
+        if let Message::MasterToWorker(MasterToWorker::LaunchExecutor(launch)) = &message {
+            self.unheard.remove(&launch.executor);
+        }
         let is_newcomer =
             matches!(message, Message::ExecutorToDriver(ExecutorToDriver::RegisterExecutor { .. }));
         match (&message, self.driver_mut(node)) {

@@ -103,6 +103,15 @@ impl Saboteur {
             NodeEvent::Master(core_master::Event::Received {
                 peer,
                 arrived,
+                message: core_master::Inbound::Worker(WorkerToMaster::Heartbeat { worker, .. }),
+            }) if self.sabotage == Sabotage::TakeForAnswered => {
+                let last_order = ledger.youngest_on(peer);
+                let message = core_master::Inbound::Worker(WorkerToMaster::Heartbeat { worker, last_order });
+                NodeEvent::Master(core_master::Event::Received { peer, arrived, message })
+            }
+            NodeEvent::Master(core_master::Event::Received {
+                peer,
+                arrived,
                 message: core_master::Inbound::Worker(WorkerToMaster::ExecutorStateChanged(report)),
             }) if self.sabotage == Sabotage::MissTurn => {
                 let state = match report.state {

@@ -86,7 +86,7 @@ impl World {
 
     fn odd_worker_message(&mut self) -> WorkerToMaster {
         match self.dice.below(5) {
-            0 => WorkerToMaster::Heartbeat { worker: self.odd_worker() },
+            0 => WorkerToMaster::Heartbeat { worker: self.odd_worker(), last_order: None },
             3 => WorkerToMaster::WorkerDecommissioning { worker: self.odd_worker() },
             1 | 2 => WorkerToMaster::ExecutorStateChanged(self.odd_report()),
             _ => {

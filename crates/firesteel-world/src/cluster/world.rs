@@ -18,6 +18,7 @@ use super::links::{Link, LinkIndex};
 use super::node::{Alarm, Body, Node, NodeEffects, NodeEvent};
 use super::saboteur::Saboteur;
 use super::scenario::Scenario;
+use super::stalls::Unheard;
 use super::truth::Executors;
 use firesteel_sim::dice::Dice;
 
@@ -42,6 +43,7 @@ pub(crate) struct World {
     /// The Master, while one is alive.
     pub(crate) master: Option<NodeIndex>,
     pub(crate) master_inbox: MasterInbox,
+    pub(crate) unheard: Unheard,
     /// Whether a stranger has acted as a Worker. Then the Master may have been told untrue things about
     /// executors.
     pub(crate) was_lied_to: bool,
@@ -82,6 +84,7 @@ impl World {
             links: Vec::new(),
             master: None,
             master_inbox: MasterInbox::default(),
+            unheard: Unheard::new(),
             workers: vec![None; scenario.workers.len()],
             drivers: vec![DriverPhase::Awaited; scenario.apps.len()],
             processes: BTreeMap::new(),
@@ -114,6 +117,9 @@ impl World {
         }
         for app in 0..self.scenario.apps.len() {
             self.at(self.scenario.apps[app].starts_at, Happening::StartDriver { app });
+        }
+        for stall in self.scenario.stalls.clone() {
+            self.at(stall.from, Happening::Stall(stall));
         }
         if let Some(every) = self.scenario.faults.strike_every {
             self.at(every, Happening::Strike);
@@ -207,6 +213,7 @@ impl World {
             Happening::Dial { node, target, answer } => self.answer_dial(node, target, answer),
             Happening::Wake { node, at } => self.wake(node, at),
             Happening::Tell { node, event } => self.tell(node, event),
+            Happening::Stall(stall) => self.stall(stall),
             Happening::MasterTurn { node } => self.master_turn(node),
             Happening::StartMaster => self.start_master(),
             Happening::StartWorker { plan } => self.start_worker(plan),
@@ -361,6 +368,7 @@ impl World {
         };
         let entry = self.ledger.enter(event, effects, &order);
         self.take_outcome(node, entry);
+        self.check_unheard(event);
     }
 
     /// Checks a node's own invariants, and compares the Master's tables with the ledger.

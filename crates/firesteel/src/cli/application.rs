@@ -6,7 +6,8 @@ use std::io::{self, Write as _};
 
 use firesteel_core::Timestamp;
 use firesteel_core::messages::{
-    ApplicationDetail, ApplicationState, ApplicationView, ExecutorState, ExecutorView, Outcome, ProfileView,
+    ApplicationDetail, ApplicationState, ApplicationView, ExecutorState, ExecutorView, ImpairedWorker,
+    Outcome, ProfileView,
 };
 use firesteel_placement::words::counted;
 use firesteel_placement::{ExecutorLimit, ExecutorSize};
@@ -46,6 +47,11 @@ fn text(detail: &ApplicationDetail) -> String {
     }
     for worker in detail.scheduling.iter().flat_map(|scheduling| &scheduling.excluded) {
         let _ = writeln!(text, "  excluded   {}", excluded::for_how_long(worker, detail.now));
+    }
+    for ImpairedWorker { worker, impairment } in
+        detail.scheduling.iter().flat_map(|scheduling| &scheduling.impaired)
+    {
+        let _ = writeln!(text, "  excluded   {worker}: it {}", clean(&impairment.to_string()));
     }
     let _ = writeln!(text, "  master     {}", clean(&detail.master));
     if let Some(scheduling) = &detail.scheduling {

@@ -7,8 +7,8 @@ use firesteel_core::Timestamp;
 use firesteel_core::ids::{AppId, ExecutorId, ProfileId, WorkerId};
 use firesteel_core::messages::{
     ApplicationDetail, ApplicationState, ApplicationView, ClusterView, EarlyEnd, ExcludedWorker,
-    ExecutorState, ExecutorView, Holder, MasterView, Outcome, ProfileView, SchedulingStatus, WorkerState,
-    WorkerView,
+    ExecutorState, ExecutorView, Holder, ImpairedWorker, MasterView, Outcome, ProfileView, SchedulingStatus,
+    WorkerState, WorkerView,
 };
 use firesteel_placement::advice::{Advice, Change};
 use firesteel_placement::{ExecutorLimit, ExecutorSize, ResourceAmounts, Resources};
@@ -24,7 +24,7 @@ milliseconds since 1970 (UTC). A large cluster is read page by page: each row is
 and each row that was there all the time is there once. lag_ms says how long messages of Workers and drivers waited lately \
 until the Master handled them. States have the names of the tables. An executor has id, worker, profile, state, \
 exit_code (128 + N for signal N; null while it runs), error, cores, memory_mib, resources, host, port, directory, \
-launched_ms, started_ms, ended_ms; a Worker excluded_for, the number of applications for which it is excluded, and excluded_until_ms if it is excluded for all; an application id, name, user, state, end, outcome (succeeded, failed, cancelled, or \
+launched_ms, started_ms, ended_ms; a Worker excluded_for, the number of applications for which it is excluded, excluded_until_ms if it is excluded for all, and impairment if something is wrong with it, so that it is given nothing new; an application id, name, user, state, end, outcome (succeeded, failed, cancelled, or \
 null if its driver does not say), outcome_words, submitted_ms, ended_ms, queue, priority, gang, max_cores, cores_granted, \
 memory_per_executor_mib, executors_live, executors_ended, executors_forgotten, executors.";
 
@@ -63,6 +63,7 @@ pub(super) struct Scheduling<'a> {
     relaunch_at_ms: Option<u64>,
     excluded: Vec<Excluded<'a>>,
     more_excluded: u64,
+    impaired: Vec<Impaired<'a>>,
     ahead: u64,
     /// What the application waits for besides room, in words.
     waits_for: Option<String>,
@@ -81,6 +82,13 @@ struct Excluded<'a> {
     for_all: bool,
 }
 
+/// A Worker that is given nothing new because something is wrong with it.
+#[derive(Serialize)]
+struct Impaired<'a> {
+    worker: &'a WorkerId,
+    impairment: String,
+}
+
 #[derive(Serialize)]
 struct Worker<'a> {
     id: &'a WorkerId,
@@ -96,6 +104,7 @@ struct Worker<'a> {
     last_heartbeat_ms: u64,
     excluded_for: u64,
     excluded_until_ms: Option<u64>,
+    impairment: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -233,6 +242,7 @@ impl<'a> Scheduling<'a> {
             relaunch_at,
             excluded,
             more_excluded,
+            impaired,
             ahead,
             hindrance,
             cluster,
@@ -247,6 +257,7 @@ impl<'a> Scheduling<'a> {
             relaunch_at_ms: relaunch_at.map(Timestamp::millis),
             excluded: excluded.iter().map(Excluded::of).collect(),
             more_excluded: *more_excluded,
+            impaired: impaired.iter().map(Impaired::of).collect(),
             ahead: *ahead,
             waits_for: hindrance.as_ref().map(ToString::to_string),
             cluster: Cluster {
@@ -269,6 +280,12 @@ impl<'a> Excluded<'a> {
     }
 }
 
+impl<'a> Impaired<'a> {
+    fn of(view: &'a ImpairedWorker) -> Self {
+        Self { worker: &view.worker, impairment: view.impairment.to_string() }
+    }
+}
+
 impl<'a> Worker<'a> {
     fn of(view: &'a WorkerView) -> Self {
         Self {
@@ -285,6 +302,7 @@ impl<'a> Worker<'a> {
             last_heartbeat_ms: view.last_heartbeat.millis(),
             excluded_for: view.excluded_for,
             excluded_until_ms: view.excluded_until.map(Timestamp::millis),
+            impairment: view.impairment.as_ref().map(ToString::to_string),
         }
     }
 }

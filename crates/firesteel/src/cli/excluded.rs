@@ -4,19 +4,20 @@ use firesteel_core::Timestamp;
 use firesteel_core::messages::{ExcludedWorker, WorkerState, WorkerView};
 use firesteel_placement::words::counted;
 
-use super::table::duration;
+use super::table::{clean, duration};
 
-/// The state of a Worker: `ALIVE`, `ALIVE, excluded for 2 applications`, or `ALIVE, excluded for all for 3.5 s`.
+/// The state of a Worker: `ALIVE`, `ALIVE, does not answer`, `ALIVE, excluded for 2 applications`, or `ALIVE, excluded for all for 3.5 s`.
 pub(super) fn worker_state(worker: &WorkerView, now: Timestamp) -> String {
     let state = match worker.state {
         WorkerState::Alive => "ALIVE",
         WorkerState::Decommissioned => "DECOMMISSIONED",
         WorkerState::Dead => "DEAD",
     };
-    match (worker.excluded_until, worker.excluded_for) {
-        (Some(until), _) => format!("{state}, excluded for all for {}", duration(until.since(now))),
-        (None, 0) => state.to_owned(),
-        (None, apps) => format!("{state}, excluded for {}", counted(apps, "application")),
+    match (&worker.impairment, worker.excluded_until, worker.excluded_for) {
+        (Some(impairment), ..) => format!("{state}, {}", clean(&impairment.to_string())),
+        (None, Some(until), _) => format!("{state}, excluded for all for {}", duration(until.since(now))),
+        (None, None, 0) => state.to_owned(),
+        (None, None, apps) => format!("{state}, excluded for {}", counted(apps, "application")),
     }
 }
 
@@ -36,7 +37,7 @@ mod tests {
     use super::*;
     use firesteel_core::address::Address;
     use firesteel_core::ids::WorkerId;
-    use firesteel_core::messages::{EarlyEnd, Offered, WorkerDescription};
+    use firesteel_core::messages::{EarlyEnd, Impairment, Offered, WorkerDescription};
 
     #[test]
     fn the_state_of_a_worker_says_for_whom_it_is_excluded() {
@@ -57,6 +58,14 @@ mod tests {
             "DECOMMISSIONED, excluded for 2 applications"
         );
         assert_eq!(state(WorkerState::Alive, 2, Some(4_500)), "ALIVE, excluded for all for 3.5 s");
+        let address = Address::new("h".to_owned(), 1);
+        let worker = WorkerDescription::new(WorkerId::new("w1"), address, Offered::default(), "/work");
+        let deaf = WorkerView {
+            impairment: Some(Impairment::Deaf),
+            excluded_for: 1,
+            ..WorkerView::unused(&worker, now)
+        };
+        assert_eq!(worker_state(&deaf, now), "ALIVE, does not answer");
     }
 
     #[test]

@@ -8,7 +8,8 @@ use std::io::{self, Write as _};
 
 use clap::Args as ClapArgs;
 use firesteel_core::messages::{
-    ApplicationDetail, ExecutorState, ExecutorView, Hindrance, Outcome, ProfileView, SchedulingStatus,
+    ApplicationDetail, ExecutorState, ExecutorView, Hindrance, ImpairedWorker, Outcome, ProfileView,
+    SchedulingStatus,
 };
 use firesteel_placement::advice::{Advice, Change};
 use firesteel_placement::shortfall::Reason;
@@ -175,6 +176,9 @@ fn exclusions(detail: &ApplicationDetail, scheduling: &SchedulingStatus) -> Vec<
     if scheduling.more_excluded > 0 {
         all.push(format!("Excluded for it, too: {}.", none_or(scheduling.more_excluded, "other Worker")));
     }
+    all.extend(scheduling.impaired.iter().map(|ImpairedWorker { worker, impairment }| {
+        format!("{worker} {}: it is given nothing new for now.", clean(&impairment.to_string()))
+    }));
     all
 }
 

@@ -348,6 +348,7 @@ mod tests {
             last_heartbeat: Timestamp::default(),
             excluded_for: 0,
             excluded_until: None,
+            impairment: None,
         }
     }
 

@@ -46,7 +46,7 @@ fn a_silent_worker_is_removed_exactly_at_its_timeout() {
     let mut bench = Bench::new(Config::default());
     bench.worker(1, 8);
     bench.now = bench.now + Duration::from_secs(59);
-    let heartbeat = WorkerToMaster::Heartbeat { worker: WorkerId::new("w1") };
+    let heartbeat = WorkerToMaster::Heartbeat { worker: WorkerId::new("w1"), last_order: None };
     assert_eq!(bench.worker_says(1, heartbeat.clone()), []);
     assert_eq!(bench.deadline(), []);
     let expected = T0 + Duration::from_secs(59 + 60);
@@ -71,7 +71,7 @@ fn workers_get_their_time_again_once_if_the_master_itself_was_behind() {
     assert_eq!(bench.master.next_deadline(), Some((again, Reason::WorkerTimeout)));
     // A heartbeat makes up for it.
     bench.now = bench.now + Duration::from_secs(1);
-    let heartbeat = WorkerToMaster::Heartbeat { worker: WorkerId::new("w1") };
+    let heartbeat = WorkerToMaster::Heartbeat { worker: WorkerId::new("w1"), last_order: None };
     assert_eq!(bench.worker_says(1, heartbeat), []);
     assert_eq!(bench.deadline(), []);
     assert_eq!(stood_still(&mut bench), [excused]);
@@ -92,7 +92,7 @@ fn a_worker_is_silent_only_when_all_that_arrived_in_time_has_been_handled() {
     assert_eq!(bench.apply(Event::Deadline { heard_until: T0 + Duration::from_secs(1) }), []);
     assert_eq!(bench.master.next_deadline(), Some((due + Duration::from_secs(59), Reason::WorkerTimeout)));
     // Now it is handled: it counts from when it arrived, not from when it was handled.
-    let heartbeat = WorkerToMaster::Heartbeat { worker: WorkerId::new("w1") };
+    let heartbeat = WorkerToMaster::Heartbeat { worker: WorkerId::new("w1"), last_order: None };
     bench.now = due + Duration::from_secs(5);
     let arrived = T0 + Duration::from_secs(15);
     let event = Event::Received { peer: PeerId(1), arrived, message: Inbound::Worker(heartbeat) };
@@ -293,6 +293,50 @@ fn a_lost_worker_is_remembered_without_its_addresses() {
     bench.apply(Event::Disconnected { peer: PeerId(1) });
     let workers = bench.master.view().workers;
     assert_eq!((workers[0].state, workers[0].resources.count("gpu")), (WorkerState::Dead, 0));
+}
+
+#[test]
+fn an_order_that_a_worker_does_not_answer_is_repeated_then_given_elsewhere_and_the_worker_gets_nothing_new() {
+    let mut bench = Bench::new(Config::default());
+    bench.worker(1, 8);
+    bench.application(Some(8), 8);
+    let heartbeat = |bench: &mut Bench, last_order: Option<u32>| {
+        bench.now = bench.now + Duration::from_secs(15);
+        let last_order = last_order.map(key);
+        bench.worker_says(1, WorkerToMaster::Heartbeat { worker: WorkerId::new("w1"), last_order })
+    };
+    let [order, _] = launch(0, 1, 8);
+    assert_eq!(heartbeat(&mut bench, None), [], "it may have crossed the order");
+    assert_eq!(heartbeat(&mut bench, None), [order.clone()]);
+    assert_eq!(heartbeat(&mut bench, None), [order]);
+    assert_eq!(bench.worker(2, 8), [registered(2, false)]);
+    let end = ExecutorState::Lost(LossReason::Unanswered);
+    let elsewhere: Vec<_> = [kill(1, 0), updated(0, end)].into_iter().chain(launch(1, 2, 8)).collect();
+    assert_eq!(heartbeat(&mut bench, None), elsewhere);
+    assert_eq!(bench.master.view().workers[0].impairment, Some(Impairment::Deaf));
+    // It has room, and is given nothing until it answers.
+    bench.apply(Event::Disconnected { peer: PeerId(2) });
+    assert_eq!(bench.master.view().applications[0].cores_granted, Cores(0));
+    assert_eq!(heartbeat(&mut bench, None), []);
+    assert_eq!(heartbeat(&mut bench, Some(0)), launch(2, 1, 8));
+    assert_eq!(bench.master.view().workers[0].impairment, None);
+    assert_eq!(heartbeat(&mut bench, Some(2)), []);
+    assert_eq!(heartbeat(&mut bench, None), []);
+}
+
+#[test]
+fn a_deaf_worker_hears_again_on_a_new_connection() {
+    let mut bench = Bench::new(Config::default());
+    bench.worker(1, 8);
+    bench.application(Some(8), 8);
+    for _ in 0..4 {
+        bench.now = bench.now + Duration::from_secs(15);
+        bench.worker_says(1, WorkerToMaster::Heartbeat { worker: WorkerId::new("w1"), last_order: None });
+    }
+    assert_eq!(bench.master.view().workers[0].impairment, Some(Impairment::Deaf));
+    let effects = bench.worker_says(2, register(1, 8, Vec::new()));
+    assert!(effects.contains(&to_worker(2, MasterToWorker::LaunchExecutor(order(1, 8)))), "{effects:?}");
+    assert_eq!(bench.master.view().workers[0].impairment, None);
 }
 
 #[test]

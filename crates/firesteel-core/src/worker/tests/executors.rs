@@ -140,7 +140,7 @@ fn an_executor_that_ends_within_the_grace_is_not_killed() {
     bench.now = bench.now + Duration::from_secs(9);
     let killed = ExecutorState::Killed(Some(ExitStatus::SUCCESS));
     assert_eq!(bench.apply(exits(0, ExitStatus::SUCCESS)), [ended(0, killed.clone()), tell(0, killed)]);
-    assert_eq!(bench.deadline(), (Reason::Heartbeat, vec![heartbeat(1)]));
+    assert_eq!(bench.deadline(), (Reason::Heartbeat, vec![answer(1, 0)]));
 }
 
 #[test]
@@ -240,4 +240,16 @@ fn a_finished_application_is_cleaned_once_none_of_its_executors_is_left() {
     last.push(clean.clone());
     assert_eq!(bench.apply(exits(1, ExitStatus::SUCCESS)), last);
     assert_eq!(bench.master(1, finished), [clean], "with nothing left it is cleaned at once");
+}
+
+#[test]
+fn a_heartbeat_names_the_last_order_that_came_since_the_one_before() {
+    let mut bench = Bench::registered();
+    bench.master(1, launch(0));
+    bench.master(1, launch(1));
+    assert_eq!(bench.deadline(), (Reason::Heartbeat, vec![answer(1, 1)]));
+    assert_eq!(bench.deadline(), (Reason::Heartbeat, vec![heartbeat(1)]));
+    // A repetition is answered, and starts nothing.
+    assert_eq!(bench.master(1, launch(0)), [note(Note::LaunchRepeated { executor: key(0) })]);
+    assert_eq!(bench.deadline(), (Reason::Heartbeat, vec![answer(1, 0)]));
 }

@@ -199,8 +199,14 @@ fn leaving() -> Effect {
     Effect::Send { peer: PeerId(1), message: Outbound::Master(message) }
 }
 
+/// A heartbeat that answers the order to launch this executor.
+fn answer(peer: u64, executor: u32) -> Effect {
+    let last_order = Some(key(executor));
+    send(peer, WorkerToMaster::Heartbeat { worker: WorkerId::new("worker-1"), last_order })
+}
+
 fn heartbeat(peer: u64) -> Effect {
-    send(peer, WorkerToMaster::Heartbeat { worker: WorkerId::new("worker-1") })
+    send(peer, WorkerToMaster::Heartbeat { worker: WorkerId::new("worker-1"), last_order: None })
 }
 
 fn register(peer: u64, executors: Vec<ExecutorReport>) -> Effect {

@@ -80,7 +80,7 @@ fn a_process_that_even_sigkill_does_not_end_does_not_hold_the_daemon() {
     let mut bench = Bench::running();
     bench.apply(Event::Shutdown);
     assert_eq!(bench.deadline().0, Reason::KillGrace(key(0)));
-    assert_eq!(bench.deadline(), (Reason::Heartbeat, vec![heartbeat(1)]));
+    assert_eq!(bench.deadline(), (Reason::Heartbeat, vec![answer(1, 0)]));
     let [close, exit] = over();
     let left = note(Note::LeftBehind { executors: 1 });
     assert_eq!(bench.deadline(), (Reason::ShutdownTimeout, vec![left, close, exit]));

@@ -14,7 +14,7 @@ use tokio::time::timeout;
 use super::*;
 use firesteel_host::clock::Clock;
 use firesteel_host::inbox::{InboxReceiver, inbox};
-use firesteel_host::net::{Listener, Peers, Welcome};
+use firesteel_host::net::{Arrival, Listener, Peers, Welcome};
 
 /// What the driver receives: a message, or `None` when the connection has ended.
 type Heard = (PeerId, Option<ExecutorToDriver>);
@@ -41,8 +41,8 @@ fn options(port: u16) -> Options {
     }
 }
 
-fn hear(peer: PeerId, body: &[u8]) -> Result<Heard, DecodeError> {
-    Ok((peer, Some(wire::decode(body)?)))
+fn hear(arrival: Arrival, body: &[u8]) -> Result<Heard, DecodeError> {
+    Ok((arrival.peer, Some(wire::decode(body)?)))
 }
 
 impl Rig {

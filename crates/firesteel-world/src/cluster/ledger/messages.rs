@@ -25,6 +25,7 @@ impl Ledger {
         released: &mut BTreeSet<ExecutorKey>,
     ) -> Result<(), String> {
         match message {
+            MasterToWorker::LaunchExecutor(launch) if self.is_repeated(peer, launch, event) => {}
             MasterToWorker::LaunchExecutor(launch) => {
                 self.launch(peer, launch)?;
                 launched.extend(self.worker_of.get(&peer).map(|worker| (worker.clone(), launch.clone())));
@@ -68,9 +69,17 @@ impl Ledger {
     }
 
     /// Whether the Worker of this connection holds the executor.
-    fn is_on(&self, peer: PeerId, executor: &ExecutorKey) -> bool {
+    pub(crate) fn is_on(&self, peer: PeerId, executor: &ExecutorKey) -> bool {
         let book = self.worker_of.get(&peer).and_then(|worker| self.workers.get(worker));
         book.is_some_and(|book| book.grants.contains_key(executor))
+    }
+
+    /// Whether an order is the repetition of one that the Worker's heartbeat did not answer.
+    fn is_repeated(&self, peer: PeerId, launch: &ExecutorLaunch, event: &Event) -> bool {
+        let is_heartbeat = matches!(event, Event::Received { peer: worker,
+            message: Inbound::Worker(WorkerToMaster::Heartbeat { .. }), .. } if *worker == peer);
+        let book = self.worker_of.get(&peer).and_then(|worker| self.workers.get(worker));
+        is_heartbeat && book.and_then(|book| book.grants.get(&launch.executor)) == Some(launch)
     }
 
     fn launch(&mut self, peer: PeerId, launch: &ExecutorLaunch) -> Result<(), String> {

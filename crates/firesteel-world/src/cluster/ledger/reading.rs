@@ -49,6 +49,12 @@ impl Ledger {
         self.workers.iter().flat_map(|(worker, book)| book.grants.keys().map(move |key| (key, worker)))
     }
 
+    /// The youngest executor that the Worker of this connection holds.
+    pub(crate) fn youngest_on(&self, peer: PeerId) -> Option<ExecutorKey> {
+        let book = self.workers.get(self.worker_of.get(&peer)?)?;
+        book.grants.keys().max_by_key(|key| key.executor).cloned()
+    }
+
     /// Whether the Master counts this executor as held.
     pub(crate) fn holds(&self, key: &ExecutorKey) -> bool {
         self.apps.get(&key.app).is_some_and(|book| book.executors.contains_key(&key.executor))

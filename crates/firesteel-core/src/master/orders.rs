@@ -1,0 +1,114 @@
+//! Orders to launch executors that a Worker has not answered.
+
+use std::collections::VecDeque;
+
+use crate::ids::ExecutorKey;
+use crate::time::Timestamp;
+
+/// The heartbeats that leave an order unanswered before it is repeated. The first one may have crossed it.
+const REPEATED_AFTER: u32 = 2;
+
+/// The heartbeats that leave an order unanswered before its executor is given elsewhere.
+const GIVEN_UP_AFTER: u32 = 4;
+
+/// The orders of one Worker that it has not answered.
+///
+/// Each heartbeat names the last order that came, so it answers that one and all before it. If one direction of a connection
+/// stalls, heartbeats come and answer nothing.
+#[derive(Debug, Default)]
+pub(super) struct Orders {
+    unanswered: VecDeque<Order>,
+}
+
+#[derive(Debug)]
+struct Order {
+    executor: ExecutorKey,
+    sent: Timestamp,
+    /// The heartbeats since that did not answer it.
+    heartbeats: u32,
+}
+
+/// What is due to orders after a heartbeat, oldest first.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Overdue {
+    /// The executors whose orders are repeated.
+    pub(super) repeated: Vec<ExecutorKey>,
+    /// The executors that are given elsewhere.
+    pub(super) given_up: Vec<ExecutorKey>,
+}
+
+impl Orders {
+    /// An order is sent.
+    pub(super) fn sent(&mut self, now: Timestamp, executor: ExecutorKey) {
+        self.unanswered.push_back(Order { executor, sent: now, heartbeats: 0 });
+    }
+
+    /// A heartbeat that arrived at this time names this order as the last one that came.
+    pub(super) fn hear(&mut self, arrived: Timestamp, last_order: Option<&ExecutorKey>) -> Overdue {
+        let answered = self.unanswered.iter().rposition(|order| Some(&order.executor) == last_order);
+        if let Some(last) = answered {
+            self.unanswered.drain(..=last);
+        }
+        if self.unanswered.is_empty() {
+            self.unanswered = VecDeque::new();
+            return Overdue::default();
+        }
+        for order in &mut self.unanswered {
+            // The Master may handle a heartbeat late, which arrived before the order left.
+            order.heartbeats += u32::from(order.sent < arrived);
+        }
+        let given_up = self.unanswered.partition_point(|order| order.heartbeats >= GIVEN_UP_AFTER);
+        let given_up = self.unanswered.drain(..given_up).map(|order| order.executor).collect();
+        let repeated = self.unanswered.iter().filter(|order| order.heartbeats >= REPEATED_AFTER);
+        Overdue { repeated: repeated.map(|order| order.executor.clone()).collect(), given_up }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ids::{AppId, ExecutorId};
+
+    fn key(number: u32) -> ExecutorKey {
+        ExecutorKey { app: AppId::new("app-1"), executor: ExecutorId(number) }
+    }
+
+    fn second(number: u64) -> Timestamp {
+        Timestamp::from_millis(number * 1000)
+    }
+
+    fn repeated<const N: usize>(executors: [u32; N]) -> Overdue {
+        Overdue { repeated: executors.map(key).to_vec(), given_up: Vec::new() }
+    }
+
+    #[test]
+    fn a_heartbeat_answers_the_order_that_it_names_and_all_before_it() {
+        let mut orders = Orders::default();
+        (0..3).for_each(|number| orders.sent(second(0), key(number)));
+        assert_eq!(orders.hear(second(1), Some(&key(1))), Overdue::default());
+        assert_eq!(orders.hear(second(2), Some(&key(7))), repeated([2]), "nobody sent that one");
+        assert_eq!(orders.hear(second(3), Some(&key(2))), Overdue::default());
+        assert!(orders.unanswered.is_empty());
+    }
+
+    #[test]
+    fn an_order_that_nobody_answers_is_repeated_twice_and_then_given_elsewhere() {
+        let mut orders = Orders::default();
+        orders.sent(second(0), key(0));
+        assert_eq!(orders.hear(second(15), None), Overdue::default());
+        orders.sent(second(16), key(1));
+        assert_eq!(orders.hear(second(30), None), repeated([0]));
+        assert_eq!(orders.hear(second(45), None), repeated([0, 1]));
+        let last = Overdue { repeated: vec![key(1)], given_up: vec![key(0)] };
+        assert_eq!(orders.hear(second(60), None), last);
+    }
+
+    #[test]
+    fn a_heartbeat_that_arrived_before_an_order_left_says_nothing_of_it() {
+        let mut orders = Orders::default();
+        orders.sent(second(40), key(0));
+        for arrived in [0, 15, 30, 40] {
+            assert_eq!(orders.hear(second(arrived), None), Overdue::default());
+        }
+    }
+}
