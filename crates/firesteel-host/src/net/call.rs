@@ -89,7 +89,9 @@ impl CallError {
     pub fn evidence(&self) -> Evidence {
         match self {
             Self::Dial(DialError::Handshake { error, .. }) => match error {
-                HandshakeError::Mute | HandshakeError::TimedOut => Evidence::NoAnswer,
+                HandshakeError::Mute | HandshakeError::TimedOut | HandshakeError::CrowdedOut => {
+                    Evidence::NoAnswer
+                }
                 HandshakeError::Silent | HandshakeError::Closed | HandshakeError::Io(_) => {
                     Evidence::Unreachable
                 }

@@ -16,7 +16,7 @@ use tokio::time::{sleep, timeout};
 use super::frame::{FrameError, FrameReader};
 use super::handshake::Introduced;
 use super::outbound::{CloseMode, FrameQueue, Next};
-use super::{Arrival, Decode, FLUSH_TIMEOUT, PAUSED_BYTES, PeerInfo, WRITE_TIMEOUT};
+use super::{Arrival, Decode, FIRST_MESSAGE_TIMEOUT, FLUSH_TIMEOUT, PAUSED_BYTES, PeerInfo, WRITE_TIMEOUT};
 use crate::inbox::Inbox;
 
 /// Why a connection ended. Worded as a sentence about the peer, without its name.
@@ -43,6 +43,9 @@ pub enum Disconnect {
     /// The peer reads nothing at all.
     #[error("it read nothing for {} s", WRITE_TIMEOUT.as_secs())]
     Blocked,
+    /// The peer has said who it is, and nothing more.
+    #[error("it sent nothing within {} s after the handshake", FIRST_MESSAGE_TIMEOUT.as_secs())]
+    Mute,
     /// A frame from the peer cannot be read.
     #[error(transparent)]
     Frame(FrameError),
@@ -62,7 +65,7 @@ impl Disconnect {
     #[must_use]
     pub fn is_ordinary(&self) -> bool {
         match self {
-            Self::ByPeer | Self::Here => true,
+            Self::ByPeer | Self::Here | Self::Mute => true,
             Self::Io(error) | Self::Frame(FrameError::Io(error)) => matches!(
                 error.kind(),
                 io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionAborted
@@ -87,14 +90,22 @@ pub(super) fn log_end(peer: &PeerInfo, why: &Disconnect) {
     }
 }
 
+/// How the messages of a peer are read.
+#[derive(Debug)]
+pub(super) struct Reading<E> {
+    pub(super) peer: PeerId,
+    pub(super) decode: Decode<E>,
+    pub(super) urgency: Urgency,
+    /// The time within which the first message has to come, if there is one.
+    pub(super) first_within: Option<Duration>,
+}
+
 /// Serves a connection until it ends. Messages from the peer go to the inbox; queued messages go to the
 /// peer.
 pub(super) async fn serve<E: Send + 'static>(
-    peer: PeerId,
     introduced: Introduced,
     queue: FrameQueue,
-    decode: Decode<E>,
-    urgency: Urgency,
+    reading: Reading<E>,
     inbox: &Inbox<E>,
 ) -> Disconnect {
     let Introduced { mut reader, mut writer, .. } = introduced;
@@ -103,7 +114,7 @@ pub(super) async fn serve<E: Send + 'static>(
         biased;
         why = close_request(&queue) => why,
         why = write(&mut writer, &queue) => why,
-        why = read(peer, &mut reader, decode, urgency, inbox) => why,
+        why = read(&mut reader, reading, inbox) => why,
     };
     if matches!(why, Disconnect::Here) {
         linger(reader.half()).await;
@@ -113,14 +124,21 @@ pub(super) async fn serve<E: Send + 'static>(
 
 /// Reads until the connection ends. Waiting for room in the inbox slows down a fast peer.
 async fn read<E: Send + 'static>(
-    peer: PeerId,
     reader: &mut FrameReader,
-    decode: Decode<E>,
-    urgency: Urgency,
+    reading: Reading<E>,
     inbox: &Inbox<E>,
 ) -> Disconnect {
+    let Reading { peer, decode, urgency, mut first_within } = reading;
     loop {
-        let body = match reader.next().await {
+        let body = match first_within.take() {
+            // On the heap, since a connection's task would be larger by this all its life.
+            Some(time) => match Box::pin(timeout(time, reader.next())).await {
+                Ok(body) => body,
+                Err(_) => return Disconnect::Mute,
+            },
+            None => reader.next().await,
+        };
+        let body = match body {
             Ok(Some(body)) => body,
             Ok(None) => return Disconnect::ByPeer,
             Err(FrameError::Io(error)) => return Disconnect::Io(error),

@@ -8,21 +8,21 @@ use firesteel_core::address::Address;
 use firesteel_core::wire::{self, DecodeError, Hello, Role, TooLong};
 use serde::{Serialize, de::DeserializeOwned};
 use tokio::io::AsyncWriteExt;
-use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::timeout;
 
 use super::WRITE_TIMEOUT;
 use super::dial::{self, DialError};
 use super::frame::{self, FrameError};
 use super::handshake::Introduced;
+use super::places::Place;
 
 /// A connection that one task holds by itself.
 #[derive(Debug)]
 pub struct Conversation {
     introduced: Introduced,
     remote: SocketAddr,
-    /// Its permit from the listener, which limits connections, if it was accepted.
-    _permit: Option<OwnedSemaphorePermit>,
+    /// Its place, if it was accepted.
+    _place: Option<Place>,
 }
 
 /// Why a conversation ended. Worded as a sentence about the peer, without its name.
@@ -49,8 +49,8 @@ pub enum ConversationError {
 }
 
 impl Conversation {
-    pub(super) fn new(introduced: Introduced, remote: SocketAddr, permit: OwnedSemaphorePermit) -> Self {
-        Self { introduced, remote, _permit: Some(permit) }
+    pub(super) fn new(introduced: Introduced, remote: SocketAddr, place: Place) -> Self {
+        Self { introduced, remote, _place: Some(place) }
     }
 
     /// Dials and checks that the peer has the wanted role.
@@ -59,7 +59,7 @@ impl Conversation {
     /// The peer does not answer, or has another role.
     pub async fn dial(address: &Address, ours: &Hello, wanted: Role) -> Result<Self, DialError> {
         let (introduced, remote) = dial::open(address, ours, wanted).await?;
-        Ok(Self { introduced, remote, _permit: None })
+        Ok(Self { introduced, remote, _place: None })
     }
 
     /// The peer's name, as the peer gave it. It is untrusted text: it is only logged, and escaped.

@@ -51,7 +51,7 @@ pub enum DialError {
 /// What the failure of a handshake says about the peer, and no more than that.
 fn sentence(address: &Address, wanted: Role, error: &HandshakeError) -> String {
     match error {
-        HandshakeError::Mute | HandshakeError::TimedOut => format!(
+        HandshakeError::Mute | HandshakeError::TimedOut | HandshakeError::CrowdedOut => format!(
             "{address} accepted the connection, but {error}: a {wanted} that hangs or is overloaded, or another program"
         ),
         HandshakeError::Silent | HandshakeError::Closed | HandshakeError::Io(_) => {

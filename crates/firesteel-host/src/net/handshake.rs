@@ -27,6 +27,9 @@ pub enum HandshakeError {
     /// The handshake took too long.
     #[error("it did not complete the handshake within {} s", HANDSHAKE_TIMEOUT.as_secs())]
     TimedOut,
+    /// The peer sent nothing while others waited for its place.
+    #[error("it sent nothing while others waited for its place")]
+    CrowdedOut,
     /// The peer speaks another protocol or version.
     #[error(transparent)]
     Preamble(#[from] PreambleError),
@@ -70,6 +73,7 @@ impl HandshakeError {
             Self::Closed
             | Self::Mute
             | Self::TimedOut
+            | Self::CrowdedOut
             | Self::Preamble(PreambleError::Foreign | PreambleError::Http) => PeerKind::Foreign,
             Self::Preamble(PreambleError::Version { .. })
             | Self::Frame(_)

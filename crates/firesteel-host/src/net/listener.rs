@@ -2,33 +2,21 @@
 
 use std::io;
 use std::net::SocketAddr;
-use std::sync::Arc;
 use std::time::Duration;
 
 use firesteel_core::address::Address;
 use firesteel_core::wire::Role;
+use nix::errno::Errno;
 use tokio::net::{TcpListener, TcpSocket, TcpStream, lookup_host};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+use tokio::sync::mpsc;
 use tokio::time::sleep;
 
 use super::conversation::Conversation;
+use super::places::{Place, Places};
+use crate::seldom::Seldom;
 
 /// The maximum number of connections that wait to be accepted.
 const BACKLOG: u32 = 1024;
-
-/// The maximum number of connections in their handshake at one time. More wait in the backlog.
-const HALF_OPEN: usize = 512;
-
-/// The maximum number of open connections. More wait in the backlog until one ends.
-const OPEN: usize = 1 << 16;
-
-/// The permits of one connection. It returns the first when its handshake is over, and the second when it
-/// ends.
-#[derive(Debug)]
-pub(super) struct ConnectionPermits {
-    pub(super) half_open: OwnedSemaphorePermit,
-    pub(super) open: OwnedSemaphorePermit,
-}
 
 /// A listening socket.
 #[derive(Debug)]
@@ -123,33 +111,44 @@ impl Listener {
         Ok(Self { socket: TcpListener::from_std(self.socket.into_std()?)?, ..self })
     }
 
-    /// Accepts connections forever.
+    /// Accepts connections forever. Each comes with the place that it has for its handshake.
     pub(super) async fn accept_each(
         self,
-        mut accepted: impl FnMut(TcpStream, SocketAddr, ConnectionPermits),
+        places: &Places,
+        mut accepted: impl FnMut(TcpStream, SocketAddr, Place),
     ) {
-        let half_open = Arc::new(Semaphore::new(HALF_OPEN));
-        let open = Arc::new(Semaphore::new(OPEN));
+        let errors = Seldom::a_minute(1);
         loop {
-            let permits =
-                ConnectionPermits { half_open: permit(&half_open).await, open: permit(&open).await };
+            let half_open = places.half_open().await;
             match self.socket.accept().await {
-                Ok((stream, remote)) => accepted(stream, remote, permits),
+                Ok((stream, remote)) => accepted(stream, remote, half_open),
                 Err(error) if is_the_connections(&error) => {
                     tracing::debug!("a connection ended before it was accepted: {error}");
                 }
                 Err(error) => {
-                    let pause = Duration::from_millis(500);
-                    tracing::warn!("cannot accept connections on {}: {error}; retrying", self.local);
-                    sleep(pause).await;
+                    if let Some(left_out) = errors.next() {
+                        let advice = advice(&error);
+                        tracing::warn!(
+                            "cannot accept connections on {}: {error}{advice}; retrying{left_out}",
+                            self.local
+                        );
+                    }
+                    sleep(Duration::from_millis(500)).await;
                 }
             }
         }
     }
 }
 
-async fn permit(of: &Arc<Semaphore>) -> OwnedSemaphorePermit {
-    Arc::clone(of).acquire_owned().await.expect("it is never closed")
+/// What to do about an error, if anything can be done.
+fn advice(error: &io::Error) -> &'static str {
+    match error.raw_os_error().map(Errno::from_raw) {
+        Some(Errno::EMFILE) => {
+            ": raise the limit of open files of this process (ulimit -n, or LimitNOFILE= of its service)"
+        }
+        Some(Errno::ENFILE) => ": raise the limit of open files of this machine (sysctl fs.file-max)",
+        Some(_) | None => "",
+    }
 }
 
 fn listen(address: SocketAddr) -> io::Result<Listener> {

@@ -18,7 +18,7 @@
 //! The files, from the owner's view to the socket:
 //!
 //! - [`peers`]: the table of an owner's connections: `send`, `close`, `dial`, `serve`.
-//! - [`listener`], [`dial`]: accepting and opening connections; `acceptor`: a thread apart for accepting.
+//! - [`listener`], [`dial`], `places`: accepting and opening connections, and how many there may be; `acceptor`: a thread apart for accepting.
 //! - [`handshake`], [`frame`]: the start of a connection, and the format of its messages.
 //! - [`connection`], [`outbound`]: the task of one connection, and the queue that it writes from.
 //! - [`call()`], in [`call`](mod@call): one request and its response, for commands that are not daemons.
@@ -36,6 +36,7 @@ pub mod handshake;
 pub mod listener;
 pub mod outbound;
 pub mod peers;
+mod places;
 pub mod route;
 mod socket;
 #[cfg(test)]
@@ -59,6 +60,9 @@ pub use peers::Peers;
 
 /// The timeout of a handshake.
 pub const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// How long a peer may take after its handshake to send its first message. A peer that dials has something to say at once.
+pub const FIRST_MESSAGE_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The timeout for opening a connection.
 pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);

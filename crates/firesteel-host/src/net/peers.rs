@@ -15,19 +15,24 @@ use firesteel_core::wire::{self, Hello, Role};
 use serde::Serialize;
 use tokio::net::TcpStream;
 use tokio::runtime::Handle;
+use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::acceptor;
-use super::connection::{self, log_end};
+use super::connection::{self, Reading, log_end};
 use super::conversation::Conversation;
 use super::dial::{self, DialError};
 use super::frame;
 use super::handshake::{HandshakeError, Introduced, PeerKind, shake_hands};
-use super::listener::{ConnectionPermits, ConversationServer};
+use super::listener::ConversationServer;
 use super::outbound::{self, CloseMode, Outbound, Total};
-use super::{Decode, Disconnect, Listener, PeerInfo, QueueLimits, Welcome};
+use super::places::{Full, Place, Places};
+use super::{
+    Decode, Disconnect, FIRST_MESSAGE_TIMEOUT, HANDSHAKE_TIMEOUT, Listener, PeerInfo, QueueLimits, Welcome,
+};
 use crate::inbox::{Inbox, InboxEntry};
+use crate::seldom::Seldom;
 
 /// The connections of one owner. A daemon talks to others only through this table. No method waits, except
 /// `end`.
@@ -83,6 +88,11 @@ struct Reception<E> {
     server: Option<ConversationServer>,
     /// The runtime of connections that are not urgent, if it is another one.
     home: Option<Handle>,
+    places: Places,
+    /// The lines on handshakes that failed.
+    failed: Seldom,
+    /// The lines on peers for whom there is no place.
+    turned_away: Seldom,
 }
 
 /// What the tasks of all connections share.
@@ -164,7 +174,7 @@ impl<E: Send + 'static> Peers<E> {
         self.shared.tasks.spawn(async move {
             match shared.stop.run_until_cancelled(dial::open(&address, &shared.hello, role)).await {
                 Some(Ok((introduced, remote))) => {
-                    shared.run(introduced, remote, decode, |peer| Some(outcome(Ok(peer)))).await;
+                    shared.run(introduced, remote, decode, None, |peer| Some(outcome(Ok(peer)))).await;
                 }
                 Some(Err(error)) => {
                     let _ = shared.inbox.send(outcome(Err(error))).await;
@@ -280,9 +290,11 @@ impl<E: Send + 'static> Peers<E> {
 impl<E: Send + 'static> Shared<E> {
     /// Accepts connections until the end. What is not urgent is served by the runtime `home`, if it is given.
     async fn accept(self, listener: Listener, welcome: Vec<Welcome<E>>, home: Option<Handle>) {
-        let reception = Arc::new(Reception { welcome, server: listener.conversation_server(), home });
-        let accepting = listener.accept_each(|stream, remote, permits| {
-            self.tasks.spawn(self.clone().accepted(stream, remote, Arc::clone(&reception), permits));
+        let (server, places) = (listener.conversation_server(), Places::of_this_process());
+        let (failed, turned_away) = (Seldom::a_minute(10), Seldom::a_minute(1));
+        let reception = Arc::new(Reception { welcome, server, home, places, failed, turned_away });
+        let accepting = listener.accept_each(&reception.places, |stream, remote, half_open| {
+            self.tasks.spawn(self.clone().accepted(stream, remote, Arc::clone(&reception), half_open));
         });
         self.stop.run_until_cancelled(accepting).await;
     }
@@ -293,24 +305,30 @@ impl<E: Send + 'static> Shared<E> {
         stream: TcpStream,
         remote: SocketAddr,
         reception: Arc<Reception<E>>,
-        permits: ConnectionPermits,
+        half_open: Place,
     ) {
-        let Reception { welcome, server, home } = &*reception;
+        let Reception { welcome, server, home, places, failed, turned_away } = &*reception;
         let roles = welcome.iter().map(|welcome| welcome.role);
         let roles: Vec<Role> = roles.chain(server.iter().map(|server| server.role)).collect();
-        let shaken = self.stop.run_until_cancelled(shake_hands(stream, &self.hello, &roles)).await;
-        let introduced = match shaken {
+        let shaking = async {
+            wait_for_first_byte(&stream, places).await?;
+            shake_hands(stream, &self.hello, &roles).await
+        };
+        let introduced = match self.stop.run_until_cancelled(shaking).await {
             None => return,
             Some(Ok(introduced)) => introduced,
-            Some(Err(error)) => return log_failed(remote, &error),
+            Some(Err(error)) => return log_failed(remote, &error, failed),
         };
-        let ConnectionPermits { half_open, open } = permits;
-        drop(half_open);
         let role = introduced.hello.role;
+        let place = match places.take(role) {
+            Ok(place) => place,
+            Err(full) => return log_full(remote, role, full, turned_away),
+        };
+        drop(half_open);
         if let Some(ConversationServer { conversations, .. }) =
             server.as_ref().filter(|server| server.role == role)
         {
-            let conversation = Conversation::new(introduced, remote, open);
+            let conversation = Conversation::new(introduced, remote, place);
             // If the receiver is gone, the conversation ends here.
             let _ = self.stop.run_until_cancelled(conversations.send(conversation)).await;
             return;
@@ -324,13 +342,13 @@ impl<E: Send + 'static> Shared<E> {
         };
         let introduced = match moved {
             Ok(introduced) => introduced,
-            Err(error) => return log_failed(remote, &error.into()),
+            Err(error) => return log_failed(remote, &error.into(), failed),
         };
         // A task of its own, so that the memory of the handshake is given back.
         let tasks = self.tasks.clone();
         let serving = async move {
-            self.run(introduced, remote, decode, |_| None).await;
-            drop(open);
+            self.run(introduced, remote, decode, Some(FIRST_MESSAGE_TIMEOUT), |_| None).await;
+            drop(place);
         };
         match home {
             Some(home) => tasks.spawn_on(serving, home),
@@ -338,12 +356,13 @@ impl<E: Send + 'static> Shared<E> {
         };
     }
 
-    /// Runs a connection from its handshake to its end.
+    /// Runs a connection from its handshake to its end. The first message has to come within this time, if it is given.
     async fn run(
         self,
         introduced: Introduced,
         remote: SocketAddr,
         decode: Decode<E>,
+        first_within: Option<Duration>,
         event: impl FnOnce(PeerId) -> Option<E>,
     ) {
         let id = PeerId(self.last_id.fetch_add(1, Ordering::Relaxed) + 1);
@@ -356,8 +375,21 @@ impl<E: Send + 'static> Shared<E> {
         if self.inbox.opened(info, urgency, outbound, event(id)).is_err() {
             return;
         }
-        let why = connection::serve(id, introduced, queue, decode, urgency, &self.inbox).await;
+        let reading = Reading { peer: id, decode, urgency, first_within };
+        let why = connection::serve(introduced, queue, reading, &self.inbox).await;
         self.inbox.closed(id, why);
+    }
+}
+
+/// Waits until the peer has sent something. Whoever dials begins at once, so those who do not leave first when others wait.
+async fn wait_for_first_byte(stream: &TcpStream, places: &Places) -> Result<(), HandshakeError> {
+    let mut byte = [0];
+    tokio::select! {
+        first = timeout(HANDSHAKE_TIMEOUT, stream.peek(&mut byte)) => match first {
+            Ok(first) => Ok(first.map(drop)?),
+            Err(_) => Err(HandshakeError::Mute),
+        },
+        () = places.crowded_out() => Err(HandshakeError::CrowdedOut),
     }
 }
 
@@ -370,10 +402,23 @@ fn urgency_of(role: Role) -> Urgency {
 }
 
 /// Logs a failed handshake in one line. A port scanner does not deserve a warning.
-fn log_failed(remote: SocketAddr, error: &HandshakeError) {
-    match error.peer_kind() {
-        PeerKind::Probe => tracing::debug!(%remote, "connection ended before the handshake: {error}"),
-        PeerKind::Foreign => tracing::info!(%remote, "connection closed: {error}"),
-        PeerKind::Incompatible => tracing::warn!(%remote, "connection rejected: {error}"),
+fn log_failed(remote: SocketAddr, error: &HandshakeError, seldom: &Seldom) {
+    let kind = error.peer_kind();
+    if kind == PeerKind::Probe {
+        return tracing::debug!(%remote, "connection ended before the handshake: {error}");
+    }
+    let Some(left_out) = seldom.next() else { return };
+    match kind {
+        PeerKind::Probe | PeerKind::Foreign => {
+            tracing::info!(%remote, "connection closed: {error}{left_out}");
+        }
+        PeerKind::Incompatible => tracing::warn!(%remote, "connection rejected: {error}{left_out}"),
+    }
+}
+
+/// Logs that there is no place for a peer.
+fn log_full(remote: SocketAddr, role: Role, full: Full, seldom: &Seldom) {
+    if let Some(left_out) = seldom.next() {
+        tracing::warn!(%remote, "a {role} is turned away: {full}{left_out}");
     }
 }

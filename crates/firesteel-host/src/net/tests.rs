@@ -15,7 +15,7 @@ use tokio::time::timeout;
 
 use super::frame;
 use super::handshake::{Introduced, shake_hands};
-use super::{Arrival, Evidence, Inquiry, Listener, QueueLimits, Welcome, dial};
+use super::{Arrival, Evidence, FIRST_MESSAGE_TIMEOUT, Inquiry, Listener, QueueLimits, Welcome, dial};
 use crate::clock::Clock;
 use crate::owner::{self, Context, Shell};
 use crate::signals::{EndRequest, EndRequests};
@@ -344,4 +344,26 @@ async fn when_too_much_is_queued_in_all_the_peer_with_the_most_goes() {
     for number in 0..10_000 {
         assert_eq!(few.receive().await, Some(number.to_string()));
     }
+}
+
+#[tokio::test]
+async fn a_peer_that_has_nothing_to_say_is_let_go() {
+    let mut puppet = Running::start(Role::Driver, None, QueueLimits::default()).await;
+    let hello =
+        Hello { role: Role::Worker, name: "a hand".to_owned(), challenge: Default::default(), epoch: 0 };
+    let connect = || async {
+        Hand(dial::open(&puppet.address, &hello, Role::Driver).await.expect("the puppet lets Workers in").0)
+    };
+    let (mut mute, mut quiet) = (connect().await, connect().await);
+    quiet.send(&["hi"]).await;
+    assert_eq!(puppet.next().await, message(2, "hi"));
+    // From now on time passes whenever everybody waits.
+    tokio::time::pause();
+    assert_eq!(mute.0.reader.next().await.expect("it is closed in order"), None);
+    assert_eq!(puppet.next().await, Event::Disconnected(PeerId(1)));
+    // Whoever has said something may be silent for long.
+    tokio::time::sleep(FIRST_MESSAGE_TIMEOUT * 10).await;
+    tokio::time::resume();
+    quiet.send(&["again"]).await;
+    assert_eq!(puppet.next().await, message(2, "again"));
 }

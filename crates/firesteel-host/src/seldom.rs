@@ -1,0 +1,80 @@
+//! Lines of the log that anybody on the network can cause, and that must not fill the disk.
+
+use std::fmt;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+/// Counts the lines of one kind.
+#[derive(Debug)]
+pub(crate) struct Seldom {
+    /// The most such lines in one minute.
+    most: u32,
+    minute: Mutex<Option<Minute>>,
+}
+
+#[derive(Debug)]
+struct Minute {
+    began: Instant,
+    lines: u32,
+    left_out: u64,
+}
+
+/// The lines that were left out before the one at hand. Empty if there are none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct LeftOut(u64);
+
+impl Seldom {
+    /// At most so many lines in one minute.
+    pub(crate) fn a_minute(most: u32) -> Self {
+        Self { most, minute: Mutex::default() }
+    }
+
+    /// Whether the next line may be written, and how many were left out before it.
+    pub(crate) fn next(&self) -> Option<LeftOut> {
+        let mut minute = self.minute.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = Instant::now();
+        let current = minute.as_mut().filter(|minute| now - minute.began < Duration::from_secs(60));
+        match current {
+            Some(current) if current.lines < self.most => {
+                current.lines += 1;
+                Some(LeftOut(0))
+            }
+            Some(current) => {
+                current.left_out += 1;
+                None
+            }
+            None => {
+                let left_out = minute.as_ref().map_or(0, |earlier| earlier.left_out);
+                *minute = Some(Minute { began: now, lines: 1, left_out: 0 });
+                Some(LeftOut(left_out))
+            }
+        }
+    }
+}
+
+/// Written after a line: ` (and 41 more before it)`.
+impl fmt::Display for LeftOut {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            0 => Ok(()),
+            left_out => write!(f, " (and {left_out} more before it)"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn ten_lines_a_minute_are_written_and_the_rest_is_counted() {
+        let seldom = Seldom::a_minute(10);
+        let written = |seldom: &Seldom| (0..51).filter_map(|_| seldom.next()).collect::<Vec<_>>();
+        assert_eq!(written(&seldom), [LeftOut(0); 10]);
+        tokio::time::advance(Duration::from_secs(60)).await;
+        assert_eq!(written(&seldom)[..2], [LeftOut(41), LeftOut(0)]);
+        assert_eq!([LeftOut(41), LeftOut(0)].map(|left| left.to_string()), [" (and 41 more before it)", ""]);
+    }
+}
