@@ -89,10 +89,24 @@ struct Reception<E> {
     /// The runtime of connections that are not urgent, if it is another one.
     home: Option<Handle>,
     places: Places,
-    /// The lines on handshakes that failed.
-    failed: Seldom,
-    /// The lines on peers for whom there is no place.
-    turned_away: Seldom,
+    lines: Lines,
+}
+
+/// The lines of the log that anybody can cause who reaches the port.
+#[derive(Debug)]
+struct Lines {
+    /// On peers that speak something else, or nothing.
+    foreign: Seldom,
+    /// On parts of Firesteel that cannot join.
+    incompatible: Seldom,
+    /// On peers for whom there is no place.
+    full: Seldom,
+}
+
+impl Default for Lines {
+    fn default() -> Self {
+        Self { foreign: Seldom::a_minute(10), incompatible: Seldom::a_minute(10), full: Seldom::a_minute(1) }
+    }
 }
 
 /// What the tasks of all connections share.
@@ -291,8 +305,8 @@ impl<E: Send + 'static> Shared<E> {
     /// Accepts connections until the end. What is not urgent is served by the runtime `home`, if it is given.
     async fn accept(self, listener: Listener, welcome: Vec<Welcome<E>>, home: Option<Handle>) {
         let (server, places) = (listener.conversation_server(), Places::of_this_process());
-        let (failed, turned_away) = (Seldom::a_minute(10), Seldom::a_minute(1));
-        let reception = Arc::new(Reception { welcome, server, home, places, failed, turned_away });
+        let lines = Lines::default();
+        let reception = Arc::new(Reception { welcome, server, home, places, lines });
         let accepting = listener.accept_each(&reception.places, |stream, remote, half_open| {
             self.tasks.spawn(self.clone().accepted(stream, remote, Arc::clone(&reception), half_open));
         });
@@ -307,7 +321,7 @@ impl<E: Send + 'static> Shared<E> {
         reception: Arc<Reception<E>>,
         half_open: Place,
     ) {
-        let Reception { welcome, server, home, places, failed, turned_away } = &*reception;
+        let Reception { welcome, server, home, places, lines } = &*reception;
         let roles = welcome.iter().map(|welcome| welcome.role);
         let roles: Vec<Role> = roles.chain(server.iter().map(|server| server.role)).collect();
         let shaking = async {
@@ -317,12 +331,12 @@ impl<E: Send + 'static> Shared<E> {
         let introduced = match self.stop.run_until_cancelled(shaking).await {
             None => return,
             Some(Ok(introduced)) => introduced,
-            Some(Err(error)) => return log_failed(remote, &error, failed),
+            Some(Err(error)) => return log_failed(remote, &error, lines),
         };
         let role = introduced.hello.role;
         let place = match places.take(role) {
             Ok(place) => place,
-            Err(full) => return log_full(remote, role, full, turned_away),
+            Err(full) => return log_full(remote, role, full, lines),
         };
         drop(half_open);
         if let Some(ConversationServer { conversations, .. }) =
@@ -342,7 +356,7 @@ impl<E: Send + 'static> Shared<E> {
         };
         let introduced = match moved {
             Ok(introduced) => introduced,
-            Err(error) => return log_failed(remote, &error.into(), failed),
+            Err(error) => return log_failed(remote, &error.into(), lines),
         };
         // A task of its own, so that the memory of the handshake is given back.
         let tasks = self.tasks.clone();
@@ -402,23 +416,25 @@ fn urgency_of(role: Role) -> Urgency {
 }
 
 /// Logs a failed handshake in one line. A port scanner does not deserve a warning.
-fn log_failed(remote: SocketAddr, error: &HandshakeError, seldom: &Seldom) {
-    let kind = error.peer_kind();
-    if kind == PeerKind::Probe {
-        return tracing::debug!(%remote, "connection ended before the handshake: {error}");
-    }
-    let Some(left_out) = seldom.next() else { return };
-    match kind {
-        PeerKind::Probe | PeerKind::Foreign => {
-            tracing::info!(%remote, "connection closed: {error}{left_out}");
+fn log_failed(remote: SocketAddr, error: &HandshakeError, lines: &Lines) {
+    match error.peer_kind() {
+        PeerKind::Probe => tracing::debug!(%remote, "connection ended before the handshake: {error}"),
+        PeerKind::Foreign => {
+            if let Some(left_out) = lines.foreign.next() {
+                tracing::info!(%remote, "connection closed: {error}{left_out}");
+            }
         }
-        PeerKind::Incompatible => tracing::warn!(%remote, "connection rejected: {error}{left_out}"),
+        PeerKind::Incompatible => {
+            if let Some(left_out) = lines.incompatible.next() {
+                tracing::warn!(%remote, "connection rejected: {error}{left_out}");
+            }
+        }
     }
 }
 
 /// Logs that there is no place for a peer.
-fn log_full(remote: SocketAddr, role: Role, full: Full, seldom: &Seldom) {
-    if let Some(left_out) = seldom.next() {
+fn log_full(remote: SocketAddr, role: Role, full: Full, lines: &Lines) {
+    if let Some(left_out) = lines.full.next() {
         tracing::warn!(%remote, "a {role} is turned away: {full}{left_out}");
     }
 }
