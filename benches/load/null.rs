@@ -131,7 +131,9 @@ impl Null {
                     duplicate: false,
                 });
             }
-            WorkerToMaster::Heartbeat { .. } | WorkerToMaster::WorkerDecommissioning { .. } => {}
+            WorkerToMaster::Heartbeat { .. }
+            | WorkerToMaster::WorkerDecommissioning { .. }
+            | WorkerToMaster::WorkDirectoryChecked { .. } => {}
             WorkerToMaster::ExecutorStateChanged(report) => {
                 let ExecutorKey { app, executor } = report.executor.clone();
                 let is_end = report.state.is_finished();

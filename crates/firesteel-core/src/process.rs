@@ -250,12 +250,30 @@ pub const LONGEST_ERROR: usize = 4096;
 
 /// A text, cut to [`LONGEST_ERROR`] bytes.
 fn short<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
-    let mut text = String::deserialize(deserializer)?;
+    String::deserialize(deserializer).map(cut)
+}
+
+/// A text if there is one, cut to [`LONGEST_ERROR`] bytes.
+pub(crate) fn short_if_any<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    let text = Option::<String>::deserialize(deserializer)?;
+    Ok(text.map(cut))
+}
+
+fn cut(mut text: String) -> String {
     text.truncate(text.floor_char_boundary(LONGEST_ERROR));
-    Ok(text)
+    text
 }
 
 impl StartFailure {
+    /// Whether the failure may be the work directory's: nothing can be written there.
+    #[must_use]
+    pub(crate) fn may_be_of_the_disk(&self) -> bool {
+        match self.step {
+            StartStep::Files | StartStep::Directory | StartStep::Output => true,
+            StartStep::Lookup | StartStep::Program => false,
+        }
+    }
+
     /// Whether the failure lies with the machine: starting the same process there again would fail, too.
     #[must_use]
     pub fn is_of_the_machine(&self) -> bool {

@@ -196,10 +196,9 @@ impl Master {
 
     /// The Workers with which something is wrong, by id.
     fn impaired(&self) -> impl Iterator<Item = ImpairedWorker> {
-        self.workers.impaired().map(|(_, row, impairment)| ImpairedWorker {
-            worker: row.description.id.clone(),
-            impairment: impairment.clone(),
-        })
+        self.workers
+            .impaired()
+            .map(|(_, row, impairment)| ImpairedWorker { worker: row.description.id.clone(), impairment })
     }
 
     /// The view of a profile, without outlook and advice.

@@ -86,11 +86,22 @@ impl Master {
             (ExecutorState::Killed(_) | ExecutorState::Failed(_) | ExecutorState::Exited(_), _) => {
                 self.end_probations(now, &executor.app);
                 let place = self.applications.live(&executor.app).place_of(executor.executor);
-                self.end_executor(now, &executor, state.clone());
-                self.count_end(now, &executor, place, state);
+                if let Some(state) = self.lost_to_disk(peer, &state) {
+                    self.end_executor(now, &executor, state);
+                } else {
+                    self.end_executor(now, &executor, state.clone());
+                    self.count_end(now, &executor, place, state);
+                }
                 self.tell_worker(peer, MasterToWorker::ExecutorEndNoted { executor });
             }
         }
+    }
+
+    /// The state of an executor that failed to start on a Worker that cannot write. Its application is not to blame.
+    fn lost_to_disk(&self, peer: PeerId, end: &ExecutorState) -> Option<ExecutorState> {
+        let ExecutorState::Failed(failure) = end else { return None };
+        self.workers.of_peer(peer).filter(|row| row.cannot_write.is_some())?;
+        Some(ExecutorState::Lost(LossReason::CannotWrite { why: failure.to_string() }))
     }
 
     /// Whether an executor counts as started for good, if it is live.
@@ -149,7 +160,7 @@ impl Master {
 /// Whether an end says that the whole host may be lost.
 fn names_host(end: &ExecutorState) -> bool {
     match end {
-        ExecutorState::Lost(LossReason::Unanswered) => false,
+        ExecutorState::Lost(LossReason::Unanswered | LossReason::CannotWrite { .. }) => false,
         ExecutorState::Lost(_) => true,
         ExecutorState::Launching
         | ExecutorState::Running

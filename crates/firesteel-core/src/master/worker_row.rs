@@ -26,8 +26,10 @@ pub(super) struct WorkerRow {
     pub(super) look: Timestamp,
     pub(super) availability: Availability,
     pub(super) distrust: Distrust,
-    /// Why it is given nothing new for now, if something is wrong with it.
-    pub(super) impairment: Option<Impairment>,
+    /// Whether it leaves orders unanswered.
+    pub(super) deaf: bool,
+    /// Why it cannot write in its work directory, if it says so.
+    pub(super) cannot_write: Option<String>,
 }
 
 /// Whether a living Worker is given executors.
@@ -65,7 +67,8 @@ impl WorkerRow {
             look: now,
             availability: Availability::Serving,
             distrust: Distrust::default(),
-            impairment: None,
+            deaf: false,
+            cannot_write: None,
         }
     }
 
@@ -111,7 +114,16 @@ impl WorkerRow {
 
     /// Whether it may be given executors now.
     pub(super) fn serves(&self) -> bool {
-        self.availability == Availability::Serving && self.impairment.is_none()
+        self.availability == Availability::Serving && !self.deaf && self.cannot_write.is_none()
+    }
+
+    /// Why it is given nothing new for now, if something is wrong with it.
+    pub(super) fn impairment(&self) -> Option<Impairment> {
+        match &self.cannot_write {
+            _ if self.deaf => Some(Impairment::Deaf),
+            Some(error) => Some(Impairment::CannotWrite(error.clone())),
+            None => None,
+        }
     }
 
     /// Whether it may be given executors now or after its exclusion.
@@ -136,7 +148,7 @@ impl WorkerRow {
             memory_used: used.memory,
             resources_used: used.resources,
             excluded_until: self.distrust.until,
-            impairment: self.impairment.clone(),
+            impairment: self.impairment(),
             ..WorkerView::unused(&self.description, self.last_heartbeat.time())
         }
     }

@@ -294,15 +294,23 @@ impl WorkerTable {
         true
     }
 
-    /// Sets what is wrong with a Worker. Returns whether that changed anything.
-    pub(super) fn set_impairment(&mut self, slot: Slot, impairment: Option<Impairment>) -> bool {
-        let row = self.row_mut(slot);
-        if row.impairment == impairment {
-            return false;
+    /// Sets whether a Worker leaves orders unanswered. Returns whether that changed anything.
+    pub(super) fn set_deaf(&mut self, slot: Slot, deaf: bool) -> bool {
+        let was = std::mem::replace(&mut self.row_mut(slot).deaf, deaf);
+        if was != deaf {
+            self.consider_anew(slot);
         }
-        row.impairment = impairment;
-        self.consider_anew(slot);
-        true
+        was != deaf
+    }
+
+    /// Sets why a Worker cannot write in its work directory. Returns whether that changed anything.
+    pub(super) fn set_cannot_write(&mut self, slot: Slot, error: Option<String>) -> bool {
+        let was = std::mem::replace(&mut self.row_mut(slot).cannot_write, error);
+        let changed = was != self.row(slot).cannot_write;
+        if changed {
+            self.consider_anew(slot);
+        }
+        changed
     }
 
     /// A Worker is given executors that was given none, or the other way round.
@@ -320,7 +328,7 @@ impl WorkerTable {
         row.orders = Orders::default();
         self.by_peer.remove(&old);
         self.by_peer.insert(peer, slot);
-        self.set_impairment(slot, None)
+        self.set_deaf(slot, false)
     }
 
     /// The slot of a living Worker. After the Worker's end another Worker may get it.
@@ -388,8 +396,8 @@ impl WorkerTable {
     }
 
     /// The living Workers with which something is wrong, by id.
-    pub(super) fn impaired(&self) -> impl Iterator<Item = (Slot, &WorkerRow, &Impairment)> {
-        self.slots().filter_map(|(slot, row)| Some((slot, row, row.impairment.as_ref()?)))
+    pub(super) fn impaired(&self) -> impl Iterator<Item = (Slot, &WorkerRow, Impairment)> {
+        self.slots().filter_map(|(slot, row)| Some((slot, row, row.impairment()?)))
     }
 
     /// The amounts of all living Workers together.

@@ -168,8 +168,7 @@ impl Master {
     /// A Worker that was deaf answers orders.
     fn hear_again(&mut self, worker: &WorkerId) {
         let slot = self.workers.slot(worker).expect("the Worker is alive");
-        if self.workers.row(slot).impairment == Some(Impairment::Deaf) {
-            self.workers.set_impairment(slot, None);
+        if self.workers.set_deaf(slot, false) {
             self.effects.note(Note::WorkerRecovered { worker: worker.clone() });
             self.pass = Pass::Due;
         }
@@ -193,12 +192,41 @@ impl Master {
         }
         for executor in overdue.given_up {
             if is_there(self, &executor) {
-                if self.workers.set_impairment(slot, Some(Impairment::Deaf)) {
+                if self.workers.set_deaf(slot, true) {
                     let (worker, impairment) = (worker.clone(), Impairment::Deaf);
                     self.effects.note(Note::WorkerImpaired { worker, impairment });
                 }
                 self.tell_worker(peer, MasterToWorker::KillExecutor { executor: executor.clone() });
                 self.end_executor(now, &executor, ExecutorState::Lost(LossReason::Unanswered));
+            }
+        }
+    }
+
+    /// A Worker says whether it can write in its work directory. While it cannot, it is given nothing, and what fails there
+    /// counts for nobody.
+    pub(super) fn on_work_directory_checked(
+        &mut self,
+        peer: PeerId,
+        worker: &WorkerId,
+        error: Option<String>,
+    ) {
+        match self.worker_of(peer) {
+            None => self.ignore(peer, Ignored::NotRegistered),
+            Some(own) if own != *worker => {
+                self.ignore(peer, Ignored::NotItsOwn { named: worker.to_string() });
+            }
+            Some(worker) => {
+                let slot = self.workers.slot(&worker).expect("the Worker is alive");
+                if !self.workers.set_cannot_write(slot, error.clone()) {
+                    return;
+                }
+                self.effects.note(match error {
+                    Some(error) => {
+                        Note::WorkerImpaired { worker, impairment: Impairment::CannotWrite(error) }
+                    }
+                    None => Note::WorkerRecovered { worker },
+                });
+                self.pass = Pass::Due;
             }
         }
     }

@@ -116,6 +116,11 @@ pub enum LossReason {
     },
     /// The Worker did not answer the order to launch it.
     Unanswered,
+    /// The executor could not be started, and its Worker says that it cannot write in its work directory.
+    CannotWrite {
+        /// Why the start failed.
+        why: String,
+    },
 }
 
 impl fmt::Display for LossReason {
@@ -127,6 +132,7 @@ impl fmt::Display for LossReason {
                 f.write_str("the request to launch it was lost with the Worker's old connection")
             }
             Self::Preempted { by } => write!(f, "preempted by {by}"),
+            Self::CannotWrite { why } => write!(f, "the Worker cannot write in its work directory: {why}"),
             Self::Container { why } | Self::OverMemory { why } => f.write_str(why),
             Self::Unanswered => f.write_str("the Worker did not answer the request to launch it"),
         }
@@ -135,4 +141,4 @@ impl fmt::Display for LossReason {
 
 crate::kinds!("ExecutorState", ExecutorState: Launching Running Killed Failed Lost Exited);
 crate::kinds!("LossReason", LossReason: Disconnected HeartbeatTimeout LaunchLost Preempted Container
-    OverMemory Unanswered);
+    OverMemory Unanswered CannotWrite);

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::{ApplicationFiles, ExecutorState, Shared, TaskDirectory};
 use crate::address::Address;
 use crate::ids::{AppId, ExecutorKey, ProfileId, WorkerId};
-use crate::process::Command;
+use crate::process::{Command, short_if_any};
 use crate::secret::Secret;
 
 /// The maximum number of cores of a Worker. It bounds the number of effects of one event, whatever a Worker
@@ -44,6 +44,14 @@ pub enum WorkerToMaster {
     /// An executor's state changed. An end is repeated on the next connection until
     /// [`MasterToWorker::ExecutorEndNoted`] confirms it.
     ExecutorStateChanged(ExecutorReport),
+    /// Whether the Worker can write in its work directory. Sent when that changes, and after a registration if it cannot.
+    WorkDirectoryChecked {
+        /// The Worker's id.
+        worker: WorkerId,
+        /// Why it cannot write.
+        #[serde(deserialize_with = "short_if_any")]
+        error: Option<String>,
+    },
 }
 
 /// The Worker's id, address and size.
@@ -261,7 +269,7 @@ impl fmt::Display for RefusedRegistration {
 }
 
 crate::kinds!("WorkerToMaster", WorkerToMaster: RegisterWorker Heartbeat WorkerDecommissioning
-    ExecutorStateChanged);
+    ExecutorStateChanged WorkDirectoryChecked);
 crate::kinds!("MasterToWorker", MasterToWorker: RegisteredWorker RegisterWorkerFailed ReconnectWorker
     LaunchExecutor KillExecutor ApplicationFinished ExecutorEndNoted);
 crate::kinds!("RefusedRegistration", RefusedRegistration: UnsoundId SameAddress UnsoundSize

@@ -20,6 +20,8 @@ pub struct Config {
     /// `spark.worker.cleanup.*`: when directories of ended applications and executors are removed. `None`:
     /// never.
     pub cleanup: Option<Cleanup>,
+    /// The pause between two tries to write in the work directory. `None`: it is never tried.
+    pub work_directory_pause: Option<Duration>,
     /// `spark.worker.ui.retainedExecutors`: the number of ended executors that are remembered, at least one.
     /// Spark's default is 1000.
     pub retained_executors: usize,

@@ -61,6 +61,8 @@ pub enum Effect {
         /// The application's id.
         app: AppId,
     },
+    /// Try to write in the work directory. Leads to `WorkDirectoryTried`.
+    TryWorkDirectory,
     /// Find directories of applications in which nothing is written any more. Leads to `StaleFound`.
     FindStale {
         /// The applications to skip, since they live here.
@@ -148,5 +150,5 @@ pub enum Exit {
 }
 
 crate::kinds!("worker effect", Effect: Connect Send Close FetchFiles RemoveFiles StartExecutor SignalExecutor
-    CleanApplication FindStale RemoveDirectory RemoveExecutorDirectories ReadLog Exit Note);
+    CleanApplication TryWorkDirectory FindStale RemoveDirectory RemoveExecutorDirectories ReadLog Exit Note);
 crate::kinds!("worker exit", Exit: Shutdown NoMaster Refused);

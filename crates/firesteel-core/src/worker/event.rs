@@ -77,6 +77,11 @@ pub enum Event {
         /// How the process ended.
         status: ExitStatus,
     },
+    /// It was tried to write in the work directory.
+    WorkDirectoryTried {
+        /// Why that failed, if it did.
+        error: Option<String>,
+    },
     /// The search for stale directories is over.
     StaleFound {
         /// The applications with stale directories.
@@ -150,5 +155,5 @@ impl Inbound {
 }
 
 crate::kinds!("worker event", Event: Start Connected ConnectFailed Received Disconnected FilesFetched
-    FilesFailed RunnerStarted RunnerFailed RunnerExited StaleFound
+    FilesFailed RunnerStarted RunnerFailed RunnerExited WorkDirectoryTried StaleFound
     DirectoryLeft EarlierFound LogRead Shutdown Deadline; Received => message);

@@ -238,9 +238,12 @@ impl Executors {
         self.live.values().filter(|row| row.stage == Stage::Fetching).count()
     }
 
-    /// An executor that waited for files is being started.
-    pub(super) fn files_are_there(&mut self, executor: &ExecutorKey) {
-        self.live.get_mut(executor).expect("an executor that waits for files lives").stage = Stage::Starting;
+    /// An executor that waited for files waits no longer: it is being started, or its failure is looked into.
+    pub(super) fn no_longer_waits(&mut self, executor: &ExecutorKey) {
+        let row = self.live.get_mut(executor).expect("an executor that waits for files lives");
+        if row.stage == Stage::Fetching {
+            row.stage = Stage::Starting;
+        }
     }
 
     /// Whether an application has live executors here.
@@ -328,12 +331,17 @@ impl Worker {
     pub(super) fn on_runner_failed(&mut self, executor: ExecutorKey, failure: StartFailure) {
         match self.executors.live.get(&executor).map(|row| row.stage) {
             Some(Stage::Fetching) | None => self.effects.note(Note::UnknownRunner { executor }),
-            Some(stage) if stage.is_unwanted() => {
-                self.executors.live.remove(&executor);
-                self.report_end(executor, ExecutorState::Killed(None));
-            }
-            Some(_) => self.fail_executor(executor, failure),
+            Some(_) => self.doubt_disk(executor, failure),
         }
+    }
+
+    /// An executor that lives could not be started, and nothing more is to be found out about that.
+    pub(super) fn on_start_failed(&mut self, executor: ExecutorKey, failure: StartFailure) {
+        if self.executors.live.get(&executor).is_some_and(|row| row.stage.is_unwanted()) {
+            self.executors.live.remove(&executor);
+            return self.report_end(executor, ExecutorState::Killed(None));
+        }
+        self.fail_executor(executor, failure);
     }
 
     /// An executor's process could not be started.

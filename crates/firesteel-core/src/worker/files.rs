@@ -160,7 +160,7 @@ impl Worker {
         };
         self.effects.note(Note::FilesFetched { app });
         for plan in plans {
-            self.executors.files_are_there(&plan.executor);
+            self.executors.no_longer_waits(&plan.executor);
             self.effects.push(Effect::StartExecutor(plan));
         }
     }
@@ -175,7 +175,7 @@ impl Worker {
         self.effects.note(Note::FilesFailed { app, error: error.clone() });
         for plan in plans {
             let failure = StartFailure { step: StartStep::Files, error: error.clone() };
-            self.fail_executor(plan.executor, failure);
+            self.doubt_disk(plan.executor, failure);
         }
     }
 

@@ -5,6 +5,7 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
 use super::cleaning::Cleaning;
+use super::disk::Disk;
 use super::executors::Executors;
 use super::files::Files;
 use super::kept_directories::KeptDirectories;
@@ -27,6 +28,7 @@ pub struct Worker {
     pub(super) executors: Executors,
     pub(super) files: Files,
     pub(super) cleaning: Cleaning,
+    pub(super) disk: Disk,
     pub(super) kept_directories: KeptDirectories,
     pub(super) logs: Logs,
     pub(super) shutdown: ShutdownPhase,
@@ -47,6 +49,8 @@ pub enum Reason {
     KillGrace(ExecutorKey),
     /// A search for old directories is due.
     Cleaning,
+    /// A try to write in the work directory is due.
+    WorkDirectoryTry,
     /// Killed executors have not ended in time, and the daemon ends without them.
     ShutdownTimeout,
 }
@@ -61,6 +65,7 @@ impl Worker {
             files: Files::default(),
             executors: Executors::remembering(config.retained_executors),
             cleaning: Cleaning::default(),
+            disk: Disk::default(),
             kept_directories: KeptDirectories::default(),
             logs: Logs::default(),
             shutdown: ShutdownPhase::Serving,
@@ -99,6 +104,7 @@ impl Worker {
         self.on_round_due(now);
         self.kill_overdue(now);
         self.clean_if_due(now);
+        self.try_work_directory_if_due(now);
         self.give_up_if_overdue(now);
     }
 
@@ -154,6 +160,7 @@ impl Machine for Worker {
             Event::Start => {
                 self.start_round(now);
                 self.plan_cleaning(now);
+                self.plan_work_directory_try(now);
             }
             Event::Connected { peer, master } => self.on_connected(peer, master),
             Event::ConnectFailed { master, error } => {
@@ -182,6 +189,7 @@ impl Machine for Worker {
             Event::RunnerExited { executor, status } => {
                 self.on_runner_exited(executor, status);
             }
+            Event::WorkDirectoryTried { error } => self.on_work_directory_tried(now, error),
             Event::StaleFound { apps } => self.on_stale_found(now, apps),
             Event::DirectoryLeft { executor, bytes } => self.on_directory_left(executor, bytes),
             Event::EarlierFound { directories } => self.on_earlier_found(directories),
@@ -201,8 +209,8 @@ impl Machine for Worker {
                 Some((give_up, Reason::ShutdownTimeout))
             }
         };
-        let cleaning = self.cleaning.next_deadline();
-        [self.registration.next_deadline(), self.executors.next_deadline(), cleaning, give_up]
+        let (cleaning, disk) = (self.cleaning.next_deadline(), self.disk.next_deadline());
+        [self.registration.next_deadline(), self.executors.next_deadline(), cleaning, disk, give_up]
             .into_iter()
             .flatten()
             .min()

@@ -9,6 +9,7 @@
 
 mod cleaning;
 mod config;
+mod disk;
 mod effect;
 mod event;
 mod executors;

@@ -117,6 +117,13 @@ pub enum Note {
         /// The executor's state.
         state: ExecutorState,
     },
+    /// Nothing can be written in the work directory.
+    CannotWrite {
+        /// The operating system's error.
+        error: String,
+    },
+    /// The work directory can be written again.
+    CanWriteAgain,
     /// The Master asked for an executor to be ended.
     KillAsked {
         /// The executor's id.
@@ -197,6 +204,8 @@ impl Note {
             | Self::FilesFetched { .. }
             | Self::FilesFailed { .. }
             | Self::StrayFetch { .. }
+            | Self::CannotWrite { .. }
+            | Self::CanWriteAgain
             | Self::DirectoriesRemoved { .. }
             | Self::SurplusRemoved { .. }
             | Self::ShuttingDown { .. }
@@ -221,6 +230,7 @@ impl Note {
             | Self::UnknownRunner { .. }
             | Self::EndForgotten { .. }
             | Self::ShutdownForced { .. }
+            | Self::CannotWrite { .. }
             | Self::LeftBehind { .. } => NoteLevel::Warn,
             Self::Registered { duplicate: true, .. } => NoteLevel::Warn,
             Self::ExecutorEnded { state, .. } => match state {
@@ -241,6 +251,7 @@ impl Note {
             | Self::KillUnknown { .. }
             | Self::DirectoriesRemoved { .. }
             | Self::SurplusRemoved { .. }
+            | Self::CanWriteAgain
             | Self::ShuttingDown { .. } => NoteLevel::Info,
         }
     }
@@ -280,6 +291,10 @@ impl fmt::Display for Note {
             }
             Self::FilesFetched { app } => write!(f, "fetched the files of {app}"),
             Self::FilesFailed { app, error } => write!(f, "cannot get the files of {app}: {error}"),
+            Self::CannotWrite { error } => {
+                write!(f, "cannot write in the work directory, and takes no executors until it can: {error}")
+            }
+            Self::CanWriteAgain => f.write_str("can write in the work directory again"),
             Self::StrayFetch { app } => write!(f, "dropped the files of {app}: no longer needed"),
             Self::ExecutorStarted { executor, pid } => write!(f, "executor {executor} runs as process {pid}"),
             Self::ExecutorEnded { executor, state } => write!(f, "executor {executor} ended: {state}"),
@@ -337,5 +352,5 @@ fn count(executors: usize) -> String {
 
 crate::kinds!("worker note", Note: Registered MasterLost MasterUnreachable MasterSilent MasterHungUp Refused
     NextRound AskedToReconnect NotMyMaster LaunchRepeated FetchingFiles FilesFetched FilesFailed StrayFetch
-    ExecutorStarted ExecutorEnded KillAsked KillUnknown GraceOver UnknownRunner EndForgotten
+    ExecutorStarted ExecutorEnded CannotWrite CanWriteAgain KillAsked KillUnknown GraceOver UnknownRunner EndForgotten
     DirectoriesRemoved SurplusRemoved ShuttingDown ShutdownForced LeftBehind);

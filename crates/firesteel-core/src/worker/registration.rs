@@ -272,6 +272,7 @@ impl Worker {
         self.registration.failed_rounds = 0;
         self.registration.history = History::WasRegistered;
         self.doubt_files();
+        self.tell_of_work_directory_if_new(peer, duplicate);
 
         // Changes since the Master was told of the executors.
         for report in self.executors.reports() {

@@ -6,6 +6,7 @@ use std::io;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use firesteel_core::Timestamp;
 use firesteel_core::address::Address;
@@ -186,6 +187,7 @@ fn config(options: &Options, id: &WorkerId, reached: Address, work: &WorkDirecto
         max_registration_retries: options.settings.max_registration_retries,
         kill_grace: options.settings.kill_grace,
         cleanup: options.settings.cleanup,
+        work_directory_pause: Some(Duration::from_secs(5)),
         retained_executors: options.settings.retained_executors,
         // The standard library's random keys make the seed of each Worker different.
         seed: RandomState::new().hash_one(id),
@@ -247,6 +249,14 @@ impl Shell for WorkerShell {
             Effect::CleanApplication { app } => {
                 tracing::info!("application {app} ended");
                 self.dead_workers.look();
+            }
+            Effect::TryWorkDirectory => {
+                let (work, inbox) = (self.work.clone(), context.inbox());
+                tokio::task::spawn_blocking(move || {
+                    let error = work.try_to_write().err().map(|error| error.to_string());
+                    // The owner may have ended already.
+                    let _ = inbox.send_blocking(Event::WorkDirectoryTried { error });
+                });
             }
             Effect::FindStale { keep, unwritten_since } => {
                 let (cleaner, inbox) = (self.cleaner.clone(), context.inbox());

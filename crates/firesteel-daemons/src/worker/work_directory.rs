@@ -54,12 +54,18 @@ impl WorkDirectory {
         let fail = |step| move |error| UnusableDirectory { path: path.to_owned(), step, error };
         fs::create_dir_all(path).map_err(fail("it cannot be made"))?;
         let absolute = path.canonicalize().map_err(fail("cannot find it"))?;
-        tempfile::Builder::new()
-            .prefix(".firesteel-probe-")
-            .tempfile_in(&absolute)
-            .and_then(|mut probe| probe.write_all(b"probe"))
-            .map_err(fail("cannot write to it"))?;
-        Ok(Self(absolute))
+        let directory = Self(absolute);
+        directory.try_to_write().map_err(fail("cannot write to it"))?;
+        Ok(directory)
+    }
+
+    /// Writes a small file and removes it.
+    ///
+    /// # Errors
+    /// The directory is gone or cannot be written, or the disk is full.
+    pub fn try_to_write(&self) -> io::Result<()> {
+        let mut probe = tempfile::Builder::new().prefix(".firesteel-probe-").tempfile_in(&self.0)?;
+        probe.write_all(&[b'.'; 4096])
     }
 
     /// The absolute path of the directory.

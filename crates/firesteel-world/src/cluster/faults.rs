@@ -66,6 +66,8 @@ pub enum Fault {
     MasterCrash,
     /// The Master handles messages slower than they come.
     BusyMaster,
+    /// A Worker cannot start an executor because its disk is full.
+    DiskFull,
     /// For a while nothing that the Master sends reaches a Worker.
     Stall,
     /// A machine's deadline comes late.
@@ -98,7 +100,7 @@ pub enum Fault {
 firesteel_core::kinds!("fault", Fault: CutLink HalfOpenLink MessageLost ConnectRefused ConnectTimesOut SlowLink
     ExecutorStartsLate ExecutorCannotStart WorkerCannotStart ExecutorCrashesAtOnce ExecutorExitsZero ExecutorHangs
     ExecutorIgnoresTerminate ExecutorStandsStill ExecutorCrashesLater SlowFetch FetchFails TaskFails TaskCannotStart TaskHangs TaskIgnoresTerminate
-    OutputBeyondCredit WorkerCrash WorkerShutdown DriverCrash DriverCancel TaskCancel Question MasterCrash BusyMaster Stall LateDeadline
+    OutputBeyondCredit WorkerCrash WorkerShutdown DriverCrash DriverCancel TaskCancel Question MasterCrash BusyMaster DiskFull Stall LateDeadline
     EarlyDeadline RequestExecutors KillExecutors HostileWorker HostileDriver HostileExecutor StatusClient
     HostileMaster Impostor OddOrder RepeatedOrder);
 

@@ -174,6 +174,7 @@ impl World {
                 WorkerToMaster::ExecutorStateChanged(report) => report.executor == *key,
                 WorkerToMaster::RegisterWorker { .. }
                 | WorkerToMaster::Heartbeat { .. }
+                | WorkerToMaster::WorkDirectoryChecked { .. }
                 | WorkerToMaster::WorkerDecommissioning { .. } => false,
             },
             Happening::Tell { event: NodeEvent::Worker(event), .. } => matches!(event,
@@ -258,6 +259,7 @@ impl World {
                 event:
                     NodeEvent::Worker(
                         worker::Event::StaleFound { .. }
+                        | worker::Event::WorkDirectoryTried { .. }
                         | worker::Event::DirectoryLeft { .. }
                         | worker::Event::EarlierFound { .. },
                     ),

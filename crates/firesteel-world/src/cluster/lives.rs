@@ -15,6 +15,7 @@ use firesteel_core::secret::{EXECUTOR_SECRET, Secret};
 use firesteel_core::worker::{self, ExecutorPlan, Worker};
 
 use super::busy_master::MasterInbox;
+use super::disks::no_space;
 use super::entrance::{PLAUSIBLE, secret_of, token_of};
 use super::faults::Fault;
 use super::happening::{Doom, Happening};
@@ -108,6 +109,8 @@ impl World {
             masters: vec![master_address()],
             max_registration_retries: u32::try_from(self.dice.between(2, 16)).expect("it is small"),
             kill_grace: KILL_GRACE,
+            // Most Workers are not woken for this again and again.
+            work_directory_pause: self.scenario.full_disk.as_ref().map(|_| Duration::from_secs(20)),
             cleanup: Some(worker::Cleanup {
                 interval: Duration::from_millis(self.dice.between(1_000, 60_000)),
                 keep: Duration::from_secs(60),
@@ -260,6 +263,11 @@ impl World {
             // A stranger's application: its program does not exist.
             let failure = no_such_file();
             let event = worker::Event::RunnerFailed { executor: plan.executor, failure };
+            return self.tell_worker(1, worker, event);
+        }
+        if self.is_full(worker) {
+            self.fault(Fault::DiskFull);
+            let event = worker::Event::RunnerFailed { executor: plan.executor, failure: no_space() };
             return self.tell_worker(1, worker, event);
         }
         let Some((app, config)) = self.read_command(worker, &plan) else { return };

@@ -12,7 +12,7 @@
 //! - `node`, `lives`, `processes`, `task_lives`: processes, with or without a state machine.
 //! - `launches`: launchers, whose executors are commands.
 //! - `network`, `links`, `message`, `busy_master`, `stalls`: connections, messages, and what delays them.
-//! - `perform`, `fetches`, `cleaning`, `logs`: the effects of machines.
+//! - `perform`, `fetches`, `cleaning`, `disks`, `logs`: the effects of machines.
 //! - `strikes`, `strangers`, `users`: faults, hostile peers, and what users do.
 //! - `truth`, `ledger`, `headcount`, `entrance`, `healing`: the laws.
 //! - `sabotage`, `saboteur`, `coverage`: deliberate bugs, how they change a machine, and counts of what happened.
@@ -20,6 +20,7 @@
 mod busy_master;
 mod cleaning;
 pub(crate) mod coverage;
+mod disks;
 mod entrance;
 mod faults;
 mod fetches;
@@ -53,6 +54,7 @@ mod world;
 pub use busy_master::BusySpell;
 pub use coverage::{Coverage, Row, Tally};
 
+pub use disks::FullDisk;
 pub use faults::{Fault, FaultPlan};
 pub use run::{Failure, Outcome, Telling, run, run_sabotaged};
 pub use sabotage::Sabotage;

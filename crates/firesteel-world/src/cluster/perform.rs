@@ -132,6 +132,7 @@ impl World {
                     self.violate(format!("application {app} is cleaned away while executor {key} lives"));
                 }
             }
+            worker::Effect::TryWorkDirectory => self.try_work_directory(node),
             worker::Effect::FindStale { keep, .. } => self.find_stale(node, &keep),
             worker::Effect::RemoveDirectory { app } => self.remove_directory(node, &app),
             worker::Effect::RemoveExecutorDirectories { executors } => {

@@ -169,6 +169,9 @@ impl Saboteur {
             (NodeEvent::Master(core_master::Event::Received { message, .. }), Sabotage::ForgetLeaving) => {
                 matches!(message, core_master::Inbound::Worker(WorkerToMaster::WorkerDecommissioning { .. }))
             }
+            (NodeEvent::Master(core_master::Event::Received { message, .. }), Sabotage::MissFullDisk) => {
+                matches!(message, core_master::Inbound::Worker(WorkerToMaster::WorkDirectoryChecked { .. }))
+            }
             (NodeEvent::Master(core_master::Event::Disconnected { peer }), Sabotage::ForgetDriver) => {
                 ledger.is_driver(*peer)
             }

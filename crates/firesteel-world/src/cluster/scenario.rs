@@ -20,6 +20,7 @@ use firesteel_placement::{
 };
 
 use super::busy_master::BusySpell;
+use super::disks::FullDisk;
 use super::entrance::secret_of;
 use super::faults::FaultPlan;
 use super::fetches::rolled_files;
@@ -50,6 +51,8 @@ pub struct Scenario {
     pub bad_worker: Option<usize>,
     /// When the Master handles messages slower than they come, if it ever does.
     pub busy_spell: Option<BusySpell>,
+    /// The machine whose disk is full for a while, if there is one.
+    pub full_disk: Option<FullDisk>,
     /// The stalls of Workers' connections.
     pub stalls: Vec<Stall>,
     /// The applications of the cluster.
@@ -158,6 +161,8 @@ const POLICIES: u64 = 0x706F_6C69_6379;
 const BAD: u64 = 0xBAD;
 /// Separates the random numbers of the busy Master from all others.
 const BUSY: u64 = 0x0062_7573_7900;
+/// Separates the random numbers of full disks from all others.
+const DISKS: u64 = 0x6469_736B_7300;
 /// Separates the random numbers of stalls from all others.
 const STALLS: u64 = 0x7374_616C_6C73;
 /// Separates the random numbers of queues, priorities and gangs from all others.
@@ -212,6 +217,7 @@ impl Scenario {
             workers: (0..workers).map(|_| WorkerPlan::rolled(dice, gpus)).collect(),
             bad_worker: None,
             busy_spell: None,
+            full_disk: None,
             stalls: Vec::new(),
             apps: (0..apps).map(|number| AppPlan::rolled(dice, gpus, number, scale)).collect(),
             faults,
@@ -234,6 +240,7 @@ impl Scenario {
         if machines > 1 && bad.one_in(4) {
             scenario.bad_worker = bad.index(machines);
         }
+        scenario.full_disk = FullDisk::rolled(&mut Dice::new(seed ^ DISKS), scenario.faults.until, machines);
         scenario.stalls = Stall::rolled(&mut Dice::new(seed ^ STALLS), scenario.faults.until, machines);
         scenario.busy_spell = BusySpell::rolled(&mut Dice::new(seed ^ BUSY), scenario.faults.until);
         // Uses a separate random generator, so that a seed's cluster and faults do not depend on what its

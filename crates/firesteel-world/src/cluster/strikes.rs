@@ -76,6 +76,7 @@ impl World {
             | Fault::OutputBeyondCredit
             | Fault::RepeatedOrder
             | Fault::BusyMaster
+            | Fault::DiskFull
             | Fault::Stall
             | Fault::LateDeadline => {}
         }

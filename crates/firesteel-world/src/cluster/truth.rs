@@ -52,6 +52,7 @@ impl Executors {
         match message {
             WorkerToMaster::RegisterWorker { .. }
             | WorkerToMaster::Heartbeat { .. }
+            | WorkerToMaster::WorkDirectoryChecked { .. }
             | WorkerToMaster::WorkerDecommissioning { .. } => Ok(()),
             WorkerToMaster::ExecutorStateChanged(ExecutorReport { executor, state }) => {
                 if *state == ExecutorState::Running && !self.told_running.insert(executor.clone()) {

@@ -253,3 +253,72 @@ fn a_heartbeat_names_the_last_order_that_came_since_the_one_before() {
     assert_eq!(bench.master(1, launch(0)), [note(Note::LaunchRepeated { executor: key(0) })]);
     assert_eq!(bench.deadline(), (Reason::Heartbeat, vec![answer(1, 0)]));
 }
+
+#[test]
+fn a_worker_whose_disk_is_full_says_so_before_it_reports_what_failed_and_again_when_it_can_write() {
+    let pause = Duration::from_secs(5);
+    let mut bench =
+        Bench::of(Config { work_directory_pause: Some(pause), ..Bench::new(&["m"]).worker.config.clone() });
+    bench.apply(Event::Start);
+    bench.connect(1, "m");
+    bench.master(1, registered("m"));
+    bench.master(1, launch(0));
+    let full = StartFailure { step: StartStep::Directory, error: "no space".to_owned() };
+    let failed = |number| Event::RunnerFailed { executor: key(number), failure: full.clone() };
+    assert_eq!(bench.apply(failed(0)), [Effect::TryWorkDirectory]);
+    let checked = |error: Option<&str>| {
+        let (worker, error) = (WorkerId::new("worker-1"), error.map(str::to_owned));
+        send(1, WorkerToMaster::WorkDirectoryChecked { worker, error })
+    };
+    let end = ExecutorState::Failed(full.clone());
+    let tried = |error: Option<&str>| Event::WorkDirectoryTried { error: error.map(str::to_owned) };
+    let cannot = note(Note::CannotWrite { error: "no space".to_owned() });
+    let expected = [cannot, checked(Some("no space")), ended(0, end.clone()), tell(0, end.clone())];
+    assert_eq!(bench.apply(tried(Some("no space"))), expected);
+    // Now it is known, and what fails is reported at once.
+    bench.master(1, launch(1));
+    assert_eq!(bench.apply(failed(1)), [ended(1, end.clone()), tell(1, end)]);
+    // A Master that did not know is told.
+    bench.disconnect(1);
+    while bench.connect(2, "m").is_empty() {
+        bench.deadline();
+    }
+    assert!(bench.master(2, registered("m")).iter().any(|effect| matches!(
+        effect,
+        Effect::Send {
+            message: Outbound::Master(WorkerToMaster::WorkDirectoryChecked { error: Some(_), .. }),
+            ..
+        }
+    )));
+    loop {
+        let (reason, effects) = bench.deadline();
+        if reason == Reason::WorkDirectoryTry {
+            assert_eq!(effects, [Effect::TryWorkDirectory]);
+            break;
+        }
+    }
+    let effects = bench.apply(tried(None));
+    assert_eq!(effects[0], note(Note::CanWriteAgain));
+    assert_eq!(effects.len(), 2, "{effects:?}");
+}
+
+#[test]
+fn a_failure_that_is_not_the_disks_is_reported_after_the_try() {
+    let pause = Duration::from_secs(5);
+    let mut bench =
+        Bench::of(Config { work_directory_pause: Some(pause), ..Bench::new(&["m"]).worker.config.clone() });
+    bench.apply(Event::Start);
+    bench.connect(1, "m");
+    bench.master(1, registered("m"));
+    bench.master(1, launch(0));
+    bench.master(1, launch(1));
+    let failure = StartFailure { step: StartStep::Output, error: "it is a directory".to_owned() };
+    let failed = |number| Event::RunnerFailed { executor: key(number), failure: failure.clone() };
+    assert_eq!(bench.apply(failed(0)), [Effect::TryWorkDirectory]);
+    assert_eq!(bench.apply(failed(1)), [], "it is being tried");
+    bench.master(1, kill(1));
+    let end = ExecutorState::Failed(failure.clone());
+    let killed = ExecutorState::Killed(None);
+    let expected = [ended(0, end.clone()), tell(0, end), ended(1, killed.clone()), tell(1, killed)];
+    assert_eq!(bench.apply(Event::WorkDirectoryTried { error: None }), expected);
+}

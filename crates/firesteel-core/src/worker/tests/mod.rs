@@ -47,6 +47,7 @@ impl Bench {
             max_registration_retries,
             kill_grace: GRACE,
             cleanup: None,
+            work_directory_pause: None,
             retained_executors: 1_000,
             seed: 7,
         };

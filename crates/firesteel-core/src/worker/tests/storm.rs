@@ -96,6 +96,7 @@ fn whatever_comes_the_invariants_hold_and_nothing_is_done_twice() {
                     | Effect::FetchFiles { .. }
                     | Effect::RemoveFiles { .. }
                     | Effect::CleanApplication { .. }
+                    | Effect::TryWorkDirectory
                     | Effect::FindStale { .. }
                     | Effect::RemoveDirectory { .. }
                     | Effect::RemoveExecutorDirectories { .. }

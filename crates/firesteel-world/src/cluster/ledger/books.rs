@@ -12,6 +12,8 @@ pub(super) struct WorkerBook {
     pub(super) total: WorkerDescription,
     pub(super) peer: PeerId,
     pub(super) availability: Availability,
+    /// Whether the Worker has said that it cannot write.
+    pub(super) cannot_write: bool,
     pub(super) grants: BTreeMap<ExecutorKey, ExecutorLaunch>,
 }
 

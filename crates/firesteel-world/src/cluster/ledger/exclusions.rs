@@ -77,7 +77,9 @@ impl Ledger {
     }
 
     fn is_clean(&self, app: &AppId, worker: &WorkerId) -> bool {
-        let serves = self.workers.get(worker).is_some_and(|book| book.availability == Availability::Serving);
+        let book = self.workers.get(worker);
+        let serves =
+            book.is_some_and(|book| book.availability == Availability::Serving && !book.cannot_write);
         serves && !self.early_ends.contains_key(&(app.clone(), worker.clone()))
     }
 

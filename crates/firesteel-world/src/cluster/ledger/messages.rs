@@ -101,6 +101,11 @@ impl Ledger {
                 "executor {key} is launched on {worker}, which has said that it is about to end"
             ));
         }
+        if book.cannot_write {
+            return Err(format!(
+                "executor {key} is launched on {worker}, which has said that it cannot write"
+            ));
+        }
         book.grants.insert(key.clone(), launch.clone());
         book.check(worker)?;
         self.check_excluded(worker, launch)?;

@@ -199,6 +199,13 @@ impl Ledger {
                     self.forget_early_ends(worker);
                 }
             }
+            WorkerToMaster::WorkDirectoryChecked { worker, error } => {
+                if self.worker_of.get(&peer) == Some(worker)
+                    && let Some(book) = self.workers.get_mut(worker)
+                {
+                    book.cannot_write = error.is_some();
+                }
+            }
             WorkerToMaster::Heartbeat { .. } => {}
         }
     }
@@ -267,6 +274,7 @@ impl Ledger {
                     total: worker.clone(),
                     peer,
                     availability: Availability::Serving,
+                    cannot_write: false,
                     grants: BTreeMap::new(),
                 };
                 self.workers.insert(worker.id.clone(), book);
@@ -288,6 +296,11 @@ impl Ledger {
         let launch = self.workers.get(&worker).and_then(|book| book.grants.get(&report.executor)).cloned();
         if let (true, Some(launch)) = (counts, launch) {
             self.release(&report.executor.clone(), released);
+            let is_full = self.workers.get(&worker).is_some_and(|book| book.cannot_write);
+            if is_full && matches!(report.state, ExecutorState::Failed(_)) {
+                // Nobody is to blame.
+                return;
+            }
             self.count_final_end(&report.executor, &report.state, &launch);
             self.count_early_end(&worker, &report.executor, &report.state);
         }

@@ -1,0 +1,111 @@
+//! Whether the Worker can write in its work directory.
+//!
+//! The shell tries it from time to time, and at once when an executor cannot be started for a reason that may be the disk's.
+//! Its failure is reported after the answer, so that the Master knows whom to blame.
+
+use super::machine::{Reason, Worker, send};
+use super::{Effect, Note};
+use crate::ids::{ExecutorKey, PeerId};
+use crate::messages::WorkerToMaster;
+use crate::process::StartFailure;
+use crate::time::Timestamp;
+
+/// What is known of the work directory.
+#[derive(Debug, Default)]
+pub(super) struct Disk {
+    phase: Phase,
+    /// Why nothing can be written there, as the last try showed.
+    error: Option<String>,
+    /// Executors that could not be started, and are reported after the try that goes on.
+    failed: Vec<(ExecutorKey, StartFailure)>,
+}
+
+/// ```text
+///         Start             deadline, or a doubt
+///  IDLE ---------> PLANNED ----------------------> TRYING
+///                     ^                               |
+///                     +------ WorkDirectoryTried -----+
+/// ```
+#[derive(Debug, Default)]
+enum Phase {
+    #[default]
+    Idle,
+    /// The shell tries to write.
+    Trying,
+    /// The next try is planned for this time.
+    Planned { at: Timestamp },
+}
+
+impl Disk {
+    pub(super) fn next_deadline(&self) -> Option<(Timestamp, Reason)> {
+        match self.phase {
+            Phase::Planned { at } => Some((at, Reason::WorkDirectoryTry)),
+            Phase::Idle | Phase::Trying => None,
+        }
+    }
+}
+
+impl Worker {
+    /// Plans the next try, if the settings want any.
+    pub(super) fn plan_work_directory_try(&mut self, now: Timestamp) {
+        self.disk.phase = match self.config.work_directory_pause {
+            Some(pause) => Phase::Planned { at: now + pause },
+            None => Phase::Idle,
+        };
+    }
+
+    /// Tries to write in the work directory, unless that is going on.
+    fn try_work_directory(&mut self) {
+        if !matches!(self.disk.phase, Phase::Trying) {
+            self.disk.phase = Phase::Trying;
+            self.effects.push(Effect::TryWorkDirectory);
+        }
+    }
+
+    pub(super) fn try_work_directory_if_due(&mut self, now: Timestamp) {
+        if matches!(self.disk.phase, Phase::Planned { at } if at <= now) {
+            self.try_work_directory();
+        }
+    }
+
+    /// An executor could not be started. If the disk may be the reason, it is reported after a try.
+    pub(super) fn doubt_disk(&mut self, executor: ExecutorKey, failure: StartFailure) {
+        let is_tried = self.config.work_directory_pause.is_some();
+        if !is_tried || self.disk.error.is_some() || !failure.may_be_of_the_disk() {
+            return self.on_start_failed(executor, failure);
+        }
+        self.executors.no_longer_waits(&executor);
+        self.disk.failed.push((executor, failure));
+        self.try_work_directory();
+    }
+
+    /// The shell has tried to write in the work directory.
+    pub(super) fn on_work_directory_tried(&mut self, now: Timestamp, error: Option<String>) {
+        self.plan_work_directory_try(now);
+        if self.disk.error != error {
+            self.effects.note(match &error {
+                Some(error) => Note::CannotWrite { error: error.clone() },
+                None => Note::CanWriteAgain,
+            });
+            self.disk.error = error;
+            if let Some(peer) = self.registration.master().map(|master| master.peer) {
+                self.tell_of_work_directory(peer);
+            }
+        }
+        for (executor, failure) in std::mem::take(&mut self.disk.failed) {
+            self.on_start_failed(executor, failure);
+        }
+    }
+
+    /// Tells a Master that has just registered this Worker what it may not know.
+    pub(super) fn tell_of_work_directory_if_new(&mut self, peer: PeerId, is_known: bool) {
+        if is_known || self.disk.error.is_some() {
+            self.tell_of_work_directory(peer);
+        }
+    }
+
+    fn tell_of_work_directory(&mut self, peer: PeerId) {
+        let (worker, error) = (self.config.description.id.clone(), self.disk.error.clone());
+        self.effects.push(send(peer, WorkerToMaster::WorkDirectoryChecked { worker, error }));
+    }
+}

@@ -1,0 +1,50 @@
+//! Full disks: for a while a Worker can write nothing, and says so.
+
+use firesteel_core::process::{StartFailure, StartStep};
+use firesteel_core::worker::Event;
+
+use super::node::Body;
+use super::world::{NodeIndex, World};
+use firesteel_sim::dice::Dice;
+
+/// A time during which the disk of a machine is full.
+#[derive(Clone, Debug)]
+pub struct FullDisk {
+    /// The number of the machine.
+    pub machine: usize,
+    /// When it begins, in milliseconds after the start. It ends with the faults at the latest.
+    pub from: u64,
+    /// How long it lasts, in milliseconds.
+    pub millis: u64,
+}
+
+impl FullDisk {
+    /// In one cluster of four with faults, the disk of one machine is full for a while.
+    pub(crate) fn rolled(dice: &mut Dice, faults_until: u64, machines: usize) -> Option<Self> {
+        let machine = dice.index(machines)?;
+        let happens = faults_until > 0 && dice.one_in(4);
+        happens.then(|| Self { machine, from: dice.below(faults_until), millis: dice.between(1_000, 60_000) })
+    }
+}
+
+/// Why an executor does not start on a full disk.
+pub(crate) fn no_space() -> StartFailure {
+    StartFailure { step: StartStep::Directory, error: "No space left on device".to_owned() }
+}
+
+impl World {
+    /// Whether a Worker can write nothing now.
+    pub(crate) fn is_full(&self, worker: NodeIndex) -> bool {
+        let Body::Worker(body) = &self.node(worker).body else { return false };
+        let is_now = |disk: &FullDisk| (disk.from..disk.from + disk.millis).contains(&self.now);
+        let disk = self.scenario.full_disk.as_ref();
+        self.is_rough() && disk.is_some_and(|disk| disk.machine == body.plan && is_now(disk))
+    }
+
+    /// A Worker tries to write in its work directory.
+    pub(crate) fn try_work_directory(&mut self, worker: NodeIndex) {
+        let error = self.is_full(worker).then(|| no_space().error);
+        let millis = self.dice.between(1, 50);
+        self.tell_worker(millis, worker, Event::WorkDirectoryTried { error });
+    }
+}
