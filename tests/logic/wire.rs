@@ -97,7 +97,7 @@ fn failed() -> Outcome {
     Outcome::failed("3 of 10 items failed")
 }
 
-fn executor_states() -> [ExecutorState; 11] {
+fn executor_states() -> [ExecutorState; 13] {
     [
         ExecutorState::Launching,
         ExecutorState::Running,
@@ -109,6 +109,8 @@ fn executor_states() -> [ExecutorState; 11] {
         ExecutorState::Lost(LossReason::Preempted { by: AppId::new("app-2") }),
         ExecutorState::Lost(LossReason::Container { why: "preempted".to_owned() }),
         ExecutorState::Lost(LossReason::OverMemory { why: "2.1 GB of 2 GB".to_owned() }),
+        ExecutorState::Lost(LossReason::Unanswered),
+        ExecutorState::Lost(LossReason::CannotWrite { why: "no space".to_owned() }),
         ExecutorState::Exited(ExitStatus::Signal(9)),
     ]
 }
@@ -140,9 +142,14 @@ fn workers(record: &mut Record) {
     .with_token(Secret::new("token"));
     let executors = executor_states().map(|state| ExecutorReport { executor: key(), state }).to_vec();
     record.add("worker-to-master", &WorkerToMaster::RegisterWorker { worker: worker.clone(), executors });
-    record
-        .add("worker-to-master", &WorkerToMaster::Heartbeat { worker: worker.id.clone(), last_order: None });
-    record.add("worker-to-master", &WorkerToMaster::WorkerDecommissioning { worker: worker.id });
+    for last_order in [None, Some(key())] {
+        let heartbeat = WorkerToMaster::Heartbeat { worker: worker.id.clone(), last_order };
+        record.add("worker-to-master", &heartbeat);
+    }
+    record.add("worker-to-master", &WorkerToMaster::WorkerDecommissioning { worker: worker.id.clone() });
+    let checked =
+        WorkerToMaster::WorkDirectoryChecked { worker: worker.id, error: Some("no space".to_owned()) };
+    record.add("worker-to-master", &checked);
     for state in executor_states() {
         let report = ExecutorReport { executor: key(), state };
         record.add("worker-to-master", &WorkerToMaster::ExecutorStateChanged(report));

@@ -133,7 +133,7 @@ impl Listener {
                             self.local
                         );
                     }
-                    sleep(Duration::from_millis(500)).await;
+                    sleep(Duration::from_millis(50)).await;
                 }
             }
         }

@@ -364,3 +364,33 @@ fn workers_that_cannot_be_are_refused() {
         [refused(2, same)]
     );
 }
+
+#[test]
+fn a_worker_that_cannot_write_gets_nothing_and_what_fails_there_counts_for_nobody() {
+    let mut bench = Bench::new(Config::default());
+    bench.worker(1, 8);
+    bench.application(Some(8), 8);
+    let says = |bench: &mut Bench, error: Option<&str>| {
+        let (worker, error) = (WorkerId::new("w1"), error.map(str::to_owned));
+        bench.worker_says(1, WorkerToMaster::WorkDirectoryChecked { worker, error })
+    };
+    assert_eq!(says(&mut bench, Some("no space")), []);
+    let failure = StartFailure { step: StartStep::Directory, error: "no space".to_owned() };
+    let why = failure.to_string();
+    let lost = ExecutorState::Lost(LossReason::CannotWrite { why });
+    let effects = bench.report(1, 0, ExecutorState::Failed(failure.clone()));
+    assert_eq!(effects, [updated(0, lost), noted(1, 0)]);
+    let impairment = Some(Impairment::CannotWrite("no space".to_owned()));
+    assert_eq!(bench.master.view().workers[0].impairment, impairment);
+    assert_eq!(says(&mut bench, Some("no space")), [], "it was said before");
+    assert_eq!(says(&mut bench, None), launch(1, 1, 8));
+    // Now the same failure is the application's, or the Worker's.
+    let effects = bench.report(1, 1, ExecutorState::Failed(failure.clone()));
+    assert_eq!(effects[0], updated(1, ExecutorState::Failed(failure)));
+    // Nobody else can say so of it.
+    bench.worker(2, 8);
+    let message =
+        WorkerToMaster::WorkDirectoryChecked { worker: WorkerId::new("w1"), error: Some("x".into()) };
+    assert_eq!(bench.worker_says(2, message), []);
+    assert_eq!(bench.master.view().workers[0].impairment, None);
+}

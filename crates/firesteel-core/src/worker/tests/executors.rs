@@ -280,23 +280,17 @@ fn a_worker_whose_disk_is_full_says_so_before_it_reports_what_failed_and_again_w
     assert_eq!(bench.apply(failed(1)), [ended(1, end.clone()), tell(1, end)]);
     // A Master that did not know is told.
     bench.disconnect(1);
-    while bench.connect(2, "m").is_empty() {
-        bench.deadline();
-    }
-    assert!(bench.master(2, registered("m")).iter().any(|effect| matches!(
-        effect,
-        Effect::Send {
-            message: Outbound::Master(WorkerToMaster::WorkDirectoryChecked { error: Some(_), .. }),
-            ..
-        }
-    )));
-    loop {
-        let (reason, effects) = bench.deadline();
-        if reason == Reason::WorkDirectoryTry {
-            assert_eq!(effects, [Effect::TryWorkDirectory]);
-            break;
-        }
-    }
+    while bench.deadline().0 != Reason::RegistrationRound {}
+    bench.connect(2, "m");
+    let registered = bench.master(2, registered("m"));
+    let (worker, error) = (WorkerId::new("worker-1"), Some("no space".to_owned()));
+    assert!(
+        registered.contains(&send(2, WorkerToMaster::WorkDirectoryChecked { worker, error })),
+        "{registered:?}"
+    );
+    // While it goes on trying, nothing is said.
+    bench.apply(tried(Some("no space")));
+    assert_eq!(bench.deadline(), (Reason::WorkDirectoryTry, vec![Effect::TryWorkDirectory]));
     let effects = bench.apply(tried(None));
     assert_eq!(effects[0], note(Note::CanWriteAgain));
     assert_eq!(effects.len(), 2, "{effects:?}");
