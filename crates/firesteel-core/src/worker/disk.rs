@@ -3,9 +3,11 @@
 //! The shell tries it from time to time, and at once when an executor cannot be started for a reason that may be the disk's.
 //! Its failure is reported after the answer, so that the Master knows whom to blame.
 
+use super::executors::Executors;
 use super::machine::{Reason, Worker, send};
 use super::{Effect, Note};
 use crate::ids::{ExecutorKey, PeerId};
+use crate::machine::{Violation, ensure};
 use crate::messages::WorkerToMaster;
 use crate::process::StartFailure;
 use crate::time::Timestamp;
@@ -42,6 +44,14 @@ impl Disk {
             Phase::Planned { at } => Some((at, Reason::WorkDirectoryTry)),
             Phase::Idle | Phase::Trying => None,
         }
+    }
+
+    pub(super) fn check(&self, executors: &Executors) -> Result<(), Violation> {
+        let is_tried = self.failed.is_empty() || matches!(self.phase, Phase::Trying);
+        ensure!("worker", is_tried, "{:?} wait for a try that nobody makes", self.failed);
+        let over = self.failed.iter().find(|(executor, _)| !executors.lives(executor));
+        ensure!("worker", over.is_none(), "{over:?} is over, and would be reported once more");
+        Ok(())
     }
 }
 

@@ -221,6 +221,7 @@ impl Machine for Worker {
         self.registration.check(&self.shutdown)?;
         self.executors.check(&self.shutdown)?;
         self.files.check(&self.executors)?;
+        self.disk.check(&self.executors)?;
         self.kept_directories.check()?;
         let in_use = self.kept_directories.executors().find(|executor| self.executors.lives(executor));
         ensure!("worker", in_use.is_none(), "the directory of {in_use:?} may be removed though it lives");

@@ -59,9 +59,9 @@ pub struct Scenario {
     pub apps: Vec<AppPlan>,
     /// The faults that strike.
     pub faults: FaultPlan,
-    /// How many events pass between two checks of the Master, whose tables are the largest. This covers its
-    /// own invariants and the comparison of its tables with the ledger. Other machines are checked after
-    /// each event.
+    /// How many of its events pass between two checks of the Master, or of a driver: their tables are the largest.
+    /// For the Master this covers the comparison of its tables with the ledger, too. Other machines are checked
+    /// after each event.
     pub check_every: u64,
 }
 

@@ -376,8 +376,9 @@ impl World {
         let every = self.scenario.check_every;
         let row = &mut self.nodes[node.0];
         row.events += 1;
-        let is_master = matches!(row.body, Body::Master(_));
-        if is_master && !row.events.is_multiple_of(every) {
+        let (is_master, is_driver) =
+            (matches!(row.body, Body::Master(_)), matches!(row.body, Body::Driver(_)));
+        if (is_master || is_driver) && !row.events.is_multiple_of(every) {
             return;
         }
         if let Err(violation) = row.body.check() {
