@@ -26,11 +26,12 @@ enum Kind {
     StopWorker,
     StopMaster,
     Stall,
+    Deafen,
     Cut,
     Flip,
 }
 
-const KINDS: [(Kind, &str); 9] = [
+const KINDS: [(Kind, &str); 10] = [
     (Kind::KillExecutor, "executor killed"),
     (Kind::KillWorker, "Worker killed"),
     (Kind::KillWorkerAndReaper, "Worker killed with no reaper left"),
@@ -38,6 +39,7 @@ const KINDS: [(Kind, &str); 9] = [
     (Kind::StopWorker, "Worker stopped"),
     (Kind::StopMaster, "Master stopped"),
     (Kind::Stall, "route stalled"),
+    (Kind::Deafen, "route deafened"),
     (Kind::Cut, "route cut"),
     (Kind::Flip, "bit flipped"),
 ];
@@ -78,6 +80,7 @@ impl Deeds {
             Kind::StopWorker => stop(pause, |signal| victims.workers[worker].daemon().signal(signal)),
             Kind::StopMaster => stop(pause, |signal| victims.master.signal(signal)),
             Kind::Stall => meanwhile(pause, || route.stall(), || route.go_on()),
+            Kind::Deafen => meanwhile(pause, || route.deafen(), || route.go_on()),
             Kind::Cut => route.cut(),
             Kind::Flip => route.flip(),
         }
