@@ -59,6 +59,8 @@ pub enum Sabotage {
     JudgeByReading,
     /// The Master does not hear that a Worker cannot write.
     MissFullDisk,
+    /// The Master leaves a row out of each page of its state.
+    SkipRow,
     /// The Master takes every order to launch an executor for answered.
     TakeForAnswered,
     /// The Master treats every token as the right one.
@@ -95,6 +97,8 @@ pub enum Sabotage {
     KeepNothing,
     /// The Worker removes the directory of the application whose executor it starts.
     RemoveTheLiving,
+    /// The Worker removes the directory of an executor that it has just started.
+    RemoveLivingExecutor,
     /// The driver never unregisters its application.
     ForgetUnregister,
     /// The driver says that its work succeeded, however it went.
@@ -169,7 +173,7 @@ pub enum Sabotage {
 
 firesteel_core::kinds!("sabotage", Sabotage: DropGiveBack DoubleLaunch ForgetWorker ForgetLeaving ForgetDriver DropKillExecutor
     ReuseExecutorId WrongDriver LaunchOnTheDead OneCoreTooMany DropExecutorAdded DropRegisteredWorker
-    DropKilled MissTurn SplitGang StarveGang StealReserved ForgetPriority ForgetQueue PreemptTooMany PreemptPeers DropExecutorsGone EarlyExecutorsGone ForgetOutcome TrustAnyToken TrustAnySize LateKillForgetsOutcome JudgeByReading TakeForAnswered MissFullDisk ForgetBlame NeverReadmit HastyEnd RunningTwice LoseEnd StartTwice ForgetWords DropSignal DropHeartbeat TrustFetch FetchTwice KeepFiles EndLog KeepNothing RemoveTheLiving ForgetUnregister ClaimSuccess TrustAnySecret TrustAnyNumber DoubleLaunchTask
+    DropKilled MissTurn SplitGang StarveGang StealReserved ForgetPriority ForgetQueue PreemptTooMany PreemptPeers DropExecutorsGone EarlyExecutorsGone ForgetOutcome TrustAnyToken TrustAnySize LateKillForgetsOutcome JudgeByReading TakeForAnswered MissFullDisk SkipRow ForgetBlame NeverReadmit HastyEnd RunningTwice LoseEnd StartTwice ForgetWords DropSignal DropHeartbeat TrustFetch FetchTwice KeepFiles EndLog KeepNothing RemoveTheLiving RemoveLivingExecutor ForgetUnregister ClaimSuccess TrustAnySecret TrustAnyNumber DoubleLaunchTask
     DropOutputCredit DoubleCredit DoubleOutput DropOutput DoubleTaskEnd DropTaskEnd DropKillTask
     EarlyCancelled DropAnswer DoubleAnswer Impatient ForgetProfile ForgetBinding SameAddress DropAddresses AskForMore AskForNone KillNeighbours DropKills IgnoreSilence DropDriverHeartbeat DropExecutorHeartbeat WrongCode EndlessLaunch
     DropStatusUpdate DoubleStatusUpdate DoubleTaskOutput DropTaskOutput LeaveTasks DropExit);
@@ -205,6 +209,7 @@ impl Sabotage {
         Self::JudgeByReading,
         Self::TakeForAnswered,
         Self::MissFullDisk,
+        Self::SkipRow,
         Self::TrustAnyToken,
         Self::TrustAnySize,
         Self::ForgetBlame,
@@ -222,6 +227,7 @@ impl Sabotage {
         Self::EndLog,
         Self::KeepNothing,
         Self::RemoveTheLiving,
+        Self::RemoveLivingExecutor,
         Self::ForgetUnregister,
         Self::ClaimSuccess,
         Self::TrustAnySecret,

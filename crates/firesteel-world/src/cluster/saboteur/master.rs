@@ -39,6 +39,9 @@ impl Saboteur {
                         ..
                     })),
                 ) => *outcome = None,
+                (Sabotage::SkipRow, master::Outbound::Client(MasterToClient::MasterStateResponse(page))) => {
+                    drop(page.rows.pop())
+                }
                 _ => {}
             }
         }

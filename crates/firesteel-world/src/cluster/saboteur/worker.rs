@@ -35,13 +35,16 @@ impl Saboteur {
 
     pub(super) fn remove_the_living(&self, effects: &mut Vec<worker::Effect>) {
         let started = |effect: &worker::Effect| match effect {
-            worker::Effect::StartExecutor(plan) => Some(plan.executor.app.clone()),
+            worker::Effect::StartExecutor(plan) => Some(plan.executor.clone()),
             _ => None,
         };
-        if self.sabotage == Sabotage::RemoveTheLiving
-            && let Some(app) = effects.iter().find_map(started)
-        {
-            effects.push(worker::Effect::RemoveDirectory { app });
+        let Some(executor) = effects.iter().find_map(started) else { return };
+        match self.sabotage {
+            Sabotage::RemoveTheLiving => effects.push(worker::Effect::RemoveDirectory { app: executor.app }),
+            Sabotage::RemoveLivingExecutor => {
+                effects.push(worker::Effect::RemoveExecutorDirectories { executors: vec![executor] });
+            }
+            _ => {}
         }
     }
 
