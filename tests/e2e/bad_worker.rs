@@ -8,7 +8,7 @@ use nix::sys::signal::Signal;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::cluster::{Daemon, firesteel, run, wait_for};
+use crate::cluster::{BINARY, Daemon, clean, firesteel, run, wait_for};
 
 /// A Master, and Workers of four cores.
 struct Cluster {
@@ -23,26 +23,32 @@ impl Cluster {
         let conf: Vec<&str> = settings.iter().flat_map(|setting| ["--conf", setting]).collect();
         let mut cluster = Self { workers: Vec::new(), master: Daemon::master(&conf), directory };
         for number in 0..workers {
-            let flags = ["--cores", "4", "--memory", "8g"];
-            cluster.workers.push(Daemon::worker(&cluster.master, &cluster.work(number), &flags));
+            cluster.mend_worker(number);
+            let mut command = clean(cluster.program(number));
+            command.args(["worker", "--port", "0", "--cores", "4", "--memory", "8g", "--work-dir"]);
+            command.arg(cluster.directory.path().join(format!("work-{number}"))).arg(cluster.master.url());
+            cluster.workers.push(Daemon::start(&mut command));
         }
         cluster.master.wait_for_workers(workers);
         cluster
     }
 
-    fn work(&self, worker: usize) -> PathBuf {
-        self.directory.path().join(format!("work-{worker}"))
+    /// The program that a Worker runs, and that it starts for executors of `map`.
+    fn program(&self, worker: usize) -> PathBuf {
+        self.directory.path().join(format!("firesteel-{worker}"))
     }
 
-    /// Puts a file where a Worker has its directories, so that not even root can start an executor there.
+    /// Takes a Worker's program away, so that it cannot start executors.
     fn break_worker(&self, worker: usize) {
-        fs::rename(self.work(worker), self.directory.path().join("away")).expect("the directory exists");
-        fs::write(self.work(worker), "no directory").expect("a file");
+        fs::remove_file(self.program(worker)).expect("the program exists");
     }
 
     fn mend_worker(&self, worker: usize) {
-        fs::remove_file(self.work(worker)).expect("the file exists");
-        fs::rename(self.directory.path().join("away"), self.work(worker)).expect("the directory exists");
+        let program = self.program(worker);
+        // The temporary directory may be on another file system.
+        fs::hard_link(BINARY, &program)
+            .or_else(|_| fs::copy(BINARY, &program).map(drop))
+            .expect("there is room");
     }
 
     /// Starts an application whose items wait for a file called `go`.

@@ -8,6 +8,7 @@
 //! assert_eq!(worker.terminate(), 0);
 //! ```
 
+use std::ffi::OsStr;
 use std::fmt;
 use std::io::{BufRead, BufReader, Read};
 use std::net::SocketAddr;
@@ -25,8 +26,16 @@ use serde_json::Value;
 pub(crate) const DEADLINE: Duration = Duration::from_secs(30);
 
 /// The binary under test.
+pub(crate) const BINARY: &str = env!("CARGO_BIN_EXE_firesteel");
+
+/// A command of the binary under test.
 pub(crate) fn firesteel() -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_firesteel"));
+    clean(BINARY)
+}
+
+/// A command of this program, in a clean environment.
+pub(crate) fn clean(program: impl AsRef<OsStr>) -> Command {
+    let mut command = Command::new(program);
     // What the tests' own environment says does not count.
     for (name, _) in std::env::vars() {
         if is_ours(&name) {
