@@ -26,7 +26,7 @@ struct Minute {
 pub(crate) struct LeftOut(u64);
 
 impl Seldom {
-    /// At most so many lines in one minute.
+    /// At most this number of lines in one minute.
     pub(crate) fn a_minute(most: u32) -> Self {
         Self { most, minute: Mutex::default() }
     }

@@ -35,22 +35,18 @@ impl Lag {
             (self.waited, self.handled) = (waited, now);
         }
         let lag = self.at(now);
-        match self.said {
-            None if lag <= BEHIND => None,
-            Some((_, longest)) if lag <= BEHIND => {
-                self.said = None;
-                Some(Note::CaughtUp { longest })
-            }
-            Some((said, longest)) if now.since(said) < PAUSE => {
-                self.said = Some((said, longest.max(lag)));
+        let before = self.said.take();
+        if lag <= BEHIND {
+            return before.map(|(_, longest)| Note::CaughtUp { longest });
+        }
+        let longest = before.map_or(lag, |(_, longest)| longest.max(lag));
+        match before {
+            Some((said, _)) if now.since(said) < PAUSE => {
+                self.said = Some((said, longest));
                 None
             }
-            None => {
-                self.said = Some((now, lag));
-                Some(Note::Behind { lag })
-            }
-            Some((_, longest)) => {
-                self.said = Some((now, longest.max(lag)));
+            Some(_) | None => {
+                self.said = Some((now, longest));
                 Some(Note::Behind { lag })
             }
         }

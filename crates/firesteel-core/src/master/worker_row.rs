@@ -119,11 +119,10 @@ impl WorkerRow {
 
     /// Why it is given nothing new for now, if something is wrong with it.
     pub(super) fn impairment(&self) -> Option<Impairment> {
-        match &self.cannot_write {
-            _ if self.deaf => Some(Impairment::Deaf),
-            Some(error) => Some(Impairment::CannotWrite(error.clone())),
-            None => None,
+        if self.deaf {
+            return Some(Impairment::Deaf);
         }
+        self.cannot_write.clone().map(Impairment::CannotWrite)
     }
 
     /// Whether it may be given executors now or after its exclusion.

@@ -264,8 +264,7 @@ impl WorkerTable {
     }
 
     /// Gives a Worker no more executors. Returns whether that changed anything.
-    pub(super) fn decommission(&mut self, id: &WorkerId) -> bool {
-        let slot = self.slot(id).expect("the Worker is alive");
+    pub(super) fn decommission(&mut self, slot: Slot) -> bool {
         self.forget_exclusion(slot);
         self.set_availability(slot, Availability::Decommissioning)
     }
@@ -372,7 +371,11 @@ impl WorkerTable {
     }
 
     pub(super) fn of_peer(&self, peer: PeerId) -> Option<&WorkerRow> {
-        self.by_peer.get(&peer).map(|slot| self.row(*slot))
+        self.slot_of_peer(peer).map(|slot| self.row(slot))
+    }
+
+    pub(super) fn slot_of_peer(&self, peer: PeerId) -> Option<Slot> {
+        self.by_peer.get(&peer).copied()
     }
 
     pub(super) fn at_address(&self, address: &Address) -> Option<&WorkerId> {

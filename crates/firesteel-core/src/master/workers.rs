@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use firesteel_placement::index::Slot;
 use firesteel_placement::{Cores, MiB};
 
 use super::application::Probation;
@@ -145,53 +146,45 @@ impl Master {
         worker: &WorkerId,
         last_order: Option<&ExecutorKey>,
     ) {
-        match self.worker_of(peer) {
-            None => {
-                self.ignore(peer, Ignored::NotRegistered);
+        let Some(slot) = self.own_slot(peer, worker) else {
+            if self.workers.of_peer(peer).is_none() {
                 self.tell_worker(peer, MasterToWorker::ReconnectWorker);
             }
-            Some(own) if own != *worker => {
-                self.ignore(peer, Ignored::NotItsOwn { named: worker.to_string() });
-            }
-            Some(own) => {
-                let row = self.workers.living_mut(&own);
-                row.last_heartbeat = LastHeard::at(arrived);
-                let overdue = row.orders.hear(arrived, last_order);
-                if last_order.is_some() {
-                    self.hear_again(&own);
-                }
-                self.pursue(now, &own, overdue);
-            }
-        }
-    }
-
-    /// A Worker that was deaf answers orders.
-    fn hear_again(&mut self, worker: &WorkerId) {
-        let slot = self.workers.slot(worker).expect("the Worker is alive");
-        if self.workers.set_deaf(slot, false) {
+            return;
+        };
+        let row = self.workers.row_mut(slot);
+        row.last_heartbeat = LastHeard::at(arrived);
+        let overdue = row.orders.hear(arrived, last_order);
+        if last_order.is_some() && self.workers.set_deaf(slot, false) {
             self.effects.note(Note::WorkerRecovered { worker: worker.clone() });
             self.pass = Pass::Due;
         }
+        self.pursue(now, (slot, worker), overdue);
+    }
+
+    /// The slot of the Worker that a message names. It must be the one of this connection; otherwise the message is ignored.
+    fn own_slot(&mut self, peer: PeerId, named: &WorkerId) -> Option<Slot> {
+        match self.workers.slot_of_peer(peer) {
+            None => self.ignore(peer, Ignored::NotRegistered),
+            Some(slot) if self.workers.row(slot).description.id == *named => return Some(slot),
+            Some(_) => self.ignore(peer, Ignored::NotItsOwn { named: named.to_string() }),
+        }
+        None
     }
 
     /// Repeats orders that a Worker did not answer. What it was asked too often to launch is ended there and given elsewhere;
     /// then the Worker is given nothing until it answers.
-    fn pursue(&mut self, now: Timestamp, worker: &WorkerId, overdue: Overdue) {
-        let slot = self.workers.slot(worker).expect("the Worker is alive");
+    fn pursue(&mut self, now: Timestamp, (slot, worker): (Slot, &WorkerId), overdue: Overdue) {
         let peer = self.workers.row(slot).peer;
-        let is_there = |master: &Self, executor: &ExecutorKey| {
-            master.workers.row(slot).executors.contains(executor)
-                && master.probation_of(executor) == Some(Probation::Launching)
-        };
         for executor in overdue.repeated {
-            if is_there(self, &executor) {
+            if self.probation_of(&executor) == Some(Probation::Launching) {
                 let order = self.applications.live(&executor.app).order(executor.executor);
                 self.tell_worker(peer, MasterToWorker::LaunchExecutor(order));
                 self.effects.note(Note::OrderRepeated { executor, worker: worker.clone() });
             }
         }
         for executor in overdue.given_up {
-            if is_there(self, &executor) {
+            if self.probation_of(&executor) == Some(Probation::Launching) {
                 if self.workers.set_deaf(slot, true) {
                     let (worker, impairment) = (worker.clone(), Impairment::Deaf);
                     self.effects.note(Note::WorkerImpaired { worker, impairment });
@@ -210,40 +203,24 @@ impl Master {
         worker: &WorkerId,
         error: Option<String>,
     ) {
-        match self.worker_of(peer) {
-            None => self.ignore(peer, Ignored::NotRegistered),
-            Some(own) if own != *worker => {
-                self.ignore(peer, Ignored::NotItsOwn { named: worker.to_string() });
-            }
-            Some(worker) => {
-                let slot = self.workers.slot(&worker).expect("the Worker is alive");
-                if !self.workers.set_cannot_write(slot, error.clone()) {
-                    return;
-                }
-                self.effects.note(match error {
-                    Some(error) => {
-                        Note::WorkerImpaired { worker, impairment: Impairment::CannotWrite(error) }
-                    }
-                    None => Note::WorkerRecovered { worker },
-                });
-                self.pass = Pass::Due;
-            }
+        let Some(slot) = self.own_slot(peer, worker) else { return };
+        if !self.workers.set_cannot_write(slot, error.clone()) {
+            return;
         }
+        let worker = worker.clone();
+        self.effects.note(match error {
+            Some(error) => Note::WorkerImpaired { worker, impairment: Impairment::CannotWrite(error) },
+            None => Note::WorkerRecovered { worker },
+        });
+        self.pass = Pass::Due;
     }
 
     /// A Worker is about to end: it is given no more executors. Its executors count until their ends are
     /// reported.
     pub(super) fn on_worker_decommissioning(&mut self, peer: PeerId, worker: &WorkerId) {
-        match self.worker_of(peer) {
-            None => self.ignore(peer, Ignored::NotRegistered),
-            Some(own) if own != *worker => {
-                self.ignore(peer, Ignored::NotItsOwn { named: worker.to_string() });
-            }
-            Some(own) => {
-                if self.workers.decommission(&own) {
-                    self.effects.note(Note::WorkerLeaving { worker: own });
-                }
-            }
+        let Some(slot) = self.own_slot(peer, worker) else { return };
+        if self.workers.decommission(slot) {
+            self.effects.note(Note::WorkerLeaving { worker: worker.clone() });
         }
     }
 

@@ -251,19 +251,16 @@ impl Shell for WorkerShell {
                 self.dead_workers.look();
             }
             Effect::TryWorkDirectory => {
-                let (work, inbox) = (self.work.clone(), context.inbox());
-                tokio::task::spawn_blocking(move || {
+                let work = self.work.clone();
+                raise_later(context.inbox(), move || {
                     let error = work.try_to_write().err().map(|error| error.to_string());
-                    // The owner may have ended already.
-                    let _ = inbox.send_blocking(Event::WorkDirectoryTried { error });
+                    Event::WorkDirectoryTried { error }
                 });
             }
             Effect::FindStale { keep, unwritten_since } => {
-                let (cleaner, inbox) = (self.cleaner.clone(), context.inbox());
-                tokio::task::spawn_blocking(move || {
-                    let apps = cleaner.find_stale(&keep, unwritten_since);
-                    // The owner may have ended already.
-                    let _ = inbox.send_blocking(Event::StaleFound { apps });
+                let cleaner = self.cleaner.clone();
+                raise_later(context.inbox(), move || Event::StaleFound {
+                    apps: cleaner.find_stale(&keep, unwritten_since),
                 });
             }
             Effect::RemoveDirectory { app } => self.cleaner.remove_application(&app, context.now()),
@@ -290,15 +287,19 @@ impl Shell for WorkerShell {
 }
 
 impl WorkerShell {
-    /// Reads a log on a separate thread, because a slow disk may take its time.
+    /// Reads a log.
     fn read_log(&self, peer: PeerId, request: LogRequest, inbox: Inbox<Event>) {
         let logs = Arc::clone(&self.logs);
-        tokio::task::spawn_blocking(move || {
-            let outcome = logs.read(&request);
-            // The owner may have ended already.
-            let _ = inbox.send_blocking(Event::LogRead { peer, outcome });
-        });
+        raise_later(inbox, move || Event::LogRead { peer, outcome: logs.read(&request) });
     }
+}
+
+/// Makes an event on a separate thread, because a slow disk may take its time.
+fn raise_later(inbox: Inbox<Event>, event: impl FnOnce() -> Event + Send + 'static) {
+    tokio::task::spawn_blocking(move || {
+        // The owner may have ended already.
+        let _ = inbox.send_blocking(event());
+    });
 }
 
 /// The runners of this Worker's executors.

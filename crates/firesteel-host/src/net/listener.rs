@@ -12,7 +12,7 @@ use tokio::sync::mpsc;
 use tokio::time::sleep;
 
 use super::conversation::Conversation;
-use super::places::{Place, Places};
+use super::places::{HOW_TO_RAISE, Place, Places};
 use crate::seldom::Seldom;
 
 /// The maximum number of connections that wait to be accepted.
@@ -141,13 +141,15 @@ impl Listener {
 }
 
 /// What to do about an error, if anything can be done.
-fn advice(error: &io::Error) -> &'static str {
+fn advice(error: &io::Error) -> String {
     match error.raw_os_error().map(Errno::from_raw) {
         Some(Errno::EMFILE) => {
-            ": raise the limit of open files of this process (ulimit -n, or LimitNOFILE= of its service)"
+            format!(": raise the limit of open files of this process {HOW_TO_RAISE}")
         }
-        Some(Errno::ENFILE) => ": raise the limit of open files of this machine (sysctl fs.file-max)",
-        Some(_) | None => "",
+        Some(Errno::ENFILE) => {
+            ": raise the limit of open files of this machine (sysctl fs.file-max)".to_owned()
+        }
+        Some(_) | None => String::new(),
     }
 }
 

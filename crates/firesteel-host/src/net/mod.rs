@@ -18,7 +18,8 @@
 //! The files, from the owner's view to the socket:
 //!
 //! - [`peers`]: the table of an owner's connections: `send`, `close`, `dial`, `serve`.
-//! - [`listener`], [`dial`], `places`: accepting and opening connections, and how many there may be; `acceptor`: a thread apart for accepting.
+//! - [`listener`], [`dial`]: accepting and opening connections; `places`: how many there may be; `acceptor`: a thread
+//!   apart for accepting.
 //! - [`handshake`], [`frame`]: the start of a connection, and the format of its messages.
 //! - [`connection`], [`outbound`]: the task of one connection, and the queue that it writes from.
 //! - [`call()`], in [`call`](mod@call): one request and its response, for commands that are not daemons.

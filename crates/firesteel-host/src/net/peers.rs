@@ -395,7 +395,8 @@ impl<E: Send + 'static> Shared<E> {
     }
 }
 
-/// Waits until the peer has sent something. Whoever dials begins at once, so those who do not leave first when others wait.
+/// Waits until the peer has sent something. A peer that dials begins at once. One that does not
+/// has to leave first when others wait.
 async fn wait_for_first_byte(stream: &TcpStream, places: &Places) -> Result<(), HandshakeError> {
     let mut byte = [0];
     tokio::select! {

@@ -15,6 +15,9 @@ use tokio::time::{sleep, timeout};
 /// How long a peer may say nothing at all while others wait for its place.
 const CROWDED: Duration = Duration::from_millis(250);
 
+/// How the limit of open files of a process is raised.
+pub(super) const HOW_TO_RAISE: &str = "(ulimit -n, or LimitNOFILE= of its service)";
+
 /// How many connections a daemon may have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Numbers {
@@ -57,8 +60,8 @@ pub(super) struct Place {
 /// All places of a kind are taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{taken} connections are open, and this process may have no more: raise its limit of open files (ulimit -n, or \
-     LimitNOFILE= of its service)"
+    "{taken} connections are open, and this process may have no more: raise its limit of open files {}",
+    HOW_TO_RAISE
 )]
 pub(super) struct Full {
     taken: usize,

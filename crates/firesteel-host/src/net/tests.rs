@@ -361,7 +361,7 @@ async fn a_peer_that_has_nothing_to_say_is_let_go() {
     tokio::time::pause();
     assert_eq!(mute.0.reader.next().await.expect("it is closed in order"), None);
     assert_eq!(puppet.next().await, Event::Disconnected(PeerId(1)));
-    // Whoever has said something may be silent for long.
+    // A peer that has said something may be silent for long.
     tokio::time::sleep(FIRST_MESSAGE_TIMEOUT * 10).await;
     tokio::time::resume();
     quiet.send(&["again"]).await;

@@ -92,18 +92,15 @@ impl World {
             return;
         }
         let arrival = row.arrival(side, self.now, &mut self.dice);
-        let order = match &message {
-            Message::MasterToWorker(MasterToWorker::LaunchExecutor(launch)) => Some(launch.executor.clone()),
-            _ => None,
-        };
-        let is_launch = order.is_some();
-        if let (Some(executor), true) = (order, self.master == Some(node)) {
-            let now = self.timestamp();
-            self.unheard.entry(executor).or_insert(now);
-        }
-        if is_launch && self.is_rough() && self.dice.one_in(100) {
-            self.fault(Fault::RepeatedOrder);
-            self.at(arrival, Happening::Deliver { link, side, message: message.clone() });
+        if let Message::MasterToWorker(MasterToWorker::LaunchExecutor(launch)) = &message {
+            if self.master == Some(node) {
+                let now = self.timestamp();
+                self.unheard.entry(launch.executor.clone()).or_insert(now);
+            }
+            if self.is_rough() && self.dice.one_in(100) {
+                self.fault(Fault::RepeatedOrder);
+                self.at(arrival, Happening::Deliver { link, side, message: message.clone() });
+            }
         }
         self.at(arrival, Happening::Deliver { link, side, message });
     }
@@ -136,11 +133,8 @@ impl World {
             (Message::ExecutorToDriver(message), Some(body)) => body.entrance.hear_executor(peer, message),
             _ => {}
         }
-        match received(&self.node(node).body, peer, self.timestamp(), message) {
-            Some(NodeEvent::Master(event)) => self.arrive_at_master(node, peer, event),
-            Some(event) => self.tell(node, event),
-            None => {}
-        }
+        let event = received(&self.node(node).body, peer, self.timestamp(), message);
+        self.arrive(node, peer, event);
         if is_newcomer && self.is_rough() {
             self.change_mind_early(node);
         }
@@ -176,7 +170,13 @@ impl World {
         }
         let end = self.links[link.0].end(side);
         let (node, peer) = (end.node, end.peer);
-        match self.node(node).body.disconnected(peer) {
+        let event = self.node(node).body.disconnected(peer);
+        self.arrive(node, peer, event);
+    }
+
+    /// Something that comes from a peer arrives at a node, if it means anything there. A Master may be busy.
+    fn arrive(&mut self, node: NodeIndex, peer: PeerId, event: Option<NodeEvent>) {
+        match event {
             Some(NodeEvent::Master(event)) => self.arrive_at_master(node, peer, event),
             Some(event) => self.tell(node, event),
             None => {}

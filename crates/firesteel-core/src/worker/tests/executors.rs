@@ -256,24 +256,19 @@ fn a_heartbeat_names_the_last_order_that_came_since_the_one_before() {
 
 #[test]
 fn a_worker_whose_disk_is_full_says_so_before_it_reports_what_failed_and_again_when_it_can_write() {
-    let pause = Duration::from_secs(5);
-    let mut bench =
-        Bench::of(Config { work_directory_pause: Some(pause), ..Bench::new(&["m"]).worker.config.clone() });
-    bench.apply(Event::Start);
-    bench.connect(1, "m");
-    bench.master(1, registered("m"));
+    let mut bench = Bench::with_disk();
     bench.master(1, launch(0));
     let full = StartFailure { step: StartStep::Directory, error: "no space".to_owned() };
     let failed = |number| Event::RunnerFailed { executor: key(number), failure: full.clone() };
     assert_eq!(bench.apply(failed(0)), [Effect::TryWorkDirectory]);
-    let checked = |error: Option<&str>| {
+    let checked = |peer, error: Option<&str>| {
         let (worker, error) = (WorkerId::new("worker-1"), error.map(str::to_owned));
-        send(1, WorkerToMaster::WorkDirectoryChecked { worker, error })
+        send(peer, WorkerToMaster::WorkDirectoryChecked { worker, error })
     };
     let end = ExecutorState::Failed(full.clone());
     let tried = |error: Option<&str>| Event::WorkDirectoryTried { error: error.map(str::to_owned) };
     let cannot = note(Note::CannotWrite { error: "no space".to_owned() });
-    let expected = [cannot, checked(Some("no space")), ended(0, end.clone()), tell(0, end.clone())];
+    let expected = [cannot, checked(1, Some("no space")), ended(0, end.clone()), tell(0, end.clone())];
     assert_eq!(bench.apply(tried(Some("no space"))), expected);
     // Now it is known, and what fails is reported at once.
     bench.master(1, launch(1));
@@ -283,11 +278,7 @@ fn a_worker_whose_disk_is_full_says_so_before_it_reports_what_failed_and_again_w
     while bench.deadline().0 != Reason::RegistrationRound {}
     bench.connect(2, "m");
     let registered = bench.master(2, registered("m"));
-    let (worker, error) = (WorkerId::new("worker-1"), Some("no space".to_owned()));
-    assert!(
-        registered.contains(&send(2, WorkerToMaster::WorkDirectoryChecked { worker, error })),
-        "{registered:?}"
-    );
+    assert!(registered.contains(&checked(2, Some("no space"))), "{registered:?}");
     // While it goes on trying, nothing is said.
     bench.apply(tried(Some("no space")));
     assert_eq!(bench.deadline(), (Reason::WorkDirectoryTry, vec![Effect::TryWorkDirectory]));
@@ -298,12 +289,7 @@ fn a_worker_whose_disk_is_full_says_so_before_it_reports_what_failed_and_again_w
 
 #[test]
 fn a_failure_that_is_not_the_disks_is_reported_after_the_try() {
-    let pause = Duration::from_secs(5);
-    let mut bench =
-        Bench::of(Config { work_directory_pause: Some(pause), ..Bench::new(&["m"]).worker.config.clone() });
-    bench.apply(Event::Start);
-    bench.connect(1, "m");
-    bench.master(1, registered("m"));
+    let mut bench = Bench::with_disk();
     bench.master(1, launch(0));
     bench.master(1, launch(1));
     let failure = StartFailure { step: StartStep::Output, error: "it is a directory".to_owned() };

@@ -60,7 +60,18 @@ impl Bench {
 
     /// A Worker that is registered with Master `m` as peer 1.
     fn registered() -> Self {
-        let mut bench = Self::new(&["m"]);
+        Self::new(&["m"]).register()
+    }
+
+    /// A registered Worker that tries to write in its work directory.
+    fn with_disk() -> Self {
+        let work_directory_pause = Some(Duration::from_secs(5));
+        Self::of(Config { work_directory_pause, ..Self::new(&["m"]).worker.config }).register()
+    }
+
+    /// Registers it with Master `m` as peer 1.
+    fn register(self) -> Self {
+        let mut bench = self;
         bench.apply(Event::Start);
         bench.connect(1, "m");
         bench.master(1, registered("m"));
