@@ -181,7 +181,7 @@ async fn burst(testbed: &Testbed, size: Size, sheet: &mut Sheet) {
     let (drivers, begin) =
         testbed.drivers(size.apps, i64::try_from(executors / size.apps).expect("it is small")).await;
     let probe = Probe::start(&server.address).expect("the server accepts clients");
-    let calls = sheet.counts_system_calls().then(|| server.count_system_calls()).flatten();
+    let calls = server.count_system_calls(sheet.counts_system_calls());
     let (before, begun) = (server.used(), Instant::now());
     begin.notify_waiters();
     testbed.running(executors).await;
@@ -202,10 +202,14 @@ async fn burst(testbed: &Testbed, size: Size, sheet: &mut Sheet) {
     sheet.put("burst: latest heartbeat written, ms", seen.late.get().as_secs_f64() * 1e3);
     sheet.put("memory an executor, B", server.memory().saturating_sub(connected) as f64 / executors as f64);
 
+    let calls = server.count_system_calls(sheet.counts_system_calls());
     let before = server.used();
     drivers.iter().for_each(Driver::end);
     testbed.gone(size.apps).await;
     sheet.put("ends: CPU an executor, us", micros(before, server.used(), executors));
+    if let Some(calls) = calls.and_then(|calls| calls.total()) {
+        sheet.put("ends: system calls an executor", calls as f64 / executors as f64);
+    }
     // The last confirmations to Workers are on their way.
     sleep(Duration::from_millis(500)).await;
     sheet.frames(&seen.frames.borrow());
