@@ -1,8 +1,14 @@
 //! The order in which a daemon hears its peers: one that sends much delays nobody else.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, VecDeque};
 
+use slab::Slab;
+
 use crate::ids::PeerId;
+
+/// Room for this number of events is kept while none waits.
+const KEPT: usize = 1024;
 
 /// Events of peers that wait for their turn.
 ///
@@ -17,8 +23,10 @@ use crate::ids::PeerId;
 #[derive(Clone, Debug)]
 pub struct FairQueue<T> {
     limits: Limits,
+    /// The events of all peers, so that a peer's own queue takes no memory of its own.
+    events: Slab<Waiting<T>>,
     /// The peers that have something waiting.
-    peers: BTreeMap<PeerId, Lane<T>>,
+    peers: BTreeMap<PeerId, Lane>,
     urgent: VecDeque<PeerId>,
     ordinary: VecDeque<PeerId>,
     /// Urgent events that left in a row while an ordinary one waited.
@@ -28,10 +36,15 @@ pub struct FairQueue<T> {
     bytes: usize,
 }
 
-/// What waits of one peer.
+/// What waits of one peer. It is never empty.
 #[derive(Clone, Debug)]
-struct Lane<T> {
-    events: VecDeque<Waiting<T>>,
+struct Lane {
+    /// Where its oldest event is.
+    first: usize,
+    /// Where its newest event is.
+    last: usize,
+    /// The number of its events.
+    count: usize,
     bytes: usize,
 }
 
@@ -40,6 +53,8 @@ struct Waiting<T> {
     urgency: Urgency,
     bytes: usize,
     event: T,
+    /// Where the peer's next event is.
+    next: Option<usize>,
 }
 
 /// Whether an event passes those of other peers.
@@ -81,6 +96,7 @@ impl<T> FairQueue<T> {
     pub fn new(limits: Limits) -> Self {
         Self {
             limits,
+            events: Slab::new(),
             peers: BTreeMap::new(),
             urgent: VecDeque::new(),
             ordinary: VecDeque::new(),
@@ -101,7 +117,7 @@ impl<T> FairQueue<T> {
     pub fn has_room(&self, peer: PeerId, urgency: Urgency, bytes: usize) -> bool {
         let lane = self.peers.get(&peer);
         let of_peer = lane.is_none_or(|lane| {
-            lane.events.len() < self.limits.events_of_peer
+            lane.count < self.limits.events_of_peer
                 && lane.bytes.saturating_add(bytes) <= self.limits.bytes_of_peer
         });
         let of_all = self.bytes.saturating_add(bytes) <= self.limits.bytes
@@ -113,21 +129,29 @@ impl<T> FairQueue<T> {
     /// Adds an event of a peer. Whether it fits is [`has_room`](Self::has_room)'s answer, which the caller asks first; the
     /// end of a connection is added in any case.
     pub fn push(&mut self, peer: PeerId, urgency: Urgency, bytes: usize, event: T) {
-        let lane = self.peers.entry(peer).or_insert_with(|| {
-            match urgency {
-                Urgency::Urgent => self.urgent.push_back(peer),
-                Urgency::Ordinary => self.ordinary.push_back(peer),
+        let at = self.events.insert(Waiting { urgency, bytes, event, next: None });
+        match self.peers.entry(peer) {
+            Entry::Vacant(lane) => {
+                lane.insert(Lane { first: at, last: at, count: 1, bytes });
+                match urgency {
+                    Urgency::Urgent => self.urgent.push_back(peer),
+                    Urgency::Ordinary => self.ordinary.push_back(peer),
+                }
             }
-            Lane { events: VecDeque::with_capacity(1), bytes: 0 }
-        });
-        lane.bytes += bytes;
-        lane.events.push_back(Waiting { urgency, bytes, event });
+            Entry::Occupied(mut lane) => {
+                let lane = lane.get_mut();
+                self.events[lane.last].next = Some(at);
+                lane.last = at;
+                lane.count += 1;
+                lane.bytes += bytes;
+            }
+        }
         self.bytes += bytes;
     }
 
     /// The oldest event of each peer, by peer.
     pub fn heads(&self) -> impl Iterator<Item = &T> {
-        self.peers.values().filter_map(|lane| Some(&lane.events.front()?.event))
+        self.peers.values().map(|lane| &self.events[lane.first].event)
     }
 
     /// Takes out the next event.
@@ -143,10 +167,14 @@ impl<T> FairQueue<T> {
             self.urgent.pop_front()?
         };
         let lane = self.peers.get_mut(&peer)?;
-        let Waiting { bytes, event, .. } = lane.events.pop_front()?;
-        lane.bytes -= bytes;
+        let Waiting { bytes, event, next, .. } = self.events.remove(lane.first);
         self.bytes -= bytes;
-        let next = lane.events.front().map(|next| next.urgency);
+        if let Some(next) = next {
+            lane.first = next;
+            lane.count -= 1;
+            lane.bytes -= bytes;
+        }
+        let next = next.map(|next| self.events[next].urgency);
         let goes_on = is_ordinarys_turn && next == Some(Urgency::Ordinary) && self.in_turn < Self::IN_A_TURN;
         if is_ordinarys_turn && !goes_on {
             self.in_turn = 0;
@@ -156,6 +184,9 @@ impl<T> FairQueue<T> {
             Some(Urgency::Ordinary) => self.ordinary.push_back(peer),
             Some(Urgency::Urgent) => self.urgent.push_back(peer),
             None => drop(self.peers.remove(&peer)),
+        }
+        if self.is_empty() && self.events.capacity() > KEPT {
+            self.events = Slab::new();
         }
         Some((peer, event))
     }
@@ -189,6 +220,22 @@ mod tests {
         (1..=10).for_each(|number| queue.push(PeerId(number), Urgency::Urgent, 1, number));
         let order: Vec<u64> = std::iter::from_fn(|| queue.pop()).map(|(_, number)| number).collect();
         assert_eq!(order, [1, 2, 3, 4, 5, 6, 7, 8, 0, 9, 10]);
+    }
+
+    #[test]
+    fn room_for_many_events_is_given_back() {
+        let mut queue = FairQueue::new(Limits::default());
+        (0..10).for_each(|round| {
+            (0..KEPT as u64).for_each(|peer| queue.push(PeerId(peer), Urgency::Ordinary, 1, round));
+        });
+        assert!(queue.events.capacity() >= 10 * KEPT);
+        let mut left = 10 * KEPT;
+        while let Some((_, round)) = queue.pop() {
+            left -= 1;
+            // Each gives its first eight in its first turn.
+            assert_eq!(round >= 8, left < 2 * KEPT);
+        }
+        assert_eq!((left, queue.events.capacity()), (0, 0));
     }
 
     #[test]
