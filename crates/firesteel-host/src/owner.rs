@@ -79,10 +79,10 @@ use crate::net::{Peers, QueueLimits};
 use crate::signals::{EndRequest, EndRequests};
 
 /// The most events of one batch: what they send is handed over to the connections together.
-const EVENTS: usize = 256;
+const EVENTS: usize = 1024;
 
-/// A batch ends when its events have led to this many effects, so that nobody waits long for a hand-over.
-const EFFECTS: usize = 65_536;
+/// A batch ends when its events have sent this number of bytes, so that what is gathered stays small.
+const BYTES: usize = 16 << 20;
 
 /// The part of a daemon around its machine: it performs the effects that the machine decides on.
 pub trait Shell {
@@ -192,7 +192,7 @@ pub async fn run<S: Shell>(
     }
 }
 
-/// Applies this event, and those that wait already, up to [`EVENTS`] or [`EFFECTS`]. The answer to an urgent event is not
+/// Applies this event, and those that wait already, up to [`EVENTS`] or [`BYTES`]. The answer to an urgent event is not
 /// kept waiting for others.
 fn batch<S: Shell>(
     machine: &mut S::Machine,
@@ -201,12 +201,12 @@ fn batch<S: Shell>(
     mut peer: Option<PeerId>,
     mut event: EventOf<S>,
 ) -> ControlFlow<S::End> {
-    let (mut events, mut effects) = (0, 0);
+    let mut events = 0;
     loop {
         events += 1;
-        effects += step(machine, shell, context, peer, event)?;
+        step(machine, shell, context, peer, event)?;
         let is_urgent = peer.is_some_and(|peer| context.peers.urgency(peer) == Urgency::Urgent);
-        if is_urgent || events >= EVENTS || effects >= EFFECTS {
+        if is_urgent || events >= EVENTS || context.peers.gathered() >= BYTES {
             return ControlFlow::Continue(());
         }
         let Some(waiting) = next_now(shell, context) else { return ControlFlow::Continue(()) };
@@ -269,14 +269,14 @@ async fn next<S: Shell>(
     }
 }
 
-/// Applies one event and performs its effects. Returns their number.
+/// Applies one event and performs its effects.
 fn step<S: Shell>(
     machine: &mut S::Machine,
     shell: &mut S,
     context: &mut Context<EventOf<S>>,
     peer: Option<PeerId>,
     event: EventOf<S>,
-) -> ControlFlow<S::End, usize> {
+) -> ControlFlow<S::End> {
     let peer = peer.map(tracing::field::display);
     let span = tracing::info_span!("event", kind = %event.label(), peer);
     let _entered = span.enter();
@@ -286,9 +286,7 @@ fn step<S: Shell>(
     {
         panic!("{violation}");
     }
-    let count = effects.len();
-    effects.into_iter().try_for_each(|effect| shell.perform(effect, context))?;
-    ControlFlow::Continue(count)
+    effects.into_iter().try_for_each(|effect| shell.perform(effect, context))
 }
 
 async fn finish<E: Send + 'static, End>(context: Context<E>, end: End) -> End {

@@ -41,6 +41,8 @@ pub struct Peers<E> {
     table: BTreeMap<PeerId, Peer>,
     /// The peers for which something was gathered since the last hand-over, in that order.
     touched: Vec<PeerId>,
+    /// The number of bytes that were gathered since.
+    gathered: usize,
     shared: Shared<E>,
 }
 
@@ -150,7 +152,7 @@ impl<E: Send + 'static> Peers<E> {
             tasks: TaskTracker::new(),
             stop: CancellationToken::new(),
         };
-        Self { table: BTreeMap::new(), touched: Vec::new(), shared }
+        Self { table: BTreeMap::new(), touched: Vec::new(), gathered: 0, shared }
     }
 
     /// Accepts peers that dial and have one of these roles.
@@ -201,17 +203,20 @@ impl<E: Send + 'static> Peers<E> {
     /// Gathers a message for the next hand-over. Does nothing if the connection has ended. A message that is too long
     /// closes the connection.
     pub fn send<M: Serialize>(&mut self, peer: PeerId, message: &M) {
-        self.touch(peer, |row| {
-            if let Err(error) = frame::append(message, &mut row.gathered, wire::MAX_FRAME) {
-                row.close = Some(CloseMode::Now(Disconnect::TooLong(error)));
-            }
-        });
+        let Some(row) = self.touch(peer) else { return };
+        let before = row.gathered.len();
+        if let Err(error) = frame::append(message, &mut row.gathered, wire::MAX_FRAME) {
+            row.close = Some(CloseMode::Now(Disconnect::TooLong(error)));
+        }
+        self.gathered += row.gathered.len() - before;
     }
 
     /// Ends a connection at the next hand-over, after its queued messages are sent. The machine gets `Disconnected` when it
     /// has ended.
     pub fn close(&mut self, peer: PeerId) {
-        self.touch(peer, |row| row.close = Some(CloseMode::AfterFlush));
+        if let Some(row) = self.touch(peer) {
+            row.close = Some(CloseMode::AfterFlush);
+        }
     }
 
     /// Gives the owner this event as if the peer sent it now: after everything that has arrived from the peer and waits. Not
@@ -221,17 +226,24 @@ impl<E: Send + 'static> Peers<E> {
         let _ = self.shared.inbox.after_arrived(peer, self.urgency(peer), event);
     }
 
-    fn touch(&mut self, peer: PeerId, change: impl FnOnce(&mut Peer)) {
-        let Some(row) = self.table.get_mut(&peer).filter(|row| row.is_open()) else { return };
+    /// An open connection for which the next hand-over will have something to do.
+    fn touch(&mut self, peer: PeerId) -> Option<&mut Peer> {
+        let row = self.table.get_mut(&peer).filter(|row| row.is_open())?;
         if !row.is_touched() {
             self.touched.push(peer);
         }
-        change(row);
+        Some(row)
+    }
+
+    /// The number of bytes that the next hand-over hands over.
+    pub(crate) fn gathered(&self) -> usize {
+        self.gathered
     }
 
     /// Hands what was gathered over to the connections, once for each. Nothing that a machine has decided on leaves the
     /// daemon before this.
     pub fn hand_over(&mut self) {
+        self.gathered = 0;
         for peer in std::mem::take(&mut self.touched) {
             if let Some(row) = self.table.get_mut(&peer) {
                 row.hand_over();
