@@ -29,7 +29,7 @@ pub(crate) fn worker_registers(n: u64) -> Event {
 
 /// An application registers, with executors of `cores` cores and at most `max_cores` in all.
 pub(crate) fn registration(peer: PeerId, max_cores: i64, cores: i64) -> Event {
-    let message = DriverToMaster::RegisterApplication(ApplicationDescription::new(
+    let description = ApplicationDescription::new(
         Submitter::new("bench", "bench"),
         WantedExecutors {
             profile: ResourceProfile {
@@ -42,7 +42,8 @@ pub(crate) fn registration(peer: PeerId, max_cores: i64, cores: i64) -> Event {
         },
         Placing::default(),
         Work::of(Command::of("true")),
-    ));
+    );
+    let message = DriverToMaster::RegisterApplication(Box::new(description));
     Event::Received { peer, arrived: NOW, message: Inbound::Driver(message) }
 }
 

@@ -184,7 +184,7 @@ impl Driver {
 
 async fn drive(link: Link, executors: i64, mut ended: mpsc::Receiver<()>, seen: &Seen) {
     let Link { mut incoming, mut outgoing } = link;
-    outgoing.push(&DriverToMaster::RegisterApplication(description(executors)));
+    outgoing.push(&DriverToMaster::RegisterApplication(Box::new(description(executors))));
     outgoing.flush().await;
     let mut app = None;
     loop {
@@ -216,7 +216,7 @@ async fn drive(link: Link, executors: i64, mut ended: mpsc::Receiver<()>, seen: 
 pub(crate) async fn one_application(address: &str, executors: i64) {
     let link = Link::dial(address, Role::Driver, "load").await.expect("the server accepts drivers");
     let Link { mut incoming, mut outgoing } = link;
-    outgoing.push(&DriverToMaster::RegisterApplication(description(executors)));
+    outgoing.push(&DriverToMaster::RegisterApplication(Box::new(description(executors))));
     outgoing.flush().await;
     let (mut app, mut running) = (None, 0);
     while let Some(body) = incoming.next().await {

@@ -46,7 +46,7 @@ fn crowd(master: &Daemon) -> [Stranger; 2] {
         Placing::default(),
         Work::of(Command::of("work")),
     );
-    let register = DriverToMaster::RegisterApplication(description);
+    let register = DriverToMaster::RegisterApplication(Box::new(description));
     driver.send(&[&PREAMBLE[..], &hello(Role::Driver), &message(&register)].concat());
     [worker, driver]
 }

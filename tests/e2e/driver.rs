@@ -54,7 +54,7 @@ impl Driver {
         introduce(&mut stream);
 
         let mut driver = Self { stream, app: AppId::new("") };
-        driver.send(&DriverToMaster::RegisterApplication(application));
+        driver.send(&DriverToMaster::RegisterApplication(Box::new(application)));
         match driver.next() {
             MasterToDriver::RegisteredApplication { app, .. } => driver.app = app,
             other => panic!("{other:?}"),

@@ -152,7 +152,7 @@ impl World {
             Placing::default(),
             Work::of(Command::of("work")),
         );
-        let message = Inbound::Driver(DriverToMaster::RegisterApplication(description));
+        let message = Inbound::Driver(DriverToMaster::RegisterApplication(Box::new(description)));
         self.apply(Event::Received { peer, arrived: self.now, message });
     }
 

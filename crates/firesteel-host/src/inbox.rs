@@ -8,6 +8,7 @@ use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Poll, Waker};
+use std::time::Duration;
 
 use firesteel_core::Timestamp;
 use firesteel_core::fair_queue::{FairQueue, Limits, Urgency};
@@ -20,6 +21,9 @@ use crate::net::{Arrival, Disconnect, PeerInfo};
 
 /// The maximum number of events of the daemon's own tasks that wait.
 const OWN: usize = 1024;
+
+/// The shortest time between two looks for the oldest entry, which go through all peers.
+const LOOK: Duration = Duration::from_millis(10);
 
 /// The sending end of an owner's inbox. A sender waits until there is room. A connection waits by not being
 /// read; a task of the daemon waits in [`send`](Inbox::send).
@@ -58,15 +62,8 @@ pub struct OwnerGone;
 pub enum InboxEntry<E> {
     /// An event from one of the daemon's own tasks.
     Own(E),
-    /// A connection was opened. If this side dialled it, the machine gets an event.
-    Opened {
-        /// The peer of this connection.
-        info: PeerInfo,
-        /// The sending end of the connection's queue.
-        outbound: Outbound,
-        /// The event for the machine, if this side dialled.
-        event: Option<E>,
-    },
+    /// A connection was opened.
+    Opened(Box<Opened<E>>),
     /// A peer sent a message.
     Message {
         /// The peer that sent it.
@@ -83,11 +80,31 @@ pub enum InboxEntry<E> {
     },
 }
 
+/// A connection that was opened.
+#[derive(Debug)]
+pub struct Opened<E> {
+    /// The peer of this connection.
+    pub(crate) info: PeerInfo,
+    /// The sending end of the connection's queue.
+    pub(crate) outbound: Outbound,
+    /// The event for the machine, if this side dialled.
+    pub(crate) event: Option<E>,
+}
+
 /// The owner's receiving end of the inbox.
 #[derive(Debug)]
 pub struct InboxReceiver<E> {
     own: mpsc::Receiver<E>,
     peers: Arc<PeerEntries<E>>,
+    /// The last look for the oldest entry.
+    look: Option<Look>,
+}
+
+/// What was known at some time.
+#[derive(Clone, Copy, Debug)]
+struct Look {
+    at: Timestamp,
+    heard_until: Timestamp,
 }
 
 impl<E> InboxReceiver<E> {
@@ -105,9 +122,14 @@ impl<E> InboxReceiver<E> {
         self.own.recv().await.map(InboxEntry::Own)
     }
 
-    /// The time before which everything that came from peers has been received: now, unless something waits.
-    pub(crate) fn heard_until(&self, now: Timestamp) -> Timestamp {
-        self.peers.oldest().unwrap_or(now)
+    /// A time before which everything that came from peers has been received: about now, unless something waits.
+    pub(crate) fn heard_until(&mut self, now: Timestamp) -> Timestamp {
+        let look = match self.look {
+            Some(look) if now.since(look.at) < LOOK => look,
+            Some(_) | None => Look { at: now, heard_until: self.peers.oldest().unwrap_or(now) },
+        };
+        self.look = Some(look);
+        look.heard_until
     }
 
     /// The next entry, if one is there: the daemon's own events first.
@@ -184,7 +206,7 @@ pub fn inbox<E>(clock: Clock) -> (Inbox<E>, InboxReceiver<E>) {
     let state =
         State { queue: FairQueue::new(Limits::default()), waiting: VecDeque::new(), is_closed: false };
     let peers = Arc::new(PeerEntries { state: Mutex::new(state), arrived: Notify::new() });
-    (Inbox { own, clock, peers: Arc::clone(&peers) }, InboxReceiver { own: own_receiver, peers })
+    (Inbox { own, clock, peers: Arc::clone(&peers) }, InboxReceiver { own: own_receiver, peers, look: None })
 }
 
 impl<E> Clone for Inbox<E> {
@@ -228,7 +250,8 @@ impl<E> Inbox<E> {
         outbound: Outbound,
         event: Option<E>,
     ) -> Result<(), OwnerGone> {
-        self.peers.push(self.arrival(info.id), urgency, InboxEntry::Opened { info, outbound, event })
+        let arrival = self.arrival(info.id);
+        self.peers.push(arrival, urgency, InboxEntry::Opened(Box::new(Opened { info, outbound, event })))
     }
 
     /// Adds an event of the owner's behind all that has arrived from the peer.
@@ -268,5 +291,27 @@ impl<E> Inbox<E> {
     /// Adds the end of a connection, unless the owner has ended.
     pub(crate) fn closed(&self, peer: PeerId, why: Disconnect) {
         let _ = self.peers.push(self.arrival(peer), Urgency::Ordinary, InboxEntry::Closed { peer, why });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn heard_until_is_when_the_oldest_entry_came_and_never_later() {
+        let (inbox, mut receiver) = inbox::<()>(Clock::start());
+        let start = inbox.now();
+        assert_eq!(receiver.heard_until(start), start);
+        for peer in [1, 2] {
+            inbox.after_arrived(PeerId(peer), Urgency::Ordinary, ()).expect("the receiver is there");
+        }
+        let came = receiver.peers.oldest().expect("two wait");
+        assert_eq!(receiver.heard_until(start + LOOK / 2), start, "it was looked for just now");
+        let later = came + LOOK * 2;
+        assert_eq!(receiver.heard_until(later), came);
+        assert!(receiver.recv_now().is_some() && receiver.recv_now().is_some());
+        assert_eq!(receiver.heard_until(later + LOOK / 2), came);
+        assert_eq!(receiver.heard_until(later + LOOK), later + LOOK);
     }
 }

@@ -206,7 +206,7 @@ impl Stage {
         );
         let name = words.setting("on").unwrap_or("driver");
         let peer = self.peer(name);
-        let message = Inbound::Driver(DriverToMaster::RegisterApplication(description));
+        let message = Inbound::Driver(DriverToMaster::RegisterApplication(Box::new(description)));
         self.apply(Event::Received { peer, message })
     }
 

@@ -181,7 +181,7 @@ impl Bench {
                 self.next += 1;
                 let description = description(*most, profile, *limit);
                 let peer = PeerId(DRIVERS + self.next);
-                Some(says(peer, DriverToMaster::RegisterApplication(description)))
+                Some(says(peer, DriverToMaster::RegisterApplication(Box::new(description))))
             }
             Deed::ApplicationGoes(n) => nth(&self.apps, *n).map(|(peer, app)| {
                 says(*peer, DriverToMaster::UnregisterApplication { app: app.clone(), outcome: None })

@@ -178,7 +178,8 @@ fn registered(case: &Translated, offers: &[Offer<'_>]) -> Vec<(String, ExecutorK
     let mut all = Vec::new();
     for driver in [DRIVERS, DRIVERS + 1] {
         let application = description(&case.demand, case.demand.cores_left);
-        let effects = apply(driver, Inbound::Driver(DriverToMaster::RegisterApplication(application)));
+        let effects =
+            apply(driver, Inbound::Driver(DriverToMaster::RegisterApplication(Box::new(application))));
         for (peer, launch) in launches(&effects) {
             let on = offers.iter().filter(sound).nth(usize::try_from(peer.0).expect("it is an index"));
             let on = on.expect("it is one of them").worker.to_owned();

@@ -197,7 +197,7 @@ impl Stage {
         );
         let peer = self.new_peer(name);
         self.drivers.insert(name.to_owned(), peer);
-        self.driver_says(peer, DriverToMaster::RegisterApplication(description))
+        self.driver_says(peer, DriverToMaster::RegisterApplication(Box::new(description)))
     }
 
     /// `request a1 0=5 1=3:cores=2:memory=512m`: targets, each with what its profile needs.

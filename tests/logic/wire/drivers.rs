@@ -18,7 +18,7 @@ pub(super) fn drivers(record: &mut Record) {
     );
     let target = ExecutorTarget { id: ProfileId(1), profile: profile(), total: 4 };
     for message in [
-        DriverToMaster::RegisterApplication(description),
+        DriverToMaster::RegisterApplication(Box::new(description)),
         DriverToMaster::UnregisterApplication { app: app.clone(), outcome: None },
         DriverToMaster::UnregisterApplication { app: app.clone(), outcome: Some(Outcome::Succeeded) },
         DriverToMaster::UnregisterApplication { app: app.clone(), outcome: Some(failed()) },

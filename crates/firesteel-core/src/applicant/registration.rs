@@ -326,7 +326,7 @@ impl Registration {
 
     /// The order to register the application with that Master.
     fn application(&self, peer: PeerId) -> Order {
-        Order::Register(peer, DriverToMaster::RegisterApplication(self.description.clone()))
+        Order::Register(peer, DriverToMaster::RegisterApplication(Box::new(self.description.clone())))
     }
 
     /// The pause after that many rounds, with a jitter of half its length in either direction. So many

@@ -72,7 +72,7 @@ impl ApplicationMaster {
     pub(super) fn on_driver_message(&mut self, now: Timestamp, peer: PeerId, message: DriverToMaster) {
         match message {
             DriverToMaster::RegisterApplication(description) => {
-                self.on_register_application(now, peer, description);
+                self.on_register_application(now, peer, *description);
             }
             DriverToMaster::UnregisterApplication { app, outcome } => {
                 if self.is_own(peer, &app) {

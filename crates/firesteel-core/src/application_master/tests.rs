@@ -134,7 +134,7 @@ impl Bench {
         let mut bench = Self::of(config);
         bench.apply(Event::Registered { largest: largest() });
         bench.answer(Allocated::default());
-        bench.driver(DriverToMaster::RegisterApplication(description));
+        bench.driver(DriverToMaster::RegisterApplication(Box::new(description)));
         bench
     }
 
@@ -246,7 +246,8 @@ fn in_client_mode_it_registers_first_and_calls_the_manager_while_it_waits_for_th
     let effects = bench.apply(Event::Registered { largest: largest() });
     assert_eq!(effects, [Effect::Allocate(Call::default())], "nothing is wanted yet");
     assert_eq!(bench.answer(Allocated::default()), []);
-    let effects = bench.driver(DriverToMaster::RegisterApplication(description(ExecutorLimit::AtMost(3))));
+    let effects =
+        bench.driver(DriverToMaster::RegisterApplication(Box::new(description(ExecutorLimit::AtMost(3)))));
     assert_eq!(effects, [welcome(0)]);
     // 2048 MiB and 384 beyond them, as the driver describes its executors.
     assert_eq!(asked(&bench.call()), [(0, "*".to_owned(), 3, MiB(2432))]);
@@ -255,7 +256,8 @@ fn in_client_mode_it_registers_first_and_calls_the_manager_while_it_waits_for_th
 #[test]
 fn in_cluster_mode_the_program_comes_first_and_the_manager_after_its_driver() {
     let mut bench = Bench::new(Mode::Cluster);
-    let effects = bench.driver(DriverToMaster::RegisterApplication(description(ExecutorLimit::AtMost(1))));
+    let effects =
+        bench.driver(DriverToMaster::RegisterApplication(Box::new(description(ExecutorLimit::AtMost(1)))));
     assert_eq!(effects, [Effect::Register], "its driver waits for the manager");
     let effects = bench.apply(Event::Registered { largest: largest() });
     assert_eq!(effects, [welcome(0), Effect::Allocate(Call::default())]);
@@ -287,7 +289,7 @@ fn a_driver_that_comes_back_hears_of_its_executors_and_of_those_that_ended_meanw
     bench.apply(Event::ContainerStarted { container: container(1) });
     assert_eq!(bench.apply(Event::Disconnected { peer: DRIVER }), []);
     assert_eq!(bench.end(2, 1, ""), []);
-    let again = DriverToMaster::RegisterApplication(description(ExecutorLimit::AtMost(2)));
+    let again = DriverToMaster::RegisterApplication(Box::new(description(ExecutorLimit::AtMost(2))));
     let ended = ExecutorState::Exited(ExitStatus::Code(1));
     assert_eq!(
         bench.driver(again.clone()),
@@ -304,7 +306,7 @@ fn a_driver_that_comes_back_hears_again_what_was_told_on_a_connection_that_had_b
     bench.grant(1);
     let ended = updated(0, ExecutorState::Exited(ExitStatus::Code(1)));
     assert_eq!(bench.end(1, 1, ""), [ended], "nobody knows yet that it is not heard");
-    let again = DriverToMaster::RegisterApplication(description(ExecutorLimit::AtMost(1)));
+    let again = DriverToMaster::RegisterApplication(Box::new(description(ExecutorLimit::AtMost(1))));
     let effects = bench.apply(Event::Received { peer: PeerId(9), message: Inbound::Driver(again) });
     let told = |effect: &Effect| matches!(effect, Effect::Send { peer: PeerId(9), .. });
     assert_eq!(effects.iter().filter(|effect| told(effect)).count(), 3, "{effects:?}");
@@ -314,7 +316,7 @@ fn a_driver_that_comes_back_hears_again_what_was_told_on_a_connection_that_had_b
 fn a_driver_that_is_there_first_has_it_begin() {
     let mut bench =
         Bench { master: ApplicationMaster::new(config(Mode::Unmanaged)), now: Timestamp::default() };
-    let message = DriverToMaster::RegisterApplication(description(ExecutorLimit::AtMost(1)));
+    let message = DriverToMaster::RegisterApplication(Box::new(description(ExecutorLimit::AtMost(1))));
     assert_eq!(bench.driver(message), [Effect::Register]);
     assert_eq!(bench.apply(Event::Start), []);
     let effects = bench.apply(Event::Registered { largest: largest() });
@@ -332,7 +334,7 @@ fn another_application_and_one_that_brings_files_are_refused() {
     let mut bench = Bench::serving(ExecutorLimit::AtMost(1));
     let mut other = description(ExecutorLimit::AtMost(1));
     other.command.arguments[2] = "you:2".to_owned();
-    let message = Inbound::Driver(DriverToMaster::RegisterApplication(other));
+    let message = Inbound::Driver(DriverToMaster::RegisterApplication(Box::new(other)));
     let effects = bench.apply(Event::Received { peer: PeerId(2), message });
     assert_eq!(
         refused(&effects),
@@ -351,7 +353,7 @@ fn a_later_attempt_numbers_on_and_says_which_executors_are_gone() {
     let mut bench = Bench::of(Config { attempt: 2, ..config(Mode::Client) });
     bench.apply(Event::Registered { largest: largest() });
     bench.answer(Allocated::default());
-    assert_eq!(bench.driver(DriverToMaster::RegisterApplication(later)), [welcome(5)]);
+    assert_eq!(bench.driver(DriverToMaster::RegisterApplication(Box::new(later))), [welcome(5)]);
     assert_eq!(bench.grant(1), [added(5), launch(5, 1)]);
 }
 

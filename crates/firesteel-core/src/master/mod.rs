@@ -157,7 +157,7 @@ impl Master {
     fn on_driver_message(&mut self, now: Timestamp, peer: PeerId, message: DriverToMaster) {
         match message {
             DriverToMaster::RegisterApplication(description) => {
-                self.on_register_application(now, peer, description);
+                self.on_register_application(now, peer, *description);
             }
             DriverToMaster::UnregisterApplication { app, outcome } => {
                 self.on_unregister_application(now, peer, &app, outcome);

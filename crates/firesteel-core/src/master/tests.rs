@@ -61,7 +61,7 @@ impl Bench {
 
     /// Registers an application with executors of this number of cores.
     fn application(&mut self, max_cores: Option<i64>, cores: i64) -> Vec<Effect> {
-        self.driver_says(DriverToMaster::RegisterApplication(description(max_cores, Some(cores))))
+        self.driver_says(DriverToMaster::RegisterApplication(Box::new(description(max_cores, Some(cores)))))
     }
 
     fn report(&mut self, peer: u64, executor: u32, state: ExecutorState) -> Vec<Effect> {

@@ -14,7 +14,7 @@ use crate::ids::{AppId, ExecutorId, ProfileId, WorkerId};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum DriverToMaster {
     /// Registers an application. A repetition on the same connection is answered with the same id.
-    RegisterApplication(ApplicationDescription),
+    RegisterApplication(Box<ApplicationDescription>),
     /// The application is done. If the connection ends without this message, the application has failed.
     UnregisterApplication {
         /// The application's id.

@@ -31,7 +31,7 @@ use super::places::{Full, Place, Places};
 use super::{
     Decode, Disconnect, FIRST_MESSAGE_TIMEOUT, HANDSHAKE_TIMEOUT, Listener, PeerInfo, QueueLimits, Welcome,
 };
-use crate::inbox::{Inbox, InboxEntry};
+use crate::inbox::{Inbox, InboxEntry, Opened};
 use crate::seldom::Seldom;
 
 /// The connections of one owner. A daemon talks to others only through this table. No method waits, except
@@ -282,7 +282,8 @@ impl<E: Send + 'static> Peers<E> {
     ) -> Option<(Option<PeerId>, E)> {
         match entry {
             InboxEntry::Own(event) => Some((None, event)),
-            InboxEntry::Opened { info, outbound, event } => {
+            InboxEntry::Opened(opened) => {
+                let Opened { info, outbound, event } = *opened;
                 let id = info.id;
                 let row = Peer { info, outbound: Some(outbound), gathered: BytesMut::new(), close: None };
                 self.table.insert(id, row);

@@ -99,7 +99,7 @@ impl<'a, A: Apply> Stage<'a, A> {
 
     /// Registers the application of that driver.
     pub(super) fn register(&mut self, driver: u64, description: ApplicationDescription) {
-        self.say(driver, DriverToMaster::RegisterApplication(description));
+        self.say(driver, DriverToMaster::RegisterApplication(Box::new(description)));
     }
 
     /// Unregisters the application of that driver; its executors end.

@@ -31,7 +31,7 @@ impl World {
         let peer = self.new_peer();
         self.drivers[driver].connection = Some(Connection { attempt, peer });
         self.drivers[driver].registered = false;
-        self.driver_says(driver, DriverToMaster::RegisterApplication(description));
+        self.driver_says(driver, DriverToMaster::RegisterApplication(Box::new(description)));
     }
 
     /// A driver's connection breaks; its ApplicationMaster notices that later.
@@ -146,9 +146,9 @@ impl World {
             }
             3 => {
                 let again = self.plan.description(ExecutorId(0), 3);
-                self.driver_says(driver, DriverToMaster::RegisterApplication(again));
+                self.driver_says(driver, DriverToMaster::RegisterApplication(Box::new(again)));
             }
-            4 => self.stranger_says(attempt, DriverToMaster::RegisterApplication(stranger)),
+            4 => self.stranger_says(attempt, DriverToMaster::RegisterApplication(Box::new(stranger))),
             5 => self.stranger_says(attempt, DriverToMaster::KillExecutors { app, executors: everybody }),
             6 => self.stranger_says(attempt, DriverToMaster::UnregisterApplication { app, outcome: None }),
             _ => {

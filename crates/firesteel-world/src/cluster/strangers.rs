@@ -221,7 +221,7 @@ impl World {
                 };
                 DriverToMaster::RequestExecutors { app, targets: vec![target] }
             }
-            _ => DriverToMaster::RegisterApplication(self.odd_application()),
+            _ => DriverToMaster::RegisterApplication(Box::new(self.odd_application())),
         }
     }
 

@@ -122,7 +122,7 @@ fn in_client_mode_a_driver_that_vanishes_is_waited_for_a_while_and_ends_the_appl
     }
     for mode in [Mode::Unmanaged, Mode::Cluster] {
         let mut bench = Bench::of(config(mode));
-        bench.driver(DriverToMaster::RegisterApplication(description(ExecutorLimit::AtMost(1))));
+        bench.driver(DriverToMaster::RegisterApplication(Box::new(description(ExecutorLimit::AtMost(1)))));
         bench.apply(Event::Registered { largest: largest() });
         bench.apply(Event::Disconnected { peer: DRIVER });
         assert_eq!(bench.pass(Duration::from_secs(1000)), [], "{mode:?}: it does not matter");
@@ -134,7 +134,7 @@ fn in_client_mode_a_driver_that_vanishes_is_waited_for_a_while_and_ends_the_appl
 fn a_programs_exit_code_is_the_applications() {
     let words = "the program ended with exit code 0";
     let mut bench = Bench::new(Mode::Cluster);
-    bench.driver(DriverToMaster::RegisterApplication(description(ExecutorLimit::AtMost(0))));
+    bench.driver(DriverToMaster::RegisterApplication(Box::new(description(ExecutorLimit::AtMost(0)))));
     bench.apply(Event::Registered { largest: largest() });
     bench.driver(DriverToMaster::UnregisterApplication { app: app(), outcome: None });
     assert!(!bench.master.is_done(), "the program goes on");
@@ -143,7 +143,7 @@ fn a_programs_exit_code_is_the_applications() {
 
     let words = "the program ended with exit code 1; failed: 3 of 10 items failed";
     let mut bench = Bench::of(last(Mode::Cluster));
-    bench.driver(DriverToMaster::RegisterApplication(description(ExecutorLimit::AtMost(0))));
+    bench.driver(DriverToMaster::RegisterApplication(Box::new(description(ExecutorLimit::AtMost(0)))));
     bench.apply(Event::Registered { largest: largest() });
     let outcome = Some(Outcome::failed("3 of 10 items failed"));
     bench.driver(DriverToMaster::UnregisterApplication { app: app(), outcome });

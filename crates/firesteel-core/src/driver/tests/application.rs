@@ -22,7 +22,7 @@ fn connect(host: &str) -> Effect {
 }
 
 fn ask(peer: PeerId) -> Effect {
-    let message = Outbound::Master(DriverToMaster::RegisterApplication(description()));
+    let message = Outbound::Master(DriverToMaster::RegisterApplication(Box::new(description())));
     Effect::Send { peer, message }
 }
 
@@ -147,7 +147,7 @@ fn a_new_registration_replaces_the_executors_of_the_old_one() {
     let connected = bench.apply(Event::Connected { peer: again, master: master("m1") });
     let mut seen = description();
     seen.first_executor = ExecutorId(1);
-    let message = Outbound::Master(DriverToMaster::RegisterApplication(seen));
+    let message = Outbound::Master(DriverToMaster::RegisterApplication(Box::new(seen)));
     assert_eq!(connected, [Effect::Send { peer: again, message }]);
     // The new application's executor is quicker than the Master's answer, and waits for the Master to tell of it.
     let early = Event::Received { peer: PeerId(20), message: Inbound::Executor(register_for("app-2", 0, 1)) };

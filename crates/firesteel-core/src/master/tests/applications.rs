@@ -76,7 +76,8 @@ fn an_application_that_cannot_be_is_refused() {
     let mut bench = Bench::new(Config::default());
     for (max_cores, cores) in [(Some(0), Some(1)), (Some(-1), None), (None, Some(0)), (None, Some(i64::MAX))]
     {
-        let effects = bench.driver_says(DriverToMaster::RegisterApplication(description(max_cores, cores)));
+        let effects =
+            bench.driver_says(DriverToMaster::RegisterApplication(Box::new(description(max_cores, cores))));
         let [Effect::Send { message: Outbound::Driver(MasterToDriver::ApplicationRemoved(end)), .. }] =
             &effects[..]
         else {
@@ -91,8 +92,8 @@ fn resources_that_no_explanation_could_tell_are_refused_with_the_reason() {
     let refused = |resources: ResourceAmounts| {
         let mut description = description(None, Some(1));
         description.profile.resources = resources;
-        let effects =
-            Bench::new(Config::default()).driver_says(DriverToMaster::RegisterApplication(description));
+        let effects = Bench::new(Config::default())
+            .driver_says(DriverToMaster::RegisterApplication(Box::new(description)));
         match &effects[..] {
             [Effect::Send { message: Outbound::Driver(MasterToDriver::ApplicationRemoved(end)), .. }] => {
                 Some(end.to_string())
@@ -117,7 +118,7 @@ fn resources_that_no_explanation_could_tell_are_refused_with_the_reason() {
 fn a_name_that_no_table_could_show_is_refused_in_a_short_line() {
     let mut master = Master::new(Config::default());
     let named = ApplicationDescription { name: "n".repeat(1 << 20), ..description(None, Some(1)) };
-    let message = Inbound::Driver(DriverToMaster::RegisterApplication(named));
+    let message = Inbound::Driver(DriverToMaster::RegisterApplication(Box::new(named)));
     let effects = master.apply(T0, Event::Received { peer: DRIVER, arrived: T0, message });
     assert!(matches!(
         &effects[..],

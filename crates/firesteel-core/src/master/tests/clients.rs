@@ -39,7 +39,8 @@ impl Bench {
 
     /// Another application, of another driver.
     fn other_application(&mut self, peer: u64, max_cores: i64, cores: i64) {
-        let message = DriverToMaster::RegisterApplication(description(Some(max_cores), Some(cores)));
+        let message =
+            DriverToMaster::RegisterApplication(Box::new(description(Some(max_cores), Some(cores))));
         self.apply(Event::Received {
             peer: PeerId(peer),
             arrived: self.now,
@@ -326,7 +327,7 @@ fn the_driver_of_a_gang_hears_that_it_never_fits_or_for_how_many_there_is_room()
     let mut bench = Bench::new(Config::default());
     bench.worker(1, 8);
     let gang = ApplicationDescription { gang: 3, ..description(None, Some(4)) };
-    let message = DriverToMaster::RegisterApplication(gang);
+    let message = DriverToMaster::RegisterApplication(Box::new(gang));
     bench.apply(Event::Received { peer: DRIVER, arrived: bench.now, message: Inbound::Driver(message) });
     assert_eq!(reason(&mut bench), Some(Reason::GangTooLarge { executors: 3, room: 2 }));
     // Somebody else has half of what is there.

@@ -23,7 +23,7 @@ impl Several {
         let peer = PeerId(200 + self.apps);
         self.apps += 1;
         let description = description(Some(executors), Some(1));
-        let message = Inbound::Driver(DriverToMaster::RegisterApplication(description));
+        let message = Inbound::Driver(DriverToMaster::RegisterApplication(Box::new(description)));
         self.bench.apply(Event::Received { peer, arrived: self.bench.now, message });
     }
 

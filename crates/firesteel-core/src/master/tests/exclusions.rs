@@ -182,7 +182,8 @@ fn a_worker_is_excluded_for_the_application_that_failed_there_and_for_no_other()
     let mut bench = cluster(Config::default(), &[2, 1], 1);
     bench.end_all(1, &CRASH);
     let peer = PeerId(101);
-    let message = Inbound::Driver(DriverToMaster::RegisterApplication(description(Some(2), Some(1))));
+    let message =
+        Inbound::Driver(DriverToMaster::RegisterApplication(Box::new(description(Some(2), Some(1)))));
     bench.apply(Event::Received { peer, arrived: bench.now, message });
     assert_eq!(bench.held().get("w1").map(Vec::len), Some(2));
 }

@@ -130,7 +130,7 @@ fn executors_go_to_preferred_hosts_then_to_their_racks_then_anywhere_and_not_to_
     }
     let mut wanted = description(None, Some(4));
     wanted.initial_limit = ExecutorLimit::AtMost(0);
-    bench.driver_says(DriverToMaster::RegisterApplication(wanted));
+    bench.driver_says(DriverToMaster::RegisterApplication(Box::new(wanted)));
     let wishes = HostWishes {
         tasks: 14,
         preferred: BTreeMap::from([("host2".to_owned(), 5), ("host4".to_owned(), 9)]),

@@ -12,7 +12,7 @@ fn bench(policy: Policy) -> Bench {
     }
     let mut wanted = description(None, Some(2));
     wanted.initial_limit = ExecutorLimit::AtMost(0);
-    bench.driver_says(DriverToMaster::RegisterApplication(wanted));
+    bench.driver_says(DriverToMaster::RegisterApplication(Box::new(wanted)));
     bench
 }
 

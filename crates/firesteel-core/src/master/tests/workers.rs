@@ -244,7 +244,7 @@ fn an_application_that_is_one_too_many_or_has_a_long_name_is_refused() {
         (12, description(Some(1), Some(1)), None),
         (13, description(Some(1), Some(1)), Some("firesteel.master.maxApplications")),
     ] {
-        let message = Inbound::Driver(DriverToMaster::RegisterApplication(description));
+        let message = Inbound::Driver(DriverToMaster::RegisterApplication(Box::new(description)));
         let effects = bench.apply(Event::Received { peer: PeerId(peer), arrived: bench.now, message });
         let refusal = effects.iter().find_map(|effect| match effect {
             Effect::Send { message: Outbound::Driver(MasterToDriver::ApplicationRemoved(end)), .. } => {

@@ -225,7 +225,7 @@ impl Ledger {
                 }
             }
             DriverToMaster::RegisterApplication(description) => {
-                self.candidates.insert(peer, description.clone());
+                self.candidates.insert(peer, description.as_ref().clone());
             }
             DriverToMaster::RequestExecutors { app, targets } => {
                 if self.app_of.get(&peer) == Some(app)

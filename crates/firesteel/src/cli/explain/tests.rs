@@ -63,7 +63,7 @@ impl Stage {
             Placing::default(),
             Work::of(Command::of("")),
         );
-        self.tell(peer, Inbound::Driver(DriverToMaster::RegisterApplication(description)));
+        self.tell(peer, Inbound::Driver(DriverToMaster::RegisterApplication(Box::new(description))));
     }
 
     fn detail(&mut self, app: &str) -> ApplicationDetail {
