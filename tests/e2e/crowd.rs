@@ -1,6 +1,6 @@
 //! More connections than a Master may have open files: those who are inside stay, and clients get in.
 
-use std::net::TcpStream;
+use std::net::{SocketAddr, TcpStream};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
@@ -9,6 +9,7 @@ use firesteel_core::ids::WorkerId;
 use firesteel_core::messages::{Offered, WorkerDescription, WorkerToMaster};
 use firesteel_core::wire::{self, MAX_FRAME, Role};
 use firesteel_placement::{Cores, MiB, Resources};
+use socket2::{Domain, Socket, Type};
 
 use crate::cluster::{Daemon, firesteel, run, wait_for};
 use crate::driver::{introduce_as, write_frame};
@@ -26,7 +27,19 @@ fn master() -> Daemon {
 
 /// Dials, introduces itself as a Worker and registers.
 fn register(master: &Daemon, number: usize) -> TcpStream {
-    let mut stream = TcpStream::connect(master.address()).expect("the Master listens");
+    let stream = TcpStream::connect(master.address()).expect("the Master listens");
+    register_on(stream, number)
+}
+
+/// Does the same from another address of loopback, as if from another machine.
+fn register_from(machine: [u8; 4], master: &Daemon, number: usize) -> TcpStream {
+    let socket = Socket::new(Domain::IPV4, Type::STREAM, None).expect("the system gives a socket");
+    socket.bind(&SocketAddr::from((machine, 0)).into()).expect("all of 127/8 is loopback");
+    socket.connect(&master.address().into()).expect("the Master listens");
+    register_on(socket.into(), number)
+}
+
+fn register_on(mut stream: TcpStream, number: usize) -> TcpStream {
     introduce_as(&mut stream, Role::Worker, "a Worker");
     let offered = Offered { cores: Cores(4), memory: MiB(4096), resources: Resources::default() };
     let address = Address::new(format!("host{number}"), 9);
@@ -64,4 +77,17 @@ fn at_the_limit_of_open_files_those_inside_stay_and_status_gets_in() {
     wait_for("another Worker", || (alive(&master) == 1).then_some(()));
     let lines = master.log().lines().filter(|line| line.contains("is turned away")).count();
     assert_eq!(lines, 1, "{}", master.log());
+}
+
+#[test]
+fn one_other_machine_gets_half_of_the_places() {
+    let master = master();
+    let (greedy, other) = ([127, 0, 0, 2], [127, 0, 0, 3]);
+    let _greedy: Vec<TcpStream> = (0..40).map(|number| register_from(greedy, &master, number)).collect();
+    master.wait_for_line(&["a Worker is turned away", "32 connections from 127.0.0.2 are open", "ulimit -n"]);
+    wait_for("32 Workers", || (alive(&master) == 32).then_some(()));
+    let _other = register_from(other, &master, 50);
+    wait_for("a Worker of another machine", || (alive(&master) == 33).then_some(()));
+    let _own: Vec<TcpStream> = (60..80).map(|number| register(&master, number)).collect();
+    wait_for("Workers of this machine", || (alive(&master) == 53).then_some(()));
 }

@@ -27,7 +27,7 @@ use super::frame;
 use super::handshake::{HandshakeError, Introduced, PeerKind, shake_hands};
 use super::listener::ConversationServer;
 use super::outbound::{self, CloseMode, Outbound, Total};
-use super::places::{Full, Place, Places};
+use super::places::{Full, Machine, Place, Places};
 use super::{
     Decode, Disconnect, FIRST_MESSAGE_TIMEOUT, HANDSHAKE_TIMEOUT, Listener, PeerInfo, QueueLimits, Welcome,
 };
@@ -335,6 +335,7 @@ impl<E: Send + 'static> Shared<E> {
         half_open: Place,
     ) {
         let Reception { welcome, server, home, places, lines } = &*reception;
+        let machine = machine_of(&stream, remote);
         let roles = welcome.iter().map(|welcome| welcome.role);
         let roles: Vec<Role> = roles.chain(server.iter().map(|server| server.role)).collect();
         let shaking = async {
@@ -347,7 +348,7 @@ impl<E: Send + 'static> Shared<E> {
             Some(Err(error)) => return log_failed(remote, &error, lines),
         };
         let role = introduced.hello.role;
-        let place = match places.take(role) {
+        let place = match places.take(role, machine) {
             Ok(place) => place,
             Err(full) => return log_full(remote, role, full, lines),
         };
@@ -419,6 +420,13 @@ async fn wait_for_first_byte(stream: &TcpStream, places: &Places) -> Result<(), 
         },
         () = places.crowded_out() => Err(HandshakeError::CrowdedOut),
     }
+}
+
+/// Which other machine a connection comes from, if it comes from another one.
+fn machine_of(stream: &TcpStream, remote: SocketAddr) -> Machine {
+    let here = stream.local_addr().map(|local| local.ip().to_canonical());
+    let there = remote.ip().to_canonical();
+    here.map_or(true, |here| here != there).then_some(there)
 }
 
 /// People wait for what clients ask.

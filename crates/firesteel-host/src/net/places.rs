@@ -2,9 +2,12 @@
 //!
 //! Each connection is an open file, and the system limits those. If connections took them all, the daemon could open no file
 //! and nobody could ask it what is wrong. So there are places of three kinds, and a stranger who never says who he is, or a
-//! cluster that is too large for the limit, leaves the others free.
+//! cluster that is too large for the limit, leaves the others free. After its handshake, one other machine gets at most half of
+//! a kind.
 
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use firesteel_core::wire::Role;
@@ -44,41 +47,105 @@ impl Numbers {
 #[derive(Clone, Debug)]
 pub(super) struct Places {
     half_open: Arc<Semaphore>,
-    clients: Arc<Semaphore>,
-    others: Arc<Semaphore>,
-    numbers: Numbers,
+    clients: Arc<Kind>,
+    others: Arc<Kind>,
     /// Tells those in their handshake that another one waits for a place.
     crowd: Arc<Notify>,
 }
+
+/// The places of one kind.
+#[derive(Debug)]
+struct Kind {
+    number: usize,
+    free: Arc<Semaphore>,
+    /// The number that each other machine has.
+    by_machine: Mutex<HashMap<IpAddr, usize>>,
+}
+
+/// Where a connection comes from: another machine, or `None` for this one, which may have all places.
+pub(super) type Machine = Option<IpAddr>;
 
 /// A place that a connection has. It is free again when this is dropped.
 #[derive(Debug)]
 pub(super) struct Place {
     _permit: OwnedSemaphorePermit,
+    _share: Option<Share>,
 }
 
-/// All places of a kind are taken.
+/// One of the places that another machine has.
+#[derive(Debug)]
+struct Share {
+    machine: IpAddr,
+    kind: Arc<Kind>,
+}
+
+impl Drop for Share {
+    fn drop(&mut self) {
+        let mut by_machine = self.kind.by_machine();
+        if let Some(taken) = by_machine.get_mut(&self.machine) {
+            *taken -= 1;
+            if *taken == 0 {
+                by_machine.remove(&self.machine);
+            }
+        }
+    }
+}
+
+/// There is no place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "{taken} connections are open, and this process may have no more: raise its limit of open files {}",
-    HOW_TO_RAISE
-)]
-pub(super) struct Full {
-    taken: usize,
+pub(super) enum Full {
+    /// All places of a kind are taken.
+    #[error(
+        "{taken} connections are open, and this process may have no more: raise its limit of open files {}",
+        HOW_TO_RAISE
+    )]
+    All { taken: usize },
+    /// One machine has its half of them.
+    #[error(
+        "{taken} connections from {machine} are open, half of what this process may have, and one machine gets no \
+         more: raise its limit of open files {}",
+        HOW_TO_RAISE
+    )]
+    OfMachine { taken: usize, machine: IpAddr },
+}
+
+impl Kind {
+    fn new(number: usize) -> Arc<Self> {
+        Arc::new(Self { number, free: Arc::new(Semaphore::new(number)), by_machine: Mutex::default() })
+    }
+
+    fn by_machine(&self) -> MutexGuard<'_, HashMap<IpAddr, usize>> {
+        self.by_machine.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A place for somebody from this machine, if one is free.
+    fn take(self: &Arc<Self>, machine: Machine) -> Result<Place, Full> {
+        let free = Arc::clone(&self.free).try_acquire_owned();
+        let permit = free.map_err(|_| Full::All { taken: self.number })?;
+        Ok(Place { _permit: permit, _share: machine.map(|machine| self.share(machine)).transpose()? })
+    }
+
+    fn share(self: &Arc<Self>, machine: IpAddr) -> Result<Share, Full> {
+        let mut by_machine = self.by_machine();
+        let taken = by_machine.get(&machine).copied().unwrap_or(0);
+        if taken >= self.number.div_ceil(2) {
+            return Err(Full::OfMachine { taken, machine });
+        }
+        by_machine.insert(machine, taken + 1);
+        drop(by_machine);
+        Ok(Share { machine, kind: Arc::clone(self) })
+    }
 }
 
 impl Places {
     /// As many as this process may have, by its limit of open files.
     pub(super) fn of_this_process() -> Self {
         let open_files = getrlimit(Resource::RLIMIT_NOFILE).map_or(1024, |(soft, _)| soft);
-        let numbers = Numbers::within(open_files);
-        let places = |number| Arc::new(Semaphore::new(number));
-        let Numbers { half_open, clients, others } = numbers;
+        let Numbers { half_open, clients, others } = Numbers::within(open_files);
         Self {
-            half_open: places(half_open),
-            clients: places(clients),
-            others: places(others),
-            numbers,
+            half_open: Arc::new(Semaphore::new(half_open)),
+            clients: Kind::new(clients),
+            others: Kind::new(others),
             crowd: Arc::default(),
         }
     }
@@ -88,7 +155,7 @@ impl Places {
         loop {
             let place = timeout(CROWDED / 4, Arc::clone(&self.half_open).acquire_owned()).await;
             if let Ok(permit) = place {
-                return Place { _permit: permit.expect("it is never closed") };
+                return Place { _permit: permit.expect("it is never closed"), _share: None };
             }
             self.crowd.notify_waiters();
         }
@@ -101,21 +168,33 @@ impl Places {
     }
 
     /// A place for a peer of this role.
-    pub(super) fn take(&self, role: Role) -> Result<Place, Full> {
-        let (of, taken) = match role {
-            Role::Client => (&self.clients, self.numbers.clients),
-            Role::Master | Role::Worker | Role::Driver | Role::Executor => {
-                (&self.others, self.numbers.others)
-            }
-        };
-        let permit = Arc::clone(of).try_acquire_owned().map_err(|_| Full { taken })?;
-        Ok(Place { _permit: permit })
+    pub(super) fn take(&self, role: Role, machine: Machine) -> Result<Place, Full> {
+        match role {
+            Role::Client => self.clients.take(machine),
+            Role::Master | Role::Worker | Role::Driver | Role::Executor => self.others.take(machine),
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn another_machine_gets_half_and_this_one_all() {
+        let kind = Kind::new(5);
+        let [one, other] = [1, 2].map(|last| IpAddr::from([192, 0, 2, last]));
+        let mut places: Vec<Place> = (0..3).map(|_| kind.take(Some(one)).expect("its half")).collect();
+        assert_eq!(kind.take(Some(one)).expect_err("no more"), Full::OfMachine { taken: 3, machine: one });
+        let others = kind.take(Some(other)).expect("another machine's half");
+        places.pop();
+        places.push(kind.take(Some(one)).expect("one has left"));
+        assert_eq!(kind.by_machine().len(), 2);
+        drop((places, others));
+        assert_eq!(kind.by_machine().len(), 0, "who has none is forgotten");
+        let _own = [(); 5].map(|()| kind.take(None).expect("this machine"));
+        assert_eq!(kind.take(Some(one)).expect_err("no more"), Full::All { taken: 5 });
+    }
 
     #[test]
     fn some_open_files_are_left_whatever_the_limit() {
