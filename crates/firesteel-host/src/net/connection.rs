@@ -14,8 +14,8 @@ use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::time::{sleep, timeout};
 
 use super::frame::{FrameError, FrameReader};
-use super::handshake::Introduced;
 use super::outbound::{CloseMode, FrameQueue, Next};
+use super::places::Place;
 use super::{Arrival, Decode, FIRST_MESSAGE_TIMEOUT, FLUSH_TIMEOUT, PAUSED_BYTES, PeerInfo, WRITE_TIMEOUT};
 use crate::inbox::Inbox;
 
@@ -100,58 +100,67 @@ pub(super) struct Reading<E> {
     pub(super) first_within: Option<Duration>,
 }
 
-/// Serves a connection until it ends. Messages from the peer go to the inbox; queued messages go to the
-/// peer.
-pub(super) async fn serve<E: Send + 'static>(
-    introduced: Introduced,
+/// Serves a connection until it ends, and keeps its place until then. Messages from the peer go to the inbox, with the end
+/// of the connection as the last entry; queued messages go to the peer.
+///
+/// Not an `async fn`, and [`read`] is none: those keep what they are given twice, and there are many connections.
+pub(super) fn serve<E: Send + 'static>(
+    (mut reader, mut writer): (FrameReader, OwnedWriteHalf),
     queue: FrameQueue,
     reading: Reading<E>,
-    inbox: &Inbox<E>,
-) -> Disconnect {
-    let Introduced { mut reader, mut writer, .. } = introduced;
-    // The owner's reason takes precedence, even if the owner's request is what makes the writer finish.
-    let why = tokio::select! {
-        biased;
-        why = close_request(&queue) => why,
-        why = write(&mut writer, &queue) => why,
-        why = read(&mut reader, reading, inbox) => why,
-    };
-    if matches!(why, Disconnect::Here) {
-        linger(reader.half()).await;
+    inbox: Inbox<E>,
+    place: Option<Place>,
+) -> impl Future<Output = ()> + Send {
+    let peer = reading.peer;
+    async move {
+        // The owner's reason takes precedence, even if the owner's request is what makes the writer finish.
+        let why = tokio::select! {
+            biased;
+            why = close_request(&queue) => why,
+            why = write(&mut writer, &queue) => why,
+            why = read(&mut reader, reading, &inbox) => why,
+        };
+        if matches!(why, Disconnect::Here) {
+            linger(reader.half()).await;
+        }
+        drop((reader, writer, queue));
+        inbox.closed(peer, why);
+        drop(place);
     }
-    why
 }
 
 /// Reads until the connection ends. Waiting for room in the inbox slows down a fast peer.
-async fn read<E: Send + 'static>(
+fn read<E: Send + 'static>(
     reader: &mut FrameReader,
     reading: Reading<E>,
     inbox: &Inbox<E>,
-) -> Disconnect {
+) -> impl Future<Output = Disconnect> + Send {
     let Reading { peer, decode, urgency, mut first_within } = reading;
-    loop {
-        let body = match first_within.take() {
-            // On the heap, since a connection's task would be larger by this all its life.
-            Some(time) => match Box::pin(timeout(time, reader.next())).await {
-                Ok(body) => body,
-                Err(_) => return Disconnect::Mute,
-            },
-            None => reader.next().await,
-        };
-        let body = match body {
-            Ok(Some(body)) => body,
-            Ok(None) => return Disconnect::ByPeer,
-            Err(FrameError::Io(error)) => return Disconnect::Io(error),
-            Err(error) => return Disconnect::Frame(error),
-        };
-        let arrival = Arrival { peer, at: inbox.now() };
-        let event = match decode(arrival, &body) {
-            Ok(event) => event,
-            Err(error) => return Disconnect::Message(error),
-        };
-        if inbox.message(arrival, urgency, body.len(), event).await.is_err() {
-            // The owner has ended; its last messages may still be on their way.
-            std::future::pending().await
+    async move {
+        loop {
+            let body = match first_within.take() {
+                // On the heap, since a connection's task would be larger by this all its life.
+                Some(time) => match Box::pin(timeout(time, reader.next())).await {
+                    Ok(body) => body,
+                    Err(_) => return Disconnect::Mute,
+                },
+                None => reader.next().await,
+            };
+            let body = match body {
+                Ok(Some(body)) => body,
+                Ok(None) => return Disconnect::ByPeer,
+                Err(FrameError::Io(error)) => return Disconnect::Io(error),
+                Err(error) => return Disconnect::Frame(error),
+            };
+            let arrival = Arrival { peer, at: inbox.now() };
+            let event = match decode(arrival, &body) {
+                Ok(event) => event,
+                Err(error) => return Disconnect::Message(error),
+            };
+            if inbox.message(arrival, urgency, body.len(), event).await.is_err() {
+                // The owner has ended; its last messages may still be on their way.
+                std::future::pending().await
+            }
         }
     }
 }
@@ -200,4 +209,19 @@ async fn linger(reader: &mut OwnedReadHalf) {
     let mut scrap = vec![0; 4096];
     let drain = async { while matches!(reader.read(&mut scrap).await, Ok(1..)) {} };
     let _ = timeout(Duration::from_secs(1), drain).await;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn size_of_future<A, B, C, D, E, F>(_: fn(A, B, C, D, E) -> F) -> usize {
+        size_of::<F>()
+    }
+
+    #[test]
+    fn the_task_of_a_connection_is_small() {
+        let size = size_of_future(serve::<()>);
+        assert!(size <= 1280, "{size} bytes, for each of many connections");
+    }
 }

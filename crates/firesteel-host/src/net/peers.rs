@@ -190,7 +190,12 @@ impl<E: Send + 'static> Peers<E> {
         self.shared.tasks.spawn(async move {
             match shared.stop.run_until_cancelled(dial::open(&address, &shared.hello, role)).await {
                 Some(Ok((introduced, remote))) => {
-                    shared.run(introduced, remote, decode, None, |peer| Some(outcome(Ok(peer)))).await;
+                    let newcomer = Newcomer { introduced, remote, decode, first_within: None, place: None };
+                    let id = shared.next_id();
+                    if let Some(serving) = shared.open(id, newcomer, Some(outcome(Ok(id)))) {
+                        // A task of its own, so that the memory of dialling is given back.
+                        shared.tasks.spawn(serving);
+                    }
                 }
                 Some(Err(error)) => {
                     let _ = shared.inbox.send(outcome(Err(error))).await;
@@ -372,41 +377,48 @@ impl<E: Send + 'static> Shared<E> {
             Ok(introduced) => introduced,
             Err(error) => return log_failed(remote, &error.into(), lines),
         };
+        let first_within = Some(FIRST_MESSAGE_TIMEOUT);
+        let newcomer = Newcomer { introduced, remote, decode, first_within, place: Some(place) };
+        let Some(serving) = self.open(self.next_id(), newcomer, None) else { return };
         // A task of its own, so that the memory of the handshake is given back.
-        let tasks = self.tasks.clone();
-        let serving = async move {
-            self.run(introduced, remote, decode, Some(FIRST_MESSAGE_TIMEOUT), |_| None).await;
-            drop(place);
-        };
         match home {
-            Some(home) => tasks.spawn_on(serving, home),
-            None => tasks.spawn(serving),
+            Some(home) => self.tasks.spawn_on(serving, home),
+            None => self.tasks.spawn(serving),
         };
     }
 
-    /// Runs a connection from its handshake to its end. The first message has to come within this time, if it is given.
-    async fn run(
-        self,
-        introduced: Introduced,
-        remote: SocketAddr,
-        decode: Decode<E>,
-        first_within: Option<Duration>,
-        event: impl FnOnce(PeerId) -> Option<E>,
-    ) {
-        let id = PeerId(self.last_id.fetch_add(1, Ordering::Relaxed) + 1);
-        let Hello { role, name, .. } = &introduced.hello;
-        tracing::debug!(peer = %id, %remote, "{role} {name:?} connected");
-        let role = *role;
-        let info = PeerInfo { id, role, name: name.clone(), remote };
-        let urgency = urgency_of(role);
-        let (outbound, queue) = outbound::queue(self.limits, self.queued.clone());
-        if self.inbox.opened(info, urgency, outbound, event(id)).is_err() {
-            return;
-        }
-        let reading = Reading { peer: id, decode, urgency, first_within };
-        let why = connection::serve(introduced, queue, reading, &self.inbox).await;
-        self.inbox.closed(id, why);
+    fn next_id(&self) -> PeerId {
+        PeerId(self.last_id.fetch_add(1, Ordering::Relaxed) + 1)
     }
+
+    /// Opens a connection after its handshake. What is returned serves it to its end. `None` if the owner has ended.
+    fn open(
+        &self,
+        id: PeerId,
+        newcomer: Newcomer<E>,
+        event: Option<E>,
+    ) -> Option<impl Future<Output = ()> + Send + use<E>> {
+        let Newcomer { introduced, remote, decode, first_within, place } = newcomer;
+        let Introduced { hello: Hello { role, name, .. }, reader, writer } = introduced;
+        tracing::debug!(peer = %id, %remote, "{role} {name:?} connected");
+        let urgency = urgency_of(role);
+        let info = PeerInfo { id, role, name, remote };
+        let (outbound, queue) = outbound::queue(self.limits, self.queued.clone());
+        self.inbox.opened(info, urgency, outbound, event).ok()?;
+        let reading = Reading { peer: id, decode, urgency, first_within };
+        Some(connection::serve((reader, writer), queue, reading, self.inbox.clone(), place))
+    }
+}
+
+/// A connection after its handshake.
+struct Newcomer<E> {
+    introduced: Introduced,
+    remote: SocketAddr,
+    decode: Decode<E>,
+    /// The time within which the first message has to come, if there is one.
+    first_within: Option<Duration>,
+    /// Its place, if this side did not dial.
+    place: Option<Place>,
 }
 
 /// Waits until the peer has sent something. A peer that dials begins at once. One that does not
