@@ -384,7 +384,7 @@ impl Executor {
             state: self.probation.state(),
             host: worker.host.clone(),
             port: worker.port,
-            directory: format!("{}/{}/{}", worker.work_dir, key.app, key.executor),
+            directory: [&worker.work_dir, key.app.as_str(), &key.executor.to_string()].join("/"),
             launched: self.launched,
             started: self.started,
             ended: None,
