@@ -47,15 +47,15 @@ impl Numbers {
 #[derive(Clone, Debug)]
 pub(super) struct Places {
     half_open: Arc<Semaphore>,
-    clients: Arc<Kind>,
-    others: Arc<Kind>,
+    clients: Arc<Pool>,
+    others: Arc<Pool>,
     /// Tells those in their handshake that another one waits for a place.
     crowd: Arc<Notify>,
 }
 
 /// The places of one kind.
 #[derive(Debug)]
-struct Kind {
+struct Pool {
     number: usize,
     free: Arc<Semaphore>,
     /// The number that each other machine has.
@@ -76,12 +76,12 @@ pub(super) struct Place {
 #[derive(Debug)]
 struct Share {
     machine: IpAddr,
-    kind: Arc<Kind>,
+    pool: Arc<Pool>,
 }
 
 impl Drop for Share {
     fn drop(&mut self) {
-        let mut by_machine = self.kind.by_machine();
+        let mut by_machine = self.pool.by_machine();
         if let Some(taken) = by_machine.get_mut(&self.machine) {
             *taken -= 1;
             if *taken == 0 {
@@ -109,7 +109,7 @@ pub(super) enum Full {
     OfMachine { taken: usize, machine: IpAddr },
 }
 
-impl Kind {
+impl Pool {
     fn new(number: usize) -> Arc<Self> {
         Arc::new(Self { number, free: Arc::new(Semaphore::new(number)), by_machine: Mutex::default() })
     }
@@ -133,7 +133,7 @@ impl Kind {
         }
         by_machine.insert(machine, taken + 1);
         drop(by_machine);
-        Ok(Share { machine, kind: Arc::clone(self) })
+        Ok(Share { machine, pool: Arc::clone(self) })
     }
 }
 
@@ -144,8 +144,8 @@ impl Places {
         let Numbers { half_open, clients, others } = Numbers::within(open_files);
         Self {
             half_open: Arc::new(Semaphore::new(half_open)),
-            clients: Kind::new(clients),
-            others: Kind::new(others),
+            clients: Pool::new(clients),
+            others: Pool::new(others),
             crowd: Arc::default(),
         }
     }
@@ -182,18 +182,18 @@ mod tests {
 
     #[test]
     fn another_machine_gets_half_and_this_one_all() {
-        let kind = Kind::new(5);
+        let pool = Pool::new(5);
         let [one, other] = [1, 2].map(|last| IpAddr::from([192, 0, 2, last]));
-        let mut places: Vec<Place> = (0..3).map(|_| kind.take(Some(one)).expect("its half")).collect();
-        assert_eq!(kind.take(Some(one)).expect_err("no more"), Full::OfMachine { taken: 3, machine: one });
-        let others = kind.take(Some(other)).expect("another machine's half");
+        let mut places: Vec<Place> = (0..3).map(|_| pool.take(Some(one)).expect("its half")).collect();
+        assert_eq!(pool.take(Some(one)).expect_err("no more"), Full::OfMachine { taken: 3, machine: one });
+        let others = pool.take(Some(other)).expect("another machine's half");
         places.pop();
-        places.push(kind.take(Some(one)).expect("one has left"));
-        assert_eq!(kind.by_machine().len(), 2);
+        places.push(pool.take(Some(one)).expect("one has left"));
+        assert_eq!(pool.by_machine().len(), 2);
         drop((places, others));
-        assert_eq!(kind.by_machine().len(), 0, "who has none is forgotten");
-        let _own = [(); 5].map(|()| kind.take(None).expect("this machine"));
-        assert_eq!(kind.take(Some(one)).expect_err("no more"), Full::All { taken: 5 });
+        assert_eq!(pool.by_machine().len(), 0, "who has none is forgotten");
+        let _own = [(); 5].map(|()| pool.take(None).expect("this machine"));
+        assert_eq!(pool.take(Some(one)).expect_err("no more"), Full::All { taken: 5 });
     }
 
     #[test]
