@@ -181,7 +181,7 @@ async fn burst(testbed: &Testbed, size: Size, sheet: &mut Sheet) {
     let (drivers, begin) =
         testbed.drivers(size.apps, i64::try_from(executors / size.apps).expect("it is small")).await;
     let probe = Probe::start(&server.address).expect("the server accepts clients");
-    let calls = server.count_system_calls(sheet.counts_system_calls());
+    let calls = sheet.count_system_calls(server);
     let (before, begun) = (server.used(), Instant::now());
     begin.notify_waiters();
     testbed.running(executors).await;
@@ -193,23 +193,19 @@ async fn burst(testbed: &Testbed, size: Size, sheet: &mut Sheet) {
         "burst: context switches an executor",
         (after.switches - before.switches) as f64 / executors as f64,
     );
-    if let Some(calls) = calls.and_then(|calls| calls.total()) {
-        sheet.put("burst: system calls an executor", calls as f64 / executors as f64);
-    }
+    sheet.put_system_calls("burst: system calls an executor", calls, executors);
     sheet.put("burst: probe, 99 of 100 within, ms", delays.most.as_secs_f64() * 1e3);
     sheet.put("burst: probe, longest, ms", delays.longest.as_secs_f64() * 1e3);
     sheet.put("burst: Workers lost", seen.lost.get() as f64);
     sheet.put("burst: latest heartbeat written, ms", seen.late.get().as_secs_f64() * 1e3);
     sheet.put("memory an executor, B", server.memory().saturating_sub(connected) as f64 / executors as f64);
 
-    let calls = server.count_system_calls(sheet.counts_system_calls());
+    let calls = sheet.count_system_calls(server);
     let before = server.used();
     drivers.iter().for_each(Driver::end);
     testbed.gone(size.apps).await;
     sheet.put("ends: CPU an executor, us", micros(before, server.used(), executors));
-    if let Some(calls) = calls.and_then(|calls| calls.total()) {
-        sheet.put("ends: system calls an executor", calls as f64 / executors as f64);
-    }
+    sheet.put_system_calls("ends: system calls an executor", calls, executors);
     // The last confirmations to Workers are on their way.
     sleep(Duration::from_millis(500)).await;
     sheet.frames(&seen.frames.borrow());

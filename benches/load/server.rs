@@ -96,11 +96,8 @@ impl Server {
             .sum()
     }
 
-    /// Counts the system calls of this process from now on if that `is_wanted`. `None` without `perf`, or if it may not.
-    pub(crate) fn count_system_calls(&self, is_wanted: bool) -> Option<SystemCalls> {
-        if !is_wanted {
-            return None;
-        }
+    /// Counts the system calls of this process from now on. `None` without `perf`, or if it may not.
+    pub(crate) fn count_system_calls(&self) -> Option<SystemCalls> {
         let mut perf = Command::new("perf");
         perf.args(["stat", "-x", ",", "-e", "raw_syscalls:sys_enter", "-p"])
             .arg(self.process.id().to_string());

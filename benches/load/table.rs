@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::server::Kind;
+use crate::server::{Kind, Server, SystemCalls};
 
 /// What one run measured.
 #[derive(Default)]
@@ -25,8 +25,16 @@ impl Sheet {
         self.frames = frames.clone();
     }
 
-    pub(crate) fn counts_system_calls(&self) -> bool {
-        self.counts_system_calls
+    /// Counts a server's system calls from now on, if they are wanted and can be counted.
+    pub(crate) fn count_system_calls(&self, server: &Server) -> Option<SystemCalls> {
+        self.counts_system_calls.then(|| server.count_system_calls()).flatten()
+    }
+
+    /// Ends a count, if there is one, and writes down how many calls there were for each of these.
+    pub(crate) fn put_system_calls(&mut self, name: &'static str, calls: Option<SystemCalls>, each: u64) {
+        if let Some(calls) = calls.and_then(SystemCalls::total) {
+            self.put(name, calls as f64 / each as f64);
+        }
     }
 }
 
