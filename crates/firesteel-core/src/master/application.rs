@@ -11,12 +11,13 @@ use super::backlog::Shape;
 use super::capacity::{self, Grant};
 use super::config::Config;
 use super::exclusions::Exclusions;
+use super::executor_record::ExecutorRecord;
 use super::wishes::Wishes;
 use super::worker_row::WorkerRow;
 use crate::ids::{AppId, ExecutorId, ExecutorKey, PeerId, ProfileId, WorkerId};
 use crate::messages::{
-    ApplicationDescription, ApplicationState, ExecutorLaunch, ExecutorState, ExecutorView, ExecutorWork,
-    ResourceProfile, Shared, WorkerDescription, limit_after_final_end,
+    ApplicationDescription, ApplicationState, ExecutorLaunch, ExecutorState, ExecutorWork, ResourceProfile,
+    Shared, WorkerDescription, limit_after_final_end,
 };
 use crate::time::{Timestamp, first_due};
 
@@ -55,7 +56,7 @@ pub(super) struct Application {
     pub(super) exclusions: Exclusions,
     /// Its demands that are filed in the backlog: they wait, and no Worker has room for them.
     pub(super) filed: Vec<(ProfileId, Arc<Shape>)>,
-    pub(super) ended: VecDeque<ExecutorView>,
+    pub(super) ended: VecDeque<ExecutorRecord>,
     /// The number of ended executors that are no longer remembered.
     pub(super) forgotten: u64,
 }
@@ -83,7 +84,6 @@ pub(super) struct Profile {
 /// An executor that has not ended.
 #[derive(Debug)]
 pub(super) struct Executor {
-    pub(super) worker: WorkerId,
     /// The slot of its Worker in the index. The slot stays the Worker's for as long as the executor lives.
     pub(super) slot: Slot,
     pub(super) profile: ProfileId,
@@ -291,13 +291,13 @@ impl Application {
     ) {
         self.cores_granted += grant.amounts().cores;
         self.profile_mut(profile).held += 1;
-        self.workers.insert(worker.clone());
+        self.workers.insert(worker);
         self.next_executor = self.next_executor.max(id.0.saturating_add(1));
         self.state = ApplicationState::Running;
         let (launched, started) = (now, None);
         self.executors.insert(
             id,
-            Executor { worker, slot, profile, grant, probation: Probation::Launching, launched, started },
+            Executor { slot, profile, grant, probation: Probation::Launching, launched, started },
         );
     }
 
@@ -338,7 +338,7 @@ impl Application {
     }
 
     /// Remembers an ended executor. A full history drops its oldest entry.
-    pub(super) fn remember(&mut self, ended: ExecutorView) {
+    pub(super) fn remember(&mut self, ended: ExecutorRecord) {
         if self.ended.len() >= ENDED_LIMIT {
             self.ended.pop_front();
             self.forgotten += 1;
@@ -371,20 +371,14 @@ impl Application {
 }
 
 impl Executor {
-    /// A copy of the executor for clients, with its Worker's address.
-    pub(super) fn view(&self, key: &ExecutorKey, worker: &WorkerDescription) -> ExecutorView {
-        let share = self.grant.amounts();
-        ExecutorView {
-            id: key.executor,
-            worker: self.worker.clone(),
+    /// What is known of the executor while it lives.
+    pub(super) fn record(&self, id: ExecutorId, worker: Arc<WorkerDescription>) -> ExecutorRecord {
+        ExecutorRecord {
+            id,
+            worker,
             profile: self.profile,
-            cores: share.cores,
-            memory: share.memory,
-            resources: share.resources.clone(),
+            share: self.grant.amounts().clone(),
             state: self.probation.state(),
-            host: worker.host.clone(),
-            port: worker.port,
-            directory: [&worker.work_dir, key.app.as_str(), &key.executor.to_string()].join("/"),
             launched: self.launched,
             started: self.started,
             ended: None,

@@ -9,10 +9,11 @@ use super::application::Application;
 use super::backlog::{Backlog, DemandKey, ReadyDemands, Shape};
 use super::ended_applications::{Ended, EndedApplications};
 use super::exclusions::Exclusions;
+use super::executor_record::ExecutorRecord;
 use super::merged::merged;
 use super::worker_table::WorkerTable;
 use crate::ids::{AppId, ExecutorKey, PeerId, ProfileId, WorkerId};
-use crate::messages::{ExecutorState, ExecutorView};
+use crate::messages::ExecutorState;
 use crate::time::{Timestamp, first_due};
 
 /// The live applications in the order of registration, and the latest ended ones.
@@ -303,15 +304,16 @@ impl ApplicationTable {
         let Some(status) = end.exit_status() else { return };
         let number = executor.executor;
         let known = match self.rows.get_mut(&executor.app) {
-            Some(app) => app.ended.iter_mut().rev().find(|view| view.id == number),
+            Some(app) => app.ended.iter_mut().rev().find(|record| record.id == number),
             // The history is bounded: the application may have left it.
             None => self.ended.get_mut(&executor.app).and_then(|ended| ended.executor_mut(number)),
         };
-        let is_open =
-            |view: &&mut ExecutorView| view.worker == *worker && view.state == ExecutorState::Killed(None);
-        if let Some(view) = known.filter(is_open) {
-            view.state = ExecutorState::Killed(Some(status));
-            view.ended = Some(now);
+        let is_open = |record: &&mut ExecutorRecord| {
+            record.worker.id == *worker && record.state == ExecutorState::Killed(None)
+        };
+        if let Some(record) = known.filter(is_open) {
+            record.state = ExecutorState::Killed(Some(status));
+            record.ended = Some(now);
         }
     }
 

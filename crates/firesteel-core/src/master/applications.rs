@@ -217,8 +217,9 @@ impl Master {
     /// Workers that ran its executors are told.
     pub(super) fn remove_application(&mut self, now: Timestamp, app: &AppId, end: ApplicationEnd) {
         let application = self.applications.live(app);
+        let worker = |slot| self.workers.row(slot).description.id.clone();
         let executors: BTreeMap<ExecutorId, WorkerId> =
-            application.executors.iter().map(|(id, executor)| (*id, executor.worker.clone())).collect();
+            application.executors.iter().map(|(id, executor)| (*id, worker(executor.slot))).collect();
         for &executor in executors.keys() {
             self.kill_executor(now, ExecutorKey { app: app.clone(), executor });
         }

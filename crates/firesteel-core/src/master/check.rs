@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use firesteel_placement::index::Slot;
 use firesteel_placement::{Cores, MiB, Resources};
 
 use super::application::{Application, Probation};
@@ -32,17 +33,16 @@ impl Master {
         );
         self.leavers.check()?;
         self.check_backlog()?;
-        let mut held: BTreeMap<&WorkerId, Held> = BTreeMap::new();
+        let mut held: BTreeMap<Slot, Held> = BTreeMap::new();
         for application in self.applications.queue() {
             self.check_application(application)?;
             for executor in application.executors.values() {
-                held.entry(&executor.worker).or_default().add(executor.grant.amounts());
+                held.entry(executor.slot).or_default().add(executor.grant.amounts());
             }
         }
         let nothing = Held::default();
-        for row in self.workers.iter() {
-            let id = &row.description.id;
-            check_worker(id, row, held.get(id).unwrap_or(&nothing))?;
+        for (slot, row) in self.workers.slots() {
+            check_worker(&row.description.id, row, held.get(&slot).unwrap_or(&nothing))?;
         }
         Ok(())
     }
@@ -118,8 +118,9 @@ impl Master {
         let (mut proven, mut on_probation) = (0, 0);
         for (number, executor) in &application.executors {
             let key = ExecutorKey { app: id.clone(), executor: *number };
-            let listed = self.workers.get(&executor.worker).is_some_and(|row| row.executors.contains(&key));
-            ensure!("master", listed, "{} does not list executor {key}, or is not alive", executor.worker);
+            let slot = executor.slot;
+            let listed = self.workers.is_alive(slot) && self.workers.row(slot).executors.contains(&key);
+            ensure!("master", listed, "the Worker of {key} does not list it, or is not alive");
             ensure!(
                 "master",
                 number.0 < application.next_executor,

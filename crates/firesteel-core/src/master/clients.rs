@@ -82,9 +82,7 @@ impl Master {
             }
             Meant::Over(id) => {
                 let ended = self.applications.ended().get(&id).expect("it was found among the ended");
-                let first = ended.executors.partition_point(|view| view.id < from);
-                let executors = ended.executors[first..].iter().cloned();
-                (ended.row.clone(), page(self.config.page, executors), None)
+                (ended.row.clone(), page(self.config.page, ended.executors_from(from)), None)
             }
         };
         ApplicationAnswer::Known(Box::new(ApplicationDetail {

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use super::executor_record::ExecutorRecord;
 use crate::ids::{AppId, ExecutorId};
 use crate::messages::{ApplicationView, ExecutorView};
 
@@ -23,18 +24,24 @@ pub(super) struct Ended {
     /// The application without its executors.
     pub(super) row: ApplicationView,
     /// Its remembered executors, by number.
-    pub(super) executors: Vec<ExecutorView>,
+    pub(super) executors: Vec<ExecutorRecord>,
 }
 
 impl Ended {
     /// A copy with its executors.
     pub(super) fn view(&self) -> ApplicationView {
-        ApplicationView { executors: self.executors.clone(), ..self.row.clone() }
+        ApplicationView { executors: self.executors_from(ExecutorId(0)).collect(), ..self.row.clone() }
+    }
+
+    /// Copies of its remembered executors, from that number on.
+    pub(super) fn executors_from(&self, from: ExecutorId) -> impl Iterator<Item = ExecutorView> {
+        let first = self.executors.partition_point(|record| record.id < from);
+        self.executors[first..].iter().map(|record| record.view(&self.row.id))
     }
 
     /// One of its remembered executors.
-    pub(super) fn executor_mut(&mut self, number: ExecutorId) -> Option<&mut ExecutorView> {
-        let at = self.executors.binary_search_by_key(&number, |view| view.id).ok()?;
+    pub(super) fn executor_mut(&mut self, number: ExecutorId) -> Option<&mut ExecutorRecord> {
+        let at = self.executors.binary_search_by_key(&number, |record| record.id).ok()?;
         self.executors.get_mut(at)
     }
 }

@@ -1,16 +1,17 @@
 //! How executors start and end.
 
+use std::sync::Arc;
+
 use firesteel_placement::index::Slot;
 use firesteel_placement::{Cores, Demand};
 
 use super::application::Probation;
+use super::executor_record::ExecutorRecord;
 use super::worker_row::WorkerRow;
 use super::{Ignored, Master, Note, Pass};
 use crate::ids::{AppId, ExecutorId, ExecutorKey, PeerId, ProfileId};
 use crate::machine::Violation;
-use crate::messages::{
-    ExecutorReport, ExecutorState, ExecutorView, LossReason, MasterToDriver, MasterToWorker,
-};
+use crate::messages::{ExecutorReport, ExecutorState, LossReason, MasterToDriver, MasterToWorker};
 use crate::time::Timestamp;
 
 impl Master {
@@ -149,8 +150,8 @@ impl Master {
         let ended = application.remove_executor(executor.executor);
         application.count_final_end(&ended, &end);
         let row = self.workers.row_mut(ended.slot);
-        let view = ended.view(executor, &row.description);
-        application.remember(ExecutorView { state: end, ended: Some(now), ..view });
+        let record = ended.record(executor.executor, Arc::clone(&row.description));
+        application.remember(ExecutorRecord { state: end, ended: Some(now), ..record });
         row.executors.remove(executor);
         self.workers.give_back(ended.slot, ended.grant);
         (self.workers.row(ended.slot), driver)

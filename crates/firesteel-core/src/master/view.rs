@@ -1,12 +1,15 @@
 //! Read-only copies of a Master's tables.
 
+use std::sync::Arc;
+
 use firesteel_placement::Cores;
 
 use super::application::{Application, DEFAULT_MEMORY};
 use super::application_table::AnyApplication;
+use super::executor_record::ExecutorRecord;
 use super::merged::merged;
 use super::{Config, Master};
-use crate::ids::{ExecutorId, ExecutorKey, ProfileId};
+use crate::ids::{ExecutorId, ProfileId};
 use crate::messages::{
     ApplicationView, Deciding, ExecutorView, MasterView, StateHead, StatePage, StatePlace, StateRow,
     StateTotals, Step,
@@ -105,9 +108,9 @@ impl Master {
         app: &Application,
         from: ExecutorId,
     ) -> impl Iterator<Item = ExecutorView> {
-        let mut ended: Vec<&ExecutorView> = app.ended.iter().filter(|view| view.id >= from).collect();
-        ended.sort_by_key(|view| view.id);
-        let ended = ended.into_iter().map(|view| (view.id, view.clone()));
+        let mut ended: Vec<&ExecutorRecord> = app.ended.iter().filter(|record| record.id >= from).collect();
+        ended.sort_by_key(|record| record.id);
+        let ended = ended.into_iter().map(|record| (record.id, record.view(&app.id)));
         merged(ended, self.live_executors(app, from).map(|view| (view.id, view)))
     }
 
@@ -138,8 +141,8 @@ impl Master {
     /// Copies of an application's live executors by number, from that number on.
     fn live_executors(&self, app: &Application, from: ExecutorId) -> impl Iterator<Item = ExecutorView> {
         app.executors.range(from..).map(|(id, executor)| {
-            let key = ExecutorKey { app: app.id.clone(), executor: *id };
-            executor.view(&key, &self.workers.row(executor.slot).description)
+            let worker = &self.workers.row(executor.slot).description;
+            executor.record(*id, Arc::clone(worker)).view(&app.id)
         })
     }
 }

@@ -1,6 +1,7 @@
 //! One of the Master's living Workers.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use firesteel_placement::{Cores, Offer, Resources, shortfall};
 
@@ -16,7 +17,7 @@ use crate::time::Timestamp;
 /// A living Worker.
 #[derive(Debug)]
 pub(super) struct WorkerRow {
-    pub(super) description: WorkerDescription,
+    pub(super) description: Arc<WorkerDescription>,
     pub(super) peer: PeerId,
     pub(super) capacity: Capacity,
     pub(super) executors: BTreeSet<ExecutorKey>,
@@ -58,7 +59,7 @@ impl WorkerRow {
             resources: description.resources.clone(),
         };
         Self {
-            description,
+            description: Arc::new(description),
             peer,
             capacity: Capacity::new(total),
             executors: BTreeSet::new(),

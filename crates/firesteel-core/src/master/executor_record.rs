@@ -1,0 +1,46 @@
+//! What is known of one executor.
+
+use std::sync::Arc;
+
+use super::capacity::Amounts;
+use crate::ids::{AppId, ExecutorId, ProfileId};
+use crate::messages::{ExecutorState, ExecutorView, WorkerDescription};
+use crate::time::Timestamp;
+
+/// What is known of one executor, live or ended. Short, since many ended ones are remembered: what clients are told is put
+/// together when they ask.
+#[derive(Debug)]
+pub(super) struct ExecutorRecord {
+    pub(super) id: ExecutorId,
+    /// Its Worker, which may be lost since.
+    pub(super) worker: Arc<WorkerDescription>,
+    pub(super) profile: ProfileId,
+    pub(super) share: Amounts,
+    pub(super) state: ExecutorState,
+    pub(super) launched: Timestamp,
+    pub(super) started: Option<Timestamp>,
+    pub(super) ended: Option<Timestamp>,
+}
+
+impl ExecutorRecord {
+    /// A copy for clients.
+    pub(super) fn view(&self, app: &AppId) -> ExecutorView {
+        let WorkerDescription { id: worker, host, port, work_dir, .. } = &*self.worker;
+        let Amounts { cores, memory, resources } = &self.share;
+        ExecutorView {
+            id: self.id,
+            worker: worker.clone(),
+            profile: self.profile,
+            cores: *cores,
+            memory: *memory,
+            resources: resources.clone(),
+            state: self.state.clone(),
+            host: host.clone(),
+            port: *port,
+            directory: [work_dir, app.as_str(), &self.id.to_string()].join("/"),
+            launched: self.launched,
+            started: self.started,
+            ended: self.ended,
+        }
+    }
+}
