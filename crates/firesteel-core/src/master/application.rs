@@ -90,7 +90,6 @@ pub(super) struct Executor {
     pub(super) grant: Grant,
     pub(super) probation: Probation,
     pub(super) launched: Timestamp,
-    pub(super) started: Option<Timestamp>,
 }
 
 /// Whether a live executor counts as started for good.
@@ -101,12 +100,15 @@ pub(super) struct Executor {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Probation {
     Launching,
-    /// Its process runs. It is proven at this time.
+    /// Its process runs since it started, and is proven at `until`.
     Running {
+        started: Timestamp,
         until: Timestamp,
     },
     /// It ran long enough to show that executors of this application can run.
-    Proven,
+    Proven {
+        started: Timestamp,
+    },
 }
 
 /// The executors that failed one after the other, with no proven one in between.
@@ -294,11 +296,8 @@ impl Application {
         self.workers.insert(worker);
         self.next_executor = self.next_executor.max(id.0.saturating_add(1));
         self.state = ApplicationState::Running;
-        let (launched, started) = (now, None);
-        self.executors.insert(
-            id,
-            Executor { slot, profile, grant, probation: Probation::Launching, launched, started },
-        );
+        let executor = Executor { slot, profile, grant, probation: Probation::Launching, launched: now };
+        self.executors.insert(id, executor);
     }
 
     /// The order to launch a live executor.
@@ -316,10 +315,10 @@ impl Application {
         self.profile_mut(executor.profile).held -= 1;
         match executor.probation {
             Probation::Launching => {}
-            Probation::Running { until } => {
+            Probation::Running { until, .. } => {
                 self.failures.probation.remove(&(until, id));
             }
-            Probation::Proven => self.failures.proven -= 1,
+            Probation::Proven { .. } => self.failures.proven -= 1,
         }
         executor
     }
@@ -349,8 +348,7 @@ impl Application {
     /// An executor's process runs; the executor is proven at `until`.
     pub(super) fn start_probation(&mut self, now: Timestamp, id: ExecutorId, until: Timestamp) {
         let executor = self.executors.get_mut(&id).expect("the executor is live");
-        executor.started = Some(now);
-        executor.probation = Probation::Running { until };
+        executor.probation = Probation::Running { started: now, until };
         self.failures.probation.insert((until, id));
     }
 
@@ -363,7 +361,9 @@ impl Application {
             self.failures.proven += 1;
             self.failures.in_a_row = 0;
             let executor = self.executors.get_mut(&id).expect("an executor on probation is live");
-            executor.probation = Probation::Proven;
+            if let Probation::Running { started, .. } = executor.probation {
+                executor.probation = Probation::Proven { started };
+            }
             proven.push((executor.slot, id));
         }
         proven
@@ -380,7 +380,7 @@ impl Executor {
             share: self.grant.amounts().clone(),
             state: self.probation.state(),
             launched: self.launched,
-            started: self.started,
+            started: self.probation.started(),
             ended: None,
         }
     }
@@ -390,7 +390,19 @@ impl Probation {
     pub(super) fn state(self) -> ExecutorState {
         match self {
             Self::Launching => ExecutorState::Launching,
-            Self::Running { .. } | Self::Proven => ExecutorState::Running,
+            Self::Running { .. } | Self::Proven { .. } => ExecutorState::Running,
         }
+    }
+
+    /// When its process started.
+    pub(super) fn started(self) -> Option<Timestamp> {
+        match self {
+            Self::Launching => None,
+            Self::Running { started, .. } | Self::Proven { started } => Some(started),
+        }
+    }
+
+    pub(super) fn is_proven(self) -> bool {
+        matches!(self, Self::Proven { .. })
     }
 }

@@ -132,12 +132,12 @@ impl Master {
             granted += executor.grant.amounts().cores;
             match executor.probation {
                 Probation::Launching => {}
-                Probation::Running { until } => {
+                Probation::Running { until, .. } => {
                     let waits = application.failures.probation.contains(&(until, *number));
                     ensure!("master", waits, "the probation of {key} will never end");
                     on_probation += 1;
                 }
-                Probation::Proven => proven += 1,
+                Probation::Proven { .. } => proven += 1,
             }
         }
         ensure!(

@@ -8,7 +8,6 @@ use std::collections::BTreeSet;
 
 use firesteel_placement::index::Slot;
 
-use super::application::Probation;
 use super::worker_row::{Availability, WorkerRow};
 use super::worker_table::WorkerTable;
 use super::{Master, Note};
@@ -116,7 +115,7 @@ impl Master {
     /// Whether an application has a proven executor on another Worker.
     fn runs_elsewhere(&self, app: &AppId, worker: Slot) -> bool {
         let mut executors = self.applications.live(app).executors.values();
-        executors.any(|executor| executor.probation == Probation::Proven && executor.slot != worker)
+        executors.any(|executor| executor.probation.is_proven() && executor.slot != worker)
     }
 
     /// Executors of an application are proven: their Workers can start executors, and those where others of its
@@ -124,7 +123,8 @@ impl Master {
     pub(super) fn weigh_proof(&mut self, app: &AppId, proven: &[(Slot, ExecutorId)]) {
         let application = self.applications.live(app);
         for (slot, executor) in proven {
-            let started = application.executors.get(executor).and_then(|executor| executor.started);
+            let started =
+                application.executors.get(executor).and_then(|executor| executor.probation.started());
             self.workers.row_mut(*slot).trust(started.unwrap_or_default());
         }
         if application.exclusions.blamed() == 0 {

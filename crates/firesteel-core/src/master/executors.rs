@@ -82,7 +82,7 @@ impl Master {
         match (&state, probation) {
             (ExecutorState::Running, Probation::Launching) => self.start_executor(now, &executor),
             (ExecutorState::Launching, _)
-            | (ExecutorState::Running, Probation::Running { .. } | Probation::Proven) => {}
+            | (ExecutorState::Running, Probation::Running { .. } | Probation::Proven { .. }) => {}
             (ExecutorState::Lost(_), _) => self.ignore(peer, Ignored::OddState { executor, state }),
             (ExecutorState::Killed(_) | ExecutorState::Failed(_) | ExecutorState::Exited(_), _) => {
                 self.end_probations(now, &executor.app);

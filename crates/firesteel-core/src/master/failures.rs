@@ -155,8 +155,8 @@ fn blamed(end: &ExecutorState, probation: Probation, is_final: bool) -> Option<B
     };
     match (probation, end) {
         (Probation::Launching | Probation::Running { .. }, end) => Some(BlamedEnd::Early(end)),
-        (Probation::Proven, EarlyEnd::Failed) => Some(BlamedEnd::LateFailure),
-        (Probation::Proven, EarlyEnd::Finished) => None,
+        (Probation::Proven { .. }, EarlyEnd::Failed) => Some(BlamedEnd::LateFailure),
+        (Probation::Proven { .. }, EarlyEnd::Finished) => None,
     }
 }
 
