@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use firesteel_placement::index::Slot;
 use firesteel_placement::{Cores, MiB, Resources};
 
-use super::application::{Application, Probation};
+use super::application::Application;
+use super::executor::Probation;
 use super::worker_row::WorkerRow;
 use super::{Master, Pass};
 use crate::ids::{ExecutorKey, WorkerId};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use firesteel_placement::index::Slot;
 use firesteel_placement::{Cores, Demand};
 
-use super::application::Probation;
+use super::executor::Probation;
 use super::executor_record::ExecutorRecord;
 use super::worker_row::WorkerRow;
 use super::{Ignored, Master, Note, Pass};

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use firesteel_placement::index::Slot;
 
-use super::application::Probation;
 use super::exclusions::{BlamedEnd, Exclusions};
+use super::executor::Probation;
 use super::{Exclusion, Master, Note, Retries};
 use crate::ids::{AppId, ExecutorKey};
 use crate::messages::{ApplicationEnd, EarlyEnd, ExecutorState};

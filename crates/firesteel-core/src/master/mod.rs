@@ -20,6 +20,7 @@ mod effect;
 mod ended_applications;
 mod event;
 mod exclusions;
+mod executor;
 mod executor_record;
 mod executors;
 mod failures;

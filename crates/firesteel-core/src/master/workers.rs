@@ -6,7 +6,7 @@ use std::time::Duration;
 use firesteel_placement::index::Slot;
 use firesteel_placement::{Cores, MiB};
 
-use super::application::Probation;
+use super::executor::Probation;
 use super::limits::MOST_MEMORY;
 use super::orders::Overdue;
 use super::worker_row::WorkerRow;

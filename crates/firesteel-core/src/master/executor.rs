@@ -1,0 +1,78 @@
+//! A live executor as its Master knows it.
+
+use std::sync::Arc;
+
+use firesteel_placement::index::Slot;
+
+use super::capacity::Grant;
+use super::executor_record::ExecutorRecord;
+use crate::ids::{ExecutorId, ProfileId};
+use crate::messages::{ExecutorState, WorkerDescription};
+use crate::time::Timestamp;
+
+/// An executor that has not ended.
+#[derive(Debug)]
+pub(super) struct Executor {
+    /// The slot of its Worker in the index. The slot stays the Worker's for as long as the executor lives.
+    pub(super) slot: Slot,
+    pub(super) profile: ProfileId,
+    pub(super) grant: Grant,
+    pub(super) probation: Probation,
+    pub(super) launched: Timestamp,
+}
+
+/// Whether a live executor counts as started for good.
+///
+/// ```text
+///  Launching -> Running -> Proven
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Probation {
+    Launching,
+    /// Its process runs since it started, and is proven at `until`.
+    Running {
+        started: Timestamp,
+        until: Timestamp,
+    },
+    /// It ran long enough to show that executors of this application can run.
+    Proven {
+        started: Timestamp,
+    },
+}
+
+impl Executor {
+    /// What is known of the executor while it lives.
+    pub(super) fn record(&self, id: ExecutorId, worker: Arc<WorkerDescription>) -> ExecutorRecord {
+        ExecutorRecord {
+            id,
+            worker,
+            profile: self.profile,
+            share: self.grant.amounts().clone(),
+            state: self.probation.state(),
+            launched: self.launched,
+            started: self.probation.started(),
+            ended: None,
+        }
+    }
+}
+
+impl Probation {
+    pub(super) fn state(self) -> ExecutorState {
+        match self {
+            Self::Launching => ExecutorState::Launching,
+            Self::Running { .. } | Self::Proven { .. } => ExecutorState::Running,
+        }
+    }
+
+    /// When its process started.
+    pub(super) fn started(self) -> Option<Timestamp> {
+        match self {
+            Self::Launching => None,
+            Self::Running { started, .. } | Self::Proven { started } => Some(started),
+        }
+    }
+
+    pub(super) fn is_proven(self) -> bool {
+        matches!(self, Self::Proven { .. })
+    }
+}
