@@ -332,9 +332,8 @@ impl Application {
             self.failures.proven += 1;
             self.failures.in_a_row = 0;
             let executor = self.executors.get_mut(&id).expect("an executor on probation is live");
-            if let Probation::Running { started, .. } = executor.probation {
-                executor.probation = Probation::Proven { started };
-            }
+            let started = executor.probation.started().expect("an executor on probation has started");
+            executor.probation = Probation::Proven { started };
             proven.push((executor.slot, id));
         }
         proven

@@ -69,7 +69,7 @@ pub enum Note {
         /// What is wrong.
         impairment: Impairment,
     },
-    /// Nothing is wrong with a Worker any more.
+    /// Nothing is wrong with a Worker any more: it is given executors again.
     WorkerRecovered {
         /// The Worker.
         worker: WorkerId,

@@ -59,6 +59,9 @@ impl Master {
                 if self.workers.serve_again(&id) || hears_again {
                     self.pass = Pass::Due;
                 }
+                if hears_again {
+                    self.note_recovery(&id);
+                }
                 self.effects.push(Effect::Close { peer: old });
             }
         }
@@ -156,7 +159,7 @@ impl Master {
         row.last_heartbeat = LastHeard::at(arrived);
         let overdue = row.orders.hear(arrived, last_order);
         if last_order.is_some() && self.workers.set_deaf(slot, false) {
-            self.effects.note(Note::WorkerRecovered { worker: worker.clone() });
+            self.note_recovery(worker);
             self.pass = Pass::Due;
         }
         self.pursue(now, (slot, worker), overdue);
@@ -207,12 +210,26 @@ impl Master {
         if !self.workers.set_cannot_write(slot, error.clone()) {
             return;
         }
-        let worker = worker.clone();
-        self.effects.note(match error {
-            Some(error) => Note::WorkerImpaired { worker, impairment: Impairment::CannotWrite(error) },
-            None => Note::WorkerRecovered { worker },
-        });
+        match error {
+            Some(error) => {
+                let (worker, impairment) = (worker.clone(), Impairment::CannotWrite(error));
+                self.effects.note(Note::WorkerImpaired { worker, impairment });
+            }
+            None => self.note_recovery(worker),
+        }
         self.pass = Pass::Due;
+    }
+
+    /// Something is no longer wrong with a Worker. Notes what else is, or that it is given executors again; of a Worker that
+    /// is excluded or about to end, neither is to be said.
+    fn note_recovery(&mut self, worker: &WorkerId) {
+        let row = self.workers.living(worker);
+        let worker = worker.clone();
+        match row.impairment() {
+            Some(impairment) => self.effects.note(Note::WorkerImpaired { worker, impairment }),
+            None if row.serves() => self.effects.note(Note::WorkerRecovered { worker }),
+            None => {}
+        }
     }
 
     /// A Worker is about to end: it is given no more executors. Its executors count until their ends are

@@ -340,6 +340,41 @@ fn a_deaf_worker_hears_again_on_a_new_connection() {
 }
 
 #[test]
+fn a_worker_with_two_things_wrong_has_recovered_when_both_are_over() {
+    let mut bench = Bench::new(Config::default());
+    bench.worker(1, 8);
+    bench.application(Some(8), 8);
+    let worker = || WorkerId::new("w1");
+    let mut notes = |message: WorkerToMaster| -> Vec<Note> {
+        bench.now = bench.now + Duration::from_secs(15);
+        let event =
+            Event::Received { peer: PeerId(1), arrived: bench.now, message: Inbound::Worker(message) };
+        let effects = bench.master.apply(bench.now, event).into_iter();
+        effects.filter_map(|effect| if let Effect::Note(note) = effect { Some(note) } else { None }).collect()
+    };
+    let heartbeat = |last_order: Option<u32>| WorkerToMaster::Heartbeat {
+        worker: worker(),
+        last_order: last_order.map(key),
+    };
+    let writes = |error: Option<&str>| WorkerToMaster::WorkDirectoryChecked {
+        worker: worker(),
+        error: error.map(str::to_owned),
+    };
+    let impaired = |impairment| Note::WorkerImpaired { worker: worker(), impairment };
+    let recovered = Note::WorkerRecovered { worker: worker() };
+    let cannot_write = impaired(Impairment::CannotWrite("no space".to_owned()));
+    for _ in 0..3 {
+        notes(heartbeat(None));
+    }
+    assert!(notes(heartbeat(None)).contains(&impaired(Impairment::Deaf)));
+    assert_eq!(notes(writes(Some("no space"))), std::slice::from_ref(&cannot_write));
+    assert_eq!(notes(writes(None)), [impaired(Impairment::Deaf)]);
+    assert_eq!(notes(writes(Some("no space"))), std::slice::from_ref(&cannot_write));
+    assert_eq!(notes(heartbeat(Some(0))), [cannot_write]);
+    assert_eq!(notes(writes(None))[0], recovered);
+}
+
+#[test]
 fn workers_that_cannot_be_are_refused() {
     let mut bench = Bench::new(Config::default());
     bench.worker(1, 8);
