@@ -4,7 +4,7 @@
 //! messages of peers, it still receives the events of its own tasks, so neither kind ever waits for the other. Peers take
 //! turns, as [`FairQueue`] says.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::future::poll_fn;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Poll, Waker};
@@ -48,6 +48,8 @@ struct State<E> {
     queue: FairQueue<(Timestamp, InboxEntry<E>)>,
     /// The tasks of connections that wait for room, in the order in which they began to.
     waiting: VecDeque<Waker>,
+    /// When the messages came that wait for room, by peer. A connection reads no further meanwhile.
+    outside: BTreeMap<PeerId, Timestamp>,
     /// Whether the owner has ended.
     is_closed: bool,
 }
@@ -167,9 +169,11 @@ impl<E> PeerEntries<E> {
         }
     }
 
-    /// When the oldest entry that waits came.
+    /// When the oldest entry that waits came, in the queue or for room in it.
     fn oldest(&self) -> Option<Timestamp> {
-        self.state().queue.heads().map(|(came, _)| *came).min()
+        let state = self.state();
+        let inside = state.queue.heads().map(|(came, _)| *came);
+        inside.chain(state.outside.values().copied()).min()
     }
 
     fn pop(&self) -> Option<InboxEntry<E>> {
@@ -203,8 +207,12 @@ impl<E> PeerEntries<E> {
 #[must_use]
 pub fn inbox<E>(clock: Clock) -> (Inbox<E>, InboxReceiver<E>) {
     let (own, own_receiver) = mpsc::channel(OWN);
-    let state =
-        State { queue: FairQueue::new(Limits::default()), waiting: VecDeque::new(), is_closed: false };
+    let state = State {
+        queue: FairQueue::new(Limits::default()),
+        waiting: VecDeque::new(),
+        outside: BTreeMap::new(),
+        is_closed: false,
+    };
     let peers = Arc::new(PeerEntries { state: Mutex::new(state), arrived: Notify::new() });
     (Inbox { own, clock, peers: Arc::clone(&peers) }, InboxReceiver { own: own_receiver, peers, look: None })
 }
@@ -268,18 +276,20 @@ impl<E> Inbox<E> {
         event: E,
     ) -> Result<(), OwnerGone> {
         let Arrival { peer, at } = arrival;
-        let mut entry = Some((at, InboxEntry::Message { peer, event }));
+        let mut entry = Some(InboxEntry::Message { peer, event });
         poll_fn(|context| {
             let mut state = self.peers.state();
             if state.is_closed {
                 return Poll::Ready(Err(OwnerGone));
             }
             if !state.queue.has_room(peer, urgency, bytes) {
+                state.outside.insert(peer, at);
                 state.waiting.push_back(context.waker().clone());
                 return Poll::Pending;
             }
+            state.outside.remove(&peer);
             if let Some(entry) = entry.take() {
-                state.queue.push(peer, urgency, bytes, entry);
+                state.queue.push(peer, urgency, bytes, (at, entry));
             }
             drop(state);
             self.peers.arrived.notify_one();
@@ -288,14 +298,17 @@ impl<E> Inbox<E> {
         .await
     }
 
-    /// Adds the end of a connection, unless the owner has ended.
+    /// Adds the end of a connection, unless the owner has ended. What waited for room is dropped with its connection.
     pub(crate) fn closed(&self, peer: PeerId, why: Disconnect) {
+        self.peers.state().outside.remove(&peer);
         let _ = self.peers.push(self.arrival(peer), Urgency::Ordinary, InboxEntry::Closed { peer, why });
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use futures_util::FutureExt;
+
     use super::*;
 
     #[test]
@@ -313,5 +326,28 @@ mod tests {
         assert!(receiver.recv_now().is_some() && receiver.recv_now().is_some());
         assert_eq!(receiver.heard_until(later + LOOK / 2), came);
         assert_eq!(receiver.heard_until(later + LOOK), later + LOOK);
+    }
+
+    #[test]
+    fn heard_until_knows_of_what_waits_for_room() {
+        let (inbox, receiver) = inbox::<()>(Clock::start());
+        let arrival = |peer, after| Arrival { peer: PeerId(peer), at: inbox.now() + LOOK * after };
+        let (early, late) = (arrival(2, 1), arrival(3, 2));
+        let message = |arrival, bytes| Box::pin(inbox.message(arrival, Urgency::Ordinary, bytes, ()));
+        let full = message(arrival(1, 3), Limits::default().bytes).now_or_never();
+        assert!(full.is_some(), "one message fits in any case");
+        let mut waiting = message(early, 1);
+        assert!((&mut waiting).now_or_never().is_none(), "it waits");
+        let closed = message(late, 1).now_or_never();
+        assert!(closed.is_none(), "it waits, and then its connection ends");
+        assert_eq!(receiver.peers.oldest(), Some(early.at));
+        assert!(receiver.peers.pop().is_some());
+        assert_eq!(receiver.peers.oldest(), Some(early.at), "it was woken, and has not come in yet");
+        assert!(waiting.now_or_never().is_some());
+        assert!(receiver.peers.pop().is_some());
+        assert_eq!(receiver.peers.oldest(), Some(late.at));
+        inbox.closed(late.peer, Disconnect::ByPeer);
+        assert!(receiver.peers.pop().is_some(), "the end of the connection");
+        assert_eq!(receiver.peers.oldest(), None);
     }
 }
