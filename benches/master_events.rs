@@ -23,7 +23,7 @@ pub(crate) fn worker_registers(n: u64) -> Event {
         Offered { cores: Cores(16), memory: MiB(65_536), resources: Resources::default() },
         "/work",
     );
-    let message = WorkerToMaster::RegisterWorker { worker, executors: Vec::new() };
+    let message = WorkerToMaster::register(worker, Vec::new());
     Event::Received { peer: PeerId(n), arrived: NOW, message: Inbound::Worker(message) }
 }
 

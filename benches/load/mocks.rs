@@ -85,7 +85,7 @@ pub(crate) fn worker(address: &str, number: u64, cores: i64, seen: &Rc<Seen>) ->
         let Link { mut incoming, mut outgoing } = link;
         let offered = Offered { cores: Cores(cores), memory: MiB(1 << 20), resources: Resources::default() };
         let worker = WorkerDescription::new(id.clone(), host, offered, "/work");
-        outgoing.push(&WorkerToMaster::RegisterWorker { worker, executors: Vec::new() });
+        outgoing.push(&WorkerToMaster::register(worker, Vec::new()));
         outgoing.flush().await;
         let mut beat: Option<Interval> = None;
         let mut last_order = None;

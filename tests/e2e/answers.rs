@@ -34,7 +34,7 @@ fn crowd(master: &Daemon) -> [Stranger; 2] {
         Offered { cores: Cores(cores), memory: MiB(1 << 20), resources: Resources::default() },
         "/work",
     );
-    let register = WorkerToMaster::RegisterWorker { worker: description, executors: Vec::new() };
+    let register = WorkerToMaster::register(description, Vec::new());
     worker.send(&[&PREAMBLE[..], &hello(Role::Worker), &message(&register)].concat());
     master.wait_for_workers(1);
     let mut driver = Stranger::connect(master);

@@ -44,7 +44,7 @@ fn register_on(mut stream: TcpStream, number: usize) -> TcpStream {
     let offered = Offered { cores: Cores(4), memory: MiB(4096), resources: Resources::default() };
     let address = Address::new(format!("host{number}"), 9);
     let worker = WorkerDescription::new(WorkerId::new(format!("worker-{number}")), address, offered, "/work");
-    let message = WorkerToMaster::RegisterWorker { worker, executors: Vec::new() };
+    let message = WorkerToMaster::register(worker, Vec::new());
     write_frame(&mut stream, &wire::encode(&message, MAX_FRAME).expect("it is short"));
     stream
 }

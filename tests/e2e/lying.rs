@@ -30,7 +30,7 @@ impl FakeWorker {
         let mut stream = TcpStream::connect(master.address()).expect("the Master listens");
         introduce_as(&mut stream, Role::Worker, name);
         let mut worker_stream = Self(stream);
-        worker_stream.say(&WorkerToMaster::RegisterWorker { worker, executors: Vec::new() });
+        worker_stream.say(&WorkerToMaster::register(worker, Vec::new()));
         worker_stream
     }
 

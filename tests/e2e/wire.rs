@@ -209,7 +209,7 @@ fn a_peer_that_never_reads_is_disconnected_and_others_are_served() {
         },
         "",
     );
-    let register = message(&WorkerToMaster::RegisterWorker { worker: description, executors: Vec::new() });
+    let register = message(&WorkerToMaster::register(description, Vec::new()));
     worker.send(&[&PREAMBLE[..], &hello(Role::Worker), &register].concat());
     let registered = || master.status()["workers"].as_array().filter(|it| it.len() == 1).map(|_| ());
     wait_for("the Worker", registered);

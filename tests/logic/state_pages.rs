@@ -129,7 +129,7 @@ impl World {
             Offered { cores: Cores(8), memory: MiB(1 << 20), resources: Resources::default() },
             "/work",
         );
-        let message = Inbound::Worker(WorkerToMaster::RegisterWorker { worker, executors: Vec::new() });
+        let message = Inbound::Worker(WorkerToMaster::register(worker, Vec::new()));
         self.apply(Event::Received { peer, arrived: self.now, message });
     }
 

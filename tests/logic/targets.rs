@@ -80,7 +80,7 @@ impl Pair {
                 Offered { cores: Cores(10), memory: MiB(2048), resources: Resources::default() },
                 "/work",
             );
-            let message = WorkerToMaster::RegisterWorker { worker, executors: Vec::new() };
+            let message = WorkerToMaster::register(worker, Vec::new());
             pair.to_master.push_back(master::Event::Received {
                 peer: PeerId(number),
                 arrived: now(),

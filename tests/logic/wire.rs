@@ -141,7 +141,7 @@ fn workers(record: &mut Record) {
     )
     .with_token(Secret::new("token"));
     let executors = executor_states().map(|state| ExecutorReport { executor: key(), state }).to_vec();
-    record.add("worker-to-master", &WorkerToMaster::RegisterWorker { worker: worker.clone(), executors });
+    record.add("worker-to-master", &WorkerToMaster::register(worker.clone(), executors));
     for last_order in [None, Some(key())] {
         let heartbeat = WorkerToMaster::Heartbeat { worker: worker.id.clone(), last_order };
         record.add("worker-to-master", &heartbeat);

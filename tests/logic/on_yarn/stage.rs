@@ -114,7 +114,7 @@ impl Stage {
                     words.settings().iter().map(|(host, tasks)| ((*host).to_owned(), count(tasks))).collect();
                 let tasks = preferred.values().copied().max().unwrap_or(0);
                 let wishes = HostWishes { tasks, preferred, ..HostWishes::default() };
-                self.driver_says(DriverToMaster::PreferHosts { app, wishes })
+                self.driver_says(DriverToMaster::PreferHosts { app, wishes: Box::new(wishes) })
             }
             "request" => {
                 let target = |(id, total): &(&str, &str)| ExecutorTarget {

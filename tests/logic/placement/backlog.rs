@@ -210,7 +210,7 @@ impl Bench {
                     racks: BTreeMap::new(),
                     avoided: host(worker).into_iter().collect::<BTreeSet<_>>(),
                 };
-                says(*peer, DriverToMaster::PreferHosts { app: app.clone(), wishes })
+                says(*peer, DriverToMaster::PreferHosts { app: app.clone(), wishes: Box::new(wishes) })
             }),
             Deed::TimePasses(seconds) => {
                 let beats = self.workers.iter().map(|(peer, worker)| {
@@ -318,7 +318,7 @@ fn registers(n: u64, cores: i64, memory: i64, gpus: u64) -> Event {
         },
         "/work",
     );
-    let message = WorkerToMaster::RegisterWorker { worker, executors: Vec::new() };
+    let message = WorkerToMaster::register(worker, Vec::new());
     Event::Received { peer: PeerId(n), arrived: Timestamp::default(), message: Inbound::Worker(message) }
 }
 

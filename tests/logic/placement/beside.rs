@@ -107,7 +107,7 @@ impl Case {
             ..master::Config::default()
         };
         let offers = self.offers();
-        let message = DriverToMaster::PreferHosts { app: AppId::new("app"), wishes };
+        let message = DriverToMaster::PreferHosts { app: AppId::new("app"), wishes: Box::new(wishes) };
         let master = restored(&self.demand(self.executors), &offers, config);
         let cores = launched(master, message, offers.len());
         let counts = offers.iter().zip(cores).filter(|(_, cores)| *cores > Cores::ZERO);

@@ -172,7 +172,7 @@ fn registered(case: &Translated, offers: &[Offer<'_>]) -> Vec<(String, ExecutorK
     let sound = |offer: &&Offer<'_>| offer.cores > Cores::ZERO && offer.memory > MiB::ZERO;
     for (n, offer) in offers.iter().filter(sound).enumerate() {
         let worker = worker(n, offer).description;
-        apply(n as u64, Inbound::Worker(WorkerToMaster::RegisterWorker { worker, executors: Vec::new() }));
+        apply(n as u64, Inbound::Worker(WorkerToMaster::register(worker, Vec::new())));
     }
     // Two applications, so that the second finds what the first has left.
     let mut all = Vec::new();

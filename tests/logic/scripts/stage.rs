@@ -142,7 +142,7 @@ impl Stage {
         );
         let peer = self.new_peer(name);
         self.workers.insert(name.to_owned(), (peer, description.clone()));
-        self.worker_says(peer, WorkerToMaster::RegisterWorker { worker: description, executors: Vec::new() })
+        self.worker_says(peer, WorkerToMaster::register(description, Vec::new()))
     }
 
     /// The same Worker on another connection, with what it runs: `reconnect w1 a1/0=running`.
@@ -157,7 +157,7 @@ impl Stage {
         let row = self.workers.get_mut(name).unwrap_or_else(|| panic!("no Worker is called {name}"));
         row.0 = peer;
         let worker = row.1.clone();
-        self.worker_says(peer, WorkerToMaster::RegisterWorker { worker, executors })
+        self.worker_says(peer, WorkerToMaster::register(worker, executors))
     }
 
     /// `executor a1/0 exited code=1`, or from a Worker that does not run it, `... from=w2`.

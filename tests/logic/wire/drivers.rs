@@ -27,12 +27,12 @@ pub(super) fn drivers(record: &mut Record) {
         DriverToMaster::KillExecutors { app: app.clone(), executors: vec![ExecutorId(1), ExecutorId(2)] },
         DriverToMaster::PreferHosts {
             app: app.clone(),
-            wishes: HostWishes {
+            wishes: Box::new(HostWishes {
                 tasks: 5,
                 preferred: BTreeMap::from([("node-1".to_owned(), 7)]),
                 racks: BTreeMap::from([("node-1".to_owned(), "/r1".to_owned())]),
                 avoided: BTreeSet::from(["node-9".to_owned()]),
-            },
+            }),
         },
         DriverToMaster::RequestShortfall { app: app.clone() },
     ] {

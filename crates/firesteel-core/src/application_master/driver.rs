@@ -96,7 +96,7 @@ impl ApplicationMaster {
             }
             DriverToMaster::PreferHosts { app, wishes } => {
                 if self.is_own(peer, &app) {
-                    self.drivers.wishes = wishes;
+                    self.drivers.wishes = *wishes;
                     self.request(now);
                 }
             }

@@ -270,7 +270,7 @@ fn executors_are_first_asked_for_where_the_driver_wants_them() {
     let mut bench = Bench::serving(ExecutorLimit::AtMost(1));
     let preferred = [("host1".to_owned(), 1)].into();
     let wishes = HostWishes { tasks: 1, preferred, ..HostWishes::default() };
-    bench.driver(DriverToMaster::PreferHosts { app: app(), wishes });
+    bench.driver(DriverToMaster::PreferHosts { app: app(), wishes: Box::new(wishes) });
     let places: Vec<String> = asked(&bench.call()).into_iter().map(|(_, place, ..)| place).collect();
     assert!(places.contains(&"host1".to_owned()), "{places:?}");
 }

@@ -59,7 +59,7 @@ impl Driver {
             && let Some(app) = self.registration.app().cloned()
         {
             self.hints.sent = wishes.clone();
-            self.send_master(DriverToMaster::PreferHosts { app, wishes });
+            self.send_master(DriverToMaster::PreferHosts { app, wishes: Box::new(wishes) });
         }
     }
 

@@ -51,3 +51,14 @@ impl Inbound {
 }
 
 crate::kinds!("master event", Event: Received Disconnected Deadline; Received => message);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_event_is_short() {
+        let size = size_of::<Event>();
+        assert!(size <= 96, "{size} bytes, for each of many that wait");
+    }
+}

@@ -141,7 +141,7 @@ impl Master {
     ) {
         match message {
             WorkerToMaster::RegisterWorker { worker, executors } => {
-                self.on_register_worker(now, peer, worker, executors);
+                self.on_register_worker(now, peer, *worker, executors);
             }
             WorkerToMaster::Heartbeat { worker, last_order } => {
                 self.on_heartbeat(now, (peer, arrived), &worker, last_order.as_ref());
@@ -170,7 +170,7 @@ impl Master {
             DriverToMaster::KillExecutors { app, executors } => {
                 self.on_kill_executors(now, peer, &app, executors)
             }
-            DriverToMaster::PreferHosts { app, wishes } => self.on_prefer_hosts(peer, &app, wishes),
+            DriverToMaster::PreferHosts { app, wishes } => self.on_prefer_hosts(peer, &app, *wishes),
             DriverToMaster::RequestShortfall { app } => self.on_request_shortfall(peer, &app),
         }
     }

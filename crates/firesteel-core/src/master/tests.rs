@@ -92,7 +92,7 @@ fn register(n: u64, cores: i64, executors: Vec<ExecutorReport>) -> WorkerToMaste
         Offered { cores: Cores(cores), memory: MiB(8192), resources: Resources::default() },
         "/var/spark",
     );
-    WorkerToMaster::RegisterWorker { worker, executors }
+    WorkerToMaster::register(worker, executors)
 }
 
 fn command() -> Command {

@@ -43,7 +43,7 @@ pub enum DriverToMaster {
         /// The application's id.
         app: AppId,
         /// The hosts that it prefers and avoids.
-        wishes: HostWishes,
+        wishes: Box<HostWishes>,
     },
     /// Asks why the application has fewer executors than it asked for.
     RequestShortfall {

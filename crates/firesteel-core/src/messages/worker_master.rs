@@ -22,7 +22,7 @@ pub enum WorkerToMaster {
     /// executors in a second message (`WorkerLatestState`); here nothing can happen between the two.
     RegisterWorker {
         /// The Worker's id, address and size.
-        worker: WorkerDescription,
+        worker: Box<WorkerDescription>,
         /// The executors that run on the Worker, and those that ended without the Master having confirmed it.
         executors: Vec<ExecutorReport>,
     },
@@ -52,6 +52,14 @@ pub enum WorkerToMaster {
         #[serde(deserialize_with = "short_if_any")]
         error: Option<String>,
     },
+}
+
+impl WorkerToMaster {
+    /// The registration of a Worker with its executors.
+    #[must_use]
+    pub fn register(worker: WorkerDescription, executors: Vec<ExecutorReport>) -> Self {
+        Self::RegisterWorker { worker: Box::new(worker), executors }
+    }
 }
 
 /// The Worker's id, address and size.

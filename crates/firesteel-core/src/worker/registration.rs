@@ -416,6 +416,6 @@ impl Worker {
     }
 
     fn register_worker(&self, peer: PeerId, executors: Vec<ExecutorReport>) -> Effect {
-        send(peer, WorkerToMaster::RegisterWorker { worker: self.config.description.clone(), executors })
+        send(peer, WorkerToMaster::register(self.config.description.clone(), executors))
     }
 }

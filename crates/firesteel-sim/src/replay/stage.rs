@@ -73,8 +73,7 @@ impl<'a, A: Apply> Stage<'a, A> {
             changes: VecDeque::new(),
         };
         for (size, n) in workers.iter().zip(0..) {
-            let message =
-                WorkerToMaster::RegisterWorker { worker: description(n, *size), executors: Vec::new() };
+            let message = WorkerToMaster::register(description(n, *size), Vec::new());
             stage.tell(Event::Received {
                 peer: PeerId(n),
                 arrived: stage.now,

@@ -52,7 +52,7 @@ impl World {
         let app = self.plan.config.app.clone();
         let live: Vec<ExecutorId> = state.live.iter().copied().collect();
         let (targets, wishes) = (self.current_targets(driver), self.wishes.clone());
-        self.driver_says(driver, DriverToMaster::PreferHosts { app: app.clone(), wishes });
+        self.driver_says(driver, DriverToMaster::PreferHosts { app: app.clone(), wishes: Box::new(wishes) });
         self.driver_says(driver, DriverToMaster::RequestExecutors { app: app.clone(), targets });
         if self.calm {
             self.driver_says(driver, DriverToMaster::KillExecutors { app, executors: live });
@@ -77,7 +77,10 @@ impl World {
         if self.dice.one_in(3) {
             self.wishes = self.plan.wishes(&mut self.dice);
             let wishes = self.wishes.clone();
-            self.driver_says(driver, DriverToMaster::PreferHosts { app: app.clone(), wishes });
+            self.driver_says(
+                driver,
+                DriverToMaster::PreferHosts { app: app.clone(), wishes: Box::new(wishes) },
+            );
         }
         if self.dice.one_in(4) {
             let live = self.drivers[driver].live.clone();

@@ -139,8 +139,8 @@ impl Saboteur {
                 arrived,
                 message: core_master::Inbound::Worker(WorkerToMaster::RegisterWorker { worker, executors }),
             }) => {
-                let worker = self.bend_claim(worker);
-                let message = WorkerToMaster::RegisterWorker { worker, executors };
+                let worker = self.bend_claim(*worker);
+                let message = WorkerToMaster::register(worker, executors);
                 let message = core_master::Inbound::Worker(message);
                 NodeEvent::Master(core_master::Event::Received { peer, arrived, message })
             }

@@ -92,7 +92,7 @@ impl World {
             _ => {
                 let count = self.dice.below(4);
                 let executors = (0..count).map(|_| self.odd_report()).collect();
-                WorkerToMaster::RegisterWorker { worker: self.odd_description(), executors }
+                WorkerToMaster::register(self.odd_description(), executors)
             }
         }
     }
@@ -205,7 +205,10 @@ impl World {
             0 => DriverToMaster::UnregisterApplication { app, outcome: None },
             1 if self.dice.one_in(2) => {
                 let avoided = (0..6).map(|number| format!("host{number}")).collect();
-                DriverToMaster::PreferHosts { app, wishes: HostWishes { avoided, ..HostWishes::default() } }
+                DriverToMaster::PreferHosts {
+                    app,
+                    wishes: Box::new(HostWishes { avoided, ..HostWishes::default() }),
+                }
             }
             1 => DriverToMaster::RequestShortfall { app },
             2 => {

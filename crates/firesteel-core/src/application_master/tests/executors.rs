@@ -91,7 +91,7 @@ fn hosts_where_tasks_would_like_to_run_are_asked_for() {
         preferred: BTreeMap::from([("host1".to_owned(), 4)]),
         ..HostWishes::default()
     };
-    assert_eq!(bench.driver(DriverToMaster::PreferHosts { app: app(), wishes }), []);
+    assert_eq!(bench.driver(DriverToMaster::PreferHosts { app: app(), wishes: Box::new(wishes) }), []);
     // Four tasks are two executors of two cores.
     let places: Vec<_> =
         asked(&bench.call()).into_iter().map(|(_, place, count, _)| (place, count)).collect();

@@ -107,7 +107,7 @@ impl Bench {
             Effect::Send {
                 message: Outbound::Master(DriverToMaster::PreferHosts { wishes, .. }), ..
             } => {
-                self.hints.push(wishes.clone());
+                self.hints.push((**wishes).clone());
                 false
             }
             _ => true,

@@ -38,9 +38,9 @@ fn preferred_hosts_come_first_and_a_policy_decides_among_those_that_are_equally_
             avoided: BTreeSet::from(["host1".to_owned()]),
             ..HostWishes::default()
         };
-        bench.driver_says(DriverToMaster::PreferHosts { app: app(), wishes });
+        bench.driver_says(DriverToMaster::PreferHosts { app: app(), wishes: Box::new(wishes) });
         assert_eq!(workers_for(&mut bench, 8), [3, 3, 3, 3, 3, 3, 2, 2], "{policy}");
-        let none = DriverToMaster::PreferHosts { app: app(), wishes: HostWishes::default() };
+        let none = DriverToMaster::PreferHosts { app: app(), wishes: Box::default() };
         bench.driver_says(none);
         assert_eq!(
             workers_for(&mut bench, 9),
@@ -58,7 +58,7 @@ fn where_executors_are_spread_preferred_hosts_come_first_among_those_that_run_eq
         avoided: BTreeSet::from(["host2".to_owned()]),
         ..HostWishes::default()
     };
-    bench.driver_says(DriverToMaster::PreferHosts { app: app(), wishes });
+    bench.driver_says(DriverToMaster::PreferHosts { app: app(), wishes: Box::new(wishes) });
     assert_eq!(workers_for(&mut bench, 1), [1]);
     assert_eq!(workers_for(&mut bench, 3), [3, 1]);
 }

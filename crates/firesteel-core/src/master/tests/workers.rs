@@ -266,7 +266,7 @@ fn a_second_worker_of_one_id_is_refused_unless_it_shows_the_token() {
     let mut bench = Bench::new(Config::default());
     let with_token = |token: &str| match register(1, 8, Vec::new()) {
         WorkerToMaster::RegisterWorker { worker, executors } => {
-            WorkerToMaster::RegisterWorker { worker: worker.with_token(Secret::new(token)), executors }
+            WorkerToMaster::register(worker.with_token(Secret::new(token)), executors)
         }
         other => unreachable!("{other:?}"),
     };

@@ -222,7 +222,7 @@ fn heartbeat(peer: u64) -> Effect {
 }
 
 fn register(peer: u64, executors: Vec<ExecutorReport>) -> Effect {
-    send(peer, WorkerToMaster::RegisterWorker { worker: description(), executors })
+    send(peer, WorkerToMaster::register(description(), executors))
 }
 
 fn report(executor: u32, state: ExecutorState) -> ExecutorReport {

@@ -28,7 +28,7 @@ impl Stage {
                 Offered { cores: Cores(*cores), memory: MiB(*memory), resources: Resources::default() },
                 "/var/spark",
             );
-            let message = WorkerToMaster::RegisterWorker { worker, executors: Vec::new() };
+            let message = WorkerToMaster::register(worker, Vec::new());
             stage.tell(number, Inbound::Worker(message));
         }
         stage
