@@ -17,6 +17,7 @@ use crate::time::Timestamp;
 /// A living Worker.
 #[derive(Debug)]
 pub(super) struct WorkerRow {
+    /// Without its resources, which its capacity has: records of its executors outlive the Worker, and share this.
     pub(super) description: Arc<WorkerDescription>,
     pub(super) peer: PeerId,
     pub(super) capacity: Capacity,
@@ -52,12 +53,9 @@ pub(super) struct Withheld {
 }
 
 impl WorkerRow {
-    pub(super) fn new(description: WorkerDescription, peer: PeerId, now: Timestamp) -> Self {
-        let total = Amounts {
-            cores: description.cores,
-            memory: description.memory,
-            resources: description.resources.clone(),
-        };
+    pub(super) fn new(mut description: WorkerDescription, peer: PeerId, now: Timestamp) -> Self {
+        let resources = std::mem::take(&mut description.resources);
+        let total = Amounts { cores: description.cores, memory: description.memory, resources };
         Self {
             description: Arc::new(description),
             peer,
@@ -144,6 +142,7 @@ impl WorkerRow {
         let used = self.capacity.used();
         WorkerView {
             state,
+            resources: self.capacity.total().resources.clone(),
             cores_used: used.cores,
             memory_used: used.memory,
             resources_used: used.resources,
