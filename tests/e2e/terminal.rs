@@ -54,9 +54,12 @@ impl Terminal {
         (&*self.pty).write_all(keys.as_bytes()).expect("the terminal takes keys");
     }
 
-    /// Another size. The program is told by the system.
+    /// Another size. The program is told by the system. The screen keeps two rows at least: `vt100` panics where a line
+    /// wraps on a screen of one row, as lines do that were written for the size before.
     pub(crate) fn resize(&self, rows: u16, columns: u16) {
-        self.screen.lock().expect("no thread panics with the lock").screen_mut().set_size(rows, columns);
+        let mut screen = self.screen.lock().expect("no thread panics with the lock");
+        screen.screen_mut().set_size(rows.max(2), columns);
+        drop(screen);
         self.pty.resize(Size::new(rows, columns)).expect("it can be resized");
     }
 
