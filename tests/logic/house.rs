@@ -37,6 +37,7 @@ const FLOORS: &[(&str, &[&str])] = &[
     ("firesteel-core", &["firesteel-placement"]),
     ("firesteel-sim", &["firesteel-placement", "firesteel-core"]),
     ("firesteel-world", &["firesteel-placement", "firesteel-core", "firesteel-sim"]),
+    ("firesteel-spark", &["firesteel-placement", "firesteel-core"]),
     ("firesteel-yarn", &[]),
     ("firesteel-host", &["firesteel-placement", "firesteel-core"]),
     ("firesteel-settings", &["firesteel-placement", "firesteel-core"]),
@@ -81,7 +82,8 @@ const FLOORS: &[(&str, &[&str])] = &[
 ];
 
 /// The crates that decide: no runtime, no I/O.
-const PURE: &[&str] = &["firesteel-placement", "firesteel-core", "firesteel-sim", "firesteel-world"];
+const PURE: &[&str] =
+    &["firesteel-placement", "firesteel-core", "firesteel-sim", "firesteel-world", "firesteel-spark"];
 
 /// The crates of ours in a section of a manifest.
 fn ours(manifest: &str, section: &str) -> Vec<String> {
@@ -318,7 +320,7 @@ fn the_page_of_policies_has_a_row_for_each() {
 /// Sentences of the pure crates are said in more than one program; the edge adds what a user of this one types.
 #[test]
 fn no_pure_crate_names_a_flag_of_the_command_line() {
-    for name in ["firesteel-placement", "firesteel-core", "firesteel-sim"] {
+    for name in ["firesteel-placement", "firesteel-core", "firesteel-sim", "firesteel-spark"] {
         let folder = root().join("crates").join(name).join("src");
         for source in sources(&folder) {
             let path = source.strip_prefix(&folder).expect("it is under the folder");

@@ -1,0 +1,137 @@
+//! Who sends a message to whom: the beginning of a request's or message's body.
+//!
+//! ```text
+//!  address of the sender | address of the receiver | u16 length, name of the endpoint | a Java object
+//!  an address: u8 0, for none | u8 1, u16 length, host, i32 port
+//! ```
+
+use bytes::{Buf, BufMut, Bytes, BytesMut};
+use thiserror::Error;
+
+/// Sender and receiver of a message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Envelope {
+    /// Where the sender can be reached. An executor cannot be.
+    pub sender: Option<Address>,
+    /// The receiver's address, as the sender calls it.
+    pub receiver: Option<Address>,
+    /// The name of the receiver at that address: `Master`, `AppClient`, `Worker` or `endpoint-verifier`.
+    pub endpoint: String,
+}
+
+/// Where somebody can be reached.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Address {
+    /// A name, or an address of the Internet.
+    pub host: String,
+    /// A TCP port.
+    pub port: u16,
+}
+
+/// The bytes do not begin with an envelope.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("a message without a readable sender and receiver")]
+pub struct EnvelopeError;
+
+impl Envelope {
+    /// Takes the envelope from the beginning of a body. What is left is a Java object.
+    ///
+    /// # Errors
+    ///
+    /// If the body does not begin with one.
+    pub fn decode(body: &mut Bytes) -> Result<Self, EnvelopeError> {
+        let sender = Address::decode(body)?;
+        let receiver = Address::decode(body)?;
+        Ok(Self { sender, receiver, endpoint: text(body)? })
+    }
+
+    /// Appends the envelope to a body.
+    pub fn encode(&self, body: &mut BytesMut) {
+        Address::encode(self.sender.as_ref(), body);
+        Address::encode(self.receiver.as_ref(), body);
+        put_text(&self.endpoint, body);
+    }
+}
+
+impl Address {
+    fn decode(body: &mut Bytes) -> Result<Option<Self>, EnvelopeError> {
+        if body.try_get_u8().map_err(|_| EnvelopeError)? == 0 {
+            return Ok(None);
+        }
+        let host = text(body)?;
+        let port = body.try_get_i32().map_err(|_| EnvelopeError)?;
+        let port = u16::try_from(port).map_err(|_| EnvelopeError)?;
+        Ok(Some(Self { host, port }))
+    }
+
+    fn encode(address: Option<&Self>, body: &mut BytesMut) {
+        let Some(Self { host, port }) = address else { return body.put_u8(0) };
+        body.put_u8(1);
+        put_text(host, body);
+        body.put_i32(i32::from(*port));
+    }
+}
+
+fn text(body: &mut Bytes) -> Result<String, EnvelopeError> {
+    let length = body.try_get_u16().map_err(|_| EnvelopeError)?;
+    let bytes = body.get(..usize::from(length)).ok_or(EnvelopeError)?;
+    let text = cesu8::from_java_cesu8(bytes).map_err(|_| EnvelopeError)?.into_owned();
+    body.advance(usize::from(length));
+    Ok(text)
+}
+
+/// # Panics
+///
+/// If the text has more than 65,535 bytes: names and hosts are shorter.
+fn put_text(text: &str, body: &mut BytesMut) {
+    let bytes = cesu8::to_java_cesu8(text);
+    body.put_u16(u16::try_from(bytes.len()).expect("a name or a host is short"));
+    body.put_slice(&bytes);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_envelope_has_the_bytes_that_spark_writes() {
+        // A driver of 4.0.1 asks a Master whether it is one.
+        let recorded = b"\x01\x00\x09127.0.0.1\x00\x00\x80\x6b\x01\x00\x09127.0.0.1\x00\x00\x1b\xa5\x00\x11endpoint-verifierrest";
+        let address = |port| Some(Address { host: "127.0.0.1".to_owned(), port });
+        let expected = Envelope {
+            sender: address(32_875),
+            receiver: address(7_077),
+            endpoint: "endpoint-verifier".to_owned(),
+        };
+        let mut body = Bytes::from_static(recorded);
+        assert_eq!(Envelope::decode(&mut body), Ok(expected.clone()));
+        assert_eq!(&body[..], b"rest");
+        let mut written = BytesMut::new();
+        expected.encode(&mut written);
+        assert_eq!(&written[..], &recorded[..recorded.len() - 4]);
+    }
+
+    #[test]
+    fn an_executor_has_no_address() {
+        let envelope = Envelope { sender: None, receiver: None, endpoint: "Wörker".to_owned() };
+        let mut written = BytesMut::new();
+        envelope.encode(&mut written);
+        assert_eq!(&written[..3], [0, 0, 0]);
+        assert_eq!(Envelope::decode(&mut written.freeze()), Ok(envelope));
+    }
+
+    #[test]
+    fn what_is_cut_short_or_impossible_is_refused() {
+        let whole = b"\x01\x00\x04host\x00\x00\x1b\xa5\x00\x00\x06Master";
+        assert!(Envelope::decode(&mut Bytes::from_static(whole)).is_ok());
+        for count in 0..whole.len() {
+            assert_eq!(
+                Envelope::decode(&mut Bytes::copy_from_slice(&whole[..count])),
+                Err(EnvelopeError),
+                "{count}"
+            );
+        }
+        let port_of_65536 = b"\x01\x00\x04host\x00\x01\x00\x00\x00\x00\x06Master";
+        assert_eq!(Envelope::decode(&mut Bytes::from_static(port_of_65536)), Err(EnvelopeError));
+    }
+}

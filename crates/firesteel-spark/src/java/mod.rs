@@ -1,0 +1,42 @@
+//! Java's object serialization, version 5: one object and all that it refers to, from bytes and to bytes.
+//!
+//! Nothing here knows a class of Java, Scala or Spark: a stream describes its own classes, and they are kept as they
+//! were described. No object of a class is ever made, so a stream can do nothing but be read.
+//!
+//! - `graph.rs`: classes and objects, and how they refer to each other
+//! - `node.rs`: a look at one value of a graph
+//! - `reader.rs`: bytes to a graph, within bounds
+//! - `writer.rs`: a graph to bytes, as the JVM writes them
+//!
+//! Source: Java Object Serialization Specification, section 6; streams recorded from Spark.
+
+mod graph;
+mod node;
+mod reader;
+mod writer;
+
+pub use graph::{Class, ClassId, Content, Field, FieldKind, Graph, Object, ObjectId, Part, Value};
+pub use node::Node;
+pub use reader::{Bounds, Problem, ReadError, read};
+pub use writer::write;
+
+/// The first bytes of a stream: its magic number and version.
+const HEADER: [u8; 4] = [0xac, 0xed, 0x00, 0x05];
+/// The handle of the first class, object or string of a stream; each next one has the next number.
+const FIRST_HANDLE: u32 = 0x7e_0000;
+
+/// The byte before each item of a stream says what it is.
+mod code {
+    pub(super) const NULL: u8 = 0x70;
+    pub(super) const REFERENCE: u8 = 0x71;
+    pub(super) const CLASS_DESCRIPTOR: u8 = 0x72;
+    pub(super) const OBJECT: u8 = 0x73;
+    pub(super) const STRING: u8 = 0x74;
+    pub(super) const ARRAY: u8 = 0x75;
+    pub(super) const CLASS: u8 = 0x76;
+    pub(super) const BLOCK: u8 = 0x77;
+    pub(super) const END_OF_CONTENTS: u8 = 0x78;
+    pub(super) const LONG_BLOCK: u8 = 0x7a;
+    pub(super) const LONG_STRING: u8 = 0x7c;
+    pub(super) const ENUM: u8 = 0x7e;
+}

@@ -1,0 +1,6 @@
+//! What Spark says, byte for byte: recorded streams, and streams that are broken.
+
+mod garbage;
+mod graphs;
+mod recorded;
+mod shapes;
