@@ -1,5 +1,6 @@
 //! What Spark says, byte for byte: recorded streams, and streams that are broken.
 
+mod drivers;
 mod garbage;
 mod graphs;
 mod recorded;

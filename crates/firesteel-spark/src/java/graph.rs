@@ -174,7 +174,7 @@ pub(super) enum ElementKind {
 
 impl FieldKind {
     /// The primitive type with that letter.
-    pub(super) fn primitive(letter: u8) -> Option<Self> {
+    pub(crate) fn primitive(letter: u8) -> Option<Self> {
         let kind = match letter {
             b'B' => Self::Byte,
             b'C' => Self::Char,
@@ -257,6 +257,27 @@ impl Graph {
         }
         line.reverse();
         line
+    }
+
+    /// The class with that name, if the graph has one.
+    pub fn find_class(&self, name: &str) -> Option<&Class> {
+        self.classes.iter().find(|class| class.name == name)
+    }
+
+    /// Replaces the value of a field of an object, in the lowest class that has one of that name. Returns whether there
+    /// is one.
+    pub fn set_field(&mut self, id: ObjectId, name: &str, value: Value) -> bool {
+        let Object::Instance { class, .. } = self.object(id) else { return false };
+        let place = |class: &ClassId| self.class(*class).fields.iter().position(|field| field.name == name);
+        let line = self.line(*class);
+        let Some((part, field)) =
+            line.iter().map(place).enumerate().rev().find_map(|(part, at)| Some((part, at?)))
+        else {
+            return false;
+        };
+        let Object::Instance { parts, .. } = &mut self.objects[id.index()] else { return false };
+        let slot = parts.get_mut(part).and_then(|part| part.fields.get_mut(field));
+        slot.map(|slot| *slot = value).is_some()
     }
 
     /// The number of classes.

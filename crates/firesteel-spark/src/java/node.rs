@@ -65,6 +65,11 @@ impl<'a> Node<'a> {
         }
     }
 
+    /// Whether the value is null.
+    pub fn is_null(self) -> bool {
+        self.value == Value::Null
+    }
+
     /// The string.
     pub fn text(self) -> Option<&'a str> {
         match self.object()? {

@@ -1,0 +1,57 @@
+//! Which Scala and which release of Spark a peer's messages show.
+
+use crate::java::Graph;
+
+/// A generation of Spark: releases whose messages have the same classes, but for a few.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Generation {
+    /// Spark 3 with Scala 2.12.
+    Scala2_12,
+    /// Spark 4, with Scala 2.13.
+    Scala2_13,
+}
+
+/// Releases of Spark that cannot be told apart by their messages. An executor has to run its driver's release.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[expect(missing_docs, reason = "each variant is the release of that number")]
+pub enum Release {
+    V3_3,
+    V3_4To3_5,
+    V4_0,
+    V4_1To4_2,
+    V4_3,
+}
+
+impl Generation {
+    /// The generation that an application's registration shows.
+    ///
+    /// Its serial version id says it for the releases that are known. Otherwise the shapes of its values do: every
+    /// registration has a list, and only 2.13 puts a proxy in place of lists.
+    pub fn of(registration: &Graph) -> Self {
+        let serial = |name| registration.find_class(name).map(|class| class.serial);
+        match serial("org.apache.spark.deploy.DeployMessages$RegisterApplication") {
+            Some(-5_495_080_032_843_259_921) => Self::Scala2_12,
+            Some(1_314_361_325_537_467_148) => Self::Scala2_13,
+            _ if serial("scala.collection.generic.DefaultSerializationProxy").is_some() => Self::Scala2_13,
+            _ => Self::Scala2_12,
+        }
+    }
+}
+
+impl Release {
+    /// The release that an application's registration shows.
+    pub fn of(registration: &Graph) -> Option<Self> {
+        let serial = |name| registration.find_class(name).map(|class| class.serial);
+        let reference = serial("org.apache.spark.rpc.RpcEndpointRef")?;
+        // Spark 3.3 describes no profile in a registration.
+        let profile = serial("org.apache.spark.resource.ResourceProfile");
+        match (reference, profile) {
+            (-3_992_716_321_891_270_988, _) => Some(Self::V3_3),
+            (-2_184_441_956_866_814_275, Some(6_817_910_790_482_746_242)) => Some(Self::V3_4To3_5),
+            (3_898_290_494_905_438_830, Some(-6_369_593_179_083_993_645)) => Some(Self::V4_0),
+            (-6_062_078_299_962_416_402, Some(-2_517_983_430_696_660_228)) => Some(Self::V4_1To4_2),
+            (-6_062_078_299_962_416_402, Some(-1_872_747_411_836_192_885)) => Some(Self::V4_3),
+            _ => None,
+        }
+    }
+}

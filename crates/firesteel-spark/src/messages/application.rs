@@ -1,0 +1,127 @@
+//! An application as its driver describes it.
+
+use std::collections::BTreeMap;
+
+use super::{Fields, Unreadable};
+use crate::java::Node;
+use crate::scala;
+
+/// An application.
+///
+/// Source: Spark's ApplicationDescription, 3.3 to 4.3.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Application {
+    /// Its name, for people.
+    pub name: String,
+    /// The user who submitted it.
+    pub user: String,
+    /// Where its driver shows its own pages. Empty if nowhere.
+    pub ui_url: String,
+    /// `spark.cores.max`: the most cores that it wants.
+    pub max_cores: Option<i32>,
+    /// The number of executors that it wants at first. `None`: as many as its cores allow.
+    pub initial_limit: Option<i32>,
+    /// What each executor needs, unless it is of another profile.
+    pub profile: Profile,
+    /// What each executor runs.
+    pub command: JavaCommand,
+}
+
+/// What an executor needs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Profile {
+    /// Its number. 0 is the profile that the application came with.
+    pub id: i32,
+    /// The amounts by name: `cores`, `memory` in MiB, `offHeap`, `memoryOverhead`, `pyspark.memory`; other names are those
+    /// of custom resources.
+    pub amounts: BTreeMap<String, i64>,
+}
+
+/// A Java program, as an executor is one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JavaCommand {
+    /// The class that has `main`.
+    pub main_class: String,
+    /// Its arguments, with names in braces that a Worker replaces.
+    pub arguments: Vec<String>,
+    /// Variables in addition to the Worker's own.
+    pub environment: BTreeMap<String, String>,
+    /// What comes before Spark's own jars.
+    pub class_path: Vec<String>,
+    /// Where libraries of the system are looked for.
+    pub library_path: Vec<String>,
+    /// Options of the JVM.
+    pub java_options: Vec<String>,
+}
+
+impl Application {
+    pub(super) fn read(application: &Fields<'_>) -> Result<Self, Unreadable> {
+        let profile = match application.has("defaultProfile") {
+            true => Profile::read(application.value("defaultProfile")?)?,
+            false => Profile::of_spark_3_3(application)?,
+        };
+        Ok(Self {
+            name: application.text("name")?,
+            user: application.text("user")?,
+            ui_url: application.optional_text("appUiUrl")?.unwrap_or_default(),
+            max_cores: application.optional_integer("maxCores")?,
+            initial_limit: application.optional_integer("initialExecutorLimit")?,
+            profile,
+            command: JavaCommand::read(&application.object("command", "org.apache.spark.deploy.Command")?)?,
+        })
+    }
+}
+
+impl Profile {
+    pub(super) fn read(node: Node<'_>) -> Result<Self, Unreadable> {
+        let profile = Fields::of(node, "org.apache.spark.resource.ResourceProfile")?;
+        let mut amounts = BTreeMap::new();
+        for (name, request) in profile.entries("executorResources")? {
+            let request = Fields::of(request, "org.apache.spark.resource.ExecutorResourceRequest")?;
+            amounts.insert(profile.text_of("executorResources", name)?, request.long("amount")?);
+        }
+        Ok(Self { id: profile.int("_id")?, amounts })
+    }
+
+    /// Before Spark 3.4 an application said in fields of its own what the profile of its executors is.
+    fn of_spark_3_3(application: &Fields<'_>) -> Result<Self, Unreadable> {
+        let mut amounts = BTreeMap::new();
+        amounts.insert("memory".to_owned(), i64::from(application.int("memoryPerExecutorMB")?));
+        if let Some(cores) = application.optional_integer("coresPerExecutor")? {
+            amounts.insert("cores".to_owned(), i64::from(cores));
+        }
+        for requirement in application.elements("resourceReqsPerExecutor")? {
+            let requirement = Fields::of(requirement, "org.apache.spark.resource.ResourceRequirement")?;
+            amounts.insert(requirement.text("resourceName")?, i64::from(requirement.int("amount")?));
+        }
+        Ok(Self { id: 0, amounts })
+    }
+}
+
+impl JavaCommand {
+    fn read(command: &Fields<'_>) -> Result<Self, Unreadable> {
+        let mut environment = BTreeMap::new();
+        for (name, value) in command.entries("environment")? {
+            let text = |node| command.text_of("environment", node);
+            environment.insert(text(name)?, text(value)?);
+        }
+        Ok(Self {
+            main_class: command.text("mainClass")?,
+            arguments: command.texts("arguments")?,
+            environment,
+            class_path: command.texts("classPathEntries")?,
+            library_path: command.texts("libraryPathEntries")?,
+            java_options: command.texts("javaOpts")?,
+        })
+    }
+}
+
+/// The numbers of executors by profile, as a map of Spark's has them.
+pub(super) fn totals(message: &Fields<'_>, field: &'static str) -> Result<Vec<(Profile, i32)>, Unreadable> {
+    let mut totals = Vec::new();
+    for (profile, total) in message.entries(field)? {
+        let total = scala::integer(total).map_err(|mismatch| message.mismatch(field, mismatch))?;
+        totals.push((Profile::read(profile)?, total));
+    }
+    Ok(totals)
+}

@@ -1,0 +1,152 @@
+//! The fields of an object, by name and type.
+
+use thiserror::Error;
+
+use crate::java::{Node, ReadError};
+use crate::scala::{self, Mismatch};
+
+/// Why a message cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum Unreadable {
+    /// It is no stream of Java objects.
+    #[error(transparent)]
+    Stream(#[from] ReadError),
+    /// It is of another class than any that is known here.
+    #[error("a message of the class {0}, which is not known here")]
+    Unknown(String),
+    /// A class has no field of this name.
+    #[error("{class} without the field {field}")]
+    Missing {
+        /// The class's short name.
+        class: String,
+        /// The field's name.
+        field: &'static str,
+    },
+    /// A field holds something else.
+    #[error("the field {field} of {class}: {mismatch}")]
+    Field {
+        /// The class's short name.
+        class: String,
+        /// The field's name.
+        field: &'static str,
+        /// What it holds.
+        mismatch: Mismatch,
+    },
+}
+
+/// An object of a class that is known.
+#[derive(Clone, Copy)]
+pub(crate) struct Fields<'a> {
+    node: Node<'a>,
+    class: &'a str,
+}
+
+impl<'a> Fields<'a> {
+    /// The object, if it is of that class.
+    pub(crate) fn of(node: Node<'a>, class: &'static str) -> Result<Self, Unreadable> {
+        let object = Self::any(node)?;
+        if object.class == class { Ok(object) } else { Err(Unreadable::Unknown(object.class.to_owned())) }
+    }
+
+    /// The object, of whatever class.
+    pub(crate) fn any(node: Node<'a>) -> Result<Self, Unreadable> {
+        match node.class_name() {
+            Some(class) => Ok(Self { node, class }),
+            None => Err(Unreadable::Unknown(Mismatch::new("an object", node).found)),
+        }
+    }
+
+    /// The full name of its class.
+    pub(crate) fn class_name(&self) -> &'a str {
+        self.class
+    }
+
+    pub(crate) fn value(&self, field: &'static str) -> Result<Node<'a>, Unreadable> {
+        self.node
+            .field(field)
+            .ok_or_else(|| Unreadable::Missing { class: short(self.class).to_owned(), field })
+    }
+
+    pub(crate) fn has(&self, field: &str) -> bool {
+        self.node.field(field).is_some()
+    }
+
+    pub(crate) fn text(&self, field: &'static str) -> Result<String, Unreadable> {
+        self.optional_text(field)?.ok_or_else(|| self.wrong(field, "a text"))
+    }
+
+    /// A text, or `None` for null.
+    pub(crate) fn optional_text(&self, field: &'static str) -> Result<Option<String>, Unreadable> {
+        let value = self.value(field)?;
+        if value.is_null() {
+            return Ok(None);
+        }
+        value.text().map(|text| Some(text.to_owned())).ok_or_else(|| self.wrong(field, "a text"))
+    }
+
+    pub(crate) fn int(&self, field: &'static str) -> Result<i32, Unreadable> {
+        self.value(field)?.int().ok_or_else(|| self.wrong(field, "an int"))
+    }
+
+    pub(crate) fn long(&self, field: &'static str) -> Result<i64, Unreadable> {
+        self.value(field)?.long().ok_or_else(|| self.wrong(field, "a long"))
+    }
+
+    pub(crate) fn optional_integer(&self, field: &'static str) -> Result<Option<i32>, Unreadable> {
+        let value = self.value(field)?;
+        let read = || scala::option(value)?.map(scala::integer).transpose();
+        read().map_err(|mismatch| self.mismatch(field, mismatch))
+    }
+
+    pub(crate) fn texts(&self, field: &'static str) -> Result<Vec<String>, Unreadable> {
+        self.elements(field)?.into_iter().map(|element| self.text_of(field, element)).collect()
+    }
+
+    pub(crate) fn elements(&self, field: &'static str) -> Result<Vec<Node<'a>>, Unreadable> {
+        let value = self.value(field)?;
+        scala::elements(value).map_err(|mismatch| self.mismatch(field, mismatch))
+    }
+
+    pub(crate) fn entries(&self, field: &'static str) -> Result<Vec<(Node<'a>, Node<'a>)>, Unreadable> {
+        let value = self.value(field)?;
+        scala::entries(value).map_err(|mismatch| self.mismatch(field, mismatch))
+    }
+
+    pub(crate) fn object(&self, field: &'static str, class: &'static str) -> Result<Self, Unreadable> {
+        let value = self.value(field)?;
+        Self::of(value, class).map_err(|_| self.wrong_value(field, short(class), value))
+    }
+
+    /// The text that an element or a key of the field is.
+    pub(crate) fn text_of(&self, field: &'static str, node: Node<'a>) -> Result<String, Unreadable> {
+        node.text().map(str::to_owned).ok_or_else(|| self.wrong_value(field, "a text", node))
+    }
+
+    /// The error that a field holds something else than what is wanted.
+    pub(crate) fn wrong(&self, field: &'static str, wanted: &'static str) -> Unreadable {
+        match self.value(field) {
+            Ok(value) => self.wrong_value(field, wanted, value),
+            Err(missing) => missing,
+        }
+    }
+
+    pub(crate) fn wrong_value(
+        &self,
+        field: &'static str,
+        wanted: &'static str,
+        found: Node<'_>,
+    ) -> Unreadable {
+        self.mismatch(field, Mismatch::new(wanted, found))
+    }
+
+    pub(crate) fn mismatch(&self, field: &'static str, mismatch: Mismatch) -> Unreadable {
+        Unreadable::Field { class: short(self.class).to_owned(), field, mismatch }
+    }
+}
+
+/// The name of a class without its package and the class around it.
+fn short(name: &str) -> &str {
+    let end = name.trim_end_matches('$');
+    let begin = end.rfind(['.', '$']).map_or(0, |at| at + 1);
+    &name[begin..]
+}

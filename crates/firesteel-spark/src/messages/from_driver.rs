@@ -1,0 +1,110 @@
+//! What a driver says to a Master.
+
+use super::application::totals;
+use super::{Application, DEPLOY_MESSAGES, Fields, Profile, Unreadable};
+use crate::dialect::{Dialect, Generation, Reference, Release};
+use crate::java::{self, Bounds, Node};
+
+/// A message from a driver to a Master's endpoint `Master`.
+///
+/// Source: Spark's DeployMessages, 3.3 to 4.3.
+#[derive(Clone, Debug, PartialEq)]
+pub enum FromDriver {
+    /// Registers an application. Without an answer the driver sends it again after 20 s.
+    RegisterApplication(Box<Registration>),
+    /// Asks for executors. The answer says whether the application is known.
+    RequestExecutors {
+        /// The application's id.
+        app: String,
+        /// How many executors it wants, those that it has included.
+        wanted: WantedExecutors,
+    },
+    /// Asks to end executors. The answer says whether the application is known.
+    KillExecutors {
+        /// The application's id.
+        app: String,
+        /// The numbers of the executors, in decimal digits.
+        executors: Vec<String>,
+    },
+    /// The application is done.
+    UnregisterApplication {
+        /// The application's id. `None` if the driver never got one.
+        app: Option<String>,
+    },
+    /// The driver has taken note of another Master.
+    MasterChangeAcknowledged {
+        /// The application's id.
+        app: String,
+    },
+}
+
+/// An application, and how its driver wants to be spoken to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Registration {
+    /// The application.
+    pub application: Application,
+    /// The driver's way of speaking.
+    pub dialect: Dialect,
+}
+
+/// How many executors an application wants.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum WantedExecutors {
+    /// Of the profile that the application came with. Spark 3.3 knows no others here.
+    OfDefault(i32),
+    /// Of each profile. A profile that is not named is not wanted any more.
+    ByProfile(Vec<(Profile, i32)>),
+}
+
+impl FromDriver {
+    /// Reads a message.
+    ///
+    /// # Errors
+    ///
+    /// If it is no message of a driver's.
+    pub fn read(object: &[u8]) -> Result<Self, Unreadable> {
+        let (graph, value) = java::read(object, Bounds::default())?;
+        let message = Fields::any(Node { graph: &graph, value })?;
+        Ok(match message.class_name().strip_prefix(DEPLOY_MESSAGES) {
+            Some("RegisterApplication") => {
+                let application =
+                    message.object("appDescription", "org.apache.spark.deploy.ApplicationDescription")?;
+                let dialect = Dialect {
+                    generation: Generation::of(&graph),
+                    release: Release::of(&graph),
+                    reference: Reference::read(&message, "driver")?,
+                };
+                let application = Application::read(&application)?;
+                Self::RegisterApplication(Box::new(Registration { application, dialect }))
+            }
+            Some("RequestExecutors") => {
+                let wanted = match message.has("requestedTotal") {
+                    true => WantedExecutors::OfDefault(message.int("requestedTotal")?),
+                    false => WantedExecutors::ByProfile(totals(&message, "resourceProfileToTotalExecs")?),
+                };
+                Self::RequestExecutors { app: message.text("appId")?, wanted }
+            }
+            Some("KillExecutors") => {
+                Self::KillExecutors { app: message.text("appId")?, executors: message.texts("executorIds")? }
+            }
+            Some("UnregisterApplication") => {
+                Self::UnregisterApplication { app: message.optional_text("appId")? }
+            }
+            Some("MasterChangeAcknowledged") => {
+                Self::MasterChangeAcknowledged { app: message.text("appId")? }
+            }
+            _ => return Err(Unreadable::Unknown(message.class_name().to_owned())),
+        })
+    }
+}
+
+/// Reads the question to an `endpoint-verifier`: the name of the endpoint of which somebody asks whether it is there.
+///
+/// # Errors
+///
+/// If it is another message.
+pub fn asked_endpoint(object: &[u8]) -> Result<String, Unreadable> {
+    let (graph, value) = java::read(object, Bounds::default())?;
+    let node = Node { graph: &graph, value };
+    Fields::of(node, "org.apache.spark.rpc.netty.RpcEndpointVerifier$CheckExistence")?.text("name")
+}

@@ -1,0 +1,141 @@
+//! What a Master says to a driver.
+
+use crate::dialect::{
+    APPLICATION_REMOVED, Composer, Dialect, EXECUTOR_ADDED, EXECUTOR_UPDATED, Generation, MASTER_CHANGED,
+    REGISTERED_APPLICATION, WORKER_REMOVED,
+};
+use crate::envelope::Address;
+use crate::java::Value;
+
+/// A message from a Master to a driver's endpoint `AppClient`. None has an answer.
+///
+/// Source: Spark's DeployMessages, 3.3 to 4.3.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ToDriver {
+    /// The application is registered.
+    RegisteredApplication {
+        /// Its id.
+        app: String,
+        /// The Master's address, as the driver calls it.
+        master: Address,
+    },
+    /// An executor is being started.
+    ExecutorAdded {
+        /// Its number in the application.
+        executor: i32,
+        /// The id of its Worker.
+        worker: String,
+        /// The address of its Worker.
+        address: Address,
+        /// Its cores.
+        cores: i32,
+        /// Its memory in MiB.
+        memory: i32,
+    },
+    /// An executor's state has changed.
+    ExecutorUpdated {
+        /// Its number in the application.
+        executor: i32,
+        /// Its state.
+        state: ExecutorState,
+        /// Why, in words for people.
+        message: Option<String>,
+        /// The exit status of its process. 128 and the number of a signal that ended it.
+        exit_status: Option<i32>,
+        /// Its host, if the host is lost as a whole. Without it a driver takes the executor's end for the fault of the
+        /// tasks that ran there.
+        lost_host: Option<String>,
+    },
+    /// A Worker is lost. A driver drops what its executors kept there.
+    WorkerRemoved {
+        /// The Worker's id.
+        worker: String,
+        /// Its host.
+        host: String,
+        /// Why, in words for people.
+        message: String,
+    },
+    /// The Master has ended the application.
+    ApplicationRemoved {
+        /// How it ended: `KILLED` or `FAILED`.
+        message: String,
+    },
+    /// Another Master has taken over.
+    MasterChanged {
+        /// Its address.
+        master: Address,
+        /// Where it shows its pages.
+        web_ui_url: String,
+    },
+}
+
+/// The states of an executor, with their numbers in Spark's enumeration of that name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "each variant is the state of that name")]
+pub enum ExecutorState {
+    Launching = 0,
+    Running = 1,
+    Killed = 2,
+    Failed = 3,
+    Lost = 4,
+    Exited = 5,
+    Decommissioned = 6,
+}
+
+/// The name of a Master's endpoint.
+const MASTER: &str = "Master";
+
+impl ToDriver {
+    /// The Java object of the message, for a driver that wants to be spoken to like this.
+    pub fn write(&self, dialect: &Dialect) -> Vec<u8> {
+        let mut composer = Composer::new(dialect.generation);
+        let root = self.compose(&mut composer, dialect);
+        composer.write(root)
+    }
+
+    fn compose(&self, to: &mut Composer, dialect: &Dialect) -> Value {
+        match self {
+            Self::RegisteredApplication { app, master } => {
+                let fields = [to.text(app), to.reference(&dialect.reference, MASTER, master)];
+                to.object(&REGISTERED_APPLICATION, &fields)
+            }
+            Self::ExecutorAdded { executor, worker, address, cores, memory } => {
+                let numbers = [*cores, *executor, *memory].map(Value::Int);
+                let texts = [to.text(format!("{}:{}", address.host, address.port)), to.text(worker)];
+                to.object(&EXECUTOR_ADDED, &[&numbers[..], &texts].concat())
+            }
+            Self::ExecutorUpdated { executor, state, message, exit_status, lost_host } => {
+                let exit_status = exit_status.map(|status| to.integer(status));
+                let message = message.as_ref().map(|message| to.text(message));
+                let host = lost_host.as_ref().map(|host| to.text(host));
+                let fields = [
+                    Value::Int(*executor),
+                    to.option(exit_status),
+                    to.option(message),
+                    to.executor_state(*state as i32),
+                    to.option(host),
+                ];
+                to.object(&EXECUTOR_UPDATED, &fields)
+            }
+            Self::WorkerRemoved { worker, host, message } => {
+                let fields = [to.text(host), to.text(worker), to.text(message)];
+                to.object(&WORKER_REMOVED, &fields)
+            }
+            Self::ApplicationRemoved { message } => {
+                let fields = [to.text(message)];
+                to.object(&APPLICATION_REMOVED, &fields)
+            }
+            Self::MasterChanged { master, web_ui_url } => {
+                let fields = [to.reference(&dialect.reference, MASTER, master), to.text(web_ui_url)];
+                to.object(&MASTER_CHANGED, &fields)
+            }
+        }
+    }
+}
+
+/// The Java object that answers a question with yes or no. It is the same in every release.
+pub fn answer(yes: bool) -> Vec<u8> {
+    let mut composer = Composer::new(Generation::Scala2_13);
+    let root = composer.boolean(yes);
+    composer.write(root)
+}
