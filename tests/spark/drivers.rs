@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
-use firesteel_spark::dialect::{Dialect, Generation, Release};
+use firesteel_spark::dialect::{Dialect, Generation, Release, Vocabulary};
 use firesteel_spark::envelope::Address;
 use firesteel_spark::frame::Frame;
 use firesteel_spark::java::{self, Bounds, Class, Field, FieldKind, Graph, Node, Object, Part, Value};
@@ -56,7 +56,11 @@ fn an_application_is_read_as_its_driver_described_it() {
     for (version, generation, release) in rows {
         let Registration { application, dialect } =
             registration(&format!("spark-{version}/driver-to-master"));
-        assert_eq!((dialect.generation, dialect.release), (generation, Some(release)), "{version}");
+        assert_eq!(
+            (dialect.vocabulary.generation, dialect.release),
+            (generation, Some(release)),
+            "{version}"
+        );
         assert_eq!(dialect.reference.address.host, "127.0.0.1");
         assert_eq!((application.name.as_str(), application.user.as_str()), ("wire-demo", "root"));
         assert_eq!((application.max_cores, application.initial_limit), (None, None));
@@ -197,7 +201,7 @@ fn an_application_of_spark_3_3_says_in_fields_of_its_own_what_executors_need() {
     assert_eq!((application.name.as_str(), application.profile.id), ("wire-demo", 0));
     assert_eq!(application.profile.amounts.into_iter().collect::<Vec<_>>(), [("memory".to_owned(), 512)]);
     // No release has this class beside a reference of 3.5.
-    assert_eq!((dialect.generation, dialect.release), (Generation::Scala2_12, None));
+    assert_eq!((dialect.vocabulary.generation, dialect.release), (Generation::Scala2_12, None));
 }
 
 #[test]
@@ -235,6 +239,69 @@ fn a_reference_with_a_class_of_ours_changes_no_class_of_ours() {
     let answer = ToDriver::RegisteredApplication { app: "app-1".to_owned(), master };
     let written = Bytes::from(answer.write(&registration.dialect));
     assert_eq!(read_back(&written), answer);
+}
+
+#[test]
+fn the_serial_version_ids_of_a_release_that_is_not_known_are_asked_of_its_driver() {
+    for (version, generation) in [("3.5.7", Generation::Scala2_12), ("4.0.1", Generation::Scala2_13)] {
+        let known = dialect(version);
+        assert_eq!((known.vocabulary.is_known, known.vocabulary.to_ask()), (true, Vec::new()));
+        // The registration of a later release: its class has an id that nobody has seen.
+        let recorded = &sent_to(&format!("spark-{version}/driver-to-master"), "Master")[0];
+        let serial = b"DeployMessages$RegisterApplication";
+        let at = recorded.windows(serial.len()).position(|window| window == serial).expect("it is there")
+            + serial.len();
+        let mut later = recorded.to_vec();
+        later[at] ^= 1;
+        let Ok(FromDriver::RegisterApplication(registration)) = FromDriver::read(&later) else {
+            panic!("it is a registration")
+        };
+        let mut dialect = registration.dialect;
+        assert_eq!((dialect.vocabulary.is_known, dialect.vocabulary.generation), (false, generation));
+        // What a real driver of this release answered.
+        let answers = frames(&recording(&format!("spark-{version}/suidprobe-driver-to-fakemaster")));
+        let answers: Vec<&String> = answers
+            .iter()
+            .filter_map(|frame| match frame {
+                Frame::Failure { reason, .. } => Some(reason),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(dialect.vocabulary.to_ask().len(), 7);
+        for class in dialect.vocabulary.to_ask() {
+            let (graph, value) =
+                java::read(&Vocabulary::question(class), Bounds::default()).expect("a stream");
+            assert_eq!(Node { graph: &graph, value }.class_name(), Some(class));
+            let about = |answer: &&&String| {
+                answer.lines().next().is_some_and(|line| line.contains(&format!("{class};")))
+            };
+            let answer =
+                answers.iter().find(about).unwrap_or_else(|| panic!("{version} was asked for {class}"));
+            dialect.vocabulary.learn(class, answer).expect("it says which");
+        }
+        assert!(dialect.vocabulary.to_ask().is_empty());
+        let added = read_back(&sent_to(&format!("spark-{version}/master-to-driver"), "AppClient")[1]);
+        assert_eq!(added.write(&dialect), added.write(&known));
+    }
+}
+
+#[test]
+fn an_answer_that_tells_no_serial_version_id_is_named() {
+    let mut vocabulary = dialect("4.0.1").vocabulary;
+    let class = "org.apache.spark.deploy.ExecutorState$";
+    let failure =
+        format!("java.lang.ClassNotFoundException: {class}\n\tat java.base/java.net.URLClassLoader");
+    let refused = vocabulary.learn(class, &failure).expect_err("the class is not there").to_string();
+    assert_eq!(
+        refused,
+        "this release of Spark does not tell the serial version id of org.apache.spark.deploy.ExecutorState$: \
+         java.lang.ClassNotFoundException: org.apache.spark.deploy.ExecutorState$"
+    );
+    for failure in
+        ["", "local class serialVersionUID = 1", &format!("{class}; local class serialVersionUID = x")]
+    {
+        assert!(vocabulary.learn(class, failure).is_err(), "{failure}");
+    }
 }
 
 /// The text of a field of a recorded message.
@@ -311,7 +378,7 @@ fn a_master_s_messages_are_written_as_spark_s_master_wrote_them() {
                 let written = message.write(&dialect);
                 // With Scala 2.12 a state has with it what the Master's JVM knows of all states.
                 if matches!(
-                    (&message, dialect.generation),
+                    (&message, dialect.vocabulary.generation),
                     (ToDriver::ExecutorUpdated { .. }, Generation::Scala2_12)
                 ) {
                     assert_eq!(read_back(&Bytes::from(written)), message, "{version} {name}");

@@ -51,6 +51,17 @@ const STRING: &str = "Ljava/lang/String;";
 const OPTION: &str = "Lscala/Option;";
 const REFERENCE: &str = "Lorg/apache/spark/rpc/RpcEndpointRef;";
 
+/// The classes of Spark's own among those here. The others belong to libraries that fix their serial version ids.
+pub(super) static OF_SPARK: [&Described; 7] = [
+    &REGISTERED_APPLICATION,
+    &EXECUTOR_ADDED,
+    &EXECUTOR_UPDATED,
+    &WORKER_REMOVED,
+    &APPLICATION_REMOVED,
+    &MASTER_CHANGED,
+    &EXECUTOR_STATE,
+];
+
 pub(crate) static REGISTERED_APPLICATION: Described = Described::new(
     "org.apache.spark.deploy.DeployMessages$RegisteredApplication",
     each(5_278_639_749_174_223_007, -6_901_749_326_309_445_091),
@@ -157,3 +168,52 @@ pub(crate) static INTEGER: Described =
 
 pub(crate) static BOOLEAN: Described =
     Described::new("java.lang.Boolean", Serials::InBoth(-3_665_804_199_014_368_530), &[("value", "Z")]);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The serial version ids and fields that JVMs told, of ten releases.
+    const TOLD: &str = include_str!("../../../../fixtures/spark/serials.tsv");
+
+    #[test]
+    fn every_class_has_the_serial_version_id_and_fields_of_each_release() {
+        let others = [
+            &ENUMERATION,
+            &ENUMERATION_VALUE,
+            &ANY_ENUMERATION_VALUE,
+            &ANY_OPTION,
+            &NONE,
+            &SOME,
+            &MODULE_PROXY,
+            &NUMBER,
+            &INTEGER,
+            &BOOLEAN,
+        ];
+        for class in OF_SPARK.into_iter().chain(others) {
+            let rows = TOLD.lines().filter(|line| line.split('\t').next() == Some(class.name));
+            let mut releases = 0;
+            for row in rows {
+                let [_, release, serial, fields] = row.split('\t').collect::<Vec<_>>()[..] else {
+                    panic!("{row}")
+                };
+                let generation = match release.starts_with("3.") {
+                    true => Generation::Scala2_12,
+                    false => Generation::Scala2_13,
+                };
+                assert_eq!(class.serial(generation).to_string(), serial, "{row}");
+                let ours = class.fields.iter().map(|(name, kind)| {
+                    let kind = kind.strip_suffix(';').unwrap_or(kind);
+                    format!("{kind}{} {name};", if kind.len() > 1 { ";" } else { "" })
+                });
+                let ours = ours.collect::<Vec<_>>().join(" ");
+                if class.name != EXECUTOR_STATE.name {
+                    assert_eq!(ours, fields, "{row}");
+                }
+                releases += 1;
+            }
+            // Scala 2.12 has no proxies.
+            assert_eq!(releases, if class.name == MODULE_PROXY.name { 5 } else { 10 }, "{}", class.name);
+        }
+    }
+}

@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use super::classes::{
     BOOLEAN, Described, ENUMERATION_VALUE, EXECUTOR_STATE, INTEGER, MODULE_PROXY, NONE, SOME,
 };
-use super::{Generation, Reference};
+use super::{Generation, Reference, Vocabulary};
 use crate::envelope::Address;
 use crate::java::{self, Class, ClassId, Content, Field, FieldKind, Graph, Object, ObjectId, Part, Value};
 
 /// Collects the objects of one message.
-pub(crate) struct Composer {
-    generation: Generation,
+pub(crate) struct Composer<'a> {
+    vocabulary: &'a Vocabulary,
     graph: Graph,
     /// The classes of the message, each once. A peer's reference may have others of the same name.
     classes: Vec<ClassId>,
@@ -21,10 +21,10 @@ pub(crate) struct Composer {
     singletons: BTreeMap<&'static str, Value>,
 }
 
-impl Composer {
-    pub(crate) fn new(generation: Generation) -> Self {
+impl<'a> Composer<'a> {
+    pub(crate) fn new(vocabulary: &'a Vocabulary) -> Self {
         Self {
-            generation,
+            vocabulary,
             graph: Graph::default(),
             classes: Vec::new(),
             types: BTreeMap::new(),
@@ -77,6 +77,13 @@ impl Composer {
         self.object(&ENUMERATION_VALUE, &[outer, outer, Value::Int(number), Value::Null])
     }
 
+    /// A class without fields, with that serial version id.
+    pub(super) fn bare_class(&mut self, name: &str, serial: i64) -> Value {
+        let (name, fields) = (name.to_owned(), Vec::new());
+        let class = self.add_class(Class { name, serial, flags: Class::SERIALIZABLE, fields, parent: None });
+        self.add(Object::Class(class))
+    }
+
     /// A reference to one of our endpoints, made like the peer's reference to itself.
     pub(crate) fn reference(&mut self, model: &Reference, name: &str, address: &Address) -> Value {
         let copy =
@@ -109,7 +116,7 @@ impl Composer {
         if let Some(value) = self.singletons.get(described.name) {
             return *value;
         }
-        let value = match self.generation {
+        let value = match self.vocabulary.generation {
             Generation::Scala2_12 => {
                 let class = self.class(described);
                 let line = self.graph.line(class).into_iter();
@@ -130,7 +137,7 @@ impl Composer {
         let parent = described.parent.map(|parent| self.class(parent));
         let field = |(name, kind): &(&str, &str)| self.described_field(name, kind);
         let fields = described.fields.iter().map(field).collect();
-        let serial = described.serial(self.generation);
+        let serial = self.vocabulary.serial(described);
         let name = described.name.to_owned();
         self.add_class(Class { name, serial, flags: Class::SERIALIZABLE, fields, parent })
     }

@@ -22,22 +22,6 @@ pub enum Release {
     V4_3,
 }
 
-impl Generation {
-    /// The generation that an application's registration shows.
-    ///
-    /// Its serial version id says it for the releases that are known. Otherwise the shapes of its values do: every
-    /// registration has a list, and only 2.13 puts a proxy in place of lists.
-    pub fn of(registration: &Graph) -> Self {
-        let serial = |name| registration.find_class(name).map(|class| class.serial);
-        match serial("org.apache.spark.deploy.DeployMessages$RegisterApplication") {
-            Some(-5_495_080_032_843_259_921) => Self::Scala2_12,
-            Some(1_314_361_325_537_467_148) => Self::Scala2_13,
-            _ if serial("scala.collection.generic.DefaultSerializationProxy").is_some() => Self::Scala2_13,
-            _ => Self::Scala2_12,
-        }
-    }
-}
-
 impl Release {
     /// The release that an application's registration shows.
     pub fn of(registration: &Graph) -> Option<Self> {

@@ -1,6 +1,7 @@
-//! How one peer wants to be spoken to: its generation of Spark, and what only it can tell.
+//! How one peer wants to be spoken to: with the classes of its release, and with references like its own.
 //!
-//! - `generation.rs`: which Scala and which release a peer's messages show
+//! - `generation.rs`: which release of Spark a peer's messages show
+//! - `vocabulary.rs`: the serial version ids of a peer's classes, known or learned
 //! - `classes.rs`: the classes that we write, with their fields and serial version ids
 //! - `composer.rs`: makes the objects of a message
 //! - `reference.rs`: a peer's reference to itself, which is the model of a reference to us
@@ -9,6 +10,7 @@ mod classes;
 mod composer;
 mod generation;
 mod reference;
+mod vocabulary;
 
 pub(crate) use classes::{
     APPLICATION_REMOVED, EXECUTOR_ADDED, EXECUTOR_UPDATED, MASTER_CHANGED, REGISTERED_APPLICATION,
@@ -17,12 +19,13 @@ pub(crate) use classes::{
 pub(crate) use composer::Composer;
 pub use generation::{Generation, Release};
 pub use reference::Reference;
+pub use vocabulary::{NotTold, Vocabulary};
 
 /// How one peer wants to be spoken to.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Dialect {
-    /// The generation of its classes.
-    pub generation: Generation,
+    /// Its classes.
+    pub vocabulary: Vocabulary,
     /// Its release of Spark, as far as its classes show it. `None`: a release that is not known here.
     pub release: Option<Release>,
     /// Its reference to itself.

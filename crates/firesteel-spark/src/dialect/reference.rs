@@ -1,6 +1,6 @@
 //! A peer's reference to itself, which is the model of a reference to us.
 
-use super::{Composer, Generation};
+use super::{Composer, Generation, Vocabulary};
 use crate::envelope::Address;
 use crate::java::{Graph, Value};
 use crate::messages::{Fields, Unreadable};
@@ -33,8 +33,9 @@ impl Reference {
         let port = u16::try_from(rpc.int("port")?).map_err(|_| rpc.wrong("port", "a TCP port"))?;
         let address = Address { host: rpc.text("host")?, port };
         let node = message.value(field)?;
-        // The generation is that of the classes that are copied: it says nothing here.
-        let mut composer = Composer::new(Generation::Scala2_13);
+        // All classes are copied as they are, so it does not matter which ones the vocabulary has.
+        let vocabulary = Vocabulary::of(Generation::Scala2_13);
+        let mut composer = Composer::new(&vocabulary);
         let root = composer.copy(node.graph, node.value, &mut Self::MOST.clone());
         let root = root.ok_or_else(|| message.wrong(field, "a reference of at most 256 values"))?;
         Ok(Self { address, graph: composer.into_graph(), root })

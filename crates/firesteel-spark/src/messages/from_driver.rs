@@ -2,7 +2,7 @@
 
 use super::application::totals;
 use super::{Application, DEPLOY_MESSAGES, Fields, Profile, Unreadable};
-use crate::dialect::{Dialect, Generation, Reference, Release};
+use crate::dialect::{Dialect, Reference, Release, Vocabulary};
 use crate::java::{self, Bounds, Node};
 
 /// A message from a driver to a Master's endpoint `Master`.
@@ -70,7 +70,7 @@ impl FromDriver {
                 let application =
                     message.object("appDescription", "org.apache.spark.deploy.ApplicationDescription")?;
                 let dialect = Dialect {
-                    generation: Generation::of(&graph),
+                    vocabulary: Vocabulary::of_registration(&graph),
                     release: Release::of(&graph),
                     reference: Reference::read(&message, "driver")?,
                 };

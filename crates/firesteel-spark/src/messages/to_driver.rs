@@ -2,7 +2,7 @@
 
 use crate::dialect::{
     APPLICATION_REMOVED, Composer, Dialect, EXECUTOR_ADDED, EXECUTOR_UPDATED, Generation, MASTER_CHANGED,
-    REGISTERED_APPLICATION, WORKER_REMOVED,
+    REGISTERED_APPLICATION, Vocabulary, WORKER_REMOVED,
 };
 use crate::envelope::Address;
 use crate::java::Value;
@@ -88,12 +88,12 @@ const MASTER: &str = "Master";
 impl ToDriver {
     /// The Java object of the message, for a driver that wants to be spoken to like this.
     pub fn write(&self, dialect: &Dialect) -> Vec<u8> {
-        let mut composer = Composer::new(dialect.generation);
+        let mut composer = Composer::new(&dialect.vocabulary);
         let root = self.compose(&mut composer, dialect);
         composer.write(root)
     }
 
-    fn compose(&self, to: &mut Composer, dialect: &Dialect) -> Value {
+    fn compose(&self, to: &mut Composer<'_>, dialect: &Dialect) -> Value {
         match self {
             Self::RegisteredApplication { app, master } => {
                 let fields = [to.text(app), to.reference(&dialect.reference, MASTER, master)];
@@ -135,7 +135,8 @@ impl ToDriver {
 
 /// The Java object that answers a question with yes or no. It is the same in every release.
 pub fn answer(yes: bool) -> Vec<u8> {
-    let mut composer = Composer::new(Generation::Scala2_13);
+    let vocabulary = Vocabulary::of(Generation::Scala2_13);
+    let mut composer = Composer::new(&vocabulary);
     let root = composer.boolean(yes);
     composer.write(root)
 }
