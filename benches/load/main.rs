@@ -5,6 +5,7 @@
 //! cargo bench -p firesteel --bench load -- burst --rounds 1      one scenario, once
 //! cargo bench -p firesteel --bench load -- burst --system-calls  counts system calls with perf, which slows them down
 //! cargo bench -p firesteel --bench load -- burst --workers 1000  with fewer Workers
+//! cargo bench -p firesteel --bench load -- stability --rounds 1 --minutes 60   what goes on for a time, for an hour
 //! cargo bench -p firesteel --bench load -- --test                each once and small, and measures nothing
 //! ```
 //!
@@ -18,7 +19,10 @@ mod null;
 mod probe;
 mod scenarios;
 mod server;
+mod stability;
 mod table;
+
+use std::time::Duration;
 
 use scenarios::{Scenario, Size};
 use table::{Sheet, Table};
@@ -39,7 +43,8 @@ fn main() {
     let has = |flag: &str| arguments.iter().any(|word| word == flag);
     let test = has("--test");
     let size = if test { Size::SMALL } else { Size::FULL };
-    let size = Size { workers: after("--workers").unwrap_or(size.workers), ..size };
+    let span = after("--minutes").map_or(size.span, |minutes| Duration::from_secs(minutes * 60));
+    let size = Size { workers: after("--workers").unwrap_or(size.workers), span, ..size };
     let rounds = after("--rounds").unwrap_or(if test { 1 } else { 5 });
     let named = |scenario: &Scenario| arguments.iter().any(|word| word == scenario.word());
     let all = !Scenario::ALL.iter().any(named);

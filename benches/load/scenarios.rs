@@ -13,6 +13,7 @@ use crate::link::Link;
 use crate::mocks::{self, Driver, Mock, Seen};
 use crate::probe::Probe;
 use crate::server::{Kind, Server, Used};
+use crate::stability;
 use crate::table::Sheet;
 
 /// How large and how long.
@@ -65,10 +66,12 @@ pub(crate) enum Scenario {
     Status,
     /// 20 drivers that register applications of four executors without pause, on 1,000 Workers.
     Rate,
+    /// 1,000 Workers that are half full, while applications, Workers and strangers come and go.
+    Stability,
 }
 
 impl Scenario {
-    pub(crate) const ALL: [Self; 8] = [
+    pub(crate) const ALL: [Self; 9] = [
         Self::Burst,
         Self::Impatient,
         Self::Million,
@@ -77,6 +80,7 @@ impl Scenario {
         Self::Deaf,
         Self::Status,
         Self::Rate,
+        Self::Stability,
     ];
 
     pub(crate) fn word(self) -> &'static str {
@@ -89,6 +93,7 @@ impl Scenario {
             Self::Deaf => "deaf",
             Self::Status => "status",
             Self::Rate => "rate",
+            Self::Stability => "stability",
         }
     }
 
@@ -97,7 +102,7 @@ impl Scenario {
         match self {
             Self::Burst => &[Kind::Null, Kind::Quiet, Kind::Logging],
             Self::Small | Self::Heartbeats | Self::Rate => &[Kind::Null, Kind::Quiet],
-            Self::Impatient | Self::Million | Self::Deaf | Self::Status => &[Kind::Quiet],
+            Self::Impatient | Self::Million | Self::Deaf | Self::Status | Self::Stability => &[Kind::Quiet],
         }
     }
 
@@ -116,14 +121,15 @@ impl Scenario {
             Self::Deaf => deaf(&testbed, size, sheet).await,
             Self::Status => status(&testbed, size, sheet).await,
             Self::Rate => rate(&testbed, size, sheet).await,
+            Self::Stability => stability::run(&testbed, size, sheet).await,
         }
     }
 }
 
 /// A server, and the counts of the mocks around it.
-struct Testbed {
-    server: Server,
-    seen: Rc<Seen>,
+pub(crate) struct Testbed {
+    pub(crate) server: Server,
+    pub(crate) seen: Rc<Seen>,
 }
 
 impl Testbed {
@@ -132,7 +138,7 @@ impl Testbed {
     }
 
     /// Workers that are registered.
-    async fn workers(&self, count: u64, cores: i64) -> Vec<Mock> {
+    pub(crate) async fn workers(&self, count: u64, cores: i64) -> Vec<Mock> {
         let mut workers = Vec::new();
         // The queue of connections that are not accepted yet is short.
         for from in (0..count).step_by(500) {
@@ -146,7 +152,7 @@ impl Testbed {
     }
 
     /// Drivers that are connected, and register when they are told.
-    async fn drivers(&self, count: u64, executors: i64) -> (Vec<Driver>, Rc<Notify>) {
+    pub(crate) async fn drivers(&self, count: u64, executors: i64) -> (Vec<Driver>, Rc<Notify>) {
         let start = Rc::new(Notify::new());
         let connect = |_| Driver::connect(&self.server.address, executors, Rc::clone(&start), &self.seen);
         let all = self.seen.drivers.get() + count;
@@ -155,7 +161,7 @@ impl Testbed {
         (drivers, start)
     }
 
-    async fn running(&self, executors: u64) {
+    pub(crate) async fn running(&self, executors: u64) {
         self.seen.until("all executors run", |seen| seen.running.get() >= executors).await;
     }
 

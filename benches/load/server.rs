@@ -87,6 +87,11 @@ impl Server {
         field(&status, "VmRSS:") * 1024
     }
 
+    /// Files and connections that are open now.
+    pub(crate) fn open_files(&self) -> usize {
+        fs::read_dir(format!("/proc/{}/fd", self.process.id())).expect("the server lives").count()
+    }
+
     fn switches(&self) -> u64 {
         let threads = fs::read_dir(format!("/proc/{}/task", self.process.id())).expect("the server lives");
         let of = |thread: fs::DirEntry| fs::read_to_string(thread.path().join("status")).unwrap_or_default();
