@@ -19,7 +19,7 @@ fn recording(name: &str) -> PathBuf {
 }
 
 /// The objects that were sent to an endpoint.
-fn sent_to(name: &str, endpoint: &str) -> Vec<Bytes> {
+pub(crate) fn sent_to(name: &str, endpoint: &str) -> Vec<Bytes> {
     let frames = frames(&recording(name));
     let opened = frames.iter().filter_map(opened);
     opened
@@ -33,7 +33,7 @@ fn said(name: &str) -> Vec<FromDriver> {
     sent_to(name, "Master").into_iter().map(read).collect()
 }
 
-fn registration(name: &str) -> Registration {
+pub(crate) fn registration(name: &str) -> Registration {
     match said(name).into_iter().next() {
         Some(FromDriver::RegisterApplication(registration)) => *registration,
         other => panic!("{name} begins with {other:?}"),
@@ -54,7 +54,7 @@ fn an_application_is_read_as_its_driver_described_it() {
         ("4.3.0", Generation::Scala2_13, Release::V4_3),
     ];
     for (version, generation, release) in rows {
-        let Registration { application, dialect } =
+        let Registration { application, dialect, .. } =
             registration(&format!("spark-{version}/driver-to-master"));
         assert_eq!(
             (dialect.vocabulary.generation, dialect.release),
@@ -197,7 +197,7 @@ fn an_application_of_spark_3_3_says_in_fields_of_its_own_what_executors_need() {
     let Ok(FromDriver::RegisterApplication(registration)) = FromDriver::read(&written) else {
         panic!("{:?}", FromDriver::read(&written))
     };
-    let Registration { application, dialect } = *registration;
+    let Registration { application, dialect, .. } = *registration;
     assert_eq!((application.name.as_str(), application.profile.id), ("wire-demo", 0));
     assert_eq!(application.profile.amounts.into_iter().collect::<Vec<_>>(), [("memory".to_owned(), 512)]);
     // No release has this class beside a reference of 3.5.
@@ -205,18 +205,54 @@ fn an_application_of_spark_3_3_says_in_fields_of_its_own_what_executors_need() {
 }
 
 #[test]
-fn a_reference_that_refers_to_itself_is_refused() {
+fn a_reference_that_refers_to_itself_is_sent_back_as_such() {
     let recorded = &sent_to("spark-4.0.1/driver-to-master", "Master")[0];
     let (mut graph, root) = java::read(recorded, Bounds::default()).expect("a recorded object can be read");
     let driver = Node { graph: &graph, value: root }.field("driver").expect("there is one").value;
     let Value::Object(id) = driver else { panic!("a reference is an object") };
     assert!(graph.set_field(id, "defaultAskTimeout", driver));
-    let refused = FromDriver::read(&java::write(&graph, root)).expect_err("it never ends").to_string();
-    assert_eq!(
-        refused,
-        "the field driver of RegisterApplication: org.apache.spark.rpc.netty.NettyRpcEndpointRef stands where a \
-         reference of at most 256 values has to"
-    );
+    let Ok(FromDriver::RegisterApplication(registration)) = FromDriver::read(&java::write(&graph, root))
+    else {
+        panic!("it is a registration")
+    };
+    let master = Address { host: "master".to_owned(), port: 7077 };
+    let answer = ToDriver::RegisteredApplication { app: "app-1".to_owned(), master };
+    let written = Bytes::from(answer.write(&registration.dialect));
+    assert_eq!(read_back(&written), answer);
+}
+
+#[test]
+fn a_reference_that_is_too_large_or_too_deep_is_refused() {
+    // Elements of an array that each refer to the one before, which no stream nests.
+    let chain = |count: usize| {
+        let recorded = &sent_to("spark-4.0.1/driver-to-master", "Master")[0];
+        let (mut graph, root) =
+            java::read(recorded, Bounds::default()).expect("a recorded object can be read");
+        let driver = Node { graph: &graph, value: root }.field("driver").expect("there is one").value;
+        let Value::Object(id) = driver else { panic!("a reference is an object") };
+        let name = "[Ljava.lang.Object;".to_owned();
+        let class = Class { name, serial: 1, flags: Class::SERIALIZABLE, fields: Vec::new(), parent: None };
+        let class = graph.add_class(class);
+        let mut elements = vec![Value::Null];
+        for _ in 0..count {
+            let last = *elements.last().expect("there is one");
+            elements.push(Value::Object(graph.add_object(Object::Array { class, elements: vec![last] })));
+        }
+        let last = *elements.last().expect("there is one");
+        let holder = graph.add_object(Object::Array { class, elements: elements.clone() });
+        assert!(graph.set_field(id, "defaultAskTimeout", last));
+        // The array comes first in the stream, so that nothing in it is nested.
+        let application =
+            Node { graph: &graph, value: root }.field("appDescription").expect("there is one").value;
+        let Value::Object(application) = application else { panic!("an application is an object") };
+        assert!(graph.set_field(application, "appUiUrl", Value::Object(holder)));
+        FromDriver::read(&java::write(&graph, root)).expect_err("it is refused").to_string()
+    };
+    let too_large = "the field driver of RegisterApplication: org.apache.spark.rpc.netty.NettyRpcEndpointRef stands \
+                     where a reference of at most 256 values has to";
+    for count in [100, 2_000] {
+        assert_eq!(chain(count), too_large, "{count}");
+    }
 }
 
 #[test]

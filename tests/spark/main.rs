@@ -5,3 +5,4 @@ mod garbage;
 mod graphs;
 mod recorded;
 mod shapes;
+mod workers;

@@ -3,16 +3,20 @@
 use std::collections::BTreeMap;
 
 use super::classes::{
-    BOOLEAN, Described, ENUMERATION_VALUE, EXECUTOR_STATE, INTEGER, MODULE_PROXY, NONE, SOME,
+    BOOLEAN, COLLECTION_PROXY, Described, EMPTY_MAP, ENUMERATION_VALUE, EXECUTOR_STATE, HASH_MAP,
+    HASH_MAP_MODULE, INTEGER, MAP_FACTORY, MAP_OF_ONE, MODULE_PROXY, NONE, PAIR, RESOURCE_INFORMATION,
+    RPC_ADDRESS, SOME, STRINGS,
 };
-use super::{Generation, Reference, Vocabulary};
+use super::copy::Copy;
+use super::{Fragment, Generation, Reference, Vocabulary};
 use crate::envelope::Address;
 use crate::java::{self, Class, ClassId, Content, Field, FieldKind, Graph, Object, ObjectId, Part, Value};
+use crate::messages::ExecutorState;
 
 /// Collects the objects of one message.
 pub(crate) struct Composer<'a> {
     vocabulary: &'a Vocabulary,
-    graph: Graph,
+    pub(super) graph: Graph,
     /// The classes of the message, each once. A peer's reference may have others of the same name.
     classes: Vec<ClassId>,
     /// The names of types in descriptions of fields, each once.
@@ -39,6 +43,16 @@ impl<'a> Composer<'a> {
 
     /// An object. The values are those of the fields of its topmost class, then those of the class below, and so on.
     pub(crate) fn object(&mut self, described: &'static Described, values: &[Value]) -> Value {
+        self.object_with(described, values, Vec::new())
+    }
+
+    /// An object with contents that its own class wrote.
+    fn object_with(
+        &mut self,
+        described: &'static Described,
+        values: &[Value],
+        contents: Vec<Content>,
+    ) -> Value {
         let class = self.class(described);
         let mut left = values;
         let mut parts = Vec::new();
@@ -48,6 +62,7 @@ impl<'a> Composer<'a> {
             left = rest;
         }
         assert!(left.is_empty(), "{} has fewer fields", described.name);
+        parts.last_mut().expect("an object has a class").contents = contents;
         self.add(Object::Instance { class, parts })
     }
 
@@ -71,10 +86,52 @@ impl<'a> Composer<'a> {
         }
     }
 
-    /// The state of an executor that has this number in `ExecutorState`.
-    pub(crate) fn executor_state(&mut self, number: i32) -> Value {
+    pub(crate) fn executor_state(&mut self, state: ExecutorState) -> Value {
         let outer = self.singleton(&EXECUTOR_STATE);
-        self.object(&ENUMERATION_VALUE, &[outer, outer, Value::Int(number), Value::Null])
+        self.object(&ENUMERATION_VALUE, &[outer, outer, Value::Int(state.number()), Value::Null])
+    }
+
+    pub(crate) fn address(&mut self, address: &Address) -> Value {
+        let fields = [Value::Int(i32::from(address.port)), self.text(&address.host)];
+        self.object(&RPC_ADDRESS, &fields)
+    }
+
+    /// The addresses of custom resources by name, in a map of Scala's.
+    pub(crate) fn resources(&mut self, resources: &BTreeMap<String, Vec<String>>) -> Value {
+        let mut entries = Vec::new();
+        for (name, addresses) in resources {
+            let class = self.class(&STRINGS);
+            let elements = addresses.iter().map(|address| self.text(address)).collect();
+            let fields = [self.add(Object::Array { class, elements }), self.text(name)];
+            entries.push((self.text(name), self.object(&RESOURCE_INFORMATION, &fields)));
+        }
+        self.map(&entries)
+    }
+
+    /// A map. Spark's own maps of two to four entries are of other classes, which mean the same.
+    fn map(&mut self, entries: &[(Value, Value)]) -> Value {
+        let block = |count: usize| {
+            let count = i32::try_from(count).expect("a message has few entries");
+            Content::Block(count.to_be_bytes().to_vec())
+        };
+        match (entries, self.vocabulary.generation) {
+            ([], _) => self.singleton(&EMPTY_MAP),
+            ([(key, value)], _) => self.object(&MAP_OF_ONE, &[*key, *value]),
+            (_, Generation::Scala2_12) => {
+                let flat = entries.iter().flat_map(|(key, value)| [*key, *value]).map(Content::Value);
+                let contents = [block(entries.len())].into_iter().chain(flat).collect();
+                self.object_with(&HASH_MAP, &[], contents)
+            }
+            (_, Generation::Scala2_13) => {
+                let factory = self.singleton(&HASH_MAP_MODULE);
+                let factory = self.object(&MAP_FACTORY, &[factory]);
+                let mut contents = vec![block(entries.len())];
+                for (key, value) in entries {
+                    contents.push(Content::Value(self.object(&PAIR, &[*key, *value])));
+                }
+                self.object_with(&COLLECTION_PROXY, &[factory], contents)
+            }
+        }
     }
 
     /// A class without fields, with that serial version id.
@@ -85,9 +142,8 @@ impl<'a> Composer<'a> {
     }
 
     /// A reference to one of our endpoints, made like the peer's reference to itself.
-    pub(crate) fn reference(&mut self, model: &Reference, name: &str, address: &Address) -> Value {
-        let copy =
-            self.copy(&model.graph, model.root, &mut Reference::MOST.clone()).expect("a model is small");
+    pub(crate) fn reference(&mut self, peer: &Reference, name: &str, address: &Address) -> Value {
+        let copy = self.fragment(&peer.model);
         let url = format!("spark://{name}@{}:{}", address.host, address.port);
         let (name, host, url) = (self.text(name), self.text(&address.host), self.text(url));
         let endpoint = self.field(copy, "endpointAddress");
@@ -103,6 +159,12 @@ impl<'a> Composer<'a> {
             assert!(self.graph.set_field(id, field, value), "a model has the field {field}");
         }
         copy
+    }
+
+    /// A part of another message.
+    pub(crate) fn fragment(&mut self, fragment: &Fragment) -> Value {
+        let copy = Copy::new(self, &fragment.graph, u32::MAX).value(fragment.root, 0);
+        copy.expect("a fragment is no deeper than when it was made")
     }
 
     fn field(&self, value: Value, name: &str) -> Value {
@@ -139,7 +201,8 @@ impl<'a> Composer<'a> {
         let fields = described.fields.iter().map(field).collect();
         let serial = self.vocabulary.serial(described);
         let name = described.name.to_owned();
-        self.add_class(Class { name, serial, flags: Class::SERIALIZABLE, fields, parent })
+        let flags = Class::SERIALIZABLE + if described.writes { Class::WRITES } else { 0 };
+        self.add_class(Class { name, serial, flags, fields, parent })
     }
 
     fn described_field(&mut self, name: &str, kind: &str) -> Field {
@@ -151,7 +214,7 @@ impl<'a> Composer<'a> {
         Field { name: name.to_owned(), kind }
     }
 
-    fn type_name(&mut self, name: &str) -> ObjectId {
+    pub(super) fn type_name(&mut self, name: &str) -> ObjectId {
         if let Some(id) = self.types.get(name) {
             return *id;
         }
@@ -160,7 +223,7 @@ impl<'a> Composer<'a> {
         id
     }
 
-    fn add_class(&mut self, class: Class) -> ClassId {
+    pub(super) fn add_class(&mut self, class: Class) -> ClassId {
         if let Some(id) = self.classes.iter().find(|id| *self.graph.class(**id) == class) {
             return *id;
         }
@@ -171,73 +234,6 @@ impl<'a> Composer<'a> {
 
     fn add(&mut self, object: Object) -> Value {
         Value::Object(self.graph.add_object(object))
-    }
-
-    /// Copies a value of another graph, with all that it refers to, each as often as it is referred to. `None` if that is
-    /// more than this number of values: a circle never ends.
-    pub(super) fn copy(&mut self, from: &Graph, value: Value, left: &mut u32) -> Option<Value> {
-        *left = left.checked_sub(1)?;
-        let Value::Object(id) = value else { return Some(value) };
-        let copy = match from.object(id) {
-            Object::Text(text) => Object::Text(text.clone()),
-            Object::Class(class) => Object::Class(self.copy_class(from, *class, left)?),
-            Object::Constant { class, name } => {
-                let class = self.copy_class(from, *class, left)?;
-                let Object::Text(name) = from.object(*name) else { return None };
-                Object::Constant { class, name: self.graph.add_object(Object::Text(name.clone())) }
-            }
-            Object::Array { class, elements } => Object::Array {
-                class: self.copy_class(from, *class, left)?,
-                elements: self.copy_all(from, elements, left)?,
-            },
-            Object::Instance { class, parts } => {
-                let class = self.copy_class(from, *class, left)?;
-                let parts =
-                    parts.iter().map(|part| self.copy_part(from, part, left)).collect::<Option<_>>()?;
-                Object::Instance { class, parts }
-            }
-        };
-        Some(self.add(copy))
-    }
-
-    fn copy_all(&mut self, from: &Graph, values: &[Value], left: &mut u32) -> Option<Vec<Value>> {
-        values.iter().map(|value| self.copy(from, *value, left)).collect()
-    }
-
-    fn copy_part(&mut self, from: &Graph, part: &Part, left: &mut u32) -> Option<Part> {
-        let fields = self.copy_all(from, &part.fields, left)?;
-        let mut contents = Vec::new();
-        for content in &part.contents {
-            contents.push(match content {
-                Content::Block(bytes) => Content::Block(bytes.clone()),
-                Content::Value(value) => Content::Value(self.copy(from, *value, left)?),
-            });
-        }
-        Some(Part { fields, contents })
-    }
-
-    fn copy_class(&mut self, from: &Graph, id: ClassId, left: &mut u32) -> Option<ClassId> {
-        let class = from.class(id);
-        *left = left.checked_sub(1 + u32::try_from(class.fields.len()).ok()?)?;
-        let parent = match class.parent {
-            Some(parent) => Some(self.copy_class(from, parent, left)?),
-            None => None,
-        };
-        let mut fields = Vec::new();
-        for field in &class.fields {
-            let kind = match field.kind {
-                FieldKind::Object(name) => FieldKind::Object(self.copy_type_name(from, name)),
-                FieldKind::Array(name) => FieldKind::Array(self.copy_type_name(from, name)),
-                primitive => primitive,
-            };
-            fields.push(Field { name: field.name.clone(), kind });
-        }
-        Some(self.add_class(Class { fields, parent, ..class.clone() }))
-    }
-
-    fn copy_type_name(&mut self, from: &Graph, name: ObjectId) -> ObjectId {
-        let Object::Text(name) = from.object(name) else { unreachable!("the name of a type is a text") };
-        self.type_name(name)
     }
 
     /// The graph of what was made.

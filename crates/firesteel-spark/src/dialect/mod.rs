@@ -4,19 +4,25 @@
 //! - `vocabulary.rs`: the serial version ids of a peer's classes, known or learned
 //! - `classes.rs`: the classes that we write, with their fields and serial version ids
 //! - `composer.rs`: makes the objects of a message
+//! - `copy.rs`: copies a part of one graph into another
+//! - `fragment.rs`: a part of a peer's message that is sent on as it is
 //! - `reference.rs`: a peer's reference to itself, which is the model of a reference to us
 
 mod classes;
 mod composer;
+mod copy;
+mod fragment;
 mod generation;
 mod reference;
 mod vocabulary;
 
 pub(crate) use classes::{
-    APPLICATION_REMOVED, EXECUTOR_ADDED, EXECUTOR_UPDATED, MASTER_CHANGED, REGISTERED_APPLICATION,
-    WORKER_REMOVED,
+    APPLICATION_FINISHED, APPLICATION_REMOVED, EXECUTOR_ADDED, EXECUTOR_UPDATED, KILL_EXECUTOR,
+    LAUNCH_EXECUTOR, MASTER_CHANGED, RECONNECT_WORKER, REGISTER_WORKER_FAILED, REGISTERED_APPLICATION,
+    REGISTERED_WORKER, WORKER_REMOVED,
 };
 pub(crate) use composer::Composer;
+pub use fragment::Fragment;
 pub use generation::{Generation, Release};
 pub use reference::Reference;
 pub use vocabulary::{NotTold, Vocabulary};

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use thiserror::Error;
 
-use super::classes::{Described, OF_SPARK};
-use super::{Composer, Generation};
+use super::classes::{Described, OF_SPARK_3_3, TO_DRIVERS};
+use super::{Composer, Generation, Release};
 use crate::java::Graph;
 
 /// The classes of one peer's release.
@@ -18,8 +18,8 @@ pub struct Vocabulary {
     pub generation: Generation,
     /// Whether the release is one of those whose ids are known here.
     pub is_known: bool,
-    /// What the peer has told, by class.
-    learned: BTreeMap<&'static str, i64>,
+    /// The ids that differ from those of the generation, by class: some of Spark 3.3, and what the peer has told.
+    exceptions: BTreeMap<&'static str, i64>,
 }
 
 /// A peer's answer does not say which serial version id a class has.
@@ -35,29 +35,36 @@ pub struct NotTold {
 impl Vocabulary {
     /// The classes of a release that is known.
     pub(crate) fn of(generation: Generation) -> Self {
-        Self { generation, is_known: true, learned: BTreeMap::new() }
+        Self { generation, is_known: true, exceptions: BTreeMap::new() }
     }
 
-    /// The classes of the release that an application's registration shows.
+    /// The classes of the release that the registration of an application or of a Worker shows.
     ///
     /// The registration's own id says it for the releases that are known. Otherwise the shapes of its values tell the
-    /// generation: every registration has a list, and only Scala 2.13 puts a proxy in place of lists.
+    /// generation: every registration has a collection, and only Scala 2.13 puts a proxy in place of collections.
     pub fn of_registration(registration: &Graph) -> Self {
         let serial = |name| registration.find_class(name).map(|class| class.serial);
-        let known = match serial("org.apache.spark.deploy.DeployMessages$RegisterApplication") {
-            Some(-5_495_080_032_843_259_921) => Some(Generation::Scala2_12),
-            Some(1_314_361_325_537_467_148) => Some(Generation::Scala2_13),
+        let application = serial("org.apache.spark.deploy.DeployMessages$RegisterApplication");
+        let worker = serial("org.apache.spark.deploy.DeployMessages$RegisterWorker");
+        let known = match application.or(worker) {
+            Some(-5_495_080_032_843_259_921 | 2_340_739_175_558_496_895) => Some(Generation::Scala2_12),
+            Some(1_314_361_325_537_467_148 | 3_085_801_672_543_586_679) => Some(Generation::Scala2_13),
             _ => None,
         };
-        let has_proxies = serial("scala.collection.generic.DefaultSerializationProxy").is_some();
-        let by_shape = if has_proxies { Generation::Scala2_13 } else { Generation::Scala2_12 };
-        Self { is_known: known.is_some(), ..Self::of(known.unwrap_or(by_shape)) }
+        let has_proxies = serial("scala.collection.generic.DefaultSerializationProxy")
+            .or_else(|| serial("scala.runtime.ModuleSerializationProxy"));
+        let by_shape = if has_proxies.is_some() { Generation::Scala2_13 } else { Generation::Scala2_12 };
+        let exceptions = match Release::of(registration) {
+            Some(Release::V3_3) => BTreeMap::from(OF_SPARK_3_3),
+            _ => BTreeMap::new(),
+        };
+        Self { generation: known.unwrap_or(by_shape), is_known: known.is_some(), exceptions }
     }
 
     /// The classes whose ids are to be asked of the peer, none if all are known.
     pub fn to_ask(&self) -> Vec<&'static str> {
-        let names = OF_SPARK.iter().map(|class| class.name);
-        names.filter(|name| !self.is_known && !self.learned.contains_key(name)).collect()
+        let names = TO_DRIVERS.iter().map(|class| class.name);
+        names.filter(|name| !self.is_known && !self.exceptions.contains_key(name)).collect()
     }
 
     /// The object that asks a peer for the id of a class: the class with an id that is wrong. The answer is a failure.
@@ -81,11 +88,11 @@ impl Vocabulary {
             id.trim().parse().ok()
         };
         let id = told().ok_or_else(|| NotTold { class, answer: line.to_owned() })?;
-        self.learned.insert(class, id);
+        self.exceptions.insert(class, id);
         Ok(())
     }
 
     pub(super) fn serial(&self, class: &Described) -> i64 {
-        self.learned.get(class.name).copied().unwrap_or_else(|| class.serial(self.generation))
+        self.exceptions.get(class.name).copied().unwrap_or_else(|| class.serial(self.generation))
     }
 }

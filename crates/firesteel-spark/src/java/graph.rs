@@ -259,6 +259,11 @@ impl Graph {
         line
     }
 
+    /// Puts another object in the place of one that is in the graph.
+    pub fn set_object(&mut self, id: ObjectId, object: Object) {
+        self.objects[id.index()] = object;
+    }
+
     /// The class with that name, if the graph has one.
     pub fn find_class(&self, name: &str) -> Option<&Class> {
         self.classes.iter().find(|class| class.name == name)

@@ -55,6 +55,9 @@ pub struct JavaCommand {
 }
 
 impl Application {
+    /// The most values that an application may have. Spark's have some hundreds.
+    pub(super) const MOST: u32 = 1 << 14;
+
     pub(super) fn read(application: &Fields<'_>) -> Result<Self, Unreadable> {
         let profile = match application.has("defaultProfile") {
             true => Profile::read(application.value("defaultProfile")?)?,
@@ -64,8 +67,8 @@ impl Application {
             name: application.text("name")?,
             user: application.text("user")?,
             ui_url: application.optional_text("appUiUrl")?.unwrap_or_default(),
-            max_cores: application.optional_integer("maxCores")?,
-            initial_limit: application.optional_integer("initialExecutorLimit")?,
+            max_cores: application.integer_in_option("maxCores")?,
+            initial_limit: application.integer_in_option("initialExecutorLimit")?,
             profile,
             command: JavaCommand::read(&application.object("command", "org.apache.spark.deploy.Command")?)?,
         })
@@ -87,7 +90,7 @@ impl Profile {
     fn of_spark_3_3(application: &Fields<'_>) -> Result<Self, Unreadable> {
         let mut amounts = BTreeMap::new();
         amounts.insert("memory".to_owned(), i64::from(application.int("memoryPerExecutorMB")?));
-        if let Some(cores) = application.optional_integer("coresPerExecutor")? {
+        if let Some(cores) = application.integer_in_option("coresPerExecutor")? {
             amounts.insert("cores".to_owned(), i64::from(cores));
         }
         for requirement in application.elements("resourceReqsPerExecutor")? {

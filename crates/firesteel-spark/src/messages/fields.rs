@@ -2,6 +2,7 @@
 
 use thiserror::Error;
 
+use crate::envelope::Address;
 use crate::java::{Node, ReadError};
 use crate::scala::{self, Mismatch};
 
@@ -92,10 +93,27 @@ impl<'a> Fields<'a> {
         self.value(field)?.long().ok_or_else(|| self.wrong(field, "a long"))
     }
 
-    pub(crate) fn optional_integer(&self, field: &'static str) -> Result<Option<i32>, Unreadable> {
+    pub(crate) fn integer_in_option(&self, field: &'static str) -> Result<Option<i32>, Unreadable> {
         let value = self.value(field)?;
         let read = || scala::option(value)?.map(scala::integer).transpose();
         read().map_err(|mismatch| self.mismatch(field, mismatch))
+    }
+
+    /// The text in an option.
+    pub(crate) fn text_in_option(&self, field: &'static str) -> Result<Option<String>, Unreadable> {
+        let value = self.value(field)?;
+        let held = scala::option(value).map_err(|mismatch| self.mismatch(field, mismatch))?;
+        held.map(|held| self.text_of(field, held)).transpose()
+    }
+
+    /// An address, with a port that can be.
+    pub(crate) fn address(&self, field: &'static str) -> Result<Address, Unreadable> {
+        let address = self.object(field, "org.apache.spark.rpc.RpcAddress")?;
+        Ok(Address { host: address.text("host")?, port: address.port("port")? })
+    }
+
+    pub(crate) fn port(&self, field: &'static str) -> Result<u16, Unreadable> {
+        u16::try_from(self.int(field)?).map_err(|_| self.wrong(field, "a TCP port"))
     }
 
     pub(crate) fn texts(&self, field: &'static str) -> Result<Vec<String>, Unreadable> {

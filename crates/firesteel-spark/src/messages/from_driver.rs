@@ -2,7 +2,7 @@
 
 use super::application::totals;
 use super::{Application, DEPLOY_MESSAGES, Fields, Profile, Unreadable};
-use crate::dialect::{Dialect, Reference, Release, Vocabulary};
+use crate::dialect::{Dialect, Fragment, Reference, Release, Vocabulary};
 use crate::java::{self, Bounds, Node};
 
 /// A message from a driver to a Master's endpoint `Master`.
@@ -43,6 +43,8 @@ pub enum FromDriver {
 pub struct Registration {
     /// The application.
     pub application: Application,
+    /// The same as the driver wrote it, which Spark's Workers are told.
+    pub description: Fragment,
     /// The driver's way of speaking.
     pub dialect: Dialect,
 }
@@ -75,7 +77,11 @@ impl FromDriver {
                     reference: Reference::read(&message, "driver")?,
                 };
                 let application = Application::read(&application)?;
-                Self::RegisterApplication(Box::new(Registration { application, dialect }))
+                let description = Fragment::of(message.value("appDescription")?, Application::MOST);
+                let description = description.ok_or_else(|| {
+                    message.wrong("appDescription", "an application of at most 16384 values")
+                })?;
+                Self::RegisterApplication(Box::new(Registration { application, description, dialect }))
             }
             Some("RequestExecutors") => {
                 let wanted = match message.has("requestedTotal") {

@@ -4,19 +4,30 @@
 //! - `application.rs`: an application as its driver describes it
 //! - `from_driver.rs`: what a driver says to a Master
 //! - `to_driver.rs`: what a Master says to a driver
+//! - `from_worker.rs`, `to_worker.rs`: the same with a Worker of Spark's
+//! - `executor_state.rs`: the states of an executor
 //!
 //! Fields are found by their names, so that a release may have more of them or write them in another order.
 
 mod application;
+mod executor_state;
 mod fields;
 mod from_driver;
+mod from_worker;
 mod to_driver;
+mod to_worker;
 
 pub use application::{Application, JavaCommand, Profile};
+pub use executor_state::ExecutorState;
 pub(crate) use fields::Fields;
 pub use fields::Unreadable;
 pub use from_driver::{FromDriver, Registration, WantedExecutors, asked_endpoint};
-pub use to_driver::{ExecutorState, ToDriver, answer};
+pub use from_worker::{FromWorker, RunningExecutor, WorkerRegistration};
+pub use to_driver::{ToDriver, answer};
+pub use to_worker::{Launch, ToWorker};
 
 /// What the names of the classes of most messages begin with.
 const DEPLOY_MESSAGES: &str = "org.apache.spark.deploy.DeployMessages$";
+
+/// The name of a Master's endpoint.
+const MASTER: &str = "Master";

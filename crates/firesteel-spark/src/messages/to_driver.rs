@@ -1,5 +1,6 @@
 //! What a Master says to a driver.
 
+use super::{ExecutorState, MASTER};
 use crate::dialect::{
     APPLICATION_REMOVED, Composer, Dialect, EXECUTOR_ADDED, EXECUTOR_UPDATED, Generation, MASTER_CHANGED,
     REGISTERED_APPLICATION, Vocabulary, WORKER_REMOVED,
@@ -69,22 +70,6 @@ pub enum ToDriver {
     },
 }
 
-/// The states of an executor, with their numbers in Spark's enumeration of that name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(missing_docs, reason = "each variant is the state of that name")]
-pub enum ExecutorState {
-    Launching = 0,
-    Running = 1,
-    Killed = 2,
-    Failed = 3,
-    Lost = 4,
-    Exited = 5,
-    Decommissioned = 6,
-}
-
-/// The name of a Master's endpoint.
-const MASTER: &str = "Master";
-
 impl ToDriver {
     /// The Java object of the message, for a driver that wants to be spoken to like this.
     pub fn write(&self, dialect: &Dialect) -> Vec<u8> {
@@ -112,7 +97,7 @@ impl ToDriver {
                     Value::Int(*executor),
                     to.option(exit_status),
                     to.option(message),
-                    to.executor_state(*state as i32),
+                    to.executor_state(*state),
                     to.option(host),
                 ];
                 to.object(&EXECUTOR_UPDATED, &fields)

@@ -1,0 +1,23 @@
+//! A part of a peer's message that is kept, to be sent on as it is.
+
+use super::copy::Copy;
+use super::{Composer, Generation, Vocabulary};
+use crate::java::{Graph, Node, Value};
+
+/// A value of a peer's message, with all that it refers to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fragment {
+    pub(super) graph: Graph,
+    pub(super) root: Value,
+}
+
+impl Fragment {
+    /// Copies a value. `None` if that is more than this number of values, or too deep.
+    pub(crate) fn of(node: Node<'_>, most: u32) -> Option<Self> {
+        // All classes are copied as they are, so it does not matter which ones the vocabulary has.
+        let vocabulary = Vocabulary::of(Generation::Scala2_13);
+        let mut composer = Composer::new(&vocabulary);
+        let root = Copy::new(&mut composer, node.graph, most).value(node.value, 0)?;
+        Some(Self { graph: composer.into_graph(), root })
+    }
+}
