@@ -95,6 +95,16 @@ fn an_application_is_read_as_its_driver_described_it() {
 }
 
 #[test]
+fn what_is_shown_of_a_registration_has_neither_values_of_variables_nor_options() {
+    let shown = format!("{:?}", registration("spark-4.0.1/driver-to-master"));
+    assert!(shown.contains("SPARK_USER") && shown.contains("{{EXECUTOR_ID}}"), "{shown}");
+    assert!(
+        !shown.contains("-Dspark.driver.port") && !shown.contains("IgnoreUnrecognizedVMOptions"),
+        "{shown}"
+    );
+}
+
+#[test]
 fn every_message_of_a_recorded_driver_can_be_read() {
     let mut read = 0;
     for path in connections() {

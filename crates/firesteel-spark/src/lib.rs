@@ -12,6 +12,7 @@
 //! - [`scala`]: the values of Scala's library among them
 //! - [`messages`]: messages as values
 //! - [`dialect`]: how one peer wants to be spoken to
+//! - [`launch`]: how a Worker starts an executor of Spark's
 //!
 //! There is no I/O here, and nothing that decides: a connection's task feeds bytes in and sends what comes out.
 //!
@@ -21,5 +22,6 @@ pub mod dialect;
 pub mod envelope;
 pub mod frame;
 pub mod java;
+pub mod launch;
 pub mod messages;
 pub mod scala;

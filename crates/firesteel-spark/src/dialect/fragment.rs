@@ -1,14 +1,23 @@
 //! A part of a peer's message that is kept, to be sent on as it is.
 
+use std::fmt;
+
 use super::copy::Copy;
 use super::{Composer, Generation, Vocabulary};
 use crate::java::{Graph, Node, Value};
 
 /// A value of a peer's message, with all that it refers to.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct Fragment {
     pub(super) graph: Graph,
     pub(super) root: Value,
+}
+
+/// Shows nothing of what is in it: an application's description has secrets.
+impl fmt::Debug for Fragment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Fragment").finish_non_exhaustive()
+    }
 }
 
 impl Fragment {

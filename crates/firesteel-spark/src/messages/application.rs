@@ -1,6 +1,7 @@
 //! An application as its driver describes it.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use super::{Fields, Unreadable};
 use crate::java::Node;
@@ -38,7 +39,7 @@ pub struct Profile {
 }
 
 /// A Java program, as an executor is one.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct JavaCommand {
     /// The class that has `main`.
     pub main_class: String,
@@ -98,6 +99,17 @@ impl Profile {
             amounts.insert(requirement.text("resourceName")?, i64::from(requirement.int("amount")?));
         }
         Ok(Self { id: 0, amounts })
+    }
+}
+
+/// Shows neither the values of variables nor the options, since both may have secrets.
+impl fmt::Debug for JavaCommand {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { main_class, arguments, environment, class_path, library_path, java_options: _ } = self;
+        let variables: Vec<&String> = environment.keys().collect();
+        let mut shown = f.debug_struct("JavaCommand");
+        shown.field("main_class", main_class).field("arguments", arguments).field("environment", &variables);
+        shown.field("class_path", class_path).field("library_path", library_path).finish_non_exhaustive()
     }
 }
 

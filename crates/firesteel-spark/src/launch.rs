@@ -1,0 +1,284 @@
+//! How a Worker starts an executor of Spark's: the program, its arguments and its variables.
+//!
+//! Source: Spark Worker, 4.0.1 (CommandUtils, ExecutorRunner and the launcher).
+
+use std::collections::BTreeMap;
+
+use crate::envelope::Address;
+use crate::messages::JavaCommand;
+
+/// An installation of Spark on the Worker's machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Installation {
+    /// Its directory, `SPARK_HOME`.
+    pub home: String,
+    /// The directory of its configuration, `SPARK_CONF_DIR` or `conf` in its home.
+    pub configuration: String,
+    /// The paths of `slf4j-api-*.jar` among its jars, which Spark 4 puts before the others.
+    pub first_jars: Vec<String>,
+    /// The words in `java-opts` of its configuration.
+    pub java_options: Vec<String>,
+}
+
+/// An executor that is to be started.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Executor {
+    /// The application's id.
+    pub app: String,
+    /// The executor's number in it.
+    pub number: i32,
+    /// The number of its profile.
+    pub profile: i32,
+    /// Its cores.
+    pub cores: i32,
+    /// Its memory in MiB, which is the JVM's heap.
+    pub memory: i32,
+    /// The name under which others reach it: that of its Worker.
+    pub hostname: String,
+    /// Where its Worker listens. It ends when that connection does.
+    pub worker: Address,
+    /// The path of the file that has the addresses of its custom resources, if it has any.
+    pub resources_file: Option<String>,
+    /// Its scratch directories.
+    pub directories: Vec<String>,
+}
+
+/// A program to start. No shell is between.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Program {
+    /// The program.
+    pub program: String,
+    /// Its arguments.
+    pub arguments: Vec<String>,
+    /// Variables in addition to the Worker's own.
+    pub environment: BTreeMap<String, String>,
+}
+
+/// The program of an executor. `inherited` are the Worker's own variables.
+pub fn program(
+    command: &JavaCommand,
+    installation: &Installation,
+    executor: &Executor,
+    inherited: &BTreeMap<String, String>,
+) -> Program {
+    let variable = |name: &str| command.environment.get(name).or_else(|| inherited.get(name));
+    let program = variable("JAVA_HOME").map_or_else(|| "java".to_owned(), |home| format!("{home}/bin/java"));
+    let mut arguments = installation.java_options.clone();
+    arguments.extend(["-cp".to_owned(), class_path(command, installation, variable)]);
+    arguments.push(format!("-Xmx{}M", executor.memory));
+    let options = command.java_options.iter().filter(|option| !has_secret(option));
+    arguments.extend(options.map(|option| executor.in_option(option)));
+    arguments.push(command.main_class.clone());
+    arguments.extend(command.arguments.iter().map(|argument| executor.in_argument(argument)));
+    if let Some(file) = &executor.resources_file {
+        arguments.extend(["--resourcesFile".to_owned(), file.clone()]);
+    }
+    let mut environment = command.environment.clone();
+    if !command.library_path.is_empty() {
+        let others = variable("LD_LIBRARY_PATH").into_iter();
+        let paths: Vec<&str> = command.library_path.iter().chain(others).map(String::as_str).collect();
+        environment.insert("LD_LIBRARY_PATH".to_owned(), paths.join(":"));
+    }
+    let ours = [
+        ("SPARK_HOME", installation.home.clone()),
+        ("SPARK_EXECUTOR_DIRS", executor.directories.join(":")),
+        ("SPARK_LAUNCH_WITH_SCALA", "0".to_owned()),
+    ];
+    environment.extend(ours.map(|(name, value)| (name.to_owned(), value)));
+    Program { program, arguments, environment }
+}
+
+/// Whether an option of the JVM has a secret in it, which every user of the machine could read in the list of processes.
+fn has_secret(option: &str) -> bool {
+    let name = option.split('=').next().unwrap_or_default();
+    name == "-Dspark.authenticate.secret" || name.starts_with("-Dspark.ssl.") && name.ends_with("assword")
+}
+
+fn class_path<'a>(
+    command: &JavaCommand,
+    installation: &Installation,
+    variable: impl Fn(&str) -> Option<&'a String>,
+) -> String {
+    let Installation { home, configuration, first_jars, .. } = installation;
+    let mut entries = command.class_path.clone();
+    entries.push(format!("{}/", configuration.trim_end_matches('/')));
+    entries.extend_from_slice(first_jars);
+    entries.push(format!("{home}/jars/*"));
+    let others = ["HADOOP_CONF_DIR", "YARN_CONF_DIR", "SPARK_DIST_CLASSPATH"];
+    entries.extend(others.into_iter().filter_map(variable).cloned());
+    entries.retain(|entry| !entry.is_empty());
+    entries.join(":")
+}
+
+impl Executor {
+    /// An argument. One that is the name of a value in braces is replaced, if the whole argument is.
+    fn in_argument(&self, argument: &str) -> String {
+        match argument {
+            "{{WORKER_URL}}" => format!("spark://Worker@{}:{}", self.worker.host, self.worker.port),
+            "{{EXECUTOR_ID}}" => self.number.to_string(),
+            "{{HOSTNAME}}" => self.hostname.clone(),
+            "{{CORES}}" => self.cores.to_string(),
+            "{{APP_ID}}" => self.app.clone(),
+            "{{RESOURCE_PROFILE_ID}}" => self.profile.to_string(),
+            other => other.to_owned(),
+        }
+    }
+
+    /// An option of the JVM. Two names are replaced wherever they are in it.
+    fn in_option(&self, option: &str) -> String {
+        option.replace("{{APP_ID}}", &self.app).replace("{{EXECUTOR_ID}}", &self.number.to_string())
+    }
+}
+
+/// Shows the names of the variables only, since values may be secrets.
+impl std::fmt::Debug for Program {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { program, arguments, environment } = self;
+        let variables: Vec<&String> = environment.keys().collect();
+        let mut shown = f.debug_struct("Program");
+        shown
+            .field("program", program)
+            .field("arguments", arguments)
+            .field("environment", &variables)
+            .finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(text: &str) -> Vec<String> {
+        text.split_whitespace().map(str::to_owned).collect()
+    }
+
+    fn variables(rows: &[(&str, &str)]) -> BTreeMap<String, String> {
+        rows.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+    }
+
+    fn command() -> JavaCommand {
+        JavaCommand {
+            main_class: "Backend".to_owned(),
+            arguments: words(
+                "--executor-id {{EXECUTOR_ID}} --hostname {{HOSTNAME}} --cores {{CORES}} --app-id {{APP_ID}} \
+                 --worker-url {{WORKER_URL}} --resourceProfileId {{RESOURCE_PROFILE_ID}}",
+            ),
+            environment: variables(&[("SPARK_USER", "ann")]),
+            class_path: Vec::new(),
+            library_path: Vec::new(),
+            java_options: words("-Dspark.driver.port=4 --add-opens=java.base/java.lang=ALL-UNNAMED"),
+        }
+    }
+
+    fn installation() -> Installation {
+        Installation {
+            home: "/opt/spark".to_owned(),
+            configuration: "/opt/spark/conf".to_owned(),
+            first_jars: Vec::new(),
+            java_options: Vec::new(),
+        }
+    }
+
+    fn executor() -> Executor {
+        Executor {
+            app: "app-20261120-0007".to_owned(),
+            number: 3,
+            profile: 1,
+            cores: 2,
+            memory: 512,
+            hostname: "host".to_owned(),
+            worker: Address { host: "10.0.0.2".to_owned(), port: 7079 },
+            resources_file: None,
+            directories: vec!["/scratch/a".to_owned(), "/scratch/b".to_owned()],
+        }
+    }
+
+    fn started(command: &JavaCommand, inherited: &[(&str, &str)]) -> Program {
+        program(command, &installation(), &executor(), &variables(inherited))
+    }
+
+    #[test]
+    fn an_executor_is_started_with_the_words_that_spark_s_worker_uses() {
+        let Program { program, arguments, environment } = started(&command(), &[]);
+        assert_eq!(program, "java");
+        let expected = words(
+            "-cp /opt/spark/conf/:/opt/spark/jars/* -Xmx512M -Dspark.driver.port=4 \
+             --add-opens=java.base/java.lang=ALL-UNNAMED Backend --executor-id 3 --hostname host --cores 2 \
+             --app-id app-20261120-0007 --worker-url spark://Worker@10.0.0.2:7079 --resourceProfileId 1",
+        );
+        assert_eq!(arguments, expected);
+        let ours = [
+            ("SPARK_EXECUTOR_DIRS", "/scratch/a:/scratch/b"),
+            ("SPARK_HOME", "/opt/spark"),
+            ("SPARK_LAUNCH_WITH_SCALA", "0"),
+            ("SPARK_USER", "ann"),
+        ];
+        assert_eq!(environment, variables(&ours));
+    }
+
+    #[test]
+    fn only_whole_arguments_and_two_names_in_options_are_replaced() {
+        let mut command = command();
+        command.arguments = words("{{CORES}}x x{{APP_ID}} {{EXECUTOR_ID}} {{USER_JAR}} {{MEMORY}} {{cores}}");
+        command.java_options =
+            words("-Xlog:gc:{{APP_ID}}-{{EXECUTOR_ID}}.log -Dcores={{CORES}} {{EXECUTOR_ID}}{{APP_ID}}");
+        let arguments = started(&command, &[]).arguments;
+        let (options, rest) = arguments[3..].split_at(3);
+        assert_eq!(options, words("-Xlog:gc:app-20261120-0007-3.log -Dcores={{CORES}} 3app-20261120-0007"));
+        assert_eq!(rest[1..], words("{{CORES}}x x{{APP_ID}} 3 {{USER_JAR}} {{MEMORY}} {{cores}}"));
+    }
+
+    #[test]
+    fn the_class_path_has_the_application_s_entries_first() {
+        let mut command = command();
+        command.class_path = words("/a.jar /b/*");
+        let installation = Installation {
+            configuration: "/etc/spark/".to_owned(),
+            first_jars: words("/opt/spark/jars/slf4j-api-2.jar"),
+            java_options: words("-server -Xss4m"),
+            ..installation()
+        };
+        let inherited =
+            [("HADOOP_CONF_DIR", "/etc/hadoop"), ("SPARK_DIST_CLASSPATH", "/dist/*"), ("YARN_CONF_DIR", "")];
+        let arguments = program(&command, &installation, &executor(), &variables(&inherited)).arguments;
+        let class_path =
+            "/a.jar:/b/*:/etc/spark/:/opt/spark/jars/slf4j-api-2.jar:/opt/spark/jars/*:/etc/hadoop:/dist/*";
+        assert_eq!(arguments[..5], words(&format!("-server -Xss4m -cp {class_path} -Xmx512M")));
+    }
+
+    #[test]
+    fn the_application_s_variables_go_before_the_worker_s() {
+        let mut command = command();
+        command.library_path = words("/lib/a /lib/b");
+        let inherited = [("JAVA_HOME", "/jdk17"), ("LD_LIBRARY_PATH", "/usr/lib"), ("SPARK_HOME", "/other")];
+        let one = started(&command, &inherited);
+        assert_eq!(one.program, "/jdk17/bin/java");
+        assert_eq!(one.environment["LD_LIBRARY_PATH"], "/lib/a:/lib/b:/usr/lib");
+        assert_eq!(one.environment["SPARK_HOME"], "/opt/spark");
+        command.environment = variables(&[("JAVA_HOME", "/jdk21"), ("LD_LIBRARY_PATH", "/mine")]);
+        let other = started(&command, &inherited);
+        assert_eq!(other.program, "/jdk21/bin/java");
+        assert_eq!(other.environment["LD_LIBRARY_PATH"], "/lib/a:/lib/b:/mine");
+    }
+
+    #[test]
+    fn no_secret_is_among_the_arguments_or_shown() {
+        let mut command = command();
+        command.java_options = words(
+            "-Dspark.authenticate.secret=s3cret -Dspark.ssl.rpc.keyStorePassword=s3cret -Dspark.authenticate=true \
+             -Dspark.ssl.rpc.enabled=true",
+        );
+        command.environment = variables(&[("DATABASE_URL", "s3cret")]);
+        let program = started(&command, &[]);
+        assert!(!format!("{program:?}").contains("s3cret"), "{program:?}");
+        assert_eq!(program.arguments[3..5], words("-Dspark.authenticate=true -Dspark.ssl.rpc.enabled=true"));
+        assert!(!format!("{command:?}").contains("s3cret"), "{command:?}");
+    }
+
+    #[test]
+    fn an_executor_with_resources_is_told_their_file() {
+        let executor = Executor { resources_file: Some("/work/r.json".to_owned()), ..executor() };
+        let arguments = program(&command(), &installation(), &executor, &BTreeMap::new()).arguments;
+        assert_eq!(arguments[arguments.len() - 2..], words("--resourcesFile /work/r.json"));
+    }
+}
