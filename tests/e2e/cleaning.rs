@@ -23,6 +23,7 @@ fn directories_of_applications_that_ended_are_removed_by_age_and_nothing_else_is
     let mut ended = pair.register("echo done", 1);
     ended.until(ExecutorState::is_finished);
     let lives = pair.register("echo up; exec sleep 1000", 1);
+    wait_for("its executor to run", || pair.file(&lives, 0, "stdout").exists().then_some(()));
     ended.send(&DriverToMaster::UnregisterApplication { app: ended.app.clone(), outcome: None });
     let gone = |path: &std::path::Path| (!path.exists()).then_some(());
     wait_for("an ended application's directory to go", || gone(&work.join(ended.app.as_str())));
@@ -93,7 +94,8 @@ fn beyond_a_number_the_oldest_directories_go_and_never_that_of_an_executor_that_
     let expected = [first, all[7].clone()];
     wait_for("all but the latest to go", || (applications(&pair) == expected).then_some(()));
     assert!(!stdout.exists(), "{}", next.log());
-    assert!(pair.file(&lives, 1, "stdout").exists(), "it runs");
+    let again = pair.file(&lives, 1, "stdout");
+    wait_for("the first application's next executor to run", || again.exists().then_some(()));
 }
 
 #[test]
