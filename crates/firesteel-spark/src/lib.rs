@@ -12,6 +12,7 @@
 //! - [`scala`]: the values of Scala's library among them
 //! - [`messages`]: messages as values
 //! - [`dialect`]: how one peer wants to be spoken to
+//! - [`translate`]: between these messages and those of the state machines
 //! - [`launch`]: how a Worker starts an executor of Spark's
 //!
 //! There is no I/O here, and nothing that decides: a connection's task feeds bytes in and sends what comes out.
@@ -25,3 +26,4 @@ pub mod java;
 pub mod launch;
 pub mod messages;
 pub mod scala;
+pub mod translate;

@@ -54,7 +54,7 @@ pub struct Registration {
 pub enum WantedExecutors {
     /// Of the profile that the application came with. Spark 3.3 knows no others here.
     OfDefault(i32),
-    /// Of each profile. A profile that is not named is not wanted any more.
+    /// Of each profile that is named. Others keep their numbers.
     ByProfile(Vec<(Profile, i32)>),
 }
 
