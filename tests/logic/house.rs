@@ -320,7 +320,7 @@ fn the_page_of_policies_has_a_row_for_each() {
 /// Sentences of the pure crates are said in more than one program; the edge adds what a user of this one types.
 #[test]
 fn no_pure_crate_names_a_flag_of_the_command_line() {
-    for name in ["firesteel-placement", "firesteel-core", "firesteel-sim", "firesteel-spark"] {
+    for name in ["firesteel-placement", "firesteel-core", "firesteel-sim"] {
         let folder = root().join("crates").join(name).join("src");
         for source in sources(&folder) {
             let path = source.strip_prefix(&folder).expect("it is under the folder");

@@ -14,7 +14,7 @@ use firesteel_spark::scala;
 
 use crate::recorded::{connections, frames, opened};
 
-fn recording(name: &str) -> PathBuf {
+pub(crate) fn recording(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/spark").join(format!("{name}.bin"))
 }
 

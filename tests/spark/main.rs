@@ -4,5 +4,6 @@ mod drivers;
 mod garbage;
 mod graphs;
 mod recorded;
+mod sessions;
 mod shapes;
 mod workers;

@@ -20,7 +20,7 @@ pub struct Envelope {
 }
 
 /// Where somebody can be reached.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Address {
     /// A name, or an address of the Internet.
     pub host: String,

@@ -11,6 +11,7 @@
 //! - [`java`]: the objects in messages, as Java serializes them
 //! - [`scala`]: the values of Scala's library among them
 //! - [`messages`]: messages as values
+//! - [`session`]: who is on a connection, and what they are owed
 //! - [`dialect`]: how one peer wants to be spoken to
 //! - [`translate`]: between these messages and those of the state machines
 //! - [`launch`]: how a Worker starts an executor of Spark's
@@ -26,4 +27,5 @@ pub mod java;
 pub mod launch;
 pub mod messages;
 pub mod scala;
+pub mod session;
 pub mod translate;

@@ -10,6 +10,8 @@ use crate::messages::{Fields, Unreadable};
 pub struct Reference {
     /// The address where the peer can be reached.
     pub address: Address,
+    /// The name of the endpoint there.
+    pub name: String,
     pub(super) model: Fragment,
 }
 
@@ -25,11 +27,11 @@ impl Reference {
     pub(crate) fn read(message: &Fields<'_>, field: &'static str) -> Result<Self, Unreadable> {
         let reference = message.object(field, "org.apache.spark.rpc.netty.NettyRpcEndpointRef")?;
         let endpoint = reference.object("endpointAddress", "org.apache.spark.rpc.RpcEndpointAddress")?;
-        endpoint.text("name")?;
+        let name = endpoint.text("name")?;
         endpoint.text("toString")?;
         let address = endpoint.address("rpcAddress")?;
         let model = Fragment::of(message.value(field)?, Self::MOST);
         let model = model.ok_or_else(|| message.wrong(field, "a reference of at most 256 values"))?;
-        Ok(Self { address, model })
+        Ok(Self { address, name, model })
     }
 }

@@ -28,6 +28,14 @@ impl ExecutorState {
         Self::Decommissioned,
     ];
 
+    /// Whether an executor in this state has ended.
+    pub fn is_finished(self) -> bool {
+        match self {
+            Self::Launching | Self::Running | Self::Decommissioned => false,
+            Self::Killed | Self::Failed | Self::Lost | Self::Exited => true,
+        }
+    }
+
     /// The state's number, counted from 0.
     pub(crate) fn number(self) -> i32 {
         self as i32

@@ -1,0 +1,320 @@
+//! One connection that peers of Spark's opened to a Master: who is on it, and what they are owed.
+//!
+//! Several drivers and Workers may share a connection. A message does not say which of them sends it, but names an
+//! application, a Worker or an executor, and those belong to one of them.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use bytes::{Bytes, BytesMut};
+
+use crate::dialect::{Dialect, Vocabulary};
+use crate::envelope::{Address, Envelope};
+use crate::frame::Frame;
+use crate::messages::{
+    self, FromDriver, FromWorker, Registration, ToDriver, ToWorker, Unreadable, asked_endpoint,
+};
+
+/// One connection.
+#[derive(Debug, Default)]
+pub struct Session {
+    peers: Vec<Peer>,
+    /// The peers by what they call themselves: address and endpoint.
+    names: BTreeMap<(Address, String), PeerNumber>,
+    /// The driver of each application.
+    applications: BTreeMap<String, PeerNumber>,
+    /// The peer that is each Worker.
+    workers: BTreeMap<String, PeerNumber>,
+    /// The Worker that runs each executor, by application and number.
+    executors: BTreeMap<(String, i32), PeerNumber>,
+    /// What was asked of peers, by the number of the request.
+    questions: BTreeMap<i64, Question>,
+    last_question: i64,
+}
+
+/// The number of a peer on its connection, counted from 0. It stays the peer's until the connection ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct PeerNumber(pub usize);
+
+/// A driver or a Worker.
+#[derive(Debug)]
+struct Peer {
+    dialect: Dialect,
+    /// How it calls the Master.
+    master: Address,
+    /// Its requests that are not answered yet, oldest first.
+    owed: VecDeque<i64>,
+    /// Its registration, while the serial version ids of its classes are being asked.
+    held: Option<Box<Registration>>,
+}
+
+/// Which serial version id was asked of whom.
+#[derive(Debug)]
+struct Question {
+    peer: PeerNumber,
+    class: &'static str,
+}
+
+/// What comes of a frame.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Heard {
+    /// This frame has to be sent.
+    Reply(Frame),
+    /// A driver has said this.
+    Driver(PeerNumber, FromDriver),
+    /// A Worker has said this.
+    Worker(PeerNumber, FromWorker),
+    /// A sentence for the log: something came that nobody here can do anything with.
+    Strange(String),
+}
+
+/// How many drivers and Workers there may be on one connection.
+const MOST_PEERS: usize = 1 << 14;
+
+/// The endpoint that answers whether an endpoint is there.
+const VERIFIER: &str = "endpoint-verifier";
+/// The name of a Master's endpoint.
+const MASTER: &str = "Master";
+
+impl Session {
+    /// Takes a frame that came.
+    pub fn hear(&mut self, frame: Frame) -> Vec<Heard> {
+        match frame {
+            Frame::Request { id, mut body } => match Envelope::decode(&mut body) {
+                Ok(envelope) => self.on_request(id, envelope, &body),
+                Err(error) => vec![failure(id, error.to_string())],
+            },
+            Frame::OneWay { mut body } => match Envelope::decode(&mut body) {
+                Ok(envelope) => self.on_message(envelope, &body),
+                Err(error) => vec![Heard::Strange(error.to_string())],
+            },
+            Frame::Failure { id, reason } => self.on_answer(id, &reason),
+            Frame::Response { id, .. } => self.on_answer(id, "it was accepted"),
+        }
+    }
+
+    /// The frame that tells a driver something.
+    pub fn tell_driver(&mut self, peer: PeerNumber, message: &ToDriver) -> Frame {
+        if let ToDriver::RegisteredApplication { app, .. } = message {
+            self.applications.insert(app.clone(), peer);
+        }
+        self.one_way(peer, &message.write(&self.peers[peer.0].dialect))
+    }
+
+    /// The frame that tells a Worker something.
+    pub fn tell_worker(&mut self, peer: PeerNumber, message: &ToWorker) -> Frame {
+        match message {
+            ToWorker::LaunchExecutor(launch) => {
+                self.executors.insert((launch.app.clone(), launch.executor), peer);
+            }
+            // No executor of it is left, or its end is of no more interest.
+            ToWorker::ApplicationFinished { app } => {
+                self.executors.retain(|(of, _), on| of != app || *on != peer);
+            }
+            ToWorker::RegisteredWorker { .. }
+            | ToWorker::RegisterWorkerFailed { .. }
+            | ToWorker::ReconnectWorker { .. }
+            | ToWorker::KillExecutor { .. } => {}
+        }
+        self.one_way(peer, &message.write(&self.peers[peer.0].dialect))
+    }
+
+    /// The frame that answers a peer's oldest request with yes or no. `None` if it is owed no answer.
+    pub fn answer(&mut self, peer: PeerNumber, yes: bool) -> Option<Frame> {
+        let id = self.peers[peer.0].owed.pop_front()?;
+        Some(Frame::Response { id, body: messages::answer(yes).into() })
+    }
+
+    /// The address by which a peer calls the Master.
+    pub fn master(&self, peer: PeerNumber) -> &Address {
+        &self.peers[peer.0].master
+    }
+
+    fn on_request(&mut self, id: i64, envelope: Envelope, object: &[u8]) -> Vec<Heard> {
+        if envelope.endpoint == VERIFIER {
+            return vec![match asked_endpoint(object) {
+                Ok(asked) => response(id, asked == MASTER),
+                Err(error) => failure(id, error.to_string()),
+            }];
+        }
+        if envelope.endpoint != MASTER {
+            return vec![failure(id, format!("there is no endpoint {}", envelope.endpoint))];
+        }
+        match FromDriver::read(object) {
+            Ok(message) => match self.driver_of(&message) {
+                Some(peer) => {
+                    self.peers[peer.0].owed.push_back(id);
+                    vec![Heard::Driver(peer, message)]
+                }
+                // Like Spark's Master, which answers no for an application that it does not know.
+                None => vec![response(id, false)],
+            },
+            Err(Unreadable::Unknown(_)) => match FromWorker::read(object) {
+                Ok(message) => match self.worker_of(&message) {
+                    Some(peer) => {
+                        self.forget_if_ended(&message);
+                        self.peers[peer.0].owed.push_back(id);
+                        vec![Heard::Worker(peer, message)]
+                    }
+                    // Like Spark's Master, which answers every report with yes.
+                    None => vec![response(id, true)],
+                },
+                Err(error) => vec![failure(id, error.to_string())],
+            },
+            Err(error) => vec![failure(id, error.to_string())],
+        }
+    }
+
+    fn on_message(&mut self, envelope: Envelope, object: &[u8]) -> Vec<Heard> {
+        let Envelope { receiver, endpoint, .. } = envelope;
+        if endpoint != MASTER {
+            return vec![Heard::Strange(format!("a message to the endpoint {endpoint}, which is not here"))];
+        }
+        let Some(master) = receiver else {
+            return vec![Heard::Strange("a message to a Master without its address".to_owned())];
+        };
+        match FromDriver::read(object) {
+            Ok(FromDriver::RegisterApplication(registration)) => self.register(master, registration),
+            Ok(message) => match self.driver_of(&message) {
+                Some(peer) => {
+                    if let FromDriver::UnregisterApplication { app: Some(app) } = &message {
+                        self.applications.remove(app);
+                    }
+                    vec![Heard::Driver(peer, message)]
+                }
+                None => vec![Heard::Strange(format!(
+                    "a driver's message about an unknown application: {message:?}"
+                ))],
+            },
+            Err(Unreadable::Unknown(_)) => match FromWorker::read(object) {
+                Ok(FromWorker::RegisterWorker(registration)) => {
+                    let Some(peer) = self.peer(registration.dialect.clone(), master) else {
+                        return too_many();
+                    };
+                    self.workers.insert(registration.worker.clone(), peer);
+                    vec![Heard::Worker(peer, FromWorker::RegisterWorker(registration))]
+                }
+                Ok(message) => match self.worker_of(&message) {
+                    Some(peer) => vec![Heard::Worker(peer, message)],
+                    None => vec![Heard::Strange(format!("an unknown Worker's message: {message:?}"))],
+                },
+                Err(error) => vec![Heard::Strange(error.to_string())],
+            },
+            Err(error) => vec![Heard::Strange(error.to_string())],
+        }
+    }
+
+    /// A driver registers. If its release is not known, it is asked for the ids of its classes first.
+    fn register(&mut self, master: Address, registration: Box<Registration>) -> Vec<Heard> {
+        let Some(peer) = self.peer(registration.dialect.clone(), master) else { return too_many() };
+        let asked = self.peers[peer.0].dialect.vocabulary.to_ask();
+        if asked.is_empty() {
+            return vec![Heard::Driver(peer, FromDriver::RegisterApplication(registration))];
+        }
+        // The driver registers again after a while; it is asked once.
+        if self.peers[peer.0].held.replace(registration).is_some() {
+            return Vec::new();
+        }
+        let ask = |class| {
+            self.last_question += 1;
+            let id = self.last_question;
+            self.questions.insert(id, Question { peer, class });
+            let body = self.addressed(peer, &Vocabulary::question(class));
+            Heard::Reply(Frame::Request { id, body })
+        };
+        asked.into_iter().map(ask).collect()
+    }
+
+    /// An answer to a question of ours.
+    fn on_answer(&mut self, id: i64, reason: &str) -> Vec<Heard> {
+        let Some(Question { peer, class }) = self.questions.remove(&id) else {
+            return vec![Heard::Strange(format!("an answer to the request {id}, which nobody made"))];
+        };
+        let row = &mut self.peers[peer.0];
+        if let Err(error) = row.dialect.vocabulary.learn(class, reason) {
+            return vec![Heard::Strange(error.to_string())];
+        }
+        if !row.dialect.vocabulary.to_ask().is_empty() {
+            return Vec::new();
+        }
+        let held = row.held.take();
+        held.into_iter().map(|held| Heard::Driver(peer, FromDriver::RegisterApplication(held))).collect()
+    }
+
+    /// The peer that calls itself so: one that is known, or a new one. `None` if there are too many.
+    fn peer(&mut self, dialect: Dialect, master: Address) -> Option<PeerNumber> {
+        let name = (dialect.reference.address.clone(), dialect.reference.name.clone());
+        if let Some(known) = self.names.get(&name) {
+            return Some(*known);
+        }
+        let number = PeerNumber(self.peers.len());
+        if number.0 == MOST_PEERS {
+            return None;
+        }
+        self.peers.push(Peer { dialect, master, owed: VecDeque::new(), held: None });
+        self.names.insert(name, number);
+        Some(number)
+    }
+
+    /// Whose an executor was is forgotten with its end.
+    fn forget_if_ended(&mut self, message: &FromWorker) {
+        if let FromWorker::ExecutorStateChanged { app, executor, state, .. } = message
+            && state.is_finished()
+        {
+            self.executors.remove(&(app.clone(), *executor));
+        }
+    }
+
+    fn driver_of(&self, message: &FromDriver) -> Option<PeerNumber> {
+        let app = match message {
+            FromDriver::RegisterApplication(_) => return None,
+            FromDriver::RequestExecutors { app, .. }
+            | FromDriver::KillExecutors { app, .. }
+            | FromDriver::MasterChangeAcknowledged { app } => app,
+            FromDriver::UnregisterApplication { app } => app.as_ref()?,
+        };
+        self.applications.get(app).copied()
+    }
+
+    fn worker_of(&self, message: &FromWorker) -> Option<PeerNumber> {
+        match message {
+            FromWorker::RegisterWorker(_) => None,
+            FromWorker::Heartbeat { worker }
+            | FromWorker::WorkerLatestState { worker, .. }
+            | FromWorker::WorkerSchedulerStateResponse { worker, .. }
+            | FromWorker::WorkerDecommissioning { worker } => self.workers.get(worker).copied(),
+            FromWorker::ExecutorStateChanged { app, executor, .. } => {
+                self.executors.get(&(app.clone(), *executor)).copied()
+            }
+        }
+    }
+
+    fn one_way(&self, peer: PeerNumber, object: &[u8]) -> Frame {
+        Frame::OneWay { body: self.addressed(peer, object) }
+    }
+
+    /// A body for a peer. The Master calls itself as the peer does, so that all comparisons of addresses come out right.
+    fn addressed(&self, peer: PeerNumber, object: &[u8]) -> Bytes {
+        let Peer { dialect, master, .. } = &self.peers[peer.0];
+        let mut body = BytesMut::new();
+        let envelope = Envelope {
+            sender: Some(master.clone()),
+            receiver: Some(dialect.reference.address.clone()),
+            endpoint: dialect.reference.name.clone(),
+        };
+        envelope.encode(&mut body);
+        body.extend_from_slice(object);
+        body.freeze()
+    }
+}
+
+fn too_many() -> Vec<Heard> {
+    vec![Heard::Strange(format!("more than {MOST_PEERS} drivers and Workers register on one connection"))]
+}
+
+fn response(id: i64, yes: bool) -> Heard {
+    Heard::Reply(Frame::Response { id, body: messages::answer(yes).into() })
+}
+
+fn failure(id: i64, reason: String) -> Heard {
+    Heard::Reply(Frame::Failure { id, reason })
+}

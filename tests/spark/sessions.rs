@@ -1,0 +1,237 @@
+//! Connections of recorded drivers and Workers, as a Master takes part in them.
+
+use bytes::{Bytes, BytesMut};
+use firesteel_spark::envelope::{Address, Envelope};
+use firesteel_spark::frame::Frame;
+use firesteel_spark::messages::{FromDriver, FromWorker, Launch, ToDriver, ToWorker, answer};
+use firesteel_spark::session::{Heard, PeerNumber, Session};
+
+use crate::drivers::{recording, sent_to};
+use crate::recorded::{frames, opened};
+
+const FIRST: PeerNumber = PeerNumber(0);
+
+fn recorded(name: &str) -> Vec<Frame> {
+    frames(&recording(name))
+}
+
+fn yes(id: i64) -> Heard {
+    Heard::Reply(Frame::Response { id, body: answer(true).into() })
+}
+
+fn id_of(frame: &Frame) -> i64 {
+    match frame {
+        Frame::Request { id, .. } | Frame::Response { id, .. } | Frame::Failure { id, .. } => *id,
+        Frame::OneWay { .. } => panic!("a message has no number"),
+    }
+}
+
+/// The message to a driver that its application is registered.
+fn registered(app: &str, session: &Session, peer: PeerNumber) -> ToDriver {
+    ToDriver::RegisteredApplication { app: app.to_owned(), master: session.master(peer).clone() }
+}
+
+#[test]
+fn a_driver_asks_whether_a_master_is_there_registers_and_is_answered_in_order() {
+    for version in ["3.5.7", "4.0.1"] {
+        let mut session = Session::default();
+        let said = recorded(&format!("spark-{version}/dynalloc-driver-to-fakemaster"));
+        assert_eq!(session.hear(said[0].clone()), [yes(id_of(&said[0]))], "{version}");
+        let heard = session.hear(said[1].clone());
+        let [Heard::Driver(FIRST, FromDriver::RegisterApplication(registration))] = &heard[..] else {
+            panic!("{version}: {heard:?}")
+        };
+        // The driver called the Master so when it registered.
+        let (envelope, _) = opened(&said[1]).expect("it has an envelope");
+        let called = envelope.expect("a message has one").receiver.expect("an address");
+        assert_eq!(*session.master(FIRST), called);
+        let app = match FromDriver::read(&opened(&said[2]).expect("it has a body").1) {
+            Ok(FromDriver::RequestExecutors { app, .. }) => app,
+            other => panic!("{version}: {other:?}"),
+        };
+        let told = session.tell_driver(FIRST, &registered(&app, &session, FIRST));
+        let (envelope, _) = opened(&told).expect("it has a body");
+        let envelope = envelope.expect("a message has an envelope");
+        assert_eq!((envelope.sender, envelope.endpoint.as_str()), (Some(called), "AppClient"));
+        assert_eq!(envelope.receiver.as_ref(), Some(&registration.dialect.reference.address));
+        let mut owed = Vec::new();
+        for frame in &said[2..] {
+            let heard = session.hear(frame.clone());
+            assert!(matches!(heard[..], [Heard::Driver(FIRST, _)]), "{version}: {heard:?}");
+            owed.extend(matches!(frame, Frame::Request { .. }).then(|| id_of(frame)));
+        }
+        assert!(owed.len() > 5, "{version}");
+        for id in owed {
+            assert_eq!(session.answer(FIRST, true).map(Heard::Reply), Some(yes(id)), "{version}");
+        }
+        assert_eq!(session.answer(FIRST, true), None);
+        // It has unregistered: nothing more is known of it.
+        let last_request =
+            said.iter().rev().find(|frame| matches!(frame, Frame::Request { .. })).expect("there are some");
+        let refused = Frame::Response { id: id_of(last_request), body: answer(false).into() };
+        assert_eq!(session.hear(last_request.clone()), [Heard::Reply(refused)], "{version}");
+    }
+}
+
+#[test]
+fn a_driver_that_registers_again_is_the_same_peer() {
+    let mut session = Session::default();
+    let said = recorded("spark-4.0.1/driver-to-master");
+    for _ in 0..3 {
+        let heard = session.hear(said[1].clone());
+        assert!(matches!(heard[..], [Heard::Driver(FIRST, FromDriver::RegisterApplication(_))]), "{heard:?}");
+    }
+    // Another driver on the same connection.
+    let other = recorded("spark-3.5.7/driver-to-master");
+    let heard = session.hear(other[1].clone());
+    assert!(matches!(heard[..], [Heard::Driver(PeerNumber(1), _)]), "{heard:?}");
+}
+
+/// The frame with a byte of its object changed, the one after these bytes.
+fn changed_after(frame: &Frame, bytes: &[u8]) -> Frame {
+    let Frame::OneWay { body } = frame else { panic!("{frame:?}") };
+    let at = body.windows(bytes.len()).position(|window| window == bytes).expect("it is there") + bytes.len();
+    let mut body = BytesMut::from(&body[..]);
+    body[at] ^= 1;
+    Frame::OneWay { body: body.freeze() }
+}
+
+#[test]
+fn a_driver_of_an_unknown_release_is_asked_before_anybody_hears_of_it() {
+    for version in ["3.5.7", "4.0.1"] {
+        let mut session = Session::default();
+        let said = recorded(&format!("spark-{version}/driver-to-master"));
+        let later = changed_after(&said[1], b"DeployMessages$RegisterApplication");
+        let questions = session.hear(later.clone());
+        assert_eq!(questions.len(), 7, "{version}");
+        assert_eq!(session.hear(later), [], "it is asked once");
+        let answers = recorded(&format!("spark-{version}/suidprobe-driver-to-fakemaster"));
+        let answers = answers.into_iter().filter(|frame| matches!(frame, Frame::Failure { .. }));
+        // The recorded Master asked for the same classes in another order.
+        let mut answers: Vec<Frame> = answers.collect();
+        let mut heard = Vec::new();
+        for question in &questions {
+            let Heard::Reply(Frame::Request { id, body }) = question else { panic!("{question:?}") };
+            let about = |frame: &Frame| match frame {
+                Frame::Failure { reason, .. } => {
+                    let line = reason.lines().next().unwrap_or_default();
+                    let class =
+                        line.split([' ', ';']).find(|word| word.starts_with("org.apache.spark.deploy"));
+                    class.is_some_and(|class| {
+                        let exactly =
+                            [&u16::try_from(class.len()).expect("short").to_be_bytes()[..], class.as_bytes()]
+                                .concat();
+                        body.windows(exactly.len()).any(|window| window == exactly)
+                    })
+                }
+                _ => false,
+            };
+            let at = answers.iter().position(about).expect("the driver was asked for it");
+            let Frame::Failure { reason, .. } = answers.remove(at) else { unreachable!("it was chosen") };
+            heard.extend(session.hear(Frame::Failure { id: *id, reason }));
+        }
+        assert!(matches!(heard[..], [Heard::Driver(FIRST, FromDriver::RegisterApplication(_))]), "{heard:?}");
+        let told = session.tell_driver(FIRST, &registered("app-1", &session, FIRST));
+        let mut known = Session::default();
+        known.hear(said[1].clone());
+        assert_eq!(told, known.tell_driver(FIRST, &registered("app-1", &known, FIRST)), "{version}");
+    }
+}
+
+#[test]
+fn a_worker_is_known_by_its_id_and_by_its_executors() {
+    for version in ["3.5.7", "4.3.0"] {
+        let mut session = Session::default();
+        let said = recorded(&format!("spark-{version}/worker-to-master"));
+        assert_eq!(session.hear(said[0].clone()), [yes(id_of(&said[0]))]);
+        let heard = session.hear(said[1].clone());
+        let [Heard::Worker(FIRST, FromWorker::RegisterWorker(registration))] = &heard[..] else {
+            panic!("{version}: {heard:?}")
+        };
+        assert_eq!(*session.master(FIRST), registration.master, "{version}");
+        let reports: Vec<&Frame> =
+            said[2..].iter().filter(|frame| matches!(frame, Frame::Request { .. })).collect();
+        // A report of an executor that nobody launched here is answered, and not passed on.
+        assert_eq!(session.hear(reports[0].clone()), [yes(id_of(reports[0]))], "{version}");
+        let object = &opened(reports[0]).expect("it has a body").1;
+        let Ok(FromWorker::ExecutorStateChanged { app, executor, .. }) = FromWorker::read(object) else {
+            panic!("{version}: it reports an executor")
+        };
+        let driver = sent_to(&format!("spark-{version}/driver-to-master"), "Master");
+        let Ok(FromDriver::RegisterApplication(application)) = FromDriver::read(&driver[0]) else {
+            panic!("{version}: a driver registers")
+        };
+        let launch = Launch {
+            master_url: "spark://master:7077".to_owned(),
+            app,
+            executor,
+            profile: 0,
+            description: application.description,
+            cores: 1,
+            memory: 1,
+            resources: Default::default(),
+        };
+        session.tell_worker(FIRST, &ToWorker::LaunchExecutor(Box::new(launch)));
+        for frame in &said[2..] {
+            let heard = session.hear(frame.clone());
+            assert!(matches!(heard[..], [Heard::Worker(FIRST, _)]), "{version}: {heard:?}");
+        }
+        for report in &reports {
+            assert_eq!(session.answer(FIRST, true).map(Heard::Reply), Some(yes(id_of(report))), "{version}");
+        }
+        // The executor has ended: whose it was is forgotten.
+        assert_eq!(session.hear(reports[0].clone()), [yes(id_of(reports[0]))], "{version}");
+        assert_eq!(session.answer(FIRST, true), None);
+    }
+}
+
+fn request(endpoint: &str, object: &[u8]) -> Frame {
+    let address = Some(Address { host: "h".to_owned(), port: 1 });
+    let envelope = Envelope { sender: address.clone(), receiver: address, endpoint: endpoint.to_owned() };
+    let mut body = BytesMut::new();
+    envelope.encode(&mut body);
+    body.extend_from_slice(object);
+    Frame::Request { id: 7, body: body.freeze() }
+}
+
+#[test]
+fn what_nobody_here_understands_is_refused_or_said() {
+    let failed = |frame: Frame| match &Session::default().hear(frame)[..] {
+        [Heard::Reply(Frame::Failure { id: 7, reason })] => reason.clone(),
+        other => panic!("{other:?}"),
+    };
+    let null = [0xac, 0xed, 0, 5, 0x70];
+    assert_eq!(failed(request("HeartbeatReceiver", &null)), "there is no endpoint HeartbeatReceiver");
+    assert_eq!(failed(request("Master", &null)), "a message of the class null, which is not known here");
+    assert_eq!(failed(request("Master", b"")), "the stream of Java objects ends too early, at byte 0");
+    assert_eq!(
+        failed(request("endpoint-verifier", &null)),
+        "a message of the class null, which is not known here"
+    );
+    let empty = Frame::Request { id: 7, body: Bytes::new() };
+    assert_eq!(failed(empty), "a message without a readable sender and receiver");
+    let said = |frame: Frame| match &Session::default().hear(frame)[..] {
+        [Heard::Strange(said)] => said.clone(),
+        other => panic!("{other:?}"),
+    };
+    let unasked = Frame::Response { id: 9, body: Bytes::new() };
+    assert_eq!(said(unasked), "an answer to the request 9, which nobody made");
+    let recorded = recorded("spark-4.0.1/driver-to-master");
+    let unregister = recorded.last().expect("there are some").clone();
+    assert!(
+        said(unregister)
+            .starts_with("a driver's message about an unknown application: UnregisterApplication")
+    );
+}
+
+#[test]
+fn a_driver_whose_answers_say_nothing_is_given_up_with_a_sentence() {
+    let mut session = Session::default();
+    let said = recorded("spark-4.0.1/driver-to-master");
+    let questions = session.hear(changed_after(&said[1], b"DeployMessages$RegisterApplication"));
+    let Heard::Reply(first) = &questions[0] else { panic!("{questions:?}") };
+    let heard = session.hear(Frame::Response { id: id_of(first), body: Bytes::new() });
+    let expected = "this release of Spark does not tell the serial version id of \
+                    org.apache.spark.deploy.DeployMessages$RegisteredApplication: it was accepted";
+    assert_eq!(heard, [Heard::Strange(expected.to_owned())]);
+}
