@@ -6,7 +6,7 @@ use bytes::BytesMut;
 use firesteel_spark::envelope::{Address, Envelope};
 use firesteel_spark::frame::Frame;
 use firesteel_spark::java::{self, Bounds, Node};
-use firesteel_spark::messages::{FromDriver, FromWorker, ToDriver};
+use firesteel_spark::messages::{self, FromDriver, Message, ToDriver};
 use firesteel_spark::scala;
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
@@ -32,8 +32,7 @@ fn object(bytes: &[u8]) {
     assert_eq!(java::write(&again, root), written);
     let node = Node { graph: &graph, value };
     let _ = (scala::elements(node), scala::entries(node), scala::option(node), scala::enumeration_id(node));
-    let _ = FromWorker::read(bytes);
-    if let Ok(FromDriver::RegisterApplication(registration)) = FromDriver::read(bytes) {
+    if let Ok(Message::Driver(FromDriver::RegisterApplication(registration))) = messages::read(bytes) {
         let master = Address { host: "master".to_owned(), port: 7077 };
         let answer = ToDriver::RegisteredApplication { app: "app-1".to_owned(), master };
         answer.write(&registration.dialect);

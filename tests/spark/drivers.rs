@@ -8,7 +8,7 @@ use firesteel_spark::envelope::Address;
 use firesteel_spark::frame::Frame;
 use firesteel_spark::java::{self, Bounds, Class, Field, FieldKind, Graph, Node, Object, Part, Value};
 use firesteel_spark::messages::{
-    self, ExecutorState, FromDriver, Registration, ToDriver, Unreadable, WantedExecutors,
+    self, ExecutorState, FromDriver, Message, Registration, ToDriver, Unreadable, WantedExecutors,
 };
 use firesteel_spark::scala;
 
@@ -28,8 +28,16 @@ pub(crate) fn sent_to(name: &str, endpoint: &str) -> Vec<Bytes> {
         .collect()
 }
 
+/// Reads a message of a driver's.
+pub(crate) fn from_driver(object: &[u8]) -> Result<FromDriver, Unreadable> {
+    match messages::read(object)? {
+        Message::Driver(message) => Ok(message),
+        Message::Worker(message) => panic!("{message:?} is a Worker's"),
+    }
+}
+
 fn said(name: &str) -> Vec<FromDriver> {
-    let read = |object: Bytes| FromDriver::read(&object).unwrap_or_else(|error| panic!("{name}: {error}"));
+    let read = |object: Bytes| from_driver(&object).unwrap_or_else(|error| panic!("{name}: {error}"));
     sent_to(name, "Master").into_iter().map(read).collect()
 }
 
@@ -105,7 +113,7 @@ fn what_is_shown_of_a_registration_has_neither_values_of_variables_nor_options()
 }
 
 #[test]
-fn every_message_of_a_recorded_driver_can_be_read() {
+fn every_message_to_a_recorded_master_can_be_read() {
     let mut read = 0;
     for path in connections() {
         for (envelope, object) in frames(&path).iter().filter_map(opened) {
@@ -116,9 +124,9 @@ fn every_message_of_a_recorded_driver_can_be_read() {
                         messages::asked_endpoint(&object).unwrap_or_else(|error| panic!("{path:?}: {error}"));
                     assert!(["Master", "Worker"].contains(&asked.as_str()), "{path:?}: {asked}");
                 }
-                "Master" => match FromDriver::read(&object) {
+                "Master" => match messages::read(&object) {
                     Ok(_) => read += 1,
-                    // What Workers and those who submit drivers say.
+                    // What those say who submit drivers.
                     Err(Unreadable::Unknown(class)) => {
                         assert!(class.starts_with("org.apache.spark."), "{class}")
                     }
@@ -128,7 +136,7 @@ fn every_message_of_a_recorded_driver_can_be_read() {
             }
         }
     }
-    assert!(read > 50, "only {read} messages");
+    assert!(read > 70, "only {read} messages");
 }
 
 #[test]
@@ -204,8 +212,8 @@ fn registration_of_spark_3_3() -> Vec<u8> {
 #[test]
 fn an_application_of_spark_3_3_says_in_fields_of_its_own_what_executors_need() {
     let written = registration_of_spark_3_3();
-    let Ok(FromDriver::RegisterApplication(registration)) = FromDriver::read(&written) else {
-        panic!("{:?}", FromDriver::read(&written))
+    let Ok(FromDriver::RegisterApplication(registration)) = from_driver(&written) else {
+        panic!("{:?}", from_driver(&written))
     };
     let Registration { application, dialect, .. } = *registration;
     assert_eq!((application.name.as_str(), application.profile.id), ("wire-demo", 0));
@@ -221,8 +229,7 @@ fn a_reference_that_refers_to_itself_is_sent_back_as_such() {
     let driver = Node { graph: &graph, value: root }.field("driver").expect("there is one").value;
     let Value::Object(id) = driver else { panic!("a reference is an object") };
     assert!(graph.set_field(id, "defaultAskTimeout", driver));
-    let Ok(FromDriver::RegisterApplication(registration)) = FromDriver::read(&java::write(&graph, root))
-    else {
+    let Ok(FromDriver::RegisterApplication(registration)) = from_driver(&java::write(&graph, root)) else {
         panic!("it is a registration")
     };
     let master = Address { host: "master".to_owned(), port: 7077 };
@@ -256,7 +263,7 @@ fn a_reference_that_is_too_large_or_too_deep_is_refused() {
             Node { graph: &graph, value: root }.field("appDescription").expect("there is one").value;
         let Value::Object(application) = application else { panic!("an application is an object") };
         assert!(graph.set_field(application, "appUiUrl", Value::Object(holder)));
-        FromDriver::read(&java::write(&graph, root)).expect_err("it is refused").to_string()
+        from_driver(&java::write(&graph, root)).expect_err("it is refused").to_string()
     };
     let too_large = "the field driver of RegisterApplication: org.apache.spark.rpc.netty.NettyRpcEndpointRef stands \
                      where a reference of at most 256 values has to";
@@ -277,8 +284,7 @@ fn a_reference_with_a_class_of_ours_changes_no_class_of_ours() {
     let parts = vec![Part::default()];
     let empty = graph.add_object(Object::Instance { class, parts });
     assert!(graph.set_field(id, "defaultAskTimeout", Value::Object(empty)));
-    let Ok(FromDriver::RegisterApplication(registration)) = FromDriver::read(&java::write(&graph, root))
-    else {
+    let Ok(FromDriver::RegisterApplication(registration)) = from_driver(&java::write(&graph, root)) else {
         panic!("it is a registration")
     };
     let master = Address { host: "master".to_owned(), port: 7077 };
@@ -299,7 +305,7 @@ fn the_serial_version_ids_of_a_release_that_is_not_known_are_asked_of_its_driver
             + serial.len();
         let mut later = recorded.to_vec();
         later[at] ^= 1;
-        let Ok(FromDriver::RegisterApplication(registration)) = FromDriver::read(&later) else {
+        let Ok(FromDriver::RegisterApplication(registration)) = from_driver(&later) else {
             panic!("it is a registration")
         };
         let mut dialect = registration.dialect;
@@ -449,16 +455,15 @@ fn yes_is_written_as_spark_s_master_wrote_it() {
 
 #[test]
 fn what_is_no_message_of_a_driver_s_is_named() {
-    let heartbeat = &sent_to("spark-4.0.1/worker-to-master", "Master")[0];
-    let refused = FromDriver::read(heartbeat).expect_err("it is a Worker's").to_string();
+    let submission = &sent_to("spark-4.0.1/cluster-rpc-RequestSubmitDriver.to-master", "Master")[0];
     assert_eq!(
-        refused,
-        "a message of the class org.apache.spark.deploy.DeployMessages$RegisterWorker, which is not known here"
+        from_driver(submission).expect_err("it is neither a driver's nor a Worker's").to_string(),
+        "a message of the class org.apache.spark.deploy.DeployMessages$RequestSubmitDriver, which is not known here"
     );
     let null = [0xac, 0xed, 0, 5, 0x70];
-    assert_eq!(FromDriver::read(&null), Err(Unreadable::Unknown("null".to_owned())));
+    assert_eq!(from_driver(&null), Err(Unreadable::Unknown("null".to_owned())));
     assert_eq!(
-        FromDriver::read(b"GET /").expect_err("it is HTTP").to_string(),
+        from_driver(b"GET /").expect_err("it is HTTP").to_string(),
         "this is no stream of Java objects, at byte 4"
     );
 }

@@ -3,7 +3,7 @@
 use firesteel_spark::envelope::Address;
 use firesteel_spark::frame::Frame;
 use firesteel_spark::java::{self, Bounds, Problem};
-use firesteel_spark::messages::{FromDriver, FromWorker, ToDriver, ToWorker};
+use firesteel_spark::messages::{self, FromDriver, FromWorker, Message, ToDriver, ToWorker};
 
 use crate::recorded::{MOST, connections, files, frames, opened, read};
 
@@ -34,17 +34,20 @@ fn problem(hex: &str) -> Problem {
 
 /// Reads a message, and answers a driver or Worker that registers.
 fn answer_if_it_registers(object: &[u8]) {
-    if let Ok(FromWorker::RegisterWorker(registration)) = FromWorker::read(object) {
-        let dialled = registration.master.clone();
-        let (master, web_ui_url) = (dialled.clone(), String::new());
-        let answer = ToWorker::RegisteredWorker { master, dialled, web_ui_url, is_duplicate: false };
-        assert!(java::read(&answer.write(&registration.dialect), Bounds::default()).is_ok());
-    }
-    if let Ok(FromDriver::RegisterApplication(registration)) = FromDriver::read(object) {
-        let master = Address { host: "master".to_owned(), port: 7077 };
-        let answer = ToDriver::RegisteredApplication { app: "app-1".to_owned(), master };
-        assert!(java::read(&answer.write(&registration.dialect), Bounds::default()).is_ok());
-    }
+    let master = Address { host: "master".to_owned(), port: 7077 };
+    let answer = match messages::read(object) {
+        Ok(Message::Driver(FromDriver::RegisterApplication(registration))) => {
+            let answer = ToDriver::RegisteredApplication { app: "app-1".to_owned(), master };
+            answer.write(&registration.dialect)
+        }
+        Ok(Message::Worker(FromWorker::RegisterWorker(registration))) => {
+            let (dialled, web_ui_url) = (registration.master.clone(), String::new());
+            let answer = ToWorker::RegisteredWorker { master, dialled, web_ui_url, is_duplicate: false };
+            answer.write(&registration.dialect)
+        }
+        _ => return,
+    };
+    assert!(java::read(&answer, Bounds::default()).is_ok());
 }
 
 #[test]

@@ -6,8 +6,9 @@ use firesteel_spark::frame::Frame;
 use firesteel_spark::messages::{FromDriver, FromWorker, Launch, ToDriver, ToWorker, answer};
 use firesteel_spark::session::{Heard, PeerNumber, Session};
 
-use crate::drivers::{recording, sent_to};
+use crate::drivers::{from_driver, recording, sent_to};
 use crate::recorded::{frames, opened};
+use crate::workers::from_worker;
 
 const FIRST: PeerNumber = PeerNumber(0);
 
@@ -45,7 +46,7 @@ fn a_driver_asks_whether_a_master_is_there_registers_and_is_answered_in_order() 
         let (envelope, _) = opened(&said[1]).expect("it has an envelope");
         let called = envelope.expect("a message has one").receiver.expect("an address");
         assert_eq!(*session.master(FIRST), called);
-        let app = match FromDriver::read(&opened(&said[2]).expect("it has a body").1) {
+        let app = match from_driver(&opened(&said[2]).expect("it has a body").1) {
             Ok(FromDriver::RequestExecutors { app, .. }) => app,
             other => panic!("{version}: {other:?}"),
         };
@@ -154,11 +155,11 @@ fn a_worker_is_known_by_its_id_and_by_its_executors() {
         // A report of an executor that nobody launched here is answered, and not passed on.
         assert_eq!(session.hear(reports[0].clone()), [yes(id_of(reports[0]))], "{version}");
         let object = &opened(reports[0]).expect("it has a body").1;
-        let Ok(FromWorker::ExecutorStateChanged { app, executor, .. }) = FromWorker::read(object) else {
+        let Ok(FromWorker::ExecutorStateChanged { app, executor, .. }) = from_worker(object) else {
             panic!("{version}: it reports an executor")
         };
         let driver = sent_to(&format!("spark-{version}/driver-to-master"), "Master");
-        let Ok(FromDriver::RegisterApplication(application)) = FromDriver::read(&driver[0]) else {
+        let Ok(FromDriver::RegisterApplication(application)) = from_driver(&driver[0]) else {
             panic!("{version}: a driver registers")
         };
         let launch = Launch {

@@ -6,15 +6,25 @@ use bytes::Bytes;
 use firesteel_spark::dialect::Dialect;
 use firesteel_spark::envelope::Address;
 use firesteel_spark::java::{self, Bounds, Node};
-use firesteel_spark::messages::{ExecutorState, FromWorker, Launch, ToWorker, WorkerRegistration};
+use firesteel_spark::messages::{
+    self, ExecutorState, FromWorker, Launch, Message, ToWorker, Unreadable, WorkerRegistration,
+};
 use firesteel_spark::scala;
 
 use crate::drivers::{registration, sent_to};
 
 const VERSIONS: [&str; 4] = ["3.5.7", "4.0.1", "4.1.4", "4.3.0"];
 
+/// Reads a message of a Worker's.
+pub(crate) fn from_worker(object: &[u8]) -> Result<FromWorker, Unreadable> {
+    match messages::read(object)? {
+        Message::Worker(message) => Ok(message),
+        Message::Driver(message) => panic!("{message:?} is a driver's"),
+    }
+}
+
 fn said(version: &str) -> Vec<FromWorker> {
-    let read = |object: Bytes| FromWorker::read(&object).unwrap_or_else(|error| panic!("{version}: {error}"));
+    let read = |object: Bytes| from_worker(&object).unwrap_or_else(|error| panic!("{version}: {error}"));
     sent_to(&format!("spark-{version}/worker-to-master"), "Master").into_iter().map(read).collect()
 }
 

@@ -11,7 +11,7 @@ use crate::dialect::{Dialect, Vocabulary};
 use crate::envelope::{Address, Envelope};
 use crate::frame::Frame;
 use crate::messages::{
-    self, FromDriver, FromWorker, Registration, ToDriver, ToWorker, Unreadable, asked_endpoint,
+    self, FromDriver, FromWorker, Message, Registration, ToDriver, ToWorker, asked_endpoint,
 };
 
 /// One connection.
@@ -85,7 +85,7 @@ impl Session {
             },
             Frame::OneWay { mut body } => match Envelope::decode(&mut body) {
                 Ok(envelope) => self.on_message(envelope, &body),
-                Err(error) => vec![Heard::Strange(error.to_string())],
+                Err(error) => strange(error.to_string()),
             },
             Frame::Failure { id, reason } => self.on_answer(id, &reason),
             Frame::Response { id, .. } => self.on_answer(id, "it was accepted"),
@@ -139,8 +139,8 @@ impl Session {
         if envelope.endpoint != MASTER {
             return vec![failure(id, format!("there is no endpoint {}", envelope.endpoint))];
         }
-        match FromDriver::read(object) {
-            Ok(message) => match self.driver_of(&message) {
+        match messages::read(object) {
+            Ok(Message::Driver(message)) => match self.driver_of(&message) {
                 Some(peer) => {
                     self.peers[peer.0].owed.push_back(id);
                     vec![Heard::Driver(peer, message)]
@@ -148,17 +148,14 @@ impl Session {
                 // Like Spark's Master, which answers no for an application that it does not know.
                 None => vec![response(id, false)],
             },
-            Err(Unreadable::Unknown(_)) => match FromWorker::read(object) {
-                Ok(message) => match self.worker_of(&message) {
-                    Some(peer) => {
-                        self.forget_if_ended(&message);
-                        self.peers[peer.0].owed.push_back(id);
-                        vec![Heard::Worker(peer, message)]
-                    }
-                    // Like Spark's Master, which answers every report with yes.
-                    None => vec![response(id, true)],
-                },
-                Err(error) => vec![failure(id, error.to_string())],
+            Ok(Message::Worker(message)) => match self.worker_of(&message) {
+                Some(peer) => {
+                    self.forget_if_ended(&message);
+                    self.peers[peer.0].owed.push_back(id);
+                    vec![Heard::Worker(peer, message)]
+                }
+                // Like Spark's Master, which answers every report with yes.
+                None => vec![response(id, true)],
             },
             Err(error) => vec![failure(id, error.to_string())],
         }
@@ -167,39 +164,34 @@ impl Session {
     fn on_message(&mut self, envelope: Envelope, object: &[u8]) -> Vec<Heard> {
         let Envelope { receiver, endpoint, .. } = envelope;
         if endpoint != MASTER {
-            return vec![Heard::Strange(format!("a message to the endpoint {endpoint}, which is not here"))];
+            return strange(format!("a message to the endpoint {endpoint}, which is not here"));
         }
         let Some(master) = receiver else {
-            return vec![Heard::Strange("a message to a Master without its address".to_owned())];
+            return strange("a message to a Master without its address".to_owned());
         };
-        match FromDriver::read(object) {
-            Ok(FromDriver::RegisterApplication(registration)) => self.register(master, registration),
-            Ok(message) => match self.driver_of(&message) {
+        match messages::read(object) {
+            Ok(Message::Driver(FromDriver::RegisterApplication(registration))) => {
+                self.register(master, registration)
+            }
+            Ok(Message::Driver(message)) => match self.driver_of(&message) {
                 Some(peer) => {
                     if let FromDriver::UnregisterApplication { app: Some(app) } = &message {
                         self.applications.remove(app);
                     }
                     vec![Heard::Driver(peer, message)]
                 }
-                None => vec![Heard::Strange(format!(
-                    "a driver's message about an unknown application: {message:?}"
-                ))],
+                None => strange(format!("a driver's message about an unknown application: {message:?}")),
             },
-            Err(Unreadable::Unknown(_)) => match FromWorker::read(object) {
-                Ok(FromWorker::RegisterWorker(registration)) => {
-                    let Some(peer) = self.peer(registration.dialect.clone(), master) else {
-                        return too_many();
-                    };
-                    self.workers.insert(registration.worker.clone(), peer);
-                    vec![Heard::Worker(peer, FromWorker::RegisterWorker(registration))]
-                }
-                Ok(message) => match self.worker_of(&message) {
-                    Some(peer) => vec![Heard::Worker(peer, message)],
-                    None => vec![Heard::Strange(format!("an unknown Worker's message: {message:?}"))],
-                },
-                Err(error) => vec![Heard::Strange(error.to_string())],
+            Ok(Message::Worker(FromWorker::RegisterWorker(registration))) => {
+                let Some(peer) = self.peer(registration.dialect.clone(), master) else { return too_many() };
+                self.workers.insert(registration.worker.clone(), peer);
+                vec![Heard::Worker(peer, FromWorker::RegisterWorker(registration))]
+            }
+            Ok(Message::Worker(message)) => match self.worker_of(&message) {
+                Some(peer) => vec![Heard::Worker(peer, message)],
+                None => strange(format!("an unknown Worker's message: {message:?}")),
             },
-            Err(error) => vec![Heard::Strange(error.to_string())],
+            Err(error) => strange(error.to_string()),
         }
     }
 
@@ -227,11 +219,11 @@ impl Session {
     /// An answer to a question of ours.
     fn on_answer(&mut self, id: i64, reason: &str) -> Vec<Heard> {
         let Some(Question { peer, class }) = self.questions.remove(&id) else {
-            return vec![Heard::Strange(format!("an answer to the request {id}, which nobody made"))];
+            return strange(format!("an answer to the request {id}, which nobody made"));
         };
         let row = &mut self.peers[peer.0];
         if let Err(error) = row.dialect.vocabulary.learn(class, reason) {
-            return vec![Heard::Strange(error.to_string())];
+            return strange(error.to_string());
         }
         if !row.dialect.vocabulary.to_ask().is_empty() {
             return Vec::new();
@@ -307,8 +299,12 @@ impl Session {
     }
 }
 
+fn strange(sentence: String) -> Vec<Heard> {
+    vec![Heard::Strange(sentence)]
+}
+
 fn too_many() -> Vec<Heard> {
-    vec![Heard::Strange(format!("more than {MOST_PEERS} drivers and Workers register on one connection"))]
+    strange(format!("more than {MOST_PEERS} drivers and Workers register on one connection"))
 }
 
 fn response(id: i64, yes: bool) -> Heard {

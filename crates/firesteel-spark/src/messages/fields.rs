@@ -3,7 +3,7 @@
 use thiserror::Error;
 
 use crate::envelope::Address;
-use crate::java::{Node, ReadError};
+use crate::java::{Graph, Node, ReadError};
 use crate::scala::{self, Mismatch};
 
 /// Why a message cannot be read.
@@ -55,6 +55,11 @@ impl<'a> Fields<'a> {
             Some(class) => Ok(Self { node, class }),
             None => Err(Unreadable::Unknown(Mismatch::new("an object", node).found)),
         }
+    }
+
+    /// The graph that it is in.
+    pub(crate) fn graph(&self) -> &'a Graph {
+        self.node.graph
     }
 
     /// The full name of its class.

@@ -59,22 +59,16 @@ pub enum WantedExecutors {
 }
 
 impl FromDriver {
-    /// Reads a message.
-    ///
-    /// # Errors
-    ///
-    /// If it is no message of a driver's.
-    pub fn read(object: &[u8]) -> Result<Self, Unreadable> {
-        let (graph, value) = java::read(object, Bounds::default())?;
-        let message = Fields::any(Node { graph: &graph, value })?;
+    /// Reads a message. `Unknown` if it is none of a driver's.
+    pub(super) fn of(message: &Fields<'_>) -> Result<Self, Unreadable> {
         Ok(match message.class_name().strip_prefix(DEPLOY_MESSAGES) {
             Some("RegisterApplication") => {
                 let application =
                     message.object("appDescription", "org.apache.spark.deploy.ApplicationDescription")?;
                 let dialect = Dialect {
-                    vocabulary: Vocabulary::of_registration(&graph),
-                    release: Release::of(&graph),
-                    reference: Reference::read(&message, "driver")?,
+                    vocabulary: Vocabulary::of_registration(message.graph()),
+                    release: Release::of(message.graph()),
+                    reference: Reference::read(message, "driver")?,
                 };
                 let application = Application::read(&application)?;
                 let description = Fragment::of(message.value("appDescription")?, Application::MOST);
@@ -86,7 +80,7 @@ impl FromDriver {
             Some("RequestExecutors") => {
                 let wanted = match message.has("requestedTotal") {
                     true => WantedExecutors::OfDefault(message.int("requestedTotal")?),
-                    false => WantedExecutors::ByProfile(totals(&message, "resourceProfileToTotalExecs")?),
+                    false => WantedExecutors::ByProfile(totals(message, "resourceProfileToTotalExecs")?),
                 };
                 Self::RequestExecutors { app: message.text("appId")?, wanted }
             }

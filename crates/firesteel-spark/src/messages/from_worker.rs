@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::{DEPLOY_MESSAGES, ExecutorState, Fields, Unreadable};
 use crate::dialect::{Dialect, Reference, Release, Vocabulary};
 use crate::envelope::Address;
-use crate::java::{self, Bounds, Node};
+use crate::java::Node;
 
 /// A message from a Worker to a Master's endpoint `Master`.
 ///
@@ -96,28 +96,22 @@ pub struct RunningExecutor {
 }
 
 impl FromWorker {
-    /// Reads a message.
-    ///
-    /// # Errors
-    ///
-    /// If it is no message of a Worker's.
-    pub fn read(object: &[u8]) -> Result<Self, Unreadable> {
-        let (graph, value) = java::read(object, Bounds::default())?;
-        let message = Fields::any(Node { graph: &graph, value })?;
+    /// Reads a message. `Unknown` if it is none of a Worker's.
+    pub(super) fn of(message: &Fields<'_>) -> Result<Self, Unreadable> {
         Ok(match message.class_name().strip_prefix(DEPLOY_MESSAGES) {
             Some("RegisterWorker") => {
                 let dialect = Dialect {
-                    vocabulary: Vocabulary::of_registration(&graph),
-                    release: Release::of(&graph),
-                    reference: Reference::read(&message, "worker")?,
+                    vocabulary: Vocabulary::of_registration(message.graph()),
+                    release: Release::of(message.graph()),
+                    reference: Reference::read(message, "worker")?,
                 };
-                Self::RegisterWorker(Box::new(WorkerRegistration::read(&message, dialect)?))
+                Self::RegisterWorker(Box::new(WorkerRegistration::read(message, dialect)?))
             }
             Some("Heartbeat") => Self::Heartbeat { worker: message.text("workerId")? },
             Some("ExecutorStateChanged") => Self::ExecutorStateChanged {
                 app: message.text("appId")?,
                 executor: message.int("execId")?,
-                state: ExecutorState::read(&message, "state")?,
+                state: ExecutorState::read(message, "state")?,
                 message: message.text_in_option("message")?,
                 exit_status: message.integer_in_option("exitStatus")?,
             },

@@ -17,6 +17,8 @@ mod from_worker;
 mod to_driver;
 mod to_worker;
 
+use crate::java::{self, Bounds, Node};
+
 pub use application::{Application, JavaCommand, Profile};
 pub use executor_state::ExecutorState;
 pub(crate) use fields::Fields;
@@ -31,3 +33,26 @@ const DEPLOY_MESSAGES: &str = "org.apache.spark.deploy.DeployMessages$";
 
 /// The name of a Master's endpoint.
 const MASTER: &str = "Master";
+
+/// What a driver or a Worker says to a Master.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Message {
+    /// A driver says it.
+    Driver(FromDriver),
+    /// A Worker says it.
+    Worker(FromWorker),
+}
+
+/// Reads a message to a Master's endpoint `Master`.
+///
+/// # Errors
+///
+/// If it is no stream of Java objects, or of a class that neither drivers nor Workers send, or has other fields.
+pub fn read(object: &[u8]) -> Result<Message, Unreadable> {
+    let (graph, value) = java::read(object, Bounds::default())?;
+    let message = Fields::any(Node { graph: &graph, value })?;
+    match FromDriver::of(&message) {
+        Err(Unreadable::Unknown(_)) => FromWorker::of(&message).map(Message::Worker),
+        read => read.map(Message::Driver),
+    }
+}
