@@ -223,6 +223,22 @@ fn an_application_of_spark_3_3_says_in_fields_of_its_own_what_executors_need() {
 }
 
 #[test]
+fn a_profile_that_is_something_else_is_named() {
+    let recorded = &sent_to("spark-4.0.1/driver-to-master", "Master")[0];
+    let (mut graph, root) = java::read(recorded, Bounds::default()).expect("a recorded object can be read");
+    let application =
+        Node { graph: &graph, value: root }.field("appDescription").expect("there is one").value;
+    let Value::Object(id) = application else { panic!("an application is an object") };
+    let text = Value::Object(graph.add_object(Object::Text("small".to_owned())));
+    assert!(graph.set_field(id, "defaultProfile", text));
+    let refused = from_driver(&java::write(&graph, root)).expect_err("it is refused").to_string();
+    assert_eq!(
+        refused,
+        "the field defaultProfile of ApplicationDescription: java.lang.String stands where ResourceProfile has to"
+    );
+}
+
+#[test]
 fn a_reference_that_refers_to_itself_is_sent_back_as_such() {
     let recorded = &sent_to("spark-4.0.1/driver-to-master", "Master")[0];
     let (mut graph, root) = java::read(recorded, Bounds::default()).expect("a recorded object can be read");

@@ -11,7 +11,7 @@ use crate::dialect::{Dialect, Vocabulary};
 use crate::envelope::{Address, Envelope};
 use crate::frame::Frame;
 use crate::messages::{
-    self, FromDriver, FromWorker, Message, Registration, ToDriver, ToWorker, asked_endpoint,
+    self, FromDriver, FromWorker, MASTER, Message, Registration, ToDriver, ToWorker, asked_endpoint,
 };
 
 /// One connection.
@@ -72,9 +72,6 @@ const MOST_PEERS: usize = 1 << 14;
 
 /// The endpoint that answers whether an endpoint is there.
 const VERIFIER: &str = "endpoint-verifier";
-/// The name of a Master's endpoint.
-const MASTER: &str = "Master";
-
 impl Session {
     /// Takes a frame that came.
     pub fn hear(&mut self, frame: Frame) -> Vec<Heard> {

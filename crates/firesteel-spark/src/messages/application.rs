@@ -61,7 +61,7 @@ impl Application {
 
     pub(super) fn read(application: &Fields<'_>) -> Result<Self, Unreadable> {
         let profile = match application.has("defaultProfile") {
-            true => Profile::read(application.value("defaultProfile")?)?,
+            true => Profile::read(application, "defaultProfile", application.value("defaultProfile")?)?,
             false => Profile::of_spark_3_3(application)?,
         };
         Ok(Self {
@@ -77,11 +77,13 @@ impl Application {
 }
 
 impl Profile {
-    pub(super) fn read(node: Node<'_>) -> Result<Self, Unreadable> {
-        let profile = Fields::of(node, "org.apache.spark.resource.ResourceProfile")?;
+    /// Reads a profile in a field of a message.
+    fn read<'a>(message: &Fields<'a>, field: &'static str, node: Node<'a>) -> Result<Self, Unreadable> {
+        let profile = message.object_of(field, node, "org.apache.spark.resource.ResourceProfile")?;
         let mut amounts = BTreeMap::new();
         for (name, request) in profile.entries("executorResources")? {
-            let request = Fields::of(request, "org.apache.spark.resource.ExecutorResourceRequest")?;
+            let class = "org.apache.spark.resource.ExecutorResourceRequest";
+            let request = profile.object_of("executorResources", request, class)?;
             amounts.insert(profile.text_of("executorResources", name)?, request.long("amount")?);
         }
         Ok(Self { id: profile.int("_id")?, amounts })
@@ -95,7 +97,8 @@ impl Profile {
             amounts.insert("cores".to_owned(), i64::from(cores));
         }
         for requirement in application.elements("resourceReqsPerExecutor")? {
-            let requirement = Fields::of(requirement, "org.apache.spark.resource.ResourceRequirement")?;
+            let class = "org.apache.spark.resource.ResourceRequirement";
+            let requirement = application.object_of("resourceReqsPerExecutor", requirement, class)?;
             amounts.insert(requirement.text("resourceName")?, i64::from(requirement.int("amount")?));
         }
         Ok(Self { id: 0, amounts })
@@ -136,7 +139,7 @@ pub(super) fn totals(message: &Fields<'_>, field: &'static str) -> Result<Vec<(P
     let mut totals = Vec::new();
     for (profile, total) in message.entries(field)? {
         let total = scala::integer(total).map_err(|mismatch| message.mismatch(field, mismatch))?;
-        totals.push((Profile::read(profile)?, total));
+        totals.push((Profile::read(message, field, profile)?, total));
     }
     Ok(totals)
 }

@@ -136,8 +136,17 @@ impl<'a> Fields<'a> {
     }
 
     pub(crate) fn object(&self, field: &'static str, class: &'static str) -> Result<Self, Unreadable> {
-        let value = self.value(field)?;
-        Self::of(value, class).map_err(|_| self.wrong_value(field, short(class), value))
+        self.object_of(field, self.value(field)?, class)
+    }
+
+    /// The object that an element or a value of the field is.
+    pub(crate) fn object_of(
+        &self,
+        field: &'static str,
+        node: Node<'a>,
+        class: &'static str,
+    ) -> Result<Self, Unreadable> {
+        Self::of(node, class).map_err(|_| self.wrong_value(field, short(class), node))
     }
 
     /// The text that an element or a key of the field is.

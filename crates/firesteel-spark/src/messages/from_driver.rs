@@ -59,9 +59,9 @@ pub enum WantedExecutors {
 }
 
 impl FromDriver {
-    /// Reads a message. `Unknown` if it is none of a driver's.
-    pub(super) fn of(message: &Fields<'_>) -> Result<Self, Unreadable> {
-        Ok(match message.class_name().strip_prefix(DEPLOY_MESSAGES) {
+    /// Reads a message. `None` if it is none of a driver's.
+    pub(super) fn of(message: &Fields<'_>) -> Result<Option<Self>, Unreadable> {
+        Ok(Some(match message.class_name().strip_prefix(DEPLOY_MESSAGES) {
             Some("RegisterApplication") => {
                 let application =
                     message.object("appDescription", "org.apache.spark.deploy.ApplicationDescription")?;
@@ -93,8 +93,8 @@ impl FromDriver {
             Some("MasterChangeAcknowledged") => {
                 Self::MasterChangeAcknowledged { app: message.text("appId")? }
             }
-            _ => return Err(Unreadable::Unknown(message.class_name().to_owned())),
-        })
+            _ => return Ok(None),
+        }))
     }
 }
 

@@ -96,9 +96,9 @@ pub struct RunningExecutor {
 }
 
 impl FromWorker {
-    /// Reads a message. `Unknown` if it is none of a Worker's.
-    pub(super) fn of(message: &Fields<'_>) -> Result<Self, Unreadable> {
-        Ok(match message.class_name().strip_prefix(DEPLOY_MESSAGES) {
+    /// Reads a message. `None` if it is none of a Worker's.
+    pub(super) fn of(message: &Fields<'_>) -> Result<Option<Self>, Unreadable> {
+        Ok(Some(match message.class_name().strip_prefix(DEPLOY_MESSAGES) {
             Some("RegisterWorker") => {
                 let dialect = Dialect {
                     vocabulary: Vocabulary::of_registration(message.graph()),
@@ -117,7 +117,7 @@ impl FromWorker {
             },
             Some("WorkerLatestState") => Self::WorkerLatestState {
                 worker: message.text("id")?,
-                executors: executors(message.elements("executors")?)?,
+                executors: executors(message, "executors", message.elements("executors")?)?,
                 drivers: message.texts("driverIds")?,
             },
             Some("WorkerSchedulerStateResponse") => {
@@ -129,12 +129,12 @@ impl FromWorker {
                 for response in message.elements("driverResponses")? {
                     drivers.push(Fields::any(response)?.text("driverId")?);
                 }
-                let (worker, executors) = (message.text("id")?, executors(described)?);
-                Self::WorkerSchedulerStateResponse { worker, executors, drivers }
+                let executors = executors(message, "execResponses", described)?;
+                Self::WorkerSchedulerStateResponse { worker: message.text("id")?, executors, drivers }
             }
             Some("WorkerDecommissioning") => Self::WorkerDecommissioning { worker: message.text("id")? },
-            _ => return Err(Unreadable::Unknown(message.class_name().to_owned())),
-        })
+            _ => return Ok(None),
+        }))
     }
 }
 
@@ -142,7 +142,8 @@ impl WorkerRegistration {
     fn read(message: &Fields<'_>, dialect: Dialect) -> Result<Self, Unreadable> {
         let mut resources = BTreeMap::new();
         for (name, information) in message.entries("resources")? {
-            let information = Fields::of(information, "org.apache.spark.resource.ResourceInformation")?;
+            let class = "org.apache.spark.resource.ResourceInformation";
+            let information = message.object_of("resources", information, class)?;
             let addresses = information.value("addresses")?;
             let addresses = addresses.elements().ok_or_else(|| information.wrong("addresses", "an array"))?;
             let text = |address| information.text_of("addresses", address);
@@ -162,9 +163,13 @@ impl WorkerRegistration {
     }
 }
 
-fn executors(nodes: Vec<Node<'_>>) -> Result<Vec<RunningExecutor>, Unreadable> {
+fn executors<'a>(
+    message: &Fields<'a>,
+    field: &'static str,
+    nodes: Vec<Node<'a>>,
+) -> Result<Vec<RunningExecutor>, Unreadable> {
     let read = |node| {
-        let executor = Fields::of(node, "org.apache.spark.deploy.ExecutorDescription")?;
+        let executor = message.object_of(field, node, "org.apache.spark.deploy.ExecutorDescription")?;
         // Spark 3.3 has no profiles here.
         let profile = if executor.has("rpId") { executor.int("rpId")? } else { 0 };
         Ok(RunningExecutor {

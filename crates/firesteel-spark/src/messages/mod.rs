@@ -32,7 +32,7 @@ pub use to_worker::{Launch, ToWorker};
 const DEPLOY_MESSAGES: &str = "org.apache.spark.deploy.DeployMessages$";
 
 /// The name of a Master's endpoint.
-const MASTER: &str = "Master";
+pub(crate) const MASTER: &str = "Master";
 
 /// What a driver or a Worker says to a Master.
 #[derive(Clone, Debug, PartialEq)]
@@ -51,8 +51,9 @@ pub enum Message {
 pub fn read(object: &[u8]) -> Result<Message, Unreadable> {
     let (graph, value) = java::read(object, Bounds::default())?;
     let message = Fields::any(Node { graph: &graph, value })?;
-    match FromDriver::of(&message) {
-        Err(Unreadable::Unknown(_)) => FromWorker::of(&message).map(Message::Worker),
-        read => read.map(Message::Driver),
+    if let Some(message) = FromDriver::of(&message)? {
+        return Ok(Message::Driver(message));
     }
+    let read = FromWorker::of(&message)?.map(Message::Worker);
+    read.ok_or_else(|| Unreadable::Unknown(message.class_name().to_owned()))
 }
