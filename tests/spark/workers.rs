@@ -5,9 +5,12 @@ use std::collections::BTreeMap;
 use bytes::Bytes;
 use firesteel_spark::dialect::Dialect;
 use firesteel_spark::envelope::Address;
-use firesteel_spark::java::{self, Bounds, Node};
+use firesteel_spark::java::{
+    self, Bounds, Class, ClassId, Field, FieldKind, Graph, Node, Object, Part, Value,
+};
 use firesteel_spark::messages::{
-    self, ExecutorState, FromWorker, Launch, Message, ToWorker, Unreadable, WorkerRegistration,
+    self, ExecutorState, FromWorker, Launch, Message, RunningExecutor, ToWorker, Unreadable,
+    WorkerRegistration,
 };
 use firesteel_spark::scala;
 
@@ -76,6 +79,80 @@ fn a_worker_s_messages_are_read_in_order() {
         // Spark 3.5 gives no reason.
         assert_eq!(message.as_ref(), (version != "3.5.7").then_some(&why), "{version}");
     }
+}
+
+/// A class of Java's with these fields.
+fn class(graph: &mut Graph, name: &str, fields: &[(&str, FieldKind)]) -> ClassId {
+    let fields = fields.iter().map(|(name, kind)| Field { name: (*name).to_owned(), kind: *kind }).collect();
+    graph.add_class(Class {
+        name: name.to_owned(),
+        serial: 1,
+        flags: Class::SERIALIZABLE,
+        fields,
+        parent: None,
+    })
+}
+
+fn object(graph: &mut Graph, class: ClassId, fields: &[Value]) -> Value {
+    let part = Part { fields: fields.to_vec(), contents: Vec::new() };
+    Value::Object(graph.add_object(Object::Instance { class, parts: vec![part] }))
+}
+
+/// What a Worker says that runs this number of executors, in the state that a recorded Worker reported.
+fn latest_state(version: &str, count: i32) -> Vec<u8> {
+    let report = sent_to(&format!("spark-{version}/worker-to-master"), "Master").pop().expect("it reports");
+    let (mut graph, root) = java::read(&report, Bounds::default()).expect("a recorded object can be read");
+    let state = Node { graph: &graph, value: root }.field("state").expect("there is one").value;
+    let any = FieldKind::Object(graph.add_object(Object::Text("Ljava/lang/Object;".to_owned())));
+    let numbers = ["cores", "execId", "memoryMb", "rpId"].map(|name| (name, FieldKind::Int));
+    let fields = [&numbers[..], &[("appId", any), ("state", any)]].concat();
+    let described = class(&mut graph, "org.apache.spark.deploy.ExecutorDescription", &fields);
+    let text = |graph: &mut Graph, text: &str| Value::Object(graph.add_object(Object::Text(text.to_owned())));
+    let app = text(&mut graph, "app-1");
+    let executor = |graph: &mut Graph, number| {
+        let numbers = [2, number, 512, 1].map(Value::Int);
+        object(graph, described, &[&numbers[..], &[app, state]].concat())
+    };
+    let executors: Vec<Value> = (0..count).map(|number| executor(&mut graph, number)).collect();
+    let array = class(&mut graph, "[Ljava.lang.Object;", &[]);
+    let sequence = class(&mut graph, "scala.collection.immutable.ArraySeq$ofRef", &[("unsafeArray", any)]);
+    let seq = |graph: &mut Graph, elements| {
+        let elements = Value::Object(graph.add_object(Object::Array { class: array, elements }));
+        object(graph, sequence, &[elements])
+    };
+    let driver = text(&mut graph, "driver-1");
+    let (executors, drivers) = (seq(&mut graph, executors), seq(&mut graph, vec![driver]));
+    let fields = [("driverIds", any), ("executors", any), ("id", any)];
+    let message = class(&mut graph, "org.apache.spark.deploy.DeployMessages$WorkerLatestState", &fields);
+    let id = text(&mut graph, "worker-1");
+    let root = object(&mut graph, message, &[drivers, executors, id]);
+    java::write(&graph, root)
+}
+
+#[test]
+fn a_worker_that_comes_back_tells_what_runs_on_it() {
+    for version in ["3.5.7", "4.0.1"] {
+        let executor = |number| RunningExecutor {
+            app: "app-1".to_owned(),
+            executor: number,
+            profile: 1,
+            cores: 2,
+            memory: 512,
+            state: ExecutorState::Killed,
+        };
+        let expected = FromWorker::WorkerLatestState {
+            worker: "worker-1".to_owned(),
+            executors: (0..3).map(executor).collect(),
+            drivers: vec!["driver-1".to_owned()],
+        };
+        assert_eq!(from_worker(&latest_state(version, 3)), Ok(expected), "{version}");
+    }
+    // More executors than a Worker has cores, and still within the bounds of a message.
+    let Ok(FromWorker::WorkerLatestState { executors, .. }) = from_worker(&latest_state("4.0.1", 10_000))
+    else {
+        panic!("it can be read")
+    };
+    assert_eq!(executors.len(), 10_000);
 }
 
 /// The message that a recorded Master sent, read back.
