@@ -196,6 +196,22 @@ fn request(endpoint: &str, object: &[u8]) -> Frame {
 }
 
 #[test]
+fn a_worker_that_registers_under_another_id_is_not_known_by_the_first() {
+    let mut session = Session::default();
+    let said = recorded("spark-4.0.1/worker-to-master");
+    let (register, heartbeat) = (&said[1], &said[3]);
+    session.hear(register.clone());
+    assert!(matches!(
+        session.hear(heartbeat.clone())[..],
+        [Heard::Worker(FIRST, FromWorker::Heartbeat { .. })]
+    ));
+    let Heard::Worker(..) = &session.hear(changed_after(register, b"worker-202611"))[0] else {
+        panic!("it registers")
+    };
+    assert!(matches!(session.hear(heartbeat.clone())[..], [Heard::Strange(_)]));
+}
+
+#[test]
 fn what_nobody_here_understands_is_refused_or_said() {
     let failed = |frame: Frame| match &Session::default().hear(frame)[..] {
         [Heard::Reply(Frame::Failure { id: 7, reason })] => reason.clone(),
@@ -219,10 +235,9 @@ fn what_nobody_here_understands_is_refused_or_said() {
     assert_eq!(said(unasked), "an answer to the request 9, which nobody made");
     let recorded = recorded("spark-4.0.1/driver-to-master");
     let unregister = recorded.last().expect("there are some").clone();
-    assert!(
-        said(unregister)
-            .starts_with("a driver's message about an unknown application: UnregisterApplication")
-    );
+    assert_eq!(said(unregister), "a driver speaks of an application that is not on its connection");
+    let heartbeat = self::recorded("spark-4.0.1/worker-to-master").remove(3);
+    assert_eq!(said(heartbeat), "a Worker speaks that is not registered on its connection");
 }
 
 #[test]
@@ -235,4 +250,10 @@ fn a_driver_whose_answers_say_nothing_is_given_up_with_a_sentence() {
     let expected = "this release of Spark does not tell the serial version id of \
                     org.apache.spark.deploy.DeployMessages$RegisteredApplication: it was accepted";
     assert_eq!(heard, [Heard::Strange(expected.to_owned())]);
+    // The other answers are of no use. When the driver registers again, it is asked again.
+    let Heard::Reply(second) = &questions[1] else { panic!("{questions:?}") };
+    assert_eq!(session.hear(Frame::Response { id: id_of(second), body: Bytes::new() }), []);
+    let again = session.hear(changed_after(&said[1], b"DeployMessages$RegisterApplication"));
+    assert_eq!(again.len(), 7);
+    assert_ne!(again, questions, "by other numbers");
 }

@@ -41,6 +41,8 @@ struct Peer {
     dialect: Dialect,
     /// How it calls the Master.
     master: Address,
+    /// Its id, if it is a Worker.
+    worker: Option<String>,
     /// Its requests that are not answered yet, oldest first.
     owed: VecDeque<i64>,
     /// Its registration, while the serial version ids of its classes are being asked.
@@ -72,6 +74,7 @@ const MOST_PEERS: usize = 1 << 14;
 
 /// The endpoint that answers whether an endpoint is there.
 const VERIFIER: &str = "endpoint-verifier";
+
 impl Session {
     /// Takes a frame that came.
     pub fn hear(&mut self, frame: Frame) -> Vec<Heard> {
@@ -177,16 +180,20 @@ impl Session {
                     }
                     vec![Heard::Driver(peer, message)]
                 }
-                None => strange(format!("a driver's message about an unknown application: {message:?}")),
+                None => strange("a driver speaks of an application that is not on its connection".to_owned()),
             },
             Ok(Message::Worker(FromWorker::RegisterWorker(registration))) => {
                 let Some(peer) = self.peer(registration.dialect.clone(), master) else { return too_many() };
-                self.workers.insert(registration.worker.clone(), peer);
+                let id = registration.worker.clone();
+                if let Some(before) = self.peers[peer.0].worker.replace(id.clone()) {
+                    self.workers.remove(&before);
+                }
+                self.workers.insert(id, peer);
                 vec![Heard::Worker(peer, FromWorker::RegisterWorker(registration))]
             }
             Ok(Message::Worker(message)) => match self.worker_of(&message) {
                 Some(peer) => vec![Heard::Worker(peer, message)],
-                None => strange(format!("an unknown Worker's message: {message:?}")),
+                None => strange("a Worker speaks that is not registered on its connection".to_owned()),
             },
             Err(error) => strange(error.to_string()),
         }
@@ -219,7 +226,12 @@ impl Session {
             return strange(format!("an answer to the request {id}, which nobody made"));
         };
         let row = &mut self.peers[peer.0];
+        // One answer was of no use, so all of them are.
+        if row.held.is_none() {
+            return Vec::new();
+        }
         if let Err(error) = row.dialect.vocabulary.learn(class, reason) {
+            row.held = None;
             return strange(error.to_string());
         }
         if !row.dialect.vocabulary.to_ask().is_empty() {
@@ -239,7 +251,7 @@ impl Session {
         if number.0 == MOST_PEERS {
             return None;
         }
-        self.peers.push(Peer { dialect, master, owed: VecDeque::new(), held: None });
+        self.peers.push(Peer { dialect, master, worker: None, owed: VecDeque::new(), held: None });
         self.names.insert(name, number);
         Some(number)
     }
