@@ -129,7 +129,7 @@ impl Master {
     pub(super) fn end_executor(&mut self, now: Timestamp, executor: &ExecutorKey, end: ExecutorState) {
         self.end_probations(now, &executor.app);
         let (row, driver) = self.release_executor(now, executor, end.clone());
-        let lost_host = names_host(&end).then(|| row.description.host.clone());
+        let lost_host = is_with_worker(&end).then(|| row.description.host.clone());
 
         self.effects.note(Note::ExecutorEnded { executor: executor.clone(), state: end.clone() });
         let (executor, state) = (executor.executor, end);
@@ -158,12 +158,21 @@ impl Master {
     }
 }
 
-/// Whether an end says that the whole host may be lost.
-fn names_host(end: &ExecutorState) -> bool {
+/// Whether an end means that the executor's Worker is lost, and what else ran on its host with it.
+///
+/// Source: Spark Master, 4.0.1, which names the host only then: a driver drops what its other executors left there.
+fn is_with_worker(end: &ExecutorState) -> bool {
     match end {
-        ExecutorState::Lost(LossReason::Unanswered | LossReason::CannotWrite { .. }) => false,
-        ExecutorState::Lost(_) => true,
-        ExecutorState::Launching
+        ExecutorState::Lost(LossReason::Disconnected | LossReason::HeartbeatTimeout { .. }) => true,
+        ExecutorState::Lost(
+            LossReason::LaunchLost
+            | LossReason::Preempted { .. }
+            | LossReason::Container { .. }
+            | LossReason::OverMemory { .. }
+            | LossReason::Unanswered
+            | LossReason::CannotWrite { .. },
+        )
+        | ExecutorState::Launching
         | ExecutorState::Running
         | ExecutorState::Killed(_)
         | ExecutorState::Failed(_)

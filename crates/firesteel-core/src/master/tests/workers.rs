@@ -145,11 +145,14 @@ fn a_worker_on_a_new_connection_keeps_its_executors_but_for_orders_that_were_los
         }
         other => other,
     });
-    let expected: Vec<_> =
-        [Effect::Close { peer: PeerId(1) }, registered(2, true), lost(1, 1, LossReason::LaunchLost)]
-            .into_iter()
-            .chain(relaunched)
-            .collect();
+    let expected: Vec<_> = [
+        Effect::Close { peer: PeerId(1) },
+        registered(2, true),
+        updated(1, ExecutorState::Lost(LossReason::LaunchLost)),
+    ]
+    .into_iter()
+    .chain(relaunched)
+    .collect();
     assert_eq!(effects, expected);
     // The old connection's end is no news.
     assert_eq!(bench.apply(Event::Disconnected { peer: PeerId(1) }), []);
