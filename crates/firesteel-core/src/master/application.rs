@@ -17,8 +17,8 @@ use super::wishes::Wishes;
 use super::worker_row::WorkerRow;
 use crate::ids::{AppId, ExecutorId, ExecutorKey, PeerId, ProfileId, WorkerId};
 use crate::messages::{
-    ApplicationDescription, ApplicationState, ExecutorLaunch, ExecutorState, ExecutorWork, ResourceProfile,
-    Shared, limit_after_final_end,
+    ApplicationDescription, ApplicationState, ExecutorLaunch, ExecutorState, ExecutorTarget, ExecutorWork,
+    ResourceProfile, Shared, limit_after_final_end,
 };
 use crate::time::{Timestamp, first_due};
 
@@ -107,6 +107,11 @@ impl Profile {
             held: 0,
         }
     }
+
+    /// Whether the application wants executors of it, or would without limit.
+    pub(super) fn is_wanted(&self) -> bool {
+        self.limit != ExecutorLimit::AtMost(0)
+    }
 }
 
 impl Application {
@@ -182,13 +187,31 @@ impl Application {
         held
     }
 
-    /// Sets a profile's target. What its executors need is fixed when the profile is first named.
+    /// Sets a profile's target. What its executors need is fixed when the profile is first named, until it is forgotten.
     pub(super) fn set_target(&mut self, id: ProfileId, profile: &ResourceProfile, limit: ExecutorLimit) {
         let default = &self.description.profile;
         self.profiles.entry(id).or_insert_with(|| Profile::new(profile, default, limit)).limit = limit;
     }
 
-    /// A resource profile that a demand or an executor of the application has. Profiles are never removed.
+    /// The number of its profiles after these targets are set, without those that it would forget.
+    pub(super) fn profiles_with(&self, targets: &[ExecutorTarget]) -> usize {
+        let wanted = self.profiles.iter().map(|(id, profile)| (*id, profile.is_wanted()));
+        let mut wanted: BTreeMap<ProfileId, bool> = wanted.collect();
+        wanted.extend(targets.iter().map(|target| (target.id, target.total > 0)));
+        let holds = |id| self.profiles.get(id).is_some_and(|profile| profile.held > 0);
+        wanted.iter().filter(|(id, wanted)| **wanted || **id == ProfileId::DEFAULT || holds(id)).count()
+    }
+
+    /// Forgets the profiles that are not wanted and have no executors. The default profile stays.
+    ///
+    /// Source: Spark Master, 4.0.1, remembers all. Its drivers describe a profile anew with each target, and may use any
+    /// number of profiles over time.
+    pub(super) fn forget_profiles(&mut self) {
+        self.profiles
+            .retain(|id, profile| *id == ProfileId::DEFAULT || profile.is_wanted() || profile.held > 0);
+    }
+
+    /// A resource profile that a demand or an executor of the application has.
     pub(super) fn profile(&self, id: ProfileId) -> &Profile {
         self.profiles.get(&id).expect("the profile is one of the application's")
     }

@@ -236,12 +236,13 @@ impl ApplicationTable {
         })
     }
 
-    /// Files the demands of applications that may have changed. Called when the pass is over and nothing has
-    /// room.
+    /// Files the demands of applications that may have changed, which forget the profiles that they no longer need.
+    /// Called when the pass is over and nothing has room.
     pub(super) fn file(&mut self) {
         for sequence in self.backlog.take_touched() {
             let row = self.queue.get(&sequence).and_then(|id| self.rows.get_mut(id));
             let row = row.expect("an application that is touched is live");
+            row.forget_profiles();
             let waiting: Vec<(ProfileId, Shape)> = row.waiting().collect();
             let file = |(profile, shape)| (profile, self.backlog.file((sequence, profile), shape));
             row.filed = waiting.into_iter().map(file).collect();

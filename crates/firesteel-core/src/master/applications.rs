@@ -1,6 +1,6 @@
 //! How applications register and end, and what their drivers may request.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use firesteel_placement::{Cores, ExecutorLimit, Offer, shortfall};
 
@@ -123,10 +123,9 @@ impl Master {
     /// Source: Spark Master, 4.0.1.
     pub(super) fn on_request_executors(&mut self, peer: PeerId, app: &AppId, targets: Vec<ExecutorTarget>) {
         let sound = targets.iter().all(|target| target.profile.check().is_ok());
-        let fits = self.applications.get(app).is_some_and(|application| {
-            let ids = targets.iter().map(|target| &target.id).chain(application.profiles.keys());
-            ids.collect::<BTreeSet<_>>().len() <= MOST_PROFILES
-        });
+        let application = self.applications.get(app);
+        let fits =
+            application.is_some_and(|application| application.profiles_with(&targets) <= MOST_PROFILES);
         let accepted = self.is_own(peer, app) && sound && fits;
         if accepted {
             let application = self.applications.live_mut(app);

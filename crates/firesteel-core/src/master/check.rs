@@ -9,7 +9,7 @@ use super::application::Application;
 use super::executor::Probation;
 use super::worker_row::WorkerRow;
 use super::{Master, Pass};
-use crate::ids::{ExecutorKey, WorkerId};
+use crate::ids::{ExecutorKey, ProfileId, WorkerId};
 use crate::machine::{Violation, ensure};
 
 impl Master {
@@ -162,6 +162,12 @@ impl Master {
                 "master",
                 profile.held == holds as u64,
                 "profile {number} of {id} holds {holds} executors"
+            );
+            let is_needed = *number == ProfileId::DEFAULT || profile.is_wanted() || holds > 0;
+            ensure!(
+                "master",
+                is_needed,
+                "profile {number} of {id} is not wanted, holds nothing, and is kept"
             );
         }
         Ok(())

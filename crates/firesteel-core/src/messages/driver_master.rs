@@ -184,13 +184,15 @@ pub const MOST_PREFERRED: usize = 1024;
 /// The maximum number of hosts whose racks are told.
 pub const MOST_ROWS: usize = 16_384;
 
-/// The maximum number of an application's resource profiles. The Master looks at each in every pass.
+/// The maximum number of an application's resource profiles that are wanted or have executors. The Master looks at each
+/// in every pass, and forgets the others.
 pub const MOST_PROFILES: usize = 64;
 
 /// The number of executors that are wanted of one profile.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExecutorTarget {
-    /// The profile's number. What its executors need is fixed when the Master first hears of the number.
+    /// The profile's number. What its executors need is fixed when the Master first hears of the number, until the profile
+    /// is not wanted and has no executors.
     pub id: ProfileId,
     /// What an executor of the profile needs.
     pub profile: ResourceProfile,
@@ -228,6 +230,8 @@ pub enum MasterToDriver {
         cores: Cores,
         /// The amount of memory.
         memory: MiB,
+        /// The port that the Worker listens on; in YARN mode that of the NodeManager.
+        port: u16,
     },
     /// An executor's state changed.
     ExecutorUpdated {

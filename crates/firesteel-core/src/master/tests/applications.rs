@@ -57,8 +57,8 @@ fn an_application_has_a_bounded_number_of_profiles() {
     let mut bench = Bench::new(Config::default());
     bench.application(Some(8), 8);
     let needs = ResourceProfile::default();
-    let mut ask = |ids: std::ops::Range<u32>| {
-        let target = |id| ExecutorTarget { id: ProfileId(id), profile: needs.clone(), total: 0 };
+    let mut ask = |ids: std::ops::Range<u32>, total| {
+        let target = |id| ExecutorTarget { id: ProfileId(id), profile: needs.clone(), total };
         let targets = ids.map(target).collect();
         bench.driver_says(DriverToMaster::RequestExecutors { app: app(), targets })
     };
@@ -66,9 +66,37 @@ fn an_application_has_a_bounded_number_of_profiles() {
         let message = Outbound::Driver(MasterToDriver::ExecutorsRequested { accepted });
         vec![Effect::Send { peer: DRIVER, message }]
     };
-    assert_eq!(ask(1..64), answer(true), "with the default one, as many as there may be");
-    assert_eq!(ask(64..65), answer(false));
-    assert_eq!(ask(0..64), answer(true), "the same ones again are no more");
+    assert_eq!(ask(1..64, 1), answer(true), "with the default one, as many as there may be");
+    assert_eq!(ask(64..65, 1), answer(false));
+    assert_eq!(ask(0..64, 1), answer(true), "the same ones again are no more");
+    assert_eq!(ask(64..100, 0), answer(true), "those that are not wanted do not count");
+    assert_eq!(ask(1..64, 0), answer(true));
+    assert_eq!(ask(64..127, 1), answer(true), "those that are no longer wanted do not, either");
+}
+
+#[test]
+fn a_profile_is_forgotten_when_it_is_not_wanted_and_its_last_executor_has_ended() {
+    let mut bench = Bench::new(Config::default());
+    bench.worker(1, 5);
+    bench.application(Some(5), 4);
+    let needs = ResourceProfile { cores: Some(Cores(1)), ..ResourceProfile::default() };
+    let target = |id, total| ExecutorTarget { id: ProfileId(id), profile: needs.clone(), total };
+    let ask = |targets: &[ExecutorTarget]| DriverToMaster::RequestExecutors {
+        app: app(),
+        targets: targets.to_vec(),
+    };
+    let profiles = |bench: &Bench| {
+        bench.master.applications.live(&app()).profiles.keys().map(|id| id.0).collect::<Vec<_>>()
+    };
+    bench.driver_says(ask(&[target(0, 0), target(7, 1)]));
+    assert_eq!(profiles(&bench), [0, 7]);
+    bench.driver_says(ask(&[target(7, 0), target(8, 0)]));
+    assert_eq!(profiles(&bench), [0, 7], "the executor stays, as in Spark");
+    bench.driver_says(DriverToMaster::KillExecutors {
+        app: app(),
+        executors: (0..9).map(ExecutorId).collect(),
+    });
+    assert_eq!(profiles(&bench), [0]);
 }
 
 #[test]
