@@ -191,6 +191,7 @@ impl Null {
                 host: "127.0.0.1".to_owned(),
                 cores,
                 memory: MiB(1),
+                port: 7078,
             });
             worker_queue.push(&MasterToWorker::LaunchExecutor(ExecutorLaunch {
                 executor: ExecutorKey { app: app.clone(), executor },

@@ -52,6 +52,7 @@ pub(super) fn drivers(record: &mut Record) {
             host: "host".to_owned(),
             cores: Cores(2),
             memory: MiB(512),
+            port: 7078,
         },
         MasterToDriver::ExecutorUpdated {
             executor: ExecutorId(3),

@@ -79,6 +79,7 @@ impl Executor {
             host: self.node.host.clone(),
             cores: self.cores,
             memory: self.memory,
+            port: self.node.port,
         }
     }
 }

@@ -208,6 +208,7 @@ fn added(executor: u32) -> Effect {
         host: "host1".to_owned(),
         cores: Cores(2),
         memory: MiB(2048),
+        port: 45454,
     })
 }
 

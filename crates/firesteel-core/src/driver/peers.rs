@@ -24,7 +24,7 @@ impl Driver {
             MasterToDriver::ApplicationRemoved(end) => self.finish(Ending::Removed(end), None, Until::Told),
             // All other messages are valid only from the Master that has the application.
             _ if self.registration.master().is_none_or(|(master, _)| master != peer) => self.unexpected(peer),
-            MasterToDriver::ExecutorAdded { executor, profile, worker, host, cores, memory } => {
+            MasterToDriver::ExecutorAdded { executor, profile, worker, host, cores, memory, port: _ } => {
                 let resources = Resources::default();
                 let (worker_id, at) = (worker.clone(), host.clone());
                 let assigned = Assigned { profile, worker: worker_id, host: at, cores, resources };

@@ -21,7 +21,7 @@ impl Launcher {
             MasterToDriver::ApplicationRemoved(end) => self.on_removed(now, end),
             // All other messages are valid only from the Master that has the application.
             _ if self.registration.master().is_none_or(|(master, _)| master != peer) => self.unexpected(peer),
-            MasterToDriver::ExecutorAdded { executor, profile: _, worker, host, cores, memory } => {
+            MasterToDriver::ExecutorAdded { executor, profile: _, worker, host, cores, memory, port: _ } => {
                 // After a reconnection the Master repeats everything, about live and ended executors.
                 if !self.registration.has_seen(executor) {
                     let row = Executor { host: host.clone(), cores, launched: now, running: None };

@@ -94,6 +94,7 @@ fn added(number: u32) -> MasterToDriver {
         host: "h1".into(),
         cores: Cores(2),
         memory: MiB(1024),
+        port: 7078,
     }
 }
 

@@ -9,6 +9,7 @@ use super::executor::Probation;
 use super::executor_record::ExecutorRecord;
 use super::worker_row::WorkerRow;
 use super::{Ignored, Master, Note, Pass};
+use crate::address::Address;
 use crate::ids::{AppId, ExecutorId, ExecutorKey, PeerId, ProfileId};
 use crate::machine::Violation;
 use crate::messages::{ExecutorReport, ExecutorState, LossReason, MasterToDriver, MasterToWorker};
@@ -39,7 +40,7 @@ impl Master {
         let id = ExecutorId(application.next_executor);
         let executor = ExecutorKey { app: app.clone(), executor: id };
         let (worker_peer, driver_peer) = (row.peer, application.peer);
-        let (worker, host) = (row.description.id.clone(), row.description.host.clone());
+        let (worker, Address { host, port }) = (row.description.id.clone(), row.description.address());
         row.executors.insert(executor.clone());
         row.orders.sent(now, executor.clone());
         application.add_executor(now, id, (worker.clone(), slot), profile, grant);
@@ -49,7 +50,7 @@ impl Master {
         self.tell_worker(worker_peer, MasterToWorker::LaunchExecutor(launch));
         self.tell_driver(
             driver_peer,
-            MasterToDriver::ExecutorAdded { executor: id, profile, worker, host, cores, memory },
+            MasterToDriver::ExecutorAdded { executor: id, profile, worker, host, cores, memory, port },
         );
     }
 

@@ -22,6 +22,8 @@ mod policies;
 mod workers;
 
 const T0: Timestamp = Timestamp::from_millis(1_795_209_755_000);
+/// The port of all Workers.
+const PORT: u16 = 7078;
 const DRIVER: PeerId = PeerId(100);
 
 /// A Master under test, with the time.
@@ -88,7 +90,7 @@ fn key(executor: u32) -> ExecutorKey {
 fn register(n: u64, cores: i64, executors: Vec<ExecutorReport>) -> WorkerToMaster {
     let worker = WorkerDescription::new(
         WorkerId::new(format!("w{n}")),
-        Address::new(format!("host{n}"), 7078),
+        Address::new(format!("host{n}"), PORT),
         Offered { cores: Cores(cores), memory: MiB(8192), resources: Resources::default() },
         "/var/spark",
     );
@@ -164,6 +166,7 @@ fn launch(executor: u32, worker: u64, cores: i64) -> [Effect; 2] {
         host: format!("host{worker}"),
         cores: Cores(cores),
         memory: MiB(1024),
+        port: PORT,
     };
     [to_worker(worker, MasterToWorker::LaunchExecutor(order)), to_driver(added)]
 }

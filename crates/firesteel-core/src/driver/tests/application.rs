@@ -212,6 +212,7 @@ fn executors_of_an_earlier_attempt_are_lost_and_later_ones_number_on() {
         host: "h4".to_owned(),
         cores: Cores(1),
         memory: MiB(1024),
+        port: 7078,
     };
     bench.master(added);
     bench.submit(0, 1);

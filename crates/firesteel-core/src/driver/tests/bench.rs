@@ -143,6 +143,7 @@ impl Bench {
                     host: host.clone(),
                     cores: *cores,
                     memory: MiB(512),
+                    port: 7078,
                 })
             }
             _ => None,
@@ -167,6 +168,7 @@ impl Bench {
             host: format!("h{id}"),
             cores: Cores(cores),
             memory: MiB(512),
+            port: 7078,
         })
     }
 

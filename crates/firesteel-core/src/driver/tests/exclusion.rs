@@ -84,6 +84,7 @@ fn a_host_where_executors_do_not_start_is_excluded() {
             host: "bad".to_owned(),
             cores: Cores(1),
             memory: MiB(512),
+            port: 7078,
         });
         bench.updated(number, ExecutorState::Exited(ExitStatus::Code(1)))
     };

@@ -34,6 +34,7 @@ impl Bench {
             host: format!("h{id}"),
             cores: Cores(1),
             memory: MiB(512),
+            port: 7078,
         });
     }
 
