@@ -7,12 +7,14 @@ use std::num::TryFromIntError;
 
 use firesteel_core::ids::{ExecutorId, ProfileId, WorkerId};
 use firesteel_core::messages::{
-    ApplicationEnd, ExecutorState, ExecutorTarget, LossReason, ResourceProfile, UnsoundProfile,
+    ApplicationEnd, ExecutorState, ExecutorTarget, LossReason, MasterToDriver, ResourceProfile,
+    UnsoundProfile,
 };
 use firesteel_core::process::ExitStatus;
 use firesteel_placement::{Cores, MiB};
 use thiserror::Error;
 
+use crate::envelope::Address;
 use crate::messages::{self, Profile, ToDriver, WantedExecutors};
 
 /// Why a request of a driver of Spark's cannot be met.
@@ -87,10 +89,65 @@ pub fn executors(named: &[String]) -> Vec<ExecutorId> {
     named.iter().filter_map(|number| number.parse().ok().map(ExecutorId)).collect()
 }
 
+/// What becomes of a message to a driver.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Told {
+    /// It is a message of Spark's, too.
+    Message(ToDriver),
+    /// It answers the oldest request of the driver that waits for an answer.
+    Answer(bool),
+    /// Spark's drivers are not told of it.
+    Nothing,
+}
+
+/// What a driver of Spark's is told, which calls the Master by this address.
+pub fn to_driver(message: &MasterToDriver, master: &Address) -> Told {
+    let told = match message {
+        MasterToDriver::RegisteredApplication { app, .. } => {
+            Some(ToDriver::RegisteredApplication { app: app.to_string(), master: master.clone() })
+        }
+        MasterToDriver::ExecutorAdded { executor, profile: _, worker, host, cores, memory, port } => {
+            let address = Address { host: host.clone(), port: *port };
+            executor_added(*executor, worker, address, *cores, *memory)
+        }
+        MasterToDriver::ExecutorUpdated { executor, state, lost_host } => {
+            executor_updated(*executor, state, lost_host.clone())
+        }
+        MasterToDriver::WorkerRemoved { worker, host, reason } => Some(ToDriver::WorkerRemoved {
+            worker: worker.to_string(),
+            host: host.clone(),
+            message: reason.to_string(),
+        }),
+        MasterToDriver::ApplicationRemoved(end) => application_removed(end),
+        MasterToDriver::ExecutorsRequested { accepted } | MasterToDriver::ExecutorsKilled { accepted } => {
+            return Told::Answer(*accepted);
+        }
+        MasterToDriver::ExecutorsGone { .. } | MasterToDriver::Shortfalls(_) => None,
+    };
+    told.map_or(Told::Nothing, Told::Message)
+}
+
+/// A new executor. `None` if a number of it is greater than any of Spark's.
+fn executor_added(
+    executor: ExecutorId,
+    worker: &WorkerId,
+    address: Address,
+    cores: Cores,
+    memory: MiB,
+) -> Option<ToDriver> {
+    Some(ToDriver::ExecutorAdded {
+        executor: i32::try_from(executor.0).ok()?,
+        worker: worker.to_string(),
+        address,
+        cores: i32::try_from(cores.0).ok()?,
+        memory: i32::try_from(memory.0).ok()?,
+    })
+}
+
 /// An executor's new state. `None` if its number is greater than any of Spark's.
 ///
 /// Source: Spark Worker and Master, 4.0.1. The end of a process by a signal is 128 + n, as Java has it.
-pub fn executor_updated(
+fn executor_updated(
     executor: ExecutorId,
     state: &ExecutorState,
     lost_host: Option<String>,
@@ -115,13 +172,8 @@ pub fn executor_updated(
     })
 }
 
-/// A Worker that is lost.
-pub fn worker_removed(worker: &WorkerId, host: String, reason: &LossReason) -> ToDriver {
-    ToDriver::WorkerRemoved { worker: worker.to_string(), host, message: reason.to_string() }
-}
-
 /// The end of an application, if its driver did not end it. Spark's word comes first, then why.
-pub fn application_removed(end: &ApplicationEnd) -> Option<ToDriver> {
+fn application_removed(end: &ApplicationEnd) -> Option<ToDriver> {
     let word = match end {
         ApplicationEnd::Finished { .. } | ApplicationEnd::DriverLost => return None,
         ApplicationEnd::Killed { .. } => "KILLED",
@@ -139,6 +191,7 @@ fn loss(reason: &LossReason, of_worker: bool) -> String {
 
 #[cfg(test)]
 mod tests {
+    use firesteel_core::ids::AppId;
     use firesteel_core::process::{StartFailure, StartStep};
     use messages::ExecutorState as Spark;
 
@@ -262,12 +315,66 @@ mod tests {
         assert_eq!(message(&killed).as_deref(), Some("KILLED: it was killed by ann@host"));
         let refused = ApplicationEnd::Refused { reason: "no".to_owned() };
         assert_eq!(message(&refused).as_deref(), Some("FAILED: refused: no"));
-        let removed =
-            worker_removed(&WorkerId::new("worker-1"), "host".to_owned(), &LossReason::Disconnected);
-        let why = "the Worker's connection ended".to_owned();
-        assert_eq!(
-            removed,
-            ToDriver::WorkerRemoved { worker: "worker-1".to_owned(), host: "host".to_owned(), message: why }
-        );
+    }
+
+    #[test]
+    fn a_driver_of_spark_s_is_told_what_its_master_would_tell_and_answered_when_it_asked() {
+        let master = Address { host: "m".to_owned(), port: 7077 };
+        let (app, worker, host) = (AppId::new("app-1"), WorkerId::new("worker-1"), "h".to_owned());
+        let added = |executor| MasterToDriver::ExecutorAdded {
+            executor: ExecutorId(executor),
+            profile: ProfileId::DEFAULT,
+            worker: worker.clone(),
+            host: host.clone(),
+            cores: Cores(2),
+            memory: MiB(512),
+            port: 7078,
+        };
+        let registered = MasterToDriver::RegisteredApplication {
+            app: app.clone(),
+            master_url: "spark://elsewhere:1".to_owned(),
+            max_cores: Cores(4),
+            first_executor: ExecutorId(0),
+        };
+        let lost = MasterToDriver::WorkerRemoved {
+            worker: worker.clone(),
+            host: host.clone(),
+            reason: LossReason::Disconnected,
+        };
+        let rows = [
+            (
+                registered,
+                Told::Message(ToDriver::RegisteredApplication {
+                    app: app.to_string(),
+                    master: master.clone(),
+                }),
+            ),
+            (
+                added(3),
+                Told::Message(ToDriver::ExecutorAdded {
+                    executor: 3,
+                    worker: worker.to_string(),
+                    address: Address { host: host.clone(), port: 7078 },
+                    cores: 2,
+                    memory: 512,
+                }),
+            ),
+            (added(u32::MAX), Told::Nothing),
+            (
+                lost,
+                Told::Message(ToDriver::WorkerRemoved {
+                    worker: worker.to_string(),
+                    host: host.clone(),
+                    message: "the Worker's connection ended".to_owned(),
+                }),
+            ),
+            (MasterToDriver::ExecutorsRequested { accepted: true }, Told::Answer(true)),
+            (MasterToDriver::ExecutorsKilled { accepted: false }, Told::Answer(false)),
+            (MasterToDriver::ExecutorsGone { app }, Told::Nothing),
+            (MasterToDriver::Shortfalls(Vec::new()), Told::Nothing),
+        ];
+        for (message, told) in rows {
+            assert_eq!(to_driver(&message, &master), told, "{message:?}");
+        }
     }
 }
