@@ -1,5 +1,8 @@
 //! The table of the Master's Workers.
 
+mod availability;
+mod silence;
+
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::ControlFlow;
 use std::time::Duration;
@@ -263,60 +266,9 @@ impl WorkerTable {
         self.dead.retain(|dead| dead.forgotten_at > now);
     }
 
-    /// Gives a Worker no more executors. Returns whether that changed anything.
-    pub(super) fn decommission(&mut self, slot: Slot) -> bool {
-        self.forget_exclusion(slot);
-        self.set_availability(slot, Availability::Decommissioning)
-    }
-
-    /// Gives a Worker that was about to end executors again. Returns whether that changed anything.
-    pub(super) fn serve_again(&mut self, id: &WorkerId) -> bool {
-        let slot = self.slot(id).expect("the Worker is alive");
-        !self.row(slot).stays() && self.set_availability(slot, Availability::Serving)
-    }
-
     /// The number of living Workers.
     pub(super) fn alive_count(&self) -> usize {
         self.index.len()
-    }
-
-    /// Sets whether a Worker is given executors. Returns whether that changed anything.
-    pub(super) fn set_availability(&mut self, slot: Slot, availability: Availability) -> bool {
-        let row = self.rows[slot.index()].as_mut().expect("every slot of the index has its row");
-        if row.availability == availability {
-            return false;
-        }
-        self.whole.remove(&row.whole_offer());
-        row.availability = availability;
-        self.whole.add(&row.whole_offer());
-        self.consider_anew(slot);
-        true
-    }
-
-    /// Sets whether a Worker leaves orders unanswered. Returns whether that changed anything.
-    pub(super) fn set_deaf(&mut self, slot: Slot, deaf: bool) -> bool {
-        let was = std::mem::replace(&mut self.row_mut(slot).deaf, deaf);
-        if was != deaf {
-            self.consider_anew(slot);
-        }
-        was != deaf
-    }
-
-    /// Sets why a Worker cannot write in its work directory. Returns whether that changed anything.
-    pub(super) fn set_cannot_write(&mut self, slot: Slot, error: Option<String>) -> bool {
-        let was = std::mem::replace(&mut self.row_mut(slot).cannot_write, error);
-        let changed = was != self.row(slot).cannot_write;
-        if changed {
-            self.consider_anew(slot);
-        }
-        changed
-    }
-
-    /// A Worker is given executors that was given none, or the other way round.
-    fn consider_anew(&mut self, slot: Slot) {
-        self.cache.clear();
-        self.index_anew(slot);
-        self.gained.insert(slot);
     }
 
     /// Moves a living Worker to another connection, where it hears again. Returns whether it was deaf.
@@ -416,54 +368,6 @@ impl WorkerTable {
     /// Offers of the living Workers' amounts in all, by id.
     pub(super) fn whole_offers(&self) -> impl Iterator<Item = Offer<'_>> {
         self.iter().map(WorkerRow::whole_offer)
-    }
-
-    /// When to check for overdue heartbeats next.
-    pub(super) fn next_look(&self) -> Option<Timestamp> {
-        self.looks.first().map(|(time, _)| *time)
-    }
-
-    /// The next Worker whose heartbeat is overdue, if there is one. Everything that arrived before `heard_until` has been
-    /// handled.
-    pub(super) fn next_silent(
-        &mut self,
-        now: Timestamp,
-        heard_until: Timestamp,
-        timeout: Duration,
-    ) -> Option<WorkerId> {
-        while self.next_look()? <= now {
-            let (_, id) = self.looks.pop_first()?;
-            let row = self.living_mut(&id);
-            let silent_at = row.last_heartbeat.silent_at(timeout);
-            let is_silent = silent_at <= heard_until;
-            row.look = if is_silent { silent_at } else { now + silent_at.since(heard_until) };
-            let look = row.look;
-            self.looks.insert((look, id.clone()));
-            if is_silent {
-                return Some(id);
-            }
-        }
-        None
-    }
-
-    /// Gives every Worker that is overdue, and was not excused since its last heartbeat, its time again. Returns their
-    /// number.
-    pub(super) fn excuse_silent(&mut self, now: Timestamp, timeout: Duration) -> usize {
-        let overdue: Vec<(Timestamp, WorkerId)> =
-            self.looks.iter().take_while(|(time, _)| *time <= now).cloned().collect();
-        let mut excused = 0;
-        for (time, id) in overdue {
-            let row = self.living_mut(&id);
-            if row.last_heartbeat.silent_at(timeout) > now || !row.last_heartbeat.excuse(now) {
-                continue;
-            }
-            row.look = row.last_heartbeat.silent_at(timeout);
-            let look = row.look;
-            self.looks.remove(&(time, id.clone()));
-            self.looks.insert((look, id));
-            excused += 1;
-        }
-        excused
     }
 
     /// Copies of the living Workers by id, then of the lost ones that are remembered. `excluded_for` has the number of

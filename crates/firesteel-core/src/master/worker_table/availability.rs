@@ -1,0 +1,60 @@
+//! Which Workers are given executors.
+
+use firesteel_placement::index::Slot;
+
+use super::WorkerTable;
+use crate::ids::WorkerId;
+use crate::master::worker_row::Availability;
+
+impl WorkerTable {
+    /// Gives a Worker no more executors. Returns whether that changed anything.
+    pub(in crate::master) fn decommission(&mut self, slot: Slot) -> bool {
+        self.forget_exclusion(slot);
+        self.set_availability(slot, Availability::Decommissioning)
+    }
+
+    /// Gives a Worker that was about to end executors again. Returns whether that changed anything.
+    pub(in crate::master) fn serve_again(&mut self, id: &WorkerId) -> bool {
+        let slot = self.slot(id).expect("the Worker is alive");
+        !self.row(slot).stays() && self.set_availability(slot, Availability::Serving)
+    }
+
+    /// Sets whether a Worker is given executors. Returns whether that changed anything.
+    pub(in crate::master) fn set_availability(&mut self, slot: Slot, availability: Availability) -> bool {
+        let row = self.rows[slot.index()].as_mut().expect("every slot of the index has its row");
+        if row.availability == availability {
+            return false;
+        }
+        self.whole.remove(&row.whole_offer());
+        row.availability = availability;
+        self.whole.add(&row.whole_offer());
+        self.consider_anew(slot);
+        true
+    }
+
+    /// Sets whether a Worker leaves orders unanswered. Returns whether that changed anything.
+    pub(in crate::master) fn set_deaf(&mut self, slot: Slot, deaf: bool) -> bool {
+        let was = std::mem::replace(&mut self.row_mut(slot).deaf, deaf);
+        if was != deaf {
+            self.consider_anew(slot);
+        }
+        was != deaf
+    }
+
+    /// Sets why a Worker cannot write in its work directory. Returns whether that changed anything.
+    pub(in crate::master) fn set_cannot_write(&mut self, slot: Slot, error: Option<String>) -> bool {
+        let was = std::mem::replace(&mut self.row_mut(slot).cannot_write, error);
+        let changed = was != self.row(slot).cannot_write;
+        if changed {
+            self.consider_anew(slot);
+        }
+        changed
+    }
+
+    /// A Worker is given executors that was given none, or the other way round.
+    pub(super) fn consider_anew(&mut self, slot: Slot) {
+        self.cache.clear();
+        self.index_anew(slot);
+        self.gained.insert(slot);
+    }
+}
