@@ -179,7 +179,8 @@ fn an_executor_is_told_who_and_where_it_is_and_what_is_its_own() {
     application.profile.resources = [("gpu".to_owned(), 1)].into();
     let placeholders = ["{{EXECUTOR_ID}}", "{{CORES}}", "{{MEMORY}}", "{{HOSTNAME}}", "{{APP_ID}}"];
     let more = ["{{WORKER_URL}}", "{{WORKER_ID}}", "{{RESOURCE_PROFILE_ID}}", "id={{EXECUTOR_ID}}"];
-    application.command.arguments.extend(placeholders.into_iter().chain(more).map(String::from));
+    let command = application.command.program_mut().expect("it is a program");
+    command.arguments.extend(placeholders.into_iter().chain(more).map(String::from));
 
     let driver = Driver::register(pair.master.address(), application);
     let (app, id, url) = (&driver.app, pair.view().id, pair.worker.url());

@@ -41,7 +41,10 @@ const FLOORS: &[(&str, &[&str])] = &[
     ("firesteel-yarn", &[]),
     ("firesteel-host", &["firesteel-placement", "firesteel-core"]),
     ("firesteel-settings", &["firesteel-placement", "firesteel-core"]),
-    ("firesteel-daemons", &["firesteel-placement", "firesteel-core", "firesteel-host", "firesteel-settings"]),
+    (
+        "firesteel-daemons",
+        &["firesteel-placement", "firesteel-core", "firesteel-spark", "firesteel-host", "firesteel-settings"],
+    ),
     (
         "firesteel-yarn-mode",
         &[

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use firesteel_core::address::Address;
+use firesteel_core::executor_command::{ExecutorCommand, JavaCommand};
 use firesteel_core::ids::{AppId, AttemptId, ExecutorId, ExecutorKey, ProfileId, TaskId, WorkerId};
 use firesteel_core::messages::*;
 use firesteel_core::process::{Command, ExitStatus, StartFailure, StartStep};
@@ -163,7 +164,7 @@ fn workers(record: &mut Record) {
         resources: gpus(),
         work: Shared::new(ExecutorWork {
             app_name: "name".to_owned(),
-            command: command(),
+            command: command().into(),
             directory: TaskDirectory::Path("/data".to_owned()),
             files: Some(files()),
         }),
@@ -186,12 +187,32 @@ fn workers(record: &mut Record) {
         MasterToWorker::RegisterWorkerFailed(same),
         MasterToWorker::RegisterWorkerFailed(RefusedRegistration::UnsoundSize { cores: Cores(-1), memory }),
         MasterToWorker::ReconnectWorker,
-        MasterToWorker::LaunchExecutor(launch),
+        MasterToWorker::LaunchExecutor(launch.clone()),
+        MasterToWorker::LaunchExecutor(of_java(launch)),
         MasterToWorker::KillExecutor { executor: key() },
         MasterToWorker::ApplicationFinished { app: key().app },
         MasterToWorker::ExecutorEndNoted { executor: key() },
     ] {
         record.add("master-to-worker", &message);
+    }
+}
+
+/// The same executor, as a Java class.
+fn of_java(launch: ExecutorLaunch) -> ExecutorLaunch {
+    let words = |text: &str| text.split(' ').map(str::to_owned).collect();
+    let command = JavaCommand {
+        main_class: "Backend".to_owned(),
+        arguments: words("--cores {{CORES}}"),
+        environment: [("SPARK_USER".to_owned(), "ann".to_owned())].into(),
+        class_path: words("/a.jar"),
+        library_path: words("/lib/a"),
+        java_options: words("-Da=b"),
+        releases: words("3.4 3.5"),
+    };
+    let command = ExecutorCommand::Java(Box::new(command));
+    ExecutorLaunch {
+        work: Shared::new(ExecutorWork { command, ..ExecutorWork::clone(&launch.work) }),
+        ..launch
     }
 }
 

@@ -18,6 +18,7 @@ use std::path::Path;
 
 use firesteel_daemons::life_lock::LifeLock;
 use firesteel_daemons::worker::dead_workers;
+use firesteel_daemons::worker::scratch::ScratchRoots;
 use tempfile::TempDir;
 
 /// The beginning of the name of a local cluster's directory.
@@ -117,7 +118,7 @@ fn remove_if_abandoned(directory: &Path) {
     if entries().any(|work| dead_workers::is_in_use(&work)) {
         return;
     }
-    entries().for_each(|work| dead_workers::end_leftovers(&work));
+    entries().for_each(|work| dead_workers::end_leftovers(&work, &ScratchRoots::of(&[])));
     if let Err(error) = fs::remove_dir_all(directory) {
         tracing::debug!("cannot remove {}, which a killed command left: {error}", directory.display());
     }

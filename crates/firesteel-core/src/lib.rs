@@ -16,6 +16,7 @@ pub mod application_master;
 pub mod driver;
 mod end_request;
 pub mod executor;
+pub mod executor_command;
 pub mod fair_queue;
 pub mod ids;
 pub mod kind;

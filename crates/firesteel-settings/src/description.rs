@@ -10,7 +10,7 @@ use super::application::ApplicationSettings;
 #[must_use]
 pub fn describe(name: String, settings: &ApplicationSettings, mut work: Work) -> ApplicationDescription {
     for (variable, value) in &settings.executor_environment {
-        work.command.environment.entry(variable.clone()).or_insert_with(|| value.clone());
+        work.command.environment_mut().entry(variable.clone()).or_insert_with(|| value.clone());
     }
     ApplicationDescription::new(
         Submitter::new(name, user()),

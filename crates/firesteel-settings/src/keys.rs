@@ -95,6 +95,10 @@ table! {
     CLEANUP_EXECUTORS: "firesteel.worker.cleanup.maxExecutors", [Worker], Value("10000");
     /// Length of all files in directories of ended executors; beyond it the oldest are removed, except the latest.
     CLEANUP_SIZE: "firesteel.worker.cleanup.maxSize", [Worker], Value("100g");
+    /// Directories of Spark, separated by commas: an executor of a Spark application gets its driver's release.
+    SPARK_HOMES: "firesteel.worker.sparkHomes", [Worker], Otherwise("$SPARK_HOME");
+    /// Directories for the scratch files of Spark's executors, separated by commas.
+    LOCAL_DIRECTORIES: "spark.local.dir", [Worker], Otherwise("the system's for temporary files");
     /// Number of ended executors that stay listed.
     RETAINED_EXECUTORS: "spark.worker.ui.retainedExecutors", [Worker], Value("1000");
     /// When to roll over an executor's log to a new file: time or size.

@@ -151,7 +151,6 @@ pub const TABLE: &[Row] = &[
     row("spark.network.*", NoEffect, &[], "Firesteel has its own protocol"),
     // Properties of parts that Firesteel does not have.
     row("spark.ui.*", NotOurs, &[], NO_PAGES),
-    row("spark.local.dir", NotOurs, &[], SHUFFLE),
     row("spark.shuffle.*", NotOurs, &[], SHUFFLE),
     row("spark.storage.*", NotOurs, &[], SHUFFLE),
     row("spark.driver.*", NotOurs, &[], NO_JVM),

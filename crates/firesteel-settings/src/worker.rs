@@ -1,5 +1,6 @@
 //! The settings of a Worker, from properties.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use firesteel_core::worker::Cleanup;
@@ -24,6 +25,10 @@ pub struct WorkerSettings {
     pub resources: Resources,
     /// The number from `spark.worker.ui.retainedExecutors`.
     pub retained_executors: usize,
+    /// The directories of Spark from `firesteel.worker.sparkHomes`.
+    pub spark_homes: Vec<PathBuf>,
+    /// The directories for scratch files from `spark.local.dir`.
+    pub local_directories: Vec<PathBuf>,
     /// How executors' logs are rolled, from `spark.executor.logs.rolling.*`; `None`: they are not.
     pub rolling: Option<Rolling>,
     /// Why logs are not rolled although a strategy is set, for the log.
@@ -47,10 +52,22 @@ impl WorkerSettings {
             retained_executors: properties
                 .count(keys::RETAINED_EXECUTORS)?
                 .map_or(1_000, |count| count as usize),
+            spark_homes: paths(properties, keys::SPARK_HOMES)?,
+            local_directories: paths(properties, keys::LOCAL_DIRECTORIES)?,
             rolling,
             not_rolled,
         })
     }
+}
+
+/// Absolute paths, separated by commas. Their order stays.
+fn paths(properties: &Properties, key: &str) -> Result<Vec<PathBuf>, SettingError> {
+    let read = |text: &str| {
+        let paths = text.split(',').map(str::trim).filter(|path| !path.is_empty()).map(PathBuf::from);
+        let paths: Vec<PathBuf> = paths.collect();
+        paths.iter().all(|path| path.is_absolute()).then_some(paths)
+    };
+    Ok(properties.read(key, "absolute paths, separated by commas", read)?.unwrap_or_default())
 }
 
 fn cleanup(properties: &Properties) -> Result<Option<Cleanup>, SettingError> {
@@ -88,6 +105,8 @@ mod tests {
             }),
             resources: Resources::default(),
             retained_executors: 1_000,
+            spark_homes: Vec::new(),
+            local_directories: Vec::new(),
             rolling: None,
             not_rolled: None,
         };
@@ -103,6 +122,8 @@ mod tests {
             }),
             resources: Resources::from_iter([("gpu", ["0", "1"])]),
             retained_executors: 7,
+            spark_homes: vec!["/opt/spark-3".into(), "/opt/spark-4".into()],
+            local_directories: vec!["/scratch".into()],
             rolling: Some(Rolling {
                 strategy: Strategy::BySize(1 << 20),
                 retained: None,
@@ -119,6 +140,8 @@ mod tests {
             "firesteel.worker.cleanup.maxSize=2m",
             "spark.worker.resource.gpu.amount=2",
             "spark.worker.ui.retainedExecutors=7",
+            "firesteel.worker.sparkHomes=/opt/spark-3, /opt/spark-4",
+            "spark.local.dir=/scratch",
             "spark.executor.logs.rolling.strategy=size",
         ];
         assert_eq!(parsed(&pairs), Ok(set));

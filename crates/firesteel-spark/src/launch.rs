@@ -4,8 +4,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::envelope::Address;
-use crate::messages::JavaCommand;
+use firesteel_core::address::Address;
+use firesteel_core::executor_command::JavaCommand;
+use firesteel_core::process::Command;
 
 /// An installation of Spark on the Worker's machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,24 +44,13 @@ pub struct Executor {
     pub directories: Vec<String>,
 }
 
-/// A program to start. No shell is between.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Program {
-    /// The program.
-    pub program: String,
-    /// Its arguments.
-    pub arguments: Vec<String>,
-    /// Variables in addition to the Worker's own.
-    pub environment: BTreeMap<String, String>,
-}
-
 /// The program of an executor. `inherited` are the Worker's own variables.
 pub fn program(
     command: &JavaCommand,
     installation: &Installation,
     executor: &Executor,
     inherited: &BTreeMap<String, String>,
-) -> Program {
+) -> Command {
     let variable = |name: &str| command.environment.get(name).or_else(|| inherited.get(name));
     let program = variable("JAVA_HOME").map_or_else(|| "java".to_owned(), |home| format!("{home}/bin/java"));
     let mut arguments = installation.java_options.clone();
@@ -85,7 +75,7 @@ pub fn program(
         ("SPARK_LAUNCH_WITH_SCALA", "0".to_owned()),
     ];
     environment.extend(ours.map(|(name, value)| (name.to_owned(), value)));
-    Program { program, arguments, environment }
+    Command { program, arguments, environment }
 }
 
 /// Whether an option of the JVM has a secret in it, which every user of the machine could read in the list of processes.
@@ -114,7 +104,7 @@ impl Executor {
     /// An argument. One that is the name of a value in braces is replaced, if the whole argument is.
     fn in_argument(&self, argument: &str) -> String {
         match argument {
-            "{{WORKER_URL}}" => format!("spark://Worker@{}:{}", self.worker.host, self.worker.port),
+            "{{WORKER_URL}}" => format!("spark://Worker@{}", self.worker),
             "{{EXECUTOR_ID}}" => self.number.to_string(),
             "{{HOSTNAME}}" => self.hostname.clone(),
             "{{CORES}}" => self.cores.to_string(),
@@ -127,20 +117,6 @@ impl Executor {
     /// An option of the JVM. Two names are replaced wherever they are in it.
     fn in_option(&self, option: &str) -> String {
         option.replace("{{APP_ID}}", &self.app).replace("{{EXECUTOR_ID}}", &self.number.to_string())
-    }
-}
-
-/// Shows the names of the variables only, since values may be secrets.
-impl std::fmt::Debug for Program {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { program, arguments, environment } = self;
-        let variables: Vec<&String> = environment.keys().collect();
-        let mut shown = f.debug_struct("Program");
-        shown
-            .field("program", program)
-            .field("arguments", arguments)
-            .field("environment", &variables)
-            .finish()
     }
 }
 
@@ -167,6 +143,7 @@ mod tests {
             class_path: Vec::new(),
             library_path: Vec::new(),
             java_options: words("-Dspark.driver.port=4 --add-opens=java.base/java.lang=ALL-UNNAMED"),
+            releases: Vec::new(),
         }
     }
 
@@ -193,13 +170,13 @@ mod tests {
         }
     }
 
-    fn started(command: &JavaCommand, inherited: &[(&str, &str)]) -> Program {
+    fn started(command: &JavaCommand, inherited: &[(&str, &str)]) -> Command {
         program(command, &installation(), &executor(), &variables(inherited))
     }
 
     #[test]
     fn an_executor_is_started_with_the_words_that_spark_s_worker_uses() {
-        let Program { program, arguments, environment } = started(&command(), &[]);
+        let Command { program, arguments, environment } = started(&command(), &[]);
         assert_eq!(program, "java");
         let expected = words(
             "-cp /opt/spark/conf/:/opt/spark/jars/* -Xmx512M -Dspark.driver.port=4 \

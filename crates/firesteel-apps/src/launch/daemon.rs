@@ -103,7 +103,7 @@ pub async fn start(
 
 fn config(launch: Launch, masters: Vec<Address>, files: Option<ApplicationFiles>) -> Config {
     let Launch { name, command, directory, until, cluster: _, settings, properties: _ } = launch;
-    let description = describe(name, &settings, Work { command, directory, files });
+    let description = describe(name, &settings, Work { command: command.into(), directory, files });
     Config {
         masters,
         description,

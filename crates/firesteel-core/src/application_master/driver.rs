@@ -166,6 +166,9 @@ impl ApplicationMaster {
         if known.is_some_and(|known| known.command != description.command) {
             return Some("this ApplicationMaster has its application already, and takes no other".to_owned());
         }
+        if description.command.program().is_none() {
+            return Some("on YARN executors are programs, and this one is a Java class".to_owned());
+        }
         if description.files.is_some() {
             return Some("on YARN files are staged when an application is submitted".to_owned());
         }

@@ -209,7 +209,8 @@ impl ApplicationMaster {
         let address = node.as_ref().map_or_else(|| Address::new(&*host, 0), |node| node.address.clone());
         let worker = WorkerId::new(format!("{}:{}", address.host, address.port));
         let key = ExecutorKey { app: self.config.app.clone(), executor };
-        let (mut command, directory) = (description.command.clone(), description.directory.clone());
+        let program = description.command.program().expect("an application with another command is refused");
+        let (mut command, directory) = (program.clone(), description.directory.clone());
         command.fill(&Filling {
             executor: &key,
             profile,

@@ -213,7 +213,7 @@ fn added(executor: u32) -> Effect {
 }
 
 fn launch(executor: u32, number: u32) -> Effect {
-    let mut command = description(ExecutorLimit::Unlimited).command;
+    let mut command = description(ExecutorLimit::Unlimited).command.program().expect("a program").clone();
     command.arguments[4] = executor.to_string();
     command.arguments[5] = "host1:45454".to_owned();
     Effect::Launch(Launch {
@@ -334,7 +334,7 @@ fn another_application_and_one_that_brings_files_are_refused() {
     };
     let mut bench = Bench::serving(ExecutorLimit::AtMost(1));
     let mut other = description(ExecutorLimit::AtMost(1));
-    other.command.arguments[2] = "you:2".to_owned();
+    other.command.program_mut().expect("a program").arguments[2] = "you:2".to_owned();
     let message = Inbound::Driver(DriverToMaster::RegisterApplication(Box::new(other)));
     let effects = bench.apply(Event::Received { peer: PeerId(2), message });
     assert_eq!(

@@ -149,7 +149,7 @@ fn order(executor: u32, cores: i64) -> ExecutorLaunch {
         resources: Resources::default(),
         work: Shared::new(ExecutorWork {
             app_name: "test".to_owned(),
-            command: command(),
+            command: command().into(),
             directory: TaskDirectory::Executor,
             files: None,
         }),

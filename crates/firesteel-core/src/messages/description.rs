@@ -4,8 +4,8 @@ use firesteel_placement::{Cores, ExecutorLimit, Policy};
 use serde::{Deserialize, Serialize};
 
 use super::{ApplicationFiles, Relaunch, ResourceProfile, TaskDirectory};
+use crate::executor_command::ExecutorCommand;
 use crate::ids::ExecutorId;
-use crate::process::Command;
 
 /// An application as its driver describes it. [`new`](Self::new) makes a description.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -18,7 +18,7 @@ pub struct ApplicationDescription {
     /// `spark.cores.max`: the maximum number of its cores. `None`: the Master's default.
     pub max_cores: Option<Cores>,
     /// The command that every executor runs.
-    pub command: Command,
+    pub command: ExecutorCommand,
     /// The directory that it runs in.
     pub directory: TaskDirectory,
     /// The default resource profile: what its executors need.
@@ -121,7 +121,7 @@ pub struct Placing {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Work {
     /// The command of every executor.
-    pub command: Command,
+    pub command: ExecutorCommand,
     /// The directory in which it runs.
     pub directory: TaskDirectory,
     /// The files that are put into that directory, if there are any.
@@ -131,8 +131,8 @@ pub struct Work {
 impl Work {
     /// A command in each executor's own directory, without files.
     #[must_use]
-    pub fn of(command: Command) -> Self {
-        Self { command, directory: TaskDirectory::Executor, files: None }
+    pub fn of(command: impl Into<ExecutorCommand>) -> Self {
+        Self { command: command.into(), directory: TaskDirectory::Executor, files: None }
     }
 }
 

@@ -7,8 +7,9 @@ use serde::{Deserialize, Serialize};
 
 use super::{ApplicationFiles, ExecutorState, Shared, TaskDirectory};
 use crate::address::Address;
+use crate::executor_command::ExecutorCommand;
 use crate::ids::{AppId, ExecutorKey, ProfileId, WorkerId};
-use crate::process::{Command, short_if_any};
+use crate::process::short_if_any;
 use crate::secret::Secret;
 
 /// The maximum number of cores of a Worker. It bounds the number of effects of one event, whatever a Worker
@@ -187,7 +188,7 @@ pub struct ExecutorWork {
     /// The application's name, for people.
     pub app_name: String,
     /// The command to run, with its placeholders.
-    pub command: Command,
+    pub command: ExecutorCommand,
     /// The directory that it runs in.
     pub directory: TaskDirectory,
     /// The files that must be in place before it starts, if it needs any.

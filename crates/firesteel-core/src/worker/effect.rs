@@ -6,9 +6,10 @@ use firesteel_placement::{Cores, MiB, Resources};
 
 use super::Note;
 use crate::address::Address;
+use crate::executor_command::ExecutorCommand;
 use crate::ids::{AppId, ExecutorKey, FetchId, PeerId, ProfileId};
 use crate::messages::{ApplicationFiles, LogRequest, TaskDirectory, WorkerToClient, WorkerToMaster};
-use crate::process::{Command, Signal};
+use crate::process::Signal;
 use crate::time::Timestamp;
 
 /// An effect of a Worker, which its shell performs.
@@ -120,9 +121,9 @@ pub struct ExecutorPlan {
     pub profile: ProfileId,
     /// The application's name.
     pub app_name: String,
-    /// The command to run, with all placeholders filled in but the Worker's own binary, which only the shell
-    /// knows.
-    pub command: Command,
+    /// The command to run. In a program all placeholders are filled in but the Worker's own binary, which only the shell
+    /// knows; what a Java class becomes, the shell knows.
+    pub command: ExecutorCommand,
     /// The directory that it runs in.
     pub directory: TaskDirectory,
     /// The number of cores.

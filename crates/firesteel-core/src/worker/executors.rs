@@ -437,19 +437,21 @@ impl Worker {
     }
 }
 
-/// The executor's process, with all placeholders filled in but the Worker's own binary.
+/// The executor's process. In a program all placeholders are filled in but the Worker's own binary.
 fn plan(launch: ExecutorLaunch, worker: &WorkerDescription) -> ExecutorPlan {
     let ExecutorLaunch { executor, profile, cores, memory, resources, work } = launch;
     let ExecutorWork { app_name, mut command, directory, files: _ } = ExecutorWork::clone(&work);
-    command.fill(&Filling {
-        executor: &executor,
-        profile,
-        cores,
-        memory,
-        resources: &resources,
-        worker: &worker.id,
-        address: &worker.address(),
-    });
+    if let Some(program) = command.program_mut() {
+        program.fill(&Filling {
+            executor: &executor,
+            profile,
+            cores,
+            memory,
+            resources: &resources,
+            worker: &worker.id,
+            address: &worker.address(),
+        });
+    }
     ExecutorPlan {
         executor,
         profile,

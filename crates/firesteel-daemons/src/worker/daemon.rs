@@ -22,9 +22,12 @@ use super::cleaner::Cleaner;
 use super::dead_workers::{self, DeadWorkers, Looker};
 use super::executor_runner::{ExecutorRunner, RunnerContext};
 use super::files::{self, FileStore};
+use super::java::Java;
 use super::left_directories;
 use super::log::{LogReader, RemovedBytesTable};
 use super::reaper::{Reaper, ReaperError};
+use super::scratch::{Scratch, ScratchRoots};
+use super::spark_homes::SparkHomes;
 use super::sweeper::Sweeper;
 use super::work_directory::{UnusableDirectory, WorkDirectory};
 use crate::secret;
@@ -119,7 +122,8 @@ pub async fn run(options: Options) -> Result<(), WorkerError> {
     let id = id(&reached, clock.now())?;
     let work = WorkDirectory::open(&options.work_directory)?;
     let firesteel = std::env::current_exe().map_err(WorkerError::OwnProgram)?;
-    let dead_workers = DeadWorkers::start(work.path(), &id).await;
+    let scratch_roots = ScratchRoots::of(&options.settings.local_directories);
+    let dead_workers = DeadWorkers::start(work.path(), &id, &scratch_roots).await;
     // The reaper must run before any executor is started.
     let reaper = Reaper::start(&firesteel, &id).await?;
 
@@ -134,11 +138,18 @@ pub async fn run(options: Options) -> Result<(), WorkerError> {
     announcement.ready(&reached);
     context.raise(Event::Start);
     find_earlier(work.clone(), id.clone(), context.inbox());
+    let scratch = scratch_roots.of_worker(&id);
+    let java = Java {
+        homes: SparkHomes::of(&options.settings.spark_homes),
+        scratch: scratch.clone(),
+        worker: reached.clone(),
+    };
     let config = config(&options, &id, reached, &work);
     let removed_bytes = Arc::<RemovedBytesTable>::default();
     let runner_context = Arc::new(RunnerContext {
         worker: id,
         work: work.clone(),
+        java,
         firesteel,
         sweeper: Sweeper::start(),
         rolling: options.settings.rolling,
@@ -154,10 +165,13 @@ pub async fn run(options: Options) -> Result<(), WorkerError> {
         dead_workers: dead_workers.looker(),
         logs: Arc::new(LogReader::new(work.clone(), removed_bytes)),
         work,
+        scratch: scratch.clone(),
     };
     let exit = owner::run(Worker::new(config), shell, context, requests).await;
     files::finish(file_tasks).await;
     reaper.release().await;
+    let removing = tokio::task::spawn_blocking(move || scratch.remove_all());
+    removing.await.expect("removing directories does not panic");
     dead_workers.depart();
     match exit {
         Exit::Shutdown => Ok(()),
@@ -210,6 +224,7 @@ struct WorkerShell {
     cleaner: Cleaner,
     dead_workers: Looker,
     work: WorkDirectory,
+    scratch: Scratch,
     logs: Arc<LogReader>,
     runners: Runners,
     files: FileStore,
@@ -249,6 +264,8 @@ impl Shell for WorkerShell {
             Effect::CleanApplication { app } => {
                 tracing::info!("application {app} ended");
                 self.dead_workers.look();
+                let scratch = self.scratch.clone();
+                tokio::task::spawn_blocking(move || scratch.remove(&app));
             }
             Effect::TryWorkDirectory => {
                 let work = self.work.clone();

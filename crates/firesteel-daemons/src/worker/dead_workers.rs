@@ -21,6 +21,7 @@ use firesteel_placement::words::counted;
 use tokio::sync::mpsc;
 use tokio::task::spawn_blocking;
 
+use super::scratch::ScratchRoots;
 use super::strays::{Marker, kill_matching};
 use crate::files::private;
 use crate::life_lock::LifeLock;
@@ -48,10 +49,10 @@ pub struct Looker(mpsc::Sender<()>);
 
 impl DeadWorkers {
     /// Ends what dead Workers left in this directory, and then records this one.
-    pub async fn start(work: &Path, worker: &WorkerId) -> Self {
-        let (directory, own) = (work.to_owned(), worker.clone());
+    pub async fn start(work: &Path, worker: &WorkerId, scratch: &ScratchRoots) -> Self {
+        let (directory, own, roots) = (work.to_owned(), worker.clone(), scratch.clone());
         let starting = spawn_blocking(move || {
-            end_leftovers(&directory);
+            end_leftovers(&directory, &roots);
             record(&directory, &own)
         });
         let record = starting.await.expect("looking for records does not panic");
@@ -64,7 +65,7 @@ impl DeadWorkers {
         }
         // One look that waits is enough: it sees all that happened before.
         let (looks, due) = mpsc::channel(1);
-        tokio::spawn(look_when_due(work.to_owned(), due));
+        tokio::spawn(look_when_due(work.to_owned(), scratch.clone(), due));
         Self { record: record.ok(), looks }
     }
 
@@ -90,15 +91,16 @@ impl Looker {
     }
 }
 
-async fn look_when_due(work: PathBuf, mut due: mpsc::Receiver<()>) {
+async fn look_when_due(work: PathBuf, scratch: ScratchRoots, mut due: mpsc::Receiver<()>) {
     while due.recv().await.is_some() {
-        let work = work.clone();
-        spawn_blocking(move || end_leftovers(&work)).await.expect("looking for records does not panic");
+        let (work, scratch) = (work.clone(), scratch.clone());
+        let look = spawn_blocking(move || end_leftovers(&work, &scratch));
+        look.await.expect("looking for records does not panic");
     }
 }
 
-/// Kills the processes of all dead Workers of this work directory. Blocks the thread.
-pub fn end_leftovers(work: &Path) {
+/// Kills the processes of all dead Workers of this work directory, and removes their scratch directories. Blocks the thread.
+pub fn end_leftovers(work: &Path, scratch: &ScratchRoots) {
     // Without records there is nothing to do.
     let Ok(entries) = fs::read_dir(work.join(RECORDS)) else { return };
     for entry in entries.flatten() {
@@ -108,7 +110,7 @@ pub fn end_leftovers(work: &Path) {
             continue;
         }
         match LifeLock::take_over(&entry.path()) {
-            Ok(Some(record)) => end_processes_of(&WorkerId::new(name), record),
+            Ok(Some(record)) => end_leftovers_of(&WorkerId::new(name), record, scratch),
             Ok(None) => {}
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => tracing::warn!("cannot use the record {}: {error}", entry.path().display()),
@@ -134,7 +136,7 @@ fn is_in_use_by(work: &Path, counts: impl Fn(&str) -> bool) -> bool {
     records.any(|entry| matches!(LifeLock::take_over(&entry.path()), Ok(None)))
 }
 
-fn end_processes_of(worker: &WorkerId, record: LifeLock) {
+fn end_leftovers_of(worker: &WorkerId, record: LifeLock, scratch: &ScratchRoots) {
     let marker = Marker::of_worker(worker);
     let left = marker.matching().len();
     if left > 0 {
@@ -143,6 +145,7 @@ fn end_processes_of(worker: &WorkerId, record: LifeLock) {
     }
     match kill_matching(&marker, QUIET_SCANS, LIMIT) {
         Ok(()) => {
+            scratch.of_worker(worker).remove_all();
             if let Err(error) = record.remove() {
                 tracing::warn!("cannot remove the record of {worker}: {error}");
             }
@@ -184,7 +187,7 @@ mod tests {
         let mut others = [process_of(&alive), process_of(&unknown)];
 
         assert!(is_in_use(work) && is_shared(work, &dead) && !is_shared(work, &alive));
-        end_leftovers(work);
+        end_leftovers(work, &ScratchRoots::of(&[work.join("scratch")]));
         assert_eq!(ended.wait().expect("it is ours").signal(), Some(9));
         for other in &mut others {
             assert!(other.try_wait().expect("it is ours").is_none(), "it runs");
@@ -196,6 +199,6 @@ mod tests {
         assert_eq!(left, [alive.as_str()]);
         kept.remove().expect("it is ours");
         assert!(!is_in_use(work));
-        end_leftovers(work);
+        end_leftovers(work, &ScratchRoots::of(&[work.join("scratch")]));
     }
 }

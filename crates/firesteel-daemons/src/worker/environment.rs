@@ -42,10 +42,15 @@ pub const RESOURCE: &str = "FIRESTEEL_RESOURCE_";
 /// The prefix of the variables with the resource addresses that a task may use.
 pub const TASK_RESOURCE: &str = "FIRESTEEL_TASK_RESOURCE_";
 
-/// All variables that this executor gets on top of the Worker's environment.
+/// All variables that this executor gets on top of the Worker's environment: those that its command asks for, and ours.
 #[must_use]
-pub fn of(plan: &ExecutorPlan, worker: &WorkerId, directory: &Path) -> BTreeMap<String, String> {
-    let mut variables = plan.command.environment.clone();
+pub fn of(
+    plan: &ExecutorPlan,
+    asked: &BTreeMap<String, String>,
+    worker: &WorkerId,
+    directory: &Path,
+) -> BTreeMap<String, String> {
+    let mut variables = asked.clone();
     variables.extend(addresses(RESOURCE, &plan.resources));
     variables.extend([
         (APP_ID.to_owned(), plan.executor.app.to_string()),
@@ -99,14 +104,13 @@ mod tests {
     #[test]
     fn an_executors_own_variables_win_over_those_that_were_asked_for() {
         let mut plan = plan("true", &[]);
-        for (name, value) in [("COLOUR", "red"), (CORES, "64")] {
-            plan.command.environment.insert(name.to_owned(), value.to_owned());
-        }
+        let asked = [("COLOUR", "red"), (CORES, "64")];
+        let asked = asked.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
         for address in ["1", "0"] {
             plan.resources.insert("gpu-a100", address);
         }
         plan.files.push("tool".to_owned());
-        let variables = of(&plan, &WorkerId::new("worker-1"), Path::new("/srv/app-1/3"));
+        let variables = of(&plan, &asked, &WorkerId::new("worker-1"), Path::new("/srv/app-1/3"));
         let expected = [
             ("COLOUR", "red"),
             ("FIRESTEEL_APP_ID", "app-1"),

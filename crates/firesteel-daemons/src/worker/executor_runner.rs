@@ -1,11 +1,13 @@
 //! The ExecutorRunner: runs one executor's process, from its start until none of its processes is left.
 
+use std::collections::BTreeMap;
 use std::io::PipeReader;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::Stdio;
 use std::sync::Arc;
 
+use firesteel_core::executor_command::ExecutorCommand;
 use firesteel_core::ids::{ExecutorKey, WorkerId};
 use firesteel_core::messages::{Stream, TaskDirectory};
 use firesteel_core::process::{Command, ExitStatus, Placeholder, Signal, StartFailure, StartStep};
@@ -15,6 +17,7 @@ use tokio::sync::mpsc;
 
 use super::environment;
 use super::header::header;
+use super::java::Java;
 use super::left_directories;
 use super::log::segments::active_name;
 use super::log::{Appender, RemovedBytesTable, Roller};
@@ -37,6 +40,8 @@ pub struct RunnerContext {
     pub worker: WorkerId,
     /// The work directory of the executors.
     pub work: WorkDirectory,
+    /// What executors need that are Java classes.
+    pub java: Java,
     /// The path of the program, which replaces `{{FIRESTEEL}}`.
     pub firesteel: PathBuf,
     /// The sweeper that ends processes that executors leave behind.
@@ -127,23 +132,14 @@ struct Started {
     appenders: Vec<Appender>,
 }
 
-async fn start(mut plan: ExecutorPlan, context: &Arc<RunnerContext>) -> Result<Started, StartFailure> {
-    fill_in_program(&mut plan.command, context);
+async fn start(plan: ExecutorPlan, context: &Arc<RunnerContext>) -> Result<Started, StartFailure> {
     let directory = context.work.of_executor(&plan.executor);
-    let variables = environment::of(&plan, &context.worker, &directory);
-
-    let header = header(&plan.command, &variables);
-    let (executor, files, at) = (plan.executor.clone(), plan.files.clone(), Arc::clone(context));
-    let prepared = tokio::task::spawn_blocking(move || {
-        let outputs = at.work.prepare(&executor, &header)?;
-        at.work.link_files(&executor, &at.worker, &files)?;
-        Ok(outputs)
-    })
-    .await;
-    let outputs = prepared.expect("preparing a directory does not panic")?;
+    let at = Arc::clone(context);
+    let preparing = tokio::task::spawn_blocking(move || Ok((prepare(&plan, &at)?, plan)));
+    let (prepared, plan) = preparing.await.expect("preparing an executor does not panic")?;
+    let Prepared { command: Command { program, arguments, environment: _ }, variables, outputs } = prepared;
     let OutputTargets { stdout, stderr, pipes } = connect(outputs, &plan.executor, context)?;
 
-    let Command { program, arguments, environment: _ } = plan.command;
     let mut command = std::process::Command::new(&program);
     for name in environment::not_inherited() {
         command.env_remove(name);
@@ -171,6 +167,27 @@ async fn start(mut plan: ExecutorPlan, context: &Arc<RunnerContext>) -> Result<S
         }
     };
     Ok(Started { child, group, appenders: pipes.into_iter().filter_map(appender).collect() })
+}
+
+/// An executor that can be started.
+struct Prepared {
+    command: Command,
+    /// All variables that it gets on top of the Worker's.
+    variables: BTreeMap<String, String>,
+    outputs: Outputs,
+}
+
+/// Makes an executor's directory and files, and finds out what to start. Blocks the thread.
+fn prepare(plan: &ExecutorPlan, context: &RunnerContext) -> Result<Prepared, StartFailure> {
+    let RunnerContext { worker, work, java, .. } = context;
+    let command = match &plan.command {
+        ExecutorCommand::Program(command) => filled(command, context),
+        ExecutorCommand::Java(command) => java.program(command, plan, work)?,
+    };
+    let variables = environment::of(plan, &command.environment, worker, &work.of_executor(&plan.executor));
+    let outputs = work.prepare(&plan.executor, &header(&command, &variables))?;
+    work.link_files(&plan.executor, worker, &plan.files)?;
+    Ok(Prepared { command, variables, outputs })
 }
 
 /// Where an executor's output goes.
@@ -206,12 +223,15 @@ fn connect(
     Ok(OutputTargets { stdout, stderr, pipes })
 }
 
-fn fill_in_program(command: &mut Command, context: &RunnerContext) {
+/// The command with this program in place of its placeholder.
+fn filled(command: &Command, context: &RunnerContext) -> Command {
+    let mut command = command.clone();
     for word in std::iter::once(&mut command.program).chain(&mut command.arguments) {
         if Placeholder::of(word) == Some(Placeholder::Firesteel) {
             *word = context.firesteel.display().to_string();
         }
     }
+    command
 }
 
 /// Waits for the process's end and passes signals on meanwhile. A signal cannot reach a wrong process: the

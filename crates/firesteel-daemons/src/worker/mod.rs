@@ -3,6 +3,8 @@
 //! - [`daemon`]: the Worker's state machine, its connections and its runners.
 //! - [`executor_runner`], [`environment`], [`header`]: one executor's process, its variables, and the header of its
 //!   `stderr`.
+//! - [`java`], [`spark_homes`], [`scratch`]: executors of Spark's, which are Java classes: what starts them, with which Spark,
+//!   and their scratch directories.
 //! - [`work_directory`], [`files`], [`cleaner`], [`left_directories`]: the directories of executors, the files that
 //!   applications bring, and the removal of both.
 //! - [`log`](mod@log): the logs of executors, which are rolled and read in pieces.
@@ -39,9 +41,12 @@ pub mod environment;
 pub mod executor_runner;
 pub mod files;
 pub mod header;
+pub mod java;
 pub mod left_directories;
 pub mod log;
 pub mod reaper;
+pub mod scratch;
+pub mod spark_homes;
 pub mod strays;
 pub mod sweeper;
 pub mod work_directory;

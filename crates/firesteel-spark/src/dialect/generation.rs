@@ -23,6 +23,17 @@ pub enum Release {
 }
 
 impl Release {
+    /// The numbers of the releases, without the last part.
+    pub fn numbers(self) -> &'static [&'static str] {
+        match self {
+            Self::V3_3 => &["3.3"],
+            Self::V3_4To3_5 => &["3.4", "3.5"],
+            Self::V4_0 => &["4.0"],
+            Self::V4_1To4_2 => &["4.1", "4.2"],
+            Self::V4_3 => &["4.3"],
+        }
+    }
+
     /// The release that an application's registration shows.
     pub fn of(registration: &Graph) -> Option<Self> {
         let serial = |name| registration.find_class(name).map(|class| class.serial);

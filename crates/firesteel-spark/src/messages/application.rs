@@ -1,9 +1,11 @@
 //! An application as its driver describes it.
 
 use std::collections::BTreeMap;
-use std::fmt;
+
+use firesteel_core::executor_command::JavaCommand;
 
 use super::{Fields, Unreadable};
+use crate::dialect::Release;
 use crate::java::Node;
 use crate::scala;
 
@@ -38,28 +40,11 @@ pub struct Profile {
     pub amounts: BTreeMap<String, i64>,
 }
 
-/// A Java program, as an executor is one.
-#[derive(Clone, PartialEq, Eq)]
-pub struct JavaCommand {
-    /// The class that has `main`.
-    pub main_class: String,
-    /// Its arguments, with names in braces that a Worker replaces.
-    pub arguments: Vec<String>,
-    /// Variables in addition to the Worker's own.
-    pub environment: BTreeMap<String, String>,
-    /// What comes before Spark's own jars.
-    pub class_path: Vec<String>,
-    /// Where libraries of the system are looked for.
-    pub library_path: Vec<String>,
-    /// Options of the JVM.
-    pub java_options: Vec<String>,
-}
-
 impl Application {
     /// The most values that an application may have. Spark's have some hundreds.
     pub(super) const MOST: u32 = 1 << 14;
 
-    pub(super) fn read(application: &Fields<'_>) -> Result<Self, Unreadable> {
+    pub(super) fn read(application: &Fields<'_>, release: Option<Release>) -> Result<Self, Unreadable> {
         let profile = match application.has("defaultProfile") {
             true => Profile::read(application, "defaultProfile", application.value("defaultProfile")?)?,
             false => Profile::of_spark_3_3(application)?,
@@ -71,7 +56,10 @@ impl Application {
             max_cores: application.integer_in_option("maxCores")?,
             initial_limit: application.integer_in_option("initialExecutorLimit")?,
             profile,
-            command: JavaCommand::read(&application.object("command", "org.apache.spark.deploy.Command")?)?,
+            command: java_command(
+                &application.object("command", "org.apache.spark.deploy.Command")?,
+                release,
+            )?,
         })
     }
 }
@@ -105,33 +93,23 @@ impl Profile {
     }
 }
 
-/// Shows neither the values of variables nor the options, since both may have secrets.
-impl fmt::Debug for JavaCommand {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { main_class, arguments, environment, class_path, library_path, java_options: _ } = self;
-        let variables: Vec<&String> = environment.keys().collect();
-        let mut shown = f.debug_struct("JavaCommand");
-        shown.field("main_class", main_class).field("arguments", arguments).field("environment", &variables);
-        shown.field("class_path", class_path).field("library_path", library_path).finish_non_exhaustive()
+/// Reads a command, of a driver of one of these releases.
+fn java_command(command: &Fields<'_>, release: Option<Release>) -> Result<JavaCommand, Unreadable> {
+    let mut environment = BTreeMap::new();
+    for (name, value) in command.entries("environment")? {
+        let text = |node| command.text_of("environment", node);
+        environment.insert(text(name)?, text(value)?);
     }
-}
-
-impl JavaCommand {
-    fn read(command: &Fields<'_>) -> Result<Self, Unreadable> {
-        let mut environment = BTreeMap::new();
-        for (name, value) in command.entries("environment")? {
-            let text = |node| command.text_of("environment", node);
-            environment.insert(text(name)?, text(value)?);
-        }
-        Ok(Self {
-            main_class: command.text("mainClass")?,
-            arguments: command.texts("arguments")?,
-            environment,
-            class_path: command.texts("classPathEntries")?,
-            library_path: command.texts("libraryPathEntries")?,
-            java_options: command.texts("javaOpts")?,
-        })
-    }
+    let releases = release.map(Release::numbers).unwrap_or_default();
+    Ok(JavaCommand {
+        main_class: command.text("mainClass")?,
+        arguments: command.texts("arguments")?,
+        environment,
+        class_path: command.texts("classPathEntries")?,
+        library_path: command.texts("libraryPathEntries")?,
+        java_options: command.texts("javaOpts")?,
+        releases: releases.iter().map(|number| (*number).to_owned()).collect(),
+    })
 }
 
 /// The numbers of executors by profile, as a map of Spark's has them.

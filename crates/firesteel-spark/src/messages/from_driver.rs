@@ -70,7 +70,7 @@ impl FromDriver {
                     release: Release::of(message.graph()),
                     reference: Reference::read(message, "driver")?,
                 };
-                let application = Application::read(&application)?;
+                let application = Application::read(&application, dialect.release)?;
                 let description = Fragment::of(message.value("appDescription")?, Application::MOST);
                 let description = description.ok_or_else(|| {
                     message.wrong("appDescription", "an application of at most 16384 values")

@@ -19,7 +19,7 @@ mod to_worker;
 
 use crate::java::{self, Bounds, Node};
 
-pub use application::{Application, JavaCommand, Profile};
+pub use application::{Application, Profile};
 pub use executor_state::ExecutorState;
 pub(crate) use fields::Fields;
 pub use fields::Unreadable;

@@ -116,7 +116,8 @@ impl AttemptSabotage {
             }
             (Self::ForgetWords, DriverToMaster::RegisterApplication(description)) => {
                 let word = Placeholder::ExecutorId.word();
-                description.command.arguments.push(format!("--id={word}"));
+                let command = description.command.program_mut().expect("executors are programs here");
+                command.arguments.push(format!("--id={word}"));
             }
             (Self::ForgetTargets, DriverToMaster::RequestExecutors { targets, .. }) => targets.clear(),
             (Self::ForgetKills, DriverToMaster::KillExecutors { executors, .. }) => executors.clear(),

@@ -3,6 +3,7 @@
 use firesteel_core::application_master::{Event, Inbound, Mode};
 use firesteel_core::ids::{AppId, ExecutorId, ProfileId};
 use firesteel_core::messages::{ApplicationFiles, DriverToMaster, ExecutorTarget, ResourceProfile};
+use firesteel_core::process::Command;
 use firesteel_placement::Cores;
 
 use super::driver::Connection;
@@ -134,7 +135,7 @@ impl World {
         let mut stranger = self.plan.description(ExecutorId(0), 3);
         stranger.name = "differences".to_owned();
         match self.dice.below(3) {
-            0 => stranger.command.arguments.push("another".to_owned()),
+            0 => stranger.command = Command::of("another").into(),
             1 => stranger.profile = unsound,
             _ => stranger.files = Some(files()),
         }

@@ -259,7 +259,7 @@ impl World {
     pub(crate) fn start_executor(&mut self, worker: NodeIndex, plan: ExecutorPlan) {
         let result = self.executors.start(&plan.executor, worker);
         self.hold(result);
-        if plan.command.program.is_empty() {
+        if plan.command.program().is_none_or(|command| command.program.is_empty()) {
             // A stranger's application: its program does not exist.
             let failure = no_such_file();
             let event = worker::Event::RunnerFailed { executor: plan.executor, failure };
@@ -322,7 +322,8 @@ impl World {
 
     /// Reads the command line as an executor's program does. Every placeholder must have been filled in.
     fn read_command(&mut self, worker: NodeIndex, plan: &ExecutorPlan) -> Option<(usize, executor::Config)> {
-        let words = &plan.command.arguments;
+        let command = plan.command.program().expect("anything else has not started");
+        let words = &command.arguments;
         let Body::Worker(body) = &self.node(worker).body else { return None };
         let host = format!("host{}", body.plan);
         let expected = [
@@ -345,7 +346,7 @@ impl World {
             self.violate(format!("executor {} is started with {words:?}, not {expected:?}", plan.executor));
             return None;
         }
-        let secret = plan.command.environment.get(EXECUTOR_SECRET).cloned().unwrap_or_default();
+        let secret = command.environment.get(EXECUTOR_SECRET).cloned().unwrap_or_default();
         let config = executor::Config {
             app: plan.executor.app.clone(),
             executor: ExecutorId(plan.executor.executor.0),

@@ -136,7 +136,7 @@ impl World {
                 resources: Resources::default(),
                 work: Shared::new(ExecutorWork {
                     app_name: String::new(),
-                    command: Command::of(""),
+                    command: Command::of("").into(),
                     directory: TaskDirectory::Executor,
                     files: None,
                 }),

@@ -73,11 +73,12 @@ impl Launching {
     fn environment_of(&self, launch: Launch) -> BTreeMap<String, String> {
         let Launch { container: _, node, executor, command, directory, cores, memory } = launch;
         let worker = node.as_ref().map(|node| node.address.to_string()).unwrap_or_default();
+        let asked = command.environment.clone();
         let plan = ExecutorPlan {
             executor,
             profile: ProfileId::DEFAULT,
             app_name: self.name.clone(),
-            command,
+            command: command.into(),
             directory,
             cores,
             memory,
@@ -85,7 +86,7 @@ impl Launching {
             files: Vec::new(),
         };
         let mut environment = self.environment.clone();
-        environment.extend(environment::of(&plan, &WorkerId::new(worker), Path::new(HERE)));
+        environment.extend(environment::of(&plan, &asked, &WorkerId::new(worker), Path::new(HERE)));
         if self.brings_files {
             environment.insert(environment::FILES_DIR.to_owned(), HERE.to_owned());
         }

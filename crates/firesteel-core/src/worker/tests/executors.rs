@@ -57,12 +57,12 @@ fn every_placeholder_that_is_a_whole_argument_is_filled_in() {
     let resources = Resources::from_iter([("gpu", ["1", "0"])]);
     let launch = ExecutorLaunch {
         resources,
-        work: Shared::new(ExecutorWork { command: command(&arguments), ..work() }),
+        work: Shared::new(ExecutorWork { command: command(&arguments).into(), ..work() }),
         ..launch_of(key(4))
     };
     let effects = Bench::registered().master(1, MasterToWorker::LaunchExecutor(launch));
     let [Effect::StartExecutor(plan)] = &effects[..] else { panic!("{effects:?}") };
-    assert_eq!(plan.command, command(&filled));
+    assert_eq!(plan.command, command(&filled).into());
 }
 
 #[test]

@@ -157,7 +157,7 @@ fn launch_with_files(executor: ExecutorKey, files: Option<ApplicationFiles>) -> 
 fn work() -> ExecutorWork {
     ExecutorWork {
         app_name: "sums".into(),
-        command: command(&["executor", "--id", "{{EXECUTOR_ID}}"]),
+        command: command(&["executor", "--id", "{{EXECUTOR_ID}}"]).into(),
         directory: TaskDirectory::Executor,
         files: None,
     }
@@ -172,7 +172,7 @@ fn start(executor: u32) -> Effect {
         executor: key(executor),
         profile: ProfileId(3),
         app_name: "sums".into(),
-        command: command(&["executor", "--id", &executor.to_string()]),
+        command: command(&["executor", "--id", &executor.to_string()]).into(),
         directory: TaskDirectory::Executor,
         cores: Cores(2),
         memory: MiB(512),

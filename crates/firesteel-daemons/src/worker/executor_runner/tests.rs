@@ -2,9 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::time::Duration;
 
+use firesteel_core::address::Address;
+use firesteel_core::executor_command::JavaCommand;
 use firesteel_core::ids::{AppId, ExecutorId, ExecutorKey, ProfileId};
 use firesteel_core::process::StartStep;
 use firesteel_placement::{Cores, MiB, Resources};
@@ -13,6 +16,8 @@ use tokio::time::timeout;
 
 use super::*;
 use crate::worker::log::LogReader;
+use crate::worker::scratch::ScratchRoots;
+use crate::worker::spark_homes::SparkHomes;
 use firesteel_core::messages::{LogRequest, LogStart};
 use firesteel_core::worker::LogRead;
 use firesteel_host::inbox::{InboxEntry, InboxReceiver, inbox};
@@ -24,11 +29,11 @@ pub(crate) fn plan(program: &str, arguments: &[&str]) -> ExecutorPlan {
         executor: ExecutorKey { app: AppId::new("app-1"), executor: ExecutorId(3) },
         profile: ProfileId::DEFAULT,
         app_name: "a test".into(),
-        command: Command {
+        command: ExecutorCommand::Program(Command {
             program: program.into(),
             arguments: arguments.iter().map(|&argument| argument.to_owned()).collect(),
             environment: BTreeMap::new(),
-        },
+        }),
         directory: TaskDirectory::Executor,
         cores: Cores(2),
         memory: MiB(512),
@@ -57,9 +62,15 @@ impl Rig {
         let name = scratch.path().file_name().expect("it has one").to_string_lossy().replace('.', "");
         let worker = WorkerId::new(format!("worker-test-{}{name}", std::process::id()));
         let (inbox, receiver) = inbox(Clock::start());
+        let java = Java {
+            homes: SparkHomes::of(&[scratch.path().join("spark")]),
+            scratch: ScratchRoots::of(&[scratch.path().join("local")]).of_worker(&worker),
+            worker: Address::new("127.0.0.1", 7078),
+        };
         let context = Arc::new(RunnerContext {
             worker,
             work,
+            java,
             firesteel: "/opt/firesteel".into(),
             sweeper: Sweeper::start(),
             rolling,
@@ -346,4 +357,91 @@ async fn a_process_that_was_not_found_and_holds_the_output_open_does_not_hold_up
     let stray = fs::read_to_string(directory.join("stray")).expect("it was written");
     let stray = nix::unistd::Pid::from_raw(stray.trim().parse().expect("a process id"));
     nix::sys::signal::kill(stray, nix::sys::signal::Signal::SIGKILL).expect("it is there");
+}
+
+/// A directory that has Spark 4.0.1, and a `java` that writes what it is given.
+fn installation(root: &Path) {
+    let java = root.join("jdk/bin/java");
+    for (path, text) in [
+        (root.join("spark/jars/spark-core_2.13-4.0.1.jar"), ""),
+        (java.clone(), "#!/bin/sh\nprintf '%s\\n' \"$@\"\nenv >&2\n"),
+    ] {
+        fs::create_dir_all(path.parent().expect("it is in a directory")).expect("it is made");
+        fs::write(path, text).expect("it is written");
+    }
+    fs::set_permissions(&java, fs::Permissions::from_mode(0o755)).expect("it is ours");
+}
+
+fn java_plan(root: &Path, releases: &[&str]) -> ExecutorPlan {
+    let java_home = ("JAVA_HOME".to_owned(), root.join("jdk").display().to_string());
+    let command = JavaCommand {
+        main_class: "Backend".to_owned(),
+        arguments: ["--worker-url", "{{WORKER_URL}}", "{{CORES}}x"].map(str::to_owned).to_vec(),
+        environment: [java_home, ("PASSWORD".to_owned(), "s3cret".to_owned())].into(),
+        java_options: vec![
+            "-Did={{EXECUTOR_ID}}".to_owned(),
+            "-Dspark.ssl.rpc.keyPassword=s3cret".to_owned(),
+        ],
+        releases: releases.iter().map(|release| (*release).to_owned()).collect(),
+        ..JavaCommand::default()
+    };
+    let mut plan = plan("", &[]);
+    plan.command = ExecutorCommand::Java(Box::new(command));
+    plan.resources.insert("gpu", "1");
+    plan
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_java_class_runs_with_the_spark_that_is_installed_here() {
+    let mut rig = Rig::new();
+    let root = rig.scratch.path().to_owned();
+    installation(&root);
+    let _runner = rig.start(java_plan(&root, &["4.0"]));
+    rig.started().await;
+    assert_eq!(rig.exited().await, ExitStatus::SUCCESS);
+    let directory = root.join("app-1/3");
+    let read = |name: &str| fs::read_to_string(directory.join(name)).expect("it is there");
+    let (work, home) = (root.canonicalize().expect("it is there"), root.join("spark").display().to_string());
+    let resources = work.join("app-1/3/resources.json").display().to_string();
+    let stdout = read("stdout");
+    let words: Vec<&str> = stdout.lines().collect();
+    // The rest of the class path depends on the variables of whoever runs this.
+    assert!(words[0] == "-cp" && words[1].contains(&format!("{home}/jars/*")), "{words:?}");
+    let expected = [
+        "-Xmx512M",
+        "-Did=3",
+        "Backend",
+        "--worker-url",
+        "spark://Worker@127.0.0.1:7078",
+        "{{CORES}}x",
+        "--resourcesFile",
+        &resources,
+    ];
+    assert_eq!(words[2..], expected);
+    let stderr = read("stderr");
+    let (header, variables) = stderr.split_once("=====\n\n").expect("a header");
+    assert!(!header.contains("s3cret") && variables.contains("PASSWORD=s3cret"), "{stderr}");
+    let scratch = rig.context.java.scratch.make(&AppId::new("app-1")).expect("it is there");
+    for line in [
+        format!("SPARK_HOME={home}"),
+        format!("SPARK_EXECUTOR_DIRS={}", scratch[0].display()),
+        "FIRESTEEL_EXECUTOR_ID=3".to_owned(),
+    ] {
+        assert!(variables.lines().any(|found| found == line), "{line}: {variables}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_java_class_without_its_spark_says_what_was_sought_and_where() {
+    let mut rig = Rig::new();
+    let root = rig.scratch.path().to_owned();
+    installation(&root);
+    let _runner = rig.start(java_plan(&root, &["3.4", "3.5"]));
+    let failure = rig.failed().await;
+    assert!(failure.is_of_the_machine(), "{failure}");
+    assert!(
+        failure.error.starts_with("Spark 3.4 or 3.5, which its driver has, is not installed"),
+        "{failure}"
+    );
+    assert!(failure.error.contains(&format!("{} has 4.0.1", root.join("spark").display())), "{failure}");
 }

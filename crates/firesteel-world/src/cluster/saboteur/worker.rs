@@ -11,7 +11,8 @@ impl Saboteur {
         for effect in effects {
             match (self.sabotage, effect) {
                 (Sabotage::ForgetWords, worker::Effect::StartExecutor(plan)) => {
-                    "{{CORES}}".clone_into(&mut plan.command.arguments[3]);
+                    let command = plan.command.program_mut().expect("executors are programs here");
+                    "{{CORES}}".clone_into(&mut command.arguments[3]);
                 }
                 (
                     Sabotage::LoseEnd,

@@ -1,0 +1,116 @@
+//! From a Java class to the program that an executor of Spark's is.
+
+use std::collections::BTreeMap;
+use std::fs;
+
+use firesteel_core::address::Address;
+use firesteel_core::executor_command::JavaCommand;
+use firesteel_core::process::{Command, StartFailure, StartStep};
+use firesteel_core::worker::ExecutorPlan;
+use firesteel_placement::Resources;
+use firesteel_spark::launch::{self, Executor};
+use serde_json::json;
+
+use super::environment::not_inherited;
+use super::scratch::Scratch;
+use super::spark_homes::SparkHomes;
+use super::work_directory::{WorkDirectory, failure};
+use crate::files::private;
+
+/// What a Worker has for executors of Spark's.
+#[derive(Debug)]
+pub struct Java {
+    /// The installations of Spark.
+    pub homes: SparkHomes,
+    /// The scratch directories.
+    pub scratch: Scratch,
+    /// The address that the Worker listens on.
+    pub worker: Address,
+}
+
+impl Java {
+    /// The program of an executor. Makes its scratch directories, and the file of its resources. Blocks the thread.
+    ///
+    /// # Errors
+    /// No installation of Spark fits, or a file or directory cannot be made.
+    pub fn program(
+        &self,
+        command: &JavaCommand,
+        plan: &ExecutorPlan,
+        work: &WorkDirectory,
+    ) -> Result<Command, StartFailure> {
+        let installation = self.homes.choose(command)?;
+        let directories = self.scratch.make(&plan.executor.app)?;
+        let executor = Executor {
+            app: plan.executor.app.to_string(),
+            number: spark_s(plan.executor.executor.0)?,
+            profile: spark_s(plan.profile.0)?,
+            cores: spark_s(plan.cores.0)?,
+            memory: spark_s(plan.memory.0)?,
+            hostname: self.worker.host.clone(),
+            worker: self.worker.clone(),
+            resources_file: resources_file(plan, work)?,
+            directories: directories.iter().map(|path| path.display().to_string()).collect(),
+        };
+        Ok(launch::program(command, &installation, &executor, &inherited()))
+    }
+}
+
+/// A number as Spark has it.
+fn spark_s(number: impl TryInto<i32> + Copy + ToString) -> Result<i32, StartFailure> {
+    number.try_into().map_err(|_| StartFailure {
+        step: StartStep::Program,
+        error: format!("{} is more than any number of Spark's", number.to_string()),
+    })
+}
+
+/// The Worker's own variables, as far as executors inherit them.
+fn inherited() -> BTreeMap<String, String> {
+    let mut variables: BTreeMap<String, String> = std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+        .collect();
+    for name in not_inherited() {
+        variables.remove(&*name.to_string_lossy());
+    }
+    variables
+}
+
+/// Writes the addresses of custom resources into the executor's directory. `None` if it has none.
+///
+/// Source: Spark Worker, 4.0.1.
+fn resources_file(plan: &ExecutorPlan, work: &WorkDirectory) -> Result<Option<String>, StartFailure> {
+    if plan.resources.iter().next().is_none() {
+        return Ok(None);
+    }
+    let directory = work.of_executor(&plan.executor);
+    let path = directory.join("resources.json");
+    private::despite_removal(|| private::create_group_directories(&directory))
+        .and_then(|()| fs::write(&path, described(&plan.resources)))
+        .map_err(|error| failure(StartStep::Directory, &path, &error))?;
+    Ok(Some(path.display().to_string()))
+}
+
+fn described(resources: &Resources) -> String {
+    let one = |(name, addresses): (_, Vec<_>)| {
+        let id = json!({"componentName": "spark.executor", "resourceName": name});
+        json!({"id": id, "addresses": addresses})
+    };
+    let rows = resources.iter().map(|(name, addresses)| one((name, addresses.collect())));
+    serde_json::Value::Array(rows.collect()).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn resources_are_described_as_spark_s_worker_does() {
+        let resources = Resources::from_iter([("gpu", ["0", "1"])]);
+        let expected = json!([{
+            "id": {"componentName": "spark.executor", "resourceName": "gpu"},
+            "addresses": ["0", "1"],
+        }]);
+        let found: serde_json::Value = serde_json::from_str(&described(&resources)).expect("it is JSON");
+        assert_eq!(found, expected);
+    }
+}

@@ -1,0 +1,202 @@
+//! The installations of Spark on this machine, and which of them an executor gets.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use firesteel_core::executor_command::JavaCommand;
+use firesteel_core::process::{StartFailure, StartStep};
+use firesteel_spark::launch::Installation;
+
+/// The variable by which a driver or a Worker names an installation.
+const SPARK_HOME: &str = "SPARK_HOME";
+
+/// The variable with the directory of Spark's configuration.
+const SPARK_CONF_DIR: &str = "SPARK_CONF_DIR";
+
+/// The directories in which Spark is looked for.
+#[derive(Clone, Debug, Default)]
+pub struct SparkHomes {
+    homes: Vec<PathBuf>,
+    configuration: Option<PathBuf>,
+}
+
+/// What is in a directory that is said to have Spark.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Found {
+    /// Spark of this version.
+    Version(String),
+    /// No Spark.
+    Nothing,
+}
+
+impl SparkHomes {
+    /// The directories of the settings, or else `SPARK_HOME` of this process.
+    #[must_use]
+    pub fn of(settings: &[PathBuf]) -> Self {
+        let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+        let homes = match settings {
+            [] => variable(SPARK_HOME).into_iter().collect(),
+            named => named.to_vec(),
+        };
+        Self { homes, configuration: variable(SPARK_CONF_DIR) }
+    }
+
+    /// The installation for a command: the one that the application names, or the first of the driver's release. Blocks
+    /// the thread.
+    ///
+    /// # Errors
+    /// There is none. The failure says what was sought, and where.
+    pub fn choose(&self, command: &JavaCommand) -> Result<Installation, StartFailure> {
+        if let Some(named) = command.environment.get(SPARK_HOME) {
+            let home = Path::new(named);
+            return match look(home) {
+                Found::Version(_) => Ok(self.installation(home)),
+                Found::Nothing => {
+                    Err(none(format!("the application names {named} as SPARK_HOME, and no Spark is there")))
+                }
+            };
+        }
+        let looked: Vec<(&Path, Found)> =
+            self.homes.iter().map(|home| (home.as_path(), look(home))).collect();
+        let fitting = looked.iter().find(|(_, found)| fits(found, &command.releases));
+        let home = fitting.ok_or_else(|| none(unfit(&looked, &command.releases)))?.0;
+        Ok(self.installation(home))
+    }
+
+    fn installation(&self, home: &Path) -> Installation {
+        let configuration = self.configuration.clone().unwrap_or_else(|| home.join("conf"));
+        let options = fs::read_to_string(configuration.join("java-opts")).unwrap_or_default();
+        let jars = home.join("jars");
+        let first = names(&jars).filter(|name| name.starts_with("slf4j-api-") && name.ends_with(".jar"));
+        // Spark 3 does not name these jars apart.
+        let is_before_4 = matches!(look(home), Found::Version(version) if version.starts_with("3."));
+        let mut first_jars: Vec<String> = match is_before_4 {
+            true => Vec::new(),
+            false => first.map(|name| jars.join(name).display().to_string()).collect(),
+        };
+        first_jars.sort_unstable();
+        Installation {
+            home: home.display().to_string(),
+            configuration: configuration.display().to_string(),
+            first_jars,
+            java_options: options.split_whitespace().map(str::to_owned).collect(),
+        }
+    }
+}
+
+/// The version of Spark in a directory, which the name of its core's jar ends with: `spark-core_2.13-4.0.1.jar`.
+fn look(home: &Path) -> Found {
+    let version = |name: String| {
+        let (_, rest) = name.strip_prefix("spark-core_")?.strip_suffix(".jar")?.split_once('-')?;
+        Some(rest.to_owned())
+    };
+    names(&home.join("jars")).find_map(version).map_or(Found::Nothing, Found::Version)
+}
+
+/// The names of a directory's files, none if it cannot be read.
+fn names(directory: &Path) -> impl Iterator<Item = String> {
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().into_string().ok())
+}
+
+fn fits(found: &Found, releases: &[String]) -> bool {
+    let Found::Version(version) = found else { return false };
+    let is_of =
+        |release: &String| version.strip_prefix(release.as_str()).is_some_and(|rest| rest.starts_with('.'));
+    releases.is_empty() || releases.iter().any(is_of)
+}
+
+fn unfit(looked: &[(&Path, Found)], releases: &[String]) -> String {
+    let sought = match releases {
+        [] => "Spark".to_owned(),
+        releases => format!("Spark {}, which its driver has,", releases.join(" or ")),
+    };
+    let place = |(home, found): &(&Path, Found)| match found {
+        Found::Version(version) => format!("{} has {version}", home.display()),
+        Found::Nothing => format!("{} has none", home.display()),
+    };
+    let places = match looked {
+        [] => "the Worker has no SPARK_HOME".to_owned(),
+        looked => looked.iter().map(place).collect::<Vec<_>>().join(", "),
+    };
+    format!(
+        "{sought} is not installed here: {places}; name its directory with SPARK_HOME of the Worker, with \
+         firesteel.worker.sparkHomes, or with spark.executorEnv.SPARK_HOME of the application"
+    )
+}
+
+fn none(error: String) -> StartFailure {
+    StartFailure { step: StartStep::Lookup, error }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn installed(root: &Path, name: &str, files: &[&str]) -> PathBuf {
+        let home = root.join(name);
+        for file in files {
+            let path = home.join(file);
+            fs::create_dir_all(path.parent().expect("it is in a directory")).expect("it is made");
+            fs::write(path, "-server\n -Xss4m").expect("it is written");
+        }
+        home
+    }
+
+    fn command(releases: &[&str], home: Option<&Path>) -> JavaCommand {
+        let variable = |home: &Path| (SPARK_HOME.to_owned(), home.display().to_string());
+        JavaCommand {
+            releases: releases.iter().map(|release| (*release).to_owned()).collect(),
+            environment: home.map(variable).into_iter().collect(),
+            ..JavaCommand::default()
+        }
+    }
+
+    #[test]
+    fn an_executor_gets_the_first_installation_of_its_driver_s_release() {
+        let root = tempfile::tempdir().expect("there is room");
+        let three =
+            installed(root.path(), "three", &["jars/spark-core_2.12-3.5.7.jar", "jars/slf4j-api-1.jar"]);
+        let files = ["jars/spark-core_2.13-4.0.1.jar", "jars/slf4j-api-2.0.16.jar", "conf/java-opts"];
+        let four = installed(root.path(), "four", &files);
+        let empty = installed(root.path(), "empty", &[]);
+        let homes =
+            SparkHomes { homes: vec![empty.clone(), three.clone(), four.clone()], configuration: None };
+        let chosen = |command: &JavaCommand| homes.choose(command).expect("one fits").home;
+        assert_eq!(chosen(&command(&["4.0"], None)), four.display().to_string());
+        assert_eq!(chosen(&command(&["3.4", "3.5"], None)), three.display().to_string());
+        assert_eq!(
+            chosen(&command(&[], None)),
+            three.display().to_string(),
+            "the first, if no release is known"
+        );
+        assert_eq!(
+            chosen(&command(&["3.5"], Some(&four))),
+            four.display().to_string(),
+            "the application says so"
+        );
+
+        let installation = homes.choose(&command(&["4.0"], None)).expect("one fits");
+        assert_eq!(installation.java_options, ["-server", "-Xss4m"]);
+        assert_eq!(installation.first_jars, [four.join("jars/slf4j-api-2.0.16.jar").display().to_string()]);
+        assert_eq!(homes.choose(&command(&["3.5"], None)).expect("one fits").first_jars, [""; 0]);
+
+        let missing = homes.choose(&command(&["4", "5.1"], Some(&empty))).expect_err("nothing is there");
+        assert!(missing.is_of_the_machine(), "{missing}");
+        let missing = homes.choose(&command(&["4.1", "4.2"], None)).expect_err("none fits").to_string();
+        let expected = format!(
+            "Spark 4.1 or 4.2, which its driver has, is not installed here: {} has none, {} has 3.5.7, {} has 4.0.1;",
+            empty.display(),
+            three.display(),
+            four.display()
+        );
+        assert!(missing.contains(&expected), "{missing}");
+    }
+
+    #[test]
+    fn a_release_is_told_by_whole_numbers() {
+        let version = |version: &str| Found::Version(version.to_owned());
+        let release = ["4.1".to_owned()];
+        assert!(fits(&version("4.1.0-SNAPSHOT"), &release) && !fits(&version("4.10.0"), &release));
+    }
+}
