@@ -41,6 +41,7 @@ mod settings;
 mod shell;
 mod silent;
 mod simulate;
+mod spark;
 mod stuck;
 mod terminal;
 mod top;

@@ -23,4 +23,5 @@ pub mod master;
 pub mod master_client;
 pub mod remark;
 pub mod secret;
+pub mod spark;
 pub mod worker;

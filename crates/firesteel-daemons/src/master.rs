@@ -15,6 +15,13 @@ use firesteel_host::net::{Arrival, ListenError, Listener, QueueLimits, Welcome};
 use firesteel_host::owner::{self, Context, Shell};
 use firesteel_host::signals::EndRequest;
 use firesteel_settings::{Properties, SettingError};
+use firesteel_spark::frame::FIRST_BYTE;
+use tokio::sync::mpsc;
+
+use crate::spark;
+
+/// How many connections of Spark's may wait to be served.
+const GUESTS: usize = 64;
 
 /// The options of a Master's daemon.
 #[derive(Clone, Debug)]
@@ -56,7 +63,8 @@ pub async fn run(options: Options) -> Result<(), MasterError> {
     firesteel_settings::master::config(&properties, String::new())?;
     daemon::raise_open_files();
     let requests = lifetime.end_requests().map_err(MasterError::Signals)?;
-    let listener = Listener::bind(&address).await?;
+    let (guests, arriving) = mpsc::channel(GUESTS);
+    let listener = Listener::bind(&address).await?.also_receive(FIRST_BYTE, guests);
     let reached = daemon::reachable(&address.host, listener.local().port());
     let clock = Clock::start();
     let config = Config {
@@ -70,6 +78,7 @@ pub async fn run(options: Options) -> Result<(), MasterError> {
         Welcome { role: Role::Driver, decode: from_driver },
         Welcome { role: Role::Client, decode: from_client },
     ];
+    tokio::spawn(spark::master::serve(arriving, context.peers.envoys()));
     context.peers.serve_apart(listener, welcome).map_err(MasterError::Acceptor)?;
     tracing::info!("listening on {}", reached.url());
     announcement.ready(&reached);

@@ -23,6 +23,6 @@ pub mod owner;
 pub mod plain;
 pub mod process_group;
 pub mod progress;
-mod seldom;
+pub mod seldom;
 pub mod signals;
 pub mod start_failure;

@@ -8,7 +8,7 @@ use tokio::time::Instant;
 
 /// Counts the lines of one kind.
 #[derive(Debug)]
-pub(crate) struct Seldom {
+pub struct Seldom {
     /// The most such lines in one minute.
     most: u32,
     minute: Mutex<Option<Minute>>,
@@ -23,16 +23,16 @@ struct Minute {
 
 /// The lines that were left out before the one at hand. Empty if there are none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct LeftOut(u64);
+pub struct LeftOut(u64);
 
 impl Seldom {
     /// At most this number of lines in one minute.
-    pub(crate) fn a_minute(most: u32) -> Self {
+    pub fn a_minute(most: u32) -> Self {
         Self { most, minute: Mutex::default() }
     }
 
     /// Whether the next line may be written, and how many were left out before it.
-    pub(crate) fn next(&self) -> Option<LeftOut> {
+    pub fn next(&self) -> Option<LeftOut> {
         let mut minute = self.minute.lock().unwrap_or_else(PoisonError::into_inner);
         let now = Instant::now();
         let current = minute.as_mut().filter(|minute| now - minute.began < Duration::from_secs(60));

@@ -61,6 +61,9 @@ pub enum FrameError {
     Header,
 }
 
+/// The first byte of every connection: a length is never so great that this were another one.
+pub const FIRST_BYTE: u8 = 0;
+
 const REQUEST: u8 = 3;
 const RESPONSE: u8 = 4;
 const FAILURE: u8 = 5;

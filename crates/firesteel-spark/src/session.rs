@@ -75,14 +75,41 @@ const MOST_PEERS: usize = 1 << 14;
 /// The endpoint that answers whether an endpoint is there.
 const VERIFIER: &str = "endpoint-verifier";
 
+/// The name of a Worker's endpoint.
+pub const WORKER: &str = "Worker";
+
+/// The answer of a process that has this endpoint to a frame. `None` if a frame of this kind is not answered.
+pub fn verify(frame: &Frame, here: &str) -> Option<Frame> {
+    let Frame::Request { id, body } = frame else { return None };
+    let (id, mut body) = (*id, body.clone());
+    let asked = match Envelope::decode(&mut body) {
+        Ok(Envelope { endpoint, .. }) if endpoint == VERIFIER => {
+            asked_endpoint(&body).map_err(|error| error.to_string())
+        }
+        Ok(Envelope { endpoint, .. }) => Err(absent(&endpoint)),
+        Err(error) => Err(error.to_string()),
+    };
+    Some(match asked {
+        Ok(asked) => Frame::Response { id, body: messages::answer(asked == here).into() },
+        Err(reason) => Frame::Failure { id, reason },
+    })
+}
+
+fn absent(endpoint: &str) -> String {
+    format!("there is no endpoint {endpoint}")
+}
+
 impl Session {
     /// Takes a frame that came.
     pub fn hear(&mut self, frame: Frame) -> Vec<Heard> {
         match frame {
-            Frame::Request { id, mut body } => match Envelope::decode(&mut body) {
-                Ok(envelope) => self.on_request(id, envelope, &body),
-                Err(error) => vec![failure(id, error.to_string())],
-            },
+            Frame::Request { id, ref body } => {
+                let mut object = body.clone();
+                match Envelope::decode(&mut object) {
+                    Ok(envelope) if envelope.endpoint == MASTER => self.on_request(id, &object),
+                    Ok(_) | Err(_) => verify(&frame, MASTER).into_iter().map(Heard::Reply).collect(),
+                }
+            }
             Frame::OneWay { mut body } => match Envelope::decode(&mut body) {
                 Ok(envelope) => self.on_message(envelope, &body),
                 Err(error) => strange(error.to_string()),
@@ -129,16 +156,7 @@ impl Session {
         &self.peers[peer.0].master
     }
 
-    fn on_request(&mut self, id: i64, envelope: Envelope, object: &[u8]) -> Vec<Heard> {
-        if envelope.endpoint == VERIFIER {
-            return vec![match asked_endpoint(object) {
-                Ok(asked) => response(id, asked == MASTER),
-                Err(error) => failure(id, error.to_string()),
-            }];
-        }
-        if envelope.endpoint != MASTER {
-            return vec![failure(id, format!("there is no endpoint {}", envelope.endpoint))];
-        }
+    fn on_request(&mut self, id: i64, object: &[u8]) -> Vec<Heard> {
         match messages::read(object) {
             Ok(Message::Driver(message)) => match self.driver_of(&message) {
                 Some(peer) => {

@@ -5,17 +5,18 @@
 
 use std::num::TryFromIntError;
 
+use firesteel_core::executor_command::ExecutorCommand;
 use firesteel_core::ids::{ExecutorId, ProfileId, WorkerId};
 use firesteel_core::messages::{
-    ApplicationEnd, ExecutorState, ExecutorTarget, LossReason, MasterToDriver, ResourceProfile,
-    UnsoundProfile,
+    ApplicationDescription, ApplicationEnd, ExecutorState, ExecutorTarget, LossReason, MasterToDriver,
+    Placing, ResourceProfile, Submitter, UnsoundProfile, Work,
 };
 use firesteel_core::process::ExitStatus;
-use firesteel_placement::{Cores, MiB};
+use firesteel_placement::{Cores, ExecutorLimit, MiB};
 use thiserror::Error;
 
 use crate::envelope::Address;
-use crate::messages::{self, Profile, ToDriver, WantedExecutors};
+use crate::messages::{self, Application, Profile, ToDriver, WantedExecutors};
 
 /// Why a request of a driver of Spark's cannot be met.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -34,9 +35,55 @@ pub enum Unfit {
     /// The number of executors is negative.
     #[error("an application cannot have {0} executors")]
     Total(i32),
+    /// The number of cores is negative.
+    #[error("an application cannot have {0} cores")]
+    Cores(i32),
+    /// The priority is not a number.
+    #[error("the priority of an application cannot be {0:?}: {PRIORITY} is a whole number")]
+    Priority(String),
     /// What an executor needs is more than a Master takes.
     #[error(transparent)]
     Unsound(#[from] UnsoundProfile),
+}
+
+/// The variable of an application's executors that names its queue: `spark.executorEnv.FIRESTEEL_QUEUE`. Spark has no
+/// queues, so its drivers have no other words for them.
+pub const QUEUE: &str = "FIRESTEEL_QUEUE";
+
+/// The variable of an application's executors that is its priority in its queue.
+pub const PRIORITY: &str = "FIRESTEEL_PRIORITY";
+
+/// An application, as its driver describes it.
+///
+/// # Errors
+///
+/// If an amount is negative, or more than a Master takes.
+pub fn application(application: Application) -> Result<ApplicationDescription, Unfit> {
+    let Application { name, user, ui_url: _, max_cores, initial_limit, profile: needed, command } =
+        application;
+    let max_cores =
+        max_cores.map(|cores| u32::try_from(cores).map_err(|_| Unfit::Cores(cores))).transpose()?;
+    let limit = match initial_limit {
+        None => ExecutorLimit::Unlimited,
+        Some(limit) => ExecutorLimit::AtMost(u64::try_from(limit).map_err(|_| Unfit::Total(limit))?),
+    };
+    let wanted = firesteel_core::messages::WantedExecutors {
+        profile: profile(&needed)?,
+        max_cores: max_cores.map(|cores| Cores(cores.into())),
+        limit,
+        ..Default::default()
+    };
+    let priority = command
+        .environment
+        .get(PRIORITY)
+        .map(|text| text.trim().parse().map_err(|_| Unfit::Priority(text.clone())));
+    let placing = Placing {
+        queue: command.environment.get(QUEUE).cloned(),
+        priority: priority.transpose()?.unwrap_or_default(),
+        ..Placing::default()
+    };
+    let work = Work::of(ExecutorCommand::Java(Box::new(command)));
+    Ok(ApplicationDescription::new(Submitter { name, user }, wanted, placing, work))
 }
 
 /// What an executor needs. Spark's Master counts cores, memory and custom resources only: what a JVM needs beside its

@@ -31,6 +31,7 @@ use super::spark_homes::SparkHomes;
 use super::sweeper::Sweeper;
 use super::work_directory::{UnusableDirectory, WorkDirectory};
 use crate::secret;
+use crate::spark;
 use firesteel_host::clock::Clock;
 use firesteel_host::daemon::{self, Announcement, Lifetime};
 use firesteel_host::inbox::Inbox;
@@ -38,6 +39,11 @@ use firesteel_host::net::{Arrival, ListenError, Listener, QueueLimits, Welcome};
 use firesteel_host::owner::{self, Context, Shell};
 use firesteel_host::signals::EndRequest;
 use firesteel_settings::WorkerSettings;
+use firesteel_spark::frame::FIRST_BYTE;
+use tokio::sync::mpsc;
+
+/// How many connections of Spark's executors may wait to be served.
+const GUESTS: usize = 64;
 
 /// The options of a Worker's daemon.
 #[derive(Clone, Debug)]
@@ -113,7 +119,8 @@ pub async fn run(options: Options) -> Result<(), WorkerError> {
     let Options { address, masters, announcement, lifetime, .. } = &options;
     daemon::raise_open_files();
     let requests = lifetime.end_requests().map_err(WorkerError::Signals)?;
-    let listener = Listener::bind(address).await?;
+    let (guests, arriving) = mpsc::channel(GUESTS);
+    let listener = Listener::bind(address).await?.also_receive(FIRST_BYTE, guests);
     let reached = daemon::reachable(&address.host, listener.local().port());
     let clock = Clock::start();
     if let Some(warning) = &options.settings.not_rolled {
@@ -128,6 +135,7 @@ pub async fn run(options: Options) -> Result<(), WorkerError> {
     let reaper = Reaper::start(&firesteel, &id).await?;
 
     let mut context = Context::new(Role::Worker, id.as_str(), QueueLimits::default(), clock);
+    tokio::spawn(spark::worker::serve(arriving));
     context.peers.serve(listener, vec![Welcome { role: Role::Client, decode: from_client }]);
     let offer = format!("{} and {}", counted(options.cores.0, "core"), options.memory);
     tracing::info!(

@@ -12,6 +12,7 @@ use tokio::sync::mpsc;
 use tokio::time::sleep;
 
 use super::conversation::Conversation;
+use super::guest::{Guest, GuestRoom};
 use super::places::{HOW_TO_RAISE, Place, Places};
 use crate::seldom::Seldom;
 
@@ -24,6 +25,7 @@ pub struct Listener {
     socket: TcpListener,
     local: SocketAddr,
     conversations: Option<ConversationServer>,
+    guest_room: Option<GuestRoom>,
 }
 
 /// A role whose connections the owner does not see, and the channel to its server.
@@ -103,6 +105,19 @@ impl Listener {
         self.conversations.clone()
     }
 
+    /// Also accepts connections of another protocol, which begin with this byte. The owner does not see them: they go to the
+    /// receiver of the channel, and wait while the channel is full.
+    #[must_use]
+    pub fn also_receive(mut self, first: u8, guests: mpsc::Sender<Guest>) -> Self {
+        self.guest_room = Some(GuestRoom { first, guests });
+        self
+    }
+
+    /// The byte and channel that [`also_receive`](Self::also_receive) set.
+    pub(super) fn guest_room(&self) -> Option<GuestRoom> {
+        self.guest_room.clone()
+    }
+
     /// Moves the socket to the runtime that runs the caller.
     ///
     /// # Errors
@@ -160,7 +175,7 @@ fn listen(address: SocketAddr) -> io::Result<Listener> {
     socket.bind(address)?;
     let socket = socket.listen(BACKLOG)?;
     let local = socket.local_addr()?;
-    Ok(Listener { socket, local, conversations: None })
+    Ok(Listener { socket, local, conversations: None, guest_room: None })
 }
 
 /// Whether the error concerns only the connection being accepted, so that accepting can go on.

@@ -18,13 +18,15 @@
 //! The files, from the owner's view to the socket:
 //!
 //! - [`peers`]: the table of an owner's connections: `send`, `close`, `dial`, `serve`.
-//! - [`listener`], [`dial`]: accepting and opening connections; `places`: how many there may be; `acceptor`: a thread
+//! - [`listener`], `reception`, [`dial`]: accepting and opening connections; `places`: how many there may be; `acceptor`: a thread
 //!   apart for accepting.
 //! - [`handshake`], [`frame`]: the start of a connection, and the format of its messages.
 //! - [`connection`], [`outbound`]: the task of one connection, and the queue that it writes from.
 //! - [`call()`], in [`call`](mod@call): one request and its response, for commands that are not daemons.
 //! - [`conversation`]: a connection without an owner, for bulk data. [`Listener::also_serve`] accepts such
 //!   connections at an owner's own port.
+//! - [`guest`], [`envoy`]: connections that speak another protocol, and the peers on them. [`Listener::also_receive`] accepts
+//!   such connections.
 //! - [`route`], `socket`: the local address that reaches a peer, and the options of every socket.
 
 mod acceptor;
@@ -32,12 +34,15 @@ pub mod call;
 pub mod connection;
 pub mod conversation;
 pub mod dial;
+pub mod envoy;
 pub mod frame;
+pub mod guest;
 pub mod handshake;
 pub mod listener;
 pub mod outbound;
 pub mod peers;
 mod places;
+mod reception;
 pub mod route;
 mod socket;
 #[cfg(test)]
@@ -54,10 +59,13 @@ pub use call::{CallError, Evidence, Inquiry, call};
 pub use connection::Disconnect;
 pub use conversation::{Conversation, ConversationError};
 pub use dial::DialError;
+pub use envoy::{Envoy, Envoys, Letter, Letters};
+pub use guest::Guest;
 pub use handshake::HandshakeError;
 pub use listener::{ListenError, Listener};
 pub use outbound::QueueLimits;
 pub use peers::Peers;
+pub use places::Place;
 
 /// The timeout of a handshake.
 pub const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);

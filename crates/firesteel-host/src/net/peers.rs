@@ -13,26 +13,20 @@ use firesteel_core::fair_queue::Urgency;
 use firesteel_core::ids::PeerId;
 use firesteel_core::wire::{self, Hello, Role};
 use serde::Serialize;
-use tokio::net::TcpStream;
 use tokio::runtime::Handle;
-use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::acceptor;
 use super::connection::{self, Reading, log_end};
-use super::conversation::Conversation;
 use super::dial::{self, DialError};
+use super::envoy::Envoys;
 use super::frame;
-use super::handshake::{HandshakeError, Introduced, PeerKind, shake_hands};
-use super::listener::ConversationServer;
+use super::handshake::Introduced;
 use super::outbound::{self, CloseMode, Outbound, Total};
-use super::places::{Full, Machine, Place, Places};
-use super::{
-    Decode, Disconnect, FIRST_MESSAGE_TIMEOUT, HANDSHAKE_TIMEOUT, Listener, PeerInfo, QueueLimits, Welcome,
-};
+use super::places::Place;
+use super::{Decode, Disconnect, Listener, PeerInfo, QueueLimits, Welcome};
 use crate::inbox::{Inbox, InboxEntry, Opened};
-use crate::seldom::Seldom;
 
 /// The connections of one owner. A daemon talks to others only through this table. No method waits, except
 /// `end`.
@@ -83,46 +77,18 @@ impl Peer {
     }
 }
 
-/// What the handshakes of accepted connections need.
-#[derive(Debug)]
-struct Reception<E> {
-    welcome: Vec<Welcome<E>>,
-    server: Option<ConversationServer>,
-    /// The runtime of connections that are not urgent, if it is another one.
-    home: Option<Handle>,
-    places: Places,
-    lines: Lines,
-}
-
-/// The lines of the log that anybody can cause who reaches the port.
-#[derive(Debug)]
-struct Lines {
-    /// On peers that speak something else, or nothing.
-    foreign: Seldom,
-    /// On parts of Firesteel that cannot join.
-    incompatible: Seldom,
-    /// On peers for whom there is no place.
-    full: Seldom,
-}
-
-impl Default for Lines {
-    fn default() -> Self {
-        Self { foreign: Seldom::a_minute(10), incompatible: Seldom::a_minute(10), full: Seldom::a_minute(1) }
-    }
-}
-
 /// What the tasks of all connections share.
 #[derive(Debug)]
-struct Shared<E> {
-    hello: Arc<Hello>,
-    limits: QueueLimits,
-    inbox: Inbox<E>,
+pub(super) struct Shared<E> {
+    pub(super) hello: Arc<Hello>,
+    pub(super) limits: QueueLimits,
+    pub(super) inbox: Inbox<E>,
     /// What is queued for all peers.
-    queued: Total,
+    pub(super) queued: Total,
     last_id: Arc<AtomicU64>,
-    tasks: TaskTracker,
+    pub(super) tasks: TaskTracker,
     /// Cancels connections that are not open yet.
-    stop: CancellationToken,
+    pub(super) stop: CancellationToken,
 }
 
 impl<E> Clone for Shared<E> {
@@ -153,6 +119,11 @@ impl<E: Send + 'static> Peers<E> {
             stop: CancellationToken::new(),
         };
         Self { table: BTreeMap::new(), touched: Vec::new(), gathered: 0, shared }
+    }
+
+    /// What makes peers that have no connection of their own.
+    pub fn envoys(&self) -> Envoys<E> {
+        Envoys(self.shared.clone())
     }
 
     /// Accepts peers that dial and have one of these roles.
@@ -320,79 +291,12 @@ impl<E: Send + 'static> Peers<E> {
 }
 
 impl<E: Send + 'static> Shared<E> {
-    /// Accepts connections until the end. What is not urgent is served by the runtime `home`, if it is given.
-    async fn accept(self, listener: Listener, welcome: Vec<Welcome<E>>, home: Option<Handle>) {
-        let (server, places) = (listener.conversation_server(), Places::of_this_process());
-        let lines = Lines::default();
-        let reception = Arc::new(Reception { welcome, server, home, places, lines });
-        let accepting = listener.accept_each(&reception.places, |stream, remote, half_open| {
-            self.tasks.spawn(self.clone().accepted(stream, remote, Arc::clone(&reception), half_open));
-        });
-        self.stop.run_until_cancelled(accepting).await;
-    }
-
-    /// Handles a connection that a peer dialled.
-    async fn accepted(
-        self,
-        stream: TcpStream,
-        remote: SocketAddr,
-        reception: Arc<Reception<E>>,
-        half_open: Place,
-    ) {
-        let Reception { welcome, server, home, places, lines } = &*reception;
-        let machine = machine_of(&stream, remote);
-        let roles = welcome.iter().map(|welcome| welcome.role);
-        let roles: Vec<Role> = roles.chain(server.iter().map(|server| server.role)).collect();
-        let shaking = async {
-            wait_for_first_byte(&stream, places).await?;
-            shake_hands(stream, &self.hello, &roles).await
-        };
-        let introduced = match self.stop.run_until_cancelled(shaking).await {
-            None => return,
-            Some(Ok(introduced)) => introduced,
-            Some(Err(error)) => return log_failed(remote, &error, lines),
-        };
-        let role = introduced.hello.role;
-        let place = match places.take(role, machine) {
-            Ok(place) => place,
-            Err(full) => return log_full(remote, role, full, lines),
-        };
-        drop(half_open);
-        if let Some(ConversationServer { conversations, .. }) =
-            server.as_ref().filter(|server| server.role == role)
-        {
-            let conversation = Conversation::new(introduced, remote, place);
-            // If the receiver is gone, the conversation ends here.
-            let _ = self.stop.run_until_cancelled(conversations.send(conversation)).await;
-            return;
-        }
-        let decode = welcome.iter().find(|welcome| welcome.role == role).map(|welcome| welcome.decode);
-        let decode = decode.expect("the handshake lets in nobody else");
-        let home = home.as_ref().filter(|_| urgency_of(role) == Urgency::Ordinary);
-        let moved = match home {
-            Some(home) => introduced.moved_to(home),
-            None => Ok(introduced),
-        };
-        let introduced = match moved {
-            Ok(introduced) => introduced,
-            Err(error) => return log_failed(remote, &error.into(), lines),
-        };
-        let first_within = Some(FIRST_MESSAGE_TIMEOUT);
-        let newcomer = Newcomer { introduced, remote, decode, first_within, place: Some(place) };
-        let Some(serving) = self.open(self.next_id(), newcomer, None) else { return };
-        // A task of its own, so that the memory of the handshake is given back.
-        match home {
-            Some(home) => self.tasks.spawn_on(serving, home),
-            None => self.tasks.spawn(serving),
-        };
-    }
-
-    fn next_id(&self) -> PeerId {
+    pub(super) fn next_id(&self) -> PeerId {
         PeerId(self.last_id.fetch_add(1, Ordering::Relaxed) + 1)
     }
 
     /// Opens a connection after its handshake. What is returned serves it to its end. `None` if the owner has ended.
-    fn open(
+    pub(super) fn open(
         &self,
         id: PeerId,
         newcomer: Newcomer<E>,
@@ -411,64 +315,20 @@ impl<E: Send + 'static> Shared<E> {
 }
 
 /// A connection after its handshake.
-struct Newcomer<E> {
-    introduced: Introduced,
-    remote: SocketAddr,
-    decode: Decode<E>,
+pub(super) struct Newcomer<E> {
+    pub(super) introduced: Introduced,
+    pub(super) remote: SocketAddr,
+    pub(super) decode: Decode<E>,
     /// The time within which the first message has to come, if there is one.
-    first_within: Option<Duration>,
+    pub(super) first_within: Option<Duration>,
     /// Its place, if this side did not dial.
-    place: Option<Place>,
-}
-
-/// Waits until the peer has sent something. A peer that dials begins at once. One that does not
-/// has to leave first when others wait.
-async fn wait_for_first_byte(stream: &TcpStream, places: &Places) -> Result<(), HandshakeError> {
-    let mut byte = [0];
-    tokio::select! {
-        first = timeout(HANDSHAKE_TIMEOUT, stream.peek(&mut byte)) => match first {
-            Ok(first) => Ok(first.map(drop)?),
-            Err(_) => Err(HandshakeError::Mute),
-        },
-        () = places.crowded_out() => Err(HandshakeError::CrowdedOut),
-    }
-}
-
-/// Which other machine a connection comes from, if it comes from another one.
-fn machine_of(stream: &TcpStream, remote: SocketAddr) -> Machine {
-    let here = stream.local_addr().map(|local| local.ip().to_canonical());
-    let there = remote.ip().to_canonical();
-    here.map_or(true, |here| here != there).then_some(there)
+    pub(super) place: Option<Place>,
 }
 
 /// People wait for what clients ask.
-fn urgency_of(role: Role) -> Urgency {
+pub(super) fn urgency_of(role: Role) -> Urgency {
     match role {
         Role::Client => Urgency::Urgent,
         Role::Master | Role::Worker | Role::Driver | Role::Executor => Urgency::Ordinary,
-    }
-}
-
-/// Logs a failed handshake in one line. A port scanner does not deserve a warning.
-fn log_failed(remote: SocketAddr, error: &HandshakeError, lines: &Lines) {
-    match error.peer_kind() {
-        PeerKind::Probe => tracing::debug!(%remote, "connection ended before the handshake: {error}"),
-        PeerKind::Foreign => {
-            if let Some(left_out) = lines.foreign.next() {
-                tracing::info!(%remote, "connection closed: {error}{left_out}");
-            }
-        }
-        PeerKind::Incompatible => {
-            if let Some(left_out) = lines.incompatible.next() {
-                tracing::warn!(%remote, "connection rejected: {error}{left_out}");
-            }
-        }
-    }
-}
-
-/// Logs that there is no place for a peer.
-fn log_full(remote: SocketAddr, role: Role, full: Full, lines: &Lines) {
-    if let Some(left_out) = lines.full.next() {
-        tracing::warn!(%remote, "a {role} is turned away: {full}{left_out}");
     }
 }

@@ -67,7 +67,7 @@ pub(super) type Machine = Option<IpAddr>;
 
 /// A place that a connection has. It is free again when this is dropped.
 #[derive(Debug)]
-pub(super) struct Place {
+pub struct Place {
     _permit: OwnedSemaphorePermit,
     _share: Option<Share>,
 }

@@ -1,0 +1,108 @@
+//! The frames of one connection that speaks Spark's RPC.
+
+use std::io;
+
+use bytes::{Buf, BytesMut};
+use firesteel_host::net::{Guest, Place};
+use firesteel_spark::frame::{Frame, FrameError};
+use tokio::io::AsyncWriteExt;
+use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
+
+/// The longest frame that is read, in bytes. An application's description has some ten thousand.
+const MOST: usize = 8 << 20;
+
+/// The number of bytes to be written from which on nothing more is taken: neither from the peer, nor for it.
+const ENOUGH: usize = 1 << 20;
+
+/// How much room a read has, in bytes.
+const ROOM: usize = 16 << 10;
+
+/// A connection, cut into frames.
+#[derive(Debug)]
+pub struct Frames {
+    reader: OwnedReadHalf,
+    writer: OwnedWriteHalf,
+    received: BytesMut,
+    to_write: BytesMut,
+    _place: Place,
+}
+
+/// Why a connection ends, if the peer does not end it.
+#[derive(Debug, thiserror::Error)]
+pub enum Broken {
+    /// What comes is no frame.
+    #[error("it sent {0}")]
+    Frame(#[from] FrameError),
+    /// The operating system reported an error.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+}
+
+impl Frames {
+    /// The frames of a connection that was accepted.
+    #[must_use]
+    pub fn of(guest: Guest) -> Self {
+        let Guest { stream, remote: _, place } = guest;
+        let (reader, writer) = stream.into_split();
+        let (received, to_write) = (BytesMut::new(), BytesMut::new());
+        Self { reader, writer, received, to_write, _place: place }
+    }
+
+    /// Whether so much is to be written that nothing more should be.
+    #[must_use]
+    pub fn is_full(&self) -> bool {
+        self.to_write.len() >= ENOUGH
+    }
+
+    /// Has a frame written by the next [`write`](Self::write).
+    pub fn push(&mut self, frame: &Frame) {
+        frame.encode(&mut self.to_write);
+    }
+
+    /// A frame that has come. `None` if more has to be [read](Self::exchange) first.
+    ///
+    /// # Errors
+    /// What has come cannot become a frame.
+    pub fn take(&mut self) -> Result<Option<Frame>, Broken> {
+        let frame = Frame::decode(&mut self.received, MOST)?;
+        if self.received.is_empty() {
+            // A connection from which nothing comes holds no memory for it.
+            self.received = BytesMut::new();
+        }
+        Ok(frame)
+    }
+
+    /// Writes and reads what can be. Returns whether the peer has more to say. May be dropped and called again.
+    ///
+    /// # Errors
+    /// The connection is broken.
+    pub async fn exchange(&mut self) -> Result<bool, Broken> {
+        let is_full = self.is_full();
+        tokio::select! {
+            written = self.writer.write_buf(&mut self.to_write), if self.to_write.has_remaining() => {
+                if written? == 0 {
+                    return Err(io::Error::from(io::ErrorKind::WriteZero).into());
+                }
+                Ok(true)
+            }
+            readable = self.reader.readable(), if !is_full => {
+                readable?;
+                self.received.reserve(ROOM);
+                match self.reader.try_read_buf(&mut self.received) {
+                    Ok(count) => Ok(count > 0),
+                    Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(true),
+                    Err(error) => Err(error.into()),
+                }
+            }
+        }
+    }
+
+    /// Writes what is left, and ends this side of the connection.
+    ///
+    /// # Errors
+    /// The connection is broken.
+    pub async fn finish(mut self) -> Result<(), Broken> {
+        self.writer.write_all_buf(&mut self.to_write).await?;
+        Ok(self.writer.shutdown().await?)
+    }
+}

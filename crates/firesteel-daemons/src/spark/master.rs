@@ -1,0 +1,263 @@
+//! Drivers of Spark's at a Master's port.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use firesteel_core::ids::AppId;
+use firesteel_core::master::{Event, Inbound};
+use firesteel_core::messages::{DriverToMaster, MasterToDriver, ResourceProfile};
+use firesteel_core::wire::{self, Role};
+use firesteel_host::inbox::OwnerGone;
+use firesteel_host::net::{Envoy, Envoys, Guest, Letter, Letters};
+use firesteel_host::seldom::Seldom;
+use firesteel_spark::messages::{FromDriver, FromWorker, Registration, ToDriver, ToWorker};
+use firesteel_spark::session::{Heard, PeerNumber, Session};
+use firesteel_spark::translate::{self, Told, Unfit};
+use futures_util::stream::{SelectAll, Stream, StreamExt};
+use tokio::sync::mpsc;
+use tokio::time::timeout;
+
+use super::frames::{Broken, Frames};
+
+/// How long a connection may be open before somebody on it registers.
+const REGISTRATION_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// How long what was queued may take to be written after the Master has ended.
+const FLUSH_TIMEOUT: Duration = Duration::from_secs(3);
+
+/// Serves all connections that come, until no more can.
+pub async fn serve(mut guests: mpsc::Receiver<Guest>, envoys: Envoys<Event>) {
+    let lines = Arc::new(Lines::default());
+    while let Some(guest) = guests.recv().await {
+        let (remote, envoys, lines) = (guest.remote, envoys.clone(), Arc::clone(&lines));
+        envoys.clone().spawn(async move {
+            let mut connection = Connection::new(envoys, remote, Arc::clone(&lines));
+            let mut frames = Frames::of(guest);
+            match connection.run(&mut frames).await {
+                Ok(End::ByPeer) => tracing::debug!(%remote, "connection of Spark's ended"),
+                Ok(End::Here) => {
+                    let _ = timeout(FLUSH_TIMEOUT, frames.finish()).await;
+                }
+                Ok(End::Mute) => tracing::debug!(%remote, "nobody registered on a connection of Spark's"),
+                Err(broken) => connection.complain(&broken.to_string()),
+            }
+        });
+    }
+}
+
+/// The lines of the log that anybody can cause who reaches the port.
+#[derive(Debug)]
+struct Lines(Seldom);
+
+impl Default for Lines {
+    fn default() -> Self {
+        Self(Seldom::a_minute(10))
+    }
+}
+
+/// How a connection ends.
+enum End {
+    ByPeer,
+    /// The Master has ended it.
+    Here,
+    /// Nobody on it has registered in time.
+    Mute,
+}
+
+/// One connection, and the drivers on it.
+struct Connection {
+    session: Session,
+    envoys: Envoys<Event>,
+    remote: SocketAddr,
+    drivers: BTreeMap<PeerNumber, Driver>,
+    letters: SelectAll<Numbered>,
+    lines: Arc<Lines>,
+}
+
+/// A driver that has registered.
+struct Driver {
+    envoy: Envoy<Event>,
+    /// The profile that its application came with.
+    default: ResourceProfile,
+}
+
+/// What the Master sends to one of the drivers.
+struct Numbered {
+    number: PeerNumber,
+    letters: Letters,
+}
+
+impl Stream for Numbered {
+    type Item = (PeerNumber, Letter);
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let number = self.number;
+        Pin::new(&mut self.letters).poll_next(context).map(|letter| letter.map(|letter| (number, letter)))
+    }
+}
+
+impl Connection {
+    fn new(envoys: Envoys<Event>, remote: SocketAddr, lines: Arc<Lines>) -> Self {
+        Self {
+            session: Session::default(),
+            envoys,
+            remote,
+            drivers: BTreeMap::new(),
+            letters: SelectAll::new(),
+            lines,
+        }
+    }
+
+    async fn run(&mut self, frames: &mut Frames) -> Result<End, Broken> {
+        let mut mute = Box::pin(tokio::time::sleep(REGISTRATION_TIMEOUT));
+        loop {
+            let is_full = frames.is_full();
+            tokio::select! {
+                more = frames.exchange() => {
+                    if !more? {
+                        return Ok(End::ByPeer);
+                    }
+                    while let Some(frame) = frames.take()? {
+                        for heard in self.session.hear(frame) {
+                            if self.take(heard, frames).await.is_err() {
+                                return Ok(End::Here);
+                            }
+                        }
+                    }
+                }
+                Some((number, letter)) = self.letters.next(), if !is_full => {
+                    self.deliver(number, letter, frames);
+                    if self.drivers.is_empty() {
+                        return Ok(End::Here);
+                    }
+                }
+                () = &mut mute, if self.drivers.is_empty() => return Ok(End::Mute),
+            }
+        }
+    }
+
+    /// Does what comes of a frame.
+    async fn take(&mut self, heard: Heard, frames: &mut Frames) -> Result<(), OwnerGone> {
+        match heard {
+            Heard::Reply(frame) => frames.push(&frame),
+            Heard::Driver(number, message) => self.on_driver(number, message, frames).await?,
+            Heard::Worker(number, message) => {
+                if let FromWorker::RegisterWorker(_) = message {
+                    let message =
+                        "this Master takes no Workers of Spark's yet: start `firesteel worker` there";
+                    let refusal = ToWorker::RegisterWorkerFailed { message: message.to_owned() };
+                    frames.push(&self.session.tell_worker(number, &refusal));
+                }
+            }
+            Heard::Strange(sentence) => self.complain(&sentence),
+        }
+        Ok(())
+    }
+
+    async fn on_driver(
+        &mut self,
+        number: PeerNumber,
+        message: FromDriver,
+        frames: &mut Frames,
+    ) -> Result<(), OwnerGone> {
+        let request = match message {
+            FromDriver::RegisterApplication(registration) => {
+                return self.register(number, *registration, frames).await;
+            }
+            FromDriver::RequestExecutors { app, wanted } => {
+                let Some(driver) = self.drivers.get(&number) else { return Ok(()) };
+                let targets = translate::targets(&wanted, &driver.default);
+                targets.map(|targets| DriverToMaster::RequestExecutors { app: AppId::new(app), targets })
+            }
+            FromDriver::KillExecutors { app, executors } => {
+                let executors = translate::executors(&executors);
+                Ok(DriverToMaster::KillExecutors { app: AppId::new(app), executors })
+            }
+            FromDriver::UnregisterApplication { app: Some(app) } => {
+                Ok(DriverToMaster::UnregisterApplication { app: AppId::new(app), outcome: None })
+            }
+            // A Master that comes back sends no driver a message that this would answer.
+            FromDriver::UnregisterApplication { app: None } | FromDriver::MasterChangeAcknowledged { .. } => {
+                return Ok(());
+            }
+        };
+        match request {
+            Ok(request) => self.say(number, request).await,
+            Err(unfit) => {
+                self.complain(&format!("a driver's request is refused: {unfit}"));
+                self.session.answer(number, false).iter().for_each(|frame| frames.push(frame));
+                Ok(())
+            }
+        }
+    }
+
+    async fn register(
+        &mut self,
+        number: PeerNumber,
+        registration: Registration,
+        frames: &mut Frames,
+    ) -> Result<(), OwnerGone> {
+        let name = registration.application.name.clone();
+        let description = match translate::application(registration.application) {
+            Ok(description) => description,
+            Err(unfit) => {
+                self.refuse(number, &name, &unfit, frames);
+                return Ok(());
+            }
+        };
+        if !self.drivers.contains_key(&number) {
+            let (envoy, letters) = self.envoys.open(Role::Driver, name, self.remote)?;
+            self.letters.push(Numbered { number, letters });
+            self.drivers.insert(number, Driver { envoy, default: description.profile.clone() });
+        }
+        self.say(number, DriverToMaster::RegisterApplication(Box::new(description))).await
+    }
+
+    /// Tells a driver why its application cannot be taken, in the only words that its protocol has for it.
+    fn refuse(&mut self, number: PeerNumber, name: &str, unfit: &Unfit, frames: &mut Frames) {
+        self.complain(&format!("application {name:?} is refused: {unfit}"));
+        let message = ToDriver::ApplicationRemoved { message: format!("FAILED: refused: {unfit}") };
+        frames.push(&self.session.tell_driver(number, &message));
+    }
+
+    /// Gives the Master a driver's message.
+    async fn say(&self, number: PeerNumber, message: DriverToMaster) -> Result<(), OwnerGone> {
+        let Some(Driver { envoy, .. }) = self.drivers.get(&number) else { return Ok(()) };
+        let (peer, arrived) = (envoy.peer(), envoy.now());
+        let event = Event::Received { peer, arrived, message: Inbound::Driver(message) };
+        envoy.say(arrived, size_of::<Event>(), event).await
+    }
+
+    /// Has written what the Master sends to a driver.
+    fn deliver(&mut self, number: PeerNumber, letter: Letter, frames: &mut Frames) {
+        let body = match letter {
+            Letter::Message(body) => body,
+            Letter::End(why) => {
+                if let Some(driver) = self.drivers.remove(&number) {
+                    driver.envoy.end(why);
+                }
+                return;
+            }
+        };
+        let message: MasterToDriver = wire::decode(&body).expect("the Master encodes what it sends");
+        match translate::to_driver(&message, self.session.master(number)) {
+            Told::Message(message) => frames.push(&self.session.tell_driver(number, &message)),
+            Told::Answer(yes) => {
+                self.session.answer(number, yes).iter().for_each(|frame| frames.push(frame));
+            }
+            Told::Nothing => {}
+        }
+    }
+
+    /// Says in the log that something is wrong with a peer.
+    fn complain(&self, sentence: &str) {
+        let Lines(line) = &*self.lines;
+        if let Some(left_out) = line.next() {
+            tracing::warn!(remote = %self.remote, "connection of Spark's: {sentence}{left_out}");
+        }
+    }
+}

@@ -1,0 +1,155 @@
+//! Peers without a connection of their own: a task of the daemon speaks for them.
+//!
+//! The owner does not see the difference. What it sends waits in the same bounded queues, and a task that has put an event
+//! into the inbox waits until there is room for it, as a connection does.
+
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use bytes::BytesMut;
+use firesteel_core::Timestamp;
+use firesteel_core::fair_queue::Urgency;
+use firesteel_core::ids::PeerId;
+use firesteel_core::wire::Role;
+use futures_util::Stream;
+use tokio_util::codec::Decoder;
+
+use super::frame::{Frames, HEADER};
+use super::outbound::{self, CloseMode, FrameQueue, Next};
+use super::peers::Shared;
+use super::{Arrival, Disconnect, PeerInfo};
+use crate::inbox::{Inbox, OwnerGone};
+
+/// Makes envoys for an owner.
+#[derive(Debug)]
+pub struct Envoys<E>(pub(super) Shared<E>);
+
+impl<E> Clone for Envoys<E> {
+    fn clone(&self) -> Self {
+        Self(self.0.clone())
+    }
+}
+
+/// What a task says for a peer. The owner is told that the peer's connection has ended when this is dropped.
+#[derive(Debug)]
+pub struct Envoy<E> {
+    peer: PeerId,
+    inbox: Inbox<E>,
+    /// Why it ends, if the peer did not end it.
+    why: Option<Disconnect>,
+}
+
+/// What the owner sends to the peer, as a stream.
+#[derive(Debug)]
+pub struct Letters {
+    queue: FrameQueue,
+    frames: Frames,
+    /// Frames that were taken from the queue.
+    taken: BytesMut,
+    is_over: bool,
+}
+
+/// A thing that the owner sends to the peer.
+#[derive(Debug)]
+pub enum Letter {
+    /// The body of a message.
+    Message(BytesMut),
+    /// The owner ends the connection, for this reason. It is the last.
+    End(Disconnect),
+}
+
+impl<E: Send + 'static> Envoys<E> {
+    /// Runs a task that speaks for peers. When the owner ends, it waits for such tasks for a bounded time.
+    pub fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
+        self.0.tasks.spawn(task);
+    }
+
+    /// Tells the owner of a new peer that has this role and calls itself so.
+    ///
+    /// # Errors
+    /// The owner has ended.
+    pub fn open(
+        &self,
+        role: Role,
+        name: String,
+        remote: SocketAddr,
+    ) -> Result<(Envoy<E>, Letters), OwnerGone> {
+        let Self(shared) = self;
+        let peer = shared.next_id();
+        let (outbound, queue) = outbound::queue(shared.limits, shared.queued.clone());
+        let info = PeerInfo { id: peer, role, name, remote };
+        shared.inbox.opened(info, Urgency::Ordinary, outbound, None)?;
+        let mut frames = Frames::of_hello();
+        frames.raise_limit();
+        let letters = Letters { queue, frames, taken: BytesMut::new(), is_over: false };
+        Ok((Envoy { peer, inbox: shared.inbox.clone(), why: None }, letters))
+    }
+}
+
+impl<E> Envoy<E> {
+    /// The peer's number.
+    #[must_use]
+    pub fn peer(&self) -> PeerId {
+        self.peer
+    }
+
+    /// The time of the owner's clock.
+    #[must_use]
+    pub fn now(&self) -> Timestamp {
+        self.inbox.now()
+    }
+
+    /// Gives the owner an event that came from the peer at this time with this number of bytes. Waits until there is room;
+    /// do not drop it before.
+    ///
+    /// # Errors
+    /// The owner has ended.
+    pub async fn say(&self, at: Timestamp, bytes: usize, event: E) -> Result<(), OwnerGone> {
+        let arrival = Arrival { peer: self.peer, at };
+        self.inbox.message(arrival, Urgency::Ordinary, bytes, event).await
+    }
+
+    /// Ends it for this reason.
+    pub fn end(mut self, why: Disconnect) {
+        self.why = Some(why);
+    }
+}
+
+impl<E> Drop for Envoy<E> {
+    fn drop(&mut self) {
+        self.inbox.closed(self.peer, self.why.take().unwrap_or(Disconnect::ByPeer));
+    }
+}
+
+impl Stream for Letters {
+    type Item = Letter;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Letter>> {
+        let Self { queue, frames, taken, is_over } = &mut *self;
+        if *is_over {
+            return Poll::Ready(None);
+        }
+        if taken.is_empty() {
+            match queue.poll_next(context) {
+                Poll::Ready(Next::Frames(bytes)) => *taken = bytes,
+                Poll::Ready(Next::End) => {
+                    *is_over = true;
+                    return Poll::Ready(Some(Letter::End(Disconnect::Here)));
+                }
+                Poll::Pending => {
+                    return queue.poll_close(context).map(|close| {
+                        *is_over = true;
+                        Some(Letter::End(match close {
+                            CloseMode::Now(why) => why,
+                            CloseMode::AfterFlush => Disconnect::Here,
+                        }))
+                    });
+                }
+            }
+        }
+        let body = frames.decode(taken).ok().flatten().expect("the owner queues whole frames");
+        queue.written(HEADER + body.len());
+        Poll::Ready(Some(Letter::Message(body)))
+    }
+}

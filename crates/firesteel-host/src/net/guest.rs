@@ -1,0 +1,26 @@
+//! Connections at an owner's port that speak another protocol than Firesteel's.
+
+use std::net::SocketAddr;
+
+use tokio::net::TcpStream;
+use tokio::sync::mpsc;
+
+use super::places::Place;
+
+/// A connection that begins with the first byte of another protocol. Nothing was read from it, and nothing was written.
+#[derive(Debug)]
+pub struct Guest {
+    /// The connection.
+    pub stream: TcpStream,
+    /// The address of the peer's socket.
+    pub remote: SocketAddr,
+    /// Its place, to be kept until its end.
+    pub place: Place,
+}
+
+/// The first byte of a protocol, and the channel to those who speak it.
+#[derive(Clone, Debug)]
+pub(super) struct GuestRoom {
+    pub(super) first: u8,
+    pub(super) guests: mpsc::Sender<Guest>,
+}

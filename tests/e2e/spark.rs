@@ -1,0 +1,236 @@
+//! Peers that speak Spark's RPC: what real drivers and executors said, said again to a Master and a Worker.
+
+use std::fs;
+use std::io::{Read, Write};
+use std::net::{Shutdown, TcpStream};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use firesteel_spark::envelope::Envelope;
+use firesteel_spark::frame::Frame;
+use firesteel_spark::java::{self, Bounds, Node};
+use tempfile::TempDir;
+
+use crate::cluster::{Daemon, firesteel, processes, wait_for};
+
+/// The longest frame that is read.
+const MOST: usize = 1 << 20;
+
+/// What was recorded of a release, from its first byte.
+fn recorded(release: &str, name: &str) -> Vec<u8> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/spark");
+    fs::read(root.join(release).join(format!("{name}.bin"))).expect("it was recorded")
+}
+
+fn frames(bytes: &[u8]) -> Vec<Frame> {
+    let mut bytes = BytesMut::from(bytes);
+    let next = || Frame::decode(&mut bytes, MOST).expect("it is a frame");
+    std::iter::from_fn(next).collect()
+}
+
+/// One end of a connection.
+struct Peer {
+    stream: TcpStream,
+    received: BytesMut,
+}
+
+impl Peer {
+    fn connect(daemon: &Daemon) -> Self {
+        let stream = TcpStream::connect(daemon.address()).expect("it listens");
+        stream.set_read_timeout(Some(Duration::from_secs(20))).expect("it is a socket");
+        Self { stream, received: BytesMut::new() }
+    }
+
+    fn send(&mut self, frame: &Frame) {
+        let mut bytes = BytesMut::new();
+        frame.encode(&mut bytes);
+        self.stream.write_all(&bytes).expect("the other side reads");
+    }
+
+    /// The next frame. `None` at the end of the connection.
+    fn next(&mut self) -> Option<Frame> {
+        loop {
+            if let Some(frame) = Frame::decode(&mut self.received, MOST).expect("it is a frame") {
+                return Some(frame);
+            }
+            let mut bytes = [0; 4096];
+            let count = self.stream.read(&mut bytes).expect("an answer within 20 s");
+            if count == 0 {
+                return None;
+            }
+            self.received.extend_from_slice(&bytes[..count]);
+        }
+    }
+
+    /// The object of the next message, which has this class.
+    fn message(&mut self, class: &str) -> Bytes {
+        loop {
+            let frame = self.next().unwrap_or_else(|| panic!("the connection ends without {class}"));
+            let Frame::OneWay { mut body } = frame else { continue };
+            Envelope::decode(&mut body).expect("it has an envelope");
+            if class_of(&body).ends_with(class) {
+                return body;
+            }
+        }
+    }
+}
+
+fn class_of(object: &Bytes) -> String {
+    let (graph, value) = java::read(object, Bounds::default()).expect("it is an object");
+    Node { graph: &graph, value }.class_name().expect("it has a class").to_owned()
+}
+
+fn text(object: &Bytes, field: &str) -> String {
+    let (graph, value) = java::read(object, Bounds::default()).expect("it is an object");
+    let node = Node { graph: &graph, value }.field(field).expect("it has this field");
+    node.text().expect("it is a text").to_owned()
+}
+
+/// The frames of a driver up to its registration.
+fn registration(release: &str) -> Vec<Frame> {
+    let all = frames(&recorded(release, "driver-to-master"));
+    let is_registration = |frame: &Frame| match frame {
+        Frame::OneWay { body } => body.windows(19).any(|window| window == b"RegisterApplication"),
+        _ => false,
+    };
+    let last = all.iter().position(is_registration).expect("the driver registers");
+    all[..=last].to_vec()
+}
+
+/// A Master, and a Worker whose Java only says that it runs.
+struct Cluster {
+    master: Daemon,
+    worker: Daemon,
+    root: TempDir,
+}
+
+impl Cluster {
+    fn start(version: &str) -> Self {
+        let root = tempfile::tempdir().expect("a temporary directory");
+        let java = root.path().join("jdk/bin/java");
+        let jar = root.path().join(format!("spark/jars/spark-core_2.1x-{version}.jar"));
+        for (path, text) in [(&java, "#!/bin/sh\necho \"$@\"\nexec sleep 600\n"), (&jar, "")] {
+            fs::create_dir_all(path.parent().expect("it is in a directory")).expect("it is made");
+            fs::write(path, text).expect("it is written");
+        }
+        fs::set_permissions(&java, fs::Permissions::from_mode(0o755)).expect("it is ours");
+        let master = Daemon::master(&[]);
+        let mut command = firesteel();
+        command.args(["worker", "--port", "0", "--cores", "2", "--memory", "4g", "--work-dir"]);
+        command.arg(root.path().join("work")).arg(master.url());
+        command.env("SPARK_HOME", root.path().join("spark")).env("JAVA_HOME", root.path().join("jdk"));
+        command.env("SPARK_LOCAL_DIRS", root.path().join("local"));
+        let worker = Daemon::start(&mut command);
+        master.wait_for_workers(1);
+        Self { master, worker, root }
+    }
+
+    /// The scratch directories that are left, without those of Workers.
+    fn scratch(&self) -> Vec<PathBuf> {
+        let entries = |path: &Path| -> Vec<PathBuf> {
+            let entries = fs::read_dir(path).into_iter().flatten().flatten();
+            entries.map(|entry| entry.path()).collect()
+        };
+        entries(&self.root.path().join("local")).iter().flat_map(|worker| entries(worker)).collect()
+    }
+}
+
+#[test]
+fn a_driver_of_spark_s_gets_an_executor_and_loses_it_with_its_connection() {
+    for (release, version) in [("spark-3.5.7", "3.5.9"), ("spark-4.0.1", "4.0.0"), ("spark-4.3.0", "4.3.0")] {
+        let cluster = Cluster::start(version);
+        let mut driver = Peer::connect(&cluster.master);
+        registration(release).iter().for_each(|frame| driver.send(frame));
+        let registered = driver.message("RegisteredApplication");
+        let app = text(&registered, "appId");
+        let added = driver.message("ExecutorAdded");
+        assert_eq!(text(&added, "hostPort"), cluster.worker.address().to_string());
+        driver.message("ExecutorUpdated");
+
+        // A second registration, as after an answer that was late, is the same application.
+        driver.send(registration(release).last().expect("there is one"));
+        assert_eq!(text(&driver.message("RegisteredApplication"), "appId"), app);
+        let status = cluster.master.status();
+        assert_eq!(status["applications"].as_array().map(Vec::len), Some(1), "{status}");
+
+        let directory = cluster.root.path().join("work").join(&app).join("0");
+        let words = wait_for("the executor's words", || {
+            let words = fs::read_to_string(directory.join("stdout")).ok()?;
+            words.ends_with('\n').then_some(words)
+        });
+        let url = format!("--worker-url spark://Worker@{}", cluster.worker.address());
+        for expected in ["CoarseGrainedExecutorBackend", "--executor-id 0", &url, &format!("--app-id {app}")]
+        {
+            assert!(words.contains(expected), "{expected}: {words}");
+        }
+        assert_eq!(cluster.scratch().len(), 1);
+        assert_eq!(processes::within(&directory).len(), 1);
+        drop(driver);
+        wait_for("the end of what the driver had", || {
+            let idle = processes::within(&directory).is_empty() && cluster.scratch().is_empty();
+            (idle && cluster.master.status()["workers"][0]["cores_used"] == 0).then_some(())
+        });
+    }
+}
+
+#[test]
+fn an_application_whose_spark_is_nowhere_fails_and_says_what_was_sought() {
+    let cluster = Cluster::start("3.5.7");
+    let mut driver = Peer::connect(&cluster.master);
+    registration("spark-4.0.1").iter().for_each(|frame| driver.send(frame));
+    let updated = driver.message("ExecutorUpdated");
+    let removed = driver.message("ApplicationRemoved");
+    let message = text(&removed, "message");
+    assert!(message.starts_with("FAILED: "), "{message}");
+    let home = cluster.root.path().join("spark");
+    let sought =
+        format!("Spark 4.0, which its driver has, is not installed here: {} has 3.5.7", home.display());
+    assert!(message.contains(&sought), "{message}");
+    assert!(class_of(&updated).ends_with("ExecutorUpdated"));
+}
+
+#[test]
+fn an_executor_is_told_that_its_worker_is_there_and_shares_its_fate() {
+    let cluster = Cluster::start("4.0.1");
+    let mut executor = Peer::connect(&cluster.worker);
+    executor.stream.write_all(&recorded("spark-4.0.1", "executor-to-worker")).expect("it is read");
+    let answer = executor.next().expect("an answer");
+    assert_eq!(vec![answer], frames(&recorded("spark-4.0.1", "worker-to-executor")));
+    drop(cluster.worker);
+    assert_eq!(executor.next(), None);
+}
+
+#[test]
+fn what_no_driver_would_say_harms_nobody_else_on_the_port() {
+    let cluster = Cluster::start("4.0.1");
+    let mut driver = Peer::connect(&cluster.master);
+    registration("spark-4.0.1").iter().for_each(|frame| driver.send(frame));
+    let app = text(&driver.message("RegisteredApplication"), "appId");
+    let whole = recorded("spark-4.0.1", "driver-to-master");
+    for step in 0..200 {
+        let place = step * whole.len() / 200;
+        let mut bent = whole.clone();
+        bent[place] ^= 1 << (step % 8);
+        for bytes in [&bent[..], &whole[..place]] {
+            let stranger = TcpStream::connect(cluster.master.address()).expect("it listens");
+            // The Master may end the connection before all is written.
+            let _ = (&stranger).write_all(bytes);
+            let _ = stranger.shutdown(Shutdown::Write);
+        }
+    }
+    // The application lives, and its driver is answered.
+    let asks = frames(&whole).into_iter().filter(|frame| matches!(frame, Frame::Request { .. }));
+    let ask = asks.last().expect("a driver asks whether there is a Master");
+    driver.send(&ask);
+    wait_for("an answer", || match driver.next() {
+        Some(Frame::Response { .. }) => Some(()),
+        Some(_) => None,
+        None => panic!("the connection ended: {}", cluster.master.log()),
+    });
+    let status = cluster.master.status();
+    let applications = status["applications"].as_array().expect("a list");
+    assert!(applications.iter().any(|row| row["id"] == app.as_str()), "{status}");
+    assert!(!cluster.master.log().contains("panicked"), "{}", cluster.master.log());
+}
