@@ -11,7 +11,6 @@ use firesteel_core::messages::{
     ApplicationDescription, ApplicationEnd, ExecutorState, ExecutorTarget, LossReason, MasterToDriver,
     Placing, ResourceProfile, Submitter, UnsoundProfile, Work,
 };
-use firesteel_core::process::ExitStatus;
 use firesteel_placement::{Cores, ExecutorLimit, MiB};
 use thiserror::Error;
 
@@ -160,6 +159,7 @@ pub fn to_driver(message: &MasterToDriver, master: &Address) -> Told {
         MasterToDriver::ExecutorUpdated { executor, state, lost_host } => {
             executor_updated(*executor, state, lost_host.clone())
         }
+        MasterToDriver::ExecutorLeaving { executor, host } => executor_leaving(*executor, host.clone()),
         MasterToDriver::WorkerRemoved { worker, host, reason } => Some(ToDriver::WorkerRemoved {
             worker: worker.to_string(),
             host: host.clone(),
@@ -191,6 +191,19 @@ fn executor_added(
     })
 }
 
+/// An executor will be ended. A driver then counts what runs there as not failed. `None` if its number is greater than any
+/// of Spark's.
+fn executor_leaving(executor: ExecutorId, host: Option<String>) -> Option<ToDriver> {
+    let message = if host.is_some() { "worker decommissioned" } else { "preempted" };
+    Some(ToDriver::ExecutorUpdated {
+        executor: i32::try_from(executor.0).ok()?,
+        state: messages::ExecutorState::Decommissioned,
+        message: Some(message.to_owned()),
+        exit_status: None,
+        lost_host: host,
+    })
+}
+
 /// An executor's new state. `None` if its number is greater than any of Spark's.
 ///
 /// Source: Spark Worker and Master, 4.0.1. The end of a process by a signal is 128 + n, as Java has it.
@@ -203,6 +216,7 @@ fn executor_updated(
     let (told, message) = match state {
         ExecutorState::Launching => (Spark::Launching, None),
         ExecutorState::Running => (Spark::Running, None),
+        // Without a status: a driver counts what ran on an executor that exited as failed.
         ExecutorState::Killed(_) => (Spark::Killed, None),
         ExecutorState::Failed(failure) => (Spark::Failed, Some(format!("Error running executor: {failure}"))),
         ExecutorState::Lost(reason) => (Spark::Lost, Some(loss(reason, lost_host.is_some()))),
@@ -214,9 +228,21 @@ fn executor_updated(
         executor: i32::try_from(executor.0).ok()?,
         state: told,
         message,
-        exit_status: state.exit_status().map(ExitStatus::shell_code),
+        exit_status: told_status(state),
         lost_host,
     })
+}
+
+/// The exit status that a driver is told. It has none of an executor that was ended on request.
+fn told_status(state: &ExecutorState) -> Option<i32> {
+    match state {
+        ExecutorState::Exited(status) => Some(status.shell_code()),
+        ExecutorState::Launching
+        | ExecutorState::Running
+        | ExecutorState::Killed(_)
+        | ExecutorState::Failed(_)
+        | ExecutorState::Lost(_) => None,
+    }
 }
 
 /// The end of an application, if its driver did not end it. Spark's word comes first, then why.
@@ -239,7 +265,7 @@ fn loss(reason: &LossReason, of_worker: bool) -> String {
 #[cfg(test)]
 mod tests {
     use firesteel_core::ids::AppId;
-    use firesteel_core::process::{StartFailure, StartStep};
+    use firesteel_core::process::{ExitStatus, StartFailure, StartStep};
     use messages::ExecutorState as Spark;
 
     use super::*;
@@ -322,7 +348,7 @@ mod tests {
                 None,
                 (Spark::Exited, Some("Command exited with code 1"), Some(1)),
             ),
-            (ExecutorState::Killed(Some(ExitStatus::Signal(15))), None, (Spark::Killed, None, Some(143))),
+            (ExecutorState::Killed(Some(ExitStatus::Signal(15))), None, (Spark::Killed, None, None)),
             (ExecutorState::Killed(None), None, (Spark::Killed, None, None)),
             (ExecutorState::Failed(failure), None, (Spark::Failed, Some(failed.as_str()), None)),
             (
@@ -413,6 +439,16 @@ mod tests {
                     worker: worker.to_string(),
                     host: host.clone(),
                     message: "the Worker's connection ended".to_owned(),
+                }),
+            ),
+            (
+                MasterToDriver::ExecutorLeaving { executor: ExecutorId(3), host: Some(host.clone()) },
+                Told::Message(ToDriver::ExecutorUpdated {
+                    executor: 3,
+                    state: Spark::Decommissioned,
+                    message: Some("worker decommissioned".to_owned()),
+                    exit_status: None,
+                    lost_host: Some(host.clone()),
                 }),
             ),
             (MasterToDriver::ExecutorsRequested { accepted: true }, Told::Answer(true)),

@@ -257,6 +257,10 @@ pub fn driver_message(message: &MasterToDriver) -> String {
             let host = lost_host.as_ref().map(|host| format!(", with host {host}")).unwrap_or_default();
             format!("ExecutorUpdated {executor}: {state}{host}")
         }
+        MasterToDriver::ExecutorLeaving { executor, host } => {
+            let host = host.as_ref().map(|host| format!(", with host {host}")).unwrap_or_default();
+            format!("ExecutorLeaving {executor}{host}")
+        }
         MasterToDriver::WorkerRemoved { worker, reason, .. } => format!("WorkerRemoved {worker}: {reason}"),
         MasterToDriver::ExecutorsGone { .. } => "ExecutorsGone".to_owned(),
         MasterToDriver::ApplicationRemoved(end) => format!("ApplicationRemoved: {end}"),

@@ -83,6 +83,7 @@ pub(super) fn drivers(record: &mut Record) {
             needed: Cores(6),
             max: Cores(5),
         })),
+        MasterToDriver::ExecutorLeaving { executor: ExecutorId(7), host: Some("host".to_owned()) },
         MasterToDriver::ExecutorsRequested { accepted: true },
         MasterToDriver::ExecutorsKilled { accepted: false },
         MasterToDriver::Shortfalls(shortfalls()),

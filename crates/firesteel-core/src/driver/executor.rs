@@ -76,7 +76,7 @@ pub(super) enum Trust {
 /// ```text
 ///  (nothing) --ExecutorAdded--> ANNOUNCED --it runs--> EXPECTED
 ///                                   |                     |
-///                                   `- RegisterExecutor --+--> OFFERING --killed a task unasked--> LEAVING
+///                                   `- RegisterExecutor --+--> OFFERING --is said to leave, or killed a task unasked--> LEAVING
 ///                                                                 |                                   |
 ///                                                                 `--------- connection ended --------+--> DISCONNECTED
 /// ```

@@ -234,7 +234,13 @@ impl Executors {
         if let Some(row) = self.rows.get_mut(&id) {
             row.interrupted += 1;
         }
-        if let State::Offering(peer) = self.live(id).state {
+        self.expect_end(id);
+    }
+
+    /// An executor will end: it takes no more tasks, if it is one that does.
+    pub(super) fn expect_end(&mut self, id: ExecutorId) {
+        let state = self.rows.get(&id).map(|row| row.state);
+        if let Some(State::Offering(peer)) = state {
             self.set_state(id, State::Leaving(peer));
         }
     }

@@ -45,6 +45,8 @@ impl Launcher {
             MasterToDriver::Shortfalls(shortfalls) => self.on_shortfalls(shortfalls),
             // Answers to requests that a launcher never makes.
             MasterToDriver::ExecutorsRequested { .. } | MasterToDriver::ExecutorsKilled { .. } => {}
+            // A launcher gives its executors nothing.
+            MasterToDriver::ExecutorLeaving { .. } => {}
         }
     }
 

@@ -124,6 +124,9 @@ impl Master {
     }
 
     fn preempt(&mut self, now: Timestamp, executor: &ExecutorKey, by: &AppId) {
+        let driver = self.applications.live(&executor.app).peer;
+        let leaving = MasterToDriver::ExecutorLeaving { executor: executor.executor, host: None };
+        self.tell_driver(driver, leaving);
         let state = ExecutorState::Lost(LossReason::Preempted { by: by.clone() });
         let (row, driver) = self.release_executor(now, executor, state.clone());
         let worker = row.peer;

@@ -238,6 +238,18 @@ impl Master {
         let Some(slot) = self.own_slot(peer, worker) else { return };
         if self.workers.decommission(slot) {
             self.effects.note(Note::WorkerLeaving { worker: worker.clone() });
+            self.tell_of_leaving(slot);
+        }
+    }
+
+    /// Tells the drivers that what they have on a Worker will end with it.
+    fn tell_of_leaving(&mut self, slot: Slot) {
+        let row = self.workers.row(slot);
+        let (host, executors) = (row.description.host.clone(), row.executors.clone());
+        for ExecutorKey { app, executor } in executors {
+            let driver = self.applications.live(&app).peer;
+            let host = Some(host.clone());
+            self.tell_driver(driver, MasterToDriver::ExecutorLeaving { executor, host });
         }
     }
 

@@ -242,6 +242,16 @@ pub enum MasterToDriver {
         /// The host that was lost, if the executor was lost with its Worker.
         lost_host: Option<String>,
     },
+    /// The executor will be ended soon, not by a fault of its own: it should get no more tasks, and what still runs there
+    /// has not failed. Its end is told later.
+    ///
+    /// Source: Spark Master, 4.0.1, which tells the state DECOMMISSIONED.
+    ExecutorLeaving {
+        /// The executor's number.
+        executor: ExecutorId,
+        /// The host, if its Worker leaves with all that ran there.
+        host: Option<String>,
+    },
     /// A Worker is lost. Every driver hears of it, whether or not it had executors there.
     WorkerRemoved {
         /// The Worker's id.
@@ -344,5 +354,5 @@ impl fmt::Display for ApplicationEnd {
 crate::kinds!("DriverToMaster", DriverToMaster: RegisterApplication UnregisterApplication RequestExecutors
     KillExecutors PreferHosts RequestShortfall);
 crate::kinds!("MasterToDriver", MasterToDriver: RegisteredApplication ExecutorAdded ExecutorUpdated
-    WorkerRemoved ApplicationRemoved ExecutorsGone ExecutorsRequested ExecutorsKilled Shortfalls);
+    ExecutorLeaving WorkerRemoved ApplicationRemoved ExecutorsGone ExecutorsRequested ExecutorsKilled Shortfalls);
 crate::kinds!("ApplicationEnd", ApplicationEnd: Finished DriverLost ExecutorsFailed Killed GivenUp Refused GangRefused);

@@ -91,6 +91,7 @@ impl Driver {
             MasterToDriver::ExecutorsGone { .. } => self.gone = true,
             MasterToDriver::ApplicationRemoved(end) => self.removed = Some(end.clone()),
             MasterToDriver::ExecutorUpdated { .. }
+            | MasterToDriver::ExecutorLeaving { .. }
             | MasterToDriver::WorkerRemoved { .. }
             | MasterToDriver::ExecutorsRequested { .. }
             | MasterToDriver::ExecutorsKilled { .. }

@@ -240,6 +240,7 @@ impl Coverage {
             | MasterToDriver::WorkerRemoved { .. }
             | MasterToDriver::ApplicationRemoved(_)
             | MasterToDriver::ExecutorsGone { .. }
+            | MasterToDriver::ExecutorLeaving { .. }
             | MasterToDriver::ExecutorsRequested { .. }
             | MasterToDriver::ExecutorsKilled { .. }
             | MasterToDriver::Shortfalls(_) => {}

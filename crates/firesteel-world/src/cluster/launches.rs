@@ -70,6 +70,7 @@ impl LauncherBody {
             MasterToDriver::ApplicationRemoved(_) => books.is_ending = true,
             MasterToDriver::WorkerRemoved { .. }
             | MasterToDriver::ExecutorsGone { .. }
+            | MasterToDriver::ExecutorLeaving { .. }
             | MasterToDriver::ExecutorsRequested { .. }
             | MasterToDriver::ExecutorsKilled { .. }
             | MasterToDriver::Shortfalls(_) => {}

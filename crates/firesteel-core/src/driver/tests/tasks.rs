@@ -3,7 +3,9 @@
 use super::bench::*;
 use crate::driver::{Effect, Ending, Event, FailureCause, Note, TaskOutcome, TaskRequest, Unfit, Until};
 use crate::ids::{AppId, ExecutorId, TaskId};
-use crate::messages::{DriverToExecutor, DriverToMaster, ExecutorState, ExecutorToDriver, Outcome, TaskEnd};
+use crate::messages::{
+    DriverToExecutor, DriverToMaster, ExecutorState, ExecutorToDriver, MasterToDriver, Outcome, TaskEnd,
+};
 use crate::process::{ExitStatus, StartFailure, StartStep};
 use firesteel_placement::{Cores, Resources};
 
@@ -30,6 +32,21 @@ fn a_task_runs_on_an_executor_and_the_application_ends_with_the_last_one() {
     );
     assert_eq!(bench.updated(0, ExecutorState::Killed(None)), []);
     assert_eq!(bench.next_deadline(), None);
+}
+
+#[test]
+fn an_executor_that_is_said_to_leave_gets_no_more_tasks() {
+    let mut bench = Bench::with_executors(&[2, 1]);
+    assert_eq!(bench.submit(0, 1), [launch(0, attempt(0, 0))]);
+    let leaving = |executor| MasterToDriver::ExecutorLeaving { executor: ExecutorId(executor), host: None };
+    assert_eq!(bench.master(leaving(0)), []);
+    assert_eq!(bench.master(leaving(7)), [], "nobody knows it");
+    assert_eq!(bench.submit(1, 1), [launch(1, attempt(1, 0))]);
+    assert_eq!(bench.submit(2, 1), [], "the other one has no room");
+    // What runs there goes on.
+    assert_eq!(bench.end(0, attempt(0, 0), exit(0)), [succeeded(attempt(0, 0), 0)]);
+    let next = bench.end(1, attempt(1, 0), exit(0));
+    assert_eq!(next, [succeeded(attempt(1, 0), 1), launch(1, attempt(2, 0))]);
 }
 
 #[test]

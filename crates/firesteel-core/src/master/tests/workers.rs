@@ -9,7 +9,12 @@ fn a_worker_that_is_about_to_end_is_given_no_more_executors_until_it_comes_back(
     bench.worker(1, 8);
     bench.application(Some(24), 6);
     let worker = WorkerId::new("w1");
-    assert_eq!(bench.worker_says(1, WorkerToMaster::WorkerDecommissioning { worker: worker.clone() }), []);
+    let leaving = to_driver(MasterToDriver::ExecutorLeaving {
+        executor: ExecutorId(0),
+        host: Some("host1".to_owned()),
+    });
+    let said = WorkerToMaster::WorkerDecommissioning { worker: worker.clone() };
+    assert_eq!(bench.worker_says(1, said), [leaving]);
     assert_eq!(bench.worker_says(1, WorkerToMaster::WorkerDecommissioning { worker: worker.clone() }), []);
     assert_eq!(bench.master.view().workers[0].state, WorkerState::Decommissioned);
     let killed = ExecutorState::Killed(Some(ExitStatus::Signal(15)));

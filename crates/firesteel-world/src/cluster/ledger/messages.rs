@@ -162,6 +162,7 @@ impl Ledger {
             },
             MasterToDriver::WorkerRemoved { .. }
             | MasterToDriver::ApplicationRemoved(_)
+            | MasterToDriver::ExecutorLeaving { .. }
             | MasterToDriver::ExecutorsRequested { .. }
             | MasterToDriver::ExecutorsKilled { .. }
             | MasterToDriver::Shortfalls(_) => Ok(()),
