@@ -1,0 +1,164 @@
+//! Applications that run to their end.
+
+use libtest_mimic::Trial;
+use serde_json::Value;
+
+use crate::cluster::{Cluster, Driver, MAIN, SPARK};
+
+pub(crate) fn trials() -> Vec<Trial> {
+    SPARK.trials(&[
+        ("python_functions_run_on_3_5", || squares("3.5.9")),
+        ("python_functions_run_on_4_0", || squares(MAIN)),
+        ("python_functions_run_on_4_3", || squares("4.3.0")),
+        ("a_query_is_shuffled_on_3_5", || query("3.5.9")),
+        ("a_query_is_shuffled_on_4_0", || query(MAIN)),
+        ("a_query_is_shuffled_on_4_3", || query("4.3.0")),
+        ("the_classic_experiment_on_3_5", || classic("3.5.9")),
+        ("the_classic_experiment_on_4_0", || classic(MAIN)),
+        ("the_classic_experiment_on_4_3", || classic("4.3.0")),
+        ("dynamic_allocation_grows_and_shrinks_on_3_5", || allocation("3.5.9")),
+        ("dynamic_allocation_grows_and_shrinks_on_4_0", || allocation(MAIN)),
+        ("dynamic_allocation_grows_and_shrinks_on_4_3", || allocation("4.3.0")),
+        ("three_releases_at_once", three_releases),
+        ("spark_submit_runs_a_file", submit),
+        ("closures_of_spark_shell_run", closures),
+        ("profiles_have_their_memory_cores_and_number", profiles),
+        ("executors_have_gpus_of_their_own", gpus),
+        ("barrier_tasks_begin_together", barrier),
+        ("structured_streaming_runs_batches", streaming),
+        ("executors_find_what_the_application_says", surroundings),
+        ("a_second_master_that_is_dead_and_localhost_do_no_harm", addresses),
+        ("queue_and_priority_come_with_the_application", priority),
+    ])
+}
+
+fn squares(version: &str) {
+    let cluster = Cluster::start(2, 2);
+    let output = cluster.run(&mut cluster.python(version, "squares.py", &[], &[]));
+    assert!(output.contains("sum 332833500\n"), "{output}");
+    cluster.wait_until_clean();
+    let ended = cluster.applications("completed");
+    assert_eq!((&ended[0]["name"], &ended[0]["state"]), (&"squares".into(), &"FINISHED".into()), "{ended:?}");
+    let id = ended[0]["id"].as_str().expect("an id");
+    assert!(output.contains(&format!("app {id}\n")), "{output}");
+}
+
+fn query(version: &str) {
+    let cluster = Cluster::start(2, 2);
+    let output = cluster.run(&mut cluster.python(version, "sql.py", &[], &[]));
+    let sums: Vec<u64> = (0..7).map(|key| (0..10_000).filter(|id| id % 7 == key).sum()).collect();
+    let expected: Vec<String> = sums.iter().enumerate().map(|(key, sum)| format!("{key} {sum}")).collect();
+    assert_eq!(output.lines().collect::<Vec<_>>(), expected);
+}
+
+/// Four Workers of eight cores: executors of 6 cores with at most 4, 4 and 24 cores of the application.
+fn classic(version: &str) {
+    for (max, each, expected) in [(4, 4, 1), (24, 6, 4)] {
+        let cluster = Cluster::start(4, 8);
+        let settings = [format!("spark.cores.max={max}"), format!("spark.executor.cores={each}")];
+        let settings: Vec<&str> = settings.iter().map(String::as_str).collect();
+        let file = cluster.root.path().join("go").display().to_string();
+        let driver = Driver::start(cluster.python(version, "idle.py", &[&file], &settings));
+        driver.wait_for("ready ");
+        let apps = cluster.applications("applications");
+        let executors = apps[0]["executors"].as_array().expect("a list");
+        assert_eq!(executors.len(), expected, "{apps:?}");
+        let mut hosts: Vec<&Value> = executors.iter().map(|row| &row["worker"]).collect();
+        hosts.sort_by_key(|host| host.to_string());
+        hosts.dedup();
+        assert_eq!(hosts.len(), expected, "they are spread out: {apps:?}");
+        assert!(executors.iter().all(|row| row["cores"] == each), "{apps:?}");
+        std::fs::write(&file, "").expect("it is written");
+        assert!(driver.finish().contains("sum 4950"));
+    }
+}
+
+fn allocation(version: &str) {
+    let cluster = Cluster::start(2, 2);
+    let output = cluster.run(&mut cluster.python(version, "allocation.py", &[], &[]));
+    assert_eq!(output, "sum 36\nmost 3\nleast 0\nagain 3\n");
+}
+
+fn three_releases() {
+    let cluster = Cluster::start(2, 6);
+    let settings = ["spark.cores.max=2"];
+    let start = |version| Driver::start(cluster.python(version, "squares.py", &[], &settings));
+    let drivers: Vec<Driver> = crate::cluster::RELEASES.into_iter().map(start).collect();
+    for driver in drivers {
+        let output = driver.finish();
+        assert!(output.contains("sum 332833500\n"), "{output}");
+    }
+    cluster.wait_until_clean();
+}
+
+fn submit() {
+    let cluster = Cluster::start(2, 2);
+    let file = cluster.file("squares.py");
+    let words = ["--total-executor-cores", "2", "--executor-cores", "1", &file, cluster.master.url()];
+    let output = cluster.run(&mut cluster.program(MAIN, "spark-submit", &words));
+    assert!(output.contains("sum 332833500\n"), "{output}");
+    let ended = cluster.applications("completed");
+    assert_eq!((&ended[0]["max_cores"], &ended[0]["executors_ended"]), (&2.into(), &2.into()), "{ended:?}");
+}
+
+fn closures() {
+    let cluster = Cluster::start(1, 2);
+    let file = cluster.file("closures.scala");
+    let output = cluster.run(&mut cluster.program(MAIN, "spark-shell", &["-I", &file]));
+    assert!(output.contains("sum 15150"), "{output}");
+}
+
+fn profiles() {
+    let cluster = Cluster::start(1, 3);
+    let output = cluster.run(&mut cluster.python(MAIN, "profiles.py", &["70"], &[]));
+    let expected = (0..70).map(|number| match number {
+        0 => "-Xmx600M cores 2 profile 1".to_owned(),
+        number => format!("-Xmx{}M cores 1 profile {}", 512 + number, number + 1),
+    });
+    assert_eq!(output.lines().collect::<Vec<_>>(), expected.collect::<Vec<_>>());
+}
+
+fn gpus() {
+    let gpus = "spark.worker.resource.gpu.amount=4";
+    let cluster = Cluster::with(1, &["--cores", "2", "--memory", "4g", "--conf", gpus]);
+    let output = cluster.run(&mut cluster.python(MAIN, "gpus.py", &[], &[]));
+    assert_eq!(output, "[('0', '1'), ('2', '3')]\n");
+}
+
+fn barrier() {
+    let cluster = Cluster::start(2, 2);
+    let output = cluster.run(&mut cluster.python(MAIN, "barrier.py", &[], &[]));
+    assert_eq!(output, "[(0, 4, 0), (1, 4, 1), (2, 4, 2), (3, 4, 3)]\n");
+}
+
+fn streaming() {
+    let cluster = Cluster::start(1, 2);
+    let output = cluster.run(&mut cluster.python(MAIN, "streaming.py", &[], &[]));
+    assert_eq!(output, "counted 2 batches True\n");
+}
+
+fn surroundings() {
+    let cluster = Cluster::start(1, 2);
+    let output = cluster.run(&mut cluster.python(MAIN, "surroundings.py", &[], &[]));
+    let expected = "class path True\noption True True\nvariables red {{CORES}}\nscratch ['0o700'] True\n";
+    assert_eq!(output, expected);
+    cluster.wait_until_clean();
+}
+
+fn addresses() {
+    let cluster = Cluster::start(1, 2);
+    let port = cluster.master.address().port();
+    let mut command = cluster.python(MAIN, "squares.py", &[], &[]);
+    // Nothing listens on the discard port of loopback.
+    command.env("MASTERS", format!("spark://127.0.0.1:9,localhost:{port}"));
+    let output = cluster.run(&mut command);
+    assert!(output.contains("sum 332833500\n"), "{output}");
+}
+
+fn priority() {
+    let cluster = Cluster::start(1, 2);
+    let settings = ["spark.executorEnv.FIRESTEEL_PRIORITY=7"];
+    cluster.run(&mut cluster.python(MAIN, "squares.py", &[], &settings));
+    let ended = cluster.applications("completed");
+    assert_eq!(ended[0]["priority"], 7, "{ended:?}");
+}

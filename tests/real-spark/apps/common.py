@@ -1,0 +1,15 @@
+"""What all applications share."""
+
+import os
+import sys
+
+from pyspark.sql import SparkSession
+
+
+def session(name, **settings):
+    """A session on the Master that the first argument names, or MASTERS. In settings, __ stands for a dot."""
+    master = os.environ.get("MASTERS", sys.argv[1])
+    builder = SparkSession.builder.master(master).appName(name)
+    for key, value in settings.items():
+        builder = builder.config("spark." + key.replace("__", "."), value)
+    return builder.getOrCreate()

@@ -1,0 +1,36 @@
+"""Resource profiles: one with its own memory and cores, then many in succession."""
+
+import sys
+
+from common import session
+from pyspark.resource import ExecutorResourceRequests, ResourceProfileBuilder, TaskResourceRequests
+
+
+def profile(memory, cores):
+    requests = ExecutorResourceRequests().memory(memory).cores(cores)
+    return ResourceProfileBuilder().require(requests).require(TaskResourceRequests().cpus(1)).build
+
+
+def words(_):
+    with open(f"/proc/{__import__('os').getppid()}/cmdline") as file:
+        return file.read().split("\0")
+
+
+spark = session(
+    "profiles",
+    dynamicAllocation__enabled="true",
+    dynamicAllocation__shuffleTracking__enabled="true",
+    dynamicAllocation__executorIdleTimeout="1s",
+    dynamicAllocation__schedulerBacklogTimeout="100ms",
+    dynamicAllocation__initialExecutors=0,
+    executor__cores=1,
+    python__use__daemon="false",
+)
+context = spark.sparkContext
+for number in range(int(sys.argv[2])):
+    own = profile("600m", 2) if number == 0 else profile(f"{512 + number}m", 1)
+    found = context.parallelize([number], 1).withResources(own).map(words).first()
+    option = next(word for word in found if word.startswith("-Xmx"))
+    value = lambda name: found[found.index(name) + 1]
+    print(option, "cores", value("--cores"), "profile", value("--resourceProfileId"), flush=True)
+spark.stop()

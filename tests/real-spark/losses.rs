@@ -1,0 +1,121 @@
+//! What ends in the middle: executors, Workers, drivers and applications.
+
+use std::time::{Duration, Instant};
+
+use libtest_mimic::Trial;
+use nix::sys::signal::Signal;
+
+use crate::binary::{firesteel, processes, run, wait_for};
+use crate::cluster::{Cluster, Driver, MAIN, SPARK};
+
+pub(crate) fn trials() -> Vec<Trial> {
+    SPARK.trials(&[
+        ("an_executor_killed_in_a_shuffle_on_3_5_is_replaced", || killed_executor("3.5.9")),
+        ("an_executor_killed_in_a_shuffle_on_4_0_is_replaced", || killed_executor(MAIN)),
+        ("an_executor_killed_in_a_shuffle_on_4_3_is_replaced", || killed_executor("4.3.0")),
+        ("a_worker_killed_takes_its_jvms_along_and_the_job_goes_on", killed_worker),
+        ("a_worker_that_is_stopped_fails_no_task_on_3_5", || stopped_worker("3.5.9")),
+        ("a_worker_that_is_stopped_fails_no_task_on_4_0", || stopped_worker(MAIN)),
+        ("a_worker_that_is_stopped_fails_no_task_on_4_3", || stopped_worker("4.3.0")),
+        ("a_driver_killed_leaves_nothing", killed_driver),
+        ("a_driver_is_told_that_its_application_was_killed", killed_application),
+        ("a_driver_whose_spark_is_nowhere_is_told_what_was_sought", missing_home),
+        ("an_idle_session_of_a_minute_goes_on", idle),
+    ])
+}
+
+/// A driver in the middle of its job, and the processes of its executors.
+fn begun(cluster: &Cluster, version: &str, settings: &[&str]) -> (Driver, Vec<u32>) {
+    let driver = Driver::start(cluster.python(version, "shuffle.py", &[], settings));
+    driver.wait_for("begun ");
+    let executors = wait_for("executors", || {
+        let status = cluster.master.status();
+        let rows = status["applications"][0]["executors"].as_array()?.clone();
+        let is_running =
+            rows.len() == cluster.workers.len() && rows.iter().all(|row| row["state"] == "RUNNING");
+        let pids = cluster.processes().into_iter().filter(|pid| {
+            processes::command_line(*pid).iter().any(|word| word.ends_with("CoarseGrainedExecutorBackend"))
+        });
+        is_running.then(|| pids.collect::<Vec<u32>>()).filter(|pids| pids.len() == rows.len())
+    });
+    (driver, executors)
+}
+
+/// 0 + 1 + .. + 199.
+const SUM: &str = "sum 19900\n";
+
+fn killed_executor(version: &str) {
+    let cluster = Cluster::start(2, 2);
+    let (driver, executors) = begun(&cluster, version, &[]);
+    processes::signal(executors[0], Signal::SIGKILL).expect("it runs");
+    wait_for("the driver's word", || driver.0.log().contains("code 137").then_some(()));
+    assert!(driver.finish().ends_with(SUM));
+    let ended = cluster.applications("completed");
+    assert_eq!(ended[0]["executors_ended"], 3, "one was replaced: {ended:?}");
+}
+
+fn killed_worker() {
+    let mut cluster = Cluster::start(2, 2);
+    let (driver, executors) = begun(&cluster, MAIN, &[]);
+    let worker = cluster.workers.pop().expect("there are two");
+    worker.signal(Signal::SIGKILL);
+    let killed = Instant::now();
+    wait_for("the end of a Worker's executors", || {
+        (executors.iter().filter(|pid| processes::is_alive(**pid)).count() == 1).then_some(())
+    });
+    assert!(killed.elapsed() < Duration::from_secs(3), "{:?}", killed.elapsed());
+    assert!(driver.finish().ends_with(SUM));
+}
+
+fn stopped_worker(version: &str) {
+    let mut cluster = Cluster::start(2, 2);
+    let (driver, _) = begun(&cluster, version, &["spark.task.maxFailures=1"]);
+    let worker = cluster.workers.pop().expect("there are two");
+    assert_eq!(worker.terminate(), 0);
+    assert!(driver.finish().ends_with(SUM));
+}
+
+fn killed_driver() {
+    let cluster = Cluster::start(2, 2);
+    let (driver, _) = begun(&cluster, MAIN, &[]);
+    driver.kill();
+    let killed = Instant::now();
+    cluster.wait_until_clean();
+    assert!(killed.elapsed() < Duration::from_secs(5), "{:?}", killed.elapsed());
+}
+
+fn killed_application() {
+    let cluster = Cluster::start(1, 2);
+    let (mut driver, _) = begun(&cluster, MAIN, &[]);
+    let app = cluster.applications("applications")[0]["id"].as_str().expect("an id").to_owned();
+    let killing = run(firesteel().args(["kill", "--master", cluster.master.url(), &app]));
+    assert_eq!(killing.code(), 0, "{killing}");
+    wait_for("the driver's word", || driver.0.log().contains("KILLED: it was killed by").then_some(()));
+    assert_ne!(driver.0.wait(), 0, "{}", driver.0.output_so_far());
+    cluster.wait_until_clean();
+}
+
+fn missing_home() {
+    let cluster = Cluster::start(1, 2);
+    let setting = "spark.executorEnv.SPARK_HOME=/nowhere/spark";
+    let begun = Instant::now();
+    let driver = Driver::start(cluster.python(MAIN, "squares.py", &[], &[setting]));
+    wait_for("the driver's word", || {
+        driver.0.log().contains("the application names /nowhere/spark as SPARK_HOME").then_some(())
+    });
+    wait_for("the end of the application", || {
+        let ended = cluster.applications("completed");
+        ended.first().is_some_and(|app| app["state"] == "FAILED").then_some(())
+    });
+    assert!(begun.elapsed() < Duration::from_secs(45), "{:?}", begun.elapsed());
+}
+
+fn idle() {
+    let cluster = Cluster::start(1, 2);
+    let file = cluster.root.path().join("go").display().to_string();
+    let driver = Driver::start(cluster.python(MAIN, "idle.py", &[&file], &[]));
+    driver.wait_for("ready ");
+    std::thread::park_timeout(Duration::from_secs(60));
+    std::fs::write(&file, "").expect("it is written");
+    assert!(driver.finish().contains("sum 4950"));
+}

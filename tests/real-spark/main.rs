@@ -1,0 +1,26 @@
+//! Unmodified applications of Apache Spark on Firesteel's Master and Workers. `tests/real-spark/install` installs the
+//! releases. Where one is missing the tests are shown as ignored, with the reason; where `FIRESTEEL_REQUIRE` names `spark`,
+//! or is `all`, they fail instead.
+//!
+//! Tests run one after the other: each has several JVMs.
+
+use std::process::ExitCode;
+
+use libtest_mimic::Arguments;
+
+mod applications;
+#[path = "../e2e/cluster.rs"]
+#[allow(dead_code, reason = "other tests do more with it")]
+mod binary;
+mod cluster;
+#[path = "../heavy/component.rs"]
+#[allow(dead_code, reason = "other tests do more with it")]
+mod component;
+mod losses;
+
+fn main() -> ExitCode {
+    let mut arguments = Arguments::from_args();
+    arguments.test_threads = Some(1);
+    let trials = [applications::trials(), losses::trials()];
+    libtest_mimic::run(&arguments, trials.into_iter().flatten().collect()).exit_code()
+}
