@@ -176,6 +176,15 @@ fn a_driver_of_spark_s_gets_an_executor_and_loses_it_with_its_connection() {
 }
 
 #[test]
+fn flags_of_spark_s_daemons_are_taken_and_those_without_effect_are_said() {
+    let master = Daemon::master(&["-i", "127.0.0.1", "--webui-port", "8080"]);
+    assert!(master.log().contains("--webui-port 8080 has no effect"), "{}", master.log());
+    let work = tempfile::tempdir().expect("a temporary directory");
+    let worker = Daemon::worker(&master, work.path(), &["--ip", "127.0.0.1", "--webui-port", "8081"]);
+    assert!(worker.log().contains("--webui-port 8081 has no effect"), "{}", worker.log());
+}
+
+#[test]
 fn an_application_whose_spark_is_nowhere_fails_and_says_what_was_sought() {
     let cluster = Cluster::start("3.5.7");
     let mut driver = Peer::connect(&cluster.master);

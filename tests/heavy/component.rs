@@ -61,7 +61,8 @@ impl Component {
     }
 }
 
-fn is_required(component: &str) -> bool {
+/// Whether this component has to be there.
+pub(crate) fn is_required(component: &str) -> bool {
     let required = env::var(REQUIRE).unwrap_or_default();
     required.split(',').map(str::trim).any(|name| name == component || name == "all")
 }

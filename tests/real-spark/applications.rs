@@ -3,6 +3,7 @@
 use libtest_mimic::Trial;
 use serde_json::Value;
 
+use crate::binary::run_with_input;
 use crate::cluster::{Cluster, Driver, MAIN, SPARK};
 
 pub(crate) fn trials() -> Vec<Trial> {
@@ -103,17 +104,19 @@ fn submit() {
 
 fn closures() {
     let cluster = Cluster::start(1, 2);
-    let file = cluster.file("closures.scala");
-    let output = cluster.run(&mut cluster.program(MAIN, "spark-shell", &["-I", &file]));
+    let lines =
+        "val factor = 3\nprintln(\"sum \" + sc.parallelize(1 to 100, 4).map(_ * factor).sum.toLong)\n";
+    let done = run_with_input(&mut cluster.program(MAIN, "spark-shell", &[]), lines.as_bytes().to_vec());
+    let output = done.stdout;
     assert!(output.contains("sum 15150"), "{output}");
 }
 
 fn profiles() {
-    let cluster = Cluster::start(1, 3);
-    let output = cluster.run(&mut cluster.python(MAIN, "profiles.py", &["70"], &[]));
+    let cluster = Cluster::start(1, 10);
+    let output = Driver::start(cluster.python(MAIN, "profiles.py", &["70"], &[])).finish();
     let expected = (0..70).map(|number| match number {
-        0 => "-Xmx600M cores 2 profile 1".to_owned(),
-        number => format!("-Xmx{}M cores 1 profile {}", 512 + number, number + 1),
+        0 => "-Xmx600M cores 2 True".to_owned(),
+        number => format!("-Xmx{}M cores 1 True", 512 + number),
     });
     assert_eq!(output.lines().collect::<Vec<_>>(), expected.collect::<Vec<_>>());
 }

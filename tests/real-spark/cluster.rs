@@ -3,6 +3,7 @@
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
@@ -10,7 +11,11 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::binary::{Daemon, Finished, clean, firesteel, processes, run, wait_for};
-use crate::component::{Component, Readiness};
+use crate::component::{self, Component, Readiness};
+use crate::wait::wait;
+
+/// The longest that a driver takes for anything, on a busy machine.
+const LONGEST: Duration = Duration::from_secs(300);
 
 /// The releases that are installed.
 pub(crate) const RELEASES: [&str; 3] = ["3.5.9", "4.0.1", "4.3.0"];
@@ -21,6 +26,9 @@ pub(crate) const MAIN: &str = "4.0.1";
 pub(crate) const SPARK: Component = Component { name: "spark", look, prepare: || Readiness::Ready };
 
 fn look() -> Result<(), String> {
+    if !component::is_required("spark") {
+        return Err("it takes ten minutes, and runs where FIRESTEEL_REQUIRE=spark asks for it".to_owned());
+    }
     for version in RELEASES {
         if !environment(version).join("done").exists() {
             return Err(format!("Spark {version} is not installed: tests/real-spark/install installs it"));
@@ -155,7 +163,7 @@ impl Driver {
 
     /// Waits for a line of its output that begins with this word: the rest of it.
     pub(crate) fn wait_for(&self, word: &str) -> String {
-        wait_for(word, || {
+        wait(word, LONGEST, || {
             let output = self.0.output_so_far();
             let whole = output.rfind('\n').map_or("", |end| &output[..end]);
             whole.lines().find_map(|line| line.strip_prefix(word).map(|rest| rest.trim().to_owned()))
@@ -170,6 +178,7 @@ impl Driver {
 
     /// Waits for its end: what it wrote.
     pub(crate) fn finish(mut self) -> String {
+        wait("the end of a driver", LONGEST, || (!self.0.is_alive()).then_some(()));
         let code = self.0.wait();
         assert_eq!(code, 0, "{}\n{}", self.0.output_so_far(), self.0.log());
         self.0.output()

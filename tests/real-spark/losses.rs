@@ -26,7 +26,8 @@ pub(crate) fn trials() -> Vec<Trial> {
 
 /// A driver in the middle of its job, and the processes of its executors.
 fn begun(cluster: &Cluster, version: &str, settings: &[&str]) -> (Driver, Vec<u32>) {
-    let driver = Driver::start(cluster.python(version, "shuffle.py", &[], settings));
+    let workers = cluster.workers.len().to_string();
+    let driver = Driver::start(cluster.python(version, "shuffle.py", &[&workers], settings));
     driver.wait_for("begun ");
     let executors = wait_for("executors", || {
         let status = cluster.master.status();

@@ -1,6 +1,6 @@
 //! Unmodified applications of Apache Spark on Firesteel's Master and Workers. `tests/real-spark/install` installs the
-//! releases. Where one is missing the tests are shown as ignored, with the reason; where `FIRESTEEL_REQUIRE` names `spark`,
-//! or is `all`, they fail instead.
+//! releases. The tests run where `FIRESTEEL_REQUIRE` names `spark`, or is `all`, and fail there if a release is missing;
+//! elsewhere they are shown as ignored, with the reason.
 //!
 //! Tests run one after the other: each has several JVMs.
 
@@ -17,6 +17,9 @@ mod cluster;
 #[allow(dead_code, reason = "other tests do more with it")]
 mod component;
 mod losses;
+#[path = "../heavy/wait.rs"]
+#[allow(dead_code, reason = "other tests do more with it")]
+mod wait;
 
 fn main() -> ExitCode {
     let mut arguments = Arguments::from_args();

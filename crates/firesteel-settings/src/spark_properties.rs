@@ -43,8 +43,8 @@ const NO_STATE: &str = "a Master keeps its state in memory only and loses it on 
 const NO_PAGES: &str = "Firesteel has no web pages yet";
 const NO_REST: &str = "Firesteel has no REST port yet";
 const IDS: &str = "ids always have Spark's default pattern";
-const NO_JVM: &str = "Firesteel's driver and executors have no JVM";
-const SHUFFLE: &str = "Firesteel's applications have no shuffles";
+const NO_JVM: &str = "for Spark's drivers and executors; Firesteel's own have no JVM";
+const SHUFFLE: &str = "for Spark's drivers and executors; Firesteel's own applications have no shuffles";
 const NO_KERBEROS: &str = "Firesteel does not support Kerberos";
 const NOT_YET: &str = "not implemented yet";
 const OPEN: &str = "Firesteel has no authentication or encryption yet: remove the setting, and use Firesteel only on a \
@@ -151,6 +151,12 @@ pub const TABLE: &[Row] = &[
     row("spark.network.*", NoEffect, &[], "Firesteel has its own protocol"),
     // Properties of parts that Firesteel does not have.
     row("spark.ui.*", NotOurs, &[], NO_PAGES),
+    row(
+        "spark.shuffle.service.enabled",
+        NoEffect,
+        &["false"],
+        "a Worker does not run the external shuffle service yet: start it with sbin/start-shuffle-service.sh",
+    ),
     row("spark.shuffle.*", NotOurs, &[], SHUFFLE),
     row("spark.storage.*", NotOurs, &[], SHUFFLE),
     row("spark.driver.*", NotOurs, &[], NO_JVM),

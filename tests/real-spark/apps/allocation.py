@@ -11,7 +11,7 @@ spark = session(
     dynamicAllocation__executorIdleTimeout="2s",
     dynamicAllocation__initialExecutors=0,
     dynamicAllocation__maxExecutors=3,
-    dynamicAllocation__schedulerBacklogTimeout="100ms",
+    dynamicAllocation__schedulerBacklogTimeout="1s",
     executor__cores=1,
 )
 context = spark.sparkContext

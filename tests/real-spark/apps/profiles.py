@@ -1,6 +1,7 @@
 """Resource profiles: one with its own memory and cores, then many in succession."""
 
 import sys
+from multiprocessing.pool import ThreadPool
 
 from common import session
 from pyspark.resource import ExecutorResourceRequests, ResourceProfileBuilder, TaskResourceRequests
@@ -21,16 +22,26 @@ spark = session(
     dynamicAllocation__enabled="true",
     dynamicAllocation__shuffleTracking__enabled="true",
     dynamicAllocation__executorIdleTimeout="1s",
-    dynamicAllocation__schedulerBacklogTimeout="100ms",
     dynamicAllocation__initialExecutors=0,
     executor__cores=1,
     python__use__daemon="false",
 )
 context = spark.sparkContext
-for number in range(int(sys.argv[2])):
+
+
+def run(number):
     own = profile("600m", 2) if number == 0 else profile(f"{512 + number}m", 1)
     found = context.parallelize([number], 1).withResources(own).map(words).first()
     option = next(word for word in found if word.startswith("-Xmx"))
-    value = lambda name: found[found.index(name) + 1]
-    print(option, "cores", value("--cores"), "profile", value("--resourceProfileId"), flush=True)
+
+    def value(name):
+        return found[found.index(name) + 1]
+
+    # Profiles are numbered as they are built, and several threads build them.
+    return f"{option} cores {value('--cores')}", own.id == int(value("--resourceProfileId"))
+
+
+with ThreadPool(4) as threads:
+    for line, is_own in threads.map(run, range(int(sys.argv[2])), 1):
+        print(line, is_own)
 spark.stop()

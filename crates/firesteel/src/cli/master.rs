@@ -22,7 +22,7 @@ use super::run_daemon;
 pub(super) struct Args {
     /// Host name or address to listen on; Workers and drivers connect to it [default: 127.0.0.1]
     /// [env: SPARK_MASTER_HOST, SPARK_LOCAL_HOSTNAME, SPARK_LOCAL_IP]
-    #[arg(short = 'h', long)]
+    #[arg(short = 'h', long, short_alias = 'i', alias = "ip")]
     host: Option<String>,
     /// Port to listen on; 0 takes any free port [default: 7077] [env: SPARK_MASTER_PORT]
     #[arg(short, long)]
@@ -58,6 +58,7 @@ Exit codes: 0 ended by ctrl-c, SIGTERM or SIGHUP; 1 failed, for example because 
 
 /// Runs a Master until a request to end.
 pub(super) fn run(args: Args) -> Result<Exit, Failure> {
+    args.daemon_flags.warn();
     let environment = Environment::of_this_process();
     let host = choose(Reader::Master, "--host", args.host.as_deref(), &environment);
     let port = choose(Reader::Master, "--port", args.port.as_deref(), &environment);

@@ -36,8 +36,8 @@ const ELSEWHERE: &[(&[&str], &str)] = &[
 const SUBCOMMANDS: &[(&[&str], &str)] = &[
     (
         &["submit", "spark-submit", "spark-shell", "pyspark", "spark-sql"],
-        "Spark applications cannot run on Firesteel yet; firesteel map runs a command for each item, launch one on \
-         every executor, and shell the commands that you type",
+        "Spark's own spark-submit, spark-shell and pyspark take a Firesteel Master's URL (--master spark://HOST:PORT); \
+         firesteel map runs a command for each item, launch one on every executor, and shell the commands that you type",
     ),
     (&["start-master", "start-master.sh"], "write firesteel master"),
     (
@@ -284,7 +284,7 @@ mod tests {
         let meant = |word: &str| subcommand(None, word);
         assert_eq!(meant("mpa").as_deref(), Some("did you mean map?"));
         assert!(meant("stop").is_some_and(|advice| advice.contains("firesteel kill ends applications")));
-        assert!(meant("submit").is_some_and(|advice| advice.contains("cannot run on Firesteel yet")));
+        assert!(meant("submit").is_some_and(|advice| advice.contains("take a Firesteel Master's URL")));
         assert_eq!(subcommand(Some("config"), "shwo").as_deref(), Some("did you mean show?"));
         for word in ["frobnicate", "metrics", "history-server"] {
             assert_eq!(meant(word), None, "{word}");

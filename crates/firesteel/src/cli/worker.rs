@@ -35,7 +35,7 @@ pub(super) struct Args {
     master: Option<String>,
     /// Host name or address to listen on; Master and drivers connect to it [default: 127.0.0.1]
     /// [env: SPARK_WORKER_HOST, SPARK_LOCAL_HOSTNAME, SPARK_LOCAL_IP]
-    #[arg(short = 'h', long)]
+    #[arg(short = 'h', long, short_alias = 'i', alias = "ip")]
     host: Option<String>,
     /// Port to listen on; 0 takes any free port [default: 0] [env: SPARK_WORKER_PORT]
     #[arg(short, long)]
@@ -88,6 +88,7 @@ file or variable is wrong.";
 
 /// Runs a Worker until a request to end.
 pub(super) fn run(args: Args) -> Result<Exit, Failure> {
+    args.daemon_flags.warn();
     let environment = Environment::of_this_process();
     let chosen = |name, given: &Option<String>| choose(Reader::Worker, name, given.as_deref(), &environment);
     let address = flag_value::address(&chosen("--host", &args.host), &chosen("--port", &args.port))?;
