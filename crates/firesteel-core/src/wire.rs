@@ -79,6 +79,11 @@ pub enum PreambleError {
     /// The peer speaks another protocol.
     #[error("the peer does not speak Firesteel's protocol")]
     Foreign,
+    /// The peer begins with a handshake of TLS.
+    #[error(
+        "the peer speaks TLS, which is not here yet: set spark.ssl.rpc.enabled=false, and use a trusted network only"
+    )]
+    Tls,
     /// The peer answers as a web server does.
     #[error("the peer speaks HTTP, not Firesteel's protocol")]
     Http,
@@ -97,6 +102,9 @@ pub enum PreambleError {
 pub fn check_preamble(found: [u8; 8]) -> Result<(), PreambleError> {
     if found.starts_with(b"HTTP/") {
         return Err(PreambleError::Http);
+    }
+    if found.starts_with(&[0x16, 0x03]) {
+        return Err(PreambleError::Tls);
     }
     let [name @ .., theirs] = found;
     if name != PREAMBLE[..7] {
@@ -237,6 +245,7 @@ mod tests {
         assert_eq!(check_preamble(older), Err(PreambleError::Version { theirs: 0 }));
         assert_eq!(check_preamble(*b"GET / HT"), Err(PreambleError::Foreign));
         assert_eq!(check_preamble(*b"HTTP/1.1"), Err(PreambleError::Http));
+        assert_eq!(check_preamble(*b"\x16\x03\x01\x02\x00\x01\x00\x01"), Err(PreambleError::Tls));
         assert!(!PREAMBLE[0].is_ascii() && PREAMBLE[0] != 0x00 && PREAMBLE[0] != 0x16);
     }
 }

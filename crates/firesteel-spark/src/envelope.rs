@@ -30,8 +30,17 @@ pub struct Address {
 
 /// The bytes do not begin with an envelope.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[error("a message without a readable sender and receiver")]
-pub struct EnvelopeError;
+pub enum EnvelopeError {
+    /// They are of nothing that is known.
+    #[error("a message without a readable sender and receiver")]
+    Unreadable,
+    /// They are the beginning of a handshake.
+    #[error("there is no authentication here yet: remove spark.authenticate, and use a trusted network only")]
+    Authentication,
+}
+
+/// The first bytes of the two handshakes by which a peer proves that it knows a secret.
+const HANDSHAKES: [u8; 2] = [0xea, 0xfb];
 
 impl Envelope {
     /// Takes the envelope from the beginning of a body. What is left is a Java object.
@@ -40,6 +49,9 @@ impl Envelope {
     ///
     /// If the body does not begin with one.
     pub fn decode(body: &mut Bytes) -> Result<Self, EnvelopeError> {
+        if body.first().is_some_and(|first| HANDSHAKES.contains(first)) {
+            return Err(EnvelopeError::Authentication);
+        }
         let sender = Address::decode(body)?;
         let receiver = Address::decode(body)?;
         Ok(Self { sender, receiver, endpoint: text(body)? })
@@ -55,12 +67,12 @@ impl Envelope {
 
 impl Address {
     fn decode(body: &mut Bytes) -> Result<Option<Self>, EnvelopeError> {
-        if body.try_get_u8().map_err(|_| EnvelopeError)? == 0 {
+        if body.try_get_u8().map_err(|_| EnvelopeError::Unreadable)? == 0 {
             return Ok(None);
         }
         let host = text(body)?;
-        let port = body.try_get_i32().map_err(|_| EnvelopeError)?;
-        let port = u16::try_from(port).map_err(|_| EnvelopeError)?;
+        let port = body.try_get_i32().map_err(|_| EnvelopeError::Unreadable)?;
+        let port = u16::try_from(port).map_err(|_| EnvelopeError::Unreadable)?;
         Ok(Some(Self { host, port }))
     }
 
@@ -73,9 +85,9 @@ impl Address {
 }
 
 fn text(body: &mut Bytes) -> Result<String, EnvelopeError> {
-    let length = body.try_get_u16().map_err(|_| EnvelopeError)?;
-    let bytes = body.get(..usize::from(length)).ok_or(EnvelopeError)?;
-    let text = cesu8::from_java_cesu8(bytes).map_err(|_| EnvelopeError)?.into_owned();
+    let length = body.try_get_u16().map_err(|_| EnvelopeError::Unreadable)?;
+    let bytes = body.get(..usize::from(length)).ok_or(EnvelopeError::Unreadable)?;
+    let text = cesu8::from_java_cesu8(bytes).map_err(|_| EnvelopeError::Unreadable)?.into_owned();
     body.advance(usize::from(length));
     Ok(text)
 }
@@ -127,11 +139,11 @@ mod tests {
         for count in 0..whole.len() {
             assert_eq!(
                 Envelope::decode(&mut Bytes::copy_from_slice(&whole[..count])),
-                Err(EnvelopeError),
+                Err(EnvelopeError::Unreadable),
                 "{count}"
             );
         }
         let port_of_65536 = b"\x01\x00\x04host\x00\x01\x00\x00\x00\x00\x06Master";
-        assert_eq!(Envelope::decode(&mut Bytes::from_static(port_of_65536)), Err(EnvelopeError));
+        assert_eq!(Envelope::decode(&mut Bytes::from_static(port_of_65536)), Err(EnvelopeError::Unreadable));
     }
 }

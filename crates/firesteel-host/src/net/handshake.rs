@@ -74,7 +74,9 @@ impl HandshakeError {
             | Self::Mute
             | Self::TimedOut
             | Self::CrowdedOut
-            | Self::Preamble(PreambleError::Foreign | PreambleError::Http) => PeerKind::Foreign,
+            | Self::Preamble(PreambleError::Foreign | PreambleError::Http | PreambleError::Tls) => {
+                PeerKind::Foreign
+            }
             Self::Preamble(PreambleError::Version { .. })
             | Self::Frame(_)
             | Self::Hello(_)
