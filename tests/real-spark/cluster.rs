@@ -15,7 +15,7 @@ use crate::component::{self, Component, Readiness};
 use crate::wait::wait;
 
 /// The longest that a driver takes for anything, on a busy machine.
-const LONGEST: Duration = Duration::from_secs(300);
+pub(crate) const LONGEST: Duration = Duration::from_secs(300);
 
 /// The releases that are installed.
 pub(crate) const RELEASES: [&str; 3] = ["3.5.9", "4.0.1", "4.3.0"];
@@ -93,12 +93,7 @@ impl Cluster {
         arguments: &[&str],
         settings: &[&str],
     ) -> Command {
-        let mut command = clean(environment(version).join("bin/python"));
-        command.arg(app(script)).arg(self.master.url()).args(arguments);
-        let settings: String = settings.iter().map(|setting| format!(" --conf {setting}")).collect();
-        let words = format!("--driver-memory 512m --conf spark.executor.memory=512m{settings} pyspark-shell");
-        command.env("PYSPARK_SUBMIT_ARGS", words);
-        in_surroundings(command)
+        python(self.master.url(), version, script, arguments, settings)
     }
 
     /// A program of Spark's own, as `spark-submit`, with these words.
@@ -153,6 +148,22 @@ impl Cluster {
     }
 }
 
+/// A driver in Python for the Master at this URL, with these settings of Spark.
+pub(crate) fn python(
+    master: &str,
+    version: &str,
+    script: &str,
+    arguments: &[&str],
+    settings: &[&str],
+) -> Command {
+    let mut command = clean(environment(version).join("bin/python"));
+    command.arg(app(script)).arg(master).args(arguments);
+    let settings: String = settings.iter().map(|setting| format!(" --conf {setting}")).collect();
+    let words = format!("--driver-memory 512m --conf spark.executor.memory=512m{settings} pyspark-shell");
+    command.env("PYSPARK_SUBMIT_ARGS", words);
+    in_surroundings(command)
+}
+
 /// A driver that may be ended before its time. All of its processes end with it.
 pub(crate) struct Driver(pub(crate) Daemon);
 
@@ -196,7 +207,7 @@ fn group(daemon: &Daemon) -> Pid {
 }
 
 /// Drivers bind loopback, and say only what is wrong.
-fn in_surroundings(mut command: Command) -> Command {
+pub(crate) fn in_surroundings(mut command: Command) -> Command {
     command.env("SPARK_LOCAL_IP", "127.0.0.1").env("PYTHONDONTWRITEBYTECODE", "1");
     command
 }

@@ -13,6 +13,7 @@ mod applications;
 #[allow(dead_code, reason = "other tests do more with it")]
 mod binary;
 mod cluster;
+mod compared;
 #[path = "../heavy/component.rs"]
 #[allow(dead_code, reason = "other tests do more with it")]
 mod component;
@@ -24,6 +25,6 @@ mod wait;
 fn main() -> ExitCode {
     let mut arguments = Arguments::from_args();
     arguments.test_threads = Some(1);
-    let trials = [applications::trials(), losses::trials()];
+    let trials = [applications::trials(), losses::trials(), compared::trials()];
     libtest_mimic::run(&arguments, trials.into_iter().flatten().collect()).exit_code()
 }

@@ -1,5 +1,6 @@
 //! Tests of owners and peers over real sockets in one process: the promises of the loop to its machine.
 
+use std::net::SocketAddr;
 use std::ops::ControlFlow;
 use std::time::Duration;
 
@@ -8,14 +9,18 @@ use firesteel_core::address::Address;
 use firesteel_core::ids::PeerId;
 use firesteel_core::wire::{self, DecodeError, Hello, MAX_FRAME, MAX_HELLO, PREAMBLE, Role};
 use firesteel_core::{Machine, Timestamp, Violation};
-use tokio::io::AsyncWriteExt;
+use futures_util::StreamExt;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
 use super::frame;
 use super::handshake::{Introduced, shake_hands};
-use super::{Arrival, Evidence, FIRST_MESSAGE_TIMEOUT, Inquiry, Listener, QueueLimits, Welcome, dial};
+use super::{
+    Arrival, Disconnect, Envoys, Evidence, FIRST_MESSAGE_TIMEOUT, Guest, Inquiry, Letter, Listener,
+    QueueLimits, Welcome, dial,
+};
 use crate::clock::Clock;
 use crate::owner::{self, Context, Shell};
 use crate::signals::{EndRequest, EndRequests};
@@ -125,6 +130,8 @@ fn received(Arrival { peer, .. }: Arrival, body: &[u8]) -> Result<Event, DecodeE
 struct Running {
     address: Address,
     seen: mpsc::UnboundedReceiver<Event>,
+    envoys: Envoys<Event>,
+    guests: mpsc::Receiver<Guest>,
 }
 
 impl Running {
@@ -132,6 +139,8 @@ impl Running {
     /// given.
     async fn start(role: Role, dial: Option<Address>, limits: QueueLimits) -> Self {
         let listener = Listener::bind(&Address::new("127.0.0.1", 0)).await.expect("there is a free port");
+        let (sender, guests) = mpsc::channel(1);
+        let listener = listener.also_receive(b'G', sender);
         let address = Address::new("127.0.0.1", listener.local().port());
         let mut context = Context::new(role, "a puppet", limits, Clock::start());
         let welcome = [Role::Client, Role::Worker].map(|role| Welcome { role, decode: received }).into();
@@ -139,12 +148,13 @@ impl Running {
             Role::Master => context.peers.serve_apart(listener, welcome).expect("there are threads"),
             _ => context.peers.serve(listener, welcome),
         }
+        let envoys = context.peers.envoys();
         context.raise(Event::Start { dial });
         let (sender, mut seen) = mpsc::unbounded_channel();
         let requests = EndRequests::install().expect("signals can be caught");
         tokio::spawn(owner::run(Puppet { seen: sender, deadline: None }, PuppetShell, context, requests));
         assert!(matches!(seen.recv().await, Some(Event::Start { .. })));
-        Self { address, seen }
+        Self { address, seen, envoys, guests }
     }
 
     async fn master() -> Self {
@@ -366,4 +376,47 @@ async fn a_peer_that_has_nothing_to_say_is_let_go() {
     tokio::time::resume();
     quiet.send(&["again"]).await;
     assert_eq!(puppet.next().await, message(2, "again"));
+}
+
+#[tokio::test]
+async fn an_envoy_speaks_for_a_peer_without_a_connection() {
+    let mut master = Running::master().await;
+    let remote = SocketAddr::from(([127, 0, 0, 1], 9));
+    let open = || master.envoys.open(Role::Driver, "a driver".to_owned(), remote).expect("the owner lives");
+    let ((one, mut to_one), (other, _to_other)) = (open(), open());
+    assert_eq!((one.peer(), other.peer()), (PeerId(1), PeerId(2)));
+    for text in ["flood", "close", "too late"] {
+        let event = Event::Received { peer: one.peer(), message: text.to_owned() };
+        one.say(one.now(), text.len(), event).await.expect("the owner lives");
+    }
+    for number in 0..10_000 {
+        let Some(Letter::Message(body)) = to_one.next().await else { panic!("{number} does not come") };
+        assert_eq!(wire::decode::<String>(&body).expect("it is a text"), number.to_string());
+    }
+    let Some(Letter::Message(body)) = to_one.next().await else { panic!("it does not say bye") };
+    assert_eq!(wire::decode::<String>(&body).expect("it is a text"), "bye");
+    assert!(matches!(to_one.next().await, Some(Letter::End(Disconnect::Here))));
+    assert!(to_one.next().await.is_none());
+    one.end(Disconnect::Here);
+    drop(other);
+    let expected = [message(1, "flood"), message(1, "close"), Event::Disconnected(PeerId(1))];
+    for event in expected.into_iter().chain([Event::Disconnected(PeerId(2))]) {
+        assert_eq!(master.next().await, event);
+    }
+}
+
+#[tokio::test]
+async fn a_connection_of_another_protocol_is_a_guest_with_all_that_it_says() {
+    let mut master = Running::master().await;
+    let mut client = TcpStream::connect(master.address.to_string()).await.expect("it listens");
+    client.write_all(b"GET /").await.expect("it is read");
+    let mut guest = master.guests.recv().await.expect("it is passed on");
+    let mut said = [0; 5];
+    guest.stream.read_exact(&mut said).await.expect("nothing was read before");
+    assert_eq!(&said, b"GET /");
+    guest.stream.write_all(b"404").await.expect("it is read");
+    drop(guest);
+    let mut heard = Vec::new();
+    client.read_to_end(&mut heard).await.expect("it is answered");
+    assert_eq!(heard, b"404", "nothing was written before");
 }
