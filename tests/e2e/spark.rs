@@ -11,9 +11,10 @@ use bytes::{Bytes, BytesMut};
 use firesteel_spark::envelope::Envelope;
 use firesteel_spark::frame::Frame;
 use firesteel_spark::java::{self, Bounds, Node};
+use nix::sys::signal::Signal;
 use tempfile::TempDir;
 
-use crate::cluster::{Daemon, firesteel, processes, wait_for};
+use crate::cluster::{Daemon, firesteel, processes, run, wait_for};
 
 /// The longest frame that is read.
 const MOST: usize = 1 << 20;
@@ -198,6 +199,26 @@ fn an_application_whose_spark_is_nowhere_fails_and_says_what_was_sought() {
         format!("Spark 4.0, which its driver has, is not installed here: {} has 3.5.7", home.display());
     assert!(message.contains(&sought), "{message}");
     assert!(class_of(&updated).ends_with("ExecutorUpdated"));
+}
+
+#[test]
+fn a_driver_whose_application_was_killed_may_register_another_on_its_connection() {
+    let cluster = Cluster::start("4.0.1");
+    let mut driver = Peer::connect(&cluster.master);
+    registration("spark-4.0.1").iter().for_each(|frame| driver.send(frame));
+    let app = text(&driver.message("RegisteredApplication"), "appId");
+    let killing = run(firesteel().args(["kill", "--master", cluster.master.url(), &app]));
+    assert_eq!(killing.code(), 0, "{killing}");
+    let message = text(&driver.message("ApplicationRemoved"), "message");
+    assert!(message.starts_with("KILLED: it was killed by"), "{message}");
+    driver.send(registration("spark-4.0.1").last().expect("there is one"));
+    let next = text(&driver.message("RegisteredApplication"), "appId");
+    assert_ne!(next, app);
+    driver.message("ExecutorAdded");
+    let mut master = cluster.master;
+    master.signal(Signal::SIGTERM);
+    assert_eq!(master.wait(), 0);
+    assert!(!master.log().contains("did not read"), "{}", master.log());
 }
 
 #[test]

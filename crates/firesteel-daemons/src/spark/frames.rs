@@ -54,7 +54,7 @@ impl Frames {
         self.to_write.len() >= ENOUGH
     }
 
-    /// Has a frame written by the next [`write`](Self::write).
+    /// Has a frame written by the next [`exchange`](Self::exchange).
     pub fn push(&mut self, frame: &Frame) {
         frame.encode(&mut self.to_write);
     }

@@ -2,18 +2,20 @@
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
+use std::ops::ControlFlow;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use firesteel_core::ids::AppId;
+use firesteel_core::ids::{AppId, PeerId};
 use firesteel_core::master::{Event, Inbound};
 use firesteel_core::messages::{DriverToMaster, MasterToDriver, ResourceProfile};
 use firesteel_core::wire::{self, Role};
 use firesteel_host::inbox::OwnerGone;
 use firesteel_host::net::{Envoy, Envoys, Guest, Letter, Letters};
 use firesteel_host::seldom::Seldom;
+use firesteel_spark::frame::Frame;
 use firesteel_spark::messages::{FromDriver, FromWorker, Registration, ToDriver, ToWorker};
 use firesteel_spark::session::{Heard, PeerNumber, Session};
 use firesteel_spark::translate::{self, Told, Unfit};
@@ -73,8 +75,11 @@ struct Connection {
     session: Session,
     envoys: Envoys<Event>,
     remote: SocketAddr,
+    /// The drivers whose applications have not ended.
     drivers: BTreeMap<PeerNumber, Driver>,
-    letters: SelectAll<Numbered>,
+    letters: SelectAll<Addressed>,
+    /// Whether there was a driver.
+    has_registered: bool,
     lines: Arc<Lines>,
 }
 
@@ -86,17 +91,25 @@ struct Driver {
 }
 
 /// What the Master sends to one of the drivers.
-struct Numbered {
-    number: PeerNumber,
+struct Addressed {
+    address: Addressee,
     letters: Letters,
 }
 
-impl Stream for Numbered {
-    type Item = (PeerNumber, Letter);
+/// A driver: its number on the connection, and the peer that it is to the Master. With its next application it is another
+/// peer.
+#[derive(Clone, Copy)]
+struct Addressee {
+    number: PeerNumber,
+    peer: PeerId,
+}
+
+impl Stream for Addressed {
+    type Item = (Addressee, Letter);
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        let number = self.number;
-        Pin::new(&mut self.letters).poll_next(context).map(|letter| letter.map(|letter| (number, letter)))
+        let address = self.address;
+        Pin::new(&mut self.letters).poll_next(context).map(|letter| letter.map(|letter| (address, letter)))
     }
 }
 
@@ -108,11 +121,13 @@ impl Connection {
             remote,
             drivers: BTreeMap::new(),
             letters: SelectAll::new(),
+            has_registered: false,
             lines,
         }
     }
 
     async fn run(&mut self, frames: &mut Frames) -> Result<End, Broken> {
+        let envoys = self.envoys.clone();
         let mut mute = Box::pin(tokio::time::sleep(REGISTRATION_TIMEOUT));
         loop {
             let is_full = frames.is_full();
@@ -129,13 +144,14 @@ impl Connection {
                         }
                     }
                 }
-                Some((number, letter)) = self.letters.next(), if !is_full => {
-                    self.deliver(number, letter, frames);
-                    if self.drivers.is_empty() {
+                Some((address, letter)) = self.letters.next(), if !is_full => {
+                    let is_over = self.deliver(address, letter, frames).is_break();
+                    if is_over && self.drivers.is_empty() {
                         return Ok(End::Here);
                     }
                 }
-                () = &mut mute, if self.drivers.is_empty() => return Ok(End::Mute),
+                () = envoys.ended(), if self.drivers.is_empty() => return Ok(End::Here),
+                () = &mut mute, if !self.has_registered => return Ok(End::Mute),
             }
         }
     }
@@ -143,7 +159,12 @@ impl Connection {
     /// Does what comes of a frame.
     async fn take(&mut self, heard: Heard, frames: &mut Frames) -> Result<(), OwnerGone> {
         match heard {
-            Heard::Reply(frame) => frames.push(&frame),
+            Heard::Reply(frame) => {
+                if let Frame::Failure { reason, .. } = &frame {
+                    self.complain(&format!("a request is refused: {reason}"));
+                }
+                frames.push(&frame);
+            }
             Heard::Driver(number, message) => self.on_driver(number, message, frames).await?,
             Heard::Worker(number, message) => {
                 if let FromWorker::RegisterWorker(_) = message {
@@ -211,7 +232,9 @@ impl Connection {
         };
         if !self.drivers.contains_key(&number) {
             let (envoy, letters) = self.envoys.open(Role::Driver, name, self.remote)?;
-            self.letters.push(Numbered { number, letters });
+            let address = Addressee { number, peer: envoy.peer() };
+            self.letters.push(Addressed { address, letters });
+            self.has_registered = true;
             self.drivers.insert(number, Driver { envoy, default: description.profile.clone() });
         }
         self.say(number, DriverToMaster::RegisterApplication(Box::new(description))).await
@@ -232,25 +255,36 @@ impl Connection {
         envoy.say(arrived, size_of::<Event>(), event).await
     }
 
-    /// Has written what the Master sends to a driver.
-    fn deliver(&mut self, number: PeerNumber, letter: Letter, frames: &mut Frames) {
+    /// Has written what the Master sends to a driver. Of an application that has ended no more is told. `Break` if the Master
+    /// ends the driver's connection.
+    fn deliver(&mut self, address: Addressee, letter: Letter, frames: &mut Frames) -> ControlFlow<()> {
+        let Addressee { number, peer } = address;
+        if self.drivers.get(&number).is_none_or(|driver| driver.envoy.peer() != peer) {
+            return ControlFlow::Continue(());
+        }
         let body = match letter {
             Letter::Message(body) => body,
             Letter::End(why) => {
                 if let Some(driver) = self.drivers.remove(&number) {
                     driver.envoy.end(why);
                 }
-                return;
+                return ControlFlow::Break(());
             }
         };
         let message: MasterToDriver = wire::decode(&body).expect("the Master encodes what it sends");
         match translate::to_driver(&message, self.session.master(number)) {
-            Told::Message(message) => frames.push(&self.session.tell_driver(number, &message)),
+            Told::Message(message) => {
+                frames.push(&self.session.tell_driver(number, &message));
+                if let ToDriver::ApplicationRemoved { .. } = message {
+                    self.drivers.remove(&number);
+                }
+            }
             Told::Answer(yes) => {
                 self.session.answer(number, yes).iter().for_each(|frame| frames.push(frame));
             }
             Told::Nothing => {}
         }
+        ControlFlow::Continue(())
     }
 
     /// Says in the log that something is wrong with a peer.

@@ -65,6 +65,11 @@ impl<E: Send + 'static> Envoys<E> {
         self.0.tasks.spawn(task);
     }
 
+    /// Returns when the owner has ended.
+    pub async fn ended(&self) {
+        self.0.stop.cancelled().await;
+    }
+
     /// Tells the owner of a new peer that has this role and calls itself so.
     ///
     /// # Errors
