@@ -11,6 +11,7 @@ use bytes::{Bytes, BytesMut};
 use firesteel_spark::envelope::Envelope;
 use firesteel_spark::frame::Frame;
 use firesteel_spark::java::{self, Bounds, Node};
+use firesteel_spark::messages::answer;
 use nix::sys::signal::Signal;
 use tempfile::TempDir;
 
@@ -219,6 +220,41 @@ fn a_driver_whose_application_was_killed_may_register_another_on_its_connection(
     master.signal(Signal::SIGTERM);
     assert_eq!(master.wait(), 0);
     assert!(!master.log().contains("did not read"), "{}", master.log());
+}
+
+/// The first request of this class in a recording of dynamic allocation, as another application's.
+fn request(class: &str, app: &str) -> Frame {
+    const RECORDED: &[u8] = b"app-20261120162401-0000";
+    let mut bytes = recorded("spark-4.0.1", "dynalloc-driver-to-fakemaster");
+    assert_eq!(app.len(), RECORDED.len());
+    while let Some(at) = bytes.windows(RECORDED.len()).position(|window| window == RECORDED) {
+        bytes[at..at + app.len()].copy_from_slice(app.as_bytes());
+    }
+    let has_class = |body: &Bytes| body.windows(class.len()).any(|window| window == class.as_bytes());
+    let is_request = |frame: &Frame| matches!(frame, Frame::Request { body, .. } if has_class(body));
+    frames(&bytes).into_iter().find(is_request).expect("it was recorded")
+}
+
+#[test]
+fn requests_of_a_driver_of_spark_s_are_answered_also_when_its_application_has_ended() {
+    let cluster = Cluster::start("4.0.1");
+    let mut driver = Peer::connect(&cluster.master);
+    registration("spark-4.0.1").iter().for_each(|frame| driver.send(frame));
+    let app = text(&driver.message("RegisteredApplication"), "appId");
+    let asks = ["RequestExecutors", "KillExecutors"].map(|class| request(class, &app));
+    let mut answered = |ask: &Frame, expected: bool| {
+        let Frame::Request { id, .. } = ask else { panic!("it is a request") };
+        let expected = Frame::Response { id: *id, body: answer(expected).into() };
+        driver.send(ask);
+        wait_for("the answer", || match driver.next().expect("the connection stays") {
+            Frame::OneWay { .. } => None,
+            found => Some(assert_eq!(found, expected)),
+        });
+    };
+    asks.iter().for_each(|ask| answered(ask, true));
+    let killing = run(firesteel().args(["kill", "--master", cluster.master.url(), &app]));
+    assert_eq!(killing.code(), 0, "{killing}");
+    asks.iter().for_each(|ask| answered(ask, false));
 }
 
 #[test]

@@ -104,6 +104,14 @@ impl Frame {
         }))
     }
 
+    /// The number of bytes in its body, or in its reason.
+    pub fn body_length(&self) -> usize {
+        match self {
+            Self::Request { body, .. } | Self::Response { body, .. } | Self::OneWay { body } => body.len(),
+            Self::Failure { reason, .. } => reason.len(),
+        }
+    }
+
     /// Appends the frame to the buffer.
     pub fn encode(&self, buffer: &mut BytesMut) {
         let (code, id, body) = match self {

@@ -137,8 +137,9 @@ impl Connection {
                         return Ok(End::ByPeer);
                     }
                     while let Some(frame) = frames.take()? {
+                        let bytes = frame.body_length();
                         for heard in self.session.hear(frame) {
-                            if self.take(heard, frames).await.is_err() {
+                            if self.take(heard, bytes, frames).await.is_err() {
                                 return Ok(End::Here);
                             }
                         }
@@ -156,8 +157,8 @@ impl Connection {
         }
     }
 
-    /// Does what comes of a frame.
-    async fn take(&mut self, heard: Heard, frames: &mut Frames) -> Result<(), OwnerGone> {
+    /// Does what comes of a frame of this length.
+    async fn take(&mut self, heard: Heard, bytes: usize, frames: &mut Frames) -> Result<(), OwnerGone> {
         match heard {
             Heard::Reply(frame) => {
                 if let Frame::Failure { reason, .. } = &frame {
@@ -165,7 +166,11 @@ impl Connection {
                 }
                 frames.push(&frame);
             }
-            Heard::Driver(number, message) => self.on_driver(number, message, frames).await?,
+            Heard::Driver(number, message) => {
+                if let Some(request) = self.request(number, message, frames)? {
+                    self.say(number, bytes, request).await?;
+                }
+            }
             Heard::Worker(number, message) => {
                 if let FromWorker::RegisterWorker(_) = message {
                     let message =
@@ -179,19 +184,25 @@ impl Connection {
         Ok(())
     }
 
-    async fn on_driver(
+    /// What the Master is told of a driver's message, if anything.
+    fn request(
         &mut self,
         number: PeerNumber,
         message: FromDriver,
         frames: &mut Frames,
-    ) -> Result<(), OwnerGone> {
+    ) -> Result<Option<DriverToMaster>, OwnerGone> {
+        let is_first = matches!(message, FromDriver::RegisterApplication(_));
+        if !is_first && !self.drivers.contains_key(&number) {
+            // Its application has ended.
+            self.answer(number, false, frames);
+            return Ok(None);
+        }
         let request = match message {
             FromDriver::RegisterApplication(registration) => {
-                return self.register(number, *registration, frames).await;
+                return self.register(number, *registration, frames);
             }
             FromDriver::RequestExecutors { app, wanted } => {
-                let Some(driver) = self.drivers.get(&number) else { return Ok(()) };
-                let targets = translate::targets(&wanted, &driver.default);
+                let targets = translate::targets(&wanted, &self.drivers[&number].default);
                 targets.map(|targets| DriverToMaster::RequestExecutors { app: AppId::new(app), targets })
             }
             FromDriver::KillExecutors { app, executors } => {
@@ -203,31 +214,32 @@ impl Connection {
             }
             // A Master that comes back sends no driver a message that this would answer.
             FromDriver::UnregisterApplication { app: None } | FromDriver::MasterChangeAcknowledged { .. } => {
-                return Ok(());
+                return Ok(None);
             }
         };
         match request {
-            Ok(request) => self.say(number, request).await,
+            Ok(request) => Ok(Some(request)),
             Err(unfit) => {
                 self.complain(&format!("a driver's request is refused: {unfit}"));
-                self.session.answer(number, false).iter().for_each(|frame| frames.push(frame));
-                Ok(())
+                self.answer(number, false, frames);
+                Ok(None)
             }
         }
     }
 
-    async fn register(
+    /// A driver registers an application: with it the driver becomes a peer of the Master's.
+    fn register(
         &mut self,
         number: PeerNumber,
         registration: Registration,
         frames: &mut Frames,
-    ) -> Result<(), OwnerGone> {
+    ) -> Result<Option<DriverToMaster>, OwnerGone> {
         let name = registration.application.name.clone();
         let description = match translate::application(registration.application) {
             Ok(description) => description,
             Err(unfit) => {
                 self.refuse(number, &name, &unfit, frames);
-                return Ok(());
+                return Ok(None);
             }
         };
         if !self.drivers.contains_key(&number) {
@@ -237,7 +249,7 @@ impl Connection {
             self.has_registered = true;
             self.drivers.insert(number, Driver { envoy, default: description.profile.clone() });
         }
-        self.say(number, DriverToMaster::RegisterApplication(Box::new(description))).await
+        Ok(Some(DriverToMaster::RegisterApplication(Box::new(description))))
     }
 
     /// Tells a driver why its application cannot be taken, in the only words that its protocol has for it.
@@ -247,12 +259,19 @@ impl Connection {
         frames.push(&self.session.tell_driver(number, &message));
     }
 
-    /// Gives the Master a driver's message.
-    async fn say(&self, number: PeerNumber, message: DriverToMaster) -> Result<(), OwnerGone> {
+    /// Answers a driver's oldest request, if it waits for an answer. Whether it does.
+    fn answer(&mut self, number: PeerNumber, yes: bool, frames: &mut Frames) -> bool {
+        let answer = self.session.answer(number, yes);
+        answer.iter().for_each(|frame| frames.push(frame));
+        answer.is_some()
+    }
+
+    /// Gives the Master a driver's message, which had this number of bytes.
+    async fn say(&self, number: PeerNumber, bytes: usize, message: DriverToMaster) -> Result<(), OwnerGone> {
         let Some(Driver { envoy, .. }) = self.drivers.get(&number) else { return Ok(()) };
         let (peer, arrived) = (envoy.peer(), envoy.now());
         let event = Event::Received { peer, arrived, message: Inbound::Driver(message) };
-        envoy.say(arrived, size_of::<Event>(), event).await
+        envoy.say(arrived, bytes, event).await
     }
 
     /// Has written what the Master sends to a driver. Of an application that has ended no more is told. `Break` if the Master
@@ -277,10 +296,12 @@ impl Connection {
                 frames.push(&self.session.tell_driver(number, &message));
                 if let ToDriver::ApplicationRemoved { .. } = message {
                     self.drivers.remove(&number);
+                    // The Master answers nothing any more.
+                    while self.answer(number, false, frames) {}
                 }
             }
             Told::Answer(yes) => {
-                self.session.answer(number, yes).iter().for_each(|frame| frames.push(frame));
+                self.answer(number, yes, frames);
             }
             Told::Nothing => {}
         }
