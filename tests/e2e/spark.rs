@@ -246,10 +246,11 @@ fn requests_of_a_driver_of_spark_s_are_answered_also_when_its_application_has_en
         let Frame::Request { id, .. } = ask else { panic!("it is a request") };
         let expected = Frame::Response { id: *id, body: answer(expected).into() };
         driver.send(ask);
-        wait_for("the answer", || match driver.next().expect("the connection stays") {
+        let found = wait_for("the answer", || match driver.next().expect("the connection stays") {
             Frame::OneWay { .. } => None,
-            found => Some(assert_eq!(found, expected)),
+            found => Some(found),
         });
+        assert_eq!(found, expected);
     };
     asks.iter().for_each(|ask| answered(ask, true));
     let killing = run(firesteel().args(["kill", "--master", cluster.master.url(), &app]));

@@ -86,17 +86,13 @@ pub fn verify(frame: &Frame, here: &str) -> Option<Frame> {
         Ok(Envelope { endpoint, .. }) if endpoint == VERIFIER => {
             asked_endpoint(&body).map_err(|error| error.to_string())
         }
-        Ok(Envelope { endpoint, .. }) => Err(absent(&endpoint)),
+        Ok(Envelope { endpoint, .. }) => Err(format!("there is no endpoint {endpoint}")),
         Err(error) => Err(error.to_string()),
     };
     Some(match asked {
         Ok(asked) => Frame::Response { id, body: messages::answer(asked == here).into() },
         Err(reason) => Frame::Failure { id, reason },
     })
-}
-
-fn absent(endpoint: &str) -> String {
-    format!("there is no endpoint {endpoint}")
 }
 
 impl Session {

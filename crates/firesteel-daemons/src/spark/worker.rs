@@ -3,9 +3,10 @@
 //!
 //! Source: Spark WorkerWatcher, 4.0.1.
 
-use firesteel_host::net::Guest;
+use firesteel_host::net::{FIRST_MESSAGE_TIMEOUT, Guest};
 use firesteel_spark::session::{self, WORKER};
 use tokio::sync::mpsc;
+use tokio::time::sleep;
 
 use super::frames::{Broken, Frames};
 
@@ -21,14 +22,22 @@ pub async fn serve(mut guests: mpsc::Receiver<Guest>) {
     }
 }
 
-/// Answers until the peer ends the connection.
+/// Answers until the peer ends the connection, or has asked nothing in time.
 async fn watch(mut frames: Frames) -> Result<(), Broken> {
-    while frames.exchange().await? {
+    let mut mute = Box::pin(sleep(FIRST_MESSAGE_TIMEOUT));
+    let mut has_asked = false;
+    loop {
+        tokio::select! {
+            more = frames.exchange() => if !more? {
+                return Ok(());
+            },
+            () = &mut mute, if !has_asked => return Ok(()),
+        }
         while let Some(frame) = frames.take()? {
             if let Some(answer) = session::verify(&frame, WORKER) {
+                has_asked = true;
                 frames.push(&answer);
             }
         }
     }
-    Ok(())
 }
