@@ -1,9 +1,10 @@
 //! Applications that run to their end.
 
-use libtest_mimic::Trial;
-use serde_json::Value;
+use std::collections::BTreeSet;
 
-use crate::binary::run_with_input;
+use libtest_mimic::Trial;
+
+use crate::binary::{run_with_input, wait_for};
 use crate::cluster::{Cluster, Driver, MAIN, SPARK};
 
 pub(crate) fn trials() -> Vec<Trial> {
@@ -52,26 +53,41 @@ fn query(version: &str) {
     assert_eq!(output.lines().collect::<Vec<_>>(), expected);
 }
 
-/// Four Workers of eight cores: executors of 6 cores with at most 4, 4 and 24 cores of the application.
+/// Four Workers of eight cores. One application has an executor of 4 cores. The next wants 24 cores in executors of 6: it has
+/// three on the other Workers, and a fourth when the first application has ended.
 fn classic(version: &str) {
-    for (max, each, expected) in [(4, 4, 1), (24, 6, 4)] {
-        let cluster = Cluster::start(4, 8);
+    let cluster = Cluster::start(4, 8);
+    let start = |name: &str, max: u32, each: u32| {
+        let file = cluster.root.path().join(name).display().to_string();
         let settings = [format!("spark.cores.max={max}"), format!("spark.executor.cores={each}")];
         let settings: Vec<&str> = settings.iter().map(String::as_str).collect();
-        let file = cluster.root.path().join("go").display().to_string();
         let driver = Driver::start(cluster.python(version, "idle.py", &[&file], &settings));
-        driver.wait_for("ready ");
-        let apps = cluster.applications("applications");
-        let executors = apps[0]["executors"].as_array().expect("a list");
-        assert_eq!(executors.len(), expected, "{apps:?}");
-        let mut hosts: Vec<&Value> = executors.iter().map(|row| &row["worker"]).collect();
-        hosts.sort_by_key(|host| host.to_string());
-        hosts.dedup();
-        assert_eq!(hosts.len(), expected, "they are spread out: {apps:?}");
-        assert!(executors.iter().all(|row| row["cores"] == each), "{apps:?}");
-        std::fs::write(&file, "").expect("it is written");
-        assert!(driver.finish().contains("sum 4950"));
-    }
+        let id = driver.wait_for("ready ");
+        (driver, file, id)
+    };
+    let (first, first_file, first_id) = start("first", 4, 4);
+    assert_eq!(workers_of(&cluster, &first_id, 4).len(), 1);
+    let (second, second_file, second_id) = start("second", 24, 6);
+    let others = workers_of(&cluster, &second_id, 6);
+    assert_eq!(others.len(), 3, "they are spread out");
+    assert!(others.is_disjoint(&workers_of(&cluster, &first_id, 4)));
+    std::fs::write(&first_file, "").expect("it is written");
+    assert!(first.finish().contains("sum 4950"));
+    wait_for("the fourth executor", || (workers_of(&cluster, &second_id, 6).len() == 4).then_some(()));
+    std::fs::write(&second_file, "").expect("it is written");
+    assert!(second.finish().contains("sum 4950"));
+}
+
+/// The Workers of an application's executors, each of which has this number of cores and a Worker of its own.
+fn workers_of(cluster: &Cluster, app: &str, cores: u32) -> BTreeSet<String> {
+    let apps = cluster.applications("applications");
+    let row =
+        apps.iter().find(|row| row["id"] == app).unwrap_or_else(|| panic!("{app} is not there: {apps:?}"));
+    let executors = row["executors"].as_array().expect("a list");
+    assert!(executors.iter().all(|executor| executor["cores"] == cores), "{executors:?}");
+    let workers: BTreeSet<String> = executors.iter().map(|executor| executor["worker"].to_string()).collect();
+    assert_eq!(workers.len(), executors.len(), "{executors:?}");
+    workers
 }
 
 fn allocation(version: &str) {
