@@ -135,23 +135,22 @@ impl Stream for Letters {
         if *is_over {
             return Poll::Ready(None);
         }
-        if taken.is_empty() {
-            match queue.poll_next(context) {
-                Poll::Ready(Next::Frames(bytes)) => *taken = bytes,
-                Poll::Ready(Next::End) => {
-                    *is_over = true;
-                    return Poll::Ready(Some(Letter::End(Disconnect::Here)));
+        while taken.is_empty() {
+            let why = match queue.poll_next(context) {
+                Poll::Ready(Next::Frames(bytes)) => {
+                    *taken = bytes;
+                    break;
                 }
-                Poll::Pending => {
-                    return queue.poll_close(context).map(|close| {
-                        *is_over = true;
-                        Some(Letter::End(match close {
-                            CloseMode::Now(why) => why,
-                            CloseMode::AfterFlush => Disconnect::Here,
-                        }))
-                    });
-                }
-            }
+                Poll::Ready(Next::End) => Disconnect::Here,
+                Poll::Pending => match queue.poll_close(context) {
+                    Poll::Ready(CloseMode::Now(why)) => why,
+                    // What was queued in between comes first.
+                    Poll::Ready(CloseMode::AfterFlush) => continue,
+                    Poll::Pending => return Poll::Pending,
+                },
+            };
+            *is_over = true;
+            return Poll::Ready(Some(Letter::End(why)));
         }
         let body = frames.decode(taken).ok().flatten().expect("the owner queues whole frames");
         queue.written(HEADER + body.len());
