@@ -15,13 +15,8 @@ use firesteel_host::net::{Arrival, ListenError, Listener, QueueLimits, Welcome};
 use firesteel_host::owner::{self, Context, Shell};
 use firesteel_host::signals::EndRequest;
 use firesteel_settings::{Properties, SettingError};
-use firesteel_spark::frame::FIRST_BYTE;
-use tokio::sync::mpsc;
 
 use crate::spark;
-
-/// How many connections of Spark's may wait to be served.
-const GUESTS: usize = 64;
 
 /// The options of a Master's daemon.
 #[derive(Clone, Debug)]
@@ -63,8 +58,7 @@ pub async fn run(options: Options) -> Result<(), MasterError> {
     firesteel_settings::master::config(&properties, String::new())?;
     daemon::raise_open_files();
     let requests = lifetime.end_requests().map_err(MasterError::Signals)?;
-    let (guests, arriving) = mpsc::channel(GUESTS);
-    let listener = Listener::bind(&address).await?.also_receive(FIRST_BYTE, guests);
+    let (listener, arriving) = spark::also_at(Listener::bind(&address).await?);
     let reached = daemon::reachable(&address.host, listener.local().port());
     let clock = Clock::start();
     let config = Config {

@@ -48,7 +48,7 @@ impl Frames {
         Self { reader, writer, received, to_write, _place: place }
     }
 
-    /// Whether so much is to be written that nothing more should be.
+    /// Whether enough waits to be written: nothing more should be pushed.
     #[must_use]
     pub fn is_full(&self) -> bool {
         self.to_write.len() >= ENOUGH

@@ -33,11 +33,11 @@ const FLUSH_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Serves all connections that come, until no more can.
 pub async fn serve(mut guests: mpsc::Receiver<Guest>, envoys: Envoys<Event>) {
-    let lines = Arc::new(Lines::default());
+    let lines = Arc::new(Seldom::a_minute(10));
     while let Some(guest) = guests.recv().await {
         let (remote, envoys, lines) = (guest.remote, envoys.clone(), Arc::clone(&lines));
         envoys.clone().spawn(async move {
-            let mut connection = Connection::new(envoys, remote, Arc::clone(&lines));
+            let mut connection = Connection::new(envoys, remote, lines);
             let mut frames = Frames::of(guest);
             match connection.run(&mut frames).await {
                 Ok(End::ByPeer) => tracing::debug!(%remote, "connection of Spark's ended"),
@@ -48,16 +48,6 @@ pub async fn serve(mut guests: mpsc::Receiver<Guest>, envoys: Envoys<Event>) {
                 Err(broken) => connection.complain(&broken.to_string()),
             }
         });
-    }
-}
-
-/// The lines of the log that anybody can cause who reaches the port.
-#[derive(Debug)]
-struct Lines(Seldom);
-
-impl Default for Lines {
-    fn default() -> Self {
-        Self(Seldom::a_minute(10))
     }
 }
 
@@ -80,7 +70,8 @@ struct Connection {
     letters: SelectAll<Addressed>,
     /// Whether there was a driver.
     has_registered: bool,
-    lines: Arc<Lines>,
+    /// Counts the lines of the log that anybody can cause who reaches the port.
+    lines: Arc<Seldom>,
 }
 
 /// A driver that has registered.
@@ -114,7 +105,7 @@ impl Stream for Addressed {
 }
 
 impl Connection {
-    fn new(envoys: Envoys<Event>, remote: SocketAddr, lines: Arc<Lines>) -> Self {
+    fn new(envoys: Envoys<Event>, remote: SocketAddr, lines: Arc<Seldom>) -> Self {
         Self {
             session: Session::default(),
             envoys,
@@ -310,8 +301,7 @@ impl Connection {
 
     /// Says in the log that something is wrong with a peer.
     fn complain(&self, sentence: &str) {
-        let Lines(line) = &*self.lines;
-        if let Some(left_out) = line.next() {
+        if let Some(left_out) = self.lines.next() {
             tracing::warn!(remote = %self.remote, "connection of Spark's: {sentence}{left_out}");
         }
     }

@@ -7,6 +7,20 @@
 //! The state machines know nothing of it. The task of a connection speaks for its peers, each with an
 //! [`Envoy`](firesteel_host::net::Envoy) of its own, and translates.
 
+use firesteel_host::net::{Guest, Listener};
+use firesteel_spark::frame::FIRST_BYTE;
+use tokio::sync::mpsc;
+
 pub mod frames;
 pub mod master;
 pub mod worker;
+
+/// How many connections of Spark's may wait to be served.
+const GUESTS: usize = 64;
+
+/// Has a listener also accept connections that speak Spark's RPC, which come from the channel.
+#[must_use]
+pub fn also_at(listener: Listener) -> (Listener, mpsc::Receiver<Guest>) {
+    let (guests, arriving) = mpsc::channel(GUESTS);
+    (listener.also_receive(FIRST_BYTE, guests), arriving)
+}

@@ -39,11 +39,6 @@ use firesteel_host::net::{Arrival, ListenError, Listener, QueueLimits, Welcome};
 use firesteel_host::owner::{self, Context, Shell};
 use firesteel_host::signals::EndRequest;
 use firesteel_settings::WorkerSettings;
-use firesteel_spark::frame::FIRST_BYTE;
-use tokio::sync::mpsc;
-
-/// How many connections of Spark's executors may wait to be served.
-const GUESTS: usize = 64;
 
 /// The options of a Worker's daemon.
 #[derive(Clone, Debug)]
@@ -119,8 +114,7 @@ pub async fn run(options: Options) -> Result<(), WorkerError> {
     let Options { address, masters, announcement, lifetime, .. } = &options;
     daemon::raise_open_files();
     let requests = lifetime.end_requests().map_err(WorkerError::Signals)?;
-    let (guests, arriving) = mpsc::channel(GUESTS);
-    let listener = Listener::bind(address).await?.also_receive(FIRST_BYTE, guests);
+    let (listener, arriving) = spark::also_at(Listener::bind(address).await?);
     let reached = daemon::reachable(&address.host, listener.local().port());
     let clock = Clock::start();
     if let Some(warning) = &options.settings.not_rolled {

@@ -50,7 +50,7 @@ impl SparkHomes {
         if let Some(named) = command.environment.get(SPARK_HOME) {
             let home = Path::new(named);
             return match look(home) {
-                Found::Version(_) => Ok(self.installation(home)),
+                Found::Version(version) => Ok(self.installation(home, &version)),
                 Found::Nothing => {
                     Err(none(format!("the application names {named} as SPARK_HOME, and no Spark is there")))
                 }
@@ -58,19 +58,19 @@ impl SparkHomes {
         }
         let looked: Vec<(&Path, Found)> =
             self.homes.iter().map(|home| (home.as_path(), look(home))).collect();
-        let fitting = looked.iter().find(|(_, found)| fits(found, &command.releases));
-        let home = fitting.ok_or_else(|| none(unfit(&looked, &command.releases)))?.0;
-        Ok(self.installation(home))
+        let fitting =
+            looked.iter().find_map(|(home, found)| Some((home, fitting(found, &command.releases)?)));
+        let (home, version) = fitting.ok_or_else(|| none(unfit(&looked, &command.releases)))?;
+        Ok(self.installation(home, version))
     }
 
-    fn installation(&self, home: &Path) -> Installation {
+    fn installation(&self, home: &Path, version: &str) -> Installation {
         let configuration = self.configuration.clone().unwrap_or_else(|| home.join("conf"));
         let options = fs::read_to_string(configuration.join("java-opts")).unwrap_or_default();
         let jars = home.join("jars");
         let first = names(&jars).filter(|name| name.starts_with("slf4j-api-") && name.ends_with(".jar"));
         // Spark 3 does not name these jars apart.
-        let is_before_4 = matches!(look(home), Found::Version(version) if version.starts_with("3."));
-        let mut first_jars: Vec<String> = match is_before_4 {
+        let mut first_jars: Vec<String> = match version.starts_with("3.") {
             true => Vec::new(),
             false => first.map(|name| jars.join(name).display().to_string()).collect(),
         };
@@ -99,11 +99,12 @@ fn names(directory: &Path) -> impl Iterator<Item = String> {
     entries.filter_map(|entry| entry.file_name().into_string().ok())
 }
 
-fn fits(found: &Found, releases: &[String]) -> bool {
-    let Found::Version(version) = found else { return false };
+/// The version of what was found, if it is of one of these releases.
+fn fitting<'a>(found: &'a Found, releases: &[String]) -> Option<&'a str> {
+    let Found::Version(version) = found else { return None };
     let is_of =
         |release: &String| version.strip_prefix(release.as_str()).is_some_and(|rest| rest.starts_with('.'));
-    releases.is_empty() || releases.iter().any(is_of)
+    (releases.is_empty() || releases.iter().any(is_of)).then_some(version)
 }
 
 fn unfit(looked: &[(&Path, Found)], releases: &[String]) -> String {
@@ -197,6 +198,7 @@ mod tests {
     fn a_release_is_told_by_whole_numbers() {
         let version = |version: &str| Found::Version(version.to_owned());
         let release = ["4.1".to_owned()];
-        assert!(fits(&version("4.1.0-SNAPSHOT"), &release) && !fits(&version("4.10.0"), &release));
+        assert_eq!(fitting(&version("4.1.0-SNAPSHOT"), &release), Some("4.1.0-SNAPSHOT"));
+        assert_eq!(fitting(&version("4.10.0"), &release), None);
     }
 }
