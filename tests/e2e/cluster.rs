@@ -67,6 +67,15 @@ pub(crate) fn wait_for<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T 
     }
 }
 
+/// The scratch directories of applications below this directory, in those of its Workers.
+pub(crate) fn scratch_of_applications(local: &Path) -> Vec<PathBuf> {
+    let entries = |path: &Path| -> Vec<PathBuf> {
+        let entries = std::fs::read_dir(path).into_iter().flatten().flatten();
+        entries.map(|entry| entry.path()).collect()
+    };
+    entries(local).iter().flat_map(|worker| entries(worker)).collect()
+}
+
 /// A daemon that runs. It is killed when it is dropped.
 #[derive(Debug)]
 pub(crate) struct Daemon {

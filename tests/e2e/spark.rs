@@ -15,7 +15,7 @@ use firesteel_spark::messages::answer;
 use nix::sys::signal::Signal;
 use tempfile::TempDir;
 
-use crate::cluster::{Daemon, firesteel, processes, run, wait_for};
+use crate::cluster::{Daemon, firesteel, processes, run, scratch_of_applications, wait_for};
 
 /// The longest frame that is read.
 const MOST: usize = 1 << 20;
@@ -129,13 +129,22 @@ impl Cluster {
         Self { master, worker, root }
     }
 
-    /// The scratch directories that are left, without those of Workers.
+    /// A driver of this release, which has registered.
+    fn driver(&self, release: &str) -> Peer {
+        let mut driver = Peer::connect(&self.master);
+        registration(release).iter().for_each(|frame| driver.send(frame));
+        driver
+    }
+
+    /// Kills an application as a user does.
+    fn kill(&self, app: &str) {
+        let killing = run(firesteel().args(["kill", "--master", self.master.url(), app]));
+        assert_eq!(killing.code(), 0, "{killing}");
+    }
+
+    /// The scratch directories that are left.
     fn scratch(&self) -> Vec<PathBuf> {
-        let entries = |path: &Path| -> Vec<PathBuf> {
-            let entries = fs::read_dir(path).into_iter().flatten().flatten();
-            entries.map(|entry| entry.path()).collect()
-        };
-        entries(&self.root.path().join("local")).iter().flat_map(|worker| entries(worker)).collect()
+        scratch_of_applications(&self.root.path().join("local"))
     }
 }
 
@@ -143,8 +152,7 @@ impl Cluster {
 fn a_driver_of_spark_s_gets_an_executor_and_loses_it_with_its_connection() {
     for (release, version) in [("spark-3.5.7", "3.5.9"), ("spark-4.0.1", "4.0.0"), ("spark-4.3.0", "4.3.0")] {
         let cluster = Cluster::start(version);
-        let mut driver = Peer::connect(&cluster.master);
-        registration(release).iter().for_each(|frame| driver.send(frame));
+        let mut driver = cluster.driver(release);
         let registered = driver.message("RegisteredApplication");
         let app = text(&registered, "appId");
         let added = driver.message("ExecutorAdded");
@@ -189,8 +197,7 @@ fn flags_of_spark_s_daemons_are_taken_and_those_without_effect_are_said() {
 #[test]
 fn an_application_whose_spark_is_nowhere_fails_and_says_what_was_sought() {
     let cluster = Cluster::start("3.5.7");
-    let mut driver = Peer::connect(&cluster.master);
-    registration("spark-4.0.1").iter().for_each(|frame| driver.send(frame));
+    let mut driver = cluster.driver("spark-4.0.1");
     let updated = driver.message("ExecutorUpdated");
     let removed = driver.message("ApplicationRemoved");
     let message = text(&removed, "message");
@@ -205,11 +212,9 @@ fn an_application_whose_spark_is_nowhere_fails_and_says_what_was_sought() {
 #[test]
 fn a_driver_whose_application_was_killed_may_register_another_on_its_connection() {
     let cluster = Cluster::start("4.0.1");
-    let mut driver = Peer::connect(&cluster.master);
-    registration("spark-4.0.1").iter().for_each(|frame| driver.send(frame));
+    let mut driver = cluster.driver("spark-4.0.1");
     let app = text(&driver.message("RegisteredApplication"), "appId");
-    let killing = run(firesteel().args(["kill", "--master", cluster.master.url(), &app]));
-    assert_eq!(killing.code(), 0, "{killing}");
+    cluster.kill(&app);
     let message = text(&driver.message("ApplicationRemoved"), "message");
     assert!(message.starts_with("KILLED: it was killed by"), "{message}");
     driver.send(registration("spark-4.0.1").last().expect("there is one"));
@@ -238,8 +243,7 @@ fn request(class: &str, app: &str) -> Frame {
 #[test]
 fn requests_of_a_driver_of_spark_s_are_answered_also_when_its_application_has_ended() {
     let cluster = Cluster::start("4.0.1");
-    let mut driver = Peer::connect(&cluster.master);
-    registration("spark-4.0.1").iter().for_each(|frame| driver.send(frame));
+    let mut driver = cluster.driver("spark-4.0.1");
     let app = text(&driver.message("RegisteredApplication"), "appId");
     let asks = ["RequestExecutors", "KillExecutors"].map(|class| request(class, &app));
     let mut answered = |ask: &Frame, expected: bool| {
@@ -253,8 +257,7 @@ fn requests_of_a_driver_of_spark_s_are_answered_also_when_its_application_has_en
         assert_eq!(found, expected);
     };
     asks.iter().for_each(|ask| answered(ask, true));
-    let killing = run(firesteel().args(["kill", "--master", cluster.master.url(), &app]));
-    assert_eq!(killing.code(), 0, "{killing}");
+    cluster.kill(&app);
     asks.iter().for_each(|ask| answered(ask, false));
 }
 
@@ -286,8 +289,7 @@ fn who_asks_for_authentication_or_tls_is_told_that_there_is_none() {
 #[test]
 fn what_no_driver_would_say_harms_nobody_else_on_the_port() {
     let cluster = Cluster::start("4.0.1");
-    let mut driver = Peer::connect(&cluster.master);
-    registration("spark-4.0.1").iter().for_each(|frame| driver.send(frame));
+    let mut driver = cluster.driver("spark-4.0.1");
     let app = text(&driver.message("RegisteredApplication"), "appId");
     let whole = recorded("spark-4.0.1", "driver-to-master");
     for step in 0..200 {

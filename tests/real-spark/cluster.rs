@@ -10,7 +10,7 @@ use nix::unistd::Pid;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::binary::{Daemon, Finished, clean, firesteel, processes, run, wait_for};
+use crate::binary::{Daemon, Finished, clean, firesteel, processes, run, scratch_of_applications, wait_for};
 use crate::component::{self, Component, Readiness};
 use crate::wait::wait;
 
@@ -139,12 +139,8 @@ impl Cluster {
 
     /// The scratch directories of applications.
     pub(crate) fn scratch(&self) -> Vec<PathBuf> {
-        let entries = |path: &Path| -> Vec<PathBuf> {
-            let entries = std::fs::read_dir(path).into_iter().flatten().flatten();
-            entries.map(|entry| entry.path()).collect()
-        };
         let locals = (0..self.workers.len()).map(|number| self.root.path().join(format!("local{number}")));
-        locals.flat_map(|local| entries(&local)).flat_map(|worker| entries(&worker)).collect()
+        locals.flat_map(|local| scratch_of_applications(&local)).collect()
     }
 }
 

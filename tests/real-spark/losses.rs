@@ -7,6 +7,7 @@ use nix::sys::signal::Signal;
 
 use crate::binary::{firesteel, processes, run, wait_for};
 use crate::cluster::{Cluster, Driver, MAIN, SPARK};
+use crate::wait::poll;
 
 pub(crate) fn trials() -> Vec<Trial> {
     SPARK.trials(&[
@@ -114,9 +115,10 @@ fn missing_home() {
 fn idle() {
     let cluster = Cluster::start(1, 2);
     let file = cluster.root.path().join("go").display().to_string();
-    let driver = Driver::start(cluster.python(MAIN, "idle.py", &[&file], &[]));
+    let mut driver = Driver::start(cluster.python(MAIN, "idle.py", &[&file], &[]));
     driver.wait_for("ready ");
-    std::thread::park_timeout(Duration::from_secs(60));
+    let end = poll(Duration::from_secs(60), || (!driver.0.is_alive()).then_some(()));
+    assert_eq!(end, None, "{}", driver.0.log());
     std::fs::write(&file, "").expect("it is written");
     assert!(driver.finish().contains("sum 4950"));
 }

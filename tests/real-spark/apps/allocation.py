@@ -2,17 +2,13 @@
 
 import time
 
-from common import session
+from common import elastic_session
 
-spark = session(
+spark = elastic_session(
     "allocation",
-    dynamicAllocation__enabled="true",
-    dynamicAllocation__shuffleTracking__enabled="true",
     dynamicAllocation__executorIdleTimeout="2s",
-    dynamicAllocation__initialExecutors=0,
     dynamicAllocation__maxExecutors=3,
     dynamicAllocation__schedulerBacklogTimeout="1s",
-    executor__cores=1,
 )
 context = spark.sparkContext
 print("sum", context.parallelize(range(9), 9).map(lambda number: time.sleep(1) or number).sum(), flush=True)

@@ -13,3 +13,15 @@ def session(name, **settings):
     for key, value in settings.items():
         builder = builder.config("spark." + key.replace("__", "."), value)
     return builder.getOrCreate()
+
+
+def elastic_session(name, **settings):
+    """A session without executors at first, and with as many of one core as there is work for."""
+    return session(
+        name,
+        dynamicAllocation__enabled="true",
+        dynamicAllocation__shuffleTracking__enabled="true",
+        dynamicAllocation__initialExecutors=0,
+        executor__cores=1,
+        **settings,
+    )

@@ -3,7 +3,7 @@
 import sys
 from multiprocessing.pool import ThreadPool
 
-from common import session
+from common import elastic_session
 from pyspark.resource import ExecutorResourceRequests, ResourceProfileBuilder, TaskResourceRequests
 
 
@@ -17,13 +17,9 @@ def words(_):
         return file.read().split("\0")
 
 
-spark = session(
+spark = elastic_session(
     "profiles",
-    dynamicAllocation__enabled="true",
-    dynamicAllocation__shuffleTracking__enabled="true",
     dynamicAllocation__executorIdleTimeout="1s",
-    dynamicAllocation__initialExecutors=0,
-    executor__cores=1,
     python__use__daemon="false",
 )
 context = spark.sparkContext
