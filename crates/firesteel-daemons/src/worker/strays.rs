@@ -14,6 +14,9 @@ use super::environment::{APP_ID, EXECUTOR_ID, WORKER_ID};
 /// The pause between two scans.
 pub(super) const PAUSE: Duration = Duration::from_millis(10);
 
+/// The longest wait for a process that is between two programs: see [`environment_of`].
+const EXEC_LIMIT: Duration = Duration::from_secs(1);
+
 /// A set of variables. A process matches if it carries all of them.
 ///
 /// A process inherits them from the executor through any number of forks, and keeps them when it leaves the
@@ -95,7 +98,37 @@ pub fn living_executors() -> BTreeSet<ExecutorKey> {
 fn processes() -> impl Iterator<Item = (Pid, Vec<u8>)> {
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).map(Pid::from_raw);
-    pids.map(|pid| (pid, fs::read(format!("/proc/{pid}/environ")).unwrap_or_default()))
+    pids.map(|pid| (pid, environment_of(pid)))
+}
+
+/// Reads the environment of a process.
+///
+/// While a process replaces its program (execve), Linux shows an empty environment for it: the old one is gone
+/// and the new one is not in place. On a busy machine that takes many milliseconds. Without waiting for the
+/// end, a scan would miss an executor that has just been started.
+fn environment_of(pid: Pid) -> Vec<u8> {
+    let give_up = Instant::now() + EXEC_LIMIT;
+    loop {
+        let environment = fs::read(format!("/proc/{pid}/environ"));
+        match environment {
+            Ok(empty) if empty.is_empty() && is_between_programs(pid) && Instant::now() < give_up => {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            found => return found.unwrap_or_default(),
+        }
+    }
+}
+
+/// Whether a process has a program but no place for its environment yet. The kernel's own threads have neither.
+fn is_between_programs(pid: Pid) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    environment_is_missing(&stat) && fs::read_link(format!("/proc/{pid}/exe")).is_ok()
+}
+
+/// Whether `env_end` is 0 in `/proc/<pid>/stat`. It is field 51. The name of the program, field 2, is in
+/// parentheses and may contain spaces and parentheses.
+fn environment_is_missing(stat: &str) -> bool {
+    stat.rsplit_once(')').and_then(|(_, rest)| rest.split_whitespace().nth(48)) == Some("0")
 }
 
 /// The executor to which a process with this environment belongs.
@@ -175,5 +208,38 @@ mod tests {
         assert!(!with("FIRESTEEL_APP_ID=app-1 FIRESTEEL_EXECUTOR_ID=3"));
         assert!(!with("X=FIRESTEEL_APP_ID=app-1 FIRESTEEL_EXECUTOR_ID=3 FIRESTEEL_WORKER_ID=w-1"));
         assert!(!with(""));
+    }
+
+    #[test]
+    fn a_process_is_found_as_soon_as_it_is_started() {
+        let app = AppId::new(format!("app-just-started-{}", std::process::id()));
+        for _ in 0..100 {
+            let mut sleeper = std::process::Command::new("sleep");
+            let mut sleeper =
+                sleeper.arg("1000").env(APP_ID, app.as_str()).spawn().expect("it can be started");
+            let found = Marker::of_application(&app).matching();
+            sleeper.kill().expect("it is ours");
+            sleeper.wait().expect("it is ours");
+            assert_eq!(found, [Pid::from_raw(sleeper.id().cast_signed())]);
+        }
+    }
+
+    #[test]
+    fn an_environment_is_missing_when_it_ends_nowhere() {
+        let stat = |name: &str, end: &str| {
+            let mut fields: Vec<String> = (3..=52).map(|field| field.to_string()).collect();
+            fields[51 - 3] = end.to_owned();
+            format!("1 ({name}) {}", fields.join(" "))
+        };
+        for (stat, missing) in [
+            (stat("cat", "0"), true),
+            (stat("cat", "140731848380395"), false),
+            (stat("a) b (c", "0"), true),
+            (stat("a) b (c", "7"), false),
+            (String::new(), false),
+            ("1 (cat) R 1".to_owned(), false),
+        ] {
+            assert_eq!(environment_is_missing(&stat), missing, "{stat}");
+        }
     }
 }
