@@ -32,6 +32,8 @@ pub struct Inbox<E> {
     own: mpsc::Sender<E>,
     clock: Clock,
     peers: Arc<PeerEntries<E>>,
+    /// The lane of all that is sent, if it is not that of the peer which sends it.
+    lane: Option<PeerId>,
 }
 
 /// What came from peers and waits.
@@ -48,7 +50,7 @@ struct State<E> {
     queue: FairQueue<(Timestamp, InboxEntry<E>)>,
     /// The tasks of connections that wait for room, in the order in which they began to.
     waiting: VecDeque<Waker>,
-    /// When the messages came that wait for room, by peer. A connection reads no further meanwhile.
+    /// When the messages came that wait for room, by lane. A connection reads no further meanwhile.
     outside: BTreeMap<PeerId, Timestamp>,
     /// Whether the owner has ended.
     is_closed: bool,
@@ -190,13 +192,18 @@ impl<E> PeerEntries<E> {
     }
 
     /// Adds an entry that is not bounded: it comes seldom in the life of a connection.
-    fn push(&self, arrival: Arrival, urgency: Urgency, entry: InboxEntry<E>) -> Result<(), OwnerGone> {
-        let Arrival { peer, at } = arrival;
+    fn push(
+        &self,
+        lane: PeerId,
+        at: Timestamp,
+        urgency: Urgency,
+        entry: InboxEntry<E>,
+    ) -> Result<(), OwnerGone> {
         let mut state = self.state();
         if state.is_closed {
             return Err(OwnerGone);
         }
-        state.queue.push(peer, urgency, 0, (at, entry));
+        state.queue.push(lane, urgency, 0, (at, entry));
         drop(state);
         self.arrived.notify_one();
         Ok(())
@@ -214,12 +221,15 @@ pub fn inbox<E>(clock: Clock) -> (Inbox<E>, InboxReceiver<E>) {
         is_closed: false,
     };
     let peers = Arc::new(PeerEntries { state: Mutex::new(state), arrived: Notify::new() });
-    (Inbox { own, clock, peers: Arc::clone(&peers) }, InboxReceiver { own: own_receiver, peers, look: None })
+    (
+        Inbox { own, clock, peers: Arc::clone(&peers), lane: None },
+        InboxReceiver { own: own_receiver, peers, look: None },
+    )
 }
 
 impl<E> Clone for Inbox<E> {
     fn clone(&self) -> Self {
-        Self { own: self.own.clone(), clock: self.clock, peers: Arc::clone(&self.peers) }
+        Self { own: self.own.clone(), clock: self.clock, peers: Arc::clone(&self.peers), lane: self.lane }
     }
 }
 
@@ -246,9 +256,19 @@ impl<E> Inbox<E> {
         self.clock.now()
     }
 
-    /// Something that arrives from the peer now.
-    fn arrival(&self, peer: PeerId) -> Arrival {
-        Arrival { peer, at: self.now() }
+    /// The same inbox for several peers that share a lane: together they take turns as one, and what any of them sends
+    /// leaves in the order in which it came.
+    pub(crate) fn in_lane(&self, lane: PeerId) -> Self {
+        Self { lane: Some(lane), ..self.clone() }
+    }
+
+    fn lane_of(&self, peer: PeerId) -> PeerId {
+        self.lane.unwrap_or(peer)
+    }
+
+    /// Adds an entry of a peer now.
+    fn push(&self, peer: PeerId, urgency: Urgency, entry: InboxEntry<E>) -> Result<(), OwnerGone> {
+        self.peers.push(self.lane_of(peer), self.now(), urgency, entry)
     }
 
     pub(crate) fn opened(
@@ -258,13 +278,12 @@ impl<E> Inbox<E> {
         outbound: Outbound,
         event: Option<E>,
     ) -> Result<(), OwnerGone> {
-        let arrival = self.arrival(info.id);
-        self.peers.push(arrival, urgency, InboxEntry::Opened(Box::new(Opened { info, outbound, event })))
+        self.push(info.id, urgency, InboxEntry::Opened(Box::new(Opened { info, outbound, event })))
     }
 
     /// Adds an event of the owner's behind all that has arrived from the peer.
     pub(crate) fn after_arrived(&self, peer: PeerId, urgency: Urgency, event: E) -> Result<(), OwnerGone> {
-        self.peers.push(self.arrival(peer), urgency, InboxEntry::Message { peer, event })
+        self.push(peer, urgency, InboxEntry::Message { peer, event })
     }
 
     /// Waits until there is room for a message that had this number of bytes, and adds it. What waits is counted with the
@@ -278,20 +297,21 @@ impl<E> Inbox<E> {
     ) -> Result<(), OwnerGone> {
         let Arrival { peer, at } = arrival;
         let bytes = bytes + size_of::<InboxEntry<E>>();
+        let lane = self.lane_of(peer);
         let mut entry = Some(InboxEntry::Message { peer, event });
         poll_fn(|context| {
             let mut state = self.peers.state();
             if state.is_closed {
                 return Poll::Ready(Err(OwnerGone));
             }
-            if !state.queue.has_room(peer, urgency, bytes) {
-                state.outside.insert(peer, at);
+            if !state.queue.has_room(lane, urgency, bytes) {
+                state.outside.insert(lane, at);
                 state.waiting.push_back(context.waker().clone());
                 return Poll::Pending;
             }
-            state.outside.remove(&peer);
+            state.outside.remove(&lane);
             if let Some(entry) = entry.take() {
-                state.queue.push(peer, urgency, bytes, (at, entry));
+                state.queue.push(lane, urgency, bytes, (at, entry));
             }
             drop(state);
             self.peers.arrived.notify_one();
@@ -302,8 +322,8 @@ impl<E> Inbox<E> {
 
     /// Adds the end of a connection, unless the owner has ended. What waited for room is dropped with its connection.
     pub(crate) fn closed(&self, peer: PeerId, why: Disconnect) {
-        self.peers.state().outside.remove(&peer);
-        let _ = self.peers.push(self.arrival(peer), Urgency::Ordinary, InboxEntry::Closed { peer, why });
+        self.peers.state().outside.remove(&self.lane_of(peer));
+        let _ = self.push(peer, Urgency::Ordinary, InboxEntry::Closed { peer, why });
     }
 }
 

@@ -60,6 +60,16 @@ pub enum Letter {
 }
 
 impl<E: Send + 'static> Envoys<E> {
+    /// The same for the peers of one connection, which take turns as one peer does: what any of them says is heard in the
+    /// order in which it is said.
+    #[must_use]
+    pub fn of_a_connection(&self) -> Self {
+        let Self(shared) = self;
+        let mut shared = shared.clone();
+        shared.inbox = shared.inbox.in_lane(shared.next_id());
+        Self(shared)
+    }
+
     /// Runs a task that speaks for peers. When the owner ends, it waits for such tasks for a bounded time.
     pub fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
         self.0.tasks.spawn(task);
