@@ -112,6 +112,7 @@ fn on_client(queue: &Queue, message: &ClientToMaster) {
         ClientToMaster::RequestApplication { .. } => {
             queue.push(&MasterToClient::ApplicationResponse(ApplicationAnswer::Unknown));
         }
+        ClientToMaster::RequestReadyz => queue.push(&MasterToClient::ReadyzResponse),
         ClientToMaster::RequestMasterState { .. } | ClientToMaster::KillApplication { .. } => {}
     }
 }
@@ -133,7 +134,8 @@ impl Null {
             }
             WorkerToMaster::Heartbeat { .. }
             | WorkerToMaster::WorkerDecommissioning { .. }
-            | WorkerToMaster::WorkDirectoryChecked { .. } => {}
+            | WorkerToMaster::WorkDirectoryChecked { .. }
+            | WorkerToMaster::WorkerLatestState { .. } => {}
             WorkerToMaster::ExecutorStateChanged(report) => {
                 let ExecutorKey { app, executor } = report.executor.clone();
                 let is_end = report.state.is_finished();

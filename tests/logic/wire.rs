@@ -11,6 +11,7 @@ use bytes::Bytes;
 use firesteel_core::address::Address;
 use firesteel_core::executor_command::{ExecutorCommand, JavaCommand};
 use firesteel_core::ids::{AppId, AttemptId, ExecutorId, ExecutorKey, ProfileId, TaskId, WorkerId};
+use firesteel_core::label::Label;
 use firesteel_core::messages::*;
 use firesteel_core::process::{Command, ExitStatus, StartFailure, StartStep};
 use firesteel_core::scheduling::{Backfill, Preemption};
@@ -142,7 +143,11 @@ fn workers(record: &mut Record) {
     )
     .with_token(Secret::new("token"));
     let executors = executor_states().map(|state| ExecutorReport { executor: key(), state }).to_vec();
-    record.add("worker-to-master", &WorkerToMaster::register(worker.clone(), executors));
+    record.add("worker-to-master", &WorkerToMaster::register(worker.clone(), executors.clone()));
+    let labelled = worker.clone().with_label(Label::of(["4.0"]));
+    record.add("worker-to-master", &WorkerToMaster::register(labelled, Vec::new()));
+    record
+        .add("worker-to-master", &WorkerToMaster::WorkerLatestState { worker: worker.id.clone(), executors });
     for last_order in [None, Some(key())] {
         let heartbeat = WorkerToMaster::Heartbeat { worker: worker.id.clone(), last_order };
         record.add("worker-to-master", &heartbeat);
@@ -208,6 +213,7 @@ fn of_java(launch: ExecutorLaunch) -> ExecutorLaunch {
         library_path: words("/lib/a"),
         java_options: words("-Da=b"),
         releases: words("3.4 3.5"),
+        description: Bytes::from_static(b"object"),
     };
     let command = ExecutorCommand::Java(Box::new(command));
     ExecutorLaunch {

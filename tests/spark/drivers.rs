@@ -32,13 +32,18 @@ pub(crate) fn sent_to(name: &str, endpoint: &str) -> Vec<Bytes> {
 pub(crate) fn from_driver(object: &[u8]) -> Result<FromDriver, Unreadable> {
     match messages::read(object)? {
         Message::Driver(message) => Ok(message),
-        Message::Worker(message) => panic!("{message:?} is a Worker's"),
+        message @ (Message::Worker(_) | Message::Readyz) => panic!("{message:?} is no driver's"),
     }
 }
 
 fn said(name: &str) -> Vec<FromDriver> {
     let read = |object: Bytes| from_driver(&object).unwrap_or_else(|error| panic!("{name}: {error}"));
     sent_to(name, "Master").into_iter().map(read).collect()
+}
+
+/// The application that a recorded driver registered, as it described it.
+pub(crate) fn description(version: &str) -> Bytes {
+    registration(&format!("spark-{version}/driver-to-master")).application.command.description
 }
 
 pub(crate) fn registration(name: &str) -> Registration {

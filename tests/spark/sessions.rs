@@ -1,14 +1,16 @@
 //! Connections of recorded drivers and Workers, as a Master takes part in them.
 
 use bytes::{Bytes, BytesMut};
+use firesteel_spark::Order;
+use firesteel_spark::dialect::{Fragment, Release};
 use firesteel_spark::envelope::{Address, Envelope};
 use firesteel_spark::frame::Frame;
 use firesteel_spark::messages::{FromDriver, FromWorker, Launch, ToDriver, ToWorker, answer};
 use firesteel_spark::session::{Heard, PeerNumber, Session};
 
-use crate::drivers::{from_driver, recording, sent_to};
+use crate::drivers::{description, from_driver, recording};
 use crate::recorded::{frames, opened};
-use crate::workers::from_worker;
+use crate::workers::{from_worker, worker};
 
 const FIRST: PeerNumber = PeerNumber(0);
 
@@ -146,10 +148,13 @@ fn a_worker_is_known_by_its_id_and_by_its_executors() {
         let said = recorded(&format!("spark-{version}/worker-to-master"));
         assert_eq!(session.hear(said[0].clone()), [yes(id_of(&said[0]))]);
         let heard = session.hear(said[1].clone());
+        let heard = answer_about_profiles(&mut session, heard, "-1872747411836192885");
         let [Heard::Worker(FIRST, FromWorker::RegisterWorker(registration))] = &heard[..] else {
             panic!("{version}: {heard:?}")
         };
         assert_eq!(*session.master(FIRST), registration.master, "{version}");
+        let release = if version == "3.5.7" { Release::V3_4To3_5 } else { Release::V4_3 };
+        assert_eq!(registration.releases, [release]);
         let reports: Vec<&Frame> =
             said[2..].iter().filter(|frame| matches!(frame, Frame::Request { .. })).collect();
         // A report of an executor that nobody launched here is answered, and not passed on.
@@ -158,31 +163,84 @@ fn a_worker_is_known_by_its_id_and_by_its_executors() {
         let Ok(FromWorker::ExecutorStateChanged { app, executor, .. }) = from_worker(object) else {
             panic!("{version}: it reports an executor")
         };
-        let driver = sent_to(&format!("spark-{version}/driver-to-master"), "Master");
-        let Ok(FromDriver::RegisterApplication(application)) = from_driver(&driver[0]) else {
-            panic!("{version}: a driver registers")
-        };
-        let launch = Launch {
-            master_url: "spark://master:7077".to_owned(),
-            app,
-            executor,
-            profile: 0,
-            description: application.description,
-            cores: 1,
-            memory: 1,
-            resources: Default::default(),
-        };
-        session.tell_worker(FIRST, &ToWorker::LaunchExecutor(Box::new(launch)));
+        let description = description(version);
+        let order = order(&app, executor, &description);
+        let launched = session.launch(FIRST, &order).expect("it is described");
+        assert!(launched.is_some(), "{version}");
+        assert_eq!(session.launch(FIRST, &order), Ok(None), "{version}: it is not told twice");
         for frame in &said[2..] {
             let heard = session.hear(frame.clone());
-            assert!(matches!(heard[..], [Heard::Worker(FIRST, _)]), "{version}: {heard:?}");
-        }
-        for report in &reports {
-            assert_eq!(session.answer(FIRST, true).map(Heard::Reply), Some(yes(id_of(report))), "{version}");
+            assert!(matches!(heard[0], Heard::Worker(FIRST, _)), "{version}: {heard:?}");
+            let answers = matches!(frame, Frame::Request { .. }).then(|| yes(id_of(frame)));
+            assert_eq!(heard[1..], answers.into_iter().collect::<Vec<_>>(), "{version}");
         }
         // The executor has ended: whose it was is forgotten.
         assert_eq!(session.hear(reports[0].clone()), [yes(id_of(reports[0]))], "{version}");
-        assert_eq!(session.answer(FIRST, true), None);
+    }
+}
+
+/// An order to launch an executor of 1 core and 1 MiB.
+fn order<'a>(app: &'a str, executor: i32, description: &'a [u8]) -> Order<'a> {
+    let resources = Default::default();
+    Order { app, executor, profile: 0, cores: 1, memory: 1, resources, description }
+}
+
+/// What comes of the answer of a Worker that is asked for the serial version id of its resource profiles; what came before
+/// if it is not asked.
+fn answer_about_profiles(session: &mut Session, heard: Vec<Heard>, id: &str) -> Vec<Heard> {
+    let [Heard::Reply(question)] = &heard[..] else { return heard };
+    let reason = format!(
+        "java.io.InvalidClassException: org.apache.spark.resource.ResourceProfile; local class incompatible: \
+         stream classdesc serialVersionUID = 0, local class serialVersionUID = {id}\n\tat java.base"
+    );
+    session.hear(Frame::Failure { id: id_of(question), reason })
+}
+
+#[test]
+fn a_worker_that_may_be_of_several_releases_is_asked_once() {
+    let said = recorded("spark-4.1.4/worker-to-master");
+    for (id, releases) in [
+        ("-2517983430696660228", vec![Release::V4_1To4_2]),
+        ("-1872747411836192885", vec![Release::V4_3]),
+        ("5", vec![]),
+    ] {
+        let mut session = Session::default();
+        let question = session.hear(said[1].clone());
+        assert!(matches!(question[..], [Heard::Reply(Frame::Request { .. })]), "{question:?}");
+        assert_eq!(session.hear(said[1].clone()), [], "it is asked already");
+        let heard = answer_about_profiles(&mut session, question, id);
+        let [Heard::Worker(FIRST, FromWorker::RegisterWorker(registration))] = &heard[..] else {
+            panic!("{heard:?}")
+        };
+        assert_eq!(registration.releases, releases);
+    }
+}
+
+#[test]
+fn orders_of_an_application_differ_in_their_numbers_only() {
+    for version in ["3.5.7", "4.0.1"] {
+        let mut session = Session::default();
+        session.hear(recorded(&format!("spark-{version}/worker-to-master"))[1].clone());
+        let registration = worker(version);
+        let description = description(version);
+        for executor in 0..3 {
+            let order = Order { cores: 4, memory: 512 + executor, ..order("app-1", executor, &description) };
+            let frame = session.launch(FIRST, &order).expect("it is described").expect("it is new");
+            let launch = Launch {
+                master_url: format!("spark://127.0.0.1:{}", registration.master.port),
+                app: "app-1".to_owned(),
+                executor,
+                profile: 0,
+                description: Fragment::read(&description).expect("a stream"),
+                cores: 4,
+                memory: 512 + executor,
+                resources: Default::default(),
+            };
+            let alone = session.tell_worker(FIRST, &ToWorker::LaunchExecutor(Box::new(launch)));
+            assert_eq!(frame, alone, "{version}");
+        }
+        let garbage = session.launch(FIRST, &order("app-2", 0, b"no stream"));
+        assert!(garbage.is_err(), "{version}: {garbage:?}");
     }
 }
 

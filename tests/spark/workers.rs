@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
-use firesteel_spark::dialect::Dialect;
+use firesteel_spark::dialect::{Dialect, Fragment};
 use firesteel_spark::envelope::Address;
 use firesteel_spark::java::{
     self, Bounds, Class, ClassId, Field, FieldKind, Graph, Node, Object, Part, Value,
@@ -14,7 +14,7 @@ use firesteel_spark::messages::{
 };
 use firesteel_spark::scala;
 
-use crate::drivers::{registration, sent_to};
+use crate::drivers::{description, sent_to};
 
 const VERSIONS: [&str; 4] = ["3.5.7", "4.0.1", "4.1.4", "4.3.0"];
 
@@ -22,7 +22,7 @@ const VERSIONS: [&str; 4] = ["3.5.7", "4.0.1", "4.1.4", "4.3.0"];
 pub(crate) fn from_worker(object: &[u8]) -> Result<FromWorker, Unreadable> {
     match messages::read(object)? {
         Message::Worker(message) => Ok(message),
-        Message::Driver(message) => panic!("{message:?} is a driver's"),
+        message @ (Message::Driver(_) | Message::Readyz) => panic!("{message:?} is no Worker's"),
     }
 }
 
@@ -31,7 +31,7 @@ fn said(version: &str) -> Vec<FromWorker> {
     sent_to(&format!("spark-{version}/worker-to-master"), "Master").into_iter().map(read).collect()
 }
 
-fn worker(version: &str) -> WorkerRegistration {
+pub(crate) fn worker(version: &str) -> WorkerRegistration {
     match said(version).into_iter().next() {
         Some(FromWorker::RegisterWorker(registration)) => *registration,
         other => panic!("a Worker of {version} begins with {other:?}"),
@@ -188,7 +188,7 @@ fn read_back(version: &str, object: &Bytes) -> ToWorker {
                 app: text("appId"),
                 executor: int("execId"),
                 profile: int("rpId"),
-                description: registration(&format!("spark-{version}/driver-to-master")).description,
+                description: Fragment::read(&description(version)).expect("a stream"),
                 cores: int("cores"),
                 memory: int("memory"),
                 resources: BTreeMap::new(),
@@ -246,7 +246,7 @@ fn an_executor_is_told_the_addresses_of_its_resources() {
                 app: "app-1".to_owned(),
                 executor: 3,
                 profile: 0,
-                description: registration(&format!("spark-{version}/driver-to-master")).description,
+                description: Fragment::read(&description(version)).expect("a stream"),
                 cores: 1,
                 memory: 512,
                 resources: given.clone(),

@@ -3,8 +3,10 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
+use crate::label::Label;
 use crate::process::Command;
 
 /// What every executor of an application runs.
@@ -31,6 +33,16 @@ impl ExecutorCommand {
         match self {
             Self::Program(command) => Some(command),
             Self::Java(_) => None,
+        }
+    }
+
+    /// The releases of Spark that its executors may be of. `None` if they are no executors of Spark's, or of an unknown
+    /// release.
+    #[must_use]
+    pub fn label(&self) -> Option<Label> {
+        match self {
+            Self::Program(_) => None,
+            Self::Java(command) => Label::of(&command.releases),
         }
     }
 
@@ -70,13 +82,15 @@ pub struct JavaCommand {
     /// The releases of Spark that its driver may be of: `3.4` is 3.4.0 and all after it, up to 3.5. Empty if that is not
     /// known. Executors must be of their driver's release.
     pub releases: Vec<String>,
+    /// The application as its driver described it, in the driver's own protocol, for Workers of that protocol. Empty if
+    /// there are none.
+    pub description: Bytes,
 }
 
-/// Shows neither the values of variables nor the options, since both may have secrets.
+/// Shows neither the values of variables nor the options nor the description, since they may have secrets.
 impl fmt::Debug for JavaCommand {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { main_class, arguments, environment, class_path, library_path, java_options: _, releases } =
-            self;
+        let Self { main_class, arguments, environment, class_path, library_path, releases, .. } = self;
         let variables: Vec<&String> = environment.keys().collect();
         f.debug_struct("JavaCommand")
             .field("main_class", main_class)

@@ -20,6 +20,7 @@ pub mod executor_command;
 pub mod fair_queue;
 pub mod ids;
 pub mod kind;
+pub mod label;
 mod last_heard;
 pub mod launcher;
 pub mod machine;

@@ -35,9 +35,9 @@ impl MasterClient {
             let answer = self.inquiry.ask(&question).await;
             let page = match answer.map_err(|error| broken_off(reader.rows(), error))? {
                 MasterToClient::MasterStateResponse(page) => page,
-                MasterToClient::ApplicationResponse(_) | MasterToClient::KillApplicationResponse(_) => {
-                    return Err(self.other_answer());
-                }
+                MasterToClient::ApplicationResponse(_)
+                | MasterToClient::KillApplicationResponse(_)
+                | MasterToClient::ReadyzResponse => return Err(self.other_answer()),
             };
             reader.read(page).map_err(|_| self.other_answer())?;
         }
@@ -85,9 +85,9 @@ impl MasterClient {
         let question = ClientToMaster::RequestApplication { app: app.to_owned(), executors_from };
         match self.inquiry.ask(&question).await? {
             MasterToClient::ApplicationResponse(answer) => Ok(answer),
-            MasterToClient::MasterStateResponse(_) | MasterToClient::KillApplicationResponse(_) => {
-                Err(self.other_answer())
-            }
+            MasterToClient::MasterStateResponse(_)
+            | MasterToClient::KillApplicationResponse(_)
+            | MasterToClient::ReadyzResponse => Err(self.other_answer()),
         }
     }
 
@@ -99,9 +99,9 @@ impl MasterClient {
         let question = ClientToMaster::KillApplication { app: app.to_owned(), by: by.to_owned() };
         match self.inquiry.ask(&question).await? {
             MasterToClient::KillApplicationResponse(answer) => Ok(answer),
-            MasterToClient::MasterStateResponse(_) | MasterToClient::ApplicationResponse(_) => {
-                Err(self.other_answer())
-            }
+            MasterToClient::MasterStateResponse(_)
+            | MasterToClient::ApplicationResponse(_)
+            | MasterToClient::ReadyzResponse => Err(self.other_answer()),
         }
     }
 

@@ -28,6 +28,13 @@ pub struct Address {
     pub port: u16,
 }
 
+impl Address {
+    /// `spark://host:port`.
+    pub fn url(&self) -> String {
+        format!("spark://{}:{}", self.host, self.port)
+    }
+}
+
 /// The bytes do not begin with an envelope.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum EnvelopeError {

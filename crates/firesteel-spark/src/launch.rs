@@ -143,7 +143,7 @@ mod tests {
             class_path: Vec::new(),
             library_path: Vec::new(),
             java_options: words("-Dspark.driver.port=4 --add-opens=java.base/java.lang=ALL-UNNAMED"),
-            releases: Vec::new(),
+            ..JavaCommand::default()
         }
     }
 

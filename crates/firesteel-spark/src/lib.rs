@@ -14,6 +14,7 @@
 //! - [`session`]: who is on a connection, and what they are owed
 //! - [`dialect`]: how one peer wants to be spoken to
 //! - [`translate`]: between these messages and those of the state machines
+//! - `order_form.rs`: orders to launch executors, written once for each application
 //! - [`launch`]: how a Worker starts an executor of Spark's
 //!
 //! There is no I/O here, and nothing that decides: a connection's task feeds bytes in and sends what comes out.
@@ -26,6 +27,9 @@ pub mod frame;
 pub mod java;
 pub mod launch;
 pub mod messages;
+mod order_form;
 pub mod scala;
 pub mod session;
 pub mod translate;
+
+pub use order_form::Order;

@@ -7,12 +7,15 @@ use std::collections::{BTreeMap, VecDeque};
 
 use bytes::{Bytes, BytesMut};
 
-use crate::dialect::{Dialect, Vocabulary};
+use crate::dialect::{Dialect, NotTold, PROFILE, Release, Vocabulary, told};
 use crate::envelope::{Address, Envelope};
 use crate::frame::Frame;
+use crate::java::ReadError;
 use crate::messages::{
-    self, FromDriver, FromWorker, MASTER, Message, Registration, ToDriver, ToWorker, asked_endpoint,
+    self, FromDriver, FromWorker, MASTER, Message, Registration, ToDriver, ToWorker, WorkerRegistration,
+    asked_endpoint,
 };
+use crate::order_form::{Order, OrderForm};
 
 /// One connection.
 #[derive(Debug, Default)]
@@ -26,6 +29,8 @@ pub struct Session {
     workers: BTreeMap<String, PeerNumber>,
     /// The Worker that runs each executor, by application and number.
     executors: BTreeMap<(String, i32), PeerNumber>,
+    /// What the orders to launch executors of an application have in common.
+    forms: BTreeMap<String, OrderForm>,
     /// What was asked of peers, by the number of the request.
     questions: BTreeMap<i64, Question>,
     last_question: i64,
@@ -46,7 +51,14 @@ struct Peer {
     /// Its requests that are not answered yet, oldest first.
     owed: VecDeque<i64>,
     /// Its registration, while the serial version ids of its classes are being asked.
-    held: Option<Box<Registration>>,
+    held: Option<Held>,
+}
+
+/// A registration that is not complete.
+#[derive(Debug)]
+enum Held {
+    Driver(Box<Registration>),
+    Worker(Box<WorkerRegistration>),
 }
 
 /// Which serial version id was asked of whom.
@@ -65,6 +77,8 @@ pub enum Heard {
     Driver(PeerNumber, FromDriver),
     /// A Worker has said this.
     Worker(PeerNumber, FromWorker),
+    /// Somebody asks, with this number of a request, whether the Master works with everything that came before.
+    Readyz(i64),
     /// A sentence for the log: something came that nobody here can do anything with.
     Strange(String),
 }
@@ -126,19 +140,53 @@ impl Session {
     /// The frame that tells a Worker something.
     pub fn tell_worker(&mut self, peer: PeerNumber, message: &ToWorker) -> Frame {
         match message {
-            ToWorker::LaunchExecutor(launch) => {
-                self.executors.insert((launch.app.clone(), launch.executor), peer);
-            }
             // No executor of it is left, or its end is of no more interest.
             ToWorker::ApplicationFinished { app } => {
-                self.executors.retain(|(of, _), on| of != app || *on != peer);
+                self.forms.remove(app);
+                let of_app = (app.clone(), i32::MIN)..=(app.clone(), i32::MAX);
+                let there = self.executors.range(of_app).filter(|(_, on)| **on == peer);
+                for key in there.map(|(key, _)| key.clone()).collect::<Vec<_>>() {
+                    self.executors.remove(&key);
+                }
             }
-            ToWorker::RegisteredWorker { .. }
+            ToWorker::LaunchExecutor(_)
+            | ToWorker::RegisteredWorker { .. }
             | ToWorker::RegisterWorkerFailed { .. }
             | ToWorker::ReconnectWorker { .. }
             | ToWorker::KillExecutor { .. } => {}
         }
         self.one_way(peer, &message.write(&self.peers[peer.0].dialect))
+    }
+
+    /// The frame that has a Worker launch an executor. `None` if the Worker was told so before: it would start a second one.
+    ///
+    /// # Errors
+    ///
+    /// If the application's description is no stream of Java objects.
+    pub fn launch(&mut self, peer: PeerNumber, order: &Order<'_>) -> Result<Option<Frame>, ReadError> {
+        let key = (order.app.to_owned(), order.executor);
+        if self.executors.contains_key(&key) {
+            return Ok(None);
+        }
+        let Peer { dialect, master, .. } = &self.peers[peer.0];
+        let master_url = master.url();
+        let filled = self.forms.get(order.app).and_then(|form| form.fill(order, dialect, &master_url));
+        let object = match filled {
+            Some(object) => object,
+            None => {
+                if let Some(form) = OrderForm::of(order, dialect, &master_url)? {
+                    self.forms.insert(order.app.to_owned(), form);
+                }
+                order.write(dialect, &master_url)?
+            }
+        };
+        self.executors.insert(key, peer);
+        Ok(Some(self.one_way(peer, &object)))
+    }
+
+    /// The frame that answers the request with this number with yes.
+    pub fn accept(id: i64) -> Frame {
+        Frame::Response { id, body: messages::answer(true).into() }
     }
 
     /// The frame that answers a peer's oldest request with yes or no. `None` if it is owed no answer.
@@ -162,15 +210,15 @@ impl Session {
                 // Like Spark's Master, which answers no for an application that it does not know.
                 None => vec![response(id, false)],
             },
+            // Spark's Master, too, answers every report with yes.
             Ok(Message::Worker(message)) => match self.worker_of(&message) {
                 Some(peer) => {
                     self.forget_if_ended(&message);
-                    self.peers[peer.0].owed.push_back(id);
-                    vec![Heard::Worker(peer, message)]
+                    vec![Heard::Worker(peer, message), response(id, true)]
                 }
-                // Like Spark's Master, which answers every report with yes.
                 None => vec![response(id, true)],
             },
+            Ok(Message::Readyz) => vec![Heard::Readyz(id)],
             Err(error) => vec![failure(id, error.to_string())],
         }
     }
@@ -197,19 +245,31 @@ impl Session {
                 None => strange("a driver speaks of an application that is not on its connection".to_owned()),
             },
             Ok(Message::Worker(FromWorker::RegisterWorker(registration))) => {
-                let Some(peer) = self.peer(registration.dialect.clone(), master) else { return too_many() };
-                let id = registration.worker.clone();
-                if let Some(before) = self.peers[peer.0].worker.replace(id.clone()) {
-                    self.workers.remove(&before);
-                }
-                self.workers.insert(id, peer);
-                vec![Heard::Worker(peer, FromWorker::RegisterWorker(registration))]
+                self.register_worker(master, registration)
             }
             Ok(Message::Worker(message)) => match self.worker_of(&message) {
                 Some(peer) => vec![Heard::Worker(peer, message)],
                 None => strange("a Worker speaks that is not registered on its connection".to_owned()),
             },
+            Ok(Message::Readyz) => strange("a question without a number".to_owned()),
             Err(error) => strange(error.to_string()),
+        }
+    }
+
+    /// A Worker registers. If it may be of several releases, it is asked for the id of a class in which they differ.
+    fn register_worker(&mut self, master: Address, registration: Box<WorkerRegistration>) -> Vec<Heard> {
+        let Some(peer) = self.peer(registration.dialect.clone(), master) else { return too_many() };
+        let id = registration.worker.clone();
+        if let Some(before) = self.peers[peer.0].worker.replace(id.clone()) {
+            self.workers.remove(&before);
+        }
+        self.workers.insert(id, peer);
+        if registration.releases.len() < 2 {
+            return vec![Heard::Worker(peer, FromWorker::RegisterWorker(registration))];
+        }
+        match self.peers[peer.0].held.replace(Held::Worker(registration)) {
+            None => vec![self.ask(peer, PROFILE)],
+            Some(_) => Vec::new(),
         }
     }
 
@@ -221,17 +281,19 @@ impl Session {
             return vec![Heard::Driver(peer, FromDriver::RegisterApplication(registration))];
         }
         // The driver registers again after a while; it is asked once.
-        if self.peers[peer.0].held.replace(registration).is_some() {
+        if self.peers[peer.0].held.replace(Held::Driver(registration)).is_some() {
             return Vec::new();
         }
-        let ask = |class| {
-            self.last_question += 1;
-            let id = self.last_question;
-            self.questions.insert(id, Question { peer, class });
-            let body = self.addressed(peer, &Vocabulary::question(class));
-            Heard::Reply(Frame::Request { id, body })
-        };
-        asked.into_iter().map(ask).collect()
+        asked.into_iter().map(|class| self.ask(peer, class)).collect()
+    }
+
+    /// Asks a peer for the serial version id of a class.
+    fn ask(&mut self, peer: PeerNumber, class: &'static str) -> Heard {
+        self.last_question += 1;
+        let id = self.last_question;
+        self.questions.insert(id, Question { peer, class });
+        let body = self.addressed(peer, &Vocabulary::question(class));
+        Heard::Reply(Frame::Request { id, body })
     }
 
     /// An answer to a question of ours.
@@ -240,19 +302,26 @@ impl Session {
             return strange(format!("an answer to the request {id}, which nobody made"));
         };
         let row = &mut self.peers[peer.0];
-        // One answer was of no use, so all of them are.
-        if row.held.is_none() {
-            return Vec::new();
+        let vocabulary = &mut row.dialect.vocabulary;
+        let learnt = match row.held.take() {
+            // One answer was of no use, so all of them are.
+            None => return Vec::new(),
+            Some(Held::Worker(registration)) => complete(*registration, class, reason)
+                .map(|whole| Heard::Worker(peer, FromWorker::RegisterWorker(Box::new(whole)))),
+            Some(Held::Driver(registration)) => vocabulary
+                .learn(class, reason)
+                .map(|()| Heard::Driver(peer, FromDriver::RegisterApplication(registration))),
+        };
+        match learnt {
+            Err(error) => strange(error.to_string()),
+            Ok(Heard::Driver(_, FromDriver::RegisterApplication(held)))
+                if !vocabulary.to_ask().is_empty() =>
+            {
+                row.held = Some(Held::Driver(held));
+                Vec::new()
+            }
+            Ok(heard) => vec![heard],
         }
-        if let Err(error) = row.dialect.vocabulary.learn(class, reason) {
-            row.held = None;
-            return strange(error.to_string());
-        }
-        if !row.dialect.vocabulary.to_ask().is_empty() {
-            return Vec::new();
-        }
-        let held = row.held.take();
-        held.into_iter().map(|held| Heard::Driver(peer, FromDriver::RegisterApplication(held))).collect()
     }
 
     /// The peer that calls itself so: one that is known, or a new one. `None` if there are too many.
@@ -320,6 +389,16 @@ impl Session {
         body.extend_from_slice(object);
         body.freeze()
     }
+}
+
+/// The registration of a Worker that has told the serial version id of its resource profiles.
+fn complete(
+    registration: WorkerRegistration,
+    class: &'static str,
+    answer: &str,
+) -> Result<WorkerRegistration, NotTold> {
+    let release = Release::of_profile(told(class, answer)?);
+    Ok(WorkerRegistration { releases: release.into_iter().collect(), ..registration })
 }
 
 fn strange(sentence: String) -> Vec<Heard> {

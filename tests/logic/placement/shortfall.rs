@@ -177,7 +177,8 @@ fn a_shortfall_is_found_exactly_when_fewer_are_placed_than_asked() {
             Reason::GangTooLarge { .. }
             | Reason::GangWaits { .. }
             | Reason::KeptForAnother
-            | Reason::Excluded { .. } => {
+            | Reason::Excluded { .. }
+            | Reason::Labelled { .. } => {
                 return Err("a placement knows of no turns".to_owned());
             }
         }

@@ -59,6 +59,9 @@ impl Names {
                 message: Outbound::Client(MasterToClient::KillApplicationResponse(answer)),
                 ..
             } => vec![killed(answer)],
+            Effect::Send { peer, message: Outbound::Client(MasterToClient::ReadyzResponse) } => {
+                vec![format!("{} <- ReadyzResponse", self.peers[peer])]
+            }
             Effect::Send { peer, message: Outbound::Worker(message) } => {
                 vec![format!("{} <- {}", self.peers[peer], worker_message(message))]
             }

@@ -17,6 +17,8 @@ pub(super) fn clients(record: &mut Record) {
     record.add("client-to-master", &question);
     let order = ClientToMaster::KillApplication { app: "app-1".to_owned(), by: "ann@host".to_owned() };
     record.add("client-to-master", &order);
+    record.add("client-to-master", &ClientToMaster::RequestReadyz);
+    record.add("master-to-client", &MasterToClient::ReadyzResponse);
     record.add("client-to-worker", &ClientToWorker::RequestWorkerState);
     logs(record);
     let executor = ExecutorView {
@@ -70,6 +72,7 @@ pub(super) fn clients(record: &mut Record) {
         excluded_for: 2,
         excluded_until: Some(Timestamp::from_millis(1_795_209_755_048)),
         impairment: Some(Impairment::Deaf),
+        label: Label::of(["4.0"]),
     };
     let executor = application.executors[0].clone();
     let head = StateHead {

@@ -33,6 +33,7 @@ impl ApplicationMaster {
                 };
                 self.answer(peer, MasterToClient::ApplicationResponse(answer));
             }
+            ClientToMaster::RequestReadyz => self.answer(peer, MasterToClient::ReadyzResponse),
             ClientToMaster::KillApplication { app, by } => {
                 if !self.is_meant(&app) {
                     let unknown = MasterToClient::KillApplicationResponse(KillAnswer::Unknown);

@@ -126,7 +126,8 @@ fn remedy(reason: &Reason) -> &'static str {
         | Reason::Busy { .. }
         | Reason::GangWaits { .. }
         | Reason::KeptForAnother
-        | Reason::Excluded { .. } => "a larger Worker",
+        | Reason::Excluded { .. }
+        | Reason::Labelled { .. } => "a larger Worker",
     }
 }
 

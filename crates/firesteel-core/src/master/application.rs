@@ -15,7 +15,9 @@ use super::executor::{Executor, Probation};
 use super::executor_record::ExecutorRecord;
 use super::wishes::Wishes;
 use super::worker_row::WorkerRow;
+use super::worker_table::WorkerTable;
 use crate::ids::{AppId, ExecutorId, ExecutorKey, PeerId, ProfileId, WorkerId};
+use crate::label::Label;
 use crate::messages::{
     ApplicationDescription, ApplicationState, ExecutorLaunch, ExecutorState, ExecutorTarget, ExecutorWork,
     ResourceProfile, Shared, limit_after_final_end,
@@ -45,6 +47,8 @@ pub(super) struct Application {
     pub(super) state: ApplicationState,
     pub(super) max_cores: Cores,
     pub(super) wishes: Wishes,
+    /// What Workers with a label have to have in common with it.
+    pub(super) label: Option<Label>,
     pub(super) cores_granted: Cores,
     /// The cores of executors whose ends were final. Always zero if the application has no maximum of cores.
     pub(super) cores_spent: Cores,
@@ -140,6 +144,7 @@ impl Application {
             max_cores: description.max_cores.unwrap_or(entry.default_cores),
             cores_granted: Cores::ZERO,
             wishes: Wishes::default(),
+            label: description.command.label(),
             cores_spent: Cores::ZERO,
             profiles: BTreeMap::from([(ProfileId::DEFAULT, default)]),
             executors: BTreeMap::new(),
@@ -237,10 +242,20 @@ impl Application {
         open.map(|(id, demand)| (id, Shape::of(&demand)))
     }
 
-    /// Whether no executor of it is launched on a Worker now: the application avoids the host, or the Worker is excluded
-    /// for it.
+    /// Whether no executor of it is launched on a Worker now: it may not use the Worker, or the Worker is excluded for it.
     pub(super) fn shuns(&self, slot: Slot, row: &WorkerRow) -> bool {
-        self.exclusions.excludes(slot) || self.wishes.avoids(&row.description.host)
+        self.exclusions.excludes(slot) || !self.may_use(row)
+    }
+
+    /// Whether its executors may be launched on a Worker: the Worker runs such executors, and the application does not
+    /// avoid the host.
+    pub(super) fn may_use(&self, row: &WorkerRow) -> bool {
+        self.is_admitted_by(row) && !self.wishes.avoids(&row.description.host)
+    }
+
+    /// Whether a Worker runs its executors.
+    pub(super) fn is_admitted_by(&self, row: &WorkerRow) -> bool {
+        Label::admits(row.description.label.as_ref(), self.label.as_ref())
     }
 
     /// Whether these amounts are enough for one executor of any of its profiles.
@@ -248,9 +263,9 @@ impl Application {
         self.profiles.values().any(|profile| offer.fits(&self.demand(profile)))
     }
 
-    /// Whether all Workers are alike to it: it prefers none and shuns none.
-    pub(super) fn is_indifferent(&self) -> bool {
-        self.wishes.is_empty() && self.exclusions.is_empty()
+    /// Whether all these Workers are alike to it: it prefers none and shuns none.
+    pub(super) fn is_indifferent(&self, workers: &WorkerTable) -> bool {
+        self.wishes.is_empty() && self.exclusions.is_empty() && workers.all_admit(self.label.as_ref())
     }
 
     /// The policy by which Workers are chosen for it.

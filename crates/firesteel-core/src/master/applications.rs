@@ -179,7 +179,7 @@ impl Master {
         }
         let application = self.applications.live(app);
         let free: Vec<Offer<'_>> = self.offers(application).collect();
-        let whole: Vec<Offer<'_>> = self.workers.whole_offers().collect();
+        let whole: Vec<Offer<'_>> = self.whole_offers(application).collect();
         let held_back = self.hindrance(application).map(reason);
         let first = application.asks().next().map(|(id, _)| id);
         let missing = |(id, profile): (&ProfileId, &Profile)| {

@@ -40,7 +40,7 @@ fn as_spark(
     application: &Application,
     demand: &Demand,
 ) -> Vec<Share> {
-    if application.is_indifferent() {
+    if application.is_indifferent(workers) {
         return workers.place(demand, config.strategy);
     }
     let near = near(workers, &application.wishes);
@@ -98,7 +98,7 @@ fn by_measure(
     application: &Application,
     demand: &Demand,
 ) -> Vec<Share> {
-    if !application.is_indifferent() {
+    if !application.is_indifferent(workers) {
         return fill(measure, demand, candidates(workers, application), workers.whole());
     }
     let shares = workers.place_by(measure, demand);
@@ -129,7 +129,7 @@ fn over_held(
     let spread = |candidates: &mut dyn Iterator<Item = Candidate<'_, Rank>>| {
         spread_held(demand, candidates, config.worker_order, held, held_on_host)
     };
-    if !application.is_indifferent() {
+    if !application.is_indifferent(workers) {
         return spread(&mut candidates(workers, application));
     }
     // If as many hosts without its executors are found as executors are wanted, each takes one: no later

@@ -1,6 +1,6 @@
 //! The requests of status clients.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use firesteel_placement::advice::advice;
 use firesteel_placement::index::Slot;
@@ -12,6 +12,7 @@ use super::application::{Application, Profile};
 use super::exclusions::Blame;
 use super::{Effect, Master, Outbound};
 use crate::ids::{AppId, ExecutorId, PeerId, ProfileId};
+use crate::label::Label;
 use crate::messages::{
     ApplicationAnswer, ApplicationDetail, ApplicationEnd, ApplicationView, ClientToMaster, ClusterView,
     EarlyEnd, ExcludedWorker, Holder, ImpairedWorker, KillAnswer, MOST_EXCLUDED, MOST_HOLDERS,
@@ -24,6 +25,8 @@ use crate::time::Timestamp;
 const MOST_ADVISED: usize = 8;
 /// The maximum number of applications with the same name that an answer lists.
 const MOST_NAMESAKES: usize = 20;
+/// The maximum number of labels of Workers that a reason names.
+const MOST_LABELS: usize = 4;
 /// The longest name of a user who kills an application, in bytes. The rest is cut.
 const LONGEST_NAME: usize = 200;
 
@@ -45,6 +48,7 @@ impl Master {
             ClientToMaster::RequestApplication { app, executors_from } => {
                 MasterToClient::ApplicationResponse(self.detail(now, &app, executors_from))
             }
+            ClientToMaster::RequestReadyz => MasterToClient::ReadyzResponse,
             ClientToMaster::KillApplication { app, by } => {
                 MasterToClient::KillApplicationResponse(self.kill_application(now, &app, &by))
             }
@@ -96,7 +100,7 @@ impl Master {
 
     fn scheduling(&self, app: &Application) -> SchedulingStatus {
         let free: Vec<Offer<'_>> = self.offers(app).collect();
-        let whole: Vec<Offer<'_>> = self.workers.whole_offers().collect();
+        let whole: Vec<Offer<'_>> = self.whole_offers(app).collect();
         let mut profiles = Vec::new();
         for (id, profile) in &app.profiles {
             let stand = ProfileStand { app, profile, free: &free, whole: &whole };
@@ -158,11 +162,27 @@ impl Master {
         let impaired = self.workers.impaired().map(|(slot, ..)| slot);
         let excluded: BTreeSet<Slot> = own.chain(self.workers.excluded_slots()).chain(impaired).collect();
         let rows = excluded.into_iter().map(|slot| self.workers.row(slot));
-        let welcome = rows.filter(|row| !app.wishes.avoids(&row.description.host));
+        let welcome = rows.filter(|row| app.may_use(row));
         let with_room = welcome.filter(|row| row.readmitted_offer().fits(demand));
         match with_room.count() as u64 {
-            0 => Some(short),
+            0 => self.shortfall_by_label(app, demand).or(Some(short)),
             workers => held_back(demand, Reason::Excluded { workers }),
+        }
+    }
+
+    /// The shortfall of a demand, if Workers have room for it that run only executors of other applications.
+    fn shortfall_by_label(&self, app: &Application, demand: &Demand) -> Option<Shortfall> {
+        let mut labels: BTreeMap<&Label, u64> = BTreeMap::new();
+        for (_, row) in self.workers.slots().filter(|(_, row)| row.offer().fits(demand)) {
+            if let Some(label) = row.description.label.as_ref().filter(|_| !app.is_admitted_by(row)) {
+                *labels.entry(label).or_default() += 1;
+            }
+        }
+        let workers = labels.values().sum();
+        let names: Vec<String> = labels.keys().take(MOST_LABELS).map(ToString::to_string).collect();
+        match names.is_empty() {
+            true => None,
+            false => held_back(demand, Reason::Labelled { workers, label: names.join(", ") }),
         }
     }
 

@@ -37,10 +37,18 @@ impl ExecutorRecord {
             state: self.state.clone(),
             host: host.clone(),
             port: *port,
-            directory: [work_dir, app.as_str(), &self.id.to_string()].join("/"),
+            directory: directory(work_dir, app, self.id),
             launched: self.launched,
             started: self.started,
             ended: self.ended,
         }
+    }
+}
+
+/// The path of an executor's directory. Empty if its Worker does not say where it has them.
+fn directory(work_dir: &str, app: &AppId, executor: ExecutorId) -> String {
+    match work_dir {
+        "" => String::new(),
+        work_dir => [work_dir, app.as_str(), &executor.to_string()].join("/"),
     }
 }

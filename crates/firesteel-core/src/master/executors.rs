@@ -56,10 +56,12 @@ impl Master {
 
     /// A Worker reports an executor's state.
     pub(super) fn on_executor_state_changed(&mut self, now: Timestamp, peer: PeerId, report: ExecutorReport) {
-        let Some(row) = self.workers.of_peer(peer) else {
+        let Some(slot) = self.workers.slot_of_peer(peer) else {
             self.ignore(peer, Ignored::NotRegistered);
             return self.tell_worker(peer, MasterToWorker::ReconnectWorker);
         };
+        self.hear_of(slot, &report);
+        let row = self.workers.row(slot);
         if row.executors.contains(&report.executor) {
             return self.update_executor(now, peer, report);
         }

@@ -119,9 +119,10 @@ impl Master {
         if self.config.retries.are_used_up(u32::try_from(blamed).unwrap_or(u32::MAX)) {
             return false;
         }
-        let others = self.workers.slots().filter(|(slot, row)| {
-            row.stays() && !blames(*slot) && !application.wishes.avoids(&row.description.host)
-        });
+        let others = self
+            .workers
+            .slots()
+            .filter(|(slot, row)| row.stays() && !blames(*slot) && application.may_use(row));
         let mut others = others.map(|(_, row)| if blamed > 1 { row.offer() } else { row.whole_offer() });
         others.any(|offer| application.fits(&offer))
     }

@@ -2,6 +2,7 @@
 
 use firesteel_placement::{Cores, MiB};
 
+use crate::label::Label;
 use crate::messages::{Bounded, ExecutorReport, MOST_CORES, RefusedRegistration, WorkerDescription};
 
 /// The most memory of a Worker, so that sums over a cluster cannot overflow.
@@ -53,8 +54,13 @@ impl Limits {
         check(Bounded::Cores, unsigned(cores.0), unsigned(self.cores.0))?;
         check(Bounded::Memory, unsigned(memory.0), unsigned(self.memory.0))?;
         check(Bounded::Addresses, addresses as u64, self.addresses)?;
-        check(Bounded::Executors, executors.len() as u64, self.executors)?;
+        self.check_executors(executors)?;
         check(Bounded::Text, longest_text(worker) as u64, self.text)
+    }
+
+    /// Checks the executors that a Worker lists.
+    pub(super) fn check_executors(&self, executors: &[ExecutorReport]) -> Result<(), RefusedRegistration> {
+        check(Bounded::Executors, executors.len() as u64, self.executors)
     }
 
     /// Checks that there is room for one more Worker beside these.
@@ -73,8 +79,10 @@ fn unsigned(amount: i64) -> u64 {
 
 /// The length of the longest text, in bytes.
 fn longest_text(worker: &WorkerDescription) -> usize {
-    let WorkerDescription { id: _, host, port: _, cores: _, memory: _, resources, work_dir, token } = worker;
-    let own = [host.len(), work_dir.len(), token.reveal().len()];
+    let WorkerDescription { id: _, host, port: _, cores: _, memory: _, resources, work_dir, token, label } =
+        worker;
+    let label = label.as_ref().map_or(0, Label::length);
+    let own = [host.len(), work_dir.len(), token.reveal().len(), label];
     let of_resources =
         resources.iter().map(|(name, addresses)| addresses.map(str::len).max().unwrap_or(0).max(name.len()));
     own.into_iter().chain(of_resources).max().unwrap_or(0)

@@ -152,6 +152,9 @@ impl Master {
             WorkerToMaster::WorkerDecommissioning { worker } => {
                 self.on_worker_decommissioning(peer, &worker);
             }
+            WorkerToMaster::WorkerLatestState { worker, executors } => {
+                self.on_worker_latest_state(now, peer, &worker, executors);
+            }
             WorkerToMaster::ExecutorStateChanged(report) => self.on_executor_state_changed(now, peer, report),
         }
     }

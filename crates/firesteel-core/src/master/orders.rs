@@ -14,7 +14,8 @@ const GIVEN_UP_AFTER: u32 = 4;
 /// The orders of one Worker that it has not answered.
 ///
 /// Each heartbeat names the last order that came, so it answers that one and all before it. If one direction of a connection
-/// stalls, heartbeats come and answer nothing.
+/// stalls, heartbeats come and answer nothing. The first report about an executor answers its order, too: Workers of Spark's
+/// have no other answer.
 #[derive(Debug, Default)]
 pub(super) struct Orders {
     unanswered: VecDeque<Order>,
@@ -41,6 +42,12 @@ impl Orders {
     /// An order is sent.
     pub(super) fn sent(&mut self, now: Timestamp, executor: ExecutorKey) {
         self.unanswered.push_back(Order { executor, sent: now, heartbeats: 0 });
+    }
+
+    /// The Worker reports on an executor, whose order it therefore has. Returns whether the order was unanswered.
+    pub(super) fn answer(&mut self, executor: &ExecutorKey) -> bool {
+        let at = self.unanswered.iter().position(|order| order.executor == *executor);
+        at.map(|at| self.unanswered.remove(at)).is_some()
     }
 
     /// A heartbeat that arrived at this time names this order as the last one that came.
@@ -101,6 +108,16 @@ mod tests {
         assert_eq!(orders.hear(second(45), None), repeated([0, 1]));
         let last = Overdue { repeated: vec![key(1)], given_up: vec![key(0)] };
         assert_eq!(orders.hear(second(60), None), last);
+    }
+
+    #[test]
+    fn a_report_answers_the_order_of_its_executor_only() {
+        let mut orders = Orders::default();
+        (0..3).for_each(|number| orders.sent(second(0), key(number)));
+        assert!(orders.answer(&key(1)));
+        assert!(!orders.answer(&key(1)) && !orders.answer(&key(7)));
+        assert_eq!(orders.hear(second(1), None), Overdue::default());
+        assert_eq!(orders.hear(second(2), None), repeated([0, 2]));
     }
 
     #[test]

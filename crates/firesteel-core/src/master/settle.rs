@@ -5,6 +5,7 @@ use firesteel_placement::{Demand, Offer};
 
 use super::application::Application;
 use super::choice::choose;
+use super::worker_row::WorkerRow;
 use super::{Master, Pass};
 use crate::ids::{AppId, ProfileId};
 use crate::time::Timestamp;
@@ -78,5 +79,14 @@ impl Master {
         let rows = self.workers.slots();
         let welcome = rows.filter(|(slot, row)| !application.shuns(*slot, row));
         welcome.map(|(slot, row)| self.workers.open_offer(slot, row))
+    }
+
+    /// The amounts in all of the Workers that run executors of an application.
+    pub(super) fn whole_offers<'a>(
+        &'a self,
+        application: &'a Application,
+    ) -> impl Iterator<Item = Offer<'a>> {
+        let admitting = self.workers.iter().filter(|row| application.is_admitted_by(row));
+        admitting.map(WorkerRow::whole_offer)
     }
 }

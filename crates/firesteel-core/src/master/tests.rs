@@ -18,6 +18,7 @@ mod distrust;
 mod exclusions;
 mod executors;
 mod flaws;
+mod labels;
 mod policies;
 mod workers;
 

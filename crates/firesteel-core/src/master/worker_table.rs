@@ -3,6 +3,7 @@
 mod availability;
 mod silence;
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::ControlFlow;
 use std::time::Duration;
@@ -19,6 +20,7 @@ use super::orders::Orders;
 use super::worker_row::{Availability, Withheld, WorkerRow};
 use crate::address::Address;
 use crate::ids::{PeerId, WorkerId};
+use crate::label::Label;
 use crate::messages::{Impairment, WorkerState, WorkerView};
 use crate::time::Timestamp;
 
@@ -48,6 +50,8 @@ pub(super) struct WorkerTable {
     withheld: BTreeMap<Slot, Withheld>,
     /// The Workers that are excluded for all applications, by the end of the exclusion.
     pub(super) excluded: BTreeSet<(Timestamp, Slot)>,
+    /// How many living Workers have each label.
+    labels: BTreeMap<Option<Label>, usize>,
     by_peer: BTreeMap<PeerId, Slot>,
     by_address: BTreeMap<Address, WorkerId>,
     /// When to check each Worker's heartbeat next, never later than its timeout. A heartbeat does not change
@@ -72,6 +76,7 @@ impl WorkerTable {
             gained: BTreeSet::new(),
             withheld: BTreeMap::new(),
             excluded: BTreeSet::new(),
+            labels: BTreeMap::new(),
             by_peer: BTreeMap::new(),
             by_address: BTreeMap::new(),
             looks: BTreeSet::new(),
@@ -92,6 +97,7 @@ impl WorkerTable {
         self.gained.insert(slot);
         self.cache.clear();
         self.whole.add(&row.whole_offer());
+        *self.labels.entry(row.description.label.clone()).or_default() += 1;
         self.by_peer.insert(row.peer, slot);
         self.by_address.insert(address, id.clone());
         self.looks.insert((row.look, id));
@@ -107,6 +113,12 @@ impl WorkerTable {
         let row = self.rows[slot.index()].take().expect("every slot of the index has its row");
         self.cache.clear();
         self.whole.remove(&row.whole_offer());
+        if let Entry::Occupied(mut count) = self.labels.entry(row.description.label.clone()) {
+            *count.get_mut() -= 1;
+            if *count.get() == 0 {
+                count.remove();
+            }
+        }
         if let Some(until) = row.distrust.until {
             self.excluded.remove(&(until, slot));
         }
@@ -114,6 +126,11 @@ impl WorkerTable {
         self.by_address.remove(&row.address());
         self.looks.remove(&(row.look, id.clone()));
         row
+    }
+
+    /// Whether every living Worker runs executors of applications with this label.
+    pub(super) fn all_admit(&self, label: Option<&Label>) -> bool {
+        self.labels.keys().all(|of_workers| Label::admits(of_workers.as_ref(), label))
     }
 
     /// Places a demand that treats all Workers alike.
@@ -438,6 +455,11 @@ impl WorkerTable {
         }
         if whole != self.whole {
             return Err(format!("the Workers have {whole:?} together, and not {:?}", self.whole));
+        }
+        let mut labels: BTreeMap<Option<Label>, usize> = BTreeMap::new();
+        self.iter().for_each(|row| *labels.entry(row.description.label.clone()).or_default() += 1);
+        if labels != self.labels {
+            return Err(format!("the Workers have the labels {labels:?}, and not {:?}", self.labels));
         }
         let rows = self.rows.iter().flatten().count();
         let sizes = [rows, self.by_peer.len(), self.by_address.len(), self.looks.len()];

@@ -81,6 +81,28 @@ impl Master {
         }
     }
 
+    /// A Worker that listed no executors when it registered says what runs on it.
+    ///
+    /// Source: Spark Master, 4.0.1: what it does not know is ended.
+    pub(super) fn on_worker_latest_state(
+        &mut self,
+        now: Timestamp,
+        peer: PeerId,
+        worker: &WorkerId,
+        executors: Vec<ExecutorReport>,
+    ) {
+        if self.own_slot(peer, worker).is_none() {
+            return;
+        }
+        if let Err(reason) = self.config.limits.check_executors(&executors) {
+            let named = format!("{worker}: {reason}");
+            return self.ignore(peer, Ignored::NotItsOwn { named });
+        }
+        for report in executors {
+            self.reconcile(now, peer, worker, report);
+        }
+    }
+
     fn worker_of(&self, peer: PeerId) -> Option<WorkerId> {
         self.workers.of_peer(peer).map(|row| row.description.id.clone())
     }
@@ -158,11 +180,28 @@ impl Master {
         let row = self.workers.row_mut(slot);
         row.last_heartbeat = LastHeard::at(arrived);
         let overdue = row.orders.hear(arrived, last_order);
-        if last_order.is_some() && self.workers.set_deaf(slot, false) {
-            self.note_recovery(worker);
-            self.pass = Pass::Due;
+        if last_order.is_some() {
+            self.hears_again(slot);
         }
         self.pursue(now, (slot, worker), overdue);
+    }
+
+    /// A Worker reports on an executor, and so answers the order to launch it. That an executor has started shows that
+    /// orders come, also if this one was given up.
+    pub(super) fn hear_of(&mut self, slot: Slot, report: &ExecutorReport) {
+        let answers = self.workers.row_mut(slot).orders.answer(&report.executor);
+        if answers || report.state == ExecutorState::Running {
+            self.hears_again(slot);
+        }
+    }
+
+    /// A Worker has answered. If it was deaf, it is given executors again.
+    fn hears_again(&mut self, slot: Slot) {
+        if self.workers.set_deaf(slot, false) {
+            let worker = self.workers.row(slot).description.id.clone();
+            self.note_recovery(&worker);
+            self.pass = Pass::Due;
+        }
     }
 
     /// The slot of the Worker that a message names. It must be the one of this connection; otherwise the message is ignored.

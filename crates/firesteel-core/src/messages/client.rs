@@ -10,6 +10,7 @@ use super::{
     StatePage, StatePlace, WorkerDescription,
 };
 use crate::ids::{AppId, ExecutorId, ExecutorKey, ProfileId, WorkerId};
+use crate::label::Label;
 use crate::queues::Queues;
 use crate::scheduling::{Backfill, Preemption};
 use crate::time::Timestamp;
@@ -39,6 +40,9 @@ pub enum ClientToMaster {
         /// The user who asks for it: `ann@host`.
         by: String,
     },
+    /// Asks whether the Master works, with everything behind it that it has been told before. Source: Spark's message
+    /// of this name.
+    RequestReadyz,
 }
 
 /// A message from a Master to a status client.
@@ -50,6 +54,8 @@ pub enum MasterToClient {
     ApplicationResponse(ApplicationAnswer),
     /// The outcome of a request to end an application.
     KillApplicationResponse(KillAnswer),
+    /// The Master works.
+    ReadyzResponse,
 }
 
 /// A message from a status client to a Worker.
@@ -160,6 +166,8 @@ pub struct WorkerView {
     pub excluded_until: Option<Timestamp>,
     /// Why it is given nothing new for now, if something is wrong with it.
     pub impairment: Option<Impairment>,
+    /// What the Worker runs only, if it does not run executors of all applications.
+    pub label: Option<Label>,
 }
 
 /// Why a living Worker is given nothing new until that is over.
@@ -199,6 +207,7 @@ impl WorkerView {
             excluded_for: 0,
             excluded_until: None,
             impairment: None,
+            label: worker.label.clone(),
         }
     }
 }
@@ -336,8 +345,9 @@ pub struct RunningExecutor {
     pub pid: Option<u32>,
 }
 
-crate::kinds!("ClientToMaster", ClientToMaster: RequestMasterState RequestApplication KillApplication);
+crate::kinds!("ClientToMaster", ClientToMaster: RequestMasterState RequestApplication KillApplication
+    RequestReadyz);
 crate::kinds!("MasterToClient", MasterToClient: MasterStateResponse ApplicationResponse
-    KillApplicationResponse);
+    KillApplicationResponse ReadyzResponse);
 crate::kinds!("ClientToWorker", ClientToWorker: RequestWorkerState RequestLog);
 crate::kinds!("WorkerToClient", WorkerToClient: WorkerStateResponse LogResponse RequestLogFailed);

@@ -9,6 +9,7 @@ use super::{ApplicationFiles, ExecutorState, Shared, TaskDirectory};
 use crate::address::Address;
 use crate::executor_command::ExecutorCommand;
 use crate::ids::{AppId, ExecutorKey, ProfileId, WorkerId};
+use crate::label::Label;
 use crate::process::short_if_any;
 use crate::secret::Secret;
 
@@ -53,6 +54,14 @@ pub enum WorkerToMaster {
         #[serde(deserialize_with = "short_if_any")]
         error: Option<String>,
     },
+    /// The executors that run on a Worker which listed none when it registered. Those that the Master does not know are
+    /// ended. Source: the message's name and meaning are Spark's, whose Workers send it after each registration.
+    WorkerLatestState {
+        /// The Worker's id.
+        worker: WorkerId,
+        /// The executors that run on it.
+        executors: Vec<ExecutorReport>,
+    },
 }
 
 impl WorkerToMaster {
@@ -85,6 +94,8 @@ pub struct WorkerDescription {
     /// What the Worker drew at its start and shows with each registration. While a Worker is connected, nobody
     /// else can register with its id, unless they show the same token.
     pub token: Secret,
+    /// What the Worker runs only. `None`: executors of all applications.
+    pub label: Option<Label>,
 }
 
 /// What a Worker has for executors.
@@ -104,8 +115,14 @@ impl WorkerDescription {
     pub fn new(id: WorkerId, address: Address, offered: Offered, work_dir: impl Into<String>) -> Self {
         let Address { host, port } = address;
         let Offered { cores, memory, resources } = offered;
-        let (work_dir, token) = (work_dir.into(), Secret::default());
-        Self { id, host, port, cores, memory, resources, work_dir, token }
+        let (work_dir, token, label) = (work_dir.into(), Secret::default(), None);
+        Self { id, host, port, cores, memory, resources, work_dir, token, label }
+    }
+
+    /// The same with this label.
+    #[must_use]
+    pub fn with_label(self, label: Option<Label>) -> Self {
+        Self { label, ..self }
     }
 
     /// The same with this token.
@@ -278,7 +295,7 @@ impl fmt::Display for RefusedRegistration {
 }
 
 crate::kinds!("WorkerToMaster", WorkerToMaster: RegisterWorker Heartbeat WorkerDecommissioning
-    ExecutorStateChanged WorkDirectoryChecked);
+    ExecutorStateChanged WorkDirectoryChecked WorkerLatestState);
 crate::kinds!("MasterToWorker", MasterToWorker: RegisteredWorker RegisterWorkerFailed ReconnectWorker
     LaunchExecutor KillExecutor ApplicationFinished ExecutorEndNoted);
 crate::kinds!("RefusedRegistration", RefusedRegistration: UnsoundId SameAddress UnsoundSize

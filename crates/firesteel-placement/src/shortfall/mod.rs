@@ -92,6 +92,13 @@ pub enum Reason {
         /// The number of excluded Workers that have room.
         workers: u64,
     },
+    /// Workers have room, and run only executors of other applications.
+    Labelled {
+        /// The number of these Workers.
+        workers: u64,
+        /// Whose executors they run.
+        label: String,
+    },
 }
 
 impl Reason {
@@ -107,7 +114,8 @@ impl Reason {
             | Self::Busy { .. }
             | Self::GangWaits { .. }
             | Self::KeptForAnother
-            | Self::Excluded { .. } => false,
+            | Self::Excluded { .. }
+            | Self::Labelled { .. } => false,
         }
     }
 }

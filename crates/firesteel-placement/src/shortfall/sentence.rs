@@ -54,6 +54,13 @@ impl Display for Shortfall {
                 have(*workers),
                 are(*workers)
             ),
+            Reason::Labelled { workers, label } => write!(
+                f,
+                "{} {} room, but {} only executors of {label}",
+                none_or(*workers, "Worker"),
+                have(*workers),
+                if *workers == 1 { "runs" } else { "run" }
+            ),
         }
     }
 }

@@ -204,7 +204,8 @@ impl ApplicationOutcome {
             | Reason::GangTooLarge { .. }
             | Reason::GangWaits { .. }
             | Reason::KeptForAnother
-            | Reason::Excluded { .. } => true,
+            | Reason::Excluded { .. }
+            | Reason::Labelled { .. } => true,
         }
     }
 }

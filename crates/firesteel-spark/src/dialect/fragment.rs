@@ -2,9 +2,11 @@
 
 use std::fmt;
 
+use bytes::Bytes;
+
 use super::copy::Copy;
 use super::{Composer, Generation, Vocabulary};
-use crate::java::{Graph, Node, Value};
+use crate::java::{self, Bounds, Graph, Node, ReadError, Value};
 
 /// A value of a peer's message, with all that it refers to.
 #[derive(Clone, PartialEq)]
@@ -28,5 +30,20 @@ impl Fragment {
         let mut composer = Composer::new(&vocabulary);
         let root = Copy::new(&mut composer, node.graph, most).value(node.value, 0)?;
         Some(Self { graph: composer.into_graph(), root })
+    }
+
+    /// The value as a stream of its own.
+    pub fn write(&self) -> Bytes {
+        java::write(&self.graph, self.root).into()
+    }
+
+    /// Reads what was [written](Self::write).
+    ///
+    /// # Errors
+    ///
+    /// If it is no stream of Java objects.
+    pub fn read(stream: &[u8]) -> Result<Self, ReadError> {
+        let (graph, root) = java::read(stream, Bounds::default())?;
+        Ok(Self { graph, root })
     }
 }

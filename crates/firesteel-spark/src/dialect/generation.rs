@@ -22,6 +22,12 @@ pub enum Release {
     V4_3,
 }
 
+/// The class of references to endpoints.
+const REFERENCE: &str = "org.apache.spark.rpc.RpcEndpointRef";
+
+/// The class of resource profiles.
+pub(crate) const PROFILE: &str = "org.apache.spark.resource.ResourceProfile";
+
 impl Release {
     /// The numbers of the releases, without the last part.
     pub fn numbers(self) -> &'static [&'static str] {
@@ -37,16 +43,39 @@ impl Release {
     /// The release that an application's registration shows.
     pub fn of(registration: &Graph) -> Option<Self> {
         let serial = |name| registration.find_class(name).map(|class| class.serial);
-        let reference = serial("org.apache.spark.rpc.RpcEndpointRef")?;
         // Spark 3.3 describes no profile in a registration.
-        let profile = serial("org.apache.spark.resource.ResourceProfile");
-        match (reference, profile) {
-            (-3_992_716_321_891_270_988, _) => Some(Self::V3_3),
-            (-2_184_441_956_866_814_275, Some(6_817_910_790_482_746_242)) => Some(Self::V3_4To3_5),
-            (3_898_290_494_905_438_830, Some(-6_369_593_179_083_993_645)) => Some(Self::V4_0),
-            (-6_062_078_299_962_416_402, Some(-2_517_983_430_696_660_228)) => Some(Self::V4_1To4_2),
-            (-6_062_078_299_962_416_402, Some(-1_872_747_411_836_192_885)) => Some(Self::V4_3),
+        let release = match serial(PROFILE) {
+            Some(profile) => Self::of_profile(profile),
+            None => Some(Self::V3_3),
+        };
+        release.filter(|release| serial(REFERENCE) == Some(release.reference()))
+    }
+
+    /// The release whose resource profiles have this serial version id.
+    pub(crate) fn of_profile(serial: i64) -> Option<Self> {
+        match serial {
+            6_817_910_790_482_746_242 => Some(Self::V3_4To3_5),
+            -6_369_593_179_083_993_645 => Some(Self::V4_0),
+            -2_517_983_430_696_660_228 => Some(Self::V4_1To4_2),
+            -1_872_747_411_836_192_885 => Some(Self::V4_3),
             _ => None,
+        }
+    }
+
+    /// The releases of which a Worker may be, by its registration, which has no profile.
+    pub(crate) fn of_worker(registration: &Graph) -> Vec<Self> {
+        let reference = registration.find_class(REFERENCE).map(|class| class.serial);
+        let all = [Self::V3_3, Self::V3_4To3_5, Self::V4_0, Self::V4_1To4_2, Self::V4_3];
+        all.into_iter().filter(|release| Some(release.reference()) == reference).collect()
+    }
+
+    /// The serial version id of its references to endpoints.
+    fn reference(self) -> i64 {
+        match self {
+            Self::V3_3 => -3_992_716_321_891_270_988,
+            Self::V3_4To3_5 => -2_184_441_956_866_814_275,
+            Self::V4_0 => 3_898_290_494_905_438_830,
+            Self::V4_1To4_2 | Self::V4_3 => -6_062_078_299_962_416_402,
         }
     }
 }

@@ -23,8 +23,10 @@ pub(crate) use classes::{
 };
 pub(crate) use composer::Composer;
 pub use fragment::Fragment;
+pub(crate) use generation::PROFILE;
 pub use generation::{Generation, Release};
 pub use reference::Reference;
+pub(crate) use vocabulary::told;
 pub use vocabulary::{NotTold, Vocabulary};
 
 /// How one peer wants to be spoken to.

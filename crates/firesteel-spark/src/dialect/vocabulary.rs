@@ -81,18 +81,26 @@ impl Vocabulary {
     ///
     /// If the failure says something else: that the class is not there, for instance.
     pub fn learn(&mut self, class: &'static str, failure: &str) -> Result<(), NotTold> {
-        let line = failure.lines().next().unwrap_or_default();
-        let told = || {
-            let (_, about) = line.split_once(class)?;
-            let (_, id) = about.split_once("local class serialVersionUID = ")?;
-            id.trim().parse().ok()
-        };
-        let id = told().ok_or_else(|| NotTold { class, answer: line.to_owned() })?;
-        self.exceptions.insert(class, id);
+        self.exceptions.insert(class, told(class, failure)?);
         Ok(())
     }
 
     pub(super) fn serial(&self, class: &Described) -> i64 {
         self.exceptions.get(class.name).copied().unwrap_or_else(|| class.serial(self.generation))
     }
+}
+
+/// The serial version id of a class that a failure tells.
+///
+/// # Errors
+///
+/// If the failure says something else.
+pub(crate) fn told(class: &'static str, failure: &str) -> Result<i64, NotTold> {
+    let line = failure.lines().next().unwrap_or_default();
+    let id = || {
+        let (_, about) = line.split_once(class)?;
+        let (_, id) = about.split_once("local class serialVersionUID = ")?;
+        id.trim().parse().ok()
+    };
+    id().ok_or_else(|| NotTold { class, answer: line.to_owned() })
 }

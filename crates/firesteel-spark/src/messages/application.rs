@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use bytes::Bytes;
 use firesteel_core::executor_command::JavaCommand;
 
 use super::{Fields, Unreadable};
@@ -109,6 +110,7 @@ fn java_command(command: &Fields<'_>, release: Option<Release>) -> Result<JavaCo
         library_path: command.texts("libraryPathEntries")?,
         java_options: command.texts("javaOpts")?,
         releases: releases.iter().map(|number| (*number).to_owned()).collect(),
+        description: Bytes::new(),
     })
 }
 

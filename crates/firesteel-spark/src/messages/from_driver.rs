@@ -41,10 +41,8 @@ pub enum FromDriver {
 /// An application, and how its driver wants to be spoken to.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Registration {
-    /// The application.
+    /// The application. Its command has the same as the driver wrote it, which Spark's Workers are told.
     pub application: Application,
-    /// The same as the driver wrote it, which Spark's Workers are told.
-    pub description: Fragment,
     /// The driver's way of speaking.
     pub dialect: Dialect,
 }
@@ -70,12 +68,13 @@ impl FromDriver {
                     release: Release::of(message.graph()),
                     reference: Reference::read(message, "driver")?,
                 };
-                let application = Application::read(&application, dialect.release)?;
+                let mut application = Application::read(&application, dialect.release)?;
                 let description = Fragment::of(message.value("appDescription")?, Application::MOST);
                 let description = description.ok_or_else(|| {
                     message.wrong("appDescription", "an application of at most 16384 values")
                 })?;
-                Self::RegisterApplication(Box::new(Registration { application, description, dialect }))
+                application.command.description = description.write();
+                Self::RegisterApplication(Box::new(Registration { application, dialect }))
             }
             Some("RequestExecutors") => {
                 let wanted = match message.has("requestedTotal") {

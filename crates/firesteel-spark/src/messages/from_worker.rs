@@ -76,6 +76,8 @@ pub struct WorkerRegistration {
     pub master: Address,
     /// The Worker's way of speaking.
     pub dialect: Dialect,
+    /// The releases of Spark of which it may be. None if it is of one that is not known.
+    pub releases: Vec<Release>,
 }
 
 /// An executor that runs on a Worker.
@@ -100,12 +102,14 @@ impl FromWorker {
     pub(super) fn of(message: &Fields<'_>) -> Result<Option<Self>, Unreadable> {
         Ok(Some(match message.class_name().strip_prefix(DEPLOY_MESSAGES) {
             Some("RegisterWorker") => {
+                let releases = Release::of_worker(message.graph());
                 let dialect = Dialect {
                     vocabulary: Vocabulary::of_registration(message.graph()),
-                    release: Release::of(message.graph()),
+                    release: releases.first().copied().filter(|_| releases.len() == 1),
                     reference: Reference::read(message, "worker")?,
                 };
-                Self::RegisterWorker(Box::new(WorkerRegistration::read(message, dialect)?))
+                let registration = WorkerRegistration::read(message, dialect)?;
+                Self::RegisterWorker(Box::new(WorkerRegistration { releases, ..registration }))
             }
             Some("Heartbeat") => Self::Heartbeat { worker: message.text("workerId")? },
             Some("ExecutorStateChanged") => Self::ExecutorStateChanged {
@@ -159,6 +163,7 @@ impl WorkerRegistration {
             web_ui_url: message.optional_text("workerWebUiUrl")?.unwrap_or_default(),
             master: message.address("masterAddress")?,
             dialect,
+            releases: Vec::new(),
         })
     }
 }

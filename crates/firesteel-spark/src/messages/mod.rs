@@ -18,6 +18,7 @@ mod to_driver;
 mod to_worker;
 
 use crate::java::{self, Bounds, Node};
+use crate::scala;
 
 pub use application::{Application, Profile};
 pub use executor_state::ExecutorState;
@@ -34,23 +35,30 @@ const DEPLOY_MESSAGES: &str = "org.apache.spark.deploy.DeployMessages$";
 /// The name of a Master's endpoint.
 pub(crate) const MASTER: &str = "Master";
 
-/// What a driver or a Worker says to a Master.
+/// What somebody says to a Master.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Message {
     /// A driver says it.
     Driver(FromDriver),
     /// A Worker says it.
     Worker(FromWorker),
+    /// Somebody asks whether the Master works.
+    Readyz,
 }
 
 /// Reads a message to a Master's endpoint `Master`.
 ///
 /// # Errors
 ///
-/// If it is no stream of Java objects, or of a class that neither drivers nor Workers send, or has other fields.
+/// If it is no stream of Java objects, or of a class that nobody sends to a Master, or has other fields.
 pub fn read(object: &[u8]) -> Result<Message, Unreadable> {
     let (graph, value) = java::read(object, Bounds::default())?;
-    let message = Fields::any(Node { graph: &graph, value })?;
+    let node = Node { graph: &graph, value };
+    if scala::singleton(node).and_then(|class| class.strip_prefix(DEPLOY_MESSAGES)) == Some("RequestReadyz$")
+    {
+        return Ok(Message::Readyz);
+    }
+    let message = Fields::any(node)?;
     if let Some(message) = FromDriver::of(&message)? {
         return Ok(Message::Driver(message));
     }

@@ -1,7 +1,4 @@
-//! Between Spark's messages and those of the state machines.
-//!
-//! Ids, amounts and states have the same meaning on both sides. Where they do not fit, a request is refused with a
-//! sentence, and nothing is cut to fit.
+//! What drivers of Spark's say to a Master and are told by it.
 
 use std::num::TryFromIntError;
 

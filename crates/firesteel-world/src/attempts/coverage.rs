@@ -74,7 +74,7 @@ impl AttemptCoverage {
                 match message {
                     MasterToClient::ApplicationResponse(answer) => self.answer.count(answer),
                     MasterToClient::KillApplicationResponse(answer) => self.kill.count(answer),
-                    MasterToClient::MasterStateResponse(_) => {}
+                    MasterToClient::MasterStateResponse(_) | MasterToClient::ReadyzResponse => {}
                 }
             }
             Effect::Register

@@ -186,8 +186,9 @@ impl World {
             (*dice.pick(&["sums", "application_1_0001", "differences"])).to_owned()
         };
         let app = name(&mut self.dice);
-        let message = match self.dice.below(2) {
-            0 => ClientToMaster::RequestMasterState { from: StatePlace::beginning() },
+        let message = match self.dice.below(8) {
+            0 => ClientToMaster::RequestReadyz,
+            1..4 => ClientToMaster::RequestMasterState { from: StatePlace::beginning() },
             _ => ClientToMaster::RequestApplication { app: app.clone(), executors_from: ExecutorId(0) },
         };
         self.client_says(attempt, message);

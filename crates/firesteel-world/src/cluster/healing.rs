@@ -175,6 +175,7 @@ impl World {
                 WorkerToMaster::RegisterWorker { .. }
                 | WorkerToMaster::Heartbeat { .. }
                 | WorkerToMaster::WorkDirectoryChecked { .. }
+                | WorkerToMaster::WorkerLatestState { .. }
                 | WorkerToMaster::WorkerDecommissioning { .. } => false,
             },
             Happening::Tell { event: NodeEvent::Worker(event), .. } => matches!(event,

@@ -6,7 +6,9 @@ use firesteel_core::driver::{self, ExecutorLoss, TaskOutcome, Unfit};
 use firesteel_core::executor;
 use firesteel_core::ids::{ExecutorId, PeerId, ProfileId};
 use firesteel_core::master;
-use firesteel_core::messages::{ApplicationEnd, DriverToExecutor, ExecutorToDriver, Stream, TaskState};
+use firesteel_core::messages::{
+    ApplicationEnd, DriverToExecutor, ExecutorToDriver, Stream, TaskState, WorkerToMaster,
+};
 use firesteel_core::process::ExitStatus;
 use firesteel_core::worker;
 
@@ -99,6 +101,20 @@ impl World {
         }
     }
 
+    /// What a Worker says once more of its executors, right after its registration, as Spark's do. Some Workers do so.
+    fn latest_state(&self, node: NodeIndex, message: &worker::Outbound) -> Option<WorkerToMaster> {
+        let Body::Worker(body) = &self.node(node).body else { return None };
+        match message {
+            worker::Outbound::Master(WorkerToMaster::RegisterWorker { worker, executors })
+                if body.plan % 3 == 1 =>
+            {
+                let (worker, executors) = (worker.id.clone(), executors.clone());
+                Some(WorkerToMaster::WorkerLatestState { worker, executors })
+            }
+            _ => None,
+        }
+    }
+
     fn perform_worker(&mut self, node: NodeIndex, effect: worker::Effect) {
         self.trace_effect(node, &effect);
         self.coverage.worker_effect.count(&effect);
@@ -112,7 +128,11 @@ impl World {
                 if let worker::Outbound::Client(message) = &message {
                     self.answer_client(node, peer, message);
                 }
+                let latest = self.latest_state(node, &message);
                 self.send(node, peer, message.into());
+                if let Some(latest) = latest {
+                    self.send(node, peer, worker::Outbound::Master(latest).into());
+                }
             }
             worker::Effect::Close { peer } => self.close(node, peer),
             worker::Effect::FetchFiles { fetch, app, files } => self.fetch_files(node, fetch, app, &files),

@@ -71,6 +71,7 @@ impl World {
         match kind {
             0..=2 => ClientToMaster::KillApplication { app, by: "a \u{1b}stranger".to_owned() },
             3..=5 => ClientToMaster::RequestApplication { app, executors_from: self.odd_executor() },
+            6 if self.dice.one_in(2) => ClientToMaster::RequestReadyz,
             6 => ClientToMaster::RequestMasterState { from: StatePlace::beginning() },
             _ => ClientToMaster::RequestMasterState { from: self.next_place() },
         }
@@ -88,7 +89,11 @@ impl World {
         match self.dice.below(5) {
             0 => WorkerToMaster::Heartbeat { worker: self.odd_worker(), last_order: None },
             3 => WorkerToMaster::WorkerDecommissioning { worker: self.odd_worker() },
-            1 | 2 => WorkerToMaster::ExecutorStateChanged(self.odd_report()),
+            1 => WorkerToMaster::ExecutorStateChanged(self.odd_report()),
+            2 => {
+                let executors = (0..self.dice.below(3)).map(|_| self.odd_report()).collect();
+                WorkerToMaster::WorkerLatestState { worker: self.odd_worker(), executors }
+            }
             _ => {
                 let count = self.dice.below(4);
                 let executors = (0..count).map(|_| self.odd_report()).collect();

@@ -53,6 +53,7 @@ impl Executors {
             WorkerToMaster::RegisterWorker { .. }
             | WorkerToMaster::Heartbeat { .. }
             | WorkerToMaster::WorkDirectoryChecked { .. }
+            | WorkerToMaster::WorkerLatestState { .. }
             | WorkerToMaster::WorkerDecommissioning { .. } => Ok(()),
             WorkerToMaster::ExecutorStateChanged(ExecutorReport { executor, state }) => {
                 if *state == ExecutorState::Running && !self.told_running.insert(executor.clone()) {

@@ -24,7 +24,7 @@ milliseconds since 1970 (UTC). A large cluster is read page by page: each row is
 and each row that was there all the time is there once. lag_ms says how long messages of Workers and drivers waited lately \
 until the Master handled them. States have the names of the tables. An executor has id, worker, profile, state, \
 exit_code (128 + N for signal N; null while it runs), error, cores, memory_mib, resources, host, port, directory, \
-launched_ms, started_ms, ended_ms; a Worker excluded_for, the number of applications for which it is excluded, excluded_until_ms if it is excluded for all, and impairment if something is wrong with it, so that it is given nothing new; an application id, name, user, state, end, outcome (succeeded, failed, cancelled, or \
+launched_ms, started_ms, ended_ms; a Worker excluded_for, the number of applications for which it is excluded, excluded_until_ms if it is excluded for all, and impairment if something is wrong with it, so that it is given nothing new, and label if it runs only executors of Spark of these releases; an application id, name, user, state, end, outcome (succeeded, failed, cancelled, or \
 null if its driver does not say), outcome_words, submitted_ms, ended_ms, queue, priority, gang, max_cores, cores_granted, \
 memory_per_executor_mib, executors_live, executors_ended, executors_forgotten, executors.";
 
@@ -105,6 +105,7 @@ struct Worker<'a> {
     excluded_for: u64,
     excluded_until_ms: Option<u64>,
     impairment: Option<String>,
+    label: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -303,6 +304,7 @@ impl<'a> Worker<'a> {
             excluded_for: view.excluded_for,
             excluded_until_ms: view.excluded_until.map(Timestamp::millis),
             impairment: view.impairment.as_ref().map(ToString::to_string),
+            label: view.label.as_ref().map(ToString::to_string),
         }
     }
 }

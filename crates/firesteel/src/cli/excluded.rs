@@ -6,17 +6,22 @@ use firesteel_placement::words::counted;
 
 use super::table::{clean, duration};
 
-/// The state of a Worker: `ALIVE`, `ALIVE, does not answer`, `ALIVE, excluded for 2 applications`, or `ALIVE, excluded for all for 3.5 s`.
+/// The state of a Worker: `ALIVE`, `ALIVE, Spark 4.0 only`, `ALIVE, does not answer`, `ALIVE, excluded for 2 applications`, or
+/// `ALIVE, excluded for all for 3.5 s`.
 pub(super) fn worker_state(worker: &WorkerView, now: Timestamp) -> String {
-    let state = match worker.state {
+    let name = match worker.state {
         WorkerState::Alive => "ALIVE",
         WorkerState::Decommissioned => "DECOMMISSIONED",
         WorkerState::Dead => "DEAD",
     };
+    let state = match &worker.label {
+        Some(label) => format!("{name}, {} only", clean(&label.to_string())),
+        None => name.to_owned(),
+    };
     match (&worker.impairment, worker.excluded_until, worker.excluded_for) {
         (Some(impairment), ..) => format!("{state}, {}", clean(&impairment.to_string())),
         (None, Some(until), _) => format!("{state}, excluded for all for {}", duration(until.since(now))),
-        (None, None, 0) => state.to_owned(),
+        (None, None, 0) => state,
         (None, None, apps) => format!("{state}, excluded for {}", counted(apps, "application")),
     }
 }

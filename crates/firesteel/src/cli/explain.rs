@@ -253,7 +253,8 @@ pub(super) fn reasons(
             | Reason::TooSmall { .. }
             | Reason::GangTooLarge { .. }
             | Reason::GangWaits { .. }
-            | Reason::KeptForAnother,
+            | Reason::KeptForAnother
+            | Reason::Labelled { .. },
         )
         | None => {}
         // The application waits for time, not for room: no change to its request would help.
@@ -281,7 +282,8 @@ fn needs_room(profile: &ProfileView) -> bool {
             | Reason::GangTooLarge { .. }
             | Reason::GangWaits { .. }
             | Reason::KeptForAnother
-            | Reason::Excluded { .. },
+            | Reason::Excluded { .. }
+            | Reason::Labelled { .. },
         ) => false,
         None => profile.may_have_more && profile.with_room == 0,
     }

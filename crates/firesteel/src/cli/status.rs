@@ -349,6 +349,7 @@ mod tests {
             excluded_for: 0,
             excluded_until: None,
             impairment: None,
+            label: None,
         }
     }
 

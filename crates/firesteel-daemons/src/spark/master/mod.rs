@@ -1,6 +1,14 @@
-//! Drivers of Spark's at a Master's port.
+//! Connections that speak Spark's RPC at a Master's port.
+//!
+//! - `drivers.rs`: the drivers on a connection
+//! - `workers.rs`: the Workers of Spark's on it
+//!
+//! Several of them may share a connection. Each is a peer of the owner's, with an [`Envoy`] of its own.
 
-use std::collections::BTreeMap;
+mod drivers;
+mod workers;
+
+use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;
 use std::ops::ControlFlow;
 use std::pin::Pin;
@@ -8,21 +16,21 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use firesteel_core::ids::{AppId, PeerId};
+use firesteel_core::ids::PeerId;
 use firesteel_core::master::{Event, Inbound};
-use firesteel_core::messages::{DriverToMaster, MasterToDriver, ResourceProfile};
-use firesteel_core::wire::{self, Role};
+use firesteel_core::messages::ClientToMaster;
+use firesteel_core::wire::Role;
 use firesteel_host::inbox::OwnerGone;
 use firesteel_host::net::{Envoy, Envoys, Guest, Letter, Letters};
 use firesteel_host::seldom::Seldom;
 use firesteel_spark::frame::Frame;
-use firesteel_spark::messages::{FromDriver, FromWorker, Registration, ToDriver, ToWorker};
 use firesteel_spark::session::{Heard, PeerNumber, Session};
-use firesteel_spark::translate::{self, Told, Unfit};
 use futures_util::stream::{SelectAll, Stream, StreamExt};
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
+use self::drivers::Driver;
+use self::workers::SparkWorker;
 use super::frames::{Broken, Frames};
 
 /// How long a connection may be open before somebody on it registers.
@@ -35,7 +43,8 @@ const FLUSH_TIMEOUT: Duration = Duration::from_secs(3);
 pub async fn serve(mut guests: mpsc::Receiver<Guest>, envoys: Envoys<Event>) {
     let lines = Arc::new(Seldom::a_minute(10));
     while let Some(guest) = guests.recv().await {
-        let (remote, envoys, lines) = (guest.remote, envoys.clone(), Arc::clone(&lines));
+        let (remote, lines) = (guest.remote, Arc::clone(&lines));
+        let envoys = envoys.of_a_connection();
         envoys.clone().spawn(async move {
             let mut connection = Connection::new(envoys, remote, lines);
             let mut frames = Frames::of(guest);
@@ -60,39 +69,42 @@ enum End {
     Mute,
 }
 
-/// One connection, and the drivers on it.
+/// One connection, and the peers on it.
 struct Connection {
     session: Session,
     envoys: Envoys<Event>,
     remote: SocketAddr,
     /// The drivers whose applications have not ended.
     drivers: BTreeMap<PeerNumber, Driver>,
+    workers: BTreeMap<PeerNumber, SparkWorker>,
+    asker: Option<Asker>,
     letters: SelectAll<Addressed>,
-    /// Whether there was a driver.
+    /// Whether somebody has registered.
     has_registered: bool,
     /// Counts the lines of the log that anybody can cause who reaches the port.
     lines: Arc<Seldom>,
 }
 
-/// A driver that has registered.
-struct Driver {
+/// Those who ask whether the Master works. They need not register.
+struct Asker {
     envoy: Envoy<Event>,
-    /// The profile that its application came with.
-    default: ResourceProfile,
+    /// The numbers of the requests that the Master has not answered, oldest first.
+    owed: VecDeque<i64>,
 }
 
-/// What the Master sends to one of the drivers.
+/// What the Master sends to one of the peers.
 struct Addressed {
     address: Addressee,
     letters: Letters,
 }
 
-/// A driver: its number on the connection, and the peer that it is to the Master. With its next application it is another
-/// peer.
+/// Whom the Master sends something: the number on the connection, and the peer that it is to the Master. With its next
+/// application a driver is another peer.
 #[derive(Clone, Copy)]
-struct Addressee {
-    number: PeerNumber,
-    peer: PeerId,
+enum Addressee {
+    Driver(PeerNumber, PeerId),
+    Worker(PeerNumber),
+    Asker,
 }
 
 impl Stream for Addressed {
@@ -111,6 +123,8 @@ impl Connection {
             envoys,
             remote,
             drivers: BTreeMap::new(),
+            workers: BTreeMap::new(),
+            asker: None,
             letters: SelectAll::new(),
             has_registered: false,
             lines,
@@ -137,15 +151,20 @@ impl Connection {
                     }
                 }
                 Some((address, letter)) = self.letters.next(), if !is_full => {
-                    let is_over = self.deliver(address, letter, frames).is_break();
-                    if is_over && self.drivers.is_empty() {
+                    let is_over = self.deliver(address, letter, frames).await.is_break();
+                    if is_over && self.is_empty() {
                         return Ok(End::Here);
                     }
                 }
-                () = envoys.ended(), if self.drivers.is_empty() => return Ok(End::Here),
+                () = envoys.ended(), if self.is_empty() => return Ok(End::Here),
                 () = &mut mute, if !self.has_registered => return Ok(End::Mute),
             }
         }
+    }
+
+    /// Whether nobody who has registered is left.
+    fn is_empty(&self) -> bool {
+        self.drivers.is_empty() && self.workers.is_empty()
     }
 
     /// Does what comes of a frame of this length.
@@ -159,144 +178,49 @@ impl Connection {
             }
             Heard::Driver(number, message) => {
                 if let Some(request) = self.request(number, message, frames)? {
-                    self.say(number, bytes, request).await?;
+                    self.driver_says(number, bytes, request).await?;
                 }
             }
             Heard::Worker(number, message) => {
-                if let FromWorker::RegisterWorker(_) = message {
-                    let message =
-                        "this Master takes no Workers of Spark's yet: start `firesteel worker` there";
-                    let refusal = ToWorker::RegisterWorkerFailed { message: message.to_owned() };
-                    frames.push(&self.session.tell_worker(number, &refusal));
+                if let Some(message) = self.from_worker(number, message, frames)? {
+                    self.worker_says(number, bytes, message).await?;
                 }
             }
+            Heard::Readyz(id) => self.ask(id, bytes).await?,
             Heard::Strange(sentence) => self.complain(&sentence),
         }
         Ok(())
     }
 
-    /// What the Master is told of a driver's message, if anything.
-    fn request(
-        &mut self,
-        number: PeerNumber,
-        message: FromDriver,
-        frames: &mut Frames,
-    ) -> Result<Option<DriverToMaster>, OwnerGone> {
-        let is_first = matches!(message, FromDriver::RegisterApplication(_));
-        if !is_first && !self.drivers.contains_key(&number) {
-            // Its application has ended.
-            self.answer(number, false, frames);
-            return Ok(None);
-        }
-        let request = match message {
-            FromDriver::RegisterApplication(registration) => {
-                return self.register(number, *registration, frames);
-            }
-            FromDriver::RequestExecutors { app, wanted } => {
-                let targets = translate::targets(&wanted, &self.drivers[&number].default);
-                targets.map(|targets| DriverToMaster::RequestExecutors { app: AppId::new(app), targets })
-            }
-            FromDriver::KillExecutors { app, executors } => {
-                let executors = translate::executors(&executors);
-                Ok(DriverToMaster::KillExecutors { app: AppId::new(app), executors })
-            }
-            FromDriver::UnregisterApplication { app: Some(app) } => {
-                Ok(DriverToMaster::UnregisterApplication { app: AppId::new(app), outcome: None })
-            }
-            // A Master that comes back sends no driver a message that this would answer.
-            FromDriver::UnregisterApplication { app: None } | FromDriver::MasterChangeAcknowledged { .. } => {
-                return Ok(None);
+    /// Asks the Master whether it works, behind all that came on this connection before.
+    async fn ask(&mut self, id: i64, bytes: usize) -> Result<(), OwnerGone> {
+        let asker = match &mut self.asker {
+            Some(asker) => asker,
+            none => {
+                let (envoy, letters) = self.envoys.open(Role::Client, "readyz".to_owned(), self.remote)?;
+                self.letters.push(Addressed { address: Addressee::Asker, letters });
+                none.insert(Asker { envoy, owed: VecDeque::new() })
             }
         };
-        match request {
-            Ok(request) => Ok(Some(request)),
-            Err(unfit) => {
-                self.complain(&format!("a driver's request is refused: {unfit}"));
-                self.answer(number, false, frames);
-                Ok(None)
+        asker.owed.push_back(id);
+        tell(&asker.envoy, bytes, Inbound::Client(ClientToMaster::RequestReadyz)).await
+    }
+
+    /// Has written what the Master sends to a peer. `Break` if the Master ends the peer's connection.
+    async fn deliver(&mut self, address: Addressee, letter: Letter, frames: &mut Frames) -> ControlFlow<()> {
+        match address {
+            Addressee::Driver(number, peer) => self.to_driver((number, peer), letter, frames),
+            Addressee::Worker(number) => self.to_worker(number, letter, frames).await,
+            Addressee::Asker => {
+                let Letter::Message(_) = letter else {
+                    self.asker = None;
+                    return ControlFlow::Break(());
+                };
+                let id = self.asker.as_mut().and_then(|asker| asker.owed.pop_front());
+                id.into_iter().for_each(|id| frames.push(&Session::accept(id)));
+                ControlFlow::Continue(())
             }
         }
-    }
-
-    /// A driver registers an application: with it the driver becomes a peer of the Master's.
-    fn register(
-        &mut self,
-        number: PeerNumber,
-        registration: Registration,
-        frames: &mut Frames,
-    ) -> Result<Option<DriverToMaster>, OwnerGone> {
-        let name = registration.application.name.clone();
-        let description = match translate::application(registration.application) {
-            Ok(description) => description,
-            Err(unfit) => {
-                self.refuse(number, &name, &unfit, frames);
-                return Ok(None);
-            }
-        };
-        if !self.drivers.contains_key(&number) {
-            let (envoy, letters) = self.envoys.open(Role::Driver, name, self.remote)?;
-            let address = Addressee { number, peer: envoy.peer() };
-            self.letters.push(Addressed { address, letters });
-            self.has_registered = true;
-            self.drivers.insert(number, Driver { envoy, default: description.profile.clone() });
-        }
-        Ok(Some(DriverToMaster::RegisterApplication(Box::new(description))))
-    }
-
-    /// Tells a driver why its application cannot be taken, in the only words that its protocol has for it.
-    fn refuse(&mut self, number: PeerNumber, name: &str, unfit: &Unfit, frames: &mut Frames) {
-        self.complain(&format!("application {name:?} is refused: {unfit}"));
-        let message = ToDriver::ApplicationRemoved { message: format!("FAILED: refused: {unfit}") };
-        frames.push(&self.session.tell_driver(number, &message));
-    }
-
-    /// Answers a driver's oldest request, if it waits for an answer. Whether it does.
-    fn answer(&mut self, number: PeerNumber, yes: bool, frames: &mut Frames) -> bool {
-        let answer = self.session.answer(number, yes);
-        answer.iter().for_each(|frame| frames.push(frame));
-        answer.is_some()
-    }
-
-    /// Gives the Master a driver's message, which had this number of bytes.
-    async fn say(&self, number: PeerNumber, bytes: usize, message: DriverToMaster) -> Result<(), OwnerGone> {
-        let Some(Driver { envoy, .. }) = self.drivers.get(&number) else { return Ok(()) };
-        let (peer, arrived) = (envoy.peer(), envoy.now());
-        let event = Event::Received { peer, arrived, message: Inbound::Driver(message) };
-        envoy.say(arrived, bytes, event).await
-    }
-
-    /// Has written what the Master sends to a driver. Of an application that has ended no more is told. `Break` if the Master
-    /// ends the driver's connection.
-    fn deliver(&mut self, address: Addressee, letter: Letter, frames: &mut Frames) -> ControlFlow<()> {
-        let Addressee { number, peer } = address;
-        if self.drivers.get(&number).is_none_or(|driver| driver.envoy.peer() != peer) {
-            return ControlFlow::Continue(());
-        }
-        let body = match letter {
-            Letter::Message(body) => body,
-            Letter::End(why) => {
-                if let Some(driver) = self.drivers.remove(&number) {
-                    driver.envoy.end(why);
-                }
-                return ControlFlow::Break(());
-            }
-        };
-        let message: MasterToDriver = wire::decode(&body).expect("the Master encodes what it sends");
-        match translate::to_driver(&message, self.session.master(number)) {
-            Told::Message(message) => {
-                frames.push(&self.session.tell_driver(number, &message));
-                if let ToDriver::ApplicationRemoved { .. } = message {
-                    self.drivers.remove(&number);
-                    // The Master answers nothing any more.
-                    while self.answer(number, false, frames) {}
-                }
-            }
-            Told::Answer(yes) => {
-                self.answer(number, yes, frames);
-            }
-            Told::Nothing => {}
-        }
-        ControlFlow::Continue(())
     }
 
     /// Says in the log that something is wrong with a peer.
@@ -305,4 +229,10 @@ impl Connection {
             tracing::warn!(remote = %self.remote, "connection of Spark's: {sentence}{left_out}");
         }
     }
+}
+
+/// Gives the Master a peer's message, which had this number of bytes.
+async fn tell(envoy: &Envoy<Event>, bytes: usize, message: Inbound) -> Result<(), OwnerGone> {
+    let (peer, arrived) = (envoy.peer(), envoy.now());
+    envoy.say(arrived, bytes, Event::Received { peer, arrived, message }).await
 }

@@ -50,6 +50,7 @@ impl Ledger {
             MasterToClient::ApplicationResponse(
                 ApplicationAnswer::Unknown | ApplicationAnswer::Ambiguous { .. },
             )
+            | MasterToClient::ReadyzResponse
             | MasterToClient::KillApplicationResponse(KillAnswer::Unknown | KillAnswer::Ambiguous { .. }) => {
                 Ok(())
             }

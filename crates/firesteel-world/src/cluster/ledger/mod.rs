@@ -191,6 +191,13 @@ impl Ledger {
                     }
                 }
             }
+            WorkerToMaster::WorkerLatestState { worker, executors } => {
+                if self.worker_of.get(&peer) == Some(worker) {
+                    for report in executors {
+                        self.end_reported(peer, report, released);
+                    }
+                }
+            }
             WorkerToMaster::WorkerDecommissioning { worker } => {
                 if self.worker_of.get(&peer) == Some(worker)
                     && let Some(book) = self.workers.get_mut(worker)

@@ -28,7 +28,9 @@ impl Ledger {
     pub(crate) fn next_place(&self) -> Option<StatePlace> {
         match self.reading.as_ref()?.reader.question()? {
             ClientToMaster::RequestMasterState { from } => Some(from),
-            ClientToMaster::RequestApplication { .. } | ClientToMaster::KillApplication { .. } => None,
+            ClientToMaster::RequestApplication { .. }
+            | ClientToMaster::KillApplication { .. }
+            | ClientToMaster::RequestReadyz => None,
         }
     }
 

@@ -1,0 +1,162 @@
+//! The Workers of Spark's on a connection.
+
+use std::ops::ControlFlow;
+
+use firesteel_core::ids::WorkerId;
+use firesteel_core::master::{Event, Inbound};
+use firesteel_core::messages::{
+    ExecutorLaunch, ExecutorReport, ExecutorState, MasterToWorker, WorkerToMaster,
+};
+use firesteel_core::process::{StartFailure, StartStep};
+use firesteel_core::secret::Secret;
+use firesteel_core::wire::{self, Role};
+use firesteel_host::inbox::OwnerGone;
+use firesteel_host::net::{Envoy, Letter};
+use firesteel_spark::envelope::Address;
+use firesteel_spark::messages::{FromWorker, ToWorker, WorkerRegistration};
+use firesteel_spark::session::PeerNumber;
+use firesteel_spark::translate;
+
+use super::{Addressed, Addressee, Connection, tell};
+use crate::spark::frames::Frames;
+
+/// A Worker that has registered.
+pub(super) struct SparkWorker {
+    envoy: Envoy<Event>,
+    id: WorkerId,
+    /// The address that it registered with: the Master's, as it is configured at the Worker.
+    dialled: Address,
+}
+
+impl Connection {
+    /// What the Master is told of a Worker's message, if anything.
+    pub(super) fn from_worker(
+        &mut self,
+        number: PeerNumber,
+        message: FromWorker,
+        frames: &mut Frames,
+    ) -> Result<Option<WorkerToMaster>, OwnerGone> {
+        if let FromWorker::RegisterWorker(registration) = message {
+            return self.register_worker(number, &registration, frames);
+        }
+        let Some(SparkWorker { id, .. }) = self.workers.get(&number) else { return Ok(None) };
+        let worker = id.clone();
+        Ok(match message {
+            FromWorker::Heartbeat { .. } => Some(WorkerToMaster::Heartbeat { worker, last_order: None }),
+            FromWorker::ExecutorStateChanged { app, executor, state, message, exit_status } => {
+                let report = translate::report(&app, executor, state, message, exit_status);
+                report.map(WorkerToMaster::ExecutorStateChanged)
+            }
+            FromWorker::WorkerLatestState { executors, drivers, .. } => {
+                if !drivers.is_empty() {
+                    let drivers = drivers.join(", ");
+                    self.complain(&format!(
+                        "{worker} runs drivers, which go on and are not shown: {drivers}"
+                    ));
+                }
+                let executors = translate::latest_state(&executors);
+                Some(WorkerToMaster::WorkerLatestState { worker, executors })
+            }
+            FromWorker::WorkerDecommissioning { .. } => {
+                Some(WorkerToMaster::WorkerDecommissioning { worker })
+            }
+            // A Master that comes back sends no Worker the message that this answers.
+            FromWorker::RegisterWorker(_) | FromWorker::WorkerSchedulerStateResponse { .. } => None,
+        })
+    }
+
+    /// A Worker registers: with it the Worker becomes a peer of the Master's. It has no token. Who comes from the same
+    /// machine may be the same Worker.
+    fn register_worker(
+        &mut self,
+        number: PeerNumber,
+        registration: &WorkerRegistration,
+        frames: &mut Frames,
+    ) -> Result<Option<WorkerToMaster>, OwnerGone> {
+        let description = match translate::worker(registration) {
+            Ok(description) => description.with_token(Secret::new(self.remote.ip().to_string())),
+            Err(unfit) => {
+                self.complain(&format!("Worker {} is refused: {unfit}", registration.worker));
+                let refusal = ToWorker::RegisterWorkerFailed { message: unfit.to_string() };
+                frames.push(&self.session.tell_worker(number, &refusal));
+                return Ok(None);
+            }
+        };
+        if !self.workers.contains_key(&number) {
+            let (envoy, letters) =
+                self.envoys.open(Role::Worker, registration.worker.clone(), self.remote)?;
+            self.letters.push(Addressed { address: Addressee::Worker(number), letters });
+            self.has_registered = true;
+            let (id, dialled) = (description.id.clone(), registration.master.clone());
+            self.workers.insert(number, SparkWorker { envoy, id, dialled });
+        }
+        // What runs there it says when it is registered.
+        Ok(Some(WorkerToMaster::register(description, Vec::new())))
+    }
+
+    /// Gives the Master a Worker's message, which had this number of bytes.
+    pub(super) async fn worker_says(
+        &self,
+        number: PeerNumber,
+        bytes: usize,
+        message: WorkerToMaster,
+    ) -> Result<(), OwnerGone> {
+        match self.workers.get(&number) {
+            Some(SparkWorker { envoy, .. }) => tell(envoy, bytes, Inbound::Worker(message)).await,
+            None => Ok(()),
+        }
+    }
+
+    /// Has written what the Master sends to a Worker. `Break` if the Master ends the Worker's connection.
+    pub(super) async fn to_worker(
+        &mut self,
+        number: PeerNumber,
+        letter: Letter,
+        frames: &mut Frames,
+    ) -> ControlFlow<()> {
+        let body = match letter {
+            Letter::Message(body) => body,
+            Letter::End(why) => {
+                if let Some(worker) = self.workers.remove(&number) {
+                    worker.envoy.end(why);
+                }
+                return ControlFlow::Break(());
+            }
+        };
+        let Some(SparkWorker { dialled, .. }) = self.workers.get(&number) else {
+            return ControlFlow::Continue(());
+        };
+        let message: MasterToWorker = wire::decode(&body).expect("the Master encodes what it sends");
+        if let MasterToWorker::LaunchExecutor(launch) = message {
+            return self.launch(number, &launch, frames).await;
+        }
+        let told = translate::to_worker(&message, self.session.master(number), dialled);
+        told.into_iter().for_each(|told| frames.push(&self.session.tell_worker(number, &told)));
+        ControlFlow::Continue(())
+    }
+
+    /// Has a Worker launch an executor. The Master hears at once if it cannot be told to.
+    async fn launch(
+        &mut self,
+        number: PeerNumber,
+        launch: &ExecutorLaunch,
+        frames: &mut Frames,
+    ) -> ControlFlow<()> {
+        let error = match translate::order(launch) {
+            Ok(order) => match self.session.launch(number, &order) {
+                Ok(frame) => {
+                    frame.iter().for_each(|frame| frames.push(frame));
+                    return ControlFlow::Continue(());
+                }
+                Err(error) => format!("its application is described by {error}"),
+            },
+            Err(unordered) => unordered.to_string(),
+        };
+        let state = ExecutorState::Failed(StartFailure { step: StartStep::Program, error });
+        let report = ExecutorReport { executor: launch.executor.clone(), state };
+        match self.worker_says(number, 0, WorkerToMaster::ExecutorStateChanged(report)).await {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(OwnerGone) => ControlFlow::Break(()),
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! The orders to launch the executors of one application on Workers of Spark's. Each has the whole application in it, and
+//! they differ in four numbers, so all but these is written once.
+
+use std::collections::BTreeMap;
+
+use crate::dialect::{Dialect, Fragment, Vocabulary};
+use crate::java::ReadError;
+use crate::messages::{Launch, ToWorker};
+
+/// An order to launch an executor.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Order<'a> {
+    /// The application's id.
+    pub app: &'a str,
+    /// The executor's number in it.
+    pub executor: i32,
+    /// The number of its profile.
+    pub profile: i32,
+    /// Its cores.
+    pub cores: i32,
+    /// Its memory in MiB.
+    pub memory: i32,
+    /// The addresses of its custom resources, by name.
+    pub resources: BTreeMap<String, Vec<String>>,
+    /// The application as its driver described it: a stream of Java objects.
+    pub description: &'a [u8],
+}
+
+/// What the orders of an application have in common.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct OrderForm {
+    vocabulary: Vocabulary,
+    master_url: String,
+    object: Vec<u8>,
+    /// Where the numbers are.
+    numbers: usize,
+}
+
+/// Numbers by which their place is found: cores, executor, memory and profile.
+const MARK: [i32; 4] = [0x3ad1_7e05, 0x1c69_02f3, 0x6e94_b82d, 0x57f0_43a9];
+
+impl Order<'_> {
+    /// The Java object of the order from the Master with this URL.
+    ///
+    /// # Errors
+    ///
+    /// If the application's description is no stream of Java objects.
+    pub(crate) fn write(&self, dialect: &Dialect, master_url: &str) -> Result<Vec<u8>, ReadError> {
+        let launch = Launch {
+            master_url: master_url.to_owned(),
+            app: self.app.to_owned(),
+            executor: self.executor,
+            profile: self.profile,
+            description: Fragment::read(self.description)?,
+            cores: self.cores,
+            memory: self.memory,
+            resources: self.resources.clone(),
+        };
+        Ok(ToWorker::LaunchExecutor(Box::new(launch)).write(dialect))
+    }
+
+    fn numbers(&self) -> [u8; 16] {
+        bytes_of([self.cores, self.executor, self.memory, self.profile])
+    }
+}
+
+impl OrderForm {
+    /// The form of an order. An order of an executor that has addresses of custom resources has none.
+    ///
+    /// # Errors
+    ///
+    /// If the application's description is no stream of Java objects.
+    pub(crate) fn of(
+        order: &Order<'_>,
+        dialect: &Dialect,
+        master_url: &str,
+    ) -> Result<Option<Self>, ReadError> {
+        if !order.resources.is_empty() {
+            return Ok(None);
+        }
+        let [cores, executor, memory, profile] = MARK;
+        let marked = Order { cores, executor, memory, profile, ..order.clone() };
+        let object = marked.write(dialect, master_url)?;
+        let mark = marked.numbers();
+        let numbers = object.windows(mark.len()).position(|window| window == mark);
+        let (vocabulary, master_url) = (dialect.vocabulary.clone(), master_url.to_owned());
+        Ok(numbers.map(|numbers| Self { vocabulary, master_url, object, numbers }))
+    }
+
+    /// The Java object of an order of the same application. `None` if it is for a Worker that is spoken to in another way.
+    pub(crate) fn fill(&self, order: &Order<'_>, dialect: &Dialect, master_url: &str) -> Option<Vec<u8>> {
+        let fits = order.resources.is_empty()
+            && self.master_url == master_url
+            && self.vocabulary == dialect.vocabulary;
+        fits.then(|| {
+            let mut object = self.object.clone();
+            object[self.numbers..][..16].copy_from_slice(&order.numbers());
+            object
+        })
+    }
+}
+
+fn bytes_of(numbers: [i32; 4]) -> [u8; 16] {
+    let mut bytes = [0; 16];
+    for (place, number) in bytes.chunks_exact_mut(4).zip(numbers) {
+        place.copy_from_slice(&number.to_be_bytes());
+    }
+    bytes
+}
