@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
-use firesteel_spark::envelope::Envelope;
+use firesteel_spark::envelope::{Address, Envelope};
 use firesteel_spark::frame::Frame;
 use firesteel_spark::java::{self, Bounds, Node};
 use firesteel_spark::messages::answer;
@@ -230,11 +230,8 @@ fn a_driver_whose_application_was_killed_may_register_another_on_its_connection(
 /// The first request of this class in a recording of dynamic allocation, as another application's.
 fn request(class: &str, app: &str) -> Frame {
     const RECORDED: &[u8] = b"app-20261120162401-0000";
-    let mut bytes = recorded("spark-4.0.1", "dynalloc-driver-to-fakemaster");
-    assert_eq!(app.len(), RECORDED.len());
-    while let Some(at) = bytes.windows(RECORDED.len()).position(|window| window == RECORDED) {
-        bytes[at..at + app.len()].copy_from_slice(app.as_bytes());
-    }
+    let bytes = recorded("spark-4.0.1", "dynalloc-driver-to-fakemaster");
+    let bytes = replaced(bytes, RECORDED, app.as_bytes());
     let has_class = |body: &Bytes| body.windows(class.len()).any(|window| window == class.as_bytes());
     let is_request = |frame: &Frame| matches!(frame, Frame::Request { body, .. } if has_class(body));
     frames(&bytes).into_iter().find(is_request).expect("it was recorded")
@@ -259,6 +256,122 @@ fn requests_of_a_driver_of_spark_s_are_answered_also_when_its_application_has_en
     asks.iter().for_each(|ask| answered(ask, true));
     cluster.kill(&app);
     asks.iter().for_each(|ask| answered(ask, false));
+}
+
+/// The bytes with one text in the place of another one of the same length, everywhere.
+fn replaced(mut bytes: Vec<u8>, old: &[u8], new: &[u8]) -> Vec<u8> {
+    assert_eq!(old.len(), new.len());
+    while let Some(at) = bytes.windows(old.len()).position(|window| window == old) {
+        bytes[at..at + new.len()].copy_from_slice(new);
+    }
+    bytes
+}
+
+/// A Worker of Spark's own, as it was recorded: its question whether there is a Master, and its registration.
+fn spark_worker(master: &Daemon, release: &str) -> Peer {
+    let mut worker = Peer::connect(master);
+    frames(&recorded(release, "worker-to-master"))[..2].iter().for_each(|frame| worker.send(frame));
+    worker.message("RegisteredWorker");
+    worker
+}
+
+/// The recorded reports of a Worker on its executor 0, as the executor of another application: what starts, what ends.
+fn reports(release: &str, app: &str) -> Vec<Frame> {
+    let bytes = recorded(release, "worker-to-master");
+    let at = bytes.windows(7).position(|window| window == b"app-202").expect("it names an application");
+    let old = bytes[at..at + app.len()].to_owned();
+    let all = frames(&replaced(bytes, &old, app.as_bytes())).into_iter();
+    let is_report = |frame: &Frame| match frame {
+        Frame::Request { body, .. } => body.windows(20).any(|window| window == b"ExecutorStateChanged"),
+        _ => false,
+    };
+    all.filter(is_report).collect()
+}
+
+#[test]
+fn a_worker_of_spark_s_own_runs_executors_of_its_release_and_of_no_other() {
+    let master = Daemon::master(&[]);
+    let mut worker = spark_worker(&master, "spark-4.0.1");
+    let row = master.status()["workers"][0].clone();
+    assert_eq!((&row["state"], &row["label"]), (&"ALIVE".into(), &"Spark 4.0".into()), "{row}");
+
+    let mut other = Peer::connect(&master);
+    registration("spark-3.5.7").iter().for_each(|frame| other.send(frame));
+    let waiting = text(&other.message("RegisteredApplication"), "appId");
+    let explained = run(firesteel().args(["explain", "--master", master.url(), &waiting]));
+    let why = "1 Worker has room, but runs only executors of Spark 4.0";
+    assert!(explained.stdout.contains(why), "{explained}");
+
+    let mut driver = Peer::connect(&master);
+    registration("spark-4.0.1").iter().for_each(|frame| driver.send(frame));
+    let app = text(&driver.message("RegisteredApplication"), "appId");
+    assert_eq!(text(&worker.message("LaunchExecutor"), "appId"), app);
+    assert_eq!(text(&driver.message("ExecutorAdded"), "hostPort"), "127.0.0.1:17079");
+    let reports = reports("spark-4.0.1", &app);
+    for report in &reports {
+        let Frame::Request { id, .. } = report else { unreachable!("reports are requests") };
+        worker.send(report);
+        let answered = wait_for("the answer", || match worker.next().expect("the connection stays") {
+            Frame::Response { id, body } => Some((id, body)),
+            _ => None,
+        });
+        assert_eq!(answered, (*id, Bytes::from(answer(true))));
+        driver.message("ExecutorUpdated");
+    }
+    assert!(reports.len() > 1, "it starts and ends");
+    // The executor has ended, so there is another one.
+    worker.message("LaunchExecutor");
+    let killing = run(firesteel().args(["kill", "--master", master.url(), &app]));
+    assert_eq!(killing.code(), 0, "{killing}");
+    worker.message("KillExecutor");
+    assert_eq!(text(&worker.message("ApplicationFinished"), "id"), app);
+    drop(worker);
+    wait_for("the loss of the Worker", || (master.status()["workers"][0]["state"] == "DEAD").then_some(()));
+}
+
+/// Asks a Master whether it works, as Spark's own tools do.
+fn readyz(id: i64) -> Frame {
+    let named = |name: &str| {
+        let length = u16::try_from(name.len()).expect("it is short");
+        [&length.to_be_bytes()[..], name.as_bytes()].concat()
+    };
+    let serial = |number: i64| number.to_be_bytes().to_vec();
+    let object = [
+        vec![0xac, 0xed, 0, 5, 0x73, 0x72],
+        named("scala.runtime.ModuleSerializationProxy"),
+        serial(1),
+        vec![2, 0, 1, b'L'],
+        named("moduleClass"),
+        vec![0x74],
+        named("Ljava/lang/Class;"),
+        vec![0x78, 0x70, 0x76, 0x72],
+        named("org.apache.spark.deploy.DeployMessages$RequestReadyz$"),
+        serial(7_372_794_124_295_618_119),
+        vec![2, 0, 0, 0x78, 0x70],
+    ];
+    let address = Some(Address { host: "127.0.0.1".to_owned(), port: 7077 });
+    let envelope = Envelope { sender: None, receiver: address, endpoint: "Master".to_owned() };
+    let mut body = BytesMut::new();
+    envelope.encode(&mut body);
+    body.extend_from_slice(&object.concat());
+    Frame::Request { id, body: body.freeze() }
+}
+
+#[test]
+fn who_asks_whether_a_master_works_is_answered_behind_what_came_before() {
+    let master = Daemon::master(&[]);
+    let mut driver = Peer::connect(&master);
+    for round in 0..20 {
+        registration("spark-4.0.1").iter().for_each(|frame| driver.send(frame));
+        driver.send(&readyz(round));
+        let answered = wait_for("the answer", || match driver.next().expect("the connection stays") {
+            Frame::Response { id, body } if id == round => Some(body),
+            _ => None,
+        });
+        assert_eq!(answered, answer(true));
+        let known = master.status()["applications"].as_array().map(Vec::len);
+        assert_eq!(known, Some(1), "it was registered before the answer");
+    }
 }
 
 #[test]

@@ -21,10 +21,11 @@ mod losses;
 #[path = "../heavy/wait.rs"]
 #[allow(dead_code, reason = "other tests do more with it")]
 mod wait;
+mod workers;
 
 fn main() -> ExitCode {
     let mut arguments = Arguments::from_args();
     arguments.test_threads = Some(1);
-    let trials = [applications::trials(), losses::trials(), compared::trials()];
+    let trials = [applications::trials(), losses::trials(), compared::trials(), workers::trials()];
     libtest_mimic::run(&arguments, trials.into_iter().flatten().collect()).exit_code()
 }

@@ -1,0 +1,142 @@
+//! Spark's own Workers at Firesteel's Master, beside Firesteel's.
+
+use std::fs;
+use std::time::{Duration, Instant};
+
+use libtest_mimic::Trial;
+use nix::sys::signal::Signal;
+use serde_json::Value;
+
+use crate::binary::{Daemon, clean, firesteel, processes, run, wait_for};
+use crate::cluster::{Cluster, Driver, LONGEST, MAIN, SPARK, home, in_surroundings};
+use crate::wait::wait;
+
+pub(crate) fn trials() -> Vec<Trial> {
+    SPARK.trials(&[
+        ("workers_of_spark_s_own_run_executors_of_their_release_beside_firesteel_s", mixed),
+        ("a_worker_of_spark_s_own_that_is_killed_is_replaced", killed),
+        ("a_worker_of_spark_s_own_ends_what_a_new_master_does_not_know", restarted),
+    ])
+}
+
+/// A Worker of Spark's own, of 2 cores, at this Master.
+fn spark_worker(cluster: &Cluster, version: &str, number: usize) -> Daemon {
+    let mut command = clean(home(version).join("bin/spark-class"));
+    command.args(["org.apache.spark.deploy.worker.Worker", "--host", "127.0.0.1", "--cores", "2"]);
+    command.args(["--memory", "4g", "--webui-port", "0", cluster.master.url()]);
+    command.env("SPARK_DAEMON_MEMORY", "256m");
+    command.env("SPARK_LOCAL_DIRS", cluster.root.path().join(format!("spark-local{number}")));
+    command.env("SPARK_WORKER_DIR", cluster.root.path().join(format!("spark-work{number}")));
+    Daemon::spawn(&mut in_surroundings(command))
+}
+
+/// The labels of the Workers that live, in the order of their ids; empty for those of Firesteel's.
+fn labels(cluster: &Cluster) -> Vec<String> {
+    let rows = cluster.master.status()["workers"].as_array().expect("a list").clone();
+    let alive = rows.iter().filter(|row| row["state"] == "ALIVE");
+    let mut labels: Vec<String> =
+        alive.map(|row| row["label"].as_str().unwrap_or_default().to_owned()).collect();
+    labels.sort_unstable();
+    labels
+}
+
+fn wait_for_labels(cluster: &Cluster, expected: &[&str]) {
+    wait("the Workers", LONGEST, || (labels(cluster) == expected).then_some(()));
+}
+
+/// The labels of the Workers on which an application has executors, one for each executor.
+fn places(cluster: &Cluster, app: &Value) -> Vec<String> {
+    let workers = cluster.master.status()["workers"].as_array().expect("a list").clone();
+    let label = |executor: &Value| {
+        let row = workers.iter().find(|row| row["id"] == executor["worker"]).expect("its Worker is known");
+        row["label"].as_str().unwrap_or_default().to_owned()
+    };
+    let mut labels: Vec<String> = app["executors"].as_array().expect("a list").iter().map(label).collect();
+    labels.sort_unstable();
+    labels
+}
+
+fn mixed() {
+    let cluster = Cluster::start(1, 2);
+    let _workers = [spark_worker(&cluster, MAIN, 0), spark_worker(&cluster, "4.3.0", 1)];
+    wait_for_labels(&cluster, &["", "Spark 4.0", "Spark 4.3"]);
+    for (version, expected) in
+        [(MAIN, vec!["", "Spark 4.0"]), ("4.3.0", vec!["", "Spark 4.3"]), ("3.5.9", vec![""])]
+    {
+        let file = cluster.root.path().join(format!("go-{version}"));
+        let words = [file.to_str().expect("it is UTF-8")];
+        let driver = Driver::start(cluster.python(version, "idle.py", &words, &["spark.executor.cores=2"]));
+        driver.wait_for("ready ");
+        let app = cluster.applications("applications")[0].clone();
+        assert_eq!(places(&cluster, &app), expected, "{version}: {app}");
+        let explained = run(firesteel()
+            .args(["explain", "--master", cluster.master.url()])
+            .arg(app["id"].as_str().expect("an id")));
+        assert_eq!(explained.code(), 0, "{explained}");
+        if version == "3.5.9" {
+            // A program of Firesteel's, too, is not for Spark's Workers.
+            let map = ["map", "--quiet", "--master", cluster.master.url(), "--total-executor-cores", "2"];
+            let waiting =
+                Daemon::spawn(firesteel().args(map).args(["--name", "program", "--", "echo", ":::", "a"]));
+            wait_for("the sentence", || {
+                let explained =
+                    run(firesteel().args(["explain", "--master", cluster.master.url(), "program"]));
+                let why = "2 Workers have room, but run only executors of Spark 4.0, Spark 4.3";
+                explained.stdout.contains(why).then_some(())
+            });
+            drop(waiting);
+        }
+        fs::write(&file, "").expect("it is written");
+        assert!(driver.finish().contains("sum 4950"));
+        wait_for("the end of all executors", || {
+            let status = cluster.master.status();
+            status["workers"].as_array()?.iter().all(|row| row["cores_used"] == 0).then_some(())
+        });
+    }
+}
+
+/// The processes of executors in the directory of a Worker of Spark's own.
+fn executors(cluster: &Cluster, number: usize) -> Vec<u32> {
+    let within = processes::within(&cluster.root.path().join(format!("spark-work{number}")));
+    let is_executor = |pid: &u32| {
+        processes::command_line(*pid).iter().any(|word| word.ends_with("CoarseGrainedExecutorBackend"))
+    };
+    within.into_iter().filter(is_executor).collect()
+}
+
+fn killed() {
+    let cluster = Cluster::with(0, &[]);
+    let mut workers = vec![spark_worker(&cluster, MAIN, 0), spark_worker(&cluster, MAIN, 1)];
+    wait_for_labels(&cluster, &["Spark 4.0", "Spark 4.0"]);
+    let driver = Driver::start(cluster.python(MAIN, "shuffle.py", &["2"], &["spark.executor.cores=2"]));
+    driver.wait_for("begun ");
+    wait("two executors", LONGEST, || {
+        (executors(&cluster, 0).len() + executors(&cluster, 1).len() == 2).then_some(())
+    });
+    let (worker, number) = (workers.pop().expect("there are two"), 1);
+    // Spark's script replaces itself by the JVM.
+    worker.signal(Signal::SIGKILL);
+    let killed = Instant::now();
+    wait_for("the end of its executors", || executors(&cluster, number).is_empty().then_some(()));
+    assert!(killed.elapsed() < Duration::from_secs(5), "{:?}", killed.elapsed());
+    wait_for_labels(&cluster, &["Spark 4.0"]);
+    assert!(driver.finish().ends_with("sum 19900\n"));
+}
+
+fn restarted() {
+    let mut cluster = Cluster::with(0, &[]);
+    let _worker = spark_worker(&cluster, MAIN, 0);
+    wait_for_labels(&cluster, &["Spark 4.0"]);
+    let file = cluster.root.path().join("go");
+    let words = [file.to_str().expect("it is UTF-8")];
+    let driver = Driver::start(cluster.python(MAIN, "idle.py", &words, &[]));
+    driver.wait_for("ready ");
+    let executor = executors(&cluster, 0)[0];
+    let port = cluster.master.address().port().to_string();
+    cluster.master.signal(Signal::SIGKILL);
+    cluster.master.wait();
+    cluster.master = Daemon::start(firesteel().args(["master", "--port", &port]));
+    // A Master that forgot everything does not know the executor.
+    wait_for_labels(&cluster, &["Spark 4.0"]);
+    wait("the end of the executor", LONGEST, || (!processes::is_alive(executor)).then_some(()));
+}
