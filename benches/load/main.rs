@@ -19,6 +19,7 @@ mod null;
 mod probe;
 mod scenarios;
 mod server;
+mod spark;
 mod stability;
 mod table;
 

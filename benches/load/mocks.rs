@@ -45,7 +45,7 @@ pub(crate) struct Seen {
 }
 
 impl Seen {
-    fn add(&self, count: &Cell<u64>) {
+    pub(crate) fn add(&self, count: &Cell<u64>) {
         count.set(count.get() + 1);
         self.changed.notify_one();
     }
@@ -67,6 +67,13 @@ impl Seen {
 
 /// A mock peer, which ends when it is dropped.
 pub(crate) struct Mock(JoinHandle<()>);
+
+impl Mock {
+    /// The peer that a task plays.
+    pub(crate) fn of(task: JoinHandle<()>) -> Self {
+        Self(task)
+    }
+}
 
 impl Drop for Mock {
     fn drop(&mut self) {

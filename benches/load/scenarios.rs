@@ -12,7 +12,8 @@ use tokio::time::{sleep, timeout};
 use crate::link::Link;
 use crate::mocks::{self, Driver, Mock, Seen};
 use crate::probe::Probe;
-use crate::server::{Kind, Server, Used};
+use crate::server::{self, Kind, Server, Used};
+use crate::spark::{self, Script};
 use crate::stability;
 use crate::table::Sheet;
 
@@ -56,6 +57,8 @@ pub(crate) enum Scenario {
     Impatient,
     /// 1,000 applications of 1,000 executors on 5,000 Workers of 200 cores.
     Million,
+    /// The same, if all speak Spark's RPC.
+    SparkMillion,
     /// Applications of 16 executors, one after the other.
     Small,
     /// Workers that only send heartbeats.
@@ -71,10 +74,11 @@ pub(crate) enum Scenario {
 }
 
 impl Scenario {
-    pub(crate) const ALL: [Self; 9] = [
+    pub(crate) const ALL: [Self; 10] = [
         Self::Burst,
         Self::Impatient,
         Self::Million,
+        Self::SparkMillion,
         Self::Small,
         Self::Heartbeats,
         Self::Deaf,
@@ -88,6 +92,7 @@ impl Scenario {
             Self::Burst => "burst",
             Self::Impatient => "impatient",
             Self::Million => "million",
+            Self::SparkMillion => "spark-million",
             Self::Small => "small",
             Self::Heartbeats => "heartbeats",
             Self::Deaf => "deaf",
@@ -102,7 +107,12 @@ impl Scenario {
         match self {
             Self::Burst => &[Kind::Null, Kind::Quiet, Kind::Logging],
             Self::Small | Self::Heartbeats | Self::Rate => &[Kind::Null, Kind::Quiet],
-            Self::Impatient | Self::Million | Self::Deaf | Self::Status | Self::Stability => &[Kind::Quiet],
+            Self::Impatient
+            | Self::Million
+            | Self::SparkMillion
+            | Self::Deaf
+            | Self::Status
+            | Self::Stability => &[Kind::Quiet],
         }
     }
 
@@ -110,12 +120,15 @@ impl Scenario {
     pub(crate) async fn run(self, kind: Kind, size: Size, sheet: &mut Sheet) {
         let settings = match self {
             Self::Impatient => vec!["spark.worker.timeout=3".to_owned()],
+            // The mocks send no heartbeats.
+            Self::SparkMillion => vec!["spark.worker.timeout=1000000".to_owned()],
             _ => Vec::new(),
         };
         let testbed = Testbed::new(kind, &settings);
         match self {
             Self::Burst | Self::Impatient => burst(&testbed, size, sheet).await,
             Self::Million => million(&testbed, size, sheet).await,
+            Self::SparkMillion => spark_million(&testbed, size, sheet).await,
             Self::Small => small(&testbed, size, sheet).await,
             Self::Heartbeats => heartbeats(&testbed, size, sheet).await,
             Self::Deaf => deaf(&testbed, size, sheet).await,
@@ -225,6 +238,32 @@ async fn million(testbed: &Testbed, size: Size, sheet: &mut Sheet) {
     begin.notify_waiters();
     testbed.running(apps * apps).await;
     sheet.put("million: until all run, s", begun.elapsed().as_secs_f64());
+}
+
+async fn spark_million(testbed: &Testbed, size: Size, sheet: &mut Sheet) {
+    let Testbed { server, seen } = testbed;
+    let apps = size.large_apps;
+    let script = Rc::new(Script::read());
+    let mut workers = Vec::new();
+    for from in (0..apps * 5).step_by(500) {
+        let until = (from + 500).min(apps * 5);
+        workers
+            .extend((from..until).map(|number| spark::worker(&script, &server.address, number, 200, seen)));
+        seen.until("all Workers are registered", |seen| seen.workers.get() >= until).await;
+    }
+    let start = Rc::new(Notify::new());
+    let executors = i32::try_from(apps).expect("it is small");
+    let connect = |_| spark::driver(&script, &server.address, executors, Rc::clone(&start), seen);
+    let _drivers: Vec<Mock> = (0..apps).map(connect).collect();
+    seen.until("all drivers are connected", |seen| seen.drivers.get() >= apps).await;
+    let (before, own, begun) = (server.used(), server::own(), Instant::now());
+    start.notify_waiters();
+    testbed.running(apps * apps).await;
+    sheet.put("spark-million: until all run, s", begun.elapsed().as_secs_f64());
+    sheet.put("spark-million: CPU an executor, us", micros(before, server.used(), apps * apps));
+    let own = server::own().saturating_sub(own);
+    sheet
+        .put("spark-million: the mocks' CPU an executor, us", own.as_secs_f64() * 1e6 / (apps * apps) as f64);
 }
 
 async fn small(testbed: &Testbed, size: Size, sheet: &mut Sheet) {

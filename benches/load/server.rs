@@ -133,6 +133,13 @@ impl SystemCalls {
     }
 }
 
+/// The processor time of this process.
+pub(crate) fn own() -> Duration {
+    Duration::from(
+        nix::time::clock_gettime(ClockId::CLOCK_PROCESS_CPUTIME_ID).expect("there is such a clock"),
+    )
+}
+
 /// The number behind a name in a file of `/proc`; 0 if it is not there.
 fn field(status: &str, name: &str) -> u64 {
     let line = status.lines().find_map(|line| line.strip_prefix(name));
