@@ -20,6 +20,7 @@ mod probe;
 mod scenarios;
 mod server;
 mod spark;
+mod spark_null;
 mod stability;
 mod table;
 

@@ -14,11 +14,13 @@ use firesteel_core::messages::{
 };
 use firesteel_core::wire::{self, Role};
 use firesteel_placement::{Cores, MiB, Resources};
+use firesteel_spark::frame::FIRST_BYTE;
 use serde::Serialize;
 use tokio::net::TcpListener;
 use tokio::sync::Notify;
 
 use crate::link::{Incoming, Link, Outgoing, append};
+use crate::spark_null::SparkNull;
 
 /// How often Workers are told to report.
 const HEARTBEAT_MILLIS: u64 = 15_000;
@@ -74,10 +76,15 @@ pub(crate) async fn serve() {
     let address = listener.local_addr().expect("it is bound");
     println!("{{\"url\":\"spark://{address}\"}}");
     let null = Arc::new(Null::default());
+    let spark = Arc::new(SparkNull::default());
     loop {
         let Ok((stream, _)) = listener.accept().await else { continue };
-        let null = Arc::clone(&null);
+        let (null, spark) = (Arc::clone(&null), Arc::clone(&spark));
         tokio::spawn(async move {
+            let mut first = [0];
+            if stream.peek(&mut first).await.is_ok_and(|count| count > 0) && first == [FIRST_BYTE] {
+                return spark.serve(stream).await;
+            }
             let Ok((link, role)) = Link::open(stream, Role::Master, "null").await else { return };
             let Link { incoming, outgoing } = link;
             let queue = Queue::default();

@@ -106,13 +106,8 @@ impl Scenario {
     pub(crate) fn servers(self) -> &'static [Kind] {
         match self {
             Self::Burst => &[Kind::Null, Kind::Quiet, Kind::Logging],
-            Self::Small | Self::Heartbeats | Self::Rate => &[Kind::Null, Kind::Quiet],
-            Self::Impatient
-            | Self::Million
-            | Self::SparkMillion
-            | Self::Deaf
-            | Self::Status
-            | Self::Stability => &[Kind::Quiet],
+            Self::SparkMillion | Self::Small | Self::Heartbeats | Self::Rate => &[Kind::Null, Kind::Quiet],
+            Self::Impatient | Self::Million | Self::Deaf | Self::Status | Self::Stability => &[Kind::Quiet],
         }
     }
 
