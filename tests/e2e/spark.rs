@@ -307,6 +307,11 @@ fn a_worker_of_spark_s_own_runs_executors_of_its_release_and_of_no_other() {
     let app = text(&driver.message("RegisteredApplication"), "appId");
     assert_eq!(text(&worker.message("LaunchExecutor"), "appId"), app);
     assert_eq!(text(&driver.message("ExecutorAdded"), "hostPort"), "127.0.0.1:17079");
+    let logs = run(firesteel().args(["logs", "--master", master.url(), &app]));
+    assert!(
+        logs.stderr.contains("is one of Spark's own: its web page and its work directory on 127.0.0.1"),
+        "{logs}"
+    );
     let reports = reports("spark-4.0.1", &app);
     for report in &reports {
         let Frame::Request { id, .. } = report else { unreachable!("reports are requests") };

@@ -26,6 +26,16 @@ pub enum LogError {
         /// The executor's directory on that host.
         directory: String,
     },
+    /// The Worker is Spark's own.
+    #[error(
+        "Worker {worker} is one of Spark's own: its web page and its work directory on {host} have the logs"
+    )]
+    Foreign {
+        /// The Worker that has the logs.
+        worker: WorkerId,
+        /// Its host.
+        host: String,
+    },
     /// The Worker has no such log.
     #[error("Worker {worker} has no such log of executor {executor}: {refusal}")]
     Refused {
@@ -59,8 +69,13 @@ impl<'a> ExecutorLog<'a> {
     /// Dials the Worker, as a client with this name.
     ///
     /// # Errors
-    /// The Worker cannot be reached.
+    /// The Worker cannot be reached, or is none of Firesteel's.
     pub async fn open(app: &'a AppId, executor: &'a ExecutorView, client: &str) -> Result<Self, LogError> {
+        // Only Spark's Workers do not say where they keep executors' directories.
+        if executor.directory.is_empty() {
+            let (worker, host) = (executor.worker.clone(), executor.host.clone());
+            return Err(LogError::Foreign { worker, host });
+        }
         let address = Address::new(executor.host.clone(), executor.port);
         match Inquiry::open(&address, Role::Worker, client).await {
             Ok(worker) => Ok(Self { app, executor, worker, header: None }),

@@ -195,7 +195,10 @@ async fn row(application: &ApplicationView, executor: &ExecutorView) -> Vec<Stri
         Ok(mut log) => (known(log.length(Stream::Stdout).await), known(log.length(Stream::Stderr).await)),
         Err(_) => ("?".to_owned(), "?".to_owned()),
     };
-    let place = format!("{}:{}", executor.host, executor.directory);
+    let place = match executor.directory.as_str() {
+        "" => format!("{}, on a Worker of Spark's own", executor.host),
+        directory => format!("{}:{directory}", executor.host),
+    };
     let id = format!("{}/{}", application.id, executor.id);
     vec![id, shown_state_and_end(application, executor), stdout, stderr, place]
 }
