@@ -14,7 +14,7 @@
 //! - [`session`]: who is on a connection, and what they are owed
 //! - [`dialect`]: how one peer wants to be spoken to
 //! - [`translate`]: between these messages and those of the state machines
-//! - [`launch`]: how a Worker starts an executor of Spark's
+//! - [`installation`], [`launch`]: how a Worker starts an executor of Spark's
 //!
 //! There is no I/O here, and nothing that decides: a connection's task feeds bytes in and sends what comes out.
 //!
@@ -23,6 +23,7 @@
 pub mod dialect;
 pub mod envelope;
 pub mod frame;
+pub mod installation;
 pub mod java;
 pub mod launch;
 pub mod messages;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use firesteel_core::executor_command::JavaCommand;
 use firesteel_core::process::{StartFailure, StartStep};
-use firesteel_spark::launch::Installation;
+use firesteel_spark::installation::Installation;
 
 /// The variable by which a driver or a Worker names an installation.
 const SPARK_HOME: &str = "SPARK_HOME";
