@@ -14,7 +14,8 @@
 //! - [`session`]: who is on a connection, and what they are owed
 //! - [`dialect`]: how one peer wants to be spoken to
 //! - [`translate`]: between these messages and those of the state machines
-//! - [`installation`], [`launch`]: how a Worker starts an executor of Spark's
+//! - [`installation`], [`launch`], [`shuffle_service`]: how a Worker starts executors of Spark's, and its external shuffle
+//!   service
 //!
 //! There is no I/O here, and nothing that decides: a connection's task feeds bytes in and sends what comes out.
 //!
@@ -29,4 +30,5 @@ pub mod launch;
 pub mod messages;
 pub mod scala;
 pub mod session;
+pub mod shuffle_service;
 pub mod translate;
