@@ -31,6 +31,11 @@ enum Found {
     Nothing,
 }
 
+/// No Spark is in any of the directories.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct NoSpark(String);
+
 impl SparkHomes {
     /// The directories of the settings, or else `SPARK_HOME` of this process.
     #[must_use]
@@ -66,6 +71,23 @@ impl SparkHomes {
             looked.iter().find_map(|(home, found)| Some((home, fitting(found, &command.releases)?)));
         let (home, version) = fitting.ok_or_else(|| none(unfit(&looked, &command.releases)))?;
         installation(home, version, configuration)
+    }
+
+    /// The first installation, and its version. Blocks the thread.
+    ///
+    /// # Errors
+    /// There is none, or its configuration cannot be read.
+    pub fn first(&self) -> Result<(Installation, String), NoSpark> {
+        let looked = self.look();
+        let version = |found: &Found| match found {
+            Found::Version(version) => Some(version.clone()),
+            Found::Nothing => None,
+        };
+        let first = looked.iter().find_map(|(home, found)| Some((*home, version(found)?)));
+        let (home, version) =
+            first.ok_or_else(|| NoSpark(format!("Spark is not installed here: {}", places(&looked))))?;
+        let found = installation(home, &version, self.configuration.as_deref());
+        Ok((found.map_err(|failure| NoSpark(failure.error))?, version))
     }
 
     fn look(&self) -> Vec<(&Path, Found)> {
@@ -134,18 +156,23 @@ fn unfit(looked: &[(&Path, Found)], releases: &[String]) -> String {
         [] => "Spark".to_owned(),
         releases => format!("Spark {}, which its driver has,", releases.join(" or ")),
     };
-    let place = |(home, found): &(&Path, Found)| match found {
-        Found::Version(version) => format!("{} has {version}", home.display()),
-        Found::Nothing => format!("{} has none", home.display()),
-    };
-    let places = match looked {
-        [] => "the Worker has no SPARK_HOME".to_owned(),
-        looked => looked.iter().map(place).collect::<Vec<_>>().join(", "),
-    };
+    let places = places(looked);
     format!(
         "{sought} is not installed here: {places}; name its directory with SPARK_HOME of the Worker, with \
          firesteel.worker.sparkHomes, or with spark.executorEnv.SPARK_HOME of the application"
     )
+}
+
+/// What is in the directories, in words.
+fn places(looked: &[(&Path, Found)]) -> String {
+    let place = |(home, found): &(&Path, Found)| match found {
+        Found::Version(version) => format!("{} has {version}", home.display()),
+        Found::Nothing => format!("{} has none", home.display()),
+    };
+    match looked {
+        [] => "the Worker has no SPARK_HOME".to_owned(),
+        looked => looked.iter().map(place).collect::<Vec<_>>().join(", "),
+    }
 }
 
 fn none(error: String) -> StartFailure {
@@ -214,6 +241,12 @@ mod tests {
         fs::write(other.join("java-opts"), "-Dname='a").expect("it is written");
         let unread = homes.choose(&named).expect_err("a quote is not closed").to_string();
         assert!(unread.contains("other/java-opts: a quote is not closed"), "{unread}");
+
+        let (first, version) = homes.first().expect("there are two");
+        assert_eq!((first.home, version), (three.display().to_string(), "3.5.7".to_owned()));
+        let none = SparkHomes { homes: vec![empty.clone()], configuration: None };
+        let missing = none.first().expect_err("nothing is there").to_string();
+        assert_eq!(missing, format!("Spark is not installed here: {} has none", empty.display()));
 
         let missing = homes.choose(&command(&["4", "5.1"], Some(&empty))).expect_err("nothing is there");
         assert!(missing.is_of_the_machine(), "{missing}");
