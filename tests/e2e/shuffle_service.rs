@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use nix::sys::signal::Signal;
 use tempfile::TempDir;
 
-use crate::cluster::{BINARY, Daemon, firesteel, processes, run, wait_for};
+use crate::cluster::{BINARY, Daemon, firesteel, processes, run, run_with_input, wait_for};
 
 /// The longest that a process may outlive its Worker.
 const SOON: Duration = Duration::from_secs(3);
@@ -186,4 +186,14 @@ fn a_worker_that_is_stopped_ends_its_shuffle_service_also_while_that_starts() {
     slow.signal(Signal::SIGTERM);
     assert_eq!(slow.wait(), 0);
     installation.wait_until_gone();
+}
+
+/// The file with the properties of Spark's applications is read here, too.
+#[test]
+fn a_local_cluster_runs_no_shuffle_service() {
+    let mut command = firesteel();
+    command.args(["map", "--master", "local-cluster[2,1,1024]"]);
+    command.args(["--conf", "spark.shuffle.service.enabled=true", "--", "echo", "{}"]);
+    let done = run_with_input(&mut command, b"done\n".to_vec());
+    assert_eq!((done.code(), done.stdout.as_str()), (0, "done\n"), "{done}");
 }
