@@ -114,7 +114,11 @@ fn a_shuffle_service_that_cannot_start_ends_its_worker_with_its_last_words() {
 
     fs::remove_file(installation.broken()).expect("it is there");
     let other = TcpListener::bind(("0.0.0.0", installation.port)).expect("it is free");
+    let known = installation.directory().join("database/executors");
+    fs::create_dir_all(known.parent().expect("it is in a directory")).expect("it is made");
+    fs::write(&known, "").expect("it is written");
     let taken = refusal(&mut installation.worker(NO_MASTER));
+    assert!(known.exists(), "it may be that of the service which runs");
     assert!(taken.contains(&format!("port {} cannot be used", installation.port)), "{taken}");
 
     drop(other);

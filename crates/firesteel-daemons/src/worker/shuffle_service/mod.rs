@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use firesteel_core::Timestamp;
 use firesteel_core::ids::WorkerId;
-use firesteel_core::process::{Command, ExitStatus, Signal};
+use firesteel_core::process::{Command, Signal};
 use firesteel_host::clock::Clock;
 use firesteel_settings::java_options::{self, Unfinished};
 use firesteel_settings::secrets::shown_text;
@@ -29,7 +29,7 @@ use tokio::task::JoinHandle;
 use tokio::time::{sleep, sleep_until, timeout};
 
 use self::phase::{Effect, Event, Phase, Supervision};
-use self::process::{Directory, Process};
+use self::process::{Current, Directory, Process};
 use super::environment::inherited;
 use super::spark_homes::{NoSpark, SparkHomes};
 use super::work_directory::WorkDirectory;
@@ -167,11 +167,11 @@ impl Service {
                 let _ = ready.send(outcome);
             }
         };
-        let directory = self.directory.clone();
-        let mut current = match blocking(move || directory.make()).await {
-            Ok(()) => self.start().await,
-            Err(error) => Current::failed(&format!("cannot write in the work directory: {error}")),
-        };
+        let (directory, port) = (self.directory.clone(), self.port);
+        if let Err(error) = blocking(move || directory.claim(port)).await {
+            return tell(Err(format!("it could not be started: {error}")));
+        }
+        let mut current = self.start().await;
         while supervision.phase() != Phase::Over {
             let event = self.next(&supervision, &mut current, clock, &mut stopped).await;
             match supervision.apply(clock.now(), event) {
@@ -253,42 +253,6 @@ impl Service {
             process.id(),
             self.directory.stderr().display()
         );
-    }
-}
-
-/// The process of the service.
-enum Current {
-    /// It runs.
-    Runs(Process),
-    /// It has ended.
-    Ended(ExitStatus),
-    /// It could not be started.
-    Failed {
-        /// The reason.
-        why: String,
-        /// Whether the supervision knows of it.
-        is_told: bool,
-    },
-}
-
-impl Current {
-    fn failed(error: &str) -> Self {
-        Self::Failed { why: format!("could not be started: {error}"), is_told: false }
-    }
-
-    /// Waits for an end that the supervision does not know of. May be dropped and called again.
-    async fn ended(&mut self) {
-        match self {
-            Self::Runs(process) => *self = Self::Ended(process.wait().await),
-            Self::Failed { is_told, .. } if !*is_told => *is_told = true,
-            Self::Failed { .. } | Self::Ended(_) => std::future::pending().await,
-        }
-    }
-
-    fn signal(&self, signal: Signal) {
-        if let Self::Runs(process) = self {
-            process.signal(signal);
-        }
     }
 }
 

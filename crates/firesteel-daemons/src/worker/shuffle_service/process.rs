@@ -49,8 +49,17 @@ impl Directory {
     }
 
     /// Makes the directory, with an empty database. What an earlier Worker's service knew is of no use: the scratch files of
-    /// its executors are gone. Blocks the thread.
-    pub(super) fn make(&self) -> io::Result<()> {
+    /// its executors are gone. While the port is in use, the directory may be that of a running service, and is left alone.
+    /// Blocks the thread.
+    ///
+    /// # Errors
+    /// The port is in use, or a directory cannot be made; in words.
+    pub(super) fn claim(&self, port: u16) -> Result<(), String> {
+        try_port(port)?;
+        self.make().map_err(|error| format!("cannot write in {}: {error}", self.0.display()))
+    }
+
+    fn make(&self) -> io::Result<()> {
         private::create_group_directories(&self.0)?;
         self.remove_database()?;
         private::create_directories(&self.database())
@@ -69,8 +78,7 @@ impl Directory {
     /// # Errors
     /// The port is in use, or a file cannot be made; in words.
     pub(super) fn prepare(&self, port: u16) -> Result<Outputs, String> {
-        let listener = TcpListener::bind(("0.0.0.0", port));
-        drop(listener.map_err(|error| format!("port {port} cannot be used: {error}"))?);
+        try_port(port)?;
         let output = |name| {
             self.output(name)
                 .map_err(|error| format!("cannot write {}: {error}", self.0.join(name).display()))
@@ -146,16 +154,61 @@ impl Process {
     }
 
     /// Signals it, and what it started.
-    pub(super) fn signal(&self, signal: Signal) {
+    fn signal(&self, signal: Signal) {
         self.group.signal(signal);
     }
 
     /// Waits for its end, and kills what it started. May be dropped and called again before it returns, but not after.
-    pub(super) async fn wait(&mut self) -> ExitStatus {
+    async fn wait(&mut self) -> ExitStatus {
         let status = exit_status(self.child.wait().await);
         self.group.signal(Signal::Kill);
         status
     }
+}
+
+/// The process of the service.
+#[derive(Debug)]
+pub(super) enum Current {
+    /// It runs.
+    Runs(Process),
+    /// It has ended.
+    Ended(ExitStatus),
+    /// It could not be started.
+    Failed {
+        /// The reason.
+        why: String,
+        /// Whether the supervision knows of it.
+        is_told: bool,
+    },
+}
+
+impl Current {
+    /// A process that could not be started, for this reason.
+    pub(super) fn failed(error: &str) -> Self {
+        Self::Failed { why: format!("could not be started: {error}"), is_told: false }
+    }
+
+    /// Waits for an end that the supervision does not know of. May be dropped and called again.
+    pub(super) async fn ended(&mut self) {
+        match self {
+            Self::Runs(process) => *self = Self::Ended(process.wait().await),
+            Self::Failed { is_told, .. } if !*is_told => *is_told = true,
+            Self::Failed { .. } | Self::Ended(_) => std::future::pending().await,
+        }
+    }
+
+    /// Signals the process, if there is one.
+    pub(super) fn signal(&self, signal: Signal) {
+        if let Self::Runs(process) = self {
+            process.signal(signal);
+        }
+    }
+}
+
+/// Checks that a port is free.
+fn try_port(port: u16) -> Result<(), String> {
+    let listener = TcpListener::bind(("0.0.0.0", port));
+    listener.map(drop).map_err(|error| format!("port {port} cannot be used: {error}"))
 }
 
 fn end_of(file: &Path) -> io::Result<String> {
