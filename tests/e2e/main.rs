@@ -39,6 +39,7 @@ mod resources;
 mod retries;
 mod settings;
 mod shell;
+mod shuffle_service;
 mod silent;
 mod simulate;
 mod spark;

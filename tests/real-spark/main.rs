@@ -18,6 +18,7 @@ mod compared;
 #[allow(dead_code, reason = "other tests do more with it")]
 mod component;
 mod losses;
+mod shuffle_service;
 #[path = "../heavy/wait.rs"]
 #[allow(dead_code, reason = "other tests do more with it")]
 mod wait;
@@ -26,6 +27,12 @@ mod workers;
 fn main() -> ExitCode {
     let mut arguments = Arguments::from_args();
     arguments.test_threads = Some(1);
-    let trials = [applications::trials(), losses::trials(), compared::trials(), workers::trials()];
+    let trials = [
+        applications::trials(),
+        losses::trials(),
+        shuffle_service::trials(),
+        compared::trials(),
+        workers::trials(),
+    ];
     libtest_mimic::run(&arguments, trials.into_iter().flatten().collect()).exit_code()
 }

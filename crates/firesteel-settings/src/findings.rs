@@ -214,17 +214,29 @@ pub fn of_variables(environment: &Environment, audience: Audience) -> Vec<Findin
             Role::Place if !Path::new(value).is_dir() => {
                 (Outcome::NotHonoured, "no such directory".to_owned())
             }
-            Role::Flag(_) | Role::Property(_) | Role::Options | Role::Place if is_theirs => {
+            Role::Flag(_)
+            | Role::Property(_)
+            | Role::Options
+            | Role::Place
+            | Role::Java
+            | Role::JavaOptions
+                if is_theirs =>
+            {
                 (Outcome::Read, variable.meaning.to_owned())
             }
-            Role::Flag(_) | Role::Property(_) | Role::Options | Role::Place => {
+            Role::Flag(_)
+            | Role::Property(_)
+            | Role::Options
+            | Role::Place
+            | Role::Java
+            | Role::JavaOptions => {
                 let who: Vec<_> = variable.readers.iter().map(|reader| reader.described()).collect();
                 (Outcome::Ignored, format!("read by {}", who.join(" and ")))
             }
         };
         let value = Some(match variable.role {
-            Role::Options => shown_options(value),
-            Role::Flag(_) | Role::Property(_) | Role::Place | Role::Ignored => value.to_owned(),
+            Role::Options | Role::JavaOptions => shown_options(value),
+            Role::Flag(_) | Role::Property(_) | Role::Place | Role::Java | Role::Ignored => value.to_owned(),
         });
         findings.push(Finding { name: variable.name.to_owned(), value, origin: None, outcome, why });
     }

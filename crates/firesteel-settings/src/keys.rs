@@ -99,6 +99,14 @@ table! {
     SPARK_HOMES: "firesteel.worker.sparkHomes", [Worker], Otherwise("$SPARK_HOME");
     /// Directories for the scratch files of Spark's executors, separated by commas.
     LOCAL_DIRECTORIES: "spark.local.dir", [Worker], Otherwise("the system's for temporary files");
+    /// Whether the Worker runs Spark's external shuffle service, that of the first of firesteel.worker.sparkHomes.
+    SHUFFLE_SERVICE: "spark.shuffle.service.enabled", [Worker], Value("false");
+    /// Port of the external shuffle service; applications must set the same.
+    SHUFFLE_SERVICE_PORT: "spark.shuffle.service.port", [Worker], Value("7337");
+    /// Whether a restarted external shuffle service still knows the executors that registered before.
+    SHUFFLE_SERVICE_DB: "spark.shuffle.service.db.enabled", [Worker], Value("true");
+    /// Any other property spark.shuffle.*: the Worker passes it on to the external shuffle service.
+    SHUFFLE: "spark.shuffle.NAME", [Worker], Otherwise("Spark's");
     /// Number of ended executors that stay listed.
     RETAINED_EXECUTORS: "spark.worker.ui.retainedExecutors", [Worker], Value("1000");
     /// When to roll over an executor's log to a new file: time or size.

@@ -5,8 +5,8 @@
 //! - [`properties`], [`origin`]: the values of properties, and where each was set.
 //! - [`sources`], [`properties_file`], [`java_options`], [`variables`]: where properties are read from.
 //! - [`master`], [`worker`], [`application`], [`yarn`], [`listen`]: the typed settings of each reader.
-//! - `allocation`, `amounts`, [`rolling`], [`resources`], [`description`]: parts of these settings, and
-//!   what an application tells its Master.
+//! - `allocation`, `amounts`, [`rolling`], [`shuffle_service`], [`resources`], [`description`]: parts of these settings,
+//!   and what an application tells its Master.
 //! - [`size`], [`duration`]: the forms of values.
 //! - [`spark_properties`], [`property_effect`], [`findings`], [`reference`](mod@reference): properties of Spark without a
 //!   reader here, the effect of each property that is set, and the texts about them.
@@ -35,6 +35,7 @@ pub mod reference;
 pub mod resources;
 pub mod rolling;
 pub mod secrets;
+pub mod shuffle_service;
 pub mod size;
 pub mod sources;
 pub mod spark_properties;

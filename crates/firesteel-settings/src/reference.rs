@@ -93,6 +93,7 @@ fn variables_markdown() -> String {
             Role::Property(key) => (format!("default of `{key}`"), variable.meaning),
             Role::Options => ("properties".to_owned(), variable.meaning),
             Role::Place => ("directory".to_owned(), variable.meaning),
+            Role::Java | Role::JavaOptions => ("for Java".to_owned(), variable.meaning),
             Role::Ignored => ("(ignored)".to_owned(), variable.meaning),
         };
         let readers: Vec<_> = variable.readers.iter().map(|reader| reader.described()).collect();

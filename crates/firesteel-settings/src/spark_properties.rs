@@ -151,13 +151,6 @@ pub const TABLE: &[Row] = &[
     row("spark.network.*", NoEffect, &[], "Firesteel has its own protocol"),
     // Properties of parts that Firesteel does not have.
     row("spark.ui.*", NotOurs, &[], NO_PAGES),
-    row(
-        "spark.shuffle.service.enabled",
-        NoEffect,
-        &["false"],
-        "a Worker does not run the external shuffle service yet: start it with sbin/start-shuffle-service.sh",
-    ),
-    row("spark.shuffle.*", NotOurs, &[], SHUFFLE),
     row("spark.storage.*", NotOurs, &[], SHUFFLE),
     row("spark.driver.*", NotOurs, &[], NO_JVM),
     row("spark.executor.*", NotOurs, &[], NO_JVM),

@@ -33,6 +33,10 @@ pub enum Role {
     Options,
     /// It says where files are.
     Place,
+    /// It is for the JVMs that a Worker starts.
+    Java,
+    /// It contains options for such a JVM.
+    JavaOptions,
     /// It has no effect.
     Ignored,
 }
@@ -63,6 +67,7 @@ const MASTER: &[Reader] = &[Reader::Master];
 const WORKER: &[Reader] = &[Reader::Worker];
 const DAEMONS: &[Reader] = &[Reader::Master, Reader::Worker];
 const APPLICATION: &[Reader] = &[Reader::Application];
+const CLASS_PATHS: &[Reader] = &[Reader::Worker, Reader::Application];
 const ALL: &[Reader] = &Reader::ALL;
 
 const fn row(name: &'static str, readers: &'static [Reader], role: Role, meaning: &'static str) -> Variable {
@@ -119,19 +124,43 @@ pub const TABLE: &[Variable] = &[
         Role::Options,
         "-D options for a Worker; they override SPARK_DAEMON_JAVA_OPTS",
     ),
+    row(
+        "SPARK_SHUFFLE_OPTS",
+        WORKER,
+        Role::JavaOptions,
+        "options of the external shuffle service; they override SPARK_DAEMON_JAVA_OPTS",
+    ),
+    row("SPARK_DAEMON_MEMORY", WORKER, Role::Java, "memory of the external shuffle service"),
+    row(
+        "SPARK_DAEMON_CLASSPATH",
+        WORKER,
+        Role::Java,
+        "class path of the external shuffle service, before Spark's own",
+    ),
+    row(
+        "SPARK_DIST_CLASSPATH",
+        WORKER,
+        Role::Java,
+        "class path of Spark's executors and of the external shuffle service, after Spark's own",
+    ),
     row("SPARK_CONF_DIR", ALL, Role::Place, "directory of spark-defaults.conf"),
     row(
         "SPARK_HOME",
         ALL,
         Role::Place,
-        "parent of conf (see SPARK_CONF_DIR), and of a Worker's work (see --work-dir)",
+        "parent of conf (see SPARK_CONF_DIR), and of a Worker's work (see --work-dir); the Spark of a Worker's executors",
     ),
-    row("HADOOP_CONF_DIR", APPLICATION, Role::Place, "on YARN, directory of Hadoop's settings files"),
+    row(
+        "HADOOP_CONF_DIR",
+        CLASS_PATHS,
+        Role::Place,
+        "on YARN, directory of Hadoop's settings files; a Worker puts it into the class path of Spark's executors",
+    ),
     row(
         "YARN_CONF_DIR",
-        APPLICATION,
+        CLASS_PATHS,
         Role::Place,
-        "on YARN, directory of settings files that $HADOOP_CONF_DIR does not have",
+        "on YARN, directory of settings files that $HADOOP_CONF_DIR does not have; a Worker puts it into that class path",
     ),
     row("SPARK_MASTER_WEBUI_PORT", MASTER, Role::Ignored, NO_PAGES),
     row("SPARK_WORKER_WEBUI_PORT", WORKER, Role::Ignored, NO_PAGES),
@@ -142,8 +171,6 @@ pub const TABLE: &[Variable] = &[
         "for web pages, which Firesteel does not have yet: see --host",
     ),
     row("SPARK_WORKER_INSTANCES", WORKER, Role::Ignored, NO_SCRIPT),
-    row("SPARK_DAEMON_MEMORY", DAEMONS, Role::Ignored, NO_JVM),
-    row("SPARK_DAEMON_CLASSPATH", DAEMONS, Role::Ignored, NO_JVM),
     row("SPARK_DRIVER_MEMORY", APPLICATION, Role::Ignored, NO_JVM),
     row("SPARK_LOG_DIR", DAEMONS, Role::Ignored, "the log goes to standard error: redirect it"),
     row("SPARK_LOG_MAX_FILES", DAEMONS, Role::Ignored, "the log goes to standard error: redirect it"),
@@ -177,7 +204,7 @@ mod tests {
         let listed = "SPARK_HOME SPARK_CONF_DIR SPARK_MASTER_HOST SPARK_MASTER_PORT SPARK_MASTER_WEBUI_PORT \
             SPARK_MASTER_OPTS SPARK_WORKER_CORES SPARK_WORKER_MEMORY SPARK_WORKER_PORT SPARK_WORKER_WEBUI_PORT \
             SPARK_WORKER_DIR SPARK_WORKER_OPTS SPARK_WORKER_INSTANCES SPARK_DAEMON_MEMORY SPARK_DAEMON_JAVA_OPTS \
-            SPARK_DAEMON_CLASSPATH SPARK_LOCAL_DIRS SPARK_LOCAL_IP SPARK_PUBLIC_DNS SPARK_LOG_DIR SPARK_LOG_MAX_FILES \
+            SPARK_DAEMON_CLASSPATH SPARK_DIST_CLASSPATH SPARK_LOCAL_DIRS SPARK_LOCAL_IP SPARK_PUBLIC_DNS SPARK_LOG_DIR SPARK_LOG_MAX_FILES \
             SPARK_PID_DIR SPARK_IDENT_STRING SPARK_NICENESS SPARK_NO_DAEMONIZE SPARK_SSH_FOREGROUND HADOOP_CONF_DIR \
             YARN_CONF_DIR MASTER";
         for name in listed.split_whitespace() {

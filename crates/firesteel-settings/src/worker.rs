@@ -9,6 +9,7 @@ use firesteel_placement::Resources;
 use super::duration::Unit;
 use super::rolling::Rolling;
 use super::rolling::{self, NotRolled};
+use super::shuffle_service::{self, ShuffleServiceSettings};
 use super::{Properties, SettingError, keys, resources, size};
 
 /// The settings of a Worker that come from properties.
@@ -29,6 +30,8 @@ pub struct WorkerSettings {
     pub spark_homes: Vec<PathBuf>,
     /// The directories for scratch files from `spark.local.dir`.
     pub local_directories: Vec<PathBuf>,
+    /// The external shuffle service, from `spark.shuffle.*`; `None`: it does not run.
+    pub shuffle_service: Option<ShuffleServiceSettings>,
     /// How executors' logs are rolled, from `spark.executor.logs.rolling.*`; `None`: they are not.
     pub rolling: Option<Rolling>,
     /// Why logs are not rolled although a strategy is set, for the log.
@@ -54,6 +57,7 @@ impl WorkerSettings {
                 .map_or(1_000, |count| count as usize),
             spark_homes: paths(properties, keys::SPARK_HOMES)?,
             local_directories: paths(properties, keys::LOCAL_DIRECTORIES)?,
+            shuffle_service: shuffle_service::of(properties)?,
             rolling,
             not_rolled,
         })
@@ -107,6 +111,7 @@ mod tests {
             retained_executors: 1_000,
             spark_homes: Vec::new(),
             local_directories: Vec::new(),
+            shuffle_service: None,
             rolling: None,
             not_rolled: None,
         };
@@ -124,6 +129,7 @@ mod tests {
             retained_executors: 7,
             spark_homes: vec!["/opt/spark-3".into(), "/opt/spark-4".into()],
             local_directories: vec!["/scratch".into()],
+            shuffle_service: Some(ShuffleServiceSettings { port: 7447, properties: Vec::new() }),
             rolling: Some(Rolling {
                 strategy: Strategy::BySize(1 << 20),
                 retained: None,
@@ -142,6 +148,8 @@ mod tests {
             "spark.worker.ui.retainedExecutors=7",
             "firesteel.worker.sparkHomes=/opt/spark-3, /opt/spark-4",
             "spark.local.dir=/scratch",
+            "spark.shuffle.service.enabled=true",
+            "spark.shuffle.service.port=7447",
             "spark.executor.logs.rolling.strategy=size",
         ];
         assert_eq!(parsed(&pairs), Ok(set));

@@ -8,18 +8,10 @@ use firesteel_core::address::Address;
 use firesteel_core::executor_command::JavaCommand;
 use firesteel_core::process::Command;
 
-/// An installation of Spark on the Worker's machine.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Installation {
-    /// Its directory, `SPARK_HOME`.
-    pub home: String,
-    /// The directory of its configuration, `SPARK_CONF_DIR` or `conf` in its home.
-    pub configuration: String,
-    /// The paths of `slf4j-api-*.jar` among its jars, which Spark 4 puts before the others.
-    pub first_jars: Vec<String>,
-    /// The words in `java-opts` of its configuration.
-    pub java_options: Vec<String>,
-}
+use crate::installation::{Installation, Variables, has_secret};
+
+/// The variable with the directories where libraries of the system are looked for.
+const LIBRARY_PATH: &str = "LD_LIBRARY_PATH";
 
 /// An executor that is to be started.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,10 +43,9 @@ pub fn program(
     executor: &Executor,
     inherited: &BTreeMap<String, String>,
 ) -> Command {
-    let variable = |name: &str| command.environment.get(name).or_else(|| inherited.get(name));
-    let program = variable("JAVA_HOME").map_or_else(|| "java".to_owned(), |home| format!("{home}/bin/java"));
+    let variables = Variables { own: &command.environment, inherited };
     let mut arguments = installation.java_options.clone();
-    arguments.extend(["-cp".to_owned(), class_path(command, installation, variable)]);
+    arguments.extend(["-cp".to_owned(), installation.class_path(&command.class_path, variables)]);
     arguments.push(format!("-Xmx{}M", executor.memory));
     let options = command.java_options.iter().filter(|option| !has_secret(option));
     arguments.extend(options.map(|option| executor.in_option(option)));
@@ -65,9 +56,8 @@ pub fn program(
     }
     let mut environment = command.environment.clone();
     if !command.library_path.is_empty() {
-        let others = variable("LD_LIBRARY_PATH").into_iter();
-        let paths: Vec<&str> = command.library_path.iter().chain(others).map(String::as_str).collect();
-        environment.insert("LD_LIBRARY_PATH".to_owned(), paths.join(":"));
+        let paths = command.library_path.iter().map(String::as_str).chain(variables.each(LIBRARY_PATH));
+        environment.insert(LIBRARY_PATH.to_owned(), paths.collect::<Vec<_>>().join(":"));
     }
     let ours = [
         ("SPARK_HOME", installation.home.clone()),
@@ -75,29 +65,7 @@ pub fn program(
         ("SPARK_LAUNCH_WITH_SCALA", "0".to_owned()),
     ];
     environment.extend(ours.map(|(name, value)| (name.to_owned(), value)));
-    Command { program, arguments, environment }
-}
-
-/// Whether an option of the JVM has a secret in it, which every user of the machine could read in the list of processes.
-fn has_secret(option: &str) -> bool {
-    let name = option.split('=').next().unwrap_or_default();
-    name == "-Dspark.authenticate.secret" || name.starts_with("-Dspark.ssl.") && name.ends_with("assword")
-}
-
-fn class_path<'a>(
-    command: &JavaCommand,
-    installation: &Installation,
-    variable: impl Fn(&str) -> Option<&'a String>,
-) -> String {
-    let Installation { home, configuration, first_jars, .. } = installation;
-    let mut entries = command.class_path.clone();
-    entries.push(format!("{}/", configuration.trim_end_matches('/')));
-    entries.extend_from_slice(first_jars);
-    entries.push(format!("{home}/jars/*"));
-    let others = ["HADOOP_CONF_DIR", "YARN_CONF_DIR", "SPARK_DIST_CLASSPATH"];
-    entries.extend(others.into_iter().filter_map(variable).cloned());
-    entries.retain(|entry| !entry.is_empty());
-    entries.join(":")
+    Command { program: variables.java(), arguments, environment }
 }
 
 impl Executor {
@@ -235,7 +203,18 @@ mod tests {
         command.environment = variables(&[("JAVA_HOME", "/jdk21"), ("LD_LIBRARY_PATH", "/mine")]);
         let other = started(&command, &inherited);
         assert_eq!(other.program, "/jdk21/bin/java");
-        assert_eq!(other.environment["LD_LIBRARY_PATH"], "/lib/a:/lib/b:/mine");
+        assert_eq!(other.environment["LD_LIBRARY_PATH"], "/lib/a:/lib/b:/mine:/usr/lib");
+    }
+
+    #[test]
+    fn an_empty_variable_counts_as_unset() {
+        let mut command = command();
+        let inherited = [("JAVA_HOME", "/jdk17"), ("HADOOP_CONF_DIR", "/etc/hadoop")];
+        command.environment = variables(&[("JAVA_HOME", ""), ("HADOOP_CONF_DIR", "")]);
+        let one = started(&command, &inherited);
+        assert_eq!(one.program, "/jdk17/bin/java");
+        assert!(one.arguments[1].ends_with(":/etc/hadoop"), "{:?}", one.arguments);
+        assert_eq!(started(&command, &[("JAVA_HOME", "")]).program, "java");
     }
 
     #[test]

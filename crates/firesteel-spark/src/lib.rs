@@ -15,7 +15,8 @@
 //! - [`dialect`]: how one peer wants to be spoken to
 //! - [`translate`]: between these messages and those of the state machines
 //! - `order_form.rs`: orders to launch executors, written once for each application
-//! - [`launch`]: how a Worker starts an executor of Spark's
+//! - [`installation`], [`launch`], [`shuffle_service`]: how a Worker starts executors of Spark's, and its external shuffle
+//!   service
 //!
 //! There is no I/O here, and nothing that decides: a connection's task feeds bytes in and sends what comes out.
 //!
@@ -24,12 +25,14 @@
 pub mod dialect;
 pub mod envelope;
 pub mod frame;
+pub mod installation;
 pub mod java;
 pub mod launch;
 pub mod messages;
 mod order_form;
 pub mod scala;
 pub mod session;
+pub mod shuffle_service;
 pub mod translate;
 
 pub use order_form::Order;

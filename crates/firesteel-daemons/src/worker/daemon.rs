@@ -27,6 +27,7 @@ use super::left_directories;
 use super::log::{LogReader, RemovedBytesTable};
 use super::reaper::{Reaper, ReaperError};
 use super::scratch::{Scratch, ScratchRoots};
+use super::shuffle_service::{ShuffleService, ShuffleServiceError};
 use super::spark_homes::SparkHomes;
 use super::sweeper::Sweeper;
 use super::work_directory::{UnusableDirectory, WorkDirectory};
@@ -89,6 +90,9 @@ pub enum WorkerError {
     /// The reaper could not be started or failed.
     #[error(transparent)]
     Reaper(#[from] ReaperError),
+    /// The external shuffle service could not be started.
+    #[error(transparent)]
+    ShuffleService(#[from] ShuffleServiceError),
     /// No Master accepted the registration.
     #[error("no Master accepted this Worker in {}: {}", counted(*.attempts, "attempt"), urls(.masters))]
     NoMaster {
@@ -113,7 +117,7 @@ fn urls(masters: &[Address]) -> String {
 pub async fn run(options: Options) -> Result<(), WorkerError> {
     let Options { address, masters, announcement, lifetime, .. } = &options;
     daemon::raise_open_files();
-    let requests = lifetime.end_requests().map_err(WorkerError::Signals)?;
+    let mut requests = lifetime.end_requests().map_err(WorkerError::Signals)?;
     let (listener, arriving) = spark::also_at(Listener::bind(address).await?);
     let reached = daemon::reachable(&address.host, listener.local().port());
     let clock = Clock::start();
@@ -127,6 +131,19 @@ pub async fn run(options: Options) -> Result<(), WorkerError> {
     let dead_workers = DeadWorkers::start(work.path(), &id, &scratch_roots).await;
     // The reaper must run before any executor is started.
     let reaper = Reaper::start(&firesteel, &id).await?;
+    let homes = SparkHomes::of(&options.settings.spark_homes);
+    let shuffle_service = tokio::select! {
+        started = shuffle_service(&options.settings, &homes, &work, &id, clock) => started.map_err(Some),
+        _ = requests.next() => Err(None),
+    };
+    let shuffle_service = match shuffle_service {
+        Ok(shuffle_service) => shuffle_service,
+        Err(error) => {
+            reaper.release().await;
+            dead_workers.depart();
+            return error.map_or(Ok(()), |error| Err(error.into()));
+        }
+    };
 
     let mut context = Context::new(Role::Worker, id.as_str(), QueueLimits::default(), clock);
     tokio::spawn(spark::worker::serve(arriving));
@@ -141,11 +158,7 @@ pub async fn run(options: Options) -> Result<(), WorkerError> {
     context.raise(Event::Start);
     find_earlier(work.clone(), id.clone(), context.inbox());
     let scratch = scratch_roots.of_worker(&id);
-    let java = Java {
-        homes: SparkHomes::of(&options.settings.spark_homes),
-        scratch: scratch.clone(),
-        worker: reached.clone(),
-    };
+    let java = Java { homes, scratch: scratch.clone(), worker: reached.clone() };
     let config = config(&options, &id, reached, &work);
     let removed_bytes = Arc::<RemovedBytesTable>::default();
     let runner_context = Arc::new(RunnerContext {
@@ -171,6 +184,9 @@ pub async fn run(options: Options) -> Result<(), WorkerError> {
     };
     let exit = owner::run(Worker::new(config), shell, context, requests).await;
     files::finish(file_tasks).await;
+    if let Some(shuffle_service) = shuffle_service {
+        shuffle_service.stop().await;
+    }
     reaper.release().await;
     let removing = tokio::task::spawn_blocking(move || scratch.remove_all());
     removing.await.expect("removing directories does not panic");
@@ -180,6 +196,19 @@ pub async fn run(options: Options) -> Result<(), WorkerError> {
         Exit::NoMaster { attempts } => Err(WorkerError::NoMaster { attempts, masters: masters.clone() }),
         Exit::Refused(refusal) => Err(WorkerError::Refused(refusal)),
     }
+}
+
+/// Starts the external shuffle service, if the settings ask for it.
+async fn shuffle_service(
+    settings: &WorkerSettings,
+    homes: &SparkHomes,
+    work: &WorkDirectory,
+    worker: &WorkerId,
+    clock: Clock,
+) -> Result<Option<ShuffleService>, ShuffleServiceError> {
+    let Some(wanted) = &settings.shuffle_service else { return Ok(None) };
+    let grace = settings.kill_grace;
+    ShuffleService::start(wanted, homes, work, worker, grace, clock).await.map(Some)
 }
 
 /// The id of a Worker: `worker-yyyyMMddHHmmss-host-port`. Source: Spark Worker, 4.0.1.

@@ -96,6 +96,18 @@ pub fn not_inherited() -> impl Iterator<Item = std::ffi::OsString> {
     })
 }
 
+/// The Worker's own variables, as far as executors inherit them and they are text.
+#[must_use]
+pub fn inherited() -> BTreeMap<String, String> {
+    let mut variables: BTreeMap<String, String> = std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+        .collect();
+    for name in not_inherited() {
+        variables.remove(&*name.to_string_lossy());
+    }
+    variables
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

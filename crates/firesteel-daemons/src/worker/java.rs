@@ -1,6 +1,5 @@
 //! From a Java class to the program that an executor of Spark's is.
 
-use std::collections::BTreeMap;
 use std::fs;
 
 use firesteel_core::address::Address;
@@ -11,7 +10,7 @@ use firesteel_placement::Resources;
 use firesteel_spark::launch::{self, Executor};
 use serde_json::json;
 
-use super::environment::not_inherited;
+use super::environment::inherited;
 use super::scratch::Scratch;
 use super::spark_homes::SparkHomes;
 use super::work_directory::{WorkDirectory, failure};
@@ -62,17 +61,6 @@ fn spark_s(number: impl TryInto<i32> + Copy + ToString) -> Result<i32, StartFail
         step: StartStep::Program,
         error: format!("{} is more than any number of Spark's", number.to_string()),
     })
-}
-
-/// The Worker's own variables, as far as executors inherit them.
-fn inherited() -> BTreeMap<String, String> {
-    let mut variables: BTreeMap<String, String> = std::env::vars_os()
-        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
-        .collect();
-    for name in not_inherited() {
-        variables.remove(&*name.to_string_lossy());
-    }
-    variables
 }
 
 /// Writes the addresses of custom resources into the executor's directory. `None` if it has none.

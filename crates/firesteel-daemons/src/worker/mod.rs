@@ -5,6 +5,7 @@
 //!   `stderr`.
 //! - [`java`], [`spark_homes`], [`scratch`]: executors of Spark's, which are Java classes: what starts them, with which Spark,
 //!   and their scratch directories.
+//! - [`shuffle_service`]: Spark's external shuffle service, which serves the files of executors that have ended.
 //! - [`work_directory`], [`files`], [`cleaner`], [`left_directories`]: the directories of executors, the files that
 //!   applications bring, and the removal of both.
 //! - [`log`](mod@log): the logs of executors, which are rolled and read in pieces.
@@ -46,6 +47,7 @@ pub mod left_directories;
 pub mod log;
 pub mod reaper;
 pub mod scratch;
+pub mod shuffle_service;
 pub mod spark_homes;
 pub mod strays;
 pub mod sweeper;

@@ -1,11 +1,13 @@
 //! The installations of Spark on this machine, and which of them an executor gets.
 
+use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use firesteel_core::executor_command::JavaCommand;
 use firesteel_core::process::{StartFailure, StartStep};
-use firesteel_spark::launch::Installation;
+use firesteel_settings::java_options;
+use firesteel_spark::installation::Installation;
 
 /// The variable by which a driver or a Worker names an installation.
 const SPARK_HOME: &str = "SPARK_HOME";
@@ -29,6 +31,11 @@ enum Found {
     Nothing,
 }
 
+/// No Spark is in any of the directories.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct NoSpark(String);
+
 impl SparkHomes {
     /// The directories of the settings, or else `SPARK_HOME` of this process.
     #[must_use]
@@ -47,41 +54,78 @@ impl SparkHomes {
     /// # Errors
     /// There is none. The failure says what was sought, and where.
     pub fn choose(&self, command: &JavaCommand) -> Result<Installation, StartFailure> {
+        let configuration = command.environment.get(SPARK_CONF_DIR).filter(|path| !path.is_empty());
+        let configuration = configuration.map(PathBuf::from).or_else(|| self.configuration.clone());
+        let configuration = configuration.as_deref();
         if let Some(named) = command.environment.get(SPARK_HOME) {
             let home = Path::new(named);
             return match look(home) {
-                Found::Version(version) => Ok(self.installation(home, &version)),
+                Found::Version(version) => installation(home, &version, configuration),
                 Found::Nothing => {
                     Err(none(format!("the application names {named} as SPARK_HOME, and no Spark is there")))
                 }
             };
         }
-        let looked: Vec<(&Path, Found)> =
-            self.homes.iter().map(|home| (home.as_path(), look(home))).collect();
+        let looked = self.look();
         let fitting =
             looked.iter().find_map(|(home, found)| Some((home, fitting(found, &command.releases)?)));
         let (home, version) = fitting.ok_or_else(|| none(unfit(&looked, &command.releases)))?;
-        Ok(self.installation(home, version))
+        installation(home, version, configuration)
     }
 
-    fn installation(&self, home: &Path, version: &str) -> Installation {
-        let configuration = self.configuration.clone().unwrap_or_else(|| home.join("conf"));
-        let options = fs::read_to_string(configuration.join("java-opts")).unwrap_or_default();
-        let jars = home.join("jars");
-        let first = names(&jars).filter(|name| name.starts_with("slf4j-api-") && name.ends_with(".jar"));
-        // Spark 3 does not name these jars apart.
-        let mut first_jars: Vec<String> = match version.starts_with("3.") {
-            true => Vec::new(),
-            false => first.map(|name| jars.join(name).display().to_string()).collect(),
+    /// The first installation, and its version. Blocks the thread.
+    ///
+    /// # Errors
+    /// There is none, or its configuration cannot be read.
+    pub fn first(&self) -> Result<(Installation, String), NoSpark> {
+        let looked = self.look();
+        let version = |found: &Found| match found {
+            Found::Version(version) => Some(version.clone()),
+            Found::Nothing => None,
         };
-        first_jars.sort_unstable();
-        Installation {
-            home: home.display().to_string(),
-            configuration: configuration.display().to_string(),
-            first_jars,
-            java_options: options.split_whitespace().map(str::to_owned).collect(),
-        }
+        let first = looked.iter().find_map(|(home, found)| Some((*home, version(found)?)));
+        let (home, version) =
+            first.ok_or_else(|| NoSpark(format!("Spark is not installed here: {}", places(&looked))))?;
+        let found = installation(home, &version, self.configuration.as_deref());
+        Ok((found.map_err(|failure| NoSpark(failure.error))?, version))
     }
+
+    fn look(&self) -> Vec<(&Path, Found)> {
+        self.homes.iter().map(|home| (home.as_path(), look(home))).collect()
+    }
+}
+
+fn installation(
+    home: &Path,
+    version: &str,
+    configuration: Option<&Path>,
+) -> Result<Installation, StartFailure> {
+    let configuration = configuration.map_or_else(|| home.join("conf"), Path::to_owned);
+    let jars = home.join("jars");
+    let first = names(&jars).filter(|name| name.starts_with("slf4j-api-") && name.ends_with(".jar"));
+    // Spark 3 does not name these jars apart.
+    let mut first_jars: Vec<String> = match version.starts_with("3.") {
+        true => Vec::new(),
+        false => first.map(|name| jars.join(name).display().to_string()).collect(),
+    };
+    first_jars.sort_unstable();
+    Ok(Installation {
+        home: home.display().to_string(),
+        java_options: java_options(&configuration.join("java-opts"))?,
+        configuration: configuration.display().to_string(),
+        first_jars,
+    })
+}
+
+/// The options in a file, which may be in quotes. None if there is no such file.
+fn java_options(file: &Path) -> Result<Vec<String>, StartFailure> {
+    if !file.is_file() {
+        return Ok(Vec::new());
+    }
+    let unread = |error: &dyn fmt::Display| none(format!("cannot read {}: {error}", file.display()));
+    let text = fs::read_to_string(file).map_err(|error| unread(&error))?;
+    let lines: Result<Vec<Vec<String>>, _> = text.lines().map(java_options::words).collect();
+    lines.map(|lines| lines.concat()).map_err(|error| unread(&error))
 }
 
 /// The version of Spark in a directory, which the name of its core's jar ends with: `spark-core_2.13-4.0.1.jar`.
@@ -112,18 +156,23 @@ fn unfit(looked: &[(&Path, Found)], releases: &[String]) -> String {
         [] => "Spark".to_owned(),
         releases => format!("Spark {}, which its driver has,", releases.join(" or ")),
     };
-    let place = |(home, found): &(&Path, Found)| match found {
-        Found::Version(version) => format!("{} has {version}", home.display()),
-        Found::Nothing => format!("{} has none", home.display()),
-    };
-    let places = match looked {
-        [] => "the Worker has no SPARK_HOME".to_owned(),
-        looked => looked.iter().map(place).collect::<Vec<_>>().join(", "),
-    };
+    let places = places(looked);
     format!(
         "{sought} is not installed here: {places}; name its directory with SPARK_HOME of the Worker, with \
          firesteel.worker.sparkHomes, or with spark.executorEnv.SPARK_HOME of the application"
     )
+}
+
+/// What is in the directories, in words.
+fn places(looked: &[(&Path, Found)]) -> String {
+    let place = |(home, found): &(&Path, Found)| match found {
+        Found::Version(version) => format!("{} has {version}", home.display()),
+        Found::Nothing => format!("{} has none", home.display()),
+    };
+    match looked {
+        [] => "the Worker has no SPARK_HOME".to_owned(),
+        looked => looked.iter().map(place).collect::<Vec<_>>().join(", "),
+    }
 }
 
 fn none(error: String) -> StartFailure {
@@ -139,7 +188,7 @@ mod tests {
         for file in files {
             let path = home.join(file);
             fs::create_dir_all(path.parent().expect("it is in a directory")).expect("it is made");
-            fs::write(path, "-server\n -Xss4m").expect("it is written");
+            fs::write(path, "-server\n -Xss4m -Dname='a b'\n").expect("it is written");
         }
         home
     }
@@ -178,9 +227,26 @@ mod tests {
         );
 
         let installation = homes.choose(&command(&["4.0"], None)).expect("one fits");
-        assert_eq!(installation.java_options, ["-server", "-Xss4m"]);
+        assert_eq!(installation.java_options, ["-server", "-Xss4m", "-Dname=a b"]);
         assert_eq!(installation.first_jars, [four.join("jars/slf4j-api-2.0.16.jar").display().to_string()]);
         assert_eq!(homes.choose(&command(&["3.5"], None)).expect("one fits").first_jars, [""; 0]);
+
+        let other = root.path().join("other");
+        fs::create_dir(&other).expect("it is made");
+        let mut named = command(&["4.0"], None);
+        named.environment.insert(SPARK_CONF_DIR.to_owned(), other.display().to_string());
+        let installation = homes.choose(&named).expect("one fits");
+        assert_eq!(installation.configuration, other.display().to_string(), "the application says so");
+        assert_eq!(installation.java_options, [""; 0]);
+        fs::write(other.join("java-opts"), "-Dname='a").expect("it is written");
+        let unread = homes.choose(&named).expect_err("a quote is not closed").to_string();
+        assert!(unread.contains("other/java-opts: a quote is not closed"), "{unread}");
+
+        let (first, version) = homes.first().expect("there are two");
+        assert_eq!((first.home, version), (three.display().to_string(), "3.5.7".to_owned()));
+        let none = SparkHomes { homes: vec![empty.clone()], configuration: None };
+        let missing = none.first().expect_err("nothing is there").to_string();
+        assert_eq!(missing, format!("Spark is not installed here: {} has none", empty.display()));
 
         let missing = homes.choose(&command(&["4", "5.1"], Some(&empty))).expect_err("nothing is there");
         assert!(missing.is_of_the_machine(), "{missing}");

@@ -208,7 +208,7 @@ fn environment(roff: &mut Roff, command: &Command) {
                 Role::Property(key) => {
                     format!("{} (default of {key})", variable.meaning)
                 }
-                Role::Options | Role::Place => variable.meaning.to_owned(),
+                Role::Options | Role::Place | Role::Java | Role::JavaOptions => variable.meaning.to_owned(),
                 Role::Ignored => continue,
             };
             if theirs {

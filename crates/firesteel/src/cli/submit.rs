@@ -350,10 +350,13 @@ pub(super) fn blame(properties: &Properties, key: &str) -> Exit {
     }
 }
 
-/// The properties that the daemons of a local cluster read, each `key=value`.
+/// The properties that the daemons of a local cluster read, each `key=value`. Its Workers run no external shuffle service:
+/// only Spark's applications have shuffles, and one machine has room for one service.
 fn for_daemons(properties: &Properties) -> Vec<String> {
     let is_theirs = |key: &str| {
-        keys::find(key).is_some_and(|key| key.readers.iter().any(|reader| *reader != Reader::Application))
+        !key.starts_with("spark.shuffle.")
+            && keys::find(key)
+                .is_some_and(|key| key.readers.iter().any(|reader| *reader != Reader::Application))
     };
     properties.iter().filter(|(key, _)| is_theirs(key)).map(|(key, value)| format!("{key}={value}")).collect()
 }

@@ -122,6 +122,7 @@ pub(super) fn run(args: Args) -> Result<Exit, Failure> {
             | WorkerError::OwnProgram(_)
             | WorkerError::Signals(_)
             | WorkerError::Reaper(_)
+            | WorkerError::ShuffleService(_)
             | WorkerError::Refused(_) => Exit::Failure,
         };
         Failure::with(exit, &error)

@@ -1,0 +1,265 @@
+//! One process of the external shuffle service: its files, its start, its last words.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Seek, SeekFrom};
+use std::net::TcpListener;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+use firesteel_core::ids::WorkerId;
+use firesteel_core::process::{Command, ExitStatus, Signal};
+use firesteel_host::process_group::{ProcessGroup, exit_status};
+use firesteel_host::start_failure::not_started;
+use tokio::process::Child;
+
+use super::super::environment::{APP_ID, EXECUTOR_ID, WORKER_ID, not_inherited};
+use crate::files::private;
+
+/// The number of bytes at the end of `stderr` in which last words are sought.
+const END: u64 = 8192;
+
+/// The number of lines that last words have.
+const LINES: usize = 5;
+
+/// The directory of the service, within the work directory.
+///
+/// ```text
+/// <work directory>/shuffle-service-<port>/stdout, stderr      of the latest process
+///                                         stdout.1, stderr.1  of the one before
+///                                         database/           the executors that registered
+/// ```
+#[derive(Clone, Debug)]
+pub(super) struct Directory(PathBuf);
+
+impl Directory {
+    /// The directory of the service on this port, which need not exist.
+    pub(super) fn new(work: &Path, port: u16) -> Self {
+        Self(work.join(format!("shuffle-service-{port}")))
+    }
+
+    /// The directory of the database.
+    pub(super) fn database(&self) -> PathBuf {
+        self.0.join("database")
+    }
+
+    /// The file of the standard error.
+    pub(super) fn stderr(&self) -> PathBuf {
+        self.0.join("stderr")
+    }
+
+    /// Makes the directory, with an empty database. What an earlier Worker's service knew is of no use: the scratch files of
+    /// its executors are gone. While the port is in use, the directory may be that of a running service, and is left alone.
+    /// Blocks the thread.
+    ///
+    /// # Errors
+    /// The port is in use, or a directory cannot be made; in words.
+    pub(super) fn claim(&self, port: u16) -> Result<(), String> {
+        try_port(port)?;
+        self.make().map_err(|error| format!("cannot write in {}: {error}", self.0.display()))
+    }
+
+    fn make(&self) -> io::Result<()> {
+        private::create_group_directories(&self.0)?;
+        self.remove_database()?;
+        private::create_directories(&self.database())
+    }
+
+    /// Removes the database. Blocks the thread.
+    pub(super) fn remove_database(&self) -> io::Result<()> {
+        match fs::remove_dir_all(self.database()) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            Ok(()) | Err(_) => Ok(()),
+        }
+    }
+
+    /// The files of a process that is to listen on this port, which must be free. Blocks the thread.
+    ///
+    /// # Errors
+    /// The port is in use, or a file cannot be made; in words.
+    pub(super) fn prepare(&self, port: u16) -> Result<Outputs, String> {
+        try_port(port)?;
+        let output = |name| {
+            self.output(name)
+                .map_err(|error| format!("cannot write {}: {error}", self.0.join(name).display()))
+        };
+        Ok(Outputs { stdout: output("stdout")?, stderr: output("stderr")? })
+    }
+
+    /// A new file for the output of a process. The file of the process before gets another name.
+    fn output(&self, name: &str) -> io::Result<File> {
+        let path = self.0.join(name);
+        match fs::rename(&path, self.0.join(format!("{name}.1"))) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            Ok(()) | Err(_) => {}
+        }
+        private::open_log(OpenOptions::new().write(true).create_new(true), &path)
+    }
+
+    /// The last lines that a process wrote to its standard error, without stack traces. Blocks the thread.
+    pub(super) fn last_words(&self) -> String {
+        last_words(&end_of(&self.stderr()).unwrap_or_default())
+    }
+}
+
+/// The files that a process writes to.
+#[derive(Debug)]
+pub(super) struct Outputs {
+    stdout: File,
+    stderr: File,
+}
+
+/// A process that was started.
+#[derive(Debug)]
+pub(super) struct Process {
+    child: Child,
+    group: ProcessGroup,
+}
+
+impl Process {
+    /// Starts a process of this Worker.
+    ///
+    /// # Errors
+    /// The program cannot be started; in words.
+    pub(super) fn start(
+        command: &Command,
+        directory: &Directory,
+        outputs: Outputs,
+        worker: &WorkerId,
+    ) -> Result<Self, String> {
+        let mut process = std::process::Command::new(&command.program);
+        for name in not_inherited() {
+            process.env_remove(name);
+        }
+        process
+            .args(&command.arguments)
+            .env_remove(APP_ID)
+            .env_remove(EXECUTOR_ID)
+            .envs(&command.environment)
+            // The reaper finds the process by this one.
+            .env(WORKER_ID, worker.as_str())
+            .current_dir(&directory.0)
+            .stdin(Stdio::null())
+            .stdout(outputs.stdout)
+            .stderr(outputs.stderr)
+            .process_group(0);
+        let child = tokio::process::Command::from(process).spawn();
+        let child = child.map_err(|error| not_started(&command.program, &error).error)?;
+        Ok(Self { group: ProcessGroup::of(&child), child })
+    }
+
+    /// Its process id.
+    pub(super) fn id(&self) -> u32 {
+        self.group.leader()
+    }
+
+    /// Signals it, and what it started.
+    fn signal(&self, signal: Signal) {
+        self.group.signal(signal);
+    }
+
+    /// Waits for its end, and kills what it started. May be dropped and called again before it returns, but not after.
+    async fn wait(&mut self) -> ExitStatus {
+        let status = exit_status(self.child.wait().await);
+        self.group.signal(Signal::Kill);
+        status
+    }
+}
+
+/// The process of the service.
+#[derive(Debug)]
+pub(super) enum Current {
+    /// It runs.
+    Runs(Process),
+    /// It has ended.
+    Ended(ExitStatus),
+    /// It could not be started.
+    Failed {
+        /// The reason.
+        why: String,
+        /// Whether the supervision knows of it.
+        is_told: bool,
+    },
+}
+
+impl Current {
+    /// A process that could not be started, for this reason.
+    pub(super) fn failed(error: &str) -> Self {
+        Self::Failed { why: format!("could not be started: {error}"), is_told: false }
+    }
+
+    /// Waits for an end that the supervision does not know of. May be dropped and called again.
+    pub(super) async fn ended(&mut self) {
+        match self {
+            Self::Runs(process) => *self = Self::Ended(process.wait().await),
+            Self::Failed { is_told, .. } if !*is_told => *is_told = true,
+            Self::Failed { .. } | Self::Ended(_) => std::future::pending().await,
+        }
+    }
+
+    /// Signals the process, if there is one.
+    pub(super) fn signal(&self, signal: Signal) {
+        if let Self::Runs(process) = self {
+            process.signal(signal);
+        }
+    }
+}
+
+/// Checks that a port is free.
+fn try_port(port: u16) -> Result<(), String> {
+    let listener = TcpListener::bind(("0.0.0.0", port));
+    listener.map(drop).map_err(|error| format!("port {port} cannot be used: {error}"))
+}
+
+fn end_of(file: &Path) -> io::Result<String> {
+    let mut file = File::open(file)?;
+    let length = file.metadata()?.len();
+    file.seek(SeekFrom::Start(length.saturating_sub(END)))?;
+    let mut bytes = Vec::new();
+    file.take(END).read_to_end(&mut bytes)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+fn last_words(text: &str) -> String {
+    let is_trace = |line: &&str| line.starts_with("at ") || line.starts_with("... ");
+    let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    let mut last: Vec<&str> = lines.into_iter().rev().filter(|line| !is_trace(line)).take(LINES).collect();
+    last.reverse();
+    last.join(" / ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn last_words_are_the_last_lines_without_stack_traces() {
+        let trace = "1\n2\n\nException in thread \"main\" java.net.BindException: in use\n\tat a.b.C(D.java:1)\n\t\
+                     ... 3 more\nCaused by: x\n4\n5\n";
+        let expected =
+            "2 / Exception in thread \"main\" java.net.BindException: in use / Caused by: x / 4 / 5";
+        assert_eq!(last_words(trace), expected);
+        assert_eq!(last_words(""), "");
+    }
+
+    #[test]
+    fn the_output_of_the_process_before_is_kept_and_its_database_is_not() {
+        let work = tempfile::tempdir().expect("there is room");
+        let directory = Directory::new(work.path(), 7337);
+        directory.make().expect("it is made");
+        for number in 0..3 {
+            directory.output("stderr").expect("it is made");
+            fs::write(directory.stderr(), format!("{number}\n")).expect("it is written");
+        }
+        assert_eq!(directory.last_words(), "2");
+        let before = work.path().join("shuffle-service-7337/stderr.1");
+        assert_eq!(fs::read_to_string(before).expect("it is there"), "1\n");
+        let known = directory.database().join("executors");
+        fs::write(&known, "").expect("it is written");
+        directory.make().expect("it is made");
+        assert!(directory.database().is_dir() && !known.exists());
+        directory.remove_database().expect("it is removed");
+        directory.remove_database().expect("there is none");
+        assert!(!directory.database().exists());
+    }
+}
