@@ -11,7 +11,7 @@ use firesteel_core::messages::{
     ApplicationDescription, ApplicationEnd, ExecutorState, ExecutorTarget, LossReason, MasterToDriver,
     Placing, ResourceProfile, Submitter, UnsoundProfile, Work,
 };
-use firesteel_placement::{Cores, ExecutorLimit, MiB};
+use firesteel_placement::{Cores, ExecutorLimit, MiB, UnknownPolicy};
 use thiserror::Error;
 
 use crate::envelope::Address;
@@ -40,6 +40,9 @@ pub enum Unfit {
     /// The priority is not a number.
     #[error("the priority of an application cannot be {0:?}: {PRIORITY} is a whole number")]
     Priority(String),
+    /// No placement policy has that name.
+    #[error("{POLICY}: {0}")]
+    Policy(#[from] UnknownPolicy),
     /// What an executor needs is more than a Master takes.
     #[error(transparent)]
     Unsound(#[from] UnsoundProfile),
@@ -52,11 +55,14 @@ pub const QUEUE: &str = "FIRESTEEL_QUEUE";
 /// The variable of an application's executors that is its priority in its queue.
 pub const PRIORITY: &str = "FIRESTEEL_PRIORITY";
 
+/// The variable of an application's executors that names its placement policy.
+pub const POLICY: &str = "FIRESTEEL_POLICY";
+
 /// An application, as its driver describes it.
 ///
 /// # Errors
 ///
-/// If an amount is negative, or more than a Master takes.
+/// If an amount is negative, or more than a Master takes; if a priority is not a number, or a policy is not known.
 pub fn application(application: Application) -> Result<ApplicationDescription, Unfit> {
     let Application { name, user, ui_url: _, max_cores, initial_limit, profile: needed, command } =
         application;
@@ -76,7 +82,9 @@ pub fn application(application: Application) -> Result<ApplicationDescription, U
         .environment
         .get(PRIORITY)
         .map(|text| text.trim().parse().map_err(|_| Unfit::Priority(text.clone())));
+    let policy = command.environment.get(POLICY).map(|name| name.trim().parse());
     let placing = Placing {
+        policy: policy.transpose()?,
         queue: command.environment.get(QUEUE).cloned(),
         priority: priority.transpose()?.unwrap_or_default(),
         ..Placing::default()
@@ -264,8 +272,10 @@ fn loss(reason: &LossReason, of_worker: bool) -> String {
 
 #[cfg(test)]
 mod tests {
+    use firesteel_core::executor_command::JavaCommand;
     use firesteel_core::ids::AppId;
     use firesteel_core::process::{ExitStatus, StartFailure, StartStep};
+    use firesteel_placement::Policy;
     use messages::ExecutorState as Spark;
 
     use super::*;
@@ -313,6 +323,50 @@ mod tests {
         assert_eq!(refused(&wanted(-1, 1)), "there is no resource profile -1");
         assert_eq!(refused(&wanted(0, -2)), "an application cannot have -2 executors");
         assert_eq!(refused(&WantedExecutors::OfDefault(-3)), "an application cannot have -3 executors");
+    }
+
+    /// An application whose executors have this variable.
+    fn with(name: &str, value: &str) -> Result<ApplicationDescription, Unfit> {
+        let environment = [(name.to_owned(), value.to_owned())].into();
+        let command = JavaCommand {
+            main_class: "Executor".to_owned(),
+            arguments: Vec::new(),
+            environment,
+            class_path: Vec::new(),
+            library_path: Vec::new(),
+            java_options: Vec::new(),
+            releases: Vec::new(),
+        };
+        application(Application {
+            name: "app".to_owned(),
+            user: "ann".to_owned(),
+            ui_url: String::new(),
+            max_cores: None,
+            initial_limit: None,
+            profile: spark(0, &[("memory", 512)]),
+            command,
+        })
+    }
+
+    #[test]
+    fn an_application_names_its_queue_priority_and_policy_by_variables() {
+        let placed = |name, value| {
+            let ApplicationDescription { queue, priority, policy, .. } = with(name, value).expect("it fits");
+            (queue, priority, policy)
+        };
+        assert_eq!(placed("COLOUR", "red"), (None, 0, None));
+        assert_eq!(placed(QUEUE, "nightly"), (Some("nightly".to_owned()), 0, None));
+        assert_eq!(placed(PRIORITY, " -3 "), (None, -3, None));
+        assert_eq!(placed(POLICY, " Spread-Held"), (None, 0, Some(Policy::SpreadHeld)));
+        let refused = |name, value| with(name, value).expect_err("it is refused").to_string();
+        assert_eq!(
+            refused(PRIORITY, "high"),
+            "the priority of an application cannot be \"high\": FIRESTEEL_PRIORITY is a whole number"
+        );
+        assert_eq!(
+            refused(POLICY, "best"),
+            "FIRESTEEL_POLICY: no policy is called \"best\": use spark, best-fit, least-fragmentation or spread-held"
+        );
     }
 
     #[test]
