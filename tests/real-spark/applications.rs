@@ -43,7 +43,7 @@ pub(crate) fn trials() -> Vec<Trial> {
 
 fn squares(version: &str) {
     let cluster = Cluster::start(2, 2);
-    let output = cluster.run(&mut cluster.driver(version, "squares", &[], &[]));
+    let output = cluster.run(cluster.driver(version, "squares", &[], &[]));
     assert!(output.contains("sum 332833500\n"), "{output}");
     cluster.wait_until_clean();
     let ended = cluster.applications("completed");
@@ -54,7 +54,7 @@ fn squares(version: &str) {
 
 fn query(version: &str) {
     let cluster = Cluster::start(2, 2);
-    let output = cluster.run(&mut cluster.driver(version, "sql", &[], &[]));
+    let output = cluster.run(cluster.driver(version, "sql", &[], &[]));
     let sums: Vec<u64> = (0..7).map(|key| (0..10_000).filter(|id| id % 7 == key).sum()).collect();
     let expected: Vec<String> = sums.iter().enumerate().map(|(key, sum)| format!("{key} {sum}")).collect();
     assert_eq!(output.lines().collect::<Vec<_>>(), expected);
@@ -99,7 +99,7 @@ fn workers_of(cluster: &Cluster, app: &str, cores: u32) -> BTreeSet<String> {
 
 fn allocation(version: &str) {
     let cluster = Cluster::start(2, 2);
-    let output = cluster.run(&mut cluster.driver(version, "allocation", &[], &[]));
+    let output = cluster.run(cluster.driver(version, "allocation", &[], &[]));
     assert_eq!(output, "sum 36\nmost 3\nleast 0\nagain 3\n");
 }
 
@@ -118,14 +118,14 @@ fn all_releases() {
 fn submit(version: &str) {
     let cluster = Cluster::start(2, 2);
     let words = ["spark.cores.max=2", "spark.executor.cores=1"];
-    let mut command = if line_of(version) == "3.3" {
+    let command = if line_of(version) == "3.3" {
         scala(cluster.master.url(), version, "squares", &[], &words)
     } else {
         let (file, url) = (app("squares.py").display().to_string(), cluster.master.url());
         let words = ["--total-executor-cores", "2", "--executor-cores", "1", &file, url];
         cluster.program(version, "spark-submit", &words)
     };
-    let output = cluster.run(&mut command);
+    let output = cluster.run(command);
     assert!(output.contains("sum 332833500\n"), "{output}");
     let ended = cluster.applications("completed");
     assert_eq!((&ended[0]["max_cores"], &ended[0]["executors_ended"]), (&2.into(), &2.into()), "{ended:?}");
@@ -153,19 +153,19 @@ fn profiles(version: &str) {
 fn gpus(version: &str) {
     let gpus = "spark.worker.resource.gpu.amount=4";
     let cluster = Cluster::with(1, &["--cores", "2", "--memory", "4g", "--conf", gpus]);
-    let output = cluster.run(&mut cluster.driver(version, "gpus", &[], &[]));
+    let output = cluster.run(cluster.driver(version, "gpus", &[], &[]));
     assert_eq!(output, "[('0', '1'), ('2', '3')]\n");
 }
 
 fn barrier(version: &str) {
     let cluster = Cluster::start(2, 2);
-    let output = cluster.run(&mut cluster.driver(version, "barrier", &[], &[]));
+    let output = cluster.run(cluster.driver(version, "barrier", &[], &[]));
     assert_eq!(output, "[(0, 4, 0), (1, 4, 1), (2, 4, 2), (3, 4, 3)]\n");
 }
 
 fn streaming(version: &str) {
     let cluster = Cluster::start(1, 2);
-    let output = cluster.run(&mut cluster.driver(version, "streaming", &[], &[]));
+    let output = cluster.run(cluster.driver(version, "streaming", &[], &[]));
     assert_eq!(output, "counted 2 batches True\n");
 }
 
@@ -187,7 +187,7 @@ fn connect(version: &str) {
     let mut client = clean("java");
     client.args(["-Xmx512m", "--add-opens=java.base/java.nio=ALL-UNNAMED", "-cp", &class_path]);
     client.arg(app("Remote.java")).arg(format!("sc://127.0.0.1:{port}"));
-    let output = cluster.run(&mut client);
+    let output = cluster.run(client);
     assert_eq!(output, "sum [332833500]\n");
     let live = cluster.applications("applications");
     assert_eq!(live.len(), 1, "{live:?}");
@@ -201,7 +201,7 @@ fn connect(version: &str) {
 
 fn surroundings(version: &str) {
     let cluster = Cluster::start(1, 2);
-    let output = cluster.run(&mut cluster.driver(version, "surroundings", &[], &[]));
+    let output = cluster.run(cluster.driver(version, "surroundings", &[], &[]));
     let expected = "class path True\noption True True\nvariables red {{CORES}}\nscratch ['0o700'] True\n";
     assert_eq!(output, expected);
     cluster.wait_until_clean();
@@ -213,7 +213,7 @@ fn addresses(version: &str) {
     let mut command = cluster.driver(version, "squares", &[], &[]);
     // Nothing listens on the discard port of loopback.
     command.env("MASTERS", format!("spark://127.0.0.1:9,localhost:{port}"));
-    let output = cluster.run(&mut command);
+    let output = cluster.run(command);
     assert!(output.contains("sum 332833500\n"), "{output}");
 }
 
@@ -267,7 +267,7 @@ fn priority(version: &str) {
     let cluster = Cluster::start(1, 2);
     let settings =
         ["spark.executorEnv.FIRESTEEL_PRIORITY=7", "spark.executorEnv.FIRESTEEL_POLICY=spread-held"];
-    cluster.run(&mut cluster.driver(version, "squares", &[], &settings));
+    cluster.run(cluster.driver(version, "squares", &[], &settings));
     let ended = cluster.applications("completed");
     assert_eq!(ended[0]["priority"], 7, "{ended:?}");
 }

@@ -14,7 +14,7 @@ use nix::unistd::Pid;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::binary::{Daemon, Finished, clean, firesteel, processes, run, scratch_of_applications, wait_for};
+use crate::binary::{Daemon, clean, firesteel, processes, run, scratch_of_applications, wait_for};
 use crate::component::{self, Component, Readiness};
 use crate::wait::wait;
 
@@ -219,10 +219,8 @@ impl Cluster {
     }
 
     /// Runs a driver to its end: what it wrote.
-    pub(crate) fn run(&self, command: &mut Command) -> String {
-        let done: Finished = run(command);
-        assert_eq!(done.code(), 0, "{done}\n--- Master ---\n{}", self.master.log());
-        done.stdout
+    pub(crate) fn run(&self, command: Command) -> String {
+        Driver::start(command).finish()
     }
 
     /// The applications that live or have ended, latest last.
@@ -310,9 +308,19 @@ impl Driver {
     pub(crate) fn wait_for(&self, word: &str) -> String {
         wait(word, LONGEST, || {
             let output = self.0.output_so_far();
+            // A line may not be whole yet.
             let whole = output.rfind('\n').map_or("", |end| &output[..end]);
             whole.lines().find_map(|line| line.strip_prefix(word).map(|rest| rest.trim().to_owned()))
         })
+    }
+
+    /// Waits until its log has these words.
+    pub(crate) fn wait_for_log(&self, words: &str) {
+        wait("the driver's word", LONGEST, || {
+            // Spark 3.3 writes its log to standard output.
+            let has = |text: String| text.contains(words);
+            (has(self.0.log()) || has(self.0.output_so_far())).then_some(())
+        });
     }
 
     /// Kills the driver: python and its JVM.
@@ -326,7 +334,8 @@ impl Driver {
         wait("the end of a driver", LONGEST, || (!self.0.is_alive()).then_some(()));
         let code = self.0.wait();
         assert_eq!(code, 0, "{}\n{}", self.0.output_so_far(), self.0.log());
-        self.0.output()
+        let output = self.0.output();
+        output.split_inclusive('\n').filter(|line| !is_of_log(line)).collect()
     }
 }
 
@@ -334,6 +343,14 @@ impl Drop for Driver {
     fn drop(&mut self) {
         self.kill();
     }
+}
+
+/// Whether a line begins with a time, such as `26/11/25 02:25:27`, as those of Spark's log do.
+fn is_of_log(line: &str) -> bool {
+    let is_number = |text: &str| text.len() == 2 && text.bytes().all(|byte| byte.is_ascii_digit());
+    let mut parts = line.splitn(3, ' ');
+    let (Some(day), Some(time)) = (parts.next(), parts.next()) else { return false };
+    day.split('/').all(is_number) && time.split(':').all(is_number)
 }
 
 fn group(daemon: &Daemon) -> Pid {

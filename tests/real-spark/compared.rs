@@ -147,9 +147,7 @@ fn words(manager: &mut dyn Manager) -> BTreeMap<String, String> {
     manager.worker(1).signal(Signal::SIGKILL);
     is_told(&driver, "3 is now RUNNING");
     manager.kill(&id);
-    wait("the driver's word", LONGEST, || {
-        driver.0.log().contains("Master removed our application: ").then_some(())
-    });
+    driver.wait_for_log("Master removed our application: ");
     told(&driver.0.log(), &id)
 }
 

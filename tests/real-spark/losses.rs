@@ -48,7 +48,7 @@ fn killed_executor(version: &str) {
     let scratch = cluster.scratch();
     assert_eq!(scratch.len(), 2, "one on each Worker");
     processes::signal(executors[0], Signal::SIGKILL).expect("it runs");
-    wait_for("the driver's word", || driver.0.log().contains("code 137").then_some(()));
+    driver.wait_for_log("code 137");
     assert_eq!(cluster.scratch(), scratch, "they outlive an executor");
     assert!(driver.finish().ends_with(SUM));
     let ended = cluster.applications("completed");
@@ -92,7 +92,7 @@ fn killed_application(version: &str) {
     let app = cluster.applications("applications")[0]["id"].as_str().expect("an id").to_owned();
     let killing = run(firesteel().args(["kill", "--master", cluster.master.url(), &app]));
     assert_eq!(killing.code(), 0, "{killing}");
-    wait_for("the driver's word", || driver.0.log().contains("KILLED: it was killed by").then_some(()));
+    driver.wait_for_log("KILLED: it was killed by");
     assert_ne!(driver.0.wait(), 0, "{}", driver.0.output_so_far());
     cluster.wait_until_clean();
 }
@@ -102,9 +102,7 @@ fn missing_home(version: &str) {
     let setting = "spark.executorEnv.SPARK_HOME=/nowhere/spark";
     let begun = Instant::now();
     let driver = Driver::start(cluster.driver(version, "squares", &[], &[setting]));
-    wait_for("the driver's word", || {
-        driver.0.log().contains("the application names /nowhere/spark as SPARK_HOME").then_some(())
-    });
+    driver.wait_for_log("the application names /nowhere/spark as SPARK_HOME");
     wait_for("the end of the application", || {
         let ended = cluster.applications("completed");
         ended.first().is_some_and(|app| app["state"] == "FAILED").then_some(())

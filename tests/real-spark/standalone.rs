@@ -24,8 +24,13 @@ pub(crate) trait Manager {
     /// The applications that have ended, latest last.
     fn ended(&self) -> Vec<Application>;
 
-    /// The Workers that are there, in the order of their ids: the cores that executors use.
-    fn used(&self) -> Vec<u64>;
+    /// The Workers that are there, in the order of their ids, with the cores that executors use.
+    fn workers(&self) -> Vec<(String, u64)>;
+
+    /// The cores that executors use on each Worker that is there, in the order of their ids.
+    fn used(&self) -> Vec<u64> {
+        self.workers().into_iter().map(|(_, used)| used).collect()
+    }
 
     /// Ends an application, as its user does who does not see its driver.
     fn kill(&self, app: &str);
@@ -64,12 +69,20 @@ fn applications(rows: &Value) -> Vec<Application> {
     rows.iter().map(|row| Application { id: text(row, "id"), state: text(row, "state") }).collect()
 }
 
-fn used_cores(workers: &Value, field: &str) -> Vec<u64> {
+fn workers(workers: &Value, field: &str) -> Vec<(String, u64)> {
     let alive = workers.as_array().expect("a list").iter().filter(|row| row["state"] == "ALIVE");
-    let mut used: Vec<(String, u64)> =
-        alive.map(|row| (row["id"].to_string(), row[field].as_u64().expect("a number"))).collect();
+    let mut used: Vec<(String, u64)> = alive
+        .map(|row| (row["id"].as_str().expect("a text").to_owned(), row[field].as_u64().expect("a number")))
+        .collect();
     used.sort_unstable();
-    used.into_iter().map(|(_, cores)| cores).collect()
+    used
+}
+
+/// Waits for the Worker at this port. The port is the end of its id.
+fn wait_for_worker(manager: &dyn Manager, port: &str) {
+    wait("a Worker to register", LONGEST, || {
+        manager.workers().iter().any(|(id, _)| id.ends_with(&format!("-{port}"))).then_some(())
+    });
 }
 
 /// Does the same at Firesteel's Master and at Spark's, at the same time. What came of it, in this order.
@@ -94,8 +107,8 @@ impl Manager for Cluster {
         applications(&self.master.status()["completed"])
     }
 
-    fn used(&self) -> Vec<u64> {
-        used_cores(&self.master.status()["workers"], "cores_used")
+    fn workers(&self) -> Vec<(String, u64)> {
+        workers(&self.master.status()["workers"], "cores_used")
     }
 
     fn kill(&self, app: &str) {
@@ -104,11 +117,10 @@ impl Manager for Cluster {
     }
 
     fn add_worker(&mut self, number: usize, host: &str, cores: u32) {
-        let (port, cores, before) =
-            (self.ports[self.workers.len()].to_string(), cores.to_string(), self.used().len());
+        let (port, cores) = (self.ports[self.workers.len()].to_string(), cores.to_string());
         let arguments = ["--port", &port, "--host", host, "--cores", &cores, "--memory", "8g"];
         self.workers.push(Cluster::worker(self, number, &arguments));
-        wait("a Worker to register", LONGEST, || (self.used().len() > before).then_some(()));
+        wait_for_worker(self, &port);
     }
 
     fn worker(&mut self, number: usize) -> &mut Daemon {
@@ -183,8 +195,8 @@ impl Manager for Standalone {
         applications(&self.status()["completedapps"])
     }
 
-    fn used(&self) -> Vec<u64> {
-        used_cores(&self.status()["workers"], "coresused")
+    fn workers(&self) -> Vec<(String, u64)> {
+        workers(&self.status()["workers"], "coresused")
     }
 
     fn kill(&self, app: &str) {
@@ -193,14 +205,13 @@ impl Manager for Standalone {
     }
 
     fn add_worker(&mut self, number: usize, host: &str, cores: u32) {
-        let (port, cores, before) =
-            (self.ports[self.workers.len()].to_string(), cores.to_string(), self.used().len());
+        let (port, cores) = (self.ports[self.workers.len()].to_string(), cores.to_string());
         let words = ["--host", host, "--port", &port, "--cores", &cores, "--memory", "8g"];
         let mut command = daemon("worker.Worker", &words);
         command.args(["--webui-port", "0", &self.url]);
         command.env("SPARK_LOCAL_DIRS", self.local(number)).env("SPARK_WORKER_DIR", self.work(number));
         self.workers.push(Daemon::spawn(&mut command));
-        wait("a Worker to register", LONGEST, || (self.used().len() > before).then_some(()));
+        wait_for_worker(self, &port);
     }
 
     fn worker(&mut self, number: usize) -> &mut Daemon {
