@@ -15,6 +15,7 @@ mod applications;
 mod binary;
 mod cluster;
 mod compared;
+mod complaints;
 #[path = "../heavy/component.rs"]
 #[allow(dead_code, reason = "other tests do more with it")]
 mod component;
@@ -31,7 +32,7 @@ fn main() -> ExitCode {
     arguments.test_threads = Some(1);
     let mut trials = vec![applications::trials(), losses::trials()];
     if cluster::named_releases().is_none() {
-        trials.extend([compared::trials()]);
+        trials.extend([compared::trials(), complaints::trials()]);
     }
     libtest_mimic::run(&arguments, trials.into_iter().flatten().collect()).exit_code()
 }
