@@ -29,11 +29,11 @@ fn with_four_workers(manager: &mut dyn Manager) {
     }
 }
 
-/// What a Master says of an application: how many cores it has on each Worker, in the order of their ids, and its word for
-/// its end.
+/// What becomes of an application: its executors' processes and its cores on each Worker, in the order of the ids, and the
+/// Master's word for its end.
 #[derive(Debug, PartialEq, Eq)]
 struct Outcome {
-    executors: String,
+    executors: Vec<usize>,
     cores: Vec<u64>,
     state: String,
 }
@@ -46,7 +46,7 @@ fn same_places() {
     println!("| cores.max | executor.cores | executors | cores on each Worker | end |");
     let word = |number: Option<u32>| number.map_or_else(|| "unset".to_owned(), |number| number.to_string());
     for ((max, each), Outcome { executors, cores, state }) in ASKED.iter().zip(&ours.0) {
-        println!("| {} | {} | {executors} | {cores:?} | {state} |", word(*max), word(*each));
+        println!("| {} | {} | {executors:?} | {cores:?} | {state} |", word(*max), word(*each));
     }
     println!("the classic experiment: {:?}", ours.1);
     assert_eq!(ours, theirs);
@@ -69,15 +69,19 @@ fn outcome(manager: &dyn Manager, max: Option<u32>, each: Option<u32>) -> Outcom
     let (file, before) = (directory.path().join("go"), manager.ended().len());
     let driver = asking(manager, max, each, &file);
     let cores = manager.used();
+    let executors = wait("the executors' processes", LONGEST, || {
+        let executors: Vec<usize> = (0..4).map(|number| manager.executors(number).len()).collect();
+        let has_started = |(executors, cores): (&usize, &u64)| (*executors > 0) == (*cores > 0);
+        executors.iter().zip(&cores).all(has_started).then_some(executors)
+    });
     std::fs::write(&file, "").expect("it is written");
-    let output = driver.finish();
-    let executors = output.lines().find_map(|line| line.strip_prefix("executors ")).expect("a number");
+    driver.finish();
     let state = wait("the end of an application", LONGEST, || {
         let ended = manager.ended();
         ended.last().filter(|_| ended.len() > before).map(|app| app.state.clone())
     });
     wait_until_idle(manager);
-    Outcome { executors: executors.to_owned(), cores, state }
+    Outcome { executors, cores, state }
 }
 
 fn wait_until_idle(manager: &dyn Manager) {
