@@ -16,7 +16,7 @@ use firesteel_core::wire::{self, MAX_FRAME, Role};
 use firesteel_host::plain::is_hidden;
 use firesteel_placement::{Cores, MiB, Resources};
 
-use crate::cluster::processes::{command_line, descendants_of};
+use crate::cluster::processes::{children_of, command_line, descendants_of};
 use crate::cluster::{Daemon, firesteel, run, wait_for};
 use crate::driver::{introduce_as, read_frame, write_frame};
 use crate::worker::Pair;
@@ -166,6 +166,8 @@ fn who_does_not_know_the_secret_is_no_executor_of_a_driver() {
         (app["executors"][0]["state"] == "RUNNING").then(|| app["id"].as_str().expect("an id").to_owned())
     };
     let app = wait_for("the executor to run", running);
+    // It runs before it has registered with its driver. A task comes only then.
+    wait_for("its task", || (!children_of(pid).is_empty()).then_some(()));
     // The number of the real executor, and one that the Master has never given.
     for executor in [0, 99] {
         for secret in ["", "0123456789abcdef0123456789abcdef"] {

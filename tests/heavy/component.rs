@@ -39,7 +39,13 @@ impl Component {
         tests.iter().map(|&(name, test)| self.trial(name, test, &found)).collect()
     }
 
-    fn trial(&self, name: &str, test: fn(), found: &Result<(), String>) -> Trial {
+    /// The same for one test, when the component was looked for and [`look`](Self::look) found this.
+    pub(crate) fn trial(
+        &self,
+        name: &str,
+        test: impl FnOnce() + Send + 'static,
+        found: &Result<(), String>,
+    ) -> Trial {
         let (component, prepare) = (self.name, self.prepare);
         match found {
             Ok(()) => Trial::ignorable_test(name, move || match prepare() {

@@ -1,36 +1,43 @@
 //! A Master, Workers, and applications of a release of Spark on them.
 
+use std::collections::BTreeMap;
+use std::net::TcpListener;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use libtest_mimic::Trial;
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::binary::{Daemon, Finished, clean, firesteel, processes, run, scratch_of_applications, wait_for};
+use crate::binary::{Daemon, clean, firesteel, processes, run, scratch_of_applications, wait_for};
 use crate::component::{self, Component, Readiness};
 use crate::wait::wait;
 
 /// The longest that a driver takes for anything, on a busy machine.
 pub(crate) const LONGEST: Duration = Duration::from_secs(300);
 
-/// The releases that are installed.
-pub(crate) const RELEASES: [&str; 3] = ["3.5.9", "4.0.1", "4.3.0"];
+/// The releases that are tried by default.
+const RELEASES: [&str; 3] = ["3.5.9", "4.0.1", "4.3.0"];
 
 /// The one on which everything is tried.
 pub(crate) const MAIN: &str = "4.0.1";
+
+/// The releases that a driver's messages do not tell apart.
+const ALIKE: [[&str; 2]; 2] = [["3.4", "3.5"], ["4.1", "4.2"]];
 
 pub(crate) const SPARK: Component = Component { name: "spark", look, prepare: || Readiness::Ready };
 
 fn look() -> Result<(), String> {
     if !component::is_required("spark") {
-        return Err("it takes fifteen minutes, and runs where FIRESTEEL_REQUIRE=spark asks for it".to_owned());
+        return Err("it takes twenty minutes, and runs where FIRESTEEL_REQUIRE=spark asks for it".to_owned());
     }
-    for version in RELEASES {
-        if !environment(version).join("done").exists() {
+    for version in releases() {
+        if !environment(&version).join("done").exists() {
             return Err(format!("Spark {version} is not installed: tests/real-spark/install installs it"));
         }
     }
@@ -38,11 +45,79 @@ fn look() -> Result<(), String> {
     java.status.success().then_some(()).ok_or_else(|| "java -version fails".to_owned())
 }
 
+/// The releases that `FIRESTEEL_SPARKS` names, on each of which every scenario is tried. `None` if it names none.
+pub(crate) fn named_releases() -> Option<Vec<String>> {
+    let names = std::env::var("FIRESTEEL_SPARKS").ok()?;
+    Some(names.split(',').map(|name| name.trim().to_owned()).collect())
+}
+
+/// The releases that Workers have.
+pub(crate) fn releases() -> Vec<String> {
+    named_releases().unwrap_or_else(|| RELEASES.map(str::to_owned).to_vec())
+}
+
+/// The first two numbers of a release.
+pub(crate) fn line_of(version: &str) -> &str {
+    version.rsplit_once('.').expect("a release has three numbers").0
+}
+
+/// What an application does on a cluster, as a test for each release.
+pub(crate) struct Scenario {
+    name: &'static str,
+    test: fn(&str),
+    tried: Tried,
+    /// The first releases, such as 4.0, that can do it.
+    since: &'static str,
+}
+
+/// The releases on which a scenario is tried where `FIRESTEEL_SPARKS` names none.
+enum Tried {
+    OnAll,
+    OnMain,
+}
+
+impl Scenario {
+    /// It is tried on all releases.
+    pub(crate) const fn on_all(name: &'static str, test: fn(&str)) -> Self {
+        Self { name, test, tried: Tried::OnAll, since: "" }
+    }
+
+    /// It is tried on one release.
+    pub(crate) const fn on_main(name: &'static str, test: fn(&str)) -> Self {
+        Self { name, test, tried: Tried::OnMain, since: "" }
+    }
+
+    /// Releases before this one cannot do it.
+    pub(crate) const fn since(self, since: &'static str) -> Self {
+        Self { since, ..self }
+    }
+
+    /// Its tests.
+    pub(crate) fn trials(scenarios: Vec<Self>) -> Vec<Trial> {
+        let found = look();
+        let trials = |scenario: Self| {
+            let Self { name, test, tried, since } = scenario;
+            let versions = named_releases().unwrap_or_else(|| match tried {
+                Tried::OnAll => RELEASES.map(str::to_owned).to_vec(),
+                Tried::OnMain => vec![MAIN.to_owned()],
+            });
+            let versions = versions.into_iter().filter(move |version| line_of(version) >= since);
+            let trial = |version: String| {
+                let name = format!("{name}_on_{}", line_of(&version).replace('.', "_"));
+                SPARK.trial(&name, move || test(&version), &found)
+            };
+            versions.map(trial).collect::<Vec<Trial>>()
+        };
+        scenarios.into_iter().flat_map(trials).collect()
+    }
+}
+
 fn environment(version: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/sparks").join(version)
 }
 
-fn app(name: &str) -> PathBuf {
+/// A file of the applications.
+pub(crate) fn app(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/real-spark/apps").join(name)
 }
 
@@ -54,10 +129,28 @@ pub(crate) fn home(version: &str) -> PathBuf {
     PathBuf::from(found.stdout.trim())
 }
 
+/// The jar with the applications in Scala, for a release. Its own compiler makes it once.
+fn scala_apps(version: &str) -> PathBuf {
+    static MADE: Mutex<BTreeMap<String, PathBuf>> = Mutex::new(BTreeMap::new());
+    let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
+    let jar = made.entry(version.to_owned()).or_insert_with(|| {
+        let jar = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("spark-apps-{version}.jar"));
+        let class_path = home(version).join("jars/*");
+        let mut compiler = clean("java");
+        compiler.arg("-Xmx700m").arg("-cp").arg(class_path).args(["scala.tools.nsc.Main", "-usejavacp"]);
+        let done = run(compiler.arg("-d").arg(&jar).arg(app("Apps.scala")));
+        assert_eq!(done.code(), 0, "{done}");
+        jar
+    });
+    jar.clone()
+}
+
 /// A Master and Workers. All ends with it.
 pub(crate) struct Cluster {
     pub(crate) master: Daemon,
     pub(crate) workers: Vec<Daemon>,
+    /// Ports for Workers whose ids shall be in the order of their start.
+    pub(crate) ports: Vec<u16>,
     pub(crate) root: TempDir,
 }
 
@@ -69,52 +162,65 @@ impl Cluster {
 
     /// Workers with these arguments.
     pub(crate) fn with(workers: usize, arguments: &[&str]) -> Self {
-        let root = tempfile::tempdir().expect("a temporary directory");
-        let master = Daemon::master(&[]);
-        let homes: Vec<String> = RELEASES.iter().map(|version| home(version).display().to_string()).collect();
-        let workers = (0..workers).map(|number| {
-            let mut command = firesteel();
-            command.args(["worker", "--port", "0", "--conf"]);
-            command.arg(format!("firesteel.worker.sparkHomes={}", homes.join(",")));
-            command.args(arguments).arg("--work-dir").arg(root.path().join(format!("work{number}")));
-            command.env("SPARK_LOCAL_DIRS", root.path().join(format!("local{number}")));
-            Daemon::start(command.arg(master.url()))
-        });
-        let cluster = Self { workers: workers.collect(), master, root };
-        cluster.master.wait_for_workers(cluster.workers.len());
-        cluster
+        let cluster = Self::without_workers(&[]);
+        (0..workers).fold(cluster, |cluster, _| cluster.and_worker(arguments))
     }
 
-    /// A driver in Python, with these settings of Spark.
-    pub(crate) fn python(
-        &self,
-        version: &str,
-        script: &str,
-        arguments: &[&str],
-        settings: &[&str],
-    ) -> Command {
-        python(self.master.url(), version, script, arguments, settings)
+    /// A Master with these arguments.
+    pub(crate) fn without_workers(arguments: &[&str]) -> Self {
+        let root = tempfile::tempdir().expect("a temporary directory");
+        Self { master: Daemon::master(arguments), workers: Vec::new(), ports: free_ports(), root }
+    }
+
+    /// One Worker more, with these arguments and the installations of all releases.
+    pub(crate) fn and_worker(mut self, arguments: &[&str]) -> Self {
+        let number = self.workers.len();
+        self.workers.push(self.worker(number, arguments));
+        self.master.wait_for_workers(self.workers.len());
+        self
+    }
+
+    /// A Worker in the directories with this number.
+    pub(crate) fn worker(&self, number: usize, arguments: &[&str]) -> Daemon {
+        let homes: Vec<String> =
+            releases().iter().map(|version| home(version).display().to_string()).collect();
+        let mut command = firesteel();
+        command.args(["worker", "--conf"]);
+        command.arg(format!("firesteel.worker.sparkHomes={}", homes.join(",")));
+        if !arguments.contains(&"--port") {
+            command.args(["--port", "0"]);
+        }
+        command.args(arguments).arg("--work-dir").arg(self.work(number));
+        command.env("SPARK_LOCAL_DIRS", self.local(number));
+        Daemon::start(command.arg(self.master.url()))
+    }
+
+    /// The work directory of a Worker.
+    pub(crate) fn work(&self, number: usize) -> PathBuf {
+        self.root.path().join(format!("work{number}"))
+    }
+
+    /// The directory of a Worker for scratch directories.
+    pub(crate) fn local(&self, number: usize) -> PathBuf {
+        self.root.path().join(format!("local{number}"))
+    }
+
+    /// A driver, with these settings of Spark.
+    pub(crate) fn driver(&self, version: &str, app: &str, arguments: &[&str], settings: &[&str]) -> Command {
+        driver(self.master.url(), version, app, arguments, settings)
     }
 
     /// A program of Spark's own, as `spark-submit`, with these words.
     pub(crate) fn program(&self, version: &str, name: &str, words: &[&str]) -> Command {
         let mut command = clean(home(version).join("bin").join(name));
-        command.args(["--master", self.master.url(), "--driver-memory", "512m"]);
-        command.args(["--conf", "spark.executor.memory=512m"]).args(words);
+        command.args(["--master", self.master.url()]).args(own_settings(version, &[])).args(words);
         command.env("PYSPARK_PYTHON", environment(version).join("bin/python"));
         in_surroundings(command)
     }
 
     /// Runs a driver to its end: what it wrote.
-    pub(crate) fn run(&self, command: &mut Command) -> String {
-        let done: Finished = run(command);
-        assert_eq!(done.code(), 0, "{done}\n--- Master ---\n{}", self.master.log());
-        done.stdout
-    }
-
-    /// The file of an application.
-    pub(crate) fn file(&self, name: &str) -> String {
-        app(name).display().to_string()
+    pub(crate) fn run(&self, command: Command) -> String {
+        Driver::start(command).finish()
     }
 
     /// The applications that live or have ended, latest last.
@@ -139,25 +245,55 @@ impl Cluster {
 
     /// The scratch directories of applications.
     pub(crate) fn scratch(&self) -> Vec<PathBuf> {
-        let locals = (0..self.workers.len()).map(|number| self.root.path().join(format!("local{number}")));
+        let locals = (0..self.workers.len()).map(|number| self.local(number));
         locals.flat_map(|local| scratch_of_applications(&local)).collect()
     }
 }
 
-/// A driver in Python for the Master at this URL, with these settings of Spark.
-pub(crate) fn python(
+/// A driver for the Master at this URL, with these settings of Spark: in Python, or in Scala where the release cannot run
+/// functions of the Python that is here (3.3: of 3.11).
+pub(crate) fn driver(
     master: &str,
     version: &str,
-    script: &str,
+    app: &str,
     arguments: &[&str],
     settings: &[&str],
 ) -> Command {
+    let is_sql = ["sql", "streaming"].contains(&app);
+    if line_of(version) == "3.3" && !is_sql {
+        return scala(master, version, app, arguments, settings);
+    }
     let mut command = clean(environment(version).join("bin/python"));
-    command.arg(app(script)).arg(master).args(arguments);
-    let settings: String = settings.iter().map(|setting| format!(" --conf {setting}")).collect();
-    let words = format!("--driver-memory 512m --conf spark.executor.memory=512m{settings} pyspark-shell");
-    command.env("PYSPARK_SUBMIT_ARGS", words);
+    command.arg(self::app(&format!("{app}.py"))).arg(master).args(arguments);
+    let own = own_settings(version, settings).join(" ");
+    command.env("PYSPARK_SUBMIT_ARGS", format!("{own} pyspark-shell"));
     in_surroundings(command)
+}
+
+/// A driver in Scala for the Master at this URL, with these settings of Spark.
+pub(crate) fn scala(
+    master: &str,
+    version: &str,
+    app: &str,
+    arguments: &[&str],
+    settings: &[&str],
+) -> Command {
+    let mut command = clean(home(version).join("bin/spark-submit"));
+    command.args(own_settings(version, settings)).args(["--master", master]);
+    let class = format!("{}{}", app[..1].to_uppercase(), &app[1..]);
+    command.args(["--class", &class]).arg(scala_apps(version)).arg(master).args(arguments);
+    in_surroundings(command)
+}
+
+/// What all drivers are started with, and these settings.
+fn own_settings(version: &str, settings: &[&str]) -> Vec<String> {
+    let mut own = vec!["spark.executor.memory=512m".to_owned()];
+    if named_releases().is_some() && ALIKE.iter().flatten().any(|alike| *alike == line_of(version)) {
+        own.push(format!("spark.executorEnv.SPARK_HOME={}", home(version).display()));
+    }
+    own.extend(settings.iter().map(|setting| (*setting).to_owned()));
+    let settings = own.into_iter().flat_map(|setting| ["--conf".to_owned(), setting]);
+    ["--driver-memory".to_owned(), "512m".to_owned()].into_iter().chain(settings).collect()
 }
 
 /// A driver that may be ended before its time. All of its processes end with it.
@@ -172,9 +308,19 @@ impl Driver {
     pub(crate) fn wait_for(&self, word: &str) -> String {
         wait(word, LONGEST, || {
             let output = self.0.output_so_far();
+            // A line may not be whole yet.
             let whole = output.rfind('\n').map_or("", |end| &output[..end]);
             whole.lines().find_map(|line| line.strip_prefix(word).map(|rest| rest.trim().to_owned()))
         })
+    }
+
+    /// Waits until its log has these words.
+    pub(crate) fn wait_for_log(&self, words: &str) {
+        wait("the driver's word", LONGEST, || {
+            // Spark 3.3 writes its log to standard output.
+            let has = |text: String| text.contains(words);
+            (has(self.0.log()) || has(self.0.output_so_far())).then_some(())
+        });
     }
 
     /// Kills the driver: python and its JVM.
@@ -188,7 +334,8 @@ impl Driver {
         wait("the end of a driver", LONGEST, || (!self.0.is_alive()).then_some(()));
         let code = self.0.wait();
         assert_eq!(code, 0, "{}\n{}", self.0.output_so_far(), self.0.log());
-        self.0.output()
+        let output = self.0.output();
+        output.split_inclusive('\n').filter(|line| !is_of_log(line)).collect()
     }
 }
 
@@ -196,6 +343,14 @@ impl Drop for Driver {
     fn drop(&mut self) {
         self.kill();
     }
+}
+
+/// Whether a line begins with a time, such as `26/11/25 02:25:27`, as those of Spark's log do.
+fn is_of_log(line: &str) -> bool {
+    let is_number = |text: &str| text.len() == 2 && text.bytes().all(|byte| byte.is_ascii_digit());
+    let mut parts = line.splitn(3, ' ');
+    let (Some(day), Some(time)) = (parts.next(), parts.next()) else { return false };
+    day.split('/').all(is_number) && time.split(':').all(is_number)
 }
 
 fn group(daemon: &Daemon) -> Pid {
@@ -206,4 +361,19 @@ fn group(daemon: &Daemon) -> Pid {
 pub(crate) fn in_surroundings(mut command: Command) -> Command {
     command.env("SPARK_LOCAL_IP", "127.0.0.1").env("PYTHONDONTWRITEBYTECODE", "1");
     command
+}
+
+/// A port of loopback on which nothing listens.
+pub(crate) fn free_port() -> u16 {
+    free_ports()[0]
+}
+
+/// Some ports of loopback on which nothing listens, in ascending order.
+pub(crate) fn free_ports() -> Vec<u16> {
+    let listeners: Vec<TcpListener> =
+        (0..6).map(|_| TcpListener::bind(("127.0.0.1", 0)).expect("a port is free")).collect();
+    let port = |listener: &TcpListener| listener.local_addr().expect("it has an address").port();
+    let mut ports: Vec<u16> = listeners.iter().map(port).collect();
+    ports.sort_unstable();
+    ports
 }

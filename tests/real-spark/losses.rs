@@ -6,29 +6,25 @@ use libtest_mimic::Trial;
 use nix::sys::signal::Signal;
 
 use crate::binary::{firesteel, processes, run, wait_for};
-use crate::cluster::{Cluster, Driver, MAIN, SPARK};
+use crate::cluster::{Cluster, Driver, Scenario};
 use crate::wait::poll;
 
 pub(crate) fn trials() -> Vec<Trial> {
-    SPARK.trials(&[
-        ("an_executor_killed_in_a_shuffle_on_3_5_is_replaced", || killed_executor("3.5.9")),
-        ("an_executor_killed_in_a_shuffle_on_4_0_is_replaced", || killed_executor(MAIN)),
-        ("an_executor_killed_in_a_shuffle_on_4_3_is_replaced", || killed_executor("4.3.0")),
-        ("a_worker_killed_takes_its_jvms_along_and_the_job_goes_on", killed_worker),
-        ("a_worker_that_is_stopped_fails_no_task_on_3_5", || stopped_worker("3.5.9")),
-        ("a_worker_that_is_stopped_fails_no_task_on_4_0", || stopped_worker(MAIN)),
-        ("a_worker_that_is_stopped_fails_no_task_on_4_3", || stopped_worker("4.3.0")),
-        ("a_driver_killed_leaves_nothing", killed_driver),
-        ("a_driver_is_told_that_its_application_was_killed", killed_application),
-        ("a_driver_whose_spark_is_nowhere_is_told_what_was_sought", missing_home),
-        ("an_idle_session_of_a_minute_goes_on", idle),
+    Scenario::trials(vec![
+        Scenario::on_all("an_executor_killed_in_a_shuffle_is_replaced", killed_executor),
+        Scenario::on_main("a_worker_killed_takes_its_jvms_along_and_the_job_goes_on", killed_worker),
+        Scenario::on_all("a_worker_that_is_stopped_fails_no_task", stopped_worker),
+        Scenario::on_main("a_driver_killed_leaves_nothing", killed_driver),
+        Scenario::on_main("a_driver_is_told_that_its_application_was_killed", killed_application),
+        Scenario::on_main("a_driver_whose_spark_is_nowhere_is_told_what_was_sought", missing_home),
+        Scenario::on_main("an_idle_session_goes_on", idle),
     ])
 }
 
 /// A driver in the middle of its job, and the processes of its executors.
 fn begun(cluster: &Cluster, version: &str, settings: &[&str]) -> (Driver, Vec<u32>) {
     let workers = cluster.workers.len().to_string();
-    let driver = Driver::start(cluster.python(version, "shuffle.py", &[&workers], settings));
+    let driver = Driver::start(cluster.driver(version, "shuffle", &[&workers], settings));
     driver.wait_for("begun ");
     let executors = wait_for("executors", || {
         let status = cluster.master.status();
@@ -49,16 +45,20 @@ const SUM: &str = "sum 19900\n";
 fn killed_executor(version: &str) {
     let cluster = Cluster::start(2, 2);
     let (driver, executors) = begun(&cluster, version, &[]);
+    let scratch = cluster.scratch();
+    assert_eq!(scratch.len(), 2, "one on each Worker");
     processes::signal(executors[0], Signal::SIGKILL).expect("it runs");
-    wait_for("the driver's word", || driver.0.log().contains("code 137").then_some(()));
+    driver.wait_for_log("code 137");
+    assert_eq!(cluster.scratch(), scratch, "they outlive an executor");
     assert!(driver.finish().ends_with(SUM));
     let ended = cluster.applications("completed");
     assert_eq!(ended[0]["executors_ended"], 3, "one was replaced: {ended:?}");
+    cluster.wait_until_clean();
 }
 
-fn killed_worker() {
+fn killed_worker(version: &str) {
     let mut cluster = Cluster::start(2, 2);
-    let (driver, executors) = begun(&cluster, MAIN, &[]);
+    let (driver, executors) = begun(&cluster, version, &[]);
     let worker = cluster.workers.pop().expect("there are two");
     worker.signal(Signal::SIGKILL);
     let killed = Instant::now();
@@ -77,34 +77,32 @@ fn stopped_worker(version: &str) {
     assert!(driver.finish().ends_with(SUM));
 }
 
-fn killed_driver() {
+fn killed_driver(version: &str) {
     let cluster = Cluster::start(2, 2);
-    let (driver, _) = begun(&cluster, MAIN, &[]);
+    let (driver, _) = begun(&cluster, version, &[]);
     driver.kill();
     let killed = Instant::now();
     cluster.wait_until_clean();
     assert!(killed.elapsed() < Duration::from_secs(5), "{:?}", killed.elapsed());
 }
 
-fn killed_application() {
+fn killed_application(version: &str) {
     let cluster = Cluster::start(1, 2);
-    let (mut driver, _) = begun(&cluster, MAIN, &[]);
+    let (mut driver, _) = begun(&cluster, version, &[]);
     let app = cluster.applications("applications")[0]["id"].as_str().expect("an id").to_owned();
     let killing = run(firesteel().args(["kill", "--master", cluster.master.url(), &app]));
     assert_eq!(killing.code(), 0, "{killing}");
-    wait_for("the driver's word", || driver.0.log().contains("KILLED: it was killed by").then_some(()));
+    driver.wait_for_log("KILLED: it was killed by");
     assert_ne!(driver.0.wait(), 0, "{}", driver.0.output_so_far());
     cluster.wait_until_clean();
 }
 
-fn missing_home() {
+fn missing_home(version: &str) {
     let cluster = Cluster::start(1, 2);
     let setting = "spark.executorEnv.SPARK_HOME=/nowhere/spark";
     let begun = Instant::now();
-    let driver = Driver::start(cluster.python(MAIN, "squares.py", &[], &[setting]));
-    wait_for("the driver's word", || {
-        driver.0.log().contains("the application names /nowhere/spark as SPARK_HOME").then_some(())
-    });
+    let driver = Driver::start(cluster.driver(version, "squares", &[], &[setting]));
+    driver.wait_for_log("the application names /nowhere/spark as SPARK_HOME");
     wait_for("the end of the application", || {
         let ended = cluster.applications("completed");
         ended.first().is_some_and(|app| app["state"] == "FAILED").then_some(())
@@ -112,12 +110,16 @@ fn missing_home() {
     assert!(begun.elapsed() < Duration::from_secs(45), "{:?}", begun.elapsed());
 }
 
-fn idle() {
+/// A minute, or as many as `FIRESTEEL_IDLE_MINUTES` says.
+fn idle(version: &str) {
     let cluster = Cluster::start(1, 2);
     let file = cluster.root.path().join("go").display().to_string();
-    let mut driver = Driver::start(cluster.python(MAIN, "idle.py", &[&file], &[]));
+    let mut driver = Driver::start(cluster.driver(version, "idle", &[&file], &[]));
     driver.wait_for("ready ");
-    let end = poll(Duration::from_secs(60), || (!driver.0.is_alive()).then_some(()));
+    let minutes = std::env::var("FIRESTEEL_IDLE_MINUTES");
+    let minutes: u64 =
+        minutes.map_or(1, |minutes| minutes.parse().expect("FIRESTEEL_IDLE_MINUTES is a number"));
+    let end = poll(Duration::from_secs(60 * minutes), || (!driver.0.is_alive()).then_some(()));
     assert_eq!(end, None, "{}", driver.0.log());
     std::fs::write(&file, "").expect("it is written");
     assert!(driver.finish().contains("sum 4950"));

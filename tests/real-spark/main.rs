@@ -1,6 +1,7 @@
 //! Unmodified applications of Apache Spark on Firesteel's Master and Workers. `tests/real-spark/install` installs the
 //! releases. The tests run where `FIRESTEEL_REQUIRE` names `spark`, or is `all`, and fail there if a release is missing;
-//! elsewhere they are shown as ignored, with the reason.
+//! elsewhere they are shown as ignored, with the reason. With `FIRESTEEL_SPARKS=3.4.4,4.1.4` every scenario is tried on each
+//! of these releases instead, and Firesteel is not compared with Spark's own daemons.
 //!
 //! Tests run one after the other: each has several JVMs.
 
@@ -14,11 +15,15 @@ mod applications;
 mod binary;
 mod cluster;
 mod compared;
+mod complaints;
 #[path = "../heavy/component.rs"]
 #[allow(dead_code, reason = "other tests do more with it")]
 mod component;
 mod losses;
+#[path = "../e2e/proxy.rs"]
+mod proxy;
 mod shuffle_service;
+mod standalone;
 #[path = "../heavy/wait.rs"]
 #[allow(dead_code, reason = "other tests do more with it")]
 mod wait;
@@ -27,12 +32,14 @@ mod workers;
 fn main() -> ExitCode {
     let mut arguments = Arguments::from_args();
     arguments.test_threads = Some(1);
-    let trials = [
-        applications::trials(),
-        losses::trials(),
-        shuffle_service::trials(),
-        compared::trials(),
-        workers::trials(),
-    ];
+    let mut trials = vec![applications::trials(), losses::trials()];
+    if cluster::named_releases().is_none() {
+        trials.extend([
+            shuffle_service::trials(),
+            compared::trials(),
+            workers::trials(),
+            complaints::trials(),
+        ]);
+    }
     libtest_mimic::run(&arguments, trials.into_iter().flatten().collect()).exit_code()
 }

@@ -9,5 +9,7 @@
 mod drivers;
 mod workers;
 
-pub use drivers::{PRIORITY, QUEUE, Told, Unfit, application, executors, profile, targets, to_driver};
+pub use drivers::{
+    POLICY, PRIORITY, QUEUE, Told, Unfit, application, executors, profile, targets, to_driver,
+};
 pub use workers::{UnfitWorker, Unordered, latest_state, order, report, to_worker, worker};
