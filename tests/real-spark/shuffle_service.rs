@@ -36,7 +36,7 @@ fn cluster(version: &str, port: &str) -> Cluster {
 fn ended() {
     let port = free_port();
     let cluster = cluster(MAIN, &port);
-    let output = cluster.run(&mut cluster.python(MAIN, "service.py", &[&port], &[]));
+    let output = cluster.run(cluster.driver(MAIN, "service", &[&port], &[]));
     assert_eq!(output, format!("{FIRST}executors 0\n{SECOND}"));
     wait_for("the end of scratch directories", || cluster.scratch().is_empty().then_some(()));
 }
@@ -50,7 +50,7 @@ fn running(cluster: &Cluster, class: &str) -> Vec<u32> {
 /// An application that waits between its jobs, and the file that lets it go on.
 fn waiting(cluster: &Cluster, port: &str) -> (Driver, String) {
     let file = cluster.root.path().join("go").display().to_string();
-    let driver = Driver::start(cluster.python(MAIN, "service.py", &[port, &file], &[]));
+    let driver = Driver::start(cluster.driver(MAIN, "service", &[port, &file], &[]));
     driver.wait_for("ready");
     (driver, file)
 }

@@ -65,7 +65,7 @@ fn mixed() {
     {
         let file = cluster.root.path().join(format!("go-{version}"));
         let words = [file.to_str().expect("it is UTF-8")];
-        let driver = Driver::start(cluster.python(version, "idle.py", &words, &["spark.executor.cores=2"]));
+        let driver = Driver::start(cluster.driver(version, "idle", &words, &["spark.executor.cores=2"]));
         driver.wait_for("ready ");
         let app = cluster.applications("applications")[0].clone();
         assert_eq!(places(&cluster, &app), expected, "{version}: {app}");
@@ -108,7 +108,7 @@ fn killed() {
     let cluster = Cluster::with(0, &[]);
     let mut workers = vec![spark_worker(&cluster, MAIN, 0), spark_worker(&cluster, MAIN, 1)];
     wait_for_labels(&cluster, &["Spark 4.0", "Spark 4.0"]);
-    let driver = Driver::start(cluster.python(MAIN, "shuffle.py", &["2"], &["spark.executor.cores=2"]));
+    let driver = Driver::start(cluster.driver(MAIN, "shuffle", &["2"], &["spark.executor.cores=2"]));
     driver.wait_for("begun ");
     wait("two executors", LONGEST, || {
         (executors(&cluster, 0).len() + executors(&cluster, 1).len() == 2).then_some(())
@@ -129,7 +129,7 @@ fn restarted() {
     wait_for_labels(&cluster, &["Spark 4.0"]);
     let file = cluster.root.path().join("go");
     let words = [file.to_str().expect("it is UTF-8")];
-    let driver = Driver::start(cluster.python(MAIN, "idle.py", &words, &[]));
+    let driver = Driver::start(cluster.driver(MAIN, "idle", &words, &[]));
     driver.wait_for("ready ");
     let executor = executors(&cluster, 0)[0];
     let port = cluster.master.address().port().to_string();
