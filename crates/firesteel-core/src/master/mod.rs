@@ -22,6 +22,7 @@ mod event;
 mod exclusions;
 mod executor;
 mod executor_record;
+mod executor_table;
 mod executors;
 mod failures;
 mod lag;
