@@ -21,6 +21,7 @@ mod ended_applications;
 mod event;
 mod exclusions;
 mod executor;
+mod executor_keys;
 mod executor_record;
 mod executor_table;
 mod executors;
