@@ -319,12 +319,17 @@ pub async fn start(
     let handle = Handle { inbox: context.inbox(), questions: questions.clone() };
     let (sender, reports) = mpsc::channel(REPORTS);
     let shell = DriverShell { reports: sender.clone(), undelivered: VecDeque::new(), questions };
+    spawn_owner(driver, shell, context, sender);
+    Ok((handle, reports))
+}
+
+/// Starts the task that owns the driver. Not part of the `async fn`, which each crate that awaits it would compile.
+fn spawn_owner(driver: Driver, shell: DriverShell, context: Context<Event>, reports: mpsc::Sender<Report>) {
     tokio::spawn(async move {
         owner::run(driver, shell, context, EndRequests::none()).await;
         // The owner may be gone.
-        let _ = sender.send(Report::Exited).await;
+        let _ = reports.send(Report::Exited).await;
     });
-    Ok((handle, reports))
 }
 
 fn config(application: Application, driver: &Address) -> Config {

@@ -15,6 +15,7 @@ use firesteel_host::net::{Arrival, ListenError, Listener, QueueLimits, Welcome};
 use firesteel_host::owner::{self, Context, Shell};
 use firesteel_host::signals::EndRequest;
 use firesteel_settings::{Properties, SettingError};
+use futures_util::future::BoxFuture;
 
 use crate::spark;
 
@@ -52,7 +53,12 @@ pub enum MasterError {
 ///
 /// # Errors
 /// The Master could not start.
-pub async fn run(options: Options) -> Result<(), MasterError> {
+pub fn run(options: Options) -> BoxFuture<'static, Result<(), MasterError>> {
+    // In a box, so that this crate compiles the future, and not each one that awaits it.
+    Box::pin(serve(options))
+}
+
+async fn serve(options: Options) -> Result<(), MasterError> {
     let Options { address, properties, announcement, lifetime } = options;
     // Settings are checked before anything else is done.
     firesteel_settings::master::config(&properties, String::new())?;

@@ -21,6 +21,7 @@ use firesteel_core::NoteLevel;
 use firesteel_core::launcher::{self, Note, Until};
 use firesteel_core::messages::TaskDirectory;
 use firesteel_core::process::Command;
+use futures_util::future::LocalBoxFuture;
 use tokio::io::AsyncWriteExt;
 use tokio::sync::mpsc;
 
@@ -87,7 +88,16 @@ impl Ending {
 ///
 /// # Errors
 /// The application could not start.
-pub async fn run(launch: Launch, lines: Lines, progress: &Progress) -> Result<Ending, StartError> {
+pub fn run(
+    launch: Launch,
+    lines: Lines,
+    progress: &Progress,
+) -> LocalBoxFuture<'_, Result<Ending, StartError>> {
+    // In a box, so that this crate compiles the future, and not the one that awaits it.
+    Box::pin(run_launch(launch, lines, progress))
+}
+
+async fn run_launch(launch: Launch, lines: Lines, progress: &Progress) -> Result<Ending, StartError> {
     let mut requests = startup::end_requests()?;
     let Prepared { files, mut cluster, masters } =
         match startup::prepare(&launch.cluster, &launch.settings, progress, &mut requests).await? {

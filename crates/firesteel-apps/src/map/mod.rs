@@ -35,6 +35,7 @@ use firesteel_core::ids::TaskId;
 use firesteel_core::map::{Remark, Scope, Tally};
 use firesteel_core::messages::TaskDirectory;
 use firesteel_core::process::Command;
+use futures_util::future::LocalBoxFuture;
 use tokio::sync::mpsc;
 use tokio::task::spawn_blocking;
 
@@ -113,7 +114,16 @@ pub enum StartError {
 ///
 /// # Errors
 /// The job could not start.
-pub async fn run(job: Job, sinks: Sinks, progress: &Progress) -> Result<(Ending, Summary), StartError> {
+pub fn run(
+    job: Job,
+    sinks: Sinks,
+    progress: &Progress,
+) -> LocalBoxFuture<'_, Result<(Ending, Summary), StartError>> {
+    // In a box, so that this crate compiles the future, and not the one that awaits it.
+    Box::pin(run_job(job, sinks, progress))
+}
+
+async fn run_job(job: Job, sinks: Sinks, progress: &Progress) -> Result<(Ending, Summary), StartError> {
     let settings = ApplicationSettings::of(&job.properties).map_err(startup::StartError::from)?;
     let mut requests = startup::end_requests()?;
     let (source, cut, preference) = (job.source.clone(), job.cut, job.preference.clone());

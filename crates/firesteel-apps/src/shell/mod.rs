@@ -37,6 +37,7 @@ use std::io;
 use std::ops::ControlFlow;
 
 use firesteel_core::session::Ending;
+use futures_util::future::LocalBoxFuture;
 
 use crate::cluster::Cluster;
 use crate::startup::{self, Prepared};
@@ -91,7 +92,12 @@ pub enum StartError {
 ///
 /// # Errors
 /// The session could not start.
-pub async fn run(job: Job, progress: &Progress) -> Result<u8, StartError> {
+pub fn run(job: Job, progress: &Progress) -> LocalBoxFuture<'_, Result<u8, StartError>> {
+    // In a box, so that this crate compiles the future, and not the one that awaits it.
+    Box::pin(run_session(job, progress))
+}
+
+async fn run_session(job: Job, progress: &Progress) -> Result<u8, StartError> {
     let settings = ApplicationSettings::of(&job.properties).map_err(startup::StartError::from)?;
     let mut requests = startup::end_requests()?;
     if let Source::File(path) = &job.source {

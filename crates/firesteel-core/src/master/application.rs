@@ -13,6 +13,7 @@ use super::config::Config;
 use super::exclusions::Exclusions;
 use super::executor::{Executor, Probation};
 use super::executor_record::ExecutorRecord;
+use super::executor_table::ExecutorTable;
 use super::wishes::Wishes;
 use super::worker_row::WorkerRow;
 use super::worker_table::WorkerTable;
@@ -53,7 +54,7 @@ pub(super) struct Application {
     /// The cores of executors whose ends were final. Always zero if the application has no maximum of cores.
     pub(super) cores_spent: Cores,
     pub(super) profiles: BTreeMap<ProfileId, Profile>,
-    pub(super) executors: BTreeMap<ExecutorId, Executor>,
+    pub(super) executors: ExecutorTable,
     pub(super) next_executor: u32,
     /// The Workers that ever ran one of its executors.
     pub(super) workers: BTreeSet<WorkerId>,
@@ -147,7 +148,7 @@ impl Application {
             label: description.command.label(),
             cores_spent: Cores::ZERO,
             profiles: BTreeMap::from([(ProfileId::DEFAULT, default)]),
-            executors: BTreeMap::new(),
+            executors: ExecutorTable::default(),
             next_executor: 0,
             workers: BTreeSet::new(),
             failures: Failures::default(),
@@ -287,7 +288,7 @@ impl Application {
 
     /// The Worker of a live executor, and whether the executor is proven.
     pub(super) fn place_of(&self, id: ExecutorId) -> (Slot, Probation) {
-        let executor = self.executors.get(&id).expect("the executor is live");
+        let executor = self.executors.get(id).expect("the executor is live");
         (executor.slot, executor.probation)
     }
 
@@ -300,7 +301,7 @@ impl Application {
         profile: ProfileId,
         grant: Grant,
     ) {
-        self.cores_granted += grant.amounts().cores;
+        self.cores_granted += grant.cores();
         self.profile_mut(profile).held += 1;
         self.workers.insert(worker);
         self.next_executor = self.next_executor.max(id.0.saturating_add(1));
@@ -311,16 +312,16 @@ impl Application {
 
     /// The order to launch a live executor.
     pub(super) fn order(&self, id: ExecutorId) -> ExecutorLaunch {
-        let Executor { profile, grant, .. } = self.executors.get(&id).expect("the executor is live");
-        let capacity::Amounts { cores, memory, resources } = grant.amounts().clone();
+        let Executor { profile, grant, .. } = self.executors.get(id).expect("the executor is live");
+        let capacity::Amounts { cores, memory, resources } = grant.amounts();
         let executor = ExecutorKey { app: self.id.clone(), executor: id };
         ExecutorLaunch { executor, profile: *profile, cores, memory, resources, work: self.work.clone() }
     }
 
     /// Removes a live executor and returns it.
     pub(super) fn remove_executor(&mut self, id: ExecutorId) -> Executor {
-        let executor = self.executors.remove(&id).expect("the executor is live");
-        self.cores_granted -= executor.grant.amounts().cores;
+        let executor = self.executors.remove(id).expect("the executor is live");
+        self.cores_granted -= executor.grant.cores();
         self.profile_mut(executor.profile).held -= 1;
         match executor.probation {
             Probation::Launching => {}
@@ -341,7 +342,7 @@ impl Application {
         let profile = self.profile_mut(executor.profile);
         profile.limit = limit_after_final_end(profile.limit, max_cores, profile.held);
         if self.max_cores < Cores::UNLIMITED {
-            self.cores_spent += executor.grant.amounts().cores;
+            self.cores_spent += executor.grant.cores();
         }
     }
 
@@ -356,7 +357,7 @@ impl Application {
 
     /// An executor's process runs; the executor is proven at `until`.
     pub(super) fn start_probation(&mut self, now: Timestamp, id: ExecutorId, until: Timestamp) {
-        let executor = self.executors.get_mut(&id).expect("the executor is live");
+        let executor = self.executors.get_mut(id).expect("the executor is live");
         executor.probation = Probation::Running { started: now, until };
         self.failures.probation.insert((until, id));
     }
@@ -369,7 +370,7 @@ impl Application {
             self.failures.probation.pop_first();
             self.failures.proven += 1;
             self.failures.in_a_row = 0;
-            let executor = self.executors.get_mut(&id).expect("an executor on probation is live");
+            let executor = self.executors.get_mut(id).expect("an executor on probation is live");
             let started = executor.probation.started().expect("an executor on probation has started");
             executor.probation = Probation::Proven { started };
             proven.push((executor.slot, id));

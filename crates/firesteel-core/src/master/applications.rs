@@ -218,7 +218,7 @@ impl Master {
         let application = self.applications.live(app);
         let worker = |slot| self.workers.row(slot).description.id.clone();
         let executors: BTreeMap<ExecutorId, WorkerId> =
-            application.executors.iter().map(|(id, executor)| (*id, worker(executor.slot))).collect();
+            application.executors.iter().map(|(id, executor)| (id, worker(executor.slot))).collect();
         for &executor in executors.keys() {
             self.kill_executor(now, ExecutorKey { app: app.clone(), executor });
         }

@@ -21,7 +21,12 @@ pub(super) struct Amounts {
 /// An executor's share of a Worker. Made only by [`Capacity::take`], consumed only by [`Capacity::give_back`].
 #[derive(Debug)]
 #[must_use = "a share that is dropped is lost to its Worker"]
-pub(super) struct Grant(Amounts);
+pub(super) struct Grant {
+    cores: Cores,
+    memory: MiB,
+    /// `None` if it has none. Elsewhere, since there are very many executors and few have any.
+    resources: Option<Box<Resources>>,
+}
 
 impl Capacity {
     pub(super) fn new(total: Amounts) -> Self {
@@ -43,13 +48,16 @@ impl Capacity {
         let resources = self.free.resources.take(asked)?;
         self.free.cores -= cores;
         self.free.memory -= memory;
-        Some(Grant(Amounts { cores, memory, resources }))
+        let resources = (resources != *Resources::NONE).then(|| Box::new(resources));
+        Some(Grant { cores, memory, resources })
     }
 
-    pub(super) fn give_back(&mut self, Grant(share): Grant) {
-        self.free.cores += share.cores;
-        self.free.memory += share.memory;
-        self.free.resources.give_back(share.resources);
+    pub(super) fn give_back(&mut self, Grant { cores, memory, resources }: Grant) {
+        self.free.cores += cores;
+        self.free.memory += memory;
+        if let Some(resources) = resources {
+            self.free.resources.give_back(*resources);
+        }
     }
 
     /// The amounts that are not free.
@@ -75,7 +83,16 @@ impl Capacity {
 }
 
 impl Grant {
-    pub(super) fn amounts(&self) -> &Amounts {
-        &self.0
+    pub(super) fn cores(&self) -> Cores {
+        self.cores
+    }
+
+    pub(super) fn resources(&self) -> &Resources {
+        self.resources.as_deref().unwrap_or(Resources::NONE)
+    }
+
+    /// A copy of its amounts.
+    pub(super) fn amounts(&self) -> Amounts {
+        Amounts { cores: self.cores, memory: self.memory, resources: self.resources().clone() }
     }
 }

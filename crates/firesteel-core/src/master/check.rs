@@ -38,7 +38,7 @@ impl Master {
         for application in self.applications.queue() {
             self.check_application(application)?;
             for executor in application.executors.values() {
-                held.entry(executor.slot).or_default().add(executor.grant.amounts());
+                held.entry(executor.slot).or_default().add(&executor.grant.amounts());
             }
         }
         let nothing = Held::default();
@@ -117,8 +117,8 @@ impl Master {
         let Application { id, cores_granted, .. } = application;
         let mut granted = Cores::ZERO;
         let (mut proven, mut on_probation) = (0, 0);
-        for (number, executor) in &application.executors {
-            let key = ExecutorKey { app: id.clone(), executor: *number };
+        for (number, executor) in application.executors.iter() {
+            let key = ExecutorKey { app: id.clone(), executor: number };
             let slot = executor.slot;
             let listed = self.workers.is_alive(slot) && self.workers.row(slot).executors.contains(&key);
             ensure!("master", listed, "the Worker of {key} does not list it, or is not alive");
@@ -130,11 +130,11 @@ impl Master {
             let profile = executor.profile;
             let known = application.profiles.contains_key(&profile);
             ensure!("master", known, "{key} has profile {profile}, which its application does not have");
-            granted += executor.grant.amounts().cores;
+            granted += executor.grant.cores();
             match executor.probation {
                 Probation::Launching => {}
                 Probation::Running { until, .. } => {
-                    let waits = application.failures.probation.contains(&(until, *number));
+                    let waits = application.failures.probation.contains(&(until, number));
                     ensure!("master", waits, "the probation of {key} will never end");
                     on_probation += 1;
                 }

@@ -124,7 +124,7 @@ impl Master {
         let application = self.applications.live(app);
         for (slot, executor) in proven {
             let started =
-                application.executors.get(executor).and_then(|executor| executor.probation.started());
+                application.executors.get(*executor).and_then(|executor| executor.probation.started());
             self.workers.row_mut(*slot).trust(started.unwrap_or_default());
         }
         if application.exclusions.blamed() == 0 {

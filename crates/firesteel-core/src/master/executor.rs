@@ -47,7 +47,7 @@ impl Executor {
             id,
             worker,
             profile: self.profile,
-            share: self.grant.amounts().clone(),
+            share: self.grant.amounts(),
             state: self.probation.state(),
             launched: self.launched,
             started: self.probation.started(),

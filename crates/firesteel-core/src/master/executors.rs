@@ -110,7 +110,7 @@ impl Master {
 
     /// Whether an executor counts as started for good, if it is live.
     pub(super) fn probation_of(&self, executor: &ExecutorKey) -> Option<Probation> {
-        Some(self.applications.get(&executor.app)?.executors.get(&executor.executor)?.probation)
+        Some(self.applications.get(&executor.app)?.executors.get(executor.executor)?.probation)
     }
 
     /// An executor's process has started.

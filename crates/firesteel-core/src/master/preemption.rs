@@ -84,12 +84,12 @@ impl Master {
         });
         let mut by_worker: BTreeMap<Slot, Vec<_>> = BTreeMap::new();
         for other in lower {
-            for (number, executor) in &other.executors {
+            for (number, executor) in other.executors.iter() {
                 let age = (
                     other.description.priority,
                     Reverse(executor.launched),
                     Reverse(other.sequence),
-                    Reverse(*number),
+                    Reverse(number),
                 );
                 by_worker.entry(executor.slot).or_default().push((age, &other.id, executor));
             }

@@ -169,7 +169,7 @@ impl Master {
         let ExecutorSnapshot { id, profile, worker, cores, memory, resources } = executor;
         let key = ExecutorKey { app: row.id.clone(), executor: id };
         let wrong = || SnapshotError::Executor { executor: key.clone() };
-        if row.executors.contains_key(&id) || !row.profiles.contains_key(&profile) {
+        if row.executors.get(id).is_some() || !row.profiles.contains_key(&profile) {
             return Err(wrong());
         }
         let slot = self.workers.slot(&worker).ok_or_else(wrong)?;

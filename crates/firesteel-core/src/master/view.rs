@@ -140,9 +140,9 @@ impl Master {
 
     /// Copies of an application's live executors by number, from that number on.
     fn live_executors(&self, app: &Application, from: ExecutorId) -> impl Iterator<Item = ExecutorView> {
-        app.executors.range(from..).map(|(id, executor)| {
+        app.executors.from(from).map(|(id, executor)| {
             let worker = &self.workers.row(executor.slot).description;
-            executor.record(*id, Arc::clone(worker)).view(&app.id)
+            executor.record(id, Arc::clone(worker)).view(&app.id)
         })
     }
 }

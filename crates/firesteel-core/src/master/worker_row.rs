@@ -1,15 +1,15 @@
 //! One of the Master's living Workers.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use firesteel_placement::{Cores, Offer, Resources, shortfall};
 
 use super::capacity::{Amounts, Capacity};
 use super::distrust::Distrust;
+use super::executor_keys::ExecutorKeys;
 use super::orders::Orders;
 use crate::address::Address;
-use crate::ids::{ExecutorKey, PeerId};
+use crate::ids::PeerId;
 use crate::last_heard::LastHeard;
 use crate::messages::{Impairment, WorkerDescription, WorkerState, WorkerView};
 use crate::time::Timestamp;
@@ -21,7 +21,7 @@ pub(super) struct WorkerRow {
     pub(super) description: Arc<WorkerDescription>,
     pub(super) peer: PeerId,
     pub(super) capacity: Capacity,
-    pub(super) executors: BTreeSet<ExecutorKey>,
+    pub(super) executors: ExecutorKeys,
     pub(super) orders: Orders,
     pub(super) last_heartbeat: LastHeard,
     /// The time of its entry in the table of timeouts to check.
@@ -60,7 +60,7 @@ impl WorkerRow {
             description: Arc::new(description),
             peer,
             capacity: Capacity::new(total),
-            executors: BTreeSet::new(),
+            executors: ExecutorKeys::default(),
             orders: Orders::default(),
             last_heartbeat: LastHeard::at(now),
             look: now,

@@ -15,6 +15,7 @@ use firesteel_core::secret::Secret;
 use firesteel_core::wire::{self, DecodeError, Role};
 use firesteel_placement::words::counted;
 use firesteel_placement::{Cores, Resources};
+use futures_util::future::BoxFuture;
 use nix::sys::prctl;
 use nix::sys::signal::Signal;
 use nix::unistd::getppid;
@@ -106,7 +107,12 @@ pub fn die_with_parent() -> Result<(), ExecutorError> {
 ///
 /// # Errors
 /// The driver cannot be reached or refuses the executor.
-pub async fn run(options: Options) -> Result<(), ExecutorError> {
+pub fn run(options: Options) -> BoxFuture<'static, Result<(), ExecutorError>> {
+    // In a box, so that this crate compiles the future, and not each one that awaits it.
+    Box::pin(serve(options))
+}
+
+async fn serve(options: Options) -> Result<(), ExecutorError> {
     let Options { driver, app, executor, profile, worker, host, cores, resources, secret } = options;
     let requests = EndRequests::install().map_err(|error| ExecutorError::SetUp { error })?;
     let key = ExecutorKey { app: app.clone(), executor };

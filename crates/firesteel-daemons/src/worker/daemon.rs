@@ -17,6 +17,7 @@ use firesteel_core::wire::{self, DecodeError, Role};
 use firesteel_core::worker::{Config, Effect, Event, ExecutorPlan, Exit, Inbound, Outbound, Worker};
 use firesteel_placement::words::counted;
 use firesteel_placement::{Cores, MiB, Resources};
+use futures_util::future::BoxFuture;
 
 use super::cleaner::Cleaner;
 use super::dead_workers::{self, DeadWorkers, Looker};
@@ -114,7 +115,12 @@ fn urls(masters: &[Address]) -> String {
 ///
 /// # Errors
 /// The Worker could not start, or no Master accepted it.
-pub async fn run(options: Options) -> Result<(), WorkerError> {
+pub fn run(options: Options) -> BoxFuture<'static, Result<(), WorkerError>> {
+    // In a box, so that this crate compiles the future, and not each one that awaits it.
+    Box::pin(serve(options))
+}
+
+async fn serve(options: Options) -> Result<(), WorkerError> {
     let Options { address, masters, announcement, lifetime, .. } = &options;
     daemon::raise_open_files();
     let mut requests = lifetime.end_requests().map_err(WorkerError::Signals)?;

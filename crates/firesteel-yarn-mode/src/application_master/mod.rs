@@ -30,6 +30,7 @@ mod shell;
 
 use std::io;
 use std::path::Path;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -106,7 +107,16 @@ pub async fn run_in_container(blueprint: &Path) -> Result<Ended, ApplicationMast
 ///
 /// # Errors
 /// The ApplicationMaster could not start.
-pub async fn run(
+pub fn run(
+    blueprint: Blueprint,
+    attempt: Attempt,
+    requests: EndRequests,
+) -> Pin<Box<dyn Future<Output = Result<Ended, ApplicationMasterError>> + Send>> {
+    // In a box, so that this crate compiles the future, and not the one that awaits it.
+    Box::pin(serve(blueprint, attempt, requests))
+}
+
+async fn serve(
     blueprint: Blueprint,
     attempt: Attempt,
     requests: EndRequests,
