@@ -2,19 +2,21 @@
 //!
 //! Several drivers and Workers may share a connection. A message does not say which of them sends it, but names an
 //! application, a Worker or an executor, and those belong to one of them.
+//!
+//! - `questions.rs`: registrations that wait until their peer has told more of itself
+
+mod questions;
 
 use std::collections::{BTreeMap, VecDeque};
 
 use bytes::{Bytes, BytesMut};
 
-use crate::dialect::{Dialect, NotTold, PROFILE, Release, Vocabulary, told};
+use self::questions::{Held, Question};
+use crate::dialect::Dialect;
 use crate::envelope::{Address, Envelope};
 use crate::frame::Frame;
 use crate::java::ReadError;
-use crate::messages::{
-    self, FromDriver, FromWorker, MASTER, Message, Registration, ToDriver, ToWorker, WorkerRegistration,
-    asked_endpoint,
-};
+use crate::messages::{self, FromDriver, FromWorker, MASTER, Message, ToDriver, ToWorker, asked_endpoint};
 use crate::order_form::{Order, OrderForm};
 
 /// One connection.
@@ -52,20 +54,6 @@ struct Peer {
     owed: VecDeque<i64>,
     /// Its registration, while the serial version ids of its classes are being asked.
     held: Option<Held>,
-}
-
-/// A registration that is not complete.
-#[derive(Debug)]
-enum Held {
-    Driver(Box<Registration>),
-    Worker(Box<WorkerRegistration>),
-}
-
-/// Which serial version id was asked of whom.
-#[derive(Debug)]
-struct Question {
-    peer: PeerNumber,
-    class: &'static str,
 }
 
 /// What comes of a frame.
@@ -256,74 +244,6 @@ impl Session {
         }
     }
 
-    /// A Worker registers. If it may be of several releases, it is asked for the id of a class in which they differ.
-    fn register_worker(&mut self, master: Address, registration: Box<WorkerRegistration>) -> Vec<Heard> {
-        let Some(peer) = self.peer(registration.dialect.clone(), master) else { return too_many() };
-        let id = registration.worker.clone();
-        if let Some(before) = self.peers[peer.0].worker.replace(id.clone()) {
-            self.workers.remove(&before);
-        }
-        self.workers.insert(id, peer);
-        if registration.releases.len() < 2 {
-            return vec![Heard::Worker(peer, FromWorker::RegisterWorker(registration))];
-        }
-        match self.peers[peer.0].held.replace(Held::Worker(registration)) {
-            None => vec![self.ask(peer, PROFILE)],
-            Some(_) => Vec::new(),
-        }
-    }
-
-    /// A driver registers. If its release is not known, it is asked for the ids of its classes first.
-    fn register(&mut self, master: Address, registration: Box<Registration>) -> Vec<Heard> {
-        let Some(peer) = self.peer(registration.dialect.clone(), master) else { return too_many() };
-        let asked = self.peers[peer.0].dialect.vocabulary.to_ask();
-        if asked.is_empty() {
-            return vec![Heard::Driver(peer, FromDriver::RegisterApplication(registration))];
-        }
-        // The driver registers again after a while; it is asked once.
-        if self.peers[peer.0].held.replace(Held::Driver(registration)).is_some() {
-            return Vec::new();
-        }
-        asked.into_iter().map(|class| self.ask(peer, class)).collect()
-    }
-
-    /// Asks a peer for the serial version id of a class.
-    fn ask(&mut self, peer: PeerNumber, class: &'static str) -> Heard {
-        self.last_question += 1;
-        let id = self.last_question;
-        self.questions.insert(id, Question { peer, class });
-        let body = self.addressed(peer, &Vocabulary::question(class));
-        Heard::Reply(Frame::Request { id, body })
-    }
-
-    /// An answer to a question of ours.
-    fn on_answer(&mut self, id: i64, reason: &str) -> Vec<Heard> {
-        let Some(Question { peer, class }) = self.questions.remove(&id) else {
-            return strange(format!("an answer to the request {id}, which nobody made"));
-        };
-        let row = &mut self.peers[peer.0];
-        let vocabulary = &mut row.dialect.vocabulary;
-        let learnt = match row.held.take() {
-            // One answer was of no use, so all of them are.
-            None => return Vec::new(),
-            Some(Held::Worker(registration)) => complete(*registration, class, reason)
-                .map(|whole| Heard::Worker(peer, FromWorker::RegisterWorker(Box::new(whole)))),
-            Some(Held::Driver(registration)) => vocabulary
-                .learn(class, reason)
-                .map(|()| Heard::Driver(peer, FromDriver::RegisterApplication(registration))),
-        };
-        match learnt {
-            Err(error) => strange(error.to_string()),
-            Ok(Heard::Driver(_, FromDriver::RegisterApplication(held)))
-                if !vocabulary.to_ask().is_empty() =>
-            {
-                row.held = Some(Held::Driver(held));
-                Vec::new()
-            }
-            Ok(heard) => vec![heard],
-        }
-    }
-
     /// The peer that calls itself so: one that is known, or a new one. `None` if there are too many.
     fn peer(&mut self, dialect: Dialect, master: Address) -> Option<PeerNumber> {
         let name = (dialect.reference.address.clone(), dialect.reference.name.clone());
@@ -389,16 +309,6 @@ impl Session {
         body.extend_from_slice(object);
         body.freeze()
     }
-}
-
-/// The registration of a Worker that has told the serial version id of its resource profiles.
-fn complete(
-    registration: WorkerRegistration,
-    class: &'static str,
-    answer: &str,
-) -> Result<WorkerRegistration, NotTold> {
-    let release = Release::of_profile(told(class, answer)?);
-    Ok(WorkerRegistration { releases: release.into_iter().collect(), ..registration })
 }
 
 fn strange(sentence: String) -> Vec<Heard> {
