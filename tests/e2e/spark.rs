@@ -188,10 +188,10 @@ fn a_driver_of_spark_s_gets_an_executor_and_loses_it_with_its_connection() {
 #[test]
 fn flags_of_spark_s_daemons_are_taken_and_those_without_effect_are_said() {
     let master = Daemon::master(&["-i", "127.0.0.1", "--webui-port", "8080"]);
-    assert!(master.log().contains("--webui-port 8080 has no effect"), "{}", master.log());
+    master.wait_for_line(&["--webui-port 8080 has no effect"]);
     let work = tempfile::tempdir().expect("a temporary directory");
     let worker = Daemon::worker(&master, work.path(), &["--ip", "127.0.0.1", "--webui-port", "8081"]);
-    assert!(worker.log().contains("--webui-port 8081 has no effect"), "{}", worker.log());
+    worker.wait_for_line(&["--webui-port 8081 has no effect"]);
 }
 
 #[test]
