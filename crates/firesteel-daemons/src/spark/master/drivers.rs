@@ -120,7 +120,7 @@ impl Connection {
 
     /// Has written what the Master sends to a driver. Of an application that has ended no more is told. `Break` if the Master
     /// ends the driver's connection.
-    pub(super) fn to_driver(
+    pub(super) fn deliver_to_driver(
         &mut self,
         (number, peer): (PeerNumber, PeerId),
         letter: Letter,

@@ -182,7 +182,7 @@ impl Connection {
                 }
             }
             Heard::Worker(number, message) => {
-                if let Some(message) = self.from_worker(number, message, frames)? {
+                if let Some(message) = self.report(number, message, frames)? {
                     self.worker_says(number, bytes, message).await?;
                 }
             }
@@ -209,8 +209,8 @@ impl Connection {
     /// Has written what the Master sends to a peer. `Break` if the Master ends the peer's connection.
     async fn deliver(&mut self, address: Addressee, letter: Letter, frames: &mut Frames) -> ControlFlow<()> {
         match address {
-            Addressee::Driver(number, peer) => self.to_driver((number, peer), letter, frames),
-            Addressee::Worker(number) => self.to_worker(number, letter, frames).await,
+            Addressee::Driver(number, peer) => self.deliver_to_driver((number, peer), letter, frames),
+            Addressee::Worker(number) => self.deliver_to_worker(number, letter, frames).await,
             Addressee::Asker => {
                 let Letter::Message(_) = letter else {
                     self.asker = None;

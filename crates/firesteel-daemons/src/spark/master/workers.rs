@@ -30,7 +30,7 @@ pub(super) struct SparkWorker {
 
 impl Connection {
     /// What the Master is told of a Worker's message, if anything.
-    pub(super) fn from_worker(
+    pub(super) fn report(
         &mut self,
         number: PeerNumber,
         message: FromWorker,
@@ -108,7 +108,7 @@ impl Connection {
     }
 
     /// Has written what the Master sends to a Worker. `Break` if the Master ends the Worker's connection.
-    pub(super) async fn to_worker(
+    pub(super) async fn deliver_to_worker(
         &mut self,
         number: PeerNumber,
         letter: Letter,
