@@ -19,7 +19,7 @@ use crate::component::{self, Component, Readiness};
 use crate::wait::wait;
 
 /// The longest that a driver takes for anything, on a busy machine.
-pub(crate) const LONGEST: Duration = Duration::from_secs(300);
+pub(crate) const LONGEST: Duration = Duration::from_secs(600);
 
 /// The releases that are tried by default.
 const RELEASES: [&str; 3] = ["3.5.9", "4.0.1", "4.3.0"];
