@@ -298,7 +298,9 @@ package org.apache.spark.deploy.master {
         val p = new ProcessBuilder((Seq("jcmd", pid.toString) ++ args).asJava).redirectErrorStream(true).start()
         val t = new String(p.getInputStream.readAllBytes()); p.waitFor(); t
       }
-      def liveHeapKb: Long = try {
+      /** Whether it is a JVM. To another program jcmd's signal means: end. */
+      private def isJvm: Boolean = Files.readSymbolicLink(Paths.get(s"/proc/$pid/exe")).getFileName.toString == "java"
+      def liveHeapKb: Long = if (!isJvm) -1L else try {
         jcmd("GC.run"); jcmd("GC.run")
         "used ([0-9]+)K".r.findFirstMatchIn(jcmd("GC.heap_info")).map(_.group(1).toLong).getOrElse(-1L)
       } catch { case _: IOException => -1L }

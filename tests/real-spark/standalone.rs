@@ -18,7 +18,7 @@ pub(crate) trait Manager {
     /// Where drivers register.
     fn url(&self) -> &str;
 
-    /// The applications that have not ended.
+    /// The applications that have not ended, by id: in the order of their registration.
     fn live(&self) -> Vec<Application>;
 
     /// The applications that have ended, latest last.
@@ -188,7 +188,10 @@ impl Manager for Standalone {
     }
 
     fn live(&self) -> Vec<Application> {
-        applications(&self.status()["activeapps"])
+        let mut live = applications(&self.status()["activeapps"]);
+        // Spark's Master lists them in any order.
+        live.sort_by(|one, other| one.id.cmp(&other.id));
+        live
     }
 
     fn ended(&self) -> Vec<Application> {

@@ -87,16 +87,16 @@ impl OrderForm {
         Ok(numbers.map(|numbers| Self { vocabulary, master_url, object, numbers }))
     }
 
-    /// The Java object of an order of the same application. `None` if it is for a Worker that is spoken to in another way.
-    pub(crate) fn fill(&self, order: &Order<'_>, dialect: &Dialect, master_url: &str) -> Option<Vec<u8>> {
-        let fits = order.resources.is_empty()
-            && self.master_url == master_url
-            && self.vocabulary == dialect.vocabulary;
-        fits.then(|| {
-            let mut object = self.object.clone();
-            object[self.numbers..][..16].copy_from_slice(&order.numbers());
-            object
-        })
+    /// Whether it is the form of an order of the same application, for a Worker that is spoken to like this.
+    pub(crate) fn fits(&self, order: &Order<'_>, dialect: &Dialect, master_url: &str) -> bool {
+        order.resources.is_empty() && self.master_url == master_url && self.vocabulary == dialect.vocabulary
+    }
+
+    /// The Java object of an order that it fits.
+    pub(crate) fn fill(&self, order: &Order<'_>) -> Vec<u8> {
+        let mut object = self.object.clone();
+        object[self.numbers..][..16].copy_from_slice(&order.numbers());
+        object
     }
 }
 

@@ -158,15 +158,17 @@ impl Session {
         }
         let Peer { dialect, master, .. } = &self.peers[peer.0];
         let master_url = master.url();
-        let filled = self.forms.get(order.app).and_then(|form| form.fill(order, dialect, &master_url));
-        let object = match filled {
-            Some(object) => object,
-            None => {
-                if let Some(form) = OrderForm::of(order, dialect, &master_url)? {
+        let form = self.forms.get(order.app).filter(|form| form.fits(order, dialect, &master_url));
+        let object = match form {
+            Some(form) => form.fill(order),
+            None => match OrderForm::of(order, dialect, &master_url)? {
+                Some(form) => {
+                    let object = form.fill(order);
                     self.forms.insert(order.app.to_owned(), form);
+                    object
                 }
-                order.write(dialect, &master_url)?
-            }
+                None => order.write(dialect, &master_url)?,
+            },
         };
         self.executors.insert(key, peer);
         Ok(Some(self.one_way(peer, &object)))
