@@ -36,6 +36,17 @@ impl ExecutorCommand {
         }
     }
 
+    /// The same without the driver's own description, which only Workers with a label are told.
+    #[must_use]
+    pub fn without_description(&self) -> Self {
+        match self {
+            Self::Program(_) => self.clone(),
+            Self::Java(command) => {
+                Self::Java(Box::new(JavaCommand { description: Bytes::new(), ..JavaCommand::clone(command) }))
+            }
+        }
+    }
+
     /// The releases of Spark that its executors may be of. `None` if they are no executors of Spark's, or of an unknown
     /// release.
     #[must_use]

@@ -37,7 +37,9 @@ pub(super) struct Application {
     pub(super) id: AppId,
     pub(super) description: ApplicationDescription,
     /// What its executors run, as their Workers are told.
-    pub(super) work: Shared<ExecutorWork>,
+    work: Shared<ExecutorWork>,
+    /// The same for Workers with a label, which are told it in the words of its driver, too.
+    labelled_work: Shared<ExecutorWork>,
     /// The number of its driver's connection.
     pub(super) peer: PeerId,
     /// Its number in the order of registration.
@@ -128,15 +130,18 @@ impl Application {
         entry: &Entry,
     ) -> Self {
         let default = Profile::new(&description.profile, &description.profile, description.initial_limit);
-        let work = ExecutorWork {
+        let labelled_work = ExecutorWork {
             app_name: description.name.clone(),
             command: description.command.clone(),
             directory: description.directory.clone(),
             files: description.files.clone(),
         };
+        let command = description.command.without_description();
+        let work = ExecutorWork { command, ..labelled_work.clone() };
         Self {
             id,
             work: Shared::new(work),
+            labelled_work: Shared::new(labelled_work),
             peer,
             sequence: 0,
             queue: entry.queue,
@@ -310,12 +315,13 @@ impl Application {
         self.executors.insert(id, executor);
     }
 
-    /// The order to launch a live executor.
-    pub(super) fn order(&self, id: ExecutorId) -> ExecutorLaunch {
+    /// The order to launch a live executor on its Worker.
+    pub(super) fn order(&self, id: ExecutorId, worker: &WorkerRow) -> ExecutorLaunch {
+        let work = if worker.description.label.is_some() { &self.labelled_work } else { &self.work };
         let Executor { profile, grant, .. } = self.executors.get(id).expect("the executor is live");
         let capacity::Amounts { cores, memory, resources } = grant.amounts();
         let executor = ExecutorKey { app: self.id.clone(), executor: id };
-        ExecutorLaunch { executor, profile: *profile, cores, memory, resources, work: self.work.clone() }
+        ExecutorLaunch { executor, profile: *profile, cores, memory, resources, work: work.clone() }
     }
 
     /// Removes a live executor and returns it.

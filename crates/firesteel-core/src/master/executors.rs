@@ -44,7 +44,7 @@ impl Master {
         row.executors.insert(executor.clone());
         row.orders.sent(now, executor.clone());
         application.add_executor(now, id, (worker.clone(), slot), profile, grant);
-        let launch = application.order(id);
+        let launch = application.order(id, row);
 
         self.effects.note(Note::ExecutorLaunched { executor, worker: worker.clone(), cores, memory });
         self.tell_worker(worker_peer, MasterToWorker::LaunchExecutor(launch));

@@ -220,7 +220,8 @@ impl Master {
         let peer = self.workers.row(slot).peer;
         for executor in overdue.repeated {
             if self.probation_of(&executor) == Some(Probation::Launching) {
-                let order = self.applications.live(&executor.app).order(executor.executor);
+                let order =
+                    self.applications.live(&executor.app).order(executor.executor, self.workers.row(slot));
                 self.tell_worker(peer, MasterToWorker::LaunchExecutor(order));
                 self.effects.note(Note::OrderRepeated { executor, worker: worker.clone() });
             }

@@ -58,6 +58,26 @@ fn a_worker_with_a_label_is_given_only_executors_of_applications_that_it_admits(
 }
 
 #[test]
+fn only_workers_with_a_label_are_told_an_application_in_its_driver_s_words() {
+    let mut bench = Bench::new(Config::default());
+    bench.worker(1, 2);
+    labelled(&mut bench, 2, 2, &["4.0"]);
+    let mut description = of_spark(&["4.0"], Policy::Spark);
+    if let ExecutorCommand::Java(command) = &mut description.command {
+        command.description = bytes::Bytes::from_static(b"words");
+    }
+    let effects = bench.driver_says(DriverToMaster::RegisterApplication(Box::new(description)));
+    let told = effects.iter().filter_map(|effect| match effect {
+        Effect::Send { peer, message: Outbound::Worker(MasterToWorker::LaunchExecutor(launch)) } => {
+            let ExecutorCommand::Java(command) = &launch.work.command else { panic!("it is Spark's") };
+            Some((peer.0, command.description.len()))
+        }
+        _ => None,
+    });
+    assert_eq!(told.collect::<BTreeMap<_, _>>(), BTreeMap::from([(1, 0), (2, 5)]));
+}
+
+#[test]
 fn a_driver_is_told_that_workers_with_room_run_only_executors_of_others() {
     let mut bench = Bench::new(Config::default());
     labelled(&mut bench, 1, 8, &["4.0"]);
