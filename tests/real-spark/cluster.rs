@@ -250,6 +250,14 @@ impl Cluster {
     }
 }
 
+/// The executors' processes within a directory.
+pub(crate) fn executors_within(directory: &Path) -> Vec<u32> {
+    let is_executor = |pid: &u32| {
+        processes::command_line(*pid).iter().any(|word| word.ends_with("CoarseGrainedExecutorBackend"))
+    };
+    processes::within(directory).into_iter().filter(is_executor).collect()
+}
+
 /// A driver for the Master at this URL, with these settings of Spark: in Python, or in Scala where the release cannot run
 /// functions of the Python that is here (3.3: of 3.11).
 pub(crate) fn driver(

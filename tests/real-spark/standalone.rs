@@ -8,8 +8,10 @@ use std::thread;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::binary::{Daemon, clean, firesteel, processes, run};
-use crate::cluster::{Cluster, LONGEST, MAIN, free_port, free_ports, home, in_surroundings};
+use crate::binary::{Daemon, clean, firesteel, run};
+use crate::cluster::{
+    Cluster, LONGEST, MAIN, executors_within, free_port, free_ports, home, in_surroundings,
+};
 use crate::wait::wait;
 
 /// A Master with Workers: Spark's or Firesteel's. Workers are numbered as they are started, and their ids are in that
@@ -49,10 +51,7 @@ pub(crate) trait Manager {
 
     /// The executors' processes below that Worker's directory.
     fn executors(&self, number: usize) -> Vec<u32> {
-        let is_executor = |pid: &u32| {
-            processes::command_line(*pid).iter().any(|word| word.ends_with("CoarseGrainedExecutorBackend"))
-        };
-        processes::within(&self.work(number)).into_iter().filter(is_executor).collect()
+        executors_within(&self.work(number))
     }
 }
 

@@ -8,7 +8,7 @@ use nix::sys::signal::Signal;
 use serde_json::Value;
 
 use crate::binary::{Daemon, clean, firesteel, processes, run, wait_for};
-use crate::cluster::{Cluster, Driver, LONGEST, MAIN, SPARK, home, in_surroundings};
+use crate::cluster::{Cluster, Driver, LONGEST, MAIN, SPARK, executors_within, home, in_surroundings};
 use crate::wait::wait;
 
 pub(crate) fn trials() -> Vec<Trial> {
@@ -97,11 +97,7 @@ fn mixed() {
 
 /// The processes of executors in the directory of a Worker of Spark's own.
 fn executors(cluster: &Cluster, number: usize) -> Vec<u32> {
-    let within = processes::within(&cluster.root.path().join(format!("spark-work{number}")));
-    let is_executor = |pid: &u32| {
-        processes::command_line(*pid).iter().any(|word| word.ends_with("CoarseGrainedExecutorBackend"))
-    };
-    within.into_iter().filter(is_executor).collect()
+    executors_within(&cluster.root.path().join(format!("spark-work{number}")))
 }
 
 fn killed() {
