@@ -12,8 +12,9 @@ use serde_json::Value;
 
 use crate::binary::{clean, run_with_input, wait_for};
 use crate::cluster::{
-    Cluster, Driver, LONGEST, SPARK, Scenario, app, driver, free_port, home, line_of, releases, scala,
+    Cluster, Driver, LONGEST, SPARK, Scenario, app, driver, home, line_of, releases, scala,
 };
+use crate::ports::free_port;
 use crate::proxy::{self, Direction};
 use crate::wait::wait;
 

@@ -1,7 +1,6 @@
 //! A Master, Workers, and applications of a release of Spark on them.
 
 use std::collections::BTreeMap;
-use std::net::TcpListener;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -16,6 +15,7 @@ use tempfile::TempDir;
 
 use crate::binary::{Daemon, clean, firesteel, processes, run, scratch_of_applications, wait_for};
 use crate::component::{self, Component, Readiness};
+use crate::ports::free_ports;
 use crate::wait::wait;
 
 /// The longest that a driver takes for anything, on a busy machine.
@@ -150,7 +150,7 @@ pub(crate) struct Cluster {
     pub(crate) master: Daemon,
     pub(crate) workers: Vec<Daemon>,
     /// Ports for Workers whose ids shall be in the order of their start.
-    pub(crate) ports: Vec<u16>,
+    pub(crate) ports: [u16; 6],
     pub(crate) root: TempDir,
 }
 
@@ -369,19 +369,4 @@ fn group(daemon: &Daemon) -> Pid {
 pub(crate) fn in_surroundings(mut command: Command) -> Command {
     command.env("SPARK_LOCAL_IP", "127.0.0.1").env("PYTHONDONTWRITEBYTECODE", "1");
     command
-}
-
-/// A port of loopback on which nothing listens.
-pub(crate) fn free_port() -> u16 {
-    free_ports()[0]
-}
-
-/// Some ports of loopback on which nothing listens, in ascending order.
-pub(crate) fn free_ports() -> Vec<u16> {
-    let listeners: Vec<TcpListener> =
-        (0..6).map(|_| TcpListener::bind(("127.0.0.1", 0)).expect("a port is free")).collect();
-    let port = |listener: &TcpListener| listener.local_addr().expect("it has an address").port();
-    let mut ports: Vec<u16> = listeners.iter().map(port).collect();
-    ports.sort_unstable();
-    ports
 }

@@ -20,6 +20,8 @@ mod complaints;
 #[allow(dead_code, reason = "other tests do more with it")]
 mod component;
 mod losses;
+#[path = "../heavy/ports.rs"]
+mod ports;
 #[path = "../e2e/proxy.rs"]
 mod proxy;
 mod shuffle_service;

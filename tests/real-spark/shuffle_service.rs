@@ -1,12 +1,11 @@
 //! Spark's external shuffle service beside a Worker: files of shuffles outlive the executors that wrote them.
 
-use std::net::TcpListener;
-
 use libtest_mimic::Trial;
 use nix::sys::signal::Signal;
 
 use crate::binary::{processes, wait_for};
 use crate::cluster::{Cluster, Driver, MAIN, SPARK, home};
+use crate::ports::free_port;
 
 pub(crate) fn trials() -> Vec<Trial> {
     SPARK.trials(&[
@@ -20,11 +19,6 @@ pub(crate) fn trials() -> Vec<Trial> {
 const FIRST: &str = "first 19900 attempts [0, 0]\n";
 const SECOND: &str = "second 19900 attempts [0]\n";
 
-fn free_port() -> String {
-    let listener = TcpListener::bind(("0.0.0.0", 0)).expect("a port is free");
-    listener.local_addr().expect("it has an address").port().to_string()
-}
-
 /// A Worker with a service of this release of Spark on this port.
 fn cluster(version: &str, port: &str) -> Cluster {
     let home = format!("firesteel.worker.sparkHomes={},{}", home(version).display(), home(MAIN).display());
@@ -34,7 +28,7 @@ fn cluster(version: &str, port: &str) -> Cluster {
 }
 
 fn ended() {
-    let port = free_port();
+    let port = free_port().to_string();
     let cluster = cluster(MAIN, &port);
     let output = cluster.run(cluster.driver(MAIN, "service", &[&port], &[]));
     assert_eq!(output, format!("{FIRST}executors 0\n{SECOND}"));
@@ -66,7 +60,7 @@ fn kill_executors(cluster: &Cluster, driver: &Driver) {
 
 /// The service may be of another release than the executors.
 fn killed() {
-    let port = free_port();
+    let port = free_port().to_string();
     let cluster = cluster("3.5.9", &port);
     let (driver, file) = waiting(&cluster, &port);
     kill_executors(&cluster, &driver);
@@ -75,7 +69,7 @@ fn killed() {
 }
 
 fn restarted() {
-    let port = free_port();
+    let port = free_port().to_string();
     let cluster = cluster(MAIN, &port);
     let (driver, file) = waiting(&cluster, &port);
     let service = running(&cluster, "ExternalShuffleService");

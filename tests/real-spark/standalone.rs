@@ -9,9 +9,8 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::binary::{Daemon, clean, firesteel, run};
-use crate::cluster::{
-    Cluster, LONGEST, MAIN, executors_within, free_port, free_ports, home, in_surroundings,
-};
+use crate::cluster::{Cluster, LONGEST, MAIN, executors_within, home, in_surroundings};
+use crate::ports::{free_port, free_ports};
 use crate::wait::wait;
 
 /// A Master with Workers: Spark's or Firesteel's. Workers are numbered as they are started, and their ids are in that
@@ -141,7 +140,7 @@ pub(crate) struct Standalone {
     page: u16,
     _master: Daemon,
     workers: Vec<Daemon>,
-    ports: Vec<u16>,
+    ports: [u16; 6],
     root: TempDir,
 }
 

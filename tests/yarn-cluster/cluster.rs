@@ -15,13 +15,13 @@ mod page;
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
-use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
 use tempfile::TempDir;
 
+use crate::ports::free_port;
 use crate::wait::poll;
 
 use daemon::{Daemon, Kind, Properties, kill, processes_within, write_configuration};
@@ -115,8 +115,7 @@ impl YarnCluster {
         let racks = directory.path().join("racks");
         let rows: String = NODES.iter().map(|(host, rack)| format!("{host} {rack}\n")).collect();
         fs::write(&racks, rows)?;
-        let mut ports = free_ports(5)?.into_iter().map(|port| format!("127.0.0.1:{port}"));
-        let mut address = || ports.next().expect("there are five");
+        let address = || format!("127.0.0.1:{}", free_port());
         let (resource_manager, scheduler, pages) = (address(), address(), address());
         let common = vec![
             ("net.topology.node.switch.mapping.impl", "org.apache.hadoop.net.TableMapping".to_owned()),
@@ -290,11 +289,4 @@ fn of_node(host: &str, home: &Path) -> Properties {
         // A disk that is nearly full would make every node unhealthy, and nothing would ever be granted.
         ("yarn.nodemanager.disk-health-checker.max-disk-utilization-per-disk-percentage", "100.0".to_owned()),
     ]
-}
-
-/// Free ports. All are bound at once, so that they differ.
-pub(crate) fn free_ports(count: usize) -> io::Result<Vec<u16>> {
-    let listeners: Vec<TcpListener> =
-        (0..count).map(|_| TcpListener::bind("127.0.0.1:0")).collect::<io::Result<_>>()?;
-    listeners.iter().map(|listener| Ok(listener.local_addr()?.port())).collect()
 }

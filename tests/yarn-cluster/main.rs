@@ -9,6 +9,9 @@ mod cluster;
 mod component;
 mod master;
 mod openings;
+#[path = "../heavy/ports.rs"]
+#[allow(dead_code, reason = "other tests do more with it")]
+mod ports;
 mod restart;
 mod shared;
 mod unmanaged;

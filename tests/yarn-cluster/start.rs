@@ -7,6 +7,9 @@ use std::process::ExitCode;
 #[path = "cluster.rs"]
 #[allow(dead_code, reason = "a harness is there before all of its users")]
 mod cluster;
+#[path = "../heavy/ports.rs"]
+#[allow(dead_code, reason = "tests do more with it")]
+mod ports;
 #[path = "../heavy/wait.rs"]
 #[allow(dead_code, reason = "tests do more with it")]
 mod wait;

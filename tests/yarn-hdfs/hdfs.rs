@@ -10,9 +10,10 @@ use hdfs_native::WriteOptions;
 use hdfs_native::client::FileStatus;
 use hdfs_native::sync::{Client, ClientBuilder};
 
+use crate::cluster::YarnCluster;
 use crate::cluster::daemon::{Daemon, Kind, Properties, SUPERUSER};
-use crate::cluster::{YarnCluster, free_ports};
 use crate::component::{Component, Readiness};
+use crate::ports::free_port;
 use crate::shared;
 
 /// Where applications have their directories.
@@ -104,7 +105,7 @@ impl Hdfs {
 
     fn launch(cluster: &YarnCluster) -> io::Result<Self> {
         let directory = cluster.directory();
-        let url = format!("hdfs://127.0.0.1:{}", free_ports(1)?[0]);
+        let url = format!("hdfs://127.0.0.1:{}", free_port());
         let inside = |name: &str| format!("file://{}", directory.join(name).display());
         let anywhere = "127.0.0.1:0".to_owned();
         let properties: Properties = vec![

@@ -15,6 +15,9 @@ mod commands;
 #[path = "../heavy/component.rs"]
 mod component;
 mod hdfs;
+#[path = "../heavy/ports.rs"]
+#[allow(dead_code, reason = "other tests do more with it")]
+mod ports;
 #[path = "../yarn-cluster/shared.rs"]
 mod shared;
 mod staged;

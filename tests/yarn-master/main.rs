@@ -10,6 +10,9 @@ mod cluster;
 #[path = "../heavy/component.rs"]
 mod component;
 mod masters;
+#[path = "../heavy/ports.rs"]
+#[allow(dead_code, reason = "other tests do more with it")]
+mod ports;
 #[path = "../yarn-cluster/shared.rs"]
 mod shared;
 #[path = "../heavy/wait.rs"]

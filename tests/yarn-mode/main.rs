@@ -14,6 +14,9 @@ mod commands;
 mod component;
 mod honoured;
 mod losses;
+#[path = "../heavy/ports.rs"]
+#[allow(dead_code, reason = "other tests do more with it")]
+mod ports;
 mod refusals;
 mod runs;
 #[path = "../yarn-cluster/shared.rs"]
