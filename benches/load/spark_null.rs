@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::{Buf, Bytes, BytesMut};
-use firesteel_spark::Order;
 use firesteel_spark::envelope::Address;
 use firesteel_spark::frame::Frame;
 use firesteel_spark::messages::{ExecutorState, FromDriver, FromWorker, ToDriver, ToWorker};
 use firesteel_spark::session::{Heard, PeerNumber, Session};
+use firesteel_spark::{Order, OrderForms};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
@@ -17,12 +17,13 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 const MOST: usize = 1 << 20;
 
 /// How much is gathered before it is written.
-const ENOUGH: usize = 1 << 20;
+const ENOUGH: usize = 32 << 10;
 
 /// What all connections share.
 #[derive(Default)]
 pub(crate) struct SparkNull {
     tables: Mutex<Tables>,
+    forms: Mutex<OrderForms>,
 }
 
 #[derive(Default)]
@@ -62,7 +63,10 @@ impl SparkNull {
                 read = reader.read_buf(&mut received), if !is_full => if !read.is_ok_and(|count| count > 0) {
                     return;
                 },
-                Some(first) = told.recv(), if !is_full => write_all(first, &mut told, &mut session, &mut queued),
+                Some(first) = told.recv(), if !is_full => {
+                    let mut forms = self.forms.lock().unwrap_or_else(PoisonError::into_inner);
+                    write_all(first, &mut told, &mut session, &mut queued, &mut forms);
+                }
             }
             while let Some(frame) = Frame::decode(&mut received, MOST).expect("the mocks speak the protocol")
             {
@@ -137,7 +141,13 @@ impl SparkNull {
 }
 
 /// Writes what waits, up to a bound.
-fn write_all(first: Told, told: &mut UnboundedReceiver<Told>, session: &mut Session, queued: &mut BytesMut) {
+fn write_all(
+    first: Told,
+    told: &mut UnboundedReceiver<Told>,
+    session: &mut Session,
+    queued: &mut BytesMut,
+    forms: &mut OrderForms,
+) {
     let mut next = Some(first);
     while let Some(told_now) = next {
         let frame = match told_now {
@@ -152,7 +162,8 @@ fn write_all(first: Told, told: &mut UnboundedReceiver<Told>, session: &mut Sess
                     resources: BTreeMap::new(),
                     description: &description,
                 };
-                let launch = session.launch(PeerNumber(0), &order).expect("the description was read before");
+                let launch =
+                    session.launch(PeerNumber(0), &order, forms).expect("the description was read before");
                 launch.expect("no executor is launched twice")
             }
         };

@@ -1,12 +1,12 @@
 //! Connections of recorded drivers and Workers, as a Master takes part in them.
 
 use bytes::{Bytes, BytesMut};
-use firesteel_spark::Order;
 use firesteel_spark::dialect::{Fragment, Release};
 use firesteel_spark::envelope::{Address, Envelope};
 use firesteel_spark::frame::Frame;
 use firesteel_spark::messages::{FromDriver, FromWorker, Launch, ToDriver, ToWorker, answer};
 use firesteel_spark::session::{Heard, PeerNumber, Session};
+use firesteel_spark::{Order, OrderForms};
 
 use crate::drivers::{description, from_driver, recording};
 use crate::recorded::{frames, opened};
@@ -165,9 +165,11 @@ fn a_worker_is_known_by_its_id_and_by_its_executors() {
         };
         let description = description(version);
         let order = order(&app, executor, &description);
-        let launched = session.launch(FIRST, &order).expect("it is described");
+        let mut forms = OrderForms::default();
+        let launched = session.launch(FIRST, &order, &mut forms).expect("it is described");
         assert!(launched.is_some(), "{version}");
-        assert_eq!(session.launch(FIRST, &order), Ok(None), "{version}: it is not told twice");
+        let again = session.launch(FIRST, &order, &mut forms);
+        assert_eq!(again, Ok(None), "{version}: it is not told twice");
         for frame in &said[2..] {
             let heard = session.hear(frame.clone());
             assert!(matches!(heard[0], Heard::Worker(FIRST, _)), "{version}: {heard:?}");
@@ -218,14 +220,17 @@ fn a_worker_that_may_be_of_several_releases_is_asked_once() {
 
 #[test]
 fn orders_of_an_application_differ_in_their_numbers_only() {
-    for version in ["3.5.7", "4.0.1"] {
+    // Workers of both releases on connections of their own.
+    let mut forms = OrderForms::default();
+    for version in ["3.5.7", "4.0.1", "3.5.7"] {
         let mut session = Session::default();
         session.hear(recorded(&format!("spark-{version}/worker-to-master"))[1].clone());
         let registration = worker(version);
         let description = description(version);
         for executor in 0..3 {
             let order = Order { cores: 4, memory: 512 + executor, ..order("app-1", executor, &description) };
-            let frame = session.launch(FIRST, &order).expect("it is described").expect("it is new");
+            let frame = session.launch(FIRST, &order, &mut forms).expect("it is described");
+            let frame = frame.expect("it is new");
             let launch = Launch {
                 master_url: format!("spark://127.0.0.1:{}", registration.master.port),
                 app: "app-1".to_owned(),
@@ -239,7 +244,7 @@ fn orders_of_an_application_differ_in_their_numbers_only() {
             let alone = session.tell_worker(FIRST, &ToWorker::LaunchExecutor(Box::new(launch)));
             assert_eq!(frame, alone, "{version}");
         }
-        let garbage = session.launch(FIRST, &order("app-2", 0, b"no stream"));
+        let garbage = session.launch(FIRST, &order("app-2", 0, b"no stream"), &mut forms);
         assert!(garbage.is_err(), "{version}: {garbage:?}");
     }
 }

@@ -147,6 +147,14 @@ pub struct TooLong {
     pub limit: usize,
 }
 
+/// What is sent to a peer: a message as a whole.
+pub trait Message: Serialize + Send + Sync + 'static {
+    /// How many bytes of its encoding belong to parts that it [shares](crate::messages::Shared) with other messages.
+    fn shared(&self) -> usize {
+        0
+    }
+}
+
 /// Encodes a message as the body of a frame.
 ///
 /// # Errors

@@ -424,8 +424,8 @@ impl Shell for DriverShell {
                     Err(error) => Event::ConnectFailed { master, error: error.to_string() },
                 });
             }
-            Effect::Send { peer, message: Outbound::Master(message) } => context.peers.send(peer, &message),
-            Effect::Send { peer, message: Outbound::Executor(message) } => context.peers.send(peer, &message),
+            Effect::Send { peer, message: Outbound::Master(message) } => context.peers.send(peer, message),
+            Effect::Send { peer, message: Outbound::Executor(message) } => context.peers.send(peer, message),
             Effect::HandleArrived { peer } => {
                 context.peers.after_arrived(peer, Event::ArrivedHandled { peer });
             }

@@ -110,9 +110,9 @@ impl Shell for MasterShell {
 
     fn perform(&mut self, effect: Effect, context: &mut Context<Event>) -> ControlFlow<EndRequest> {
         match effect {
-            Effect::Send { peer, message: Outbound::Worker(message) } => context.peers.send(peer, &message),
-            Effect::Send { peer, message: Outbound::Driver(message) } => context.peers.send(peer, &message),
-            Effect::Send { peer, message: Outbound::Client(message) } => context.peers.send(peer, &message),
+            Effect::Send { peer, message: Outbound::Worker(message) } => context.peers.send(peer, message),
+            Effect::Send { peer, message: Outbound::Driver(message) } => context.peers.send(peer, message),
+            Effect::Send { peer, message: Outbound::Client(message) } => context.peers.send(peer, message),
             Effect::Close { peer } => context.peers.close(peer),
             Effect::Note(note) => owner::note(note.level(), &note),
         }

@@ -26,8 +26,8 @@
 //!                 };
 //!                 context.peers.dial(&master.clone(), Role::Master, from_master, outcome);
 //!             }
-//!             Effect::Send { peer, message: Outbound::Master(message) } => context.peers.send(peer, &message),
-//!             Effect::Send { peer, message: Outbound::Client(message) } => context.peers.send(peer, &message),
+//!             Effect::Send { peer, message: Outbound::Master(message) } => context.peers.send(peer, message),
+//!             Effect::Send { peer, message: Outbound::Client(message) } => context.peers.send(peer, message),
 //!             Effect::Close { peer } => context.peers.close(peer),
 //!             Effect::StartExecutor(plan) => self.runners.start(plan, context.inbox()),
 //!             Effect::Note(note) => owner::note(note.level(), &note),
@@ -183,6 +183,7 @@ pub async fn run<S: Shell>(
         };
         let ended = batch::<S>(&mut machine, &mut shell, &mut context, peer, event);
         context.peers.hand_over();
+        context.peers.settle().await;
         if let ControlFlow::Break(end) = ended {
             while shell.is_full() {
                 shell.drain().await;

@@ -35,4 +35,4 @@ pub mod session;
 pub mod shuffle_service;
 pub mod translate;
 
-pub use order_form::Order;
+pub use order_form::{Order, OrderForms};

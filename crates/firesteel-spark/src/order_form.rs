@@ -26,9 +26,54 @@ pub struct Order<'a> {
     pub description: &'a [u8],
 }
 
+/// The forms of orders, for the Workers on all connections of a Master.
+#[derive(Debug, Default)]
+pub struct OrderForms {
+    /// By application. Workers of one release may call the Master differently.
+    forms: BTreeMap<String, Vec<OrderForm>>,
+    count: usize,
+}
+
+/// The most forms that are kept. Each has the size of an application's description.
+const MOST_FORMS: usize = 4096;
+
+impl OrderForms {
+    /// The Java object of an order from the Master with this URL.
+    ///
+    /// # Errors
+    ///
+    /// If the application's description is no stream of Java objects.
+    pub(crate) fn write(
+        &mut self,
+        order: &Order<'_>,
+        dialect: &Dialect,
+        master_url: &str,
+    ) -> Result<Vec<u8>, ReadError> {
+        let known = self.forms.get(order.app).map_or(&[][..], Vec::as_slice);
+        if let Some(form) = known.iter().find(|form| form.fits(order, dialect, master_url)) {
+            return Ok(form.fill(order));
+        }
+        let Some(form) = OrderForm::of(order, dialect, master_url)? else {
+            return order.write(dialect, master_url);
+        };
+        if self.count == MOST_FORMS {
+            *self = Self::default();
+        }
+        let object = form.fill(order);
+        self.count += 1;
+        self.forms.entry(order.app.to_owned()).or_default().push(form);
+        Ok(object)
+    }
+
+    /// Forgets an application that has ended.
+    pub fn forget(&mut self, app: &str) {
+        self.count -= self.forms.remove(app).map_or(0, |forms| forms.len());
+    }
+}
+
 /// What the orders of an application have in common.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct OrderForm {
+struct OrderForm {
     vocabulary: Vocabulary,
     master_url: String,
     object: Vec<u8>,
@@ -45,7 +90,7 @@ impl Order<'_> {
     /// # Errors
     ///
     /// If the application's description is no stream of Java objects.
-    pub(crate) fn write(&self, dialect: &Dialect, master_url: &str) -> Result<Vec<u8>, ReadError> {
+    fn write(&self, dialect: &Dialect, master_url: &str) -> Result<Vec<u8>, ReadError> {
         let launch = Launch {
             master_url: master_url.to_owned(),
             app: self.app.to_owned(),
@@ -70,11 +115,7 @@ impl OrderForm {
     /// # Errors
     ///
     /// If the application's description is no stream of Java objects.
-    pub(crate) fn of(
-        order: &Order<'_>,
-        dialect: &Dialect,
-        master_url: &str,
-    ) -> Result<Option<Self>, ReadError> {
+    fn of(order: &Order<'_>, dialect: &Dialect, master_url: &str) -> Result<Option<Self>, ReadError> {
         if !order.resources.is_empty() {
             return Ok(None);
         }
@@ -88,12 +129,12 @@ impl OrderForm {
     }
 
     /// Whether it is the form of an order of the same application, for a Worker that is spoken to like this.
-    pub(crate) fn fits(&self, order: &Order<'_>, dialect: &Dialect, master_url: &str) -> bool {
+    fn fits(&self, order: &Order<'_>, dialect: &Dialect, master_url: &str) -> bool {
         order.resources.is_empty() && self.master_url == master_url && self.vocabulary == dialect.vocabulary
     }
 
     /// The Java object of an order that it fits.
-    pub(crate) fn fill(&self, order: &Order<'_>) -> Vec<u8> {
+    fn fill(&self, order: &Order<'_>) -> Vec<u8> {
         let mut object = self.object.clone();
         object[self.numbers..][..16].copy_from_slice(&order.numbers());
         object

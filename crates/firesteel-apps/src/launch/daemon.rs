@@ -154,7 +154,7 @@ impl Shell for LaunchShell {
                     Err(error) => Event::ConnectFailed { master, error: error.to_string() },
                 });
             }
-            Effect::Send { peer, message } => context.peers.send(peer, &message),
+            Effect::Send { peer, message } => context.peers.send(peer, message),
             Effect::Close { peer } => context.peers.close(peer),
             Effect::Note(note) => {
                 // The receiver of the events words the important ones for people.

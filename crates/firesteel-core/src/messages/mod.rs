@@ -47,3 +47,13 @@ pub use worker_master::{
     Bounded, ExecutorLaunch, ExecutorReport, ExecutorWork, MOST_CORES, MasterToWorker, Offered,
     RefusedRegistration, WorkerDescription, WorkerToMaster,
 };
+
+use crate::wire::Message;
+
+impl Message for DriverToExecutor {}
+impl Message for DriverToMaster {}
+impl Message for ExecutorToDriver {}
+impl Message for MasterToClient {}
+impl Message for MasterToDriver {}
+impl Message for WorkerToClient {}
+impl Message for WorkerToMaster {}

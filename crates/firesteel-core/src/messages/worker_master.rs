@@ -12,6 +12,7 @@ use crate::ids::{AppId, ExecutorKey, ProfileId, WorkerId};
 use crate::label::Label;
 use crate::process::short_if_any;
 use crate::secret::Secret;
+use crate::wire::{self, Message};
 
 /// The maximum number of cores of a Worker. It bounds the number of effects of one event, whatever a Worker
 /// says of itself.
@@ -180,6 +181,12 @@ pub enum MasterToWorker {
         /// The executor's id.
         executor: ExecutorKey,
     },
+}
+
+impl Message for MasterToWorker {
+    fn shared(&self) -> usize {
+        if let Self::LaunchExecutor(launch) = self { wire::length(&launch.work) } else { 0 }
+    }
 }
 
 /// An executor to start.

@@ -184,7 +184,7 @@ impl Shell for ExecutorShell {
             }
             Effect::Send(message) => {
                 if let Some(peer) = self.peer.get() {
-                    context.peers.send(*peer, &message);
+                    context.peers.send(*peer, message);
                 }
             }
             Effect::StartTask { attempt, spec, resources, allowed } => {

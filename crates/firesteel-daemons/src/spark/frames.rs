@@ -11,8 +11,9 @@ use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 /// The longest frame that is read, in bytes. An application's description has some ten thousand.
 const MOST: usize = 8 << 20;
 
-/// The number of bytes to be written from which on nothing more is taken: neither from the peer, nor for it.
-const ENOUGH: usize = 1 << 20;
+/// The number of bytes to be written from which on nothing more is taken: neither from the peer, nor for it. What the owner
+/// sends takes much less room in its queue than here.
+const ENOUGH: usize = 32 << 10;
 
 /// How much room a read has, in bytes.
 const ROOM: usize = 16 << 10;
@@ -82,6 +83,9 @@ impl Frames {
             written = self.writer.write_buf(&mut self.to_write), if self.to_write.has_remaining() => {
                 if written? == 0 {
                     return Err(io::Error::from(io::ErrorKind::WriteZero).into());
+                }
+                if self.to_write.is_empty() {
+                    self.to_write = BytesMut::new();
                 }
                 Ok(true)
             }

@@ -288,8 +288,8 @@ impl Shell for WorkerShell {
                     Err(error) => Event::ConnectFailed { master, error: error.to_string() },
                 });
             }
-            Effect::Send { peer, message: Outbound::Master(message) } => context.peers.send(peer, &message),
-            Effect::Send { peer, message: Outbound::Client(message) } => context.peers.send(peer, &message),
+            Effect::Send { peer, message: Outbound::Master(message) } => context.peers.send(peer, message),
+            Effect::Send { peer, message: Outbound::Client(message) } => context.peers.send(peer, message),
             Effect::Close { peer } => context.peers.close(peer),
             Effect::FetchFiles { fetch, app, files } => {
                 self.files.fetch(fetch, app, files, context.inbox());

@@ -14,7 +14,7 @@ use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::time::{sleep, timeout};
 
 use super::frame::{FrameError, FrameReader};
-use super::outbound::{CloseMode, FrameQueue, Next};
+use super::outbound::{CloseMode, Load, LoadQueue, Next};
 use super::places::Place;
 use super::{Arrival, Decode, FIRST_MESSAGE_TIMEOUT, FLUSH_TIMEOUT, PAUSED_BYTES, PeerInfo, WRITE_TIMEOUT};
 use crate::inbox::Inbox;
@@ -106,7 +106,7 @@ pub(super) struct Reading<E> {
 /// Not an `async fn`, and [`read`] is none: those keep what they are given twice, and there are many connections.
 pub(super) fn serve<E: Send + 'static>(
     (mut reader, mut writer): (FrameReader, OwnedWriteHalf),
-    queue: FrameQueue,
+    queue: LoadQueue,
     reading: Reading<E>,
     inbox: Inbox<E>,
     place: Option<Place>,
@@ -166,15 +166,16 @@ fn read<E: Send + 'static>(
 }
 
 /// Writes queued frames until the owner has closed the queue.
-async fn write(writer: &mut OwnedWriteHalf, queue: &FrameQueue) -> Disconnect {
-    while let Next::Frames(mut frames) = poll_fn(|context| queue.poll_next(context)).await {
+async fn write(writer: &mut OwnedWriteHalf, queue: &LoadQueue) -> Disconnect {
+    while let Next::Load(load) = poll_fn(|context| queue.poll_next(context)).await {
+        let Load::Frames(mut frames) = load else { unreachable!("a connection has a queue of frames") };
         while frames.has_remaining() {
             let written = match writer.write_buf(&mut frames).now_or_never() {
                 Some(written) => written,
                 None => match timeout(WRITE_TIMEOUT, writer.write_buf(&mut frames)).await {
                     Ok(written) => written,
                     // A peer that pauses is kept while little is queued for it.
-                    Err(_) if queue.waiting() <= PAUSED_BYTES => continue,
+                    Err(_) if queue.owed() <= PAUSED_BYTES => continue,
                     Err(_) => return Disconnect::Blocked,
                 },
             };
@@ -191,7 +192,7 @@ async fn write(writer: &mut OwnedWriteHalf, queue: &FrameQueue) -> Disconnect {
 }
 
 /// Waits until the owner asks to end the connection.
-async fn close_request(queue: &FrameQueue) -> Disconnect {
+async fn close_request(queue: &LoadQueue) -> Disconnect {
     match poll_fn(|context| queue.poll_close(context)).await {
         CloseMode::Now(why) => why,
         // The writer finishes, or fails.

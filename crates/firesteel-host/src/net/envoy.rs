@@ -3,20 +3,19 @@
 //! The owner does not see the difference. What it sends waits in the same bounded queues, and a task that has put an event
 //! into the inbox waits until there is room for it, as a connection does.
 
+use std::any::Any;
 use std::net::SocketAddr;
 use std::pin::Pin;
 use std::task::{Context, Poll};
+use std::vec;
 
-use bytes::BytesMut;
 use firesteel_core::Timestamp;
 use firesteel_core::fair_queue::Urgency;
 use firesteel_core::ids::PeerId;
-use firesteel_core::wire::Role;
+use firesteel_core::wire::{Message, Role};
 use futures_util::Stream;
-use tokio_util::codec::Decoder;
 
-use super::frame::{Frames, HEADER};
-use super::outbound::{self, CloseMode, FrameQueue, Next};
+use super::outbound::{self, CloseMode, Load, LoadQueue, Next, Weighed};
 use super::peers::Shared;
 use super::{Arrival, Disconnect, PeerInfo};
 use crate::inbox::{Inbox, OwnerGone};
@@ -43,20 +42,34 @@ pub struct Envoy<E> {
 /// What the owner sends to the peer, as a stream.
 #[derive(Debug)]
 pub struct Letters {
-    queue: FrameQueue,
-    frames: Frames,
-    /// Frames that were taken from the queue.
-    taken: BytesMut,
+    queue: LoadQueue,
+    /// What was taken from the queue.
+    taken: vec::IntoIter<Weighed>,
     is_over: bool,
 }
 
 /// A thing that the owner sends to the peer.
 #[derive(Debug)]
 pub enum Letter {
-    /// The body of a message.
-    Message(BytesMut),
+    /// A message.
+    Message(Parcel),
     /// The owner ends the connection, for this reason. It is the last.
     End(Disconnect),
+}
+
+/// A message of the type that the owner sends to such a peer.
+#[derive(Debug)]
+pub struct Parcel(Box<dyn Any + Send + Sync>);
+
+impl Parcel {
+    /// The message.
+    ///
+    /// # Panics
+    /// It is of another type.
+    #[must_use]
+    pub fn open<M: Message>(self) -> M {
+        *self.0.downcast().expect("an owner sends its peers messages for their role")
+    }
 }
 
 impl<E: Send + 'static> Envoys<E> {
@@ -92,12 +105,11 @@ impl<E: Send + 'static> Envoys<E> {
     ) -> Result<(Envoy<E>, Letters), OwnerGone> {
         let Self(shared) = self;
         let peer = shared.next_id();
-        let (outbound, queue) = outbound::queue(shared.limits, shared.queued.clone());
+        let (outbound, queue) =
+            outbound::queue(shared.limits, shared.queued.clone(), Load::Messages(Vec::new()));
         let info = PeerInfo { id: peer, role, name, remote };
         shared.inbox.opened(info, Urgency::Ordinary, outbound, None)?;
-        let mut frames = Frames::of_hello();
-        frames.raise_limit();
-        let letters = Letters { queue, frames, taken: BytesMut::new(), is_over: false };
+        let letters = Letters { queue, taken: Vec::new().into_iter(), is_over: false };
         Ok((Envoy { peer, inbox: shared.inbox.clone(), why: None }, letters))
     }
 }
@@ -141,16 +153,21 @@ impl Stream for Letters {
     type Item = Letter;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Letter>> {
-        let Self { queue, frames, taken, is_over } = &mut *self;
+        let Self { queue, taken, is_over } = &mut *self;
         if *is_over {
             return Poll::Ready(None);
         }
-        while taken.is_empty() {
+        loop {
+            if let Some(Weighed { bytes, message }) = taken.next() {
+                queue.written(bytes);
+                return Poll::Ready(Some(Letter::Message(Parcel(message))));
+            }
             let why = match queue.poll_next(context) {
-                Poll::Ready(Next::Frames(bytes)) => {
-                    *taken = bytes;
-                    break;
+                Poll::Ready(Next::Load(Load::Messages(messages))) => {
+                    *taken = messages.into_iter();
+                    continue;
                 }
+                Poll::Ready(Next::Load(Load::Frames(_))) => unreachable!("an envoy has a queue of messages"),
                 Poll::Ready(Next::End) => Disconnect::Here,
                 Poll::Pending => match queue.poll_close(context) {
                     Poll::Ready(CloseMode::Now(why)) => why,
@@ -162,8 +179,5 @@ impl Stream for Letters {
             *is_over = true;
             return Poll::Ready(Some(Letter::End(why)));
         }
-        let body = frames.decode(taken).ok().flatten().expect("the owner queues whole frames");
-        queue.written(HEADER + body.len());
-        Poll::Ready(Some(Letter::Message(body)))
     }
 }

@@ -11,8 +11,8 @@
 //!   slows the peer down, so no peer can fill the memory.
 //! - Outgoing messages are gathered by peer while the owner handles a batch of events, and handed over together
 //!   ([`Peers::hand_over`]). They wait in a queue that is bounded in bytes, by peer and in all. If it is full, the peer is
-//!   too slow and the connection is closed; the owner never waits for a peer. A write that makes no progress for
-//!   [`WRITE_TIMEOUT`] also closes the connection if much is queued.
+//!   too slow and the connection is closed; the owner never waits for a peer that does not read. A write that makes no
+//!   progress for [`WRITE_TIMEOUT`] also closes the connection if much is queued.
 //! - An error of a peer ends only its own connection, with one line in the log that names the peer.
 //!
 //! The files, from the owner's view to the socket:
@@ -59,7 +59,7 @@ pub use call::{CallError, Evidence, Inquiry, call};
 pub use connection::Disconnect;
 pub use conversation::{Conversation, ConversationError};
 pub use dial::DialError;
-pub use envoy::{Envoy, Envoys, Letter, Letters};
+pub use envoy::{Envoy, Envoys, Letter, Letters, Parcel};
 pub use guest::Guest;
 pub use handshake::HandshakeError;
 pub use listener::{ListenError, Listener};

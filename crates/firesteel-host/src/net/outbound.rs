@@ -1,12 +1,14 @@
-//! The bounded queue of bytes for one peer.
+//! The bounded queue of what is sent to one peer.
 
+use std::any::Any;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
 use bytes::BytesMut;
+use firesteel_core::wire::{self, Message, TooLong};
 
-use super::Disconnect;
+use super::{Disconnect, frame};
 
 /// How much may be queued before a peer counts as too slow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,6 +27,84 @@ impl Default for QueueLimits {
     }
 }
 
+/// Messages for one peer, in order.
+#[derive(Debug)]
+pub(super) enum Load {
+    /// For a connection: whole frames.
+    Frames(BytesMut),
+    /// For an envoy, who encodes them in another protocol: as they are.
+    Messages(Vec<Weighed>),
+}
+
+/// A message, and the number of bytes that it counts for. What it shares with others does not count.
+#[derive(Debug)]
+pub(super) struct Weighed {
+    pub(super) bytes: usize,
+    pub(super) message: Box<dyn Any + Send + Sync>,
+}
+
+impl Load {
+    /// Nothing yet, of the same kind.
+    pub(super) fn empty(&self) -> Self {
+        match self {
+            Self::Frames(_) => Self::Frames(BytesMut::new()),
+            Self::Messages(_) => Self::Messages(Vec::new()),
+        }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        match self {
+            Self::Frames(frames) => frames.is_empty(),
+            Self::Messages(messages) => messages.is_empty(),
+        }
+    }
+
+    /// The number of bytes that it counts for.
+    pub(super) fn bytes(&self) -> usize {
+        match self {
+            Self::Frames(frames) => frames.len(),
+            Self::Messages(messages) => messages.iter().map(|message| message.bytes).sum(),
+        }
+    }
+
+    /// Adds a message. The number of bytes that it counts for.
+    ///
+    /// # Errors
+    /// The message is too long for a frame.
+    pub(super) fn push<M: Message>(&mut self, message: M) -> Result<usize, TooLong> {
+        match self {
+            Self::Frames(frames) => {
+                let before = frames.len();
+                frame::append(&message, frames, wire::MAX_FRAME)?;
+                Ok(frames.len() - before)
+            }
+            Self::Messages(messages) => {
+                let bytes = size_of::<M>() + wire::length(&message) - message.shared();
+                messages.push(Weighed { bytes, message: Box::new(message) });
+                Ok(bytes)
+            }
+        }
+    }
+
+    /// Moves what another one of the same kind has to the end of this one.
+    fn append(&mut self, other: &mut Self) {
+        match (self, other) {
+            (Self::Frames(frames), Self::Frames(more)) => {
+                if frames.is_empty() {
+                    *frames = std::mem::take(more);
+                } else {
+                    frames.extend_from_slice(more);
+                    more.clear();
+                }
+            }
+            (Self::Messages(messages), Self::Messages(more)) => messages.append(more),
+            (Self::Frames(_), Self::Messages(_)) | (Self::Messages(_), Self::Frames(_)) => {
+                unreachable!("a peer has one kind")
+            }
+        }
+    }
+}
+
 /// How an owner ends a connection.
 #[derive(Debug)]
 pub(super) enum CloseMode {
@@ -34,7 +114,7 @@ pub(super) enum CloseMode {
     Now(Disconnect),
 }
 
-/// The number of bytes that are queued for all peers of an owner.
+/// The number of bytes that what is queued for all peers of an owner counts for.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Total(Arc<AtomicUsize>);
 
@@ -44,7 +124,7 @@ impl Total {
     }
 }
 
-/// The owner's end of the queue. Dropping it closes the connection after all queued bytes are written.
+/// The owner's end of the queue. Dropping it closes the connection after everything queued is written.
 #[derive(Debug)]
 pub struct Outbound {
     queue: Arc<Queue>,
@@ -53,7 +133,7 @@ pub struct Outbound {
 
 /// The connection's end of the queue.
 #[derive(Debug)]
-pub(super) struct FrameQueue(Arc<Queue>);
+pub(super) struct LoadQueue(Arc<Queue>);
 
 #[derive(Debug)]
 struct Queue {
@@ -61,36 +141,39 @@ struct Queue {
     total: Total,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct State {
-    /// Whole frames that nobody has begun to write.
-    frames: BytesMut,
+    /// What nobody has begun to write.
+    load: Load,
+    /// The number of bytes that it counts for.
+    waiting: usize,
     /// The number of bytes that are being written.
     writing: usize,
     close: Option<CloseMode>,
-    /// The connection's task, if it waits for frames or for the end.
+    /// The connection's task, if it waits for something to write or for the end.
     connection: Option<Waker>,
 }
 
 /// What a connection writes next.
 #[derive(Debug)]
 pub(super) enum Next {
-    /// These frames.
-    Frames(BytesMut),
+    /// This.
+    Load(Load),
     /// Nothing more: the owner closed the connection, and everything is written.
     End,
 }
 
-/// Makes a queue.
-pub(super) fn queue(limits: QueueLimits, total: Total) -> (Outbound, FrameQueue) {
-    let queue = Arc::new(Queue { state: Mutex::default(), total });
-    (Outbound { queue: Arc::clone(&queue), limit: limits.of_peer }, FrameQueue(queue))
+/// Makes a queue of loads of this kind.
+pub(super) fn queue(limits: QueueLimits, total: Total, load: Load) -> (Outbound, LoadQueue) {
+    let state = State { load, waiting: 0, writing: 0, close: None, connection: None };
+    let queue = Arc::new(Queue { state: Mutex::new(state), total });
+    (Outbound { queue: Arc::clone(&queue), limit: limits.of_peer }, LoadQueue(queue))
 }
 
 impl State {
     /// The number of bytes that wait or are being written.
-    fn waiting(&self) -> usize {
-        self.frames.len() + self.writing
+    fn owed(&self) -> usize {
+        self.waiting + self.writing
     }
 }
 
@@ -110,39 +193,40 @@ impl Queue {
 
     /// Gives up what is queued: it counts no more, although a last write may go on for a moment.
     fn abandon(&self, state: &mut State) {
-        let left = state.waiting();
-        state.frames = BytesMut::new();
-        state.writing = 0;
+        let left = state.owed();
+        state.load = state.load.empty();
+        (state.waiting, state.writing) = (0, 0);
         self.total.0.fetch_sub(left, Ordering::Relaxed);
     }
 }
 
 impl Outbound {
-    /// Queues whole frames, and leaves the buffer empty.
+    /// Queues messages, and leaves the load empty.
     ///
     /// # Errors
     /// The queue is full: the peer is too slow.
-    pub(super) fn push(&self, frames: &mut BytesMut) -> Result<(), Disconnect> {
-        let length = frames.len();
+    pub(super) fn push(&self, load: &mut Load) -> Result<(), Disconnect> {
+        let bytes = load.bytes();
         let mut state = self.queue.state();
-        let waiting = state.waiting();
-        if waiting > 0 && waiting + length > self.limit {
-            return Err(Disconnect::Slow { bytes: waiting });
+        let owed = state.owed();
+        if owed > 0 && owed + bytes > self.limit {
+            return Err(Disconnect::Slow { bytes: owed });
         }
-        if state.frames.is_empty() {
-            state.frames = std::mem::take(frames);
-        } else {
-            state.frames.extend_from_slice(frames);
-            frames.clear();
-        }
-        self.queue.total.0.fetch_add(length, Ordering::Relaxed);
+        state.load.append(load);
+        state.waiting += bytes;
+        self.queue.total.0.fetch_add(bytes, Ordering::Relaxed);
         Queue::wake(state);
         Ok(())
     }
 
-    /// The number of bytes that wait.
-    pub(super) fn waiting(&self) -> usize {
-        self.queue.state().waiting()
+    /// Nothing yet, of the kind that the queue takes.
+    pub(super) fn empty(&self) -> Load {
+        self.queue.state().load.empty()
+    }
+
+    /// The number of bytes that wait or are being written.
+    pub(super) fn owed(&self) -> usize {
+        self.queue.state().owed()
     }
 
     /// Ends the connection. Nothing can be queued afterwards.
@@ -166,14 +250,14 @@ impl Drop for Outbound {
     }
 }
 
-impl FrameQueue {
-    /// Waits for frames to write, or for the end.
+impl LoadQueue {
+    /// Waits for something to write, or for the end.
     pub(super) fn poll_next(&self, context: &mut Context<'_>) -> Poll<Next> {
         let mut state = self.0.state();
-        if !state.frames.is_empty() {
-            let frames = std::mem::take(&mut state.frames);
-            state.writing = frames.len();
-            return Poll::Ready(Next::Frames(frames));
+        if !state.load.is_empty() {
+            let nothing = state.load.empty();
+            state.writing = std::mem::take(&mut state.waiting);
+            return Poll::Ready(Next::Load(std::mem::replace(&mut state.load, nothing)));
         }
         match state.close {
             Some(CloseMode::AfterFlush) => Poll::Ready(Next::End),
@@ -208,12 +292,12 @@ impl FrameQueue {
     }
 
     /// The number of bytes that wait or are being written.
-    pub(super) fn waiting(&self) -> usize {
-        self.0.state().waiting()
+    pub(super) fn owed(&self) -> usize {
+        self.0.state().owed()
     }
 }
 
-impl Drop for FrameQueue {
+impl Drop for LoadQueue {
     fn drop(&mut self) {
         self.0.abandon(&mut self.0.state());
     }
@@ -221,36 +305,67 @@ impl Drop for FrameQueue {
 
 #[cfg(test)]
 mod tests {
+    use firesteel_core::ids::{AppId, ExecutorId, ExecutorKey, ProfileId};
+    use firesteel_core::messages::{ExecutorLaunch, ExecutorWork, MasterToWorker, Shared, TaskDirectory};
+    use firesteel_core::process::Command;
+    use firesteel_placement::{Cores, MiB, Resources};
+
     use super::*;
+
+    fn queue_of_frames(limits: QueueLimits, total: Total) -> (Outbound, LoadQueue) {
+        queue(limits, total, Load::Frames(BytesMut::new()))
+    }
 
     #[test]
     fn a_peer_is_slow_by_bytes_and_one_batch_always_fits() {
         let total = Total::default();
-        let (outbound, queue) = queue(QueueLimits { of_peer: 100, in_all: 1000 }, total.clone());
-        let push = |length| outbound.push(&mut BytesMut::zeroed(length));
+        let (outbound, queue) = queue_of_frames(QueueLimits { of_peer: 100, in_all: 1000 }, total.clone());
+        let push = |length| outbound.push(&mut Load::Frames(BytesMut::zeroed(length)));
         push(200).expect("one batch always fits");
         assert!(matches!(push(1), Err(Disconnect::Slow { bytes: 200 })));
         let mut context = Context::from_waker(Waker::noop());
-        let Poll::Ready(Next::Frames(frames)) = queue.poll_next(&mut context) else { panic!("frames wait") };
-        assert_eq!((frames.len(), total.bytes()), (200, 200));
+        let Poll::Ready(Next::Load(load)) = queue.poll_next(&mut context) else { panic!("frames wait") };
+        assert_eq!((load.bytes(), total.bytes()), (200, 200));
         assert!(matches!(push(1), Err(Disconnect::Slow { bytes: 200 })), "what is being written counts");
         queue.written(150);
         push(50).expect("there is room");
-        assert_eq!((queue.waiting(), total.bytes()), (100, 100));
+        assert_eq!((queue.owed(), total.bytes()), (100, 100));
         assert!(matches!(push(1), Err(Disconnect::Slow { bytes: 100 })));
         drop(queue);
-        assert_eq!((outbound.waiting(), total.bytes()), (0, 0));
+        assert_eq!((outbound.owed(), total.bytes()), (0, 0));
     }
 
     #[test]
     fn a_queue_ends_after_its_last_frames() {
-        let (outbound, queue) = queue(QueueLimits::default(), Total::default());
+        let (outbound, queue) = queue_of_frames(QueueLimits::default(), Total::default());
         let mut context = Context::from_waker(Waker::noop());
         assert!(queue.poll_next(&mut context).is_pending() && queue.poll_close(&mut context).is_pending());
-        outbound.push(&mut BytesMut::from(&b"last"[..])).expect("there is room");
+        outbound.push(&mut Load::Frames(BytesMut::from(&b"last"[..]))).expect("there is room");
         drop(outbound);
         assert!(matches!(queue.poll_close(&mut context), Poll::Ready(CloseMode::AfterFlush)));
-        assert!(matches!(queue.poll_next(&mut context), Poll::Ready(Next::Frames(_))));
+        assert!(matches!(queue.poll_next(&mut context), Poll::Ready(Next::Load(_))));
         assert!(matches!(queue.poll_next(&mut context), Poll::Ready(Next::End)));
+    }
+
+    #[test]
+    fn what_messages_share_does_not_count() {
+        let count = |program: String| {
+            let work = ExecutorWork {
+                app_name: "an application".to_owned(),
+                command: Command::of(program).into(),
+                directory: TaskDirectory::Executor,
+                files: None,
+            };
+            let launch = ExecutorLaunch {
+                executor: ExecutorKey { app: AppId::new("app-1"), executor: ExecutorId(1) },
+                profile: ProfileId(0),
+                cores: Cores(1),
+                memory: MiB(1024),
+                resources: Resources::default(),
+                work: Shared::new(work),
+            };
+            Load::Messages(Vec::new()).push(MasterToWorker::LaunchExecutor(launch)).expect("it fits")
+        };
+        assert_eq!(count("short".to_owned()), count("long".repeat(10_000)));
     }
 }

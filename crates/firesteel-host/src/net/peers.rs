@@ -11,9 +11,9 @@ use bytes::BytesMut;
 use firesteel_core::address::Address;
 use firesteel_core::fair_queue::Urgency;
 use firesteel_core::ids::PeerId;
-use firesteel_core::wire::{self, Hello, Role};
-use serde::Serialize;
+use firesteel_core::wire::{Hello, Message, Role};
 use tokio::runtime::Handle;
+use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -21,12 +21,14 @@ use super::acceptor;
 use super::connection::{self, Reading, log_end};
 use super::dial::{self, DialError};
 use super::envoy::Envoys;
-use super::frame;
 use super::handshake::Introduced;
-use super::outbound::{self, CloseMode, Outbound, Total};
+use super::outbound::{self, CloseMode, Load, Outbound, Total};
 use super::places::Place;
 use super::{Decode, Disconnect, Listener, PeerInfo, QueueLimits, Welcome};
 use crate::inbox::{Inbox, InboxEntry, Opened};
+
+/// How long it takes at most until some connection has written something, if one can.
+const SETTLE: Duration = Duration::from_millis(5);
 
 /// The connections of one owner. A daemon talks to others only through this table. No method waits, except
 /// `end`.
@@ -35,7 +37,7 @@ pub struct Peers<E> {
     table: BTreeMap<PeerId, Peer>,
     /// The peers for which something was gathered since the last hand-over, in that order.
     touched: Vec<PeerId>,
-    /// The number of bytes that were gathered since.
+    /// The number of bytes that it counts for.
     gathered: usize,
     shared: Shared<E>,
 }
@@ -45,8 +47,8 @@ struct Peer {
     info: PeerInfo,
     /// `None` after the end of the connection was handed over.
     outbound: Option<Outbound>,
-    /// Frames that were gathered since the last hand-over.
-    gathered: BytesMut,
+    /// What was gathered since the last hand-over.
+    gathered: Load,
     /// How the next hand-over ends the connection. Nothing more is gathered, and incoming messages are dropped.
     close: Option<CloseMode>,
 }
@@ -66,7 +68,7 @@ impl Peer {
         if !self.gathered.is_empty()
             && let Err(why) = outbound.push(&mut self.gathered)
         {
-            self.gathered = BytesMut::new();
+            self.gathered = self.gathered.empty();
             self.close = Some(CloseMode::Now(why));
         }
         if let Some(close) = self.close.take()
@@ -178,13 +180,12 @@ impl<E: Send + 'static> Peers<E> {
 
     /// Gathers a message for the next hand-over. Does nothing if the connection has ended. A message that is too long
     /// closes the connection.
-    pub fn send<M: Serialize>(&mut self, peer: PeerId, message: &M) {
+    pub fn send<M: Message>(&mut self, peer: PeerId, message: M) {
         let Some(row) = self.touch(peer) else { return };
-        let before = row.gathered.len();
-        if let Err(error) = frame::append(message, &mut row.gathered, wire::MAX_FRAME) {
-            row.close = Some(CloseMode::Now(Disconnect::TooLong(error)));
+        match row.gathered.push(message) {
+            Ok(bytes) => self.gathered += bytes,
+            Err(error) => row.close = Some(CloseMode::Now(Disconnect::TooLong(error))),
         }
-        self.gathered += row.gathered.len() - before;
     }
 
     /// Ends a connection at the next hand-over, after its queued messages are sent. The machine gets `Disconnected` when it
@@ -228,9 +229,22 @@ impl<E: Send + 'static> Peers<E> {
         while self.shared.queued.bytes() > self.shared.limits.in_all && self.close_slowest() {}
     }
 
+    /// Waits while connections write, if more than half of what may be queued for all is. So the owner does not get ahead of
+    /// peers that read as fast as they can. For those that read nothing it does not wait.
+    pub(crate) async fn settle(&self) {
+        let mut queued = self.shared.queued.bytes();
+        while queued > self.shared.limits.in_all / 2 {
+            sleep(SETTLE).await;
+            let before = std::mem::replace(&mut queued, self.shared.queued.bytes());
+            if queued >= before {
+                return;
+            }
+        }
+    }
+
     /// Closes the connection with the most bytes in its queue. Whether there was one.
     fn close_slowest(&mut self) -> bool {
-        let waiting = |row: &Peer| row.outbound.as_ref().map(Outbound::waiting).filter(|bytes| *bytes > 0);
+        let waiting = |row: &Peer| row.outbound.as_ref().map(Outbound::owed).filter(|bytes| *bytes > 0);
         let queues = self.table.values_mut().filter_map(|row| Some((waiting(row)?, row)));
         let Some((bytes, row)) = queues.max_by_key(|(bytes, _)| *bytes) else { return false };
         row.close = Some(CloseMode::Now(Disconnect::Slow { bytes }));
@@ -261,7 +275,8 @@ impl<E: Send + 'static> Peers<E> {
             InboxEntry::Opened(opened) => {
                 let Opened { info, outbound, event } = *opened;
                 let id = info.id;
-                let row = Peer { info, outbound: Some(outbound), gathered: BytesMut::new(), close: None };
+                let gathered = outbound.empty();
+                let row = Peer { info, outbound: Some(outbound), gathered, close: None };
                 self.table.insert(id, row);
                 event.map(|event| (Some(id), event))
             }
@@ -307,7 +322,8 @@ impl<E: Send + 'static> Shared<E> {
         tracing::debug!(peer = %id, %remote, "{role} {name:?} connected");
         let urgency = urgency_of(role);
         let info = PeerInfo { id, role, name, remote };
-        let (outbound, queue) = outbound::queue(self.limits, self.queued.clone());
+        let (outbound, queue) =
+            outbound::queue(self.limits, self.queued.clone(), Load::Frames(BytesMut::new()));
         self.inbox.opened(info, urgency, outbound, event).ok()?;
         let reading = Reading { peer: id, decode, urgency, first_within };
         Some(connection::serve((reader, writer), queue, reading, self.inbox.clone(), place))

@@ -88,6 +88,12 @@ impl Machine for Puppet {
     }
 }
 
+/// What a puppet says.
+#[derive(serde::Serialize)]
+struct Text(String);
+
+impl wire::Message for Text {}
+
 struct PuppetShell;
 
 impl Shell for PuppetShell {
@@ -110,7 +116,7 @@ impl Shell for PuppetShell {
                     Err(error) => Event::ConnectFailed(error.to_string()),
                 });
             }
-            Effect::Send(peer, message) => context.peers.send(peer, &message),
+            Effect::Send(peer, message) => context.peers.send(peer, Text(message)),
             Effect::Close(peer) => context.peers.close(peer),
             Effect::End => return ControlFlow::Break(()),
         }
@@ -379,6 +385,36 @@ async fn a_peer_that_has_nothing_to_say_is_let_go() {
 }
 
 #[tokio::test]
+async fn a_peer_that_reads_as_fast_as_it_can_is_not_too_slow() {
+    // Much more is sent than may be queued.
+    let limits = QueueLimits { of_peer: 64 << 20, in_all: 40 << 20 };
+    let master = Running::start(Role::Master, None, limits).await;
+    let remote = SocketAddr::from(([127, 0, 0, 1], 9));
+    let (envoy, mut letters) =
+        master.envoys.open(Role::Driver, "a driver".to_owned(), remote).expect("the owner lives");
+    let peer = envoy.peer();
+    tokio::spawn(async move {
+        for text in std::iter::repeat_n("flood", 200).chain(["close"]) {
+            let event = Event::Received { peer, message: text.to_owned() };
+            envoy.say(envoy.now(), text.len(), event).await.expect("the owner lives");
+        }
+        std::future::pending::<()>().await
+    });
+    let mut count = 0;
+    let end = loop {
+        match letters.next().await {
+            Some(Letter::Message(_)) => count += 1,
+            end => break end,
+        }
+        if count % 1000 == 0 {
+            tokio::task::yield_now().await;
+        }
+    };
+    assert!(matches!(end, Some(Letter::End(Disconnect::Here))), "{end:?}");
+    assert_eq!(count, 200 * 10_000 + 1);
+}
+
+#[tokio::test]
 async fn an_envoy_speaks_for_a_peer_without_a_connection() {
     let mut master = Running::master().await;
     let remote = SocketAddr::from(([127, 0, 0, 1], 9));
@@ -390,11 +426,11 @@ async fn an_envoy_speaks_for_a_peer_without_a_connection() {
         one.say(one.now(), text.len(), event).await.expect("the owner lives");
     }
     for number in 0..10_000 {
-        let Some(Letter::Message(body)) = to_one.next().await else { panic!("{number} does not come") };
-        assert_eq!(wire::decode::<String>(&body).expect("it is a text"), number.to_string());
+        let Some(Letter::Message(parcel)) = to_one.next().await else { panic!("{number} does not come") };
+        assert_eq!(parcel.open::<Text>().0, number.to_string());
     }
-    let Some(Letter::Message(body)) = to_one.next().await else { panic!("it does not say bye") };
-    assert_eq!(wire::decode::<String>(&body).expect("it is a text"), "bye");
+    let Some(Letter::Message(parcel)) = to_one.next().await else { panic!("it does not say bye") };
+    assert_eq!(parcel.open::<Text>().0, "bye");
     assert!(matches!(to_one.next().await, Some(Letter::End(Disconnect::Here))));
     assert!(to_one.next().await.is_none());
     one.end(Disconnect::Here);

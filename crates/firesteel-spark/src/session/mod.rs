@@ -17,7 +17,7 @@ use crate::envelope::{Address, Envelope};
 use crate::frame::Frame;
 use crate::java::ReadError;
 use crate::messages::{self, FromDriver, FromWorker, MASTER, Message, ToDriver, ToWorker, asked_endpoint};
-use crate::order_form::{Order, OrderForm};
+use crate::order_form::{Order, OrderForms};
 
 /// One connection.
 #[derive(Debug, Default)]
@@ -31,8 +31,6 @@ pub struct Session {
     workers: BTreeMap<String, PeerNumber>,
     /// The Worker that runs each executor, by application and number.
     executors: BTreeMap<(String, i32), PeerNumber>,
-    /// What the orders to launch executors of an application have in common.
-    forms: BTreeMap<String, OrderForm>,
     /// What was asked of peers, by the number of the request.
     questions: BTreeMap<i64, Question>,
     last_question: i64,
@@ -130,7 +128,6 @@ impl Session {
         match message {
             // No executor of it is left, or its end is of no more interest.
             ToWorker::ApplicationFinished { app } => {
-                self.forms.remove(app);
                 let of_app = (app.clone(), i32::MIN)..=(app.clone(), i32::MAX);
                 let there = self.executors.range(of_app).filter(|(_, on)| **on == peer);
                 for key in there.map(|(key, _)| key.clone()).collect::<Vec<_>>() {
@@ -151,25 +148,18 @@ impl Session {
     /// # Errors
     ///
     /// If the application's description is no stream of Java objects.
-    pub fn launch(&mut self, peer: PeerNumber, order: &Order<'_>) -> Result<Option<Frame>, ReadError> {
+    pub fn launch(
+        &mut self,
+        peer: PeerNumber,
+        order: &Order<'_>,
+        forms: &mut OrderForms,
+    ) -> Result<Option<Frame>, ReadError> {
         let key = (order.app.to_owned(), order.executor);
         if self.executors.contains_key(&key) {
             return Ok(None);
         }
         let Peer { dialect, master, .. } = &self.peers[peer.0];
-        let master_url = master.url();
-        let form = self.forms.get(order.app).filter(|form| form.fits(order, dialect, &master_url));
-        let object = match form {
-            Some(form) => form.fill(order),
-            None => match OrderForm::of(order, dialect, &master_url)? {
-                Some(form) => {
-                    let object = form.fill(order);
-                    self.forms.insert(order.app.to_owned(), form);
-                    object
-                }
-                None => order.write(dialect, &master_url)?,
-            },
-        };
+        let object = forms.write(order, dialect, &master.url())?;
         self.executors.insert(key, peer);
         Ok(Some(self.one_way(peer, &object)))
     }

@@ -44,8 +44,8 @@ impl Shell for ApplicationMasterShell {
             Effect::Launch(launch) => self.launches.start(launch, context.inbox()),
             Effect::StartProgram => self.programs.start(context.inbox()),
             Effect::EndProgram => self.programs.stop(),
-            Effect::Send { peer, message: Outbound::Driver(message) } => context.peers.send(peer, &message),
-            Effect::Send { peer, message: Outbound::Client(message) } => context.peers.send(peer, &message),
+            Effect::Send { peer, message: Outbound::Driver(message) } => context.peers.send(peer, message),
+            Effect::Send { peer, message: Outbound::Client(message) } => context.peers.send(peer, message),
             Effect::Close { peer } => context.peers.close(peer),
             Effect::Unregister { status, message } => {
                 self.manager.send(ManagerRequest::Unregister { status, message });

@@ -84,7 +84,7 @@ impl Rig {
         timeout(Duration::from_secs(20), heard).await.expect("something in time")
     }
 
-    fn say(&mut self, message: &DriverToExecutor) {
+    fn say(&mut self, message: DriverToExecutor) {
         self.peers.send(self.peer, message);
         self.peers.hand_over();
     }
@@ -96,7 +96,7 @@ impl Rig {
         let (directory, stdin) = (TaskDirectory::Executor, Bytes::new());
         let spec = TaskSpec { command, directory, stdin, cores: Cores(1) };
         let resources = Resources::default();
-        self.say(&DriverToExecutor::LaunchTask { attempt, spec, resources, credit: 1 << 20 });
+        self.say(DriverToExecutor::LaunchTask { attempt, spec, resources, credit: 1 << 20 });
         attempt
     }
 
@@ -135,11 +135,11 @@ fn is_alive(pid: &str) -> bool {
 async fn a_task_runs_and_the_executor_ends_when_it_is_told_to() {
     let mut rig = Rig::new().await;
     let rules = HeartbeatRules { interval_millis: 3_600_000, patience_millis: 3_600_000 };
-    rig.say(&DriverToExecutor::RegisteredExecutor(rules));
+    rig.say(DriverToExecutor::RegisteredExecutor(rules));
     let task = rig.launch(1, "echo hi; exit 3");
     assert_eq!(rig.line(task).await, "hi");
     assert_eq!(rig.end().await, (task, TaskEnd::Exited(ExitStatus::Code(3))));
-    rig.say(&DriverToExecutor::StopExecutor);
+    rig.say(DriverToExecutor::StopExecutor);
     assert_eq!(rig.hear().await, (rig.peer, None));
     rig.exit().await.expect("it was told to end");
 }
@@ -152,7 +152,7 @@ async fn a_killed_task_ends_and_others_go_on() {
     let other = rig.launch(2, "echo x; read nothing; exit 7");
     assert_eq!(rig.line(other).await, "x");
     assert_eq!(rig.end().await, (other, TaskEnd::Exited(ExitStatus::Code(7))));
-    rig.say(&DriverToExecutor::KillTask { attempt: killed });
+    rig.say(DriverToExecutor::KillTask { attempt: killed });
     assert_eq!(rig.end().await, (killed, TaskEnd::Killed));
     assert!(!is_alive(&pid));
 }
@@ -171,7 +171,7 @@ async fn no_task_outlives_the_connection_to_the_driver() {
 #[tokio::test]
 async fn a_refused_executor_says_why() {
     let mut rig = Rig::new().await;
-    rig.say(&DriverToExecutor::RegisterExecutorFailed(RefusedExecutor::NumberTaken));
+    rig.say(DriverToExecutor::RegisterExecutorFailed(RefusedExecutor::NumberTaken));
     let error = rig.exit().await.expect_err("it was refused");
     assert_eq!(error.to_string(), "the driver rejected executor app-1/3: its number is taken");
 }

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use firesteel_core::ids::{AppId, PeerId};
 use firesteel_core::master::{Event, Inbound};
 use firesteel_core::messages::{DriverToMaster, MasterToDriver, ResourceProfile};
-use firesteel_core::wire::{self, Role};
+use firesteel_core::wire::Role;
 use firesteel_host::inbox::OwnerGone;
 use firesteel_host::net::{Envoy, Letter};
 use firesteel_spark::messages::{FromDriver, Registration, ToDriver};
@@ -129,8 +129,8 @@ impl Connection {
         if self.drivers.get(&number).is_none_or(|driver| driver.envoy.peer() != peer) {
             return ControlFlow::Continue(());
         }
-        let body = match letter {
-            Letter::Message(body) => body,
+        let message: MasterToDriver = match letter {
+            Letter::Message(parcel) => parcel.open(),
             Letter::End(why) => {
                 if let Some(driver) = self.drivers.remove(&number) {
                     driver.envoy.end(why);
@@ -138,7 +138,6 @@ impl Connection {
                 return ControlFlow::Break(());
             }
         };
-        let message: MasterToDriver = wire::decode(&body).expect("the Master encodes what it sends");
         match translate::to_driver(&message, self.session.master(number)) {
             Told::Message(message) => {
                 frames.push(&self.session.tell_driver(number, &message));

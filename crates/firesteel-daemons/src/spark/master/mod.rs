@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;
 use std::ops::ControlFlow;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -23,6 +23,7 @@ use firesteel_core::wire::Role;
 use firesteel_host::inbox::OwnerGone;
 use firesteel_host::net::{Envoy, Envoys, Guest, Letter, Letters};
 use firesteel_host::seldom::Seldom;
+use firesteel_spark::OrderForms;
 use firesteel_spark::frame::Frame;
 use firesteel_spark::session::{Heard, PeerNumber, Session};
 use futures_util::stream::{SelectAll, Stream, StreamExt};
@@ -41,12 +42,12 @@ const FLUSH_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Serves all connections that come, until no more can.
 pub async fn serve(mut guests: mpsc::Receiver<Guest>, envoys: Envoys<Event>) {
-    let lines = Arc::new(Seldom::a_minute(10));
+    let common = Arc::new(Common { lines: Seldom::a_minute(10), forms: Mutex::default() });
     while let Some(guest) = guests.recv().await {
-        let (remote, lines) = (guest.remote, Arc::clone(&lines));
+        let (remote, common) = (guest.remote, Arc::clone(&common));
         let envoys = envoys.of_a_connection();
         envoys.clone().spawn(async move {
-            let mut connection = Connection::new(envoys, remote, lines);
+            let mut connection = Connection::new(envoys, remote, common);
             let mut frames = Frames::of(guest);
             match connection.run(&mut frames).await {
                 Ok(End::ByPeer) => tracing::debug!(%remote, "connection of Spark's ended"),
@@ -57,6 +58,19 @@ pub async fn serve(mut guests: mpsc::Receiver<Guest>, envoys: Envoys<Event>) {
                 Err(broken) => connection.complain(&broken.to_string()),
             }
         });
+    }
+}
+
+/// What all connections share.
+struct Common {
+    /// Counts the lines of the log that anybody can cause who reaches the port.
+    lines: Seldom,
+    forms: Mutex<OrderForms>,
+}
+
+impl Common {
+    fn forms(&self) -> MutexGuard<'_, OrderForms> {
+        self.forms.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -81,8 +95,7 @@ struct Connection {
     letters: SelectAll<Addressed>,
     /// Whether somebody has registered.
     has_registered: bool,
-    /// Counts the lines of the log that anybody can cause who reaches the port.
-    lines: Arc<Seldom>,
+    common: Arc<Common>,
 }
 
 /// Those who ask whether the Master works. They need not register.
@@ -117,7 +130,7 @@ impl Stream for Addressed {
 }
 
 impl Connection {
-    fn new(envoys: Envoys<Event>, remote: SocketAddr, lines: Arc<Seldom>) -> Self {
+    fn new(envoys: Envoys<Event>, remote: SocketAddr, common: Arc<Common>) -> Self {
         Self {
             session: Session::default(),
             envoys,
@@ -127,7 +140,7 @@ impl Connection {
             asker: None,
             letters: SelectAll::new(),
             has_registered: false,
-            lines,
+            common,
         }
     }
 
@@ -225,7 +238,7 @@ impl Connection {
 
     /// Says in the log that something is wrong with a peer.
     fn complain(&self, sentence: &str) {
-        if let Some(left_out) = self.lines.next() {
+        if let Some(left_out) = self.common.lines.next() {
             tracing::warn!(remote = %self.remote, "connection of Spark's: {sentence}{left_out}");
         }
     }

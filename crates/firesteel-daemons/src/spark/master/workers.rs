@@ -9,7 +9,7 @@ use firesteel_core::messages::{
 };
 use firesteel_core::process::{StartFailure, StartStep};
 use firesteel_core::secret::Secret;
-use firesteel_core::wire::{self, Role};
+use firesteel_core::wire::Role;
 use firesteel_host::inbox::OwnerGone;
 use firesteel_host::net::{Envoy, Letter};
 use firesteel_spark::envelope::Address;
@@ -114,8 +114,8 @@ impl Connection {
         letter: Letter,
         frames: &mut Frames,
     ) -> ControlFlow<()> {
-        let body = match letter {
-            Letter::Message(body) => body,
+        let message: MasterToWorker = match letter {
+            Letter::Message(parcel) => parcel.open(),
             Letter::End(why) => {
                 if let Some(worker) = self.workers.remove(&number) {
                     worker.envoy.end(why);
@@ -126,9 +126,10 @@ impl Connection {
         let Some(SparkWorker { dialled, .. }) = self.workers.get(&number) else {
             return ControlFlow::Continue(());
         };
-        let message: MasterToWorker = wire::decode(&body).expect("the Master encodes what it sends");
-        if let MasterToWorker::LaunchExecutor(launch) = message {
-            return self.launch(number, &launch, frames).await;
+        match &message {
+            MasterToWorker::LaunchExecutor(launch) => return self.launch(number, launch, frames).await,
+            MasterToWorker::ApplicationFinished { app } => self.common.forms().forget(app.as_str()),
+            _ => {}
         }
         let told = translate::to_worker(&message, self.session.master(number), dialled);
         told.into_iter().for_each(|told| frames.push(&self.session.tell_worker(number, &told)));
@@ -143,7 +144,7 @@ impl Connection {
         frames: &mut Frames,
     ) -> ControlFlow<()> {
         let error = match translate::order(launch) {
-            Ok(order) => match self.session.launch(number, &order) {
+            Ok(order) => match self.session.launch(number, &order, &mut self.common.forms()) {
                 Ok(frame) => {
                     frame.iter().for_each(|frame| frames.push(frame));
                     return ControlFlow::Continue(());
