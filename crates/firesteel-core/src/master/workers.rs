@@ -95,8 +95,7 @@ impl Master {
             return;
         }
         if let Err(reason) = self.config.limits.check_executors(&executors) {
-            let named = format!("{worker}: {reason}");
-            return self.ignore(peer, Ignored::NotItsOwn { named });
+            return self.effects.note(Note::WorkerRefused { worker: worker.clone(), reason });
         }
         for report in executors {
             self.reconcile(now, peer, worker, report);

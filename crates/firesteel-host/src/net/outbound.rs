@@ -67,7 +67,7 @@ impl Load {
         }
     }
 
-    /// Adds a message. The number of bytes that it counts for.
+    /// Adds a message. The number of bytes that it has in a frame.
     ///
     /// # Errors
     /// The message is too long for a frame.
@@ -79,9 +79,10 @@ impl Load {
                 Ok(frames.len() - before)
             }
             Self::Messages(messages) => {
-                let bytes = size_of::<M>() + wire::length(&message) - message.shared();
+                let length = wire::length(&message);
+                let bytes = size_of::<M>() + length - message.shared();
                 messages.push(Weighed { bytes, message: Box::new(message) });
-                Ok(bytes)
+                Ok(length)
             }
         }
     }
@@ -364,7 +365,9 @@ mod tests {
                 resources: Resources::default(),
                 work: Shared::new(work),
             };
-            Load::Messages(Vec::new()).push(MasterToWorker::LaunchExecutor(launch)).expect("it fits")
+            let mut load = Load::Messages(Vec::new());
+            load.push(MasterToWorker::LaunchExecutor(launch)).expect("it fits");
+            load.bytes()
         };
         assert_eq!(count("short".to_owned()), count("long".repeat(10_000)));
     }

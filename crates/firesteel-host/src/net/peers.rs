@@ -37,7 +37,7 @@ pub struct Peers<E> {
     table: BTreeMap<PeerId, Peer>,
     /// The peers for which something was gathered since the last hand-over, in that order.
     touched: Vec<PeerId>,
-    /// The number of bytes that it counts for.
+    /// The number of bytes of frames that it has.
     gathered: usize,
     shared: Shared<E>,
 }
@@ -212,7 +212,7 @@ impl<E: Send + 'static> Peers<E> {
         Some(row)
     }
 
-    /// The number of bytes that the next hand-over hands over.
+    /// The number of bytes of frames that the next hand-over hands over.
     pub(crate) fn gathered(&self) -> usize {
         self.gathered
     }
