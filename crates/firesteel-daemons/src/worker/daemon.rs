@@ -25,7 +25,7 @@ use super::executor_runner::{ExecutorRunner, RunnerContext};
 use super::files::{self, FileStore};
 use super::java::Java;
 use super::left_directories;
-use super::log::{LogReader, RemovedBytesTable};
+use super::log::LogReader;
 use super::reaper::{Reaper, ReaperError};
 use super::scratch::{Scratch, ScratchRoots};
 use super::shuffle_service::{ShuffleService, ShuffleServiceError};
@@ -166,28 +166,18 @@ async fn serve(options: Options) -> Result<(), WorkerError> {
     let scratch = scratch_roots.of_worker(&id);
     let java = Java { homes, scratch: scratch.clone(), worker: reached.clone() };
     let config = config(&options, &id, reached, &work);
-    let removed_bytes = Arc::<RemovedBytesTable>::default();
-    let runner_context = Arc::new(RunnerContext {
+    let runner_context = RunnerContext {
         worker: id,
-        work: work.clone(),
+        work,
         java,
         firesteel,
         sweeper: Sweeper::start(),
         rolling: options.settings.rolling,
-        removed_bytes: Arc::clone(&removed_bytes),
+        removed_bytes: Arc::default(),
         clock,
-    });
-    let files = FileStore::new(Arc::clone(&runner_context));
-    let file_tasks = files.tasks();
-    let shell = WorkerShell {
-        runners: Runners::new(runner_context),
-        files,
-        cleaner: Cleaner::new(work.clone()),
-        dead_workers: dead_workers.looker(),
-        logs: Arc::new(LogReader::new(work.clone(), removed_bytes)),
-        work,
-        scratch: scratch.clone(),
     };
+    let shell = WorkerShell::new(runner_context, dead_workers.looker(), scratch.clone());
+    let file_tasks = shell.files.tasks();
     let exit = owner::run(Worker::new(config), shell, context, requests).await;
     files::finish(file_tasks).await;
     if let Some(shuffle_service) = shuffle_service {
@@ -197,9 +187,14 @@ async fn serve(options: Options) -> Result<(), WorkerError> {
     let removing = tokio::task::spawn_blocking(move || scratch.remove_all());
     removing.await.expect("removing directories does not panic");
     dead_workers.depart();
+    result(exit, masters)
+}
+
+/// What comes of how the machine ended.
+fn result(exit: Exit, masters: &[Address]) -> Result<(), WorkerError> {
     match exit {
         Exit::Shutdown => Ok(()),
-        Exit::NoMaster { attempts } => Err(WorkerError::NoMaster { attempts, masters: masters.clone() }),
+        Exit::NoMaster { attempts } => Err(WorkerError::NoMaster { attempts, masters: masters.to_vec() }),
         Exit::Refused(refusal) => Err(WorkerError::Refused(refusal)),
     }
 }
@@ -265,6 +260,23 @@ struct WorkerShell {
     logs: Arc<LogReader>,
     runners: Runners,
     files: FileStore,
+}
+
+impl WorkerShell {
+    fn new(context: RunnerContext, dead_workers: Looker, scratch: Scratch) -> Self {
+        let work = context.work.clone();
+        let logs = LogReader::new(work.clone(), Arc::clone(&context.removed_bytes));
+        let context = Arc::new(context);
+        Self {
+            cleaner: Cleaner::new(work.clone()),
+            dead_workers,
+            work,
+            scratch,
+            logs: Arc::new(logs),
+            runners: Runners::new(Arc::clone(&context)),
+            files: FileStore::new(context),
+        }
+    }
 }
 
 impl Shell for WorkerShell {
