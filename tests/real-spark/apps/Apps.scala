@@ -108,6 +108,8 @@ object Barrier {
     }
     println(met.collect().sorted.mkString("[", ", ", "]"))
     spark.stop()
+    // The timer of barriers keeps the JVM of a driver of Spark 3.3 alive.
+    sys.exit()
   }
 }
 
