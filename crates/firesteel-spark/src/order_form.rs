@@ -31,7 +31,6 @@ pub struct Order<'a> {
 pub struct OrderForms {
     /// By application. Workers of one release may call the Master differently.
     forms: BTreeMap<String, Vec<OrderForm>>,
-    count: usize,
 }
 
 /// The most forms that are kept. Each has the size of an application's description.
@@ -56,18 +55,17 @@ impl OrderForms {
         let Some(form) = OrderForm::of(order, dialect, master_url)? else {
             return order.write(dialect, master_url);
         };
-        if self.count == MOST_FORMS {
-            *self = Self::default();
+        if self.forms.values().map(Vec::len).sum::<usize>() >= MOST_FORMS {
+            self.forms.clear();
         }
         let object = form.fill(order);
-        self.count += 1;
         self.forms.entry(order.app.to_owned()).or_default().push(form);
         Ok(object)
     }
 
     /// Forgets an application that has ended.
     pub fn forget(&mut self, app: &str) {
-        self.count -= self.forms.remove(app).map_or(0, |forms| forms.len());
+        self.forms.remove(app);
     }
 }
 
