@@ -252,10 +252,13 @@ impl Cluster {
 
 /// The executors' processes within a directory.
 pub(crate) fn executors_within(directory: &Path) -> Vec<u32> {
-    let is_executor = |pid: &u32| {
-        processes::command_line(*pid).iter().any(|word| word.ends_with("CoarseGrainedExecutorBackend"))
-    };
-    processes::within(directory).into_iter().filter(is_executor).collect()
+    running_within(directory, "CoarseGrainedExecutorBackend")
+}
+
+/// The processes within a directory that run this class.
+pub(crate) fn running_within(directory: &Path, class: &str) -> Vec<u32> {
+    let runs = |pid: &u32| processes::command_line(*pid).iter().any(|word| word.ends_with(class));
+    processes::within(directory).into_iter().filter(runs).collect()
 }
 
 /// A driver for the Master at this URL, with these settings of Spark: in Python, or in Scala where the release cannot run

@@ -6,7 +6,7 @@ use libtest_mimic::Trial;
 use nix::sys::signal::Signal;
 
 use crate::binary::{firesteel, processes, run, wait_for};
-use crate::cluster::{Cluster, Driver, Scenario};
+use crate::cluster::{Cluster, Driver, Scenario, executors_within};
 use crate::wait::poll;
 
 pub(crate) fn trials() -> Vec<Trial> {
@@ -31,10 +31,8 @@ fn begun(cluster: &Cluster, version: &str, settings: &[&str]) -> (Driver, Vec<u3
         let rows = status["applications"][0]["executors"].as_array()?.clone();
         let is_running =
             rows.len() == cluster.workers.len() && rows.iter().all(|row| row["state"] == "RUNNING");
-        let pids = cluster.processes().into_iter().filter(|pid| {
-            processes::command_line(*pid).iter().any(|word| word.ends_with("CoarseGrainedExecutorBackend"))
-        });
-        is_running.then(|| pids.collect::<Vec<u32>>()).filter(|pids| pids.len() == rows.len())
+        let pids = || executors_within(cluster.root.path());
+        is_running.then(pids).filter(|pids| pids.len() == rows.len())
     });
     (driver, executors)
 }

@@ -4,7 +4,7 @@ use libtest_mimic::Trial;
 use nix::sys::signal::Signal;
 
 use crate::binary::{processes, wait_for};
-use crate::cluster::{Cluster, Driver, MAIN, SPARK, home};
+use crate::cluster::{Cluster, Driver, MAIN, SPARK, executors_within, home, running_within};
 use crate::ports::free_port;
 
 pub(crate) fn trials() -> Vec<Trial> {
@@ -35,12 +35,6 @@ fn ended() {
     wait_for("the end of scratch directories", || cluster.scratch().is_empty().then_some(()));
 }
 
-/// The processes on a cluster that run this class.
-fn running(cluster: &Cluster, class: &str) -> Vec<u32> {
-    let runs = |pid: &u32| processes::command_line(*pid).iter().any(|word| word.ends_with(class));
-    cluster.processes().into_iter().filter(runs).collect()
-}
-
 /// An application that waits between its jobs, and the file that lets it go on.
 fn waiting(cluster: &Cluster, port: &str) -> (Driver, String) {
     let file = cluster.root.path().join("go").display().to_string();
@@ -50,7 +44,7 @@ fn waiting(cluster: &Cluster, port: &str) -> (Driver, String) {
 }
 
 fn kill_executors(cluster: &Cluster, driver: &Driver) {
-    let executors = running(cluster, "CoarseGrainedExecutorBackend");
+    let executors = executors_within(cluster.root.path());
     assert_eq!(executors.len(), 2);
     for executor in executors {
         processes::signal(executor, Signal::SIGKILL).expect("it runs");
@@ -72,7 +66,7 @@ fn restarted() {
     let port = free_port().to_string();
     let cluster = cluster(MAIN, &port);
     let (driver, file) = waiting(&cluster, &port);
-    let service = running(&cluster, "ExternalShuffleService");
+    let service = running_within(cluster.root.path(), "ExternalShuffleService");
     processes::signal(service[0], Signal::SIGKILL).expect("it runs");
     kill_executors(&cluster, &driver);
     wait_for("the next service", || {
