@@ -121,15 +121,12 @@ pub fn run(options: Options) -> BoxFuture<'static, Result<(), WorkerError>> {
 }
 
 async fn serve(options: Options) -> Result<(), WorkerError> {
-    let Options { address, masters, announcement, lifetime, .. } = &options;
+    let Options { address, masters, lifetime, .. } = &options;
     daemon::raise_open_files();
     let mut requests = lifetime.end_requests().map_err(WorkerError::Signals)?;
     let (listener, arriving) = spark::also_at(Listener::bind(address).await?);
     let reached = daemon::reachable(&address.host, listener.local().port());
     let clock = Clock::start();
-    if let Some(warning) = &options.settings.not_rolled {
-        tracing::warn!("{warning}");
-    }
     let id = id(&reached, clock.now())?;
     let work = WorkDirectory::open(&options.work_directory)?;
     let firesteel = std::env::current_exe().map_err(WorkerError::OwnProgram)?;
@@ -154,13 +151,7 @@ async fn serve(options: Options) -> Result<(), WorkerError> {
     let mut context = Context::new(Role::Worker, id.as_str(), QueueLimits::default(), clock);
     tokio::spawn(spark::worker::serve(arriving));
     context.peers.serve(listener, vec![Welcome { role: Role::Client, decode: from_client }]);
-    let offer = format!("{} and {}", counted(options.cores.0, "core"), options.memory);
-    tracing::info!(
-        "{id} listens on {} and offers {offer}; work directory {}",
-        reached.url(),
-        work.path().display()
-    );
-    announcement.ready(&reached);
+    announce(&options, &id, &reached, &work);
     context.raise(Event::Start);
     find_earlier(work.clone(), id.clone(), context.inbox());
     let scratch = scratch_roots.of_worker(&id);
@@ -184,10 +175,29 @@ async fn serve(options: Options) -> Result<(), WorkerError> {
         shuffle_service.stop().await;
     }
     reaper.release().await;
-    let removing = tokio::task::spawn_blocking(move || scratch.remove_all());
-    removing.await.expect("removing directories does not panic");
+    remove(scratch).await;
     dead_workers.depart();
     result(exit, masters)
+}
+
+/// Says that the Worker listens, and what it offers.
+fn announce(options: &Options, id: &WorkerId, reached: &Address, work: &WorkDirectory) {
+    if let Some(warning) = &options.settings.not_rolled {
+        tracing::warn!("{warning}");
+    }
+    let offer = format!("{} and {}", counted(options.cores.0, "core"), options.memory);
+    tracing::info!(
+        "{id} listens on {} and offers {offer}; work directory {}",
+        reached.url(),
+        work.path().display()
+    );
+    options.announcement.ready(reached);
+}
+
+/// Removes all scratch directories, on a separate thread.
+async fn remove(scratch: Scratch) {
+    let removing = tokio::task::spawn_blocking(move || scratch.remove_all());
+    removing.await.expect("removing directories does not panic");
 }
 
 /// What comes of how the machine ended.

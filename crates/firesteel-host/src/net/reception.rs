@@ -50,6 +50,12 @@ impl Default for Lines {
 }
 
 impl<E> Reception<E> {
+    /// The roles that are let in.
+    fn roles(&self) -> Vec<Role> {
+        let server = self.server.iter().map(|server| server.role);
+        self.welcome.iter().map(|welcome| welcome.role).chain(server).collect()
+    }
+
     /// Passes a connection of another protocol on to those who speak it.
     async fn receive(&self, room: &GuestRoom, stream: TcpStream, remote: SocketAddr, half_open: Place) {
         let Self { home, places, lines, .. } = self;
@@ -89,8 +95,6 @@ impl<E: Send + 'static> Shared<E> {
     ) {
         let Reception { welcome, server, guest_room, home, places, lines } = &*reception;
         let machine = machine_of(&stream, remote);
-        let roles = welcome.iter().map(|welcome| welcome.role);
-        let roles: Vec<Role> = roles.chain(server.iter().map(|server| server.role)).collect();
         let first = match self.stop.run_until_cancelled(first_byte(&stream, places)).await {
             None => return,
             Some(Ok(first)) => first,
@@ -101,6 +105,7 @@ impl<E: Send + 'static> Shared<E> {
             self.stop.run_until_cancelled(receiving).await;
             return;
         }
+        let roles = reception.roles();
         let shaking = shake_hands(stream, &self.hello, &roles);
         let introduced = match self.stop.run_until_cancelled(shaking).await {
             None => return,

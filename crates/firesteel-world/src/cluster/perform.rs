@@ -213,18 +213,7 @@ impl World {
             driver::Effect::Answer { number, answer } => self.take_answer(node, number, &answer),
             driver::Effect::Done(ending) => {
                 self.coverage.ending.count(&ending);
-                let is_complete = matches!(ending, driver::Ending::Completed);
-                let planned = self.scenario.apps[app].tasks.len() as u64;
-                let result = self.driver_mut(node).map(|body| {
-                    body.tasks.done()?;
-                    match body.tasks.submitted() {
-                        submitted if is_complete && submitted < planned => {
-                            Err(format!("a driver completed after {submitted} of {planned} tasks"))
-                        }
-                        _ => Ok(()),
-                    }
-                });
-                self.hold(result.unwrap_or(Ok(())));
+                self.check_ending(node, app, &ending);
                 self.end_driver(node, ProcessEnd::Orderly);
             }
             driver::Effect::Exit => {}
@@ -235,6 +224,22 @@ impl World {
                 }
             }
         }
+    }
+
+    /// All tasks of a driver have ended; a driver that completed was given all that it was to run.
+    fn check_ending(&mut self, node: NodeIndex, app: usize, ending: &driver::Ending) {
+        let is_complete = matches!(ending, driver::Ending::Completed);
+        let planned = self.scenario.apps[app].tasks.len() as u64;
+        let result = self.driver_mut(node).map(|body| {
+            body.tasks.done()?;
+            match body.tasks.submitted() {
+                submitted if is_complete && submitted < planned => {
+                    Err(format!("a driver completed after {submitted} of {planned} tasks"))
+                }
+                _ => Ok(()),
+            }
+        });
+        self.hold(result.unwrap_or(Ok(())));
     }
 
     /// A driver gave up an executor, which it then may end though it is busy.

@@ -100,48 +100,8 @@ impl Saboteur {
             {
                 NodeEvent::Worker(core_worker::Event::FilesFetched { app, fetch })
             }
-            NodeEvent::Master(core_master::Event::Received {
-                peer,
-                arrived,
-                message: core_master::Inbound::Worker(WorkerToMaster::Heartbeat { worker, .. }),
-            }) if self.sabotage == Sabotage::TakeForAnswered => {
-                let last_order = ledger.youngest_on(peer);
-                let message = core_master::Inbound::Worker(WorkerToMaster::Heartbeat { worker, last_order });
-                NodeEvent::Master(core_master::Event::Received { peer, arrived, message })
-            }
-            NodeEvent::Master(core_master::Event::Received {
-                peer,
-                arrived,
-                message: core_master::Inbound::Worker(WorkerToMaster::ExecutorStateChanged(report)),
-            }) if self.sabotage == Sabotage::MissTurn => {
-                let state = match report.state {
-                    ExecutorState::Exited(status) => ExecutorState::Killed(Some(status)),
-                    state => state,
-                };
-                let report = ExecutorReport { executor: report.executor, state };
-                let message = core_master::Inbound::Worker(WorkerToMaster::ExecutorStateChanged(report));
-                NodeEvent::Master(core_master::Event::Received { peer, arrived, message })
-            }
-            NodeEvent::Master(core_master::Event::Received {
-                peer,
-                arrived,
-                message: core_master::Inbound::Driver(mut message),
-            }) => {
-                self.bend_driver_message(&mut message, peer);
-                NodeEvent::Master(core_master::Event::Received {
-                    peer,
-                    arrived,
-                    message: core_master::Inbound::Driver(message),
-                })
-            }
-            NodeEvent::Master(core_master::Event::Received {
-                peer,
-                arrived,
-                message: core_master::Inbound::Worker(WorkerToMaster::RegisterWorker { worker, executors }),
-            }) => {
-                let worker = self.bend_claim(*worker);
-                let message = WorkerToMaster::register(worker, executors);
-                let message = core_master::Inbound::Worker(message);
+            NodeEvent::Master(core_master::Event::Received { peer, arrived, message }) => {
+                let message = self.bend_master_message(message, peer, ledger);
                 NodeEvent::Master(core_master::Event::Received { peer, arrived, message })
             }
             NodeEvent::Driver(core_driver::Event::Received {
@@ -158,7 +118,52 @@ impl Saboteur {
             }
             event => event,
         };
-        let swallowed = match (&event, self.sabotage) {
+        let is_swallowed = self.swallows(&event, ledger) && !dice.one_in(3);
+        (!is_swallowed).then_some(event)
+    }
+
+    /// Changes a message for a Master.
+    fn bend_master_message(
+        &mut self,
+        message: core_master::Inbound,
+        peer: PeerId,
+        ledger: &Ledger,
+    ) -> core_master::Inbound {
+        match message {
+            core_master::Inbound::Driver(mut message) => {
+                self.bend_driver_message(&mut message, peer);
+                core_master::Inbound::Driver(message)
+            }
+            core_master::Inbound::Worker(message) => {
+                core_master::Inbound::Worker(self.bend_worker_message(message, peer, ledger))
+            }
+            message => message,
+        }
+    }
+
+    /// Changes what a Worker tells a Master.
+    fn bend_worker_message(&self, message: WorkerToMaster, peer: PeerId, ledger: &Ledger) -> WorkerToMaster {
+        match message {
+            WorkerToMaster::Heartbeat { worker, .. } if self.sabotage == Sabotage::TakeForAnswered => {
+                WorkerToMaster::Heartbeat { worker, last_order: ledger.youngest_on(peer) }
+            }
+            WorkerToMaster::ExecutorStateChanged(ExecutorReport {
+                executor,
+                state: ExecutorState::Exited(status),
+            }) if self.sabotage == Sabotage::MissTurn => {
+                let state = ExecutorState::Killed(Some(status));
+                WorkerToMaster::ExecutorStateChanged(ExecutorReport { executor, state })
+            }
+            WorkerToMaster::RegisterWorker { worker, executors } => {
+                WorkerToMaster::register(self.bend_claim(*worker), executors)
+            }
+            message => message,
+        }
+    }
+
+    /// Whether this sabotage may keep an event from its machine.
+    fn swallows(&self, event: &NodeEvent, ledger: &Ledger) -> bool {
+        match (event, self.sabotage) {
             (NodeEvent::Master(core_master::Event::Received { message, .. }), Sabotage::DropGiveBack) => {
                 matches!(message, core_master::Inbound::Worker(WorkerToMaster::ExecutorStateChanged(report))
                     if report.state.is_finished())
@@ -176,8 +181,7 @@ impl Saboteur {
                 ledger.is_driver(*peer)
             }
             _ => false,
-        };
-        (!swallowed || dice.one_in(3)).then_some(event)
+        }
     }
 
     /// Changes what a Worker says of itself.
