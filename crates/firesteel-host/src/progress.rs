@@ -43,13 +43,13 @@ pub struct RunProgress {
 impl fmt::Display for RunProgress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.total {
-            Some(total) => write!(f, "{} of {}", HumanCount(self.done), counted(total, "item"))?,
+            Some(total) => write!(f, "{} of {}", grouped(self.done), counted(total, "item"))?,
             None => f.write_str(&counted(self.done, "item"))?,
         }
         let cores = u64::try_from(self.cores).unwrap_or(0);
         write!(f, ", {}, {}", counted(self.executors, "executor"), counted(cores, "core"))?;
         if self.failed > 0 {
-            write!(f, ", {} failed", HumanCount(self.failed))?;
+            write!(f, ", {} failed", grouped(self.failed))?;
         }
         let seconds = self.elapsed.as_secs_f64();
         if self.done == 0 || seconds < 0.5 {
@@ -70,7 +70,13 @@ impl fmt::Display for RunProgress {
 
 /// A count with its noun: `1 item`, `5,000 items`.
 pub fn counted(count: u64, noun: &str) -> String {
-    format!("{} {}", HumanCount(count), words::noun(count, noun))
+    format!("{} {}", grouped(count), words::noun(count, noun))
+}
+
+/// A count for people: `5,000`.
+#[must_use]
+pub fn grouped(count: u64) -> HumanCount {
+    HumanCount(count)
 }
 
 /// The progress bar, with remarks above it. All other printing goes through [`suspend`](Self::suspend).

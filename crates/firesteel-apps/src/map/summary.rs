@@ -14,7 +14,7 @@ use serde::{Serialize, Serializer};
 use super::items::Content;
 use super::remarks;
 use firesteel_host::plain::{clean, escaped};
-use firesteel_host::progress::counted;
+use firesteel_host::progress::{counted, grouped};
 
 /// Number of failed items that the text names.
 const NAMED: usize = 10;
@@ -221,21 +221,21 @@ impl fmt::Display for Summary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let unread = self.unread.unwrap_or(0);
         write!(f, "{} in {}: ", counted(self.items + unread, "item"), seconds(self.elapsed))?;
-        write!(f, "{} succeeded, {} failed", self.succeeded, self.failed)?;
+        write!(f, "{} succeeded, {} failed", grouped(self.succeeded), grouped(self.failed))?;
         for (count, what) in
             [(self.cancelled, "cancelled"), (self.unusable, "unusable"), (unread, "not begun")]
         {
             if count > 0 {
-                write!(f, ", {count} {what}")?;
+                write!(f, ", {} {what}", grouped(count))?;
             }
         }
         if self.unprinted > 0 {
-            write!(f, "; {} of those that succeeded not printed", self.unprinted)?;
+            write!(f, "; {} of those that succeeded not printed", grouped(self.unprinted))?;
         }
         match self.repeated_attempts {
             0 => {}
             1 => f.write_str("; 1 retry")?,
-            retries => write!(f, "; {retries} retries")?,
+            retries => write!(f, "; {} retries", grouped(retries))?,
         }
         for (host, used) in &self.hosts {
             let cores = u64::try_from(used.cores).unwrap_or(0);
@@ -249,6 +249,7 @@ impl fmt::Display for Summary {
         }
         let LocalityUse { host, rack, any } = self.locality;
         if host + rack + any > 0 {
+            let [host, rack, any] = [host, rack, any].map(grouped);
             write!(
                 f,
                 "\n  of items that prefer hosts: {host} ran on a preferred host, {rack} in the rack of one, {any} elsewhere"
@@ -287,7 +288,7 @@ impl Summary {
         }
         match self.unnamed() {
             0 => Ok(()),
-            more => write!(f, "\n  and {more} more failed"),
+            more => write!(f, "\n  and {} more failed", grouped(more)),
         }
     }
 }
@@ -416,6 +417,20 @@ mod tests {
              \n  of items that prefer hosts: 0 ran on a preferred host, 1 in the rack of one, 0 elsewhere\
              \n  failed: item 2 (y): signal 9 (SIGKILL), after 4 attempts on b, a"
         );
+    }
+
+    #[test]
+    fn large_counts_are_all_written_alike() {
+        let mut summary = summary(&mixed(), 1500);
+        let (many, more) = (1_250, 2_000);
+        (summary.items, summary.succeeded, summary.failed, summary.cancelled) = (many, many, many, many);
+        (summary.unusable, summary.unread, summary.unprinted) = (many, Some(many), many);
+        summary.repeated_attempts = many;
+        summary.locality = LocalityUse { host: many, rack: many, any: many };
+        summary.hosts.entry("b".to_owned()).or_default().items = more;
+        let text = summary.to_string();
+        assert_eq!(text.matches("1,250").count(), 10, "{text}");
+        assert!(!text.contains("1250") && !text.contains("2000"), "{text}");
     }
 
     #[test]
