@@ -149,9 +149,9 @@ pub struct TooLong {
 
 /// What is sent to a peer: a message as a whole.
 pub trait Message: Serialize + Send + Sync + 'static {
-    /// How many bytes of its encoding belong to parts that it [shares](crate::messages::Shared) with other messages.
-    fn shared(&self) -> usize {
-        0
+    /// The end of its encoding, if it [shares](crate::messages::Shared) that with other messages.
+    fn shared_end(&self) -> Option<Bytes> {
+        None
     }
 }
 

@@ -55,13 +55,23 @@ impl<T: fmt::Debug> fmt::Debug for Shared<T> {
     }
 }
 
+impl<T: Serialize> Shared<T> {
+    /// The part's own encoding, which all clones have in common.
+    #[must_use]
+    pub fn encoded(&self) -> Bytes {
+        self.encoding().clone()
+    }
+
+    fn encoding(&self) -> &Bytes {
+        // A message that carries it is checked as a whole when it is encoded.
+        let encode = || wire::encode(&self.0.value, usize::MAX).expect("there is no limit");
+        self.0.encoded.get_or_init(encode)
+    }
+}
+
 impl<T: Serialize> Serialize for Shared<T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let encode = || {
-            // A message that carries it is checked as a whole when it is encoded.
-            wire::encode(&self.0.value, usize::MAX).expect("there is no limit")
-        };
-        serializer.serialize_bytes(self.0.encoded.get_or_init(encode))
+        serializer.serialize_bytes(self.encoding())
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use bytes::Bytes;
 use firesteel_placement::{Cores, MiB, Resources};
 use serde::{Deserialize, Serialize};
 
@@ -12,7 +13,7 @@ use crate::ids::{AppId, ExecutorKey, ProfileId, WorkerId};
 use crate::label::Label;
 use crate::process::short_if_any;
 use crate::secret::Secret;
-use crate::wire::{self, Message};
+use crate::wire::Message;
 
 /// The maximum number of cores of a Worker. It bounds the number of effects of one event, whatever a Worker
 /// says of itself.
@@ -184,8 +185,9 @@ pub enum MasterToWorker {
 }
 
 impl Message for MasterToWorker {
-    fn shared(&self) -> usize {
-        if let Self::LaunchExecutor(launch) = self { wire::length(&launch.work) } else { 0 }
+    fn shared_end(&self) -> Option<Bytes> {
+        let Self::LaunchExecutor(ExecutorLaunch { work, .. }) = self else { return None };
+        Some(work.encoded())
     }
 }
 
@@ -202,7 +204,7 @@ pub struct ExecutorLaunch {
     pub memory: MiB,
     /// The addresses of custom resources that it was given.
     pub resources: Resources,
-    /// What it runs.
+    /// What it runs. The last field, so that encoded orders can share it.
     pub work: Shared<ExecutorWork>,
 }
 

@@ -170,6 +170,7 @@ async fn write(writer: &mut OwnedWriteHalf, queue: &LoadQueue) -> Disconnect {
     while let Next::Load(load) = poll_fn(|context| queue.poll_next(context)).await {
         let Load::Frames(mut frames) = load else { unreachable!("a connection has a queue of frames") };
         while frames.has_remaining() {
+            let weight = frames.weight();
             let written = match writer.write_buf(&mut frames).now_or_never() {
                 Some(written) => written,
                 None => match timeout(WRITE_TIMEOUT, writer.write_buf(&mut frames)).await {
@@ -180,7 +181,7 @@ async fn write(writer: &mut OwnedWriteHalf, queue: &LoadQueue) -> Disconnect {
                 },
             };
             match written {
-                Ok(bytes) => queue.written(bytes),
+                Ok(_) => queue.written(weight - frames.weight()),
                 Err(error) => return Disconnect::Io(error),
             }
         }

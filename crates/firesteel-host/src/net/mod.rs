@@ -21,7 +21,8 @@
 //! - [`listener`], `reception`, [`dial`]: accepting and opening connections; `places`: how many there may be; `acceptor`: a thread
 //!   apart for accepting.
 //! - [`handshake`], [`frame`]: the start of a connection, and the format of its messages.
-//! - [`connection`], [`outbound`]: the task of one connection, and the queue that it writes from.
+//! - [`connection`], [`outbound`]: the task of one connection, and the queue that it writes from; `rope`: frames that share
+//!   what is equal in them.
 //! - [`call()`], in [`call`](mod@call): one request and its response, for commands that are not daemons.
 //! - [`conversation`]: a connection without an owner, for bulk data. [`Listener::also_serve`] accepts such
 //!   connections at an owner's own port.
@@ -43,6 +44,7 @@ pub mod outbound;
 pub mod peers;
 mod places;
 mod reception;
+mod rope;
 pub mod route;
 mod socket;
 #[cfg(test)]

@@ -5,10 +5,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
-use bytes::BytesMut;
 use firesteel_core::wire::{self, Message, TooLong};
 
-use super::{Disconnect, frame};
+use super::Disconnect;
+use super::rope::Rope;
 
 /// How much may be queued before a peer counts as too slow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,7 +31,7 @@ impl Default for QueueLimits {
 #[derive(Debug)]
 pub(super) enum Load {
     /// For a connection: whole frames.
-    Frames(BytesMut),
+    Frames(Rope),
     /// For an envoy, who encodes them in another protocol: as they are.
     Messages(Vec<Weighed>),
 }
@@ -47,7 +47,7 @@ impl Load {
     /// Nothing yet, of the same kind.
     pub(super) fn empty(&self) -> Self {
         match self {
-            Self::Frames(_) => Self::Frames(BytesMut::new()),
+            Self::Frames(_) => Self::Frames(Rope::default()),
             Self::Messages(_) => Self::Messages(Vec::new()),
         }
     }
@@ -59,10 +59,10 @@ impl Load {
         }
     }
 
-    /// The number of bytes that it counts for.
+    /// The number of bytes that it counts for. What messages share does not count.
     pub(super) fn bytes(&self) -> usize {
         match self {
-            Self::Frames(frames) => frames.len(),
+            Self::Frames(frames) => frames.weight(),
             Self::Messages(messages) => messages.iter().map(|message| message.bytes).sum(),
         }
     }
@@ -73,14 +73,11 @@ impl Load {
     /// The message is too long for a frame.
     pub(super) fn push<M: Message>(&mut self, message: M) -> Result<usize, TooLong> {
         match self {
-            Self::Frames(frames) => {
-                let before = frames.len();
-                frame::append(&message, frames, wire::MAX_FRAME)?;
-                Ok(frames.len() - before)
-            }
+            Self::Frames(frames) => frames.push(&message),
             Self::Messages(messages) => {
                 let length = wire::length(&message);
-                let bytes = size_of::<M>() + length - message.shared();
+                let shared = message.shared_end().map_or(0, |end| end.len());
+                let bytes = size_of::<M>() + length - shared;
                 messages.push(Weighed { bytes, message: Box::new(message) });
                 Ok(length)
             }
@@ -90,14 +87,7 @@ impl Load {
     /// Moves what another one of the same kind has to the end of this one.
     fn append(&mut self, other: &mut Self) {
         match (self, other) {
-            (Self::Frames(frames), Self::Frames(more)) => {
-                if frames.is_empty() {
-                    *frames = std::mem::take(more);
-                } else {
-                    frames.extend_from_slice(more);
-                    more.clear();
-                }
-            }
+            (Self::Frames(frames), Self::Frames(more)) => frames.append(more),
             (Self::Messages(messages), Self::Messages(more)) => messages.append(more),
             (Self::Frames(_), Self::Messages(_)) | (Self::Messages(_), Self::Frames(_)) => {
                 unreachable!("a peer has one kind")
@@ -314,14 +304,14 @@ mod tests {
     use super::*;
 
     fn queue_of_frames(limits: QueueLimits, total: Total) -> (Outbound, LoadQueue) {
-        queue(limits, total, Load::Frames(BytesMut::new()))
+        queue(limits, total, Load::Frames(Rope::default()))
     }
 
     #[test]
     fn a_peer_is_slow_by_bytes_and_one_batch_always_fits() {
         let total = Total::default();
         let (outbound, queue) = queue_of_frames(QueueLimits { of_peer: 100, in_all: 1000 }, total.clone());
-        let push = |length| outbound.push(&mut Load::Frames(BytesMut::zeroed(length)));
+        let push = |length| outbound.push(&mut Load::Frames(Rope::from(&vec![0; length][..])));
         push(200).expect("one batch always fits");
         assert!(matches!(push(1), Err(Disconnect::Slow { bytes: 200 })));
         let mut context = Context::from_waker(Waker::noop());
@@ -341,7 +331,7 @@ mod tests {
         let (outbound, queue) = queue_of_frames(QueueLimits::default(), Total::default());
         let mut context = Context::from_waker(Waker::noop());
         assert!(queue.poll_next(&mut context).is_pending() && queue.poll_close(&mut context).is_pending());
-        outbound.push(&mut Load::Frames(BytesMut::from(&b"last"[..]))).expect("there is room");
+        outbound.push(&mut Load::Frames(Rope::from(&b"last"[..]))).expect("there is room");
         drop(outbound);
         assert!(matches!(queue.poll_close(&mut context), Poll::Ready(CloseMode::AfterFlush)));
         assert!(matches!(queue.poll_next(&mut context), Poll::Ready(Next::Load(_))));
@@ -350,7 +340,7 @@ mod tests {
 
     #[test]
     fn what_messages_share_does_not_count() {
-        let count = |program: String| {
+        let count = |mut load: Load, program: String| {
             let work = ExecutorWork {
                 app_name: "an application".to_owned(),
                 command: Command::of(program).into(),
@@ -365,10 +355,12 @@ mod tests {
                 resources: Resources::default(),
                 work: Shared::new(work),
             };
-            let mut load = Load::Messages(Vec::new());
             load.push(MasterToWorker::LaunchExecutor(launch)).expect("it fits");
             load.bytes()
         };
-        assert_eq!(count("short".to_owned()), count("long".repeat(10_000)));
+        for empty in [Load::Messages(Vec::new()), Load::Frames(Rope::default())] {
+            let count = |length| count(empty.empty(), "p".repeat(length));
+            assert_eq!(count(200), count(10_000), "{empty:?}");
+        }
     }
 }

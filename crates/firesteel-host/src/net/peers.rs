@@ -7,7 +7,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use bytes::BytesMut;
 use firesteel_core::address::Address;
 use firesteel_core::fair_queue::Urgency;
 use firesteel_core::ids::PeerId;
@@ -24,6 +23,7 @@ use super::envoy::Envoys;
 use super::handshake::Introduced;
 use super::outbound::{self, CloseMode, Load, Outbound, Total};
 use super::places::Place;
+use super::rope::Rope;
 use super::{Decode, Disconnect, Listener, PeerInfo, QueueLimits, Welcome};
 use crate::inbox::{Inbox, InboxEntry, Opened};
 
@@ -323,7 +323,7 @@ impl<E: Send + 'static> Shared<E> {
         let urgency = urgency_of(role);
         let info = PeerInfo { id, role, name, remote };
         let (outbound, queue) =
-            outbound::queue(self.limits, self.queued.clone(), Load::Frames(BytesMut::new()));
+            outbound::queue(self.limits, self.queued.clone(), Load::Frames(Rope::default()));
         self.inbox.opened(info, urgency, outbound, event).ok()?;
         let reading = Reading { peer: id, decode, urgency, first_within };
         Some(connection::serve((reader, writer), queue, reading, self.inbox.clone(), place))

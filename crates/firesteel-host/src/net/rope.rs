@@ -1,0 +1,235 @@
+//! Frames in a row, which share what is equal in them.
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::io::IoSlice;
+
+use bytes::{Buf, Bytes, BytesMut};
+use firesteel_core::wire::{self, Message, TooLong};
+
+use super::frame;
+
+/// The fewest bytes that are worth a reference to them.
+const WORTH_SHARING: usize = 128;
+
+/// The longest frame whose memory is kept for the next one, in bytes.
+const KEPT: usize = 16 << 10;
+
+thread_local! {
+    /// Where a frame is encoded before it is known how much of it belongs to its rope alone. Empty in between.
+    static SCRATCH: RefCell<BytesMut> = RefCell::default();
+}
+
+/// Whole frames in a row. What the messages of several frames [share](Message::shared_end) is in memory once for all of
+/// them, in this rope and in others.
+#[derive(Debug, Default)]
+pub(super) struct Rope {
+    /// What belongs to this rope alone.
+    own: BytesMut,
+    /// Between the own bytes, in order.
+    shared: VecDeque<SharedPart>,
+    /// The number of bytes of all shared parts.
+    shared_bytes: usize,
+    /// The number of own bytes behind the last shared part.
+    own_at_end: usize,
+}
+
+/// A part that belongs to others, too. It is not empty.
+#[derive(Debug)]
+struct SharedPart {
+    /// The number of own bytes between the part before this one and this one.
+    own_before: usize,
+    bytes: Bytes,
+}
+
+impl Rope {
+    pub(super) fn is_empty(&self) -> bool {
+        self.own.is_empty() && self.shared.is_empty()
+    }
+
+    /// The number of bytes of memory that it takes, without what it shares.
+    pub(super) fn weight(&self) -> usize {
+        self.own.len() + self.shared.len() * size_of::<SharedPart>()
+    }
+
+    /// Adds a message as a frame. The length of the frame.
+    ///
+    /// # Errors
+    /// The message is too long for a frame.
+    pub(super) fn push<M: Message>(&mut self, message: &M) -> Result<usize, TooLong> {
+        let mut frame = SCRATCH.take();
+        frame::append(message, &mut frame, wire::MAX_FRAME)?;
+        let length = frame.len();
+        let shared = message.shared_end().filter(|end| end.len() >= WORTH_SHARING);
+        let own = length - shared.as_ref().map_or(0, Bytes::len);
+        self.own.extend_from_slice(&frame[..own]);
+        self.own_at_end += own;
+        if let Some(bytes) = shared {
+            debug_assert_eq!(frame[own..], bytes, "a message ends with what it shares");
+            self.shared_bytes += bytes.len();
+            self.shared.push_back(SharedPart { own_before: std::mem::take(&mut self.own_at_end), bytes });
+        }
+        frame.clear();
+        SCRATCH.set(if frame.capacity() <= KEPT { frame } else { BytesMut::new() });
+        Ok(length)
+    }
+
+    /// Its pieces, in order. None is empty.
+    fn chunks(&self) -> impl Iterator<Item = &[u8]> {
+        let (mut own, at_end) = self.own.split_at(self.own.len() - self.own_at_end);
+        let between = self.shared.iter().flat_map(move |SharedPart { own_before, bytes }| {
+            let (before, rest) = own.split_at(*own_before);
+            own = rest;
+            [before, bytes]
+        });
+        between.chain([at_end]).filter(|chunk| !chunk.is_empty())
+    }
+
+    /// Moves what another rope has to the end of this one.
+    pub(super) fn append(&mut self, other: &mut Self) {
+        let mut other = std::mem::take(other);
+        if self.is_empty() {
+            *self = other;
+            return;
+        }
+        self.own.extend_from_slice(&other.own);
+        match other.shared.front_mut() {
+            Some(first) => {
+                first.own_before += self.own_at_end;
+                self.own_at_end = other.own_at_end;
+            }
+            None => self.own_at_end += other.own_at_end,
+        }
+        self.shared.append(&mut other.shared);
+        self.shared_bytes += other.shared_bytes;
+    }
+}
+
+impl Buf for Rope {
+    fn remaining(&self) -> usize {
+        self.own.len() + self.shared_bytes
+    }
+
+    fn chunk(&self) -> &[u8] {
+        self.chunks().next().unwrap_or_default()
+    }
+
+    fn advance(&mut self, mut count: usize) {
+        while count > 0 {
+            let step = count.min(self.chunk().len());
+            assert!(step > 0, "a rope is not advanced beyond its end");
+            count -= step;
+            match self.shared.front_mut() {
+                Some(SharedPart { own_before: 0, bytes }) => {
+                    bytes.advance(step);
+                    self.shared_bytes -= step;
+                    if bytes.is_empty() {
+                        self.shared.pop_front();
+                    }
+                    continue;
+                }
+                Some(SharedPart { own_before, .. }) => *own_before -= step,
+                None => self.own_at_end -= step,
+            }
+            self.own.advance(step);
+        }
+    }
+
+    fn chunks_vectored<'a>(&'a self, slices: &mut [IoSlice<'a>]) -> usize {
+        let filled = slices.iter_mut().zip(self.chunks()).map(|(slice, chunk)| *slice = IoSlice::new(chunk));
+        filled.count()
+    }
+}
+
+#[cfg(test)]
+impl From<&[u8]> for Rope {
+    fn from(own: &[u8]) -> Self {
+        Self { own: BytesMut::from(own), own_at_end: own.len(), ..Self::default() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use firesteel_core::messages::Shared;
+    use quickcheck::{Arbitrary, Gen, TestResult, quickcheck};
+    use serde::Serialize;
+
+    use super::*;
+
+    /// A message that shares its end.
+    #[derive(Clone, Debug, Serialize)]
+    struct Order {
+        number: u32,
+        work: Shared<String>,
+    }
+
+    impl Message for Order {
+        fn shared_end(&self) -> Option<Bytes> {
+            Some(self.work.encoded())
+        }
+    }
+
+    impl Arbitrary for Order {
+        fn arbitrary(g: &mut Gen) -> Self {
+            let length = *g.choose(&[0, 1, WORTH_SHARING - 2, WORTH_SHARING, 1000]).expect("there are some");
+            Self { number: u32::arbitrary(g), work: Shared::new("w".repeat(length)) }
+        }
+    }
+
+    /// Messages in two ropes, one appended to the other, and the frames of all one after the other.
+    fn spun(first: &[Order], second: &[Order]) -> (Rope, BytesMut) {
+        let (mut ropes, mut frames) = ([Rope::default(), Rope::default()], BytesMut::new());
+        for (rope, orders) in ropes.iter_mut().zip([first, second]) {
+            for order in orders {
+                let before = frames.len();
+                frame::append(order, &mut frames, wire::MAX_FRAME).expect("it is short");
+                assert_eq!(rope.push(order), Ok(frames.len() - before));
+            }
+        }
+        let [mut rope, mut more] = ropes;
+        rope.append(&mut more);
+        assert!(more.is_empty() && more.weight() == 0);
+        (rope, frames)
+    }
+
+    quickcheck! {
+        fn a_rope_is_its_frames(first: Vec<Order>, second: Vec<Order>, steps: Vec<usize>) -> TestResult {
+            let (mut rope, mut frames) = spun(&first, &second);
+            for step in steps {
+                let mut slices = [IoSlice::new(&[]); 3];
+                let filled = rope.chunks_vectored(&mut slices);
+                let start: Vec<u8> = slices[..filled].iter().flat_map(|slice| slice.iter().copied()).collect();
+                assert!(frames.starts_with(&start) && (filled == 3 || start.len() == frames.len()));
+                assert!(start.starts_with(rope.chunk()) && rope.remaining() == frames.len());
+                assert_eq!((rope.is_empty(), rope.chunk().is_empty()), (frames.is_empty(), frames.is_empty()));
+                let step = step % (frames.len() + 1);
+                let weight = rope.weight();
+                rope.advance(step);
+                frames.advance(step);
+                assert!(rope.weight() <= weight);
+            }
+            assert_eq!(rope.copy_to_bytes(rope.remaining()), frames);
+            assert_eq!((rope.weight(), rope.is_empty()), (0, true));
+            TestResult::passed()
+        }
+    }
+
+    #[test]
+    fn orders_that_share_their_work_weigh_little() {
+        let work = Shared::new("w".repeat(100_000));
+        let orders: Vec<_> = (0..16).map(|number| Order { number, work: work.clone() }).collect();
+        let (rope, frames) = spun(&orders, &orders);
+        assert_eq!(rope.remaining(), frames.len());
+        assert!(rope.weight() < 32 * 100, "{} bytes", rope.weight());
+    }
+
+    #[test]
+    fn a_message_that_is_too_long_adds_nothing() {
+        let order = |length| Order { number: 1, work: Shared::new("w".repeat(length)) };
+        let mut rope = Rope::default();
+        rope.push(&order(1)).expect("it is short");
+        let before = rope.remaining();
+        assert!(rope.push(&order(wire::MAX_FRAME)).is_err());
+        assert_eq!(rope.remaining(), before);
+    }
+}
