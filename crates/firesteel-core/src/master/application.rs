@@ -1,7 +1,8 @@
 //! One application as its Master knows it.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
+use std::time::Duration;
 
 use firesteel_placement::index::Slot;
 use firesteel_placement::shortfall::Amounts;
@@ -14,6 +15,7 @@ use super::exclusions::Exclusions;
 use super::executor::{Executor, Probation};
 use super::executor_record::ExecutorRecord;
 use super::executor_table::ExecutorTable;
+use super::sorted::Sorted;
 use super::wishes::Wishes;
 use super::worker_row::WorkerRow;
 use super::worker_table::WorkerTable;
@@ -23,7 +25,7 @@ use crate::messages::{
     ApplicationDescription, ApplicationState, ExecutorLaunch, ExecutorState, ExecutorTarget, ExecutorWork,
     ResourceProfile, Shared, limit_after_final_end,
 };
-use crate::time::{Timestamp, first_due};
+use crate::time::Timestamp;
 
 /// The memory of an executor if the application names none. Source: Spark Master, 4.0.1.
 pub(super) const DEFAULT_MEMORY: MiB = MiB(1024);
@@ -59,7 +61,7 @@ pub(super) struct Application {
     pub(super) executors: ExecutorTable,
     pub(super) next_executor: u32,
     /// The Workers that ever ran one of its executors.
-    pub(super) workers: BTreeSet<WorkerId>,
+    pub(super) workers: Sorted<WorkerId>,
     pub(super) failures: Failures,
     pub(super) exclusions: Exclusions,
     /// Its demands that are filed in the backlog: they wait, and no Worker has room for them.
@@ -95,8 +97,8 @@ pub(super) struct Failures {
     pub(super) in_a_row: u32,
     /// No executor is launched before this time.
     pub(super) hold_until: Option<Timestamp>,
-    /// The executors on probation, by the end of their probation.
-    pub(super) probation: BTreeSet<(Timestamp, ExecutorId)>,
+    /// The executors on probation, in the order in which they started. Some may have ended since.
+    pub(super) probation: VecDeque<ExecutorId>,
     /// The number of live executors that are proven.
     pub(super) proven: u64,
 }
@@ -155,7 +157,7 @@ impl Application {
             profiles: BTreeMap::from([(ProfileId::DEFAULT, default)]),
             executors: ExecutorTable::default(),
             next_executor: 0,
-            workers: BTreeSet::new(),
+            workers: Sorted::default(),
             failures: Failures::default(),
             exclusions: Exclusions::default(),
             filed: Vec::new(),
@@ -329,12 +331,8 @@ impl Application {
         let executor = self.executors.remove(id).expect("the executor is live");
         self.cores_granted -= executor.grant.cores();
         self.profile_mut(executor.profile).held -= 1;
-        match executor.probation {
-            Probation::Launching => {}
-            Probation::Running { until, .. } => {
-                self.failures.probation.remove(&(until, id));
-            }
-            Probation::Proven { .. } => self.failures.proven -= 1,
+        if executor.probation.is_proven() {
+            self.failures.proven -= 1;
         }
         executor
     }
@@ -361,25 +359,38 @@ impl Application {
         self.ended.push_back(ended);
     }
 
-    /// An executor's process runs; the executor is proven at `until`.
-    pub(super) fn start_probation(&mut self, now: Timestamp, id: ExecutorId, until: Timestamp) {
+    /// An executor's process runs.
+    pub(super) fn start_probation(&mut self, now: Timestamp, id: ExecutorId) {
         let executor = self.executors.get_mut(id).expect("the executor is live");
-        executor.probation = Probation::Running { started: now, until };
-        self.failures.probation.insert((until, id));
+        executor.probation = Probation::Running { started: now };
+        self.failures.probation.push_back(id);
     }
 
-    /// Ends the probations whose time is over, which resets the count of failures. Returns the executors that are now
+    /// Ends the probations that have lasted for this long, which resets the count of failures. Returns the executors that are now
     /// proven, each with its Worker.
-    pub(super) fn end_probations(&mut self, now: Timestamp) -> Vec<(Slot, ExecutorId)> {
+    pub(super) fn end_probations(
+        &mut self,
+        now: Timestamp,
+        proven_after: Duration,
+    ) -> Vec<(Slot, ExecutorId)> {
         let mut proven = Vec::new();
-        while let Some(id) = first_due(&self.failures.probation, now) {
-            self.failures.probation.pop_first();
-            self.failures.proven += 1;
-            self.failures.in_a_row = 0;
-            let executor = self.executors.get_mut(id).expect("an executor on probation is live");
-            let started = executor.probation.started().expect("an executor on probation has started");
-            executor.probation = Probation::Proven { started };
-            proven.push((executor.slot, id));
+        let Failures { probation, in_a_row, proven: count, .. } = &mut self.failures;
+        while let Some(id) = probation.front().copied() {
+            if let Some(executor) = self.executors.get_mut(id)
+                && let Probation::Running { started } = executor.probation
+            {
+                if started + proven_after > now {
+                    break;
+                }
+                executor.probation = Probation::Proven { started };
+                proven.push((executor.slot, id));
+                *count += 1;
+                *in_a_row = 0;
+            }
+            probation.pop_front();
+        }
+        if probation.is_empty() {
+            *probation = VecDeque::new();
         }
         proven
     }

@@ -1,6 +1,6 @@
 //! The Master's invariants.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use firesteel_placement::index::Slot;
 use firesteel_placement::{Cores, MiB, Resources};
@@ -9,7 +9,7 @@ use super::application::Application;
 use super::executor::Probation;
 use super::worker_row::WorkerRow;
 use super::{Master, Pass};
-use crate::ids::{ExecutorKey, ProfileId, WorkerId};
+use crate::ids::{ExecutorId, ExecutorKey, ProfileId, WorkerId};
 use crate::machine::{Violation, ensure};
 
 impl Master {
@@ -116,7 +116,8 @@ impl Master {
     fn check_application(&self, application: &Application) -> Result<(), Violation> {
         let Application { id, cores_granted, .. } = application;
         let mut granted = Cores::ZERO;
-        let (mut proven, mut on_probation) = (0, 0);
+        let probations: BTreeSet<ExecutorId> = application.failures.probation.iter().copied().collect();
+        let mut proven = 0;
         for (number, executor) in application.executors.iter() {
             let key = ExecutorKey { app: id.clone(), executor: number };
             let slot = executor.slot;
@@ -133,10 +134,8 @@ impl Master {
             granted += executor.grant.cores();
             match executor.probation {
                 Probation::Launching => {}
-                Probation::Running { until, .. } => {
-                    let waits = application.failures.probation.contains(&(until, number));
-                    ensure!("master", waits, "the probation of {key} will never end");
-                    on_probation += 1;
+                Probation::Running { .. } => {
+                    ensure!("master", probations.contains(&number), "the probation of {key} will never end");
                 }
                 Probation::Proven { .. } => proven += 1,
             }
@@ -147,12 +146,13 @@ impl Master {
             "{id} was granted {cores_granted} but holds {granted} cores"
         );
         ensure!("master", proven == application.failures.proven, "{id} has {proven} proven executors");
-        let probations = application.failures.probation.len();
-        ensure!(
-            "master",
-            probations == on_probation,
-            "{id} has {on_probation} executors on probation, and {probations} probations will end"
-        );
+        let starts = application.failures.probation.iter().filter_map(|number| {
+            match application.executors.get(*number)?.probation {
+                Probation::Running { started } => Some(started),
+                Probation::Launching | Probation::Proven { .. } => None,
+            }
+        });
+        ensure!("master", starts.is_sorted(), "the probations of {id} are not in the order of their starts");
         for worker in application.exclusions.remembered() {
             ensure!("master", self.workers.is_alive(worker), "{id} remembers a Worker that is lost");
         }

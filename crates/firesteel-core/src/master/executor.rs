@@ -29,10 +29,9 @@ pub(super) struct Executor {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Probation {
     Launching,
-    /// Its process runs since it started, and is proven at `until`.
+    /// Its process runs since it started, not for long.
     Running {
         started: Timestamp,
-        until: Timestamp,
     },
     /// It ran long enough to show that executors of this application can run.
     Proven {
@@ -68,7 +67,7 @@ impl Probation {
     pub(super) fn started(self) -> Option<Timestamp> {
         match self {
             Self::Launching => None,
-            Self::Running { started, .. } | Self::Proven { started } => Some(started),
+            Self::Running { started } | Self::Proven { started } => Some(started),
         }
     }
 

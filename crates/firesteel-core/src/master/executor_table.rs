@@ -137,7 +137,7 @@ mod tests {
     #[test]
     fn a_row_is_small() {
         let size = size_of::<(ExecutorId, Executor)>();
-        assert!(size <= 72, "{size} bytes, for each of very many executors");
+        assert!(size <= 64, "{size} bytes, for each of very many executors");
     }
 
     #[test]

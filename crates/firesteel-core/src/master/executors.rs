@@ -115,9 +115,8 @@ impl Master {
 
     /// An executor's process has started.
     fn start_executor(&mut self, now: Timestamp, executor: &ExecutorKey) {
-        let until = now + self.config.proven_after;
         let application = self.applications.live_mut(&executor.app);
-        application.start_probation(now, executor.executor, until);
+        application.start_probation(now, executor.executor);
         let peer = application.peer;
         let (executor_id, state) = (executor.executor, ExecutorState::Running);
         self.tell_driver(

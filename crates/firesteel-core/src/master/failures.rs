@@ -130,7 +130,7 @@ impl Master {
     /// Executors that ran long enough are proven. Their application need not wait any longer, and their Workers are no
     /// longer blamed.
     pub(super) fn end_probations(&mut self, now: Timestamp, app: &AppId) {
-        let proven = self.applications.live_mut(app).end_probations(now);
+        let proven = self.applications.live_mut(app).end_probations(now, self.config.proven_after);
         if proven.is_empty() {
             return;
         }

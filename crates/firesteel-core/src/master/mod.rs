@@ -21,7 +21,6 @@ mod ended_applications;
 mod event;
 mod exclusions;
 mod executor;
-mod executor_keys;
 mod executor_record;
 mod executor_table;
 mod executors;
@@ -36,6 +35,7 @@ mod preemption;
 mod queue_scheduling;
 mod settle;
 mod snapshot;
+mod sorted;
 #[cfg(test)]
 mod tests;
 mod view;

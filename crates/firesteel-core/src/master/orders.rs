@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use crate::ids::ExecutorKey;
+use crate::ids::{AppId, ExecutorId, ExecutorKey};
 use crate::time::Timestamp;
 
 /// The heartbeats that leave an order unanswered before it is repeated. The first one may have crossed it.
@@ -21,12 +21,24 @@ pub(super) struct Orders {
     unanswered: VecDeque<Order>,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Order {
-    executor: ExecutorKey,
+    /// Not as an `ExecutorKey`, which would make an order larger.
+    app: AppId,
+    executor: ExecutorId,
     sent: Timestamp,
     /// The heartbeats since that did not answer it.
     heartbeats: u32,
+}
+
+impl Order {
+    fn launches(&self, executor: &ExecutorKey) -> bool {
+        self.executor == executor.executor && self.app == executor.app
+    }
+
+    fn into_key(self) -> ExecutorKey {
+        ExecutorKey { app: self.app, executor: self.executor }
+    }
 }
 
 /// What is due to orders after a heartbeat, oldest first.
@@ -41,40 +53,47 @@ pub(super) struct Overdue {
 impl Orders {
     /// An order is sent.
     pub(super) fn sent(&mut self, now: Timestamp, executor: ExecutorKey) {
-        self.unanswered.push_back(Order { executor, sent: now, heartbeats: 0 });
+        let ExecutorKey { app, executor } = executor;
+        self.unanswered.push_back(Order { app, executor, sent: now, heartbeats: 0 });
     }
 
     /// The Worker reports on an executor, whose order it therefore has. Returns whether the order was unanswered.
     pub(super) fn answer(&mut self, executor: &ExecutorKey) -> bool {
-        let at = self.unanswered.iter().position(|order| order.executor == *executor);
-        at.map(|at| self.unanswered.remove(at)).is_some()
+        let at = self.unanswered.iter().position(|order| order.launches(executor));
+        let is_answer = at.map(|at| self.unanswered.remove(at)).is_some();
+        self.release();
+        is_answer
+    }
+
+    /// Gives the memory back if all orders are answered: there are many Workers.
+    fn release(&mut self) {
+        if self.unanswered.is_empty() {
+            self.unanswered = VecDeque::new();
+        }
     }
 
     /// A heartbeat that arrived at this time names this order as the last one that came.
     pub(super) fn hear(&mut self, arrived: Timestamp, last_order: Option<&ExecutorKey>) -> Overdue {
-        let answered = self.unanswered.iter().rposition(|order| Some(&order.executor) == last_order);
+        let answered =
+            self.unanswered.iter().rposition(|order| last_order.is_some_and(|last| order.launches(last)));
         if let Some(last) = answered {
             self.unanswered.drain(..=last);
         }
-        if self.unanswered.is_empty() {
-            self.unanswered = VecDeque::new();
-            return Overdue::default();
-        }
+        self.release();
         for order in &mut self.unanswered {
             // The Master may handle a heartbeat late, which arrived before the order left.
             order.heartbeats += u32::from(order.sent < arrived);
         }
         let given_up = self.unanswered.partition_point(|order| order.heartbeats >= GIVEN_UP_AFTER);
-        let given_up = self.unanswered.drain(..given_up).map(|order| order.executor).collect();
+        let given_up = self.unanswered.drain(..given_up).map(Order::into_key).collect();
         let repeated = self.unanswered.iter().filter(|order| order.heartbeats >= REPEATED_AFTER);
-        Overdue { repeated: repeated.map(|order| order.executor.clone()).collect(), given_up }
+        Overdue { repeated: repeated.cloned().map(Order::into_key).collect(), given_up }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ids::{AppId, ExecutorId};
 
     fn key(number: u32) -> ExecutorKey {
         ExecutorKey { app: AppId::new("app-1"), executor: ExecutorId(number) }

@@ -6,10 +6,10 @@ use firesteel_placement::{Cores, Offer, Resources, shortfall};
 
 use super::capacity::{Amounts, Capacity};
 use super::distrust::Distrust;
-use super::executor_keys::ExecutorKeys;
 use super::orders::Orders;
+use super::sorted::Sorted;
 use crate::address::Address;
-use crate::ids::PeerId;
+use crate::ids::{ExecutorKey, PeerId};
 use crate::last_heard::LastHeard;
 use crate::messages::{Impairment, WorkerDescription, WorkerState, WorkerView};
 use crate::time::Timestamp;
@@ -21,7 +21,7 @@ pub(super) struct WorkerRow {
     pub(super) description: Arc<WorkerDescription>,
     pub(super) peer: PeerId,
     pub(super) capacity: Capacity,
-    pub(super) executors: ExecutorKeys,
+    pub(super) executors: Sorted<ExecutorKey>,
     pub(super) orders: Orders,
     pub(super) last_heartbeat: LastHeard,
     /// The time of its entry in the table of timeouts to check.
@@ -60,7 +60,7 @@ impl WorkerRow {
             description: Arc::new(description),
             peer,
             capacity: Capacity::new(total),
-            executors: ExecutorKeys::default(),
+            executors: Sorted::default(),
             orders: Orders::default(),
             last_heartbeat: LastHeard::at(now),
             look: now,
