@@ -1,9 +1,9 @@
 //! The table of the Master's Workers.
 
 mod availability;
+mod label_counts;
 mod silence;
 
-use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::ControlFlow;
 use std::time::Duration;
@@ -13,6 +13,7 @@ use firesteel_placement::policy::{ClusterTotal, Measure, PlacementCache};
 use firesteel_placement::shortfall;
 use firesteel_placement::{Cores, Demand, MiB, Offer, ResourceAmounts, Resources, Strategy, WorkerOrder};
 
+use self::label_counts::LabelCounts;
 use super::application::Application;
 use super::capacity::Grant;
 use super::merged::merged;
@@ -50,8 +51,7 @@ pub(super) struct WorkerTable {
     withheld: BTreeMap<Slot, Withheld>,
     /// The Workers that are excluded for all applications, by the end of the exclusion.
     pub(super) excluded: BTreeSet<(Timestamp, Slot)>,
-    /// How many living Workers have each label.
-    labels: BTreeMap<Option<Label>, usize>,
+    labels: LabelCounts,
     by_peer: BTreeMap<PeerId, Slot>,
     by_address: BTreeMap<Address, WorkerId>,
     /// When to check each Worker's heartbeat next, never later than its timeout. A heartbeat does not change
@@ -76,7 +76,7 @@ impl WorkerTable {
             gained: BTreeSet::new(),
             withheld: BTreeMap::new(),
             excluded: BTreeSet::new(),
-            labels: BTreeMap::new(),
+            labels: LabelCounts::default(),
             by_peer: BTreeMap::new(),
             by_address: BTreeMap::new(),
             looks: BTreeSet::new(),
@@ -97,7 +97,7 @@ impl WorkerTable {
         self.gained.insert(slot);
         self.cache.clear();
         self.whole.add(&row.whole_offer());
-        *self.labels.entry(row.description.label.clone()).or_default() += 1;
+        self.labels.add(&row.description.label);
         self.by_peer.insert(row.peer, slot);
         self.by_address.insert(address, id.clone());
         self.looks.insert((row.look, id));
@@ -113,12 +113,7 @@ impl WorkerTable {
         let row = self.rows[slot.index()].take().expect("every slot of the index has its row");
         self.cache.clear();
         self.whole.remove(&row.whole_offer());
-        if let Entry::Occupied(mut count) = self.labels.entry(row.description.label.clone()) {
-            *count.get_mut() -= 1;
-            if *count.get() == 0 {
-                count.remove();
-            }
-        }
+        self.labels.remove(&row.description.label);
         if let Some(until) = row.distrust.until {
             self.excluded.remove(&(until, slot));
         }
@@ -130,7 +125,7 @@ impl WorkerTable {
 
     /// Whether every living Worker runs executors of applications with this label.
     pub(super) fn all_admit(&self, label: Option<&Label>) -> bool {
-        self.labels.keys().all(|of_workers| Label::admits(of_workers.as_ref(), label))
+        self.labels.all_admit(label)
     }
 
     /// Places a demand that treats all Workers alike.
@@ -456,8 +451,7 @@ impl WorkerTable {
         if whole != self.whole {
             return Err(format!("the Workers have {whole:?} together, and not {:?}", self.whole));
         }
-        let mut labels: BTreeMap<Option<Label>, usize> = BTreeMap::new();
-        self.iter().for_each(|row| *labels.entry(row.description.label.clone()).or_default() += 1);
+        let labels = LabelCounts::of(self.iter().map(|row| &row.description.label));
         if labels != self.labels {
             return Err(format!("the Workers have the labels {labels:?}, and not {:?}", self.labels));
         }

@@ -148,7 +148,7 @@ struct State {
 /// What a connection writes next.
 #[derive(Debug)]
 pub(super) enum Next {
-    /// This.
+    /// What has to be written.
     Load(Load),
     /// Nothing more: the owner closed the connection, and everything is written.
     End,
