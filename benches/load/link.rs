@@ -1,6 +1,7 @@
 //! One connection, as a mock peer and the null master use it: frames are queued, and written together.
 
 use std::io;
+use std::time::Duration;
 
 use bytes::{Buf, Bytes, BytesMut};
 use firesteel_core::wire::{self, Hello, PREAMBLE, Role};
@@ -10,7 +11,11 @@ use serde::Serialize;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
+use tokio::time::sleep;
 use tokio_util::codec::FramedRead;
+
+/// How often a connection may be reset in its handshake.
+const MOST_RESETS: u32 = 5;
 
 /// A connection after the handshake.
 pub(crate) struct Link {
@@ -28,9 +33,20 @@ pub(crate) struct Outgoing {
 }
 
 impl Link {
-    /// Dials, and introduces itself.
+    /// Dials, and introduces itself. When very many dial at one moment, the system answers with cookies instead of keeping
+    /// in mind who dialled, and now and then takes one for wrong, which resets the connection: so it dials again.
     pub(crate) async fn dial(address: &str, role: Role, name: &str) -> io::Result<Self> {
-        Self::open(TcpStream::connect(address).await?, role, name).await.map(|(link, _)| link)
+        let mut resets = 0;
+        loop {
+            match Self::open(TcpStream::connect(address).await?, role, name).await {
+                Ok((link, _)) => return Ok(link),
+                Err(error) if error.kind() == io::ErrorKind::ConnectionReset && resets < MOST_RESETS => {
+                    resets += 1;
+                    sleep(Duration::from_millis(100)).await;
+                }
+                Err(error) => return Err(error),
+            }
+        }
     }
 
     /// The handshake, which is the same on both sides. Also returns the peer's role.

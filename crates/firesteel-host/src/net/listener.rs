@@ -16,8 +16,9 @@ use super::guest::{Guest, GuestRoom};
 use super::places::{HOW_TO_RAISE, Place, Places};
 use crate::seldom::Seldom;
 
-/// The maximum number of connections that wait to be accepted.
-const BACKLOG: u32 = 1024;
+/// The maximum number of connections that wait to be accepted, which is what systems allow as a rule. When a Master comes back,
+/// thousands of Workers dial at one moment.
+const BACKLOG: u32 = 4096;
 
 /// A listening socket.
 #[derive(Debug)]
