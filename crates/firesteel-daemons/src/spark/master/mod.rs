@@ -26,6 +26,7 @@ use firesteel_host::seldom::Seldom;
 use firesteel_spark::OrderForms;
 use firesteel_spark::frame::Frame;
 use firesteel_spark::session::{Heard, PeerNumber, Session};
+use futures_util::FutureExt;
 use futures_util::stream::{SelectAll, Stream, StreamExt};
 use tokio::sync::mpsc;
 use tokio::time::timeout;
@@ -163,9 +164,8 @@ impl Connection {
                         }
                     }
                 }
-                Some((address, letter)) = self.letters.next(), if !is_full => {
-                    let is_over = self.deliver(address, letter, frames).await.is_break();
-                    if is_over && self.is_empty() {
+                Some(first) = self.letters.next(), if !is_full => {
+                    if self.deliver_all(first, frames).await.is_break() {
                         return Ok(End::Here);
                     }
                 }
@@ -217,6 +217,20 @@ impl Connection {
         };
         asker.owed.push_back(id);
         tell(&asker.envoy, bytes, Inbound::Client(ClientToMaster::RequestReadyz)).await
+    }
+
+    /// Has written what the Master sends, this first, and then all that is there: it leaves with one write. `Break` if the
+    /// Master has ended the last peer.
+    async fn deliver_all(&mut self, first: (Addressee, Letter), frames: &mut Frames) -> ControlFlow<()> {
+        let mut next = Some(first);
+        while let Some((address, letter)) = next {
+            let is_over = self.deliver(address, letter, frames).await.is_break();
+            if is_over && self.is_empty() {
+                return ControlFlow::Break(());
+            }
+            next = if frames.is_full() { None } else { self.letters.next().now_or_never().flatten() };
+        }
+        ControlFlow::Continue(())
     }
 
     /// Has written what the Master sends to a peer. `Break` if the Master ends the peer's connection.
