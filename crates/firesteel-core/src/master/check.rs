@@ -146,12 +146,16 @@ impl Master {
             "{id} was granted {cores_granted} but holds {granted} cores"
         );
         ensure!("master", proven == application.failures.proven, "{id} has {proven} proven executors");
-        let starts = application.failures.probation.iter().filter_map(|number| {
-            match application.executors.get(*number)?.probation {
-                Probation::Running { started } => Some(started),
-                Probation::Launching | Probation::Proven { .. } => None,
-            }
-        });
+        let queue = &application.failures.probation;
+        ensure!("master", probations.len() == queue.len(), "an executor of {id} is on probation twice");
+        let live = queue.iter().filter_map(|number| application.executors.get(*number));
+        let on_probation: Vec<_> = live.clone().filter(|executor| executor.probation.is_running()).collect();
+        ensure!(
+            "master",
+            on_probation.len() == live.count(),
+            "an executor of {id} that has not started, or is proven, is on probation"
+        );
+        let starts = on_probation.iter().map(|executor| executor.probation.started());
         ensure!("master", starts.is_sorted(), "the probations of {id} are not in the order of their starts");
         for worker in application.exclusions.remembered() {
             ensure!("master", self.workers.is_alive(worker), "{id} remembers a Worker that is lost");

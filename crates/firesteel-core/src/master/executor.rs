@@ -71,6 +71,10 @@ impl Probation {
         }
     }
 
+    pub(super) fn is_running(self) -> bool {
+        matches!(self, Self::Running { .. })
+    }
+
     pub(super) fn is_proven(self) -> bool {
         matches!(self, Self::Proven { .. })
     }
