@@ -366,8 +366,8 @@ impl Application {
         self.failures.probation.push_back(id);
     }
 
-    /// Ends the probations that have lasted for this long, which resets the count of failures. Returns the executors that are now
-    /// proven, each with its Worker.
+    /// Ends the probations that have lasted for this long, which resets the count of failures. Returns the executors that
+    /// are now proven, each with its Worker.
     pub(super) fn end_probations(
         &mut self,
         now: Timestamp,

@@ -180,7 +180,7 @@ async fn serve(options: Options) -> Result<(), WorkerError> {
     result(exit, masters)
 }
 
-/// Says that the Worker listens, and what it offers.
+/// Says that the Worker listens, what it offers, and which of its settings has no effect.
 fn announce(options: &Options, id: &WorkerId, reached: &Address, work: &WorkDirectory) {
     if let Some(warning) = &options.settings.not_rolled {
         tracing::warn!("{warning}");

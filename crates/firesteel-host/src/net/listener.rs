@@ -16,8 +16,8 @@ use super::guest::{Guest, GuestRoom};
 use super::places::{HOW_TO_RAISE, Place, Places};
 use crate::seldom::Seldom;
 
-/// The maximum number of connections that wait to be accepted, which is what systems allow as a rule. When a Master comes back,
-/// thousands of Workers dial at one moment.
+/// The maximum number of connections that wait to be accepted, which is what systems allow as a rule. When a Master comes
+/// back, thousands of Workers dial at one moment.
 const BACKLOG: u32 = 4096;
 
 /// A listening socket.

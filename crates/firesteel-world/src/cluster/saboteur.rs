@@ -124,7 +124,7 @@ impl Saboteur {
 
     /// Changes a message for a Master.
     fn bend_master_message(
-        &mut self,
+        &self,
         message: core_master::Inbound,
         peer: PeerId,
         ledger: &Ledger,
