@@ -224,7 +224,8 @@ fn the_invariants_bite() {
     let rows: [(&str, Spoil); 11] = [
         ("a pass that was forgotten", |m| m.pass = Pass::Due),
         ("an executor that its Worker forgot", |m| {
-            m.workers.living_mut(&WorkerId::new("w1")).executors.clear();
+            let slot = w1(m);
+            m.workers.row_mut(slot).executors.clear();
         }),
         ("cores that were not given back", |m| {
             let _lost = m.workers.grant_at_once(w1(m), Cores(1), MiB(0), &ResourceAmounts::new());

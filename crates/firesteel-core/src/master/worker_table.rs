@@ -54,9 +54,9 @@ pub(super) struct WorkerTable {
     labels: LabelCounts,
     by_peer: BTreeMap<PeerId, Slot>,
     by_address: BTreeMap<Address, WorkerId>,
-    /// When to check each Worker's heartbeat next, never later than its timeout. A heartbeat does not change
-    /// the entry and so costs nothing here; the check moves the entry on.
-    looks: BTreeSet<(Timestamp, WorkerId)>,
+    /// When to check each Worker's heartbeat next, never later than its timeout. A heartbeat does not change the Worker's
+    /// entry; entries that heartbeats have outdated are moved on when they come first.
+    looks: BTreeSet<(Timestamp, Slot)>,
     dead: VecDeque<DeadWorker>,
 }
 
@@ -99,8 +99,8 @@ impl WorkerTable {
         self.whole.add(&row.whole_offer());
         self.labels.add(&row.description.label);
         self.by_peer.insert(row.peer, slot);
-        self.by_address.insert(address, id.clone());
-        self.looks.insert((row.look, id));
+        self.by_address.insert(address, id);
+        self.looks.insert((row.look, slot));
         if self.rows.len() <= slot.index() {
             self.rows.resize_with(slot.index() + 1, || None);
         }
@@ -119,7 +119,7 @@ impl WorkerTable {
         }
         self.by_peer.remove(&row.peer);
         self.by_address.remove(&row.address());
-        self.looks.remove(&(row.look, id.clone()));
+        self.looks.remove(&(row.look, slot));
         row
     }
 
@@ -308,12 +308,6 @@ impl WorkerTable {
         self.get(id).expect("the Worker is alive")
     }
 
-    /// The same Worker, to be changed.
-    pub(super) fn living_mut(&mut self, id: &WorkerId) -> &mut WorkerRow {
-        let slot = self.slot(id).expect("the Worker is alive");
-        self.row_mut(slot)
-    }
-
     /// The Worker in a slot that the index gave or that an executor has, so that it must be alive.
     pub(super) fn row(&self, slot: Slot) -> &WorkerRow {
         self.at(slot).expect("every slot of the index has its row")
@@ -425,7 +419,7 @@ impl WorkerTable {
         for (id, slot) in self.index.iter() {
             let row = self.at(slot).ok_or_else(|| format!("{id} has no row"))?;
             let known = row.description.id == *id
-                && self.looks.contains(&(row.look, id.clone()))
+                && self.looks.contains(&(row.look, slot))
                 && self.by_peer.get(&row.peer) == Some(&slot)
                 && self.by_address.get(&row.address()) == Some(id);
             if !known {

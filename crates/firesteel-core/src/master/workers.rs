@@ -12,7 +12,7 @@ use super::orders::Overdue;
 use super::worker_row::WorkerRow;
 use super::{Effect, Ignored, Master, Note, Pass};
 use crate::ids::{self, ExecutorKey, PeerId, WorkerId};
-use crate::last_heard::{LATE, LastHeard};
+use crate::last_heard::LATE;
 use crate::messages::{
     ExecutorReport, ExecutorState, Impairment, LossReason, MOST_CORES, MasterToDriver, MasterToWorker,
     RefusedRegistration, WorkerDescription,
@@ -65,7 +65,8 @@ impl Master {
                 self.effects.push(Effect::Close { peer: old });
             }
         }
-        self.workers.living_mut(&id).last_heartbeat = LastHeard::at(now);
+        let slot = self.workers.slot(&id).expect("it was just registered");
+        self.workers.hear(slot, now, self.config.worker_timeout);
         let heartbeat_millis = millis(self.config.worker_timeout / 4);
         let (master_url, duplicate) = (self.config.url.clone(), old_peer.is_some());
         self.tell_worker(peer, MasterToWorker::RegisteredWorker { master_url, heartbeat_millis, duplicate });
@@ -176,9 +177,8 @@ impl Master {
             }
             return;
         };
-        let row = self.workers.row_mut(slot);
-        row.last_heartbeat = LastHeard::at(arrived);
-        let overdue = row.orders.hear(arrived, last_order);
+        self.workers.hear(slot, arrived, self.config.worker_timeout);
+        let overdue = self.workers.row_mut(slot).orders.hear(arrived, last_order);
         if last_order.is_some() {
             self.hears_again(slot);
         }

@@ -162,6 +162,14 @@ pub(super) fn queue(limits: QueueLimits, total: Total, load: Load) -> (Outbound,
 }
 
 impl State {
+    /// Lets the connection's task wait. A task that waits already stays as it is.
+    fn wait(&mut self, context: &Context<'_>) {
+        match &mut self.connection {
+            Some(connection) => connection.clone_from(context.waker()),
+            none => *none = Some(context.waker().clone()),
+        }
+    }
+
     /// The number of bytes that wait or are being written.
     fn owed(&self) -> usize {
         self.waiting + self.writing
@@ -253,7 +261,7 @@ impl LoadQueue {
         match state.close {
             Some(CloseMode::AfterFlush) => Poll::Ready(Next::End),
             Some(CloseMode::Now(_)) | None => {
-                state.connection = Some(context.waker().clone());
+                state.wait(context);
                 Poll::Pending
             }
         }
@@ -267,7 +275,7 @@ impl LoadQueue {
             Some(CloseMode::AfterFlush) => Poll::Ready(CloseMode::AfterFlush),
             Some(CloseMode::Now(_)) => Poll::Ready(state.close.take().expect("it was just seen")),
             None => {
-                state.connection = Some(context.waker().clone());
+                state.wait(context);
                 Poll::Pending
             }
         }

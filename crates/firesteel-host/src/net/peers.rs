@@ -1,6 +1,6 @@
 //! The table of an owner's connections.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -34,7 +34,7 @@ const SETTLE: Duration = Duration::from_millis(5);
 /// `end`.
 #[derive(Debug)]
 pub struct Peers<E> {
-    table: BTreeMap<PeerId, Peer>,
+    table: HashMap<PeerId, Peer>,
     /// The peers for which something was gathered since the last hand-over, in that order.
     touched: Vec<PeerId>,
     /// The number of bytes of frames that it has.
@@ -120,7 +120,7 @@ impl<E: Send + 'static> Peers<E> {
             tasks: TaskTracker::new(),
             stop: CancellationToken::new(),
         };
-        Self { table: BTreeMap::new(), touched: Vec::new(), gathered: 0, shared }
+        Self { table: HashMap::new(), touched: Vec::new(), gathered: 0, shared }
     }
 
     /// What makes peers that have no connection of their own.

@@ -2,14 +2,35 @@
 
 use std::time::Duration;
 
+use firesteel_placement::index::Slot;
+
 use super::WorkerTable;
 use crate::ids::WorkerId;
+use crate::last_heard::LastHeard;
 use crate::time::Timestamp;
+
+/// The number of outdated entries that one heartbeat moves on. It outdates one at most, so two keep up, and none takes long.
+const MOVED: usize = 2;
 
 impl WorkerTable {
     /// When to check for overdue heartbeats next.
     pub(in crate::master) fn next_look(&self) -> Option<Timestamp> {
         self.looks.first().map(|(time, _)| *time)
+    }
+
+    /// A Worker was heard at this time. What heartbeats have outdated is moved on here, shortly before its deadline, so that a
+    /// Master whose Workers all report is not woken to see that nobody is silent.
+    pub(in crate::master) fn hear(&mut self, slot: Slot, at: Timestamp, timeout: Duration) {
+        self.row_mut(slot).last_heartbeat = LastHeard::at(at);
+        let soon = at + timeout / 4;
+        for _ in 0..MOVED {
+            let Some(&(look, first)) = self.looks.first().filter(|(look, _)| *look <= soon) else { return };
+            let silent_at = self.row(first).last_heartbeat.silent_at(timeout);
+            if silent_at <= look {
+                return;
+            }
+            self.look_again(first, silent_at);
+        }
     }
 
     /// The next Worker whose heartbeat is overdue, if there is one. Everything that arrived before `heard_until` has been
@@ -20,17 +41,13 @@ impl WorkerTable {
         heard_until: Timestamp,
         timeout: Duration,
     ) -> Option<WorkerId> {
-        while self.next_look()? <= now {
-            let (_, id) = self.looks.pop_first()?;
-            let row = self.living_mut(&id);
+        while let Some(&(_, slot)) = self.looks.first().filter(|(time, _)| *time <= now) {
+            let row = self.row(slot);
             let silent_at = row.last_heartbeat.silent_at(timeout);
-            let is_silent = silent_at <= heard_until;
-            row.look = if is_silent { silent_at } else { now + silent_at.since(heard_until) };
-            let look = row.look;
-            self.looks.insert((look, id.clone()));
-            if is_silent {
-                return Some(id);
+            if silent_at <= heard_until {
+                return Some(row.description.id.clone());
             }
+            self.look_again(slot, now + silent_at.since(heard_until));
         }
         None
     }
@@ -38,20 +55,25 @@ impl WorkerTable {
     /// Gives every Worker that is overdue, and was not excused since its last heartbeat, its time again. Returns their
     /// number.
     pub(in crate::master) fn excuse_silent(&mut self, now: Timestamp, timeout: Duration) -> usize {
-        let overdue: Vec<(Timestamp, WorkerId)> =
-            self.looks.iter().take_while(|(time, _)| *time <= now).cloned().collect();
+        let is_due = |(time, _): &&(Timestamp, Slot)| *time <= now;
+        let overdue: Vec<Slot> = self.looks.iter().take_while(is_due).map(|(_, slot)| *slot).collect();
         let mut excused = 0;
-        for (time, id) in overdue {
-            let row = self.living_mut(&id);
+        for slot in overdue {
+            let row = self.row_mut(slot);
             if row.last_heartbeat.silent_at(timeout) > now || !row.last_heartbeat.excuse(now) {
                 continue;
             }
-            row.look = row.last_heartbeat.silent_at(timeout);
-            let look = row.look;
-            self.looks.remove(&(time, id.clone()));
-            self.looks.insert((look, id));
+            let silent_at = row.last_heartbeat.silent_at(timeout);
+            self.look_again(slot, silent_at);
             excused += 1;
         }
         excused
+    }
+
+    /// Checks a Worker's heartbeat at this time, not when it was to be checked.
+    fn look_again(&mut self, slot: Slot, at: Timestamp) {
+        let before = std::mem::replace(&mut self.row_mut(slot).look, at);
+        self.looks.remove(&(before, slot));
+        self.looks.insert((at, slot));
     }
 }
