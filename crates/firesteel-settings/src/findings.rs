@@ -216,6 +216,7 @@ pub fn of_variables(environment: &Environment, audience: Audience) -> Vec<Findin
             }
             Role::Flag(_)
             | Role::Property(_)
+            | Role::Override(_)
             | Role::Options
             | Role::Place
             | Role::Java
@@ -226,6 +227,7 @@ pub fn of_variables(environment: &Environment, audience: Audience) -> Vec<Findin
             }
             Role::Flag(_)
             | Role::Property(_)
+            | Role::Override(_)
             | Role::Options
             | Role::Place
             | Role::Java
@@ -236,7 +238,12 @@ pub fn of_variables(environment: &Environment, audience: Audience) -> Vec<Findin
         };
         let value = Some(match variable.role {
             Role::Options | Role::JavaOptions => shown_options(value),
-            Role::Flag(_) | Role::Property(_) | Role::Place | Role::Java | Role::Ignored => value.to_owned(),
+            Role::Flag(_)
+            | Role::Property(_)
+            | Role::Override(_)
+            | Role::Place
+            | Role::Java
+            | Role::Ignored => value.to_owned(),
         });
         findings.push(Finding { name: variable.name.to_owned(), value, origin: None, outcome, why });
     }

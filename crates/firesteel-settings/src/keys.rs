@@ -50,7 +50,7 @@ table! {
     DEAD_WORKER_PERSISTENCE: "spark.dead.worker.persistence", [Master], Value("15");
     /// An executor that runs this long no longer counts as a failed start (see spark.deploy.maxExecutorRetries).
     PROVEN_AFTER: "firesteel.executor.provenAfter", [Master], Value("5s");
-    /// First time that a Worker is excluded for an application after a failed start there; it doubles each time; 0: never.
+    /// How long a Worker is excluded for an application after its first failed start there; doubled by each further failure; 0: never.
     EXCLUSION_DELAY: "firesteel.master.exclusion.delay", [Master], Value("1s");
     /// Longest time that a Worker is excluded for an application.
     EXCLUSION_MAX_DELAY: "firesteel.master.exclusion.maxDelay", [Master], Value("60s");
@@ -85,7 +85,7 @@ table! {
     /// Time between SIGTERM and SIGKILL when an executor is ended.
     KILL_GRACE: "firesteel.worker.killGrace", [Worker], Value("10s");
 
-    /// Whether to remove directories of ended applications and executors (see the next four properties).
+    /// Whether to remove directories of ended applications and executors (see spark.worker.cleanup.* and firesteel.worker.cleanup.*).
     CLEANUP_ENABLED: "spark.worker.cleanup.enabled", [Worker], Value("true");
     /// Time between two searches for directories to remove.
     CLEANUP_INTERVAL: "spark.worker.cleanup.interval", [Worker], Value("1800s");
@@ -95,10 +95,10 @@ table! {
     CLEANUP_EXECUTORS: "firesteel.worker.cleanup.maxExecutors", [Worker], Value("10000");
     /// Length of all files in directories of ended executors; beyond it the oldest are removed, except the latest.
     CLEANUP_SIZE: "firesteel.worker.cleanup.maxSize", [Worker], Value("100g");
-    /// Directories of Spark, separated by commas: an executor of a Spark application gets its driver's release.
+    /// Spark installations, separated by commas; a Spark executor uses the first one that matches its driver's release.
     SPARK_HOMES: "firesteel.worker.sparkHomes", [Worker], Otherwise("$SPARK_HOME");
     /// Directories for the scratch files of Spark's executors, separated by commas.
-    LOCAL_DIRECTORIES: "spark.local.dir", [Worker], Otherwise("the system's for temporary files");
+    LOCAL_DIRECTORIES: "spark.local.dir", [Worker], Otherwise("the system's temporary directory");
     /// Whether the Worker runs Spark's external shuffle service, that of the first of firesteel.worker.sparkHomes.
     SHUFFLE_SERVICE: "spark.shuffle.service.enabled", [Worker], Value("false");
     /// Port of the external shuffle service; applications must set the same.
@@ -136,7 +136,7 @@ table! {
     QUEUE: "firesteel.app.queue", [Application], Otherwise("default, or the first queue");
     /// Priority in the queue; higher numbers run first (--priority).
     PRIORITY: "firesteel.app.priority", [Application], Value("0");
-    /// Number of executors to start at once, or not at all (--gang); further ones start one by one.
+    /// Start this many executors together, and none until all of them fit (--gang); further ones start one by one.
     GANG: "firesteel.app.gang", [Application], Value("1");
     /// Whether the number of executors follows the work; otherwise it is fixed.
     DYNAMIC_ALLOCATION: "spark.dynamicAllocation.enabled", [Application], Value("false");
@@ -148,11 +148,11 @@ table! {
     INITIAL_EXECUTORS: "spark.dynamicAllocation.initialExecutors", [Application], Otherwise("spark.dynamicAllocation.minExecutors");
     /// Dynamic allocation requests executors when tasks have waited this long.
     BACKLOG_TIMEOUT: "spark.dynamicAllocation.schedulerBacklogTimeout", [Application], Value("1s");
-    /// While tasks still wait, dynamic allocation requests twice as many executors after each such time.
+    /// Interval of further requests while tasks still wait; each one doubles the number of executors that are added.
     SUSTAINED_BACKLOG_TIMEOUT: "spark.dynamicAllocation.sustainedSchedulerBacklogTimeout", [Application], Otherwise("spark.dynamicAllocation.schedulerBacklogTimeout");
     /// Dynamic allocation ends an executor that had no task for this long.
     IDLE_TIMEOUT: "spark.dynamicAllocation.executorIdleTimeout", [Application], Value("60s");
-    /// Share of the executors that the tasks could keep busy for dynamic allocation to request.
+    /// Fraction of the executors needed to run all tasks at once that dynamic allocation requests.
     ALLOCATION_RATIO: "spark.dynamicAllocation.executorAllocationRatio", [Application], Value("1");
     /// Amount of a custom resource on a Worker, such as gpu, with the addresses 0, 1 and so on (--resource sets others).
     WORKER_RESOURCE: "spark.worker.resource.NAME.amount", [Worker], Otherwise("none");
@@ -182,7 +182,7 @@ table! {
     HEARTBEAT_FAILURES: "spark.executor.heartbeat.maxFailures", [Application], Value("60");
     /// Print the reason if no executor has registered after this time.
     STARVATION_TIMEOUT: "spark.starvation.timeout", [Application], Value("15s");
-    /// How long a task waits for a free core on its preferred hosts, and then again in their racks.
+    /// How long a task waits for a preferred host, and then as long for a host in the same rack.
     LOCALITY_WAIT: "spark.locality.wait", [Application], Value("3s");
     /// How long a task waits for a preferred host before it may run in the same rack.
     LOCALITY_WAIT_NODE: "spark.locality.wait.node", [Application], Otherwise("spark.locality.wait");
@@ -192,13 +192,13 @@ table! {
     EXCLUDE: "spark.excludeOnFailure.enabled", [Application], Value("true");
     /// How long an exclusion lasts, and how long a failure counts.
     EXCLUDE_TIMEOUT: "spark.excludeOnFailure.timeout", [Application], Value("1h");
-    /// Number of tasks that failed on an executor and succeeded elsewhere that excludes the executor.
+    /// Exclude an executor after this many tasks failed on it and succeeded elsewhere.
     EXCLUDE_TASKS: "spark.excludeOnFailure.application.maxFailedTasksPerExecutor", [Application], Value("2");
-    /// Number of excluded executors, or of executors in a row that fail to start, that excludes their host.
+    /// Exclude a host after this many of its executors were excluded, or failed to start in a row.
     EXCLUDE_EXECUTORS: "spark.excludeOnFailure.application.maxFailedExecutorsPerNode", [Application], Value("2");
-    /// Number of failures of a task on an executor after which it avoids this executor.
+    /// A task avoids an executor after this many failures there.
     ATTEMPTS_PER_EXECUTOR: "spark.excludeOnFailure.task.maxTaskAttemptsPerExecutor", [Application], Value("1");
-    /// Number of failures of a task on a host after which it avoids this host.
+    /// A task avoids a host after this many failures there.
     ATTEMPTS_PER_HOST: "spark.excludeOnFailure.task.maxTaskAttemptsPerNode", [Application], Value("2");
     /// File with the rack of each host: one host and its rack per line, separated by a blank.
     TOPOLOGY_TABLE: "firesteel.topology.table", [Application], Otherwise("no racks");

@@ -65,6 +65,8 @@ impl PropertyEffect {
         }
         match row.treatment {
             Treatment::NotOurs => Self::NotOurs(row.why),
+            Treatment::SparkApplications if reader == Reader::Application => Self::NoEffect(row.why),
+            Treatment::SparkApplications => Self::NotOurs(spark_properties::OF_APPLICATIONS),
             Treatment::NoEffect => Self::NoEffect(row.why),
             Treatment::Refused => Self::Refused(row.why),
         }
@@ -201,6 +203,18 @@ mod tests {
         let ratio =
             PropertyEffect::of("spark.scheduler.minRegisteredResourcesRatio", "1", Reader::Application);
         assert!(matches!(ratio, PropertyEffect::NoEffect(_)), "what Spark has is not misspelt");
+    }
+
+    #[test]
+    fn a_daemon_says_nothing_of_what_sparks_applications_use() {
+        for name in
+            ["spark.speculation", "spark.network.maxRemoteBlockSizeFetchToMem", "spark.rpc.message.maxSize"]
+        {
+            let effect = |reader| PropertyEffect::of(name, "x", reader);
+            assert!(matches!(effect(Reader::Application), PropertyEffect::NoEffect(_)), "{name}");
+            assert!(matches!(effect(Reader::Worker), PropertyEffect::NotOurs(_)), "{name}");
+            assert!(matches!(effect(Reader::Master), PropertyEffect::NotOurs(_)), "{name}");
+        }
     }
 
     #[test]

@@ -48,10 +48,11 @@ Precedence, highest first:
 
 1. the flag for the property;
 2. `--conf`;
-3. for daemons, `-D` options in `SPARK_MASTER_OPTS` or `SPARK_WORKER_OPTS`, then in `SPARK_DAEMON_JAVA_OPTS`;
-4. the file of `--properties-file`, or else `spark-defaults.conf` in `$SPARK_CONF_DIR` or `$SPARK_HOME/conf`
+3. for a Worker, `SPARK_LOCAL_DIRS` for `spark.local.dir`;
+4. for daemons, `-D` options in `SPARK_MASTER_OPTS` or `SPARK_WORKER_OPTS`, then in `SPARK_DAEMON_JAVA_OPTS`;
+5. the file of `--properties-file`, or else `spark-defaults.conf` in `$SPARK_CONF_DIR` or `$SPARK_HOME/conf`
    (`--load-spark-defaults` reads both);
-5. for applications, the environment variables for a property.
+6. the environment variable for a property (see [below](#environment-variables)).
 
 `firesteel config show --origin` shows each effective value and the values that it overrides. `firesteel config check`
 checks everything that is set.
@@ -91,6 +92,7 @@ fn variables_markdown() -> String {
         let (role, meaning) = match variable.role {
             Role::Flag(flag) => (format!("default of `{flag}`"), variable.meaning),
             Role::Property(key) => (format!("default of `{key}`"), variable.meaning),
+            Role::Override(key) => (format!("`{key}`, overrides it"), variable.meaning),
             Role::Options => ("properties".to_owned(), variable.meaning),
             Role::Place => ("directory".to_owned(), variable.meaning),
             Role::Java | Role::JavaOptions => ("for Java".to_owned(), variable.meaning),
@@ -109,11 +111,12 @@ fn sparks_markdown() -> String {
 
 `*` stands for the rest of a name. The first matching row counts, unless Firesteel reads the property (see above).
 
-- *not Firesteel's*: the property may be in a file that Spark reads, too; a warning comes only for the command line.
-- *no effect*: a warning.
+- *not Firesteel's*: Spark itself may use this property, so Firesteel warns only if it is set on the command line.
+- *Spark's applications*: these use it as before. It has no effect on Firesteel's own applications, which warn of it.
+- *no effect*: Firesteel warns.
 - *refused*: the command does not start.
 
-Values in brackets ask for what Firesteel does anyway, and give no warning.
+A value in brackets is what Firesteel does anyway, so it causes no warning.
 
 | property | | reason |
 |---|---|---|
@@ -122,6 +125,7 @@ Values in brackets ask for what Firesteel does anyway, and give no warning.
     for Row { name, treatment, harmless, why } in spark_properties::TABLE {
         let treatment = match treatment {
             Treatment::NotOurs => "not Firesteel's",
+            Treatment::SparkApplications => "Spark's applications",
             Treatment::NoEffect => "no effect",
             Treatment::Refused => "refused",
         };

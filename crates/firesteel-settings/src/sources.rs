@@ -4,6 +4,7 @@
 //!
 //! - a flag that sets a property (added later, by the command that has the flags);
 //! - `--conf`;
+//! - for a Worker, the variable `SPARK_LOCAL_DIRS`;
 //! - for daemons, the `-D` options of `SPARK_MASTER_OPTS` or `SPARK_WORKER_OPTS`, and then of
 //!   `SPARK_DAEMON_JAVA_OPTS`;
 //! - the properties file: that of `--properties-file`, or else `spark-defaults.conf` in `$SPARK_CONF_DIR`,
@@ -111,9 +112,14 @@ impl Sources {
             properties: Properties::parse(self.conf.iter().map(String::as_str))?,
             ..Loaded::default()
         };
+        let variables: Vec<_> = variables::of(self.reader).collect();
+        for variable in &variables {
+            if let Role::Override(key) = variable.role {
+                loaded.add_variable(variable.name, key, &self.environment);
+            }
+        }
         // In the table, options for one kind of daemon come after those for all daemons, and take
         // precedence over them.
-        let variables: Vec<_> = variables::of(self.reader).collect();
         for variable in variables.iter().rev().filter(|variable| variable.role == Role::Options) {
             loaded.add_options(variable.name, &self.environment)?;
         }
@@ -121,10 +127,8 @@ impl Sources {
             loaded.add_file(path)?;
         }
         for variable in variables {
-            if let Role::Property(key) = variable.role
-                && let Some(value) = self.environment.get(variable.name)
-            {
-                loaded.properties.set_weaker(key, value, Origin::Variable(variable.name));
+            if let Role::Property(key) = variable.role {
+                loaded.add_variable(variable.name, key, &self.environment);
             }
         }
         Ok(loaded)
@@ -172,6 +176,13 @@ impl Loaded {
         }
         self.files.push(path);
         Ok(())
+    }
+
+    /// Adds the property for which a variable stands, with lower precedence than those already set.
+    fn add_variable(&mut self, name: &'static str, key: &str, environment: &Environment) {
+        if let Some(value) = environment.get(name) {
+            self.properties.set_weaker(key, value, Origin::Variable(name));
+        }
     }
 
     /// Adds the `-D` options of a variable, with lower precedence than those already set.

@@ -8,6 +8,8 @@ pub enum Treatment {
     /// The property concerns something that Firesteel does not have. It may be in a file that Spark reads
     /// too.
     NotOurs,
+    /// Spark's applications use the property. Firesteel's own do not, and their user is warned.
+    SparkApplications,
     /// The property concerns something that Firesteel has, but has no effect. The user is warned.
     NoEffect,
     /// The property requests protection. Running without it would be dangerous, so nothing starts.
@@ -36,7 +38,10 @@ const fn row(
     Row { name, treatment, harmless, why }
 }
 
-use Treatment::{NoEffect, NotOurs, Refused};
+use Treatment::{NoEffect, NotOurs, Refused, SparkApplications};
+
+/// Why a daemon does not read a property of [`Treatment::SparkApplications`].
+pub const OF_APPLICATIONS: &str = "for Spark's applications";
 
 const NO_DRIVERS: &str = "Firesteel does not run drivers on Workers yet";
 const NO_STATE: &str = "a Master keeps its state in memory only and loses it on a restart";
@@ -46,6 +51,7 @@ const IDS: &str = "ids always have Spark's default pattern";
 const NO_JVM: &str = "for Spark's drivers and executors; Firesteel's own have no JVM";
 const SHUFFLE: &str = "for Spark's drivers and executors; Firesteel's own applications have no shuffles";
 const NO_KERBEROS: &str = "Firesteel does not support Kerberos";
+const OWN_PROTOCOL: &str = "Firesteel's own applications have their own protocol";
 const NOT_YET: &str = "not implemented yet";
 const OPEN: &str = "Firesteel has no authentication or encryption yet: remove the setting, and use Firesteel only on a \
                     trusted network";
@@ -58,7 +64,12 @@ pub const TABLE: &[Row] = &[
     row("spark.authenticate.*", NoEffect, &[], "Firesteel has no authentication yet"),
     row("spark.ssl.*", NoEffect, &["false"], "Firesteel has no TLS yet"),
     row("spark.network.crypto.*", NoEffect, &[], "Firesteel has no encryption yet"),
-    row("spark.io.encryption.*", NoEffect, &["false"], "Firesteel does not encrypt files"),
+    row(
+        "spark.io.encryption.*",
+        SparkApplications,
+        &["false"],
+        "Firesteel's own applications do not encrypt files",
+    ),
     row(
         "spark.acls.enable",
         NoEffect,
@@ -115,40 +126,70 @@ pub const TABLE: &[Row] = &[
     row("spark.driver.supervise", NoEffect, &["false"], NO_DRIVERS),
     row("spark.standalone.submit.*", NoEffect, &["false"], NO_DRIVERS),
     row("spark.dynamicAllocation.*", NotOurs, &[], SHUFFLE),
-    row("spark.locality.wait.process", NoEffect, &[], "Firesteel's tasks keep no data in executors"),
-    row("spark.excludeOnFailure.stage.*", NoEffect, &[], "Firesteel has no stages"),
+    row(
+        "spark.locality.wait.process",
+        SparkApplications,
+        &[],
+        "Firesteel's own tasks keep no data in executors",
+    ),
+    row(
+        "spark.excludeOnFailure.stage.*",
+        SparkApplications,
+        &[],
+        "Firesteel's own applications have no stages",
+    ),
     row(
         "spark.excludeOnFailure.killExcludedExecutors*",
-        NoEffect,
+        SparkApplications,
         &["false"],
-        "Firesteel keeps an excluded executor as a last resort",
+        "Firesteel's own applications keep an excluded executor as a last resort",
     ),
     row(
         "spark.excludeOnFailure.application.fetchFailure.enabled",
-        NoEffect,
+        SparkApplications,
         &["false"],
-        "Firesteel's applications have no shuffles",
+        "Firesteel's own applications have no shuffles",
     ),
-    row("spark.speculation*", NoEffect, &["false"], NOT_YET),
+    row(
+        "spark.speculation*",
+        SparkApplications,
+        &["false"],
+        "Firesteel's own applications run no task twice",
+    ),
     row(
         "spark.scheduler.minRegisteredResourcesRatio",
-        NoEffect,
+        SparkApplications,
         &["0", "0.0"],
-        "tasks start with the first executor",
+        "tasks of Firesteel's own applications start with the first executor",
     ),
     row(
         "spark.scheduler.maxRegisteredResourcesWaitingTime",
-        NoEffect,
+        SparkApplications,
         &[],
-        "tasks start with the first executor",
+        "tasks of Firesteel's own applications start with the first executor",
     ),
     row("spark.scheduler.*", NotOurs, &[], "for the job scheduler inside a Spark application"),
-    row("spark.task.resource.*", NoEffect, &[], "only spark.task.resource.NAME.amount is read"),
-    row("spark.executor.resource.*", NoEffect, &[], "only spark.executor.resource.NAME.amount is read"),
-    row("spark.driver.resource.*", NoEffect, &[], NO_DRIVERS),
-    row("spark.port.maxRetries", NoEffect, &["0"], "a port in use is an error"),
-    row("spark.rpc.*", NoEffect, &[], "Firesteel has its own protocol"),
-    row("spark.network.*", NoEffect, &[], "Firesteel has its own protocol"),
+    row(
+        "spark.task.resource.*",
+        SparkApplications,
+        &[],
+        "Firesteel's own applications read only spark.task.resource.NAME.amount",
+    ),
+    row(
+        "spark.executor.resource.*",
+        SparkApplications,
+        &[],
+        "Firesteel's own applications read only spark.executor.resource.NAME.amount",
+    ),
+    row("spark.driver.resource.*", SparkApplications, &[], "Firesteel's own drivers use no custom resources"),
+    row(
+        "spark.port.maxRetries",
+        NoEffect,
+        &["0"],
+        "Firesteel's daemons and own applications try one port only",
+    ),
+    row("spark.rpc.*", SparkApplications, &[], OWN_PROTOCOL),
+    row("spark.network.*", SparkApplications, &[], OWN_PROTOCOL),
     // Properties of parts that Firesteel does not have.
     row("spark.ui.*", NotOurs, &[], NO_PAGES),
     row("spark.storage.*", NotOurs, &[], SHUFFLE),

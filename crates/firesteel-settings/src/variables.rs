@@ -29,6 +29,8 @@ pub enum Role {
     Flag(&'static str),
     /// It stands for a property, if the property is set nowhere else.
     Property(&'static str),
+    /// It stands for a property, and only `--conf` takes precedence over it.
+    Override(&'static str),
     /// It contains `-D` options, which set properties.
     Options,
     /// It says where files are.
@@ -91,7 +93,7 @@ pub const TABLE: &[Variable] = &[
     row(
         "SPARK_LOCAL_DIRS",
         WORKER,
-        Role::Property(keys::LOCAL_DIRECTORIES),
+        Role::Override(keys::LOCAL_DIRECTORIES),
         "directories for the scratch files of Spark's executors",
     ),
     row("MASTER", WORKER, Role::Property(keys::MASTER), "Masters to register with"),
@@ -148,7 +150,7 @@ pub const TABLE: &[Variable] = &[
         "SPARK_HOME",
         ALL,
         Role::Place,
-        "parent of conf (see SPARK_CONF_DIR), and of a Worker's work (see --work-dir); the Spark of a Worker's executors",
+        "Spark installation: has conf (see SPARK_CONF_DIR) and a Worker's work (see --work-dir); runs Spark's executors",
     ),
     row(
         "HADOOP_CONF_DIR",

@@ -109,6 +109,20 @@ fn variables_stand_for_an_applications_properties_where_nothing_else_does() {
 }
 
 #[test]
+fn spark_local_dirs_takes_precedence_over_a_file_and_options() {
+    let directory = directory();
+    let path = write(directory.path(), "a.conf", "spark.local.dir /file\n");
+    let variables = [("SPARK_LOCAL_DIRS", "/variable"), ("SPARK_WORKER_OPTS", "-Dspark.local.dir=/option")];
+    let of = |conf: &[&str]| {
+        let sources = sources(Reader::Worker, conf, Files::Named(path.clone()), &variables);
+        let properties = sources.load().expect("it can be read").properties;
+        properties.get(keys::LOCAL_DIRECTORIES).map(str::to_owned)
+    };
+    assert_eq!(of(&[]).as_deref(), Some("/variable"));
+    assert_eq!(of(&["spark.local.dir=/conf"]).as_deref(), Some("/conf"));
+}
+
+#[test]
 fn only_properties_of_spark_and_firesteel_count_and_the_last_line_wins() {
     let directory = directory();
     let text = "colour red\nspark.cores.max 1\nfiresteel.x y\nspark.cores.max 2\n";

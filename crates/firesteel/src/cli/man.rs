@@ -205,9 +205,8 @@ fn environment(roff: &mut Roff, command: &Command) {
             let theirs = readers.iter().any(|reader| variable.readers.contains(reader));
             let meaning = match variable.role {
                 Role::Flag(flag) => format!("{} (default of {flag})", variable.meaning),
-                Role::Property(key) => {
-                    format!("{} (default of {key})", variable.meaning)
-                }
+                Role::Property(key) => format!("{} (default of {key})", variable.meaning),
+                Role::Override(key) => format!("{} (overrides {key})", variable.meaning),
                 Role::Options | Role::Place | Role::Java | Role::JavaOptions => variable.meaning.to_owned(),
                 Role::Ignored => continue,
             };
