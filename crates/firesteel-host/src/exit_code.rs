@@ -73,7 +73,7 @@ Each code means the same for every command. The `--help` of a command lists the 
 from the table in `crates/firesteel-host/src/exit_code.rs`.
 
 With `--json`, an error is one line of JSON on standard error, `{\"schema\":1,\"error\":{\"code\":69,\"message\":\"..\"}}`. Standard
-output then has data or nothing.
+output then has data or nothing. `launch --json` is different: it prints one JSON value per event, and its errors are text.
 
 `firesteel launch` ends with the exit code of its command; if signal N ended the command, with 128 + N.
 

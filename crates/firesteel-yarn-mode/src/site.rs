@@ -46,7 +46,7 @@ pub enum SiteError {
     /// It requires calls to be signed or encrypted.
     #[error(
         "this cluster signs or encrypts its calls (hadoop.rpc.protection is {protection:?} in {origin}), which Firesteel \
-         does not support: use a cluster where hadoop.rpc.protection is authentication"
+         does not support: use a cluster with hadoop.rpc.protection=authentication"
     )]
     Protection {
         /// The protection that it requires.

@@ -252,7 +252,7 @@ impl fmt::Display for Summary {
             let [host, rack, any] = [host, rack, any].map(grouped);
             write!(
                 f,
-                "\n  of items that prefer hosts: {host} ran on a preferred host, {rack} in the rack of one, {any} elsewhere"
+                "\n  of items that prefer hosts: {host} ran on a preferred host, {rack} in the same rack as one, {any} elsewhere"
             )?;
         }
         self.excluded.iter().try_for_each(|excluded| write!(f, "\n  {}", clean(&excluded.to_string())))?;
@@ -414,7 +414,7 @@ mod tests {
             "3 items in 1.50 s: 1 succeeded, 1 failed, 1 cancelled\
              \n  on a: 0 items, 1 executor, 4 cores\
              \n  on b: 2 items, 2 executors, 8 cores\
-             \n  of items that prefer hosts: 0 ran on a preferred host, 1 in the rack of one, 0 elsewhere\
+             \n  of items that prefer hosts: 0 ran on a preferred host, 1 in the same rack as one, 0 elsewhere\
              \n  failed: item 2 (y): signal 9 (SIGKILL), after 4 attempts on b, a"
         );
     }

@@ -175,7 +175,7 @@ pub(super) fn status(view: &View) -> String {
         .iter()
         .map(|(profile, limit)| {
             let total = match limit {
-                ExecutorLimit::Unlimited => "as many as possible".to_owned(),
+                ExecutorLimit::Unlimited => "any number".to_owned(),
                 ExecutorLimit::AtMost(total) => total.to_string(),
             };
             match *profile {
@@ -225,7 +225,7 @@ pub(super) fn profiles(view: &View, known: &[AddedProfile]) -> String {
     let row = |(profile, limit): &(ProfileId, ExecutorLimit)| {
         let added = known.iter().find(|added| added.id == *profile);
         let wanted = match limit {
-            ExecutorLimit::Unlimited => "as many as possible".to_owned(),
+            ExecutorLimit::Unlimited => "any number".to_owned(),
             ExecutorLimit::AtMost(total) => total.to_string(),
         };
         let here = view.executors.iter().filter(|executor| executor.profile == *profile).count();

@@ -9,7 +9,7 @@ use super::words::quote;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RequestError {
     /// The command is unknown.
-    #[error("unknown command {}{}: help lists all", quote(.name), meant(*.nearest))]
+    #[error("unknown command {}{}; the command help lists all", quote(.name), meant(*.nearest))]
     Unknown {
         /// Name of the command as typed.
         name: String,
@@ -23,6 +23,18 @@ pub enum RequestError {
         wrong: String,
         /// The command that was typed.
         command: &'static Command,
+    },
+    /// A task would need more than its executor has.
+    #[error(
+        "a task needs {task}, but an executor has {executor}: raise --{option}, or lower --task-{option}"
+    )]
+    TooLargeTask {
+        /// What a task needs.
+        task: String,
+        /// What an executor has of it.
+        executor: String,
+        /// The option that sets what an executor has, without dashes.
+        option: &'static str,
     },
 }
 

@@ -231,8 +231,8 @@ fn task_share(arguments: &mut Arguments, needs: &ResourceProfile) -> Result<Task
     if let (Some(cores), Some(each)) = (task.cores, needs.cores)
         && cores > each
     {
-        let words = format!("a task needs {cores} cores, and an executor has {each}");
-        return Err(arguments.wrong(words));
+        let (task, executor) = (format!("{cores} cores"), each.to_string());
+        return Err(RequestError::TooLargeTask { task, executor, option: "cores" });
     }
     while let Some(text) = arguments.option("--task-resource")? {
         let pair = text.split_once('=').and_then(|(name, amount)| Some((name, amount.parse().ok()?)));
@@ -242,8 +242,8 @@ fn task_share(arguments: &mut Arguments, needs: &ResourceProfile) -> Result<Task
         })?;
         let each = needs.resources.get(name).copied().unwrap_or(0);
         if each < amount.addresses() {
-            let words = format!("a task needs {amount} of {name}, and an executor has {each}");
-            return Err(arguments.wrong(words));
+            let (task, executor) = (format!("{amount} {name}"), each.to_string());
+            return Err(RequestError::TooLargeTask { task, executor, option: "resource" });
         }
         task.resources.insert(name.to_owned(), amount);
     }

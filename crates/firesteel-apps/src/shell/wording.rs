@@ -48,13 +48,15 @@ pub fn complaint(complaint: &Complaint) -> String {
         Complaint::Unparsed(words)
         | Complaint::ItemsFailed { error: words }
         | Complaint::MapFailed { error: words } => words.clone(),
-        Complaint::NoExecutor(id) => format!("no executor {id}: executors shows all"),
-        Complaint::NoProfile(profile) => format!("no profile {profile}: profile list shows all"),
-        Complaint::NoTask(task) => format!("no task {task}: tasks lists them"),
+        Complaint::NoExecutor(id) => format!("no executor {id}; the command executors lists all"),
+        Complaint::NoProfile(profile) => format!("no profile {profile}; the command profile list lists all"),
+        Complaint::NoTask(task) => format!("no task {task}; the command tasks lists all"),
         Complaint::ForgottenTask(task) => {
-            format!("task {task} is no longer listed, or was an item of map: tasks --all lists the others")
+            format!(
+                "task {task} is no longer listed, or was an item of map; the command tasks --all lists the others"
+            )
         }
-        Complaint::NoBackgroundTask => "no background task: run COMMAND & starts one".to_owned(),
+        Complaint::NoBackgroundTask => "no background task; the command run COMMAND & starts one".to_owned(),
         Complaint::NotKept(task) => {
             format!("task {task} was not a background task: its output is not kept")
         }

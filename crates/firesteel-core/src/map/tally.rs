@@ -111,7 +111,7 @@ pub struct ExecutorUse {
 pub struct LocalityUse {
     /// Items that ended on one of them.
     pub host: u64,
-    /// Items that ended in the rack of one.
+    /// Items that ended in the same rack as one of their preferred hosts.
     pub rack: u64,
     /// Items that ended elsewhere.
     pub any: u64,

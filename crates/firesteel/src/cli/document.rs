@@ -20,13 +20,20 @@ use next_executor::NextExecutor;
 /// The part of the help that describes these JSON values.
 pub(super) const HELP: &str = "\
 In JSON, schema is incremented on incompatible changes. Names end in their unit: _mib and _ms; a point in time is in \
-milliseconds since 1970 (UTC). A large cluster is read page by page: each row is of a moment between began_ms and now_ms, \
-and each row that was there all the time is there once. lag_ms says how long messages of Workers and drivers waited lately \
-until the Master handled them. States have the names of the tables. An executor has id, worker, profile, state, \
-exit_code (128 + N for signal N; null while it runs), error, cores, memory_mib, resources, host, port, directory, \
-launched_ms, started_ms, ended_ms; a Worker excluded_for, the number of applications for which it is excluded, excluded_until_ms if it is excluded for all, and impairment if something is wrong with it, so that it is given nothing new, and label if it runs only executors of Spark of these releases; an application id, name, user, state, end, outcome (succeeded, failed, cancelled, or \
-null if its driver does not say), outcome_words, submitted_ms, ended_ms, queue, priority, gang, max_cores, cores_granted, \
-memory_per_executor_mib, executors_live, executors_ended, executors_forgotten, executors.";
+milliseconds since 1970 (UTC). The rows of a large cluster are read one page at a time, between began_ms and now_ms; a row that existed the \
+whole time appears exactly once. lag_ms says how long messages of Workers and drivers recently waited for the Master. States \
+have the names of the tables.
+
+An executor has id, worker, profile, state, exit_code (128 + N for signal N; null while it runs), error, cores, memory_mib, \
+resources, host, port, directory, launched_ms, started_ms, ended_ms.
+
+A Worker has excluded_for, the number of applications for which it is excluded. It may have excluded_until_ms (it is excluded \
+for all applications until then), impairment (it is given nothing new, because something is wrong with it), and label (it runs \
+only Spark executors of these releases).
+
+An application has id, name, user, state, end, outcome (succeeded, failed, cancelled, or null if its driver does not say), \
+outcome_words, submitted_ms, ended_ms, queue, priority, gang, max_cores, cores_granted, memory_per_executor_mib, \
+executors_live, executors_ended, executors_forgotten, executors.";
 
 /// The tables of a Master.
 #[derive(Serialize)]

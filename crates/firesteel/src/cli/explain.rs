@@ -236,7 +236,7 @@ pub(super) fn reasons(
     }
     match profile.shortfall.as_ref().map(|shortfall| &shortfall.reason) {
         Some(Reason::Busy { .. }) => all.push(format!(
-            "{} of {} would be large enough if nothing else ran there.",
+            "An executor would fit on {} of {} if nothing else ran there.",
             profile.large_enough,
             none_or(scheduling.cluster.workers, "Worker")
         )),
@@ -289,7 +289,7 @@ fn needs_room(profile: &ProfileView) -> bool {
     }
 }
 
-/// The sentence on a profile: `It wants executors of 4 cores and 1 GiB, any number; it has 2.`
+/// The sentence on a profile: `It wants any number of executors of 4 cores and 1 GiB of memory; it has 2.`
 fn wants(subject: &str, profile: &ProfileView) -> String {
     let size = match profile.size {
         ExecutorSize::Fixed(each) => cores(each),
@@ -298,10 +298,10 @@ fn wants(subject: &str, profile: &ProfileView) -> String {
     let mut each = vec![size, format!("{} of memory", profile.memory)];
     each.extend(profile.resources.iter().map(|(name, amount)| format!("{amount} {}", clean(name))));
     let most = match profile.limit {
-        ExecutorLimit::Unlimited => "as many as possible".to_owned(),
-        ExecutorLimit::AtMost(limit) => format!("at most {limit}"),
+        ExecutorLimit::Unlimited => "any number of executors".to_owned(),
+        ExecutorLimit::AtMost(limit) => format!("at most {}", counted(limit, "executor")),
     };
-    format!("{subject} wants executors of {}, {most}; it has {}.", list(&each), profile.held)
+    format!("{subject} wants {most} of {}; it has {}.", list(&each), profile.held)
 }
 
 /// The sentence on an advice: `With --executor-cores 2, 3 more executors with 6 cores in all would

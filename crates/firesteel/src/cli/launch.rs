@@ -75,8 +75,8 @@ FIRESTEEL_MEMORY_MIB and FIRESTEEL_RESOURCE_NAME (addresses).
     sh -c 'exec python3 -m http.server $((FIRST + FIRESTEEL_EXECUTOR_ID))'
   firesteel launch --executor-cores 2 --files work.sh --until any --json -- ./work.sh {{CORES}}
 
-Number of executors: --num-executors, or as many as --total-executor-cores allows. With neither, as many as fit until \
-the first one has ended. If fewer fit, the others wait; after spark.starvation.timeout the reason is printed. An \
+Number of executors: --num-executors, or as many as --total-executor-cores allows. With neither, executors start wherever they fit, until \
+the first one ends; after that no more start. If fewer fit, the others wait; after spark.starvation.timeout the reason is printed. An \
 executor that is lost with its Worker is always replaced, whatever --until says.
 
 Events are printed as they happen, each with its time in UTC, as in the logs of the daemons; --json has milliseconds \

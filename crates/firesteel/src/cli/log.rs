@@ -27,7 +27,7 @@ pub(super) struct LogOptions {
     /// Log more; repeat for everything
     #[arg(short, long, global = true, action = ArgAction::Count, display_order = 900)]
     verbose: u8,
-    /// Log less; repeat for errors only
+    /// Print less: no progress, summaries or events, and fewer lines of the log; repeat for errors only
     #[arg(short, long, global = true, action = ArgAction::Count, conflicts_with = "verbose", display_order = 900)]
     quiet: u8,
     /// Use colour: auto (on a terminal; respects NO_COLOR, CLICOLOR_FORCE, TERM), always, never [default: auto]

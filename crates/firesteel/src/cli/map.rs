@@ -150,19 +150,19 @@ ${1##*/} for {/} and $FIRESTEEL_TASK_ID for {#} into the line of sh -c.
   printf '%s\\t%s\\n' a.log node-1 b.log node-2,node-3 | firesteel map --locality-column 2 -- gzip
 
 Preferred hosts (--locality, --locality-column) are host names as firesteel status shows them. An item first waits for \
-a free core on one of them. After spark.locality.wait it may also run in the same rack (firesteel.topology.table: a \
-file with a host and its rack on each line), and after as long again anywhere. It waits only for hosts that have an \
-executor.
+a free core on one of them. After spark.locality.wait it may run on any host in the same rack \
+(firesteel.topology.table: a file with a host and its rack on each line). After another spark.locality.wait it may run \
+anywhere. It waits only for hosts that have an executor.
 
 Files and the items after ::: are checked before anything starts (files of up to 64 MiB), so that a bad item is \
 reported at once. To run again what did not succeed:
 
-  firesteel map -i urls --failed left -- curl -sO
-  firesteel map -i left --failed left.2 -- curl -sO
+  firesteel map -i urls --failed todo -- curl -sO
+  firesteel map -i todo --failed todo.2 -- curl -sO
 
-While a run with --failed left goes on, left.unfinished records what is done (with a copy of what came from a pipe), and \
-left does not exist. If the run is killed, --input left reads the items that were not done from left.unfinished. An empty \
-left means that every item is done.
+During a run with --failed todo, Firesteel keeps its progress in todo.unfinished (with a copy of what came from a pipe), \
+and writes todo at the end. If the run is killed, --input todo reads the remaining items from todo.unfinished. An empty \
+todo means that all items succeeded.
 
 Without --master, a local cluster that fits this machine is started for the run. An item that fails is retried on \
 another executor if possible, until it has failed spark.task.maxFailures times; only the output of its last attempt is \

@@ -125,8 +125,8 @@ pub(super) fn late<A: Args>(name: &str, command: &[String]) -> Option<String> {
     };
     let late = command.iter().skip(1).find(ours)?;
     Some(format!(
-        "{late} is passed to the command, since it comes after it: write options of firesteel {name} before the command; \
-         if the command is meant, write -- before the command"
+        "{late} comes after the command, so the command gets it: write options of firesteel {name} before the command; if \
+         the command needs it, write -- before the command"
     ))
 }
 
@@ -144,7 +144,7 @@ pub(super) fn shell_line(command: &[String], arguments: &str) -> Option<String> 
 pub(super) fn item_in_line(command: &[String]) -> Option<String> {
     let ShellLine { shell, line, .. } = ShellLine::of(command)?;
     line.contains("{}").then(|| {
-        format!("{shell} would run the text of the item as commands, since {{}} is in the shell line: write -- {shell} -c '... \"$1\"' {shell}")
+        format!("{{}} in the line lets {shell} run the text of the item as commands: write -- {shell} -c '... \"$1\"' {shell}")
     })
 }
 
@@ -156,8 +156,7 @@ pub(super) fn empty_argument(command: &[String]) -> Option<String> {
     let is_sure = !line.contains("()") && !line.contains("set ") && !line.contains("{}");
     let argument = first_argument(line).filter(|_| is_sure && after.is_empty())?;
     Some(format!(
-        "{argument} is empty in the line of {shell}, because the first word after the line is $0: write {shell} -c '...' \
-         {shell}"
+        "{argument} is empty, because {shell} takes the first word after the line as $0: write {shell} -c '...' {shell}"
     ))
 }
 

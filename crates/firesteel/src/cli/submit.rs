@@ -69,7 +69,7 @@ pub(super) struct Submit {
     /// Queue of the cluster [default: the Master's queue default, or its first; on YARN default]
     #[arg(long, value_name = "NAME", help_heading = "Scheduling", hide_short_help = true)]
     queue: Option<String>,
-    /// Priority in the queue; higher numbers run first [default: 0]
+    /// Priority in the queue; higher numbers run first [default: 0; on YARN the queue's]
     #[arg(
         long,
         value_name = "NUMBER",
@@ -78,7 +78,7 @@ pub(super) struct Submit {
         hide_short_help = true
     )]
     priority: Option<String>,
-    /// Start this many executors at once, or none until they all fit; needs --executor-cores [default: 1]
+    /// Start this many executors together, and none until all of them fit; needs --executor-cores [default: 1]
     #[arg(long, value_name = "COUNT", help_heading = "Scheduling", hide_short_help = true)]
     gang: Option<String>,
     /// The rule that chooses Workers.

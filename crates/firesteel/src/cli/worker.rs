@@ -33,7 +33,7 @@ pub(super) struct Args {
     /// Same as the argument MASTER
     #[arg(long, value_name = "URL", hide_short_help = true)]
     master: Option<String>,
-    /// Host name or address to listen on; Master and drivers connect to it [default: 127.0.0.1]
+    /// Host name or address to listen on; firesteel logs and Spark's executors connect to it [default: 127.0.0.1]
     /// [env: SPARK_WORKER_HOST, SPARK_LOCAL_HOSTNAME, SPARK_LOCAL_IP]
     #[arg(short = 'h', long, short_alias = 'i', alias = "ip")]
     host: Option<String>,

@@ -126,9 +126,9 @@ fn the_other_commands_are_understood() {
 #[test]
 fn what_is_wrong_is_said_with_how_it_is_written() {
     for (line, expected) in [
-        ("exectuors", "unknown command exectuors (did you mean executors?): help lists all"),
-        ("ls -l", "unknown command ls: help lists all"),
-        ("help mpa", "unknown command mpa (did you mean map?): help lists all"),
+        ("exectuors", "unknown command exectuors (did you mean executors?); the command help lists all"),
+        ("ls -l", "unknown command ls; the command help lists all"),
+        ("help mpa", "unknown command mpa (did you mean map?); the command help lists all"),
         (
             "run",
             "no command given: write run [--on EXECUTOR | --profile P] [--cores N] [--retries N] COMMAND...",

@@ -21,8 +21,13 @@ use crate::cli::table::table;
 Without FILE, checks what daemons and applications would read here: the variables of this environment, \
 spark-defaults.conf in $SPARK_CONF_DIR or $SPARK_HOME/conf, and Spark's other files there.
 
-Outcomes: read; overridden, another setting takes precedence; ignored, it concerns something else; no effect, unknown or \
-not supported; refused and bad value, commands that read it will not start.
+Outcomes:
+  read         it is used
+  overridden   another setting takes precedence
+  ignored      it is for another reader, or for Spark itself
+  no effect    Firesteel does not know or support it
+  refused      commands that read it do not start: Firesteel does not have the protection that it asks for
+  bad value    commands that read it do not start: the value cannot be used
 
 Examples:
   firesteel config check

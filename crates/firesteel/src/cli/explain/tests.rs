@@ -96,7 +96,7 @@ fn an_application_that_has_everything_says_so() {
         stage.explained("sums"),
         [
             "It has 2 executors with 8 cores in all; its maximum is 8 cores.",
-            "It wants executors of 4 cores and 1 GiB of memory, as many as possible; it has 2.",
+            "It wants any number of executors of 4 cores and 1 GiB of memory; it has 2.",
             "  It has all that it asked for.",
         ]
     );
@@ -111,9 +111,9 @@ fn one_that_waits_behind_others_names_them_and_what_would_help() {
         stage.explained("sums"),
         [
             "It has no executor; it has no maximum of cores.",
-            "It wants executors of 4 cores and 1 GiB of memory, as many as possible; it has 0.",
+            "It wants any number of executors of 4 cores and 1 GiB of memory; it has 0.",
             "  No executor could be placed: 2 Workers have 2 cores free, and an executor needs 4 cores.",
-            "  2 of 2 Workers would be large enough if nothing else ran there.",
+            "  An executor would fit on 2 of 2 Workers if nothing else ran there.",
             "  The next executor would fit with 2 more cores free on w1, or with --executor-cores 2.",
             "  With --executor-cores 2, 2 executors with 4 cores in all would be placed at once.",
             "The cluster has 2 Workers with 16 cores and 16 GiB of memory, of which 4 cores and 14 GiB are free.",
@@ -216,7 +216,7 @@ fn an_excluded_worker_is_named_with_the_reason() {
         [
             "It has 2 executors with 2 cores in all; its maximum is 6 cores.",
             "Excluded for it: w1 for 1.0 s: executors fail there.",
-            "It wants executors of 1 core and 1 GiB of memory, as many as possible; it has 2.",
+            "It wants any number of executors of 1 core and 1 GiB of memory; it has 2.",
             "  4 of 6 executors are missing: 1 Worker has room, but is excluded for a while \
              because executors end too early there.",
         ]

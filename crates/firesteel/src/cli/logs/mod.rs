@@ -26,8 +26,8 @@ const EXAMPLES: &str =
     "  firesteel logs app-20261121003159-0000              what all executors wrote to standard output
   firesteel logs app-20261121003159-0000 3            what executor 3 wrote
   firesteel logs app-20261121003159-0000/3 --stderr   its standard error
-  firesteel logs app-20261121003159-0000 3 -f         from the beginning, and on until the executor ends
-  firesteel logs app-20261121003159-0000 3 -f -n 20   the last 20 lines, and on
+  firesteel logs app-20261121003159-0000 3 -f         from the beginning, then follow until the executor ends
+  firesteel logs app-20261121003159-0000 3 -f -n 20   the last 20 lines, then follow
   firesteel logs app-20261121003159-0000 --list       the executors and the lengths of their logs";
 
 const NOTES: &str = "\

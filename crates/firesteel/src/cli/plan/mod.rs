@@ -31,9 +31,8 @@ const EXAMPLES: &str = "  firesteel plan cluster.toml
   firesteel plan --master 'local-cluster[4,16,65536]' --executor-cores 6";
 
 const HELP: &str = "\
-Starts nothing: a Master decides about the cluster and its applications, and the plan shows which application gets how \
-many executors, on which Workers, and why not more. CLUSTER is a TOML file with [[workers]] and [[applications]]; \
-fixtures/plan/README.md in Firesteel's repository lists every field. The options of an application add one as the last. \
+Shows how a Master would place executors, and why an application would not get more. Starts nothing. CLUSTER is a TOML file with [[workers]] and [[applications]]; \
+fixtures/plan/README.md in Firesteel's repository lists every field. Options such as --executor-cores add one more application, which is served last. \
 Without CLUSTER, the plan starts from what a running Master (--master) has now: it shows what an application with these \
 options would get if it were submitted. local-cluster[..] is an empty cluster of that size.
 
@@ -51,8 +50,8 @@ options would get if it were submitted. local-cluster[..] is an empty cluster of
   firesteel plan --master spark://node-1:7077 --total-executor-cores 64 --executor-cores 8
   firesteel plan --master 'local-cluster[4,16,65536]' --executor-cores 6
 
-In a Worker's bar each character is a core, or several on large Workers: the letter of the application that gets it, in \
-lower case if it had it before, or a dot for a free core. After Z come Greek and Cyrillic letters; all applications \
+Each character of a Worker's bar is one core (on large Workers, several). An upper-case letter: this application gets the \
+core in the plan. A lower-case letter: it has the core already. A dot: the core is free. After Z come Greek and Cyrillic letters; all applications \
 after the 48th share #. In JSON, schema is incremented on incompatible changes.
 
 An application has less than requested if its own maximum of cores and its limit of executors allow more executors. It \

@@ -33,8 +33,9 @@ Firesteel's repository), or with nodes.csv and pods.csv in the format of Alibaba
 arguments give the same results on every machine, except for the scheduler's timing.";
 
 const DETAILS: &str = "\
-Applications that can never have all their executors are left out. Load 1 requests the whole cluster, where each \
-application counts with its dominant share: that of the resource of which it requests the greatest part. If no Worker has \
+Applications that can never have all their executors are left out. The load is the sum of the applications' \
+dominant shares: for each application, the largest share that it requests of any one resource. At load 1 they request the \
+whole cluster. If no Worker has \
 a GPU, requests for GPUs are dropped. In JSON, schema is incremented on incompatible changes.";
 
 const CODES: &str =

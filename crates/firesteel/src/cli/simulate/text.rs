@@ -41,7 +41,7 @@ pub(super) fn heading(report: &Report) -> String {
     let Report { name, applications, left_out, workers, load, seeds, .. } = report;
     let left_out = match left_out {
         0 => String::new(),
-        _ => format!(" (without {left_out} that can never run)"),
+        _ => format!(" (left out: {left_out} that can never run)"),
     };
     // Where all applications arrive at once, there is no load.
     let load = if *load > 0.0 { format!(", load {load:.2}") } else { String::new() };
