@@ -18,6 +18,8 @@ const FIRST_PAUSE: Duration = Duration::from_millis(500);
 /// The longest pause between two rounds. It is short, since a user waits and a Master that has just started
 /// should be found soon. Spark's application client tries every 20 s.
 const LAST_PAUSE: Duration = Duration::from_secs(5);
+/// The longest pause of an application that was registered: a Master that returns should have it within two seconds.
+const RETURN_PAUSE: Duration = Duration::from_secs(1);
 /// How long before giving up the last round begins, so that a Master can still answer.
 const LAST_CHANCE: Duration = Duration::from_secs(1);
 
@@ -279,9 +281,20 @@ impl Registration {
             return Vec::new();
         }
         self.errors.insert(master.clone(), error.clone());
-        match self.master() {
-            Some(_) => Vec::new(),
-            None => vec![Order::Remark(Remark::Unreachable { master, error, patience: self.patience() })],
+        match self.state {
+            State::Seeking { rounds, .. } if self.remarks_on(rounds) => {
+                vec![Order::Remark(Remark::Unreachable { master, error, patience: self.patience() })]
+            }
+            State::Seeking { .. } | State::Idle | State::Registered { .. } => Vec::new(),
+        }
+    }
+
+    /// Whether it is said how the round with this number failed. An application that was registered tries every second, maybe
+    /// for days: it says so the first time, the second, the fourth, the eighth and so on.
+    fn remarks_on(&self, round: u32) -> bool {
+        match self.patience() {
+            Patience::UpTo(_) => true,
+            Patience::Endless => round.is_power_of_two(),
         }
     }
 
@@ -332,7 +345,11 @@ impl Registration {
     /// The pause after that many rounds, with a jitter of half its length in either direction. So many
     /// drivers do not return to a restarted Master at once.
     fn pause(&mut self, rounds: u32) -> Duration {
-        let nominal = FIRST_PAUSE.saturating_mul(1 << rounds.min(10)).min(LAST_PAUSE);
+        let longest = match self.patience() {
+            Patience::UpTo(_) => LAST_PAUSE,
+            Patience::Endless => RETURN_PAUSE,
+        };
+        let nominal = FIRST_PAUSE.saturating_mul(1 << rounds.min(10)).min(longest);
         nominal.mul_f64(self.rng.random_range(0.5..1.5))
     }
 

@@ -18,7 +18,8 @@ use crate::time::Timestamp;
 const ROUND_TIMEOUT: Duration = Duration::from_secs(10);
 /// The pause after the first failed round, or after the loss of a Master. It doubles with every failed round.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
-/// The longest pause between rounds.
+/// The longest pause between rounds of a Worker that no Master has registered yet. One that was registered keeps to
+/// [`FIRST_PAUSE`]: executors may live here, and a Master that returns should have it within two seconds.
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 /// The range of the factor, in thousandths, that each pause is multiplied with. Source: Spark Worker, 4.0.1,
 /// which draws it once only.
@@ -182,6 +183,15 @@ impl Registration {
         Ok(())
     }
 
+    /// Whether the log says how the round with this number failed. A Worker that was registered tries every second, maybe for
+    /// days: it says so the first time, the second, the fourth, the eighth and so on.
+    fn notes_round(&self, round: u32) -> bool {
+        match self.history {
+            History::NeverRegistered => true,
+            History::WasRegistered => round == 0 || round.is_power_of_two(),
+        }
+    }
+
     /// The last order of this Master that no heartbeat has answered.
     fn answer_to(&mut self, peer: PeerId) -> Option<ExecutorKey> {
         self.last_order.take_if(|(from, _)| *from == peer).map(|(_, executor)| executor)
@@ -233,7 +243,9 @@ impl Worker {
 
     pub(super) fn on_connect_failed(&mut self, now: Timestamp, master: Address, error: String) {
         self.registration.dials.remove(&master);
-        self.effects.note(Note::MasterUnreachable { master, error });
+        if self.registration.notes_round(self.registration.failed_rounds.saturating_add(1)) {
+            self.effects.note(Note::MasterUnreachable { master, error });
+        }
         self.end_round_without_masters(now);
     }
 
@@ -408,10 +420,17 @@ impl Worker {
             self.registration.phase = Phase::Idle;
             return;
         }
-        let doublings = self.registration.failed_rounds.saturating_sub(1).min(31);
-        let pause = FIRST_PAUSE.saturating_mul(1 << doublings).min(LONGEST_PAUSE);
+        let failed = self.registration.failed_rounds;
+        let pause = match self.registration.history {
+            History::NeverRegistered => {
+                FIRST_PAUSE.saturating_mul(1 << failed.saturating_sub(1).min(31)).min(LONGEST_PAUSE)
+            }
+            History::WasRegistered => FIRST_PAUSE,
+        };
         let pause = pause * self.chance.random_range(JITTER) / 1000;
-        self.effects.note(Note::NextRound { failed: self.registration.failed_rounds, pause });
+        if self.registration.notes_round(failed) {
+            self.effects.note(Note::NextRound { failed, pause });
+        }
         self.registration.phase = Phase::Pause { until: now + pause };
     }
 

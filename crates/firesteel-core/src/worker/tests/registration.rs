@@ -166,14 +166,19 @@ fn a_worker_that_was_never_registered_gives_up_after_the_last_retry() {
 }
 
 #[test]
-fn a_worker_that_was_registered_never_gives_up() {
+fn a_worker_that_was_registered_never_gives_up_and_tries_every_second() {
     let mut bench = Bench::registered();
     bench.worker.config.max_registration_retries = 1;
     bench.disconnect(1);
-    for _ in 0..50 {
+    for failed in 1..=50_u32 {
         bench.deadline();
         let effects = bench.connect_failed("m");
-        assert!(matches!(&effects[..], [_, Effect::Note(Note::NextRound { .. })]), "{effects:?}");
+        let pause = bench.left();
+        assert!(pause <= Duration::from_millis(1500), "a Master that returns waits for {pause:?}");
+        match failed.is_power_of_two() {
+            true => assert_eq!(effects, [unreachable("m"), note(Note::NextRound { failed, pause })]),
+            false => assert_eq!(effects, [], "the log is not filled"),
+        }
     }
 }
 
