@@ -156,7 +156,9 @@ fn on_message(message: MasterToWorker, outgoing: &mut Outgoing, seen: &Seen) -> 
             seen.add(&seen.lost);
             return None;
         }
-        MasterToWorker::ApplicationFinished { .. } | MasterToWorker::ExecutorEndNoted { .. } => return None,
+        MasterToWorker::ApplicationFinished { .. }
+        | MasterToWorker::ExecutorEndNoted { .. }
+        | MasterToWorker::DecommissionWorker { .. } => return None,
     };
     outgoing.push(&WorkerToMaster::ExecutorStateChanged(ExecutorReport { executor, state }));
     None

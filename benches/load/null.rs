@@ -120,7 +120,9 @@ fn on_client(queue: &Queue, message: &ClientToMaster) {
             queue.push(&MasterToClient::ApplicationResponse(ApplicationAnswer::Unknown));
         }
         ClientToMaster::RequestReadyz => queue.push(&MasterToClient::ReadyzResponse),
-        ClientToMaster::RequestMasterState { .. } | ClientToMaster::KillApplication { .. } => {}
+        ClientToMaster::RequestMasterState { .. }
+        | ClientToMaster::KillApplication { .. }
+        | ClientToMaster::DecommissionWorkers { .. } => {}
     }
 }
 

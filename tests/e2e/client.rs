@@ -244,7 +244,7 @@ fn an_application_that_waits_is_told_who_holds_the_cores_and_what_would_help() {
         &[
             "(waits) is WAITING, submitted",
             "It has no executor; it has no maximum of cores.",
-            "It wants executors of 4 cores and 1 GiB of memory",
+            "It wants any number of executors of 4 cores and 1 GiB of memory",
             "No executor could be placed: 1 Worker has 2 cores free, and an executor needs 4 cores.",
             "With --executor-cores 2, 1 executor with 2 cores in all would be placed at once.",
             &format!("Other applications hold cores: {holder} (holder) has 2 cores in 1 executor."),

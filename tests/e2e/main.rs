@@ -14,6 +14,7 @@ mod config;
 mod crowd;
 mod dead_workers;
 mod deaf;
+mod decommission;
 mod driver;
 mod dynamic_allocation;
 mod environment;

@@ -197,6 +197,8 @@ fn workers(record: &mut Record) {
         MasterToWorker::KillExecutor { executor: key() },
         MasterToWorker::ApplicationFinished { app: key().app },
         MasterToWorker::ExecutorEndNoted { executor: key() },
+        MasterToWorker::DecommissionWorker { within_millis: None },
+        MasterToWorker::DecommissionWorker { within_millis: Some(600_000) },
     ] {
         record.add("master-to-worker", &message);
     }

@@ -14,6 +14,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         Scenario::on_all("an_executor_killed_in_a_shuffle_is_replaced", killed_executor),
         Scenario::on_main("a_worker_killed_takes_its_jvms_along_and_the_job_goes_on", killed_worker),
         Scenario::on_all("a_worker_that_is_stopped_fails_no_task", stopped_worker),
+        Scenario::on_main("a_worker_that_is_decommissioned_ends_after_its_tasks", decommissioned_worker),
         Scenario::on_main("a_driver_killed_leaves_nothing", killed_driver),
         Scenario::on_main("a_driver_is_told_that_its_application_was_killed", killed_application),
         Scenario::on_main("a_driver_whose_spark_is_nowhere_is_told_what_was_sought", missing_home),
@@ -72,6 +73,21 @@ fn stopped_worker(version: &str) {
     let (driver, _) = begun(&cluster, version, &["spark.task.maxFailures=1"]);
     let worker = cluster.workers.pop().expect("there are two");
     assert_eq!(worker.terminate(), 0);
+    assert!(driver.finish().ends_with(SUM));
+}
+
+fn decommissioned_worker(version: &str) {
+    let mut cluster = Cluster::start(2, 2);
+    let settings = ["spark.task.maxFailures=1", "spark.decommission.enabled=true"];
+    let (driver, _) = begun(&cluster, version, &settings);
+    let mut worker = cluster.workers.pop().expect("there are two");
+    let line = worker.wait_for_line(&["listens on"]);
+    let id = line.split_whitespace().find(|word| word.starts_with("worker-")).expect("its log names it");
+    let asking = run(firesteel().args(["decommission", "--master", cluster.master.url(), id]));
+    assert_eq!(asking.stdout, format!("{id} leaves: it ends when 1 executor has ended\n"), "{asking}");
+    // Nobody ends its executor: Spark does, once no task runs there.
+    assert_eq!(worker.wait(), 0, "{}", worker.log());
+    assert!(!worker.log().contains("did not end after SIGTERM"), "{}", worker.log());
     assert!(driver.finish().ends_with(SUM));
 }
 

@@ -1,11 +1,15 @@
-//! A client of a Master: asks for its state or for one application, and kills applications.
+//! A client of a Master: asks for its state or for one application, kills applications, and decommissions Workers.
 //!
 //! Long answers come in pages. All pages come over one connection, and so from one Master. An answer is returned only if
 //! all its pages came.
 
+use std::time::Duration;
+
 use firesteel_core::address::Address;
 use firesteel_core::ids::ExecutorId;
-use firesteel_core::messages::{ApplicationAnswer, ClientToMaster, KillAnswer, MasterToClient, MasterView};
+use firesteel_core::messages::{
+    ApplicationAnswer, ClientToMaster, DecommissionAnswer, KillAnswer, MasterToClient, MasterView,
+};
 use firesteel_core::state_reader::{Extent, StateReader};
 use firesteel_core::wire::Role;
 use firesteel_host::net::{CallError, Inquiry};
@@ -37,6 +41,7 @@ impl MasterClient {
                 MasterToClient::MasterStateResponse(page) => page,
                 MasterToClient::ApplicationResponse(_)
                 | MasterToClient::KillApplicationResponse(_)
+                | MasterToClient::DecommissionWorkersResponse(_)
                 | MasterToClient::ReadyzResponse => return Err(self.other_answer()),
             };
             reader.read(page).map_err(|_| self.other_answer())?;
@@ -86,6 +91,7 @@ impl MasterClient {
         match self.inquiry.ask(&question).await? {
             MasterToClient::ApplicationResponse(answer) => Ok(answer),
             MasterToClient::MasterStateResponse(_)
+            | MasterToClient::DecommissionWorkersResponse(_)
             | MasterToClient::KillApplicationResponse(_)
             | MasterToClient::ReadyzResponse => Err(self.other_answer()),
         }
@@ -101,6 +107,27 @@ impl MasterClient {
             MasterToClient::KillApplicationResponse(answer) => Ok(answer),
             MasterToClient::MasterStateResponse(_)
             | MasterToClient::ApplicationResponse(_)
+            | MasterToClient::DecommissionWorkersResponse(_)
+            | MasterToClient::ReadyzResponse => Err(self.other_answer()),
+        }
+    }
+
+    /// Has Workers leave: that with this id, or all on this host. After `within` they end what still runs.
+    ///
+    /// # Errors
+    /// The Master does not answer.
+    pub async fn decommission(
+        &mut self,
+        which: &str,
+        within: Option<Duration>,
+    ) -> Result<DecommissionAnswer, CallError> {
+        let within_millis = within.map(|within| u64::try_from(within.as_millis()).unwrap_or(u64::MAX));
+        let question = ClientToMaster::DecommissionWorkers { which: which.to_owned(), within_millis };
+        match self.inquiry.ask(&question).await? {
+            MasterToClient::DecommissionWorkersResponse(answer) => Ok(answer),
+            MasterToClient::MasterStateResponse(_)
+            | MasterToClient::ApplicationResponse(_)
+            | MasterToClient::KillApplicationResponse(_)
             | MasterToClient::ReadyzResponse => Err(self.other_answer()),
         }
     }

@@ -52,7 +52,7 @@ const NO_JVM: &str = "for Spark's drivers and executors; Firesteel's own have no
 const SHUFFLE: &str = "for Spark's drivers and executors; Firesteel's own applications have no shuffles";
 const NO_KERBEROS: &str = "Firesteel does not support Kerberos";
 const OWN_PROTOCOL: &str = "Firesteel's own applications have their own protocol";
-const NOT_YET: &str = "not implemented yet";
+const DECOMMISSION: &str = "a Worker always obeys firesteel decommission, and is given no signal for it";
 const OPEN: &str = "Firesteel has no authentication or encryption yet: remove the setting, and use Firesteel only on a \
                     trusted network";
 
@@ -111,7 +111,7 @@ pub const TABLE: &[Row] = &[
         &[],
         "a Worker reports the end of an executor until the Master has it",
     ),
-    row("spark.worker.decommission.*", NoEffect, &[], NOT_YET),
+    row("spark.worker.decommission.*", NoEffect, &[], DECOMMISSION),
     row("spark.worker.resourcesFile", NoEffect, &[], "use the flag --resource gpu=0,1"),
     row(
         "spark.worker.resource.*",
@@ -120,7 +120,7 @@ pub const TABLE: &[Row] = &[
         "only the amount is read; for addresses use the flag --resource gpu=0,1",
     ),
     row("spark.worker.ui.*", NoEffect, &[], NO_PAGES),
-    row("spark.decommission.*", NoEffect, &["false"], NOT_YET),
+    row("spark.decommission.*", SparkApplications, &["false"], DECOMMISSION),
     row("spark.storage.decommission.*", NotOurs, &[], SHUFFLE),
     // Properties of an application.
     row("spark.driver.supervise", NoEffect, &["false"], NO_DRIVERS),

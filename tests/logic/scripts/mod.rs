@@ -116,6 +116,7 @@ pub(crate) use scripts;
 scripts! {
     DIRECTORY, Stage:
     classic
+    decommission
     three_of_sixteen
     example_01
     example_02

@@ -88,6 +88,11 @@ impl Stage {
                 let executors = words.names_from(1).iter().map(|name| executor_id(name)).collect();
                 self.driver_says(peer, DriverToMaster::KillExecutors { app, executors })
             }
+            "decommission" => {
+                let which = words.name(0).to_owned();
+                let within_millis = words.setting("within").map(|time| time.parse().expect("milliseconds"));
+                self.client_says(ClientToMaster::DecommissionWorkers { which, within_millis })
+            }
             "shortfall" => {
                 let (peer, app) = self.driver(words.name(0));
                 self.driver_says(peer, DriverToMaster::RequestShortfall { app })

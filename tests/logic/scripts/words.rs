@@ -6,8 +6,8 @@ use std::fmt::Write as _;
 use firesteel_core::ids::{AppId, ExecutorId, ExecutorKey, PeerId, ProfileId};
 use firesteel_core::master::{Effect, Note, Outbound};
 use firesteel_core::messages::{
-    ApplicationAnswer, ApplicationView, ExcludedWorker, KillAnswer, MasterToClient, MasterToDriver,
-    MasterToWorker, MasterView, ProfileView, SchedulingStatus, WorkerView,
+    ApplicationAnswer, ApplicationView, DecommissionAnswer, ExcludedWorker, KillAnswer, LeavingWorker,
+    MasterToClient, MasterToDriver, MasterToWorker, MasterView, ProfileView, SchedulingStatus, WorkerView,
 };
 use firesteel_core::state_reader::{Extent, StateReader};
 use firesteel_placement::Resources;
@@ -59,6 +59,10 @@ impl Names {
                 message: Outbound::Client(MasterToClient::KillApplicationResponse(answer)),
                 ..
             } => vec![killed(answer)],
+            Effect::Send {
+                peer,
+                message: Outbound::Client(MasterToClient::DecommissionWorkersResponse(answer)),
+            } => vec![format!("{} <- {}", self.peers[peer], leaving(answer))],
             Effect::Send { peer, message: Outbound::Client(MasterToClient::ReadyzResponse) } => {
                 vec![format!("{} <- ReadyzResponse", self.peers[peer])]
             }
@@ -204,6 +208,17 @@ fn killed(answer: &KillAnswer) -> String {
     }
 }
 
+fn leaving(answer: &DecommissionAnswer) -> String {
+    match answer {
+        DecommissionAnswer::Unknown => "no such Worker".to_owned(),
+        DecommissionAnswer::Leaving { workers, more } => {
+            let each = |worker: &LeavingWorker| format!("{} with {} executors", worker.id, worker.executors);
+            let all: Vec<String> = workers.iter().map(each).collect();
+            format!("leaving: {}, {more} more", all.join(", "))
+        }
+    }
+}
+
 fn worker(worker: &WorkerView) -> String {
     let excluded = match (worker.excluded_until, worker.excluded_for) {
         (Some(_), _) => " (excluded for all)".to_owned(),
@@ -246,6 +261,10 @@ fn worker_message(message: &MasterToWorker) -> String {
         MasterToWorker::KillExecutor { executor } => format!("KillExecutor {executor}"),
         MasterToWorker::ApplicationFinished { app } => format!("ApplicationFinished {app}"),
         MasterToWorker::ExecutorEndNoted { executor } => format!("ExecutorEndNoted {executor}"),
+        MasterToWorker::DecommissionWorker { within_millis: None } => "DecommissionWorker".to_owned(),
+        MasterToWorker::DecommissionWorker { within_millis: Some(time) } => {
+            format!("DecommissionWorker within {time} ms")
+        }
     }
 }
 

@@ -11,7 +11,7 @@ const BUGS: &[(Sabotage, u64, &str)] = &[
     (Sabotage::DoubleLaunch, 3, "is used again"),
     (Sabotage::ForgetWorker, 10, "which is gone"),
     (Sabotage::ForgetLeaving, 400, "which has said that it is about to end"),
-    (Sabotage::ForgetDriver, 40, "live applications, there are"),
+    (Sabotage::ForgetDriver, 200, "live applications, there are"),
     (Sabotage::DropKillExecutor, 10, "is taken back, and its Worker is not told to end it"),
     (Sabotage::ReuseExecutorId, 5, "is used again"),
     (Sabotage::WrongDriver, 10, "is told of executor"),

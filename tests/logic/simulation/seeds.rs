@@ -34,6 +34,11 @@ const SEEDS: &[(Seed, &str)] = &[
     (Seed::Small(1040), "executors and tasks have to be killed because they do not listen"),
     (Seed::Small(1104), "the Master dies five times"),
     (Seed::Small(31), "the Master removes an application under its driver"),
+    (
+        Seed::Small(327),
+        "the last executor near a task's hosts left with its Worker after tasks were given out",
+    ),
+    (Seed::Small(312), "an order is repeated in a stall, and its executor runs all the same"),
     (Seed::Large(0), "a cluster of hundreds under faults"),
     (Seed::Large(1), "another cluster of hundreds under faults"),
 ];

@@ -18,6 +18,16 @@ pub(super) fn clients(record: &mut Record) {
     let order = ClientToMaster::KillApplication { app: "app-1".to_owned(), by: "ann@host".to_owned() };
     record.add("client-to-master", &order);
     record.add("client-to-master", &ClientToMaster::RequestReadyz);
+    for within_millis in [None, Some(600_000)] {
+        let order = ClientToMaster::DecommissionWorkers { which: "worker-1".to_owned(), within_millis };
+        record.add("client-to-master", &order);
+    }
+    let leaving = LeavingWorker { id: WorkerId::new("worker-1"), executors: 3, ends_itself: true };
+    for answer in
+        [DecommissionAnswer::Leaving { workers: vec![leaving], more: 1 }, DecommissionAnswer::Unknown]
+    {
+        record.add("master-to-client", &MasterToClient::DecommissionWorkersResponse(answer));
+    }
     record.add("master-to-client", &MasterToClient::ReadyzResponse);
     record.add("client-to-worker", &ClientToWorker::RequestWorkerState);
     logs(record);

@@ -11,8 +11,8 @@ use crate::allocator;
 use crate::ids::{ExecutorId, PeerId, ProfileId};
 use crate::messages::{
     ApplicationAnswer, ApplicationDetail, ApplicationState, ApplicationView, ClientToMaster, ClusterView,
-    Deciding, ExecutorView, KillAnswer, MasterToClient, PageSize, ProfileView, SchedulingStatus, StateHead,
-    StatePage, StatePlace, StateRow, StateTotals, Step, page,
+    Deciding, DecommissionAnswer, ExecutorView, KillAnswer, MasterToClient, PageSize, ProfileView,
+    SchedulingStatus, StateHead, StatePage, StatePlace, StateRow, StateTotals, Step, page,
 };
 use crate::time::Timestamp;
 
@@ -34,6 +34,11 @@ impl ApplicationMaster {
                 self.answer(peer, MasterToClient::ApplicationResponse(answer));
             }
             ClientToMaster::RequestReadyz => self.answer(peer, MasterToClient::ReadyzResponse),
+            // It has containers of YARN's, and no Workers.
+            ClientToMaster::DecommissionWorkers { .. } => {
+                let unknown = DecommissionAnswer::Unknown;
+                self.answer(peer, MasterToClient::DecommissionWorkersResponse(unknown));
+            }
             ClientToMaster::KillApplication { app, by } => {
                 if !self.is_meant(&app) {
                     let unknown = MasterToClient::KillApplicationResponse(KillAnswer::Unknown);

@@ -31,6 +31,8 @@ pub(super) struct Executor {
     running: BTreeMap<TaskId, Load>,
     /// Tasks that it ended unasked, because it ends itself: they run again.
     pub(super) interrupted: usize,
+    /// Whether it will end with its Worker, or for an urgent application.
+    pub(super) drains: bool,
     /// When the latest message arrived from it.
     pub(super) heard: LastHeard,
     /// When to look whether it is silent. A message does not change this: looking does.
@@ -117,6 +119,7 @@ impl Executor {
             addresses,
             running,
             interrupted: 0,
+            drains: false,
             heard: LastHeard::at(Timestamp::default()),
             look: Timestamp::default(),
         }
@@ -165,6 +168,11 @@ impl Executor {
     /// Whether it takes tasks, or would if it were not excluded, and has none.
     pub(super) fn is_idle(&self) -> bool {
         self.could_offer() && self.running.is_empty()
+    }
+
+    /// Whether it will end with its Worker, and has no task: nothing is lost if it ends now.
+    pub(super) fn is_drained(&self) -> bool {
+        self.drains && self.running.is_empty() && self.fate == Fate::Wanted
     }
 
     /// Whether it takes tasks.

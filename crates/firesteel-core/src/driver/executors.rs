@@ -237,8 +237,24 @@ impl Executors {
         self.expect_end(id);
     }
 
+    /// An executor will end with its Worker, or for an urgent application: it takes no more tasks, and is
+    /// [drained](Self::drained) when it has none.
+    pub(super) fn drain(&mut self, id: ExecutorId) {
+        if let Some(row) = self.rows.get_mut(&id) {
+            row.drains = true;
+            self.touched.insert(id);
+            self.expect_end(id);
+        }
+    }
+
+    /// The executors that will end and have no task, as far as that is new.
+    pub(super) fn drained(&self) -> Vec<ExecutorId> {
+        let is_drained = |id: &ExecutorId| self.get(*id).is_some_and(Executor::is_drained);
+        self.touched.iter().copied().filter(is_drained).collect()
+    }
+
     /// An executor will end: it takes no more tasks, if it is one that does.
-    pub(super) fn expect_end(&mut self, id: ExecutorId) {
+    fn expect_end(&mut self, id: ExecutorId) {
         let state = self.rows.get(&id).map(|row| row.state);
         if let Some(State::Offering(peer)) = state {
             self.set_state(id, State::Leaving(peer));

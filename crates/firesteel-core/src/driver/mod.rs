@@ -339,6 +339,7 @@ impl Driver {
             }
             Phase::Open | Phase::Draining { .. } => {}
         }
+        self.end_drained();
         loop {
             self.update_exclusions(now);
             self.offer(now);

@@ -41,7 +41,7 @@ impl Driver {
                     self.executors.expect(executor, now + self.config.executor_timeout);
                 }
             }
-            MasterToDriver::ExecutorLeaving { executor, host: _ } => self.executors.expect_end(executor),
+            MasterToDriver::ExecutorLeaving { executor, host: _ } => self.executors.drain(executor),
             MasterToDriver::WorkerRemoved { worker, host, reason } => {
                 self.effects.note(Note::WorkerRemoved { worker, host, reason });
             }

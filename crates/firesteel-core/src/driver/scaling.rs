@@ -7,7 +7,7 @@ use firesteel_placement::ExecutorLimit;
 use super::allocation::{Idle, Ramp, Situation};
 use super::config::{Allocation, DynamicAllocation};
 use super::waiting::Needs;
-use super::{Driver, Note, Ratio, Reason};
+use super::{Driver, Note, Ratio, Reason, Replacement};
 use crate::applicant::starvation::Asked;
 use crate::ids::{ExecutorId, ProfileId};
 use crate::time::Timestamp;
@@ -99,6 +99,14 @@ impl Driver {
         }
         self.set_targets(&totals);
         self.end_idle(now, &config);
+    }
+
+    /// Ends executors that will end anyway, as soon as they have no task, so that the Master replaces them.
+    pub(super) fn end_drained(&mut self) {
+        let drained = self.executors.drained();
+        if !drained.is_empty() {
+            self.on_kill_executors(drained, Replacement::Wanted);
+        }
     }
 
     /// Ends executors that have been idle for too long, while there are more than wanted.

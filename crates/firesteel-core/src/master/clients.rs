@@ -52,6 +52,9 @@ impl Master {
             ClientToMaster::KillApplication { app, by } => {
                 MasterToClient::KillApplicationResponse(self.kill_application(now, &app, &by))
             }
+            ClientToMaster::DecommissionWorkers { which, within_millis } => {
+                MasterToClient::DecommissionWorkersResponse(self.decommission_workers(&which, within_millis))
+            }
         };
         self.effects.push(Effect::Send { peer, message: Outbound::Client(answer) });
     }

@@ -15,6 +15,7 @@ mod check;
 mod choice;
 mod clients;
 mod config;
+mod decommission;
 mod distrust;
 mod effect;
 mod ended_applications;

@@ -204,7 +204,7 @@ impl Master {
     }
 
     /// The slot of the Worker that a message names. It must be the one of this connection; otherwise the message is ignored.
-    fn own_slot(&mut self, peer: PeerId, named: &WorkerId) -> Option<Slot> {
+    pub(super) fn own_slot(&mut self, peer: PeerId, named: &WorkerId) -> Option<Slot> {
         match self.workers.slot_of_peer(peer) {
             None => self.ignore(peer, Ignored::NotRegistered),
             Some(slot) if self.workers.row(slot).description.id == *named => return Some(slot),
@@ -268,27 +268,6 @@ impl Master {
             Some(impairment) => self.effects.note(Note::WorkerImpaired { worker, impairment }),
             None if row.serves() => self.effects.note(Note::WorkerRecovered { worker }),
             None => {}
-        }
-    }
-
-    /// A Worker is about to end: it is given no more executors. Its executors count until their ends are
-    /// reported.
-    pub(super) fn on_worker_decommissioning(&mut self, peer: PeerId, worker: &WorkerId) {
-        let Some(slot) = self.own_slot(peer, worker) else { return };
-        if self.workers.decommission(slot) {
-            self.effects.note(Note::WorkerLeaving { worker: worker.clone() });
-            self.tell_of_leaving(slot);
-        }
-    }
-
-    /// Tells the drivers that what they have on a Worker will end with it.
-    fn tell_of_leaving(&mut self, slot: Slot) {
-        let row = self.workers.row(slot);
-        let (host, executors) = (row.description.host.clone(), row.executors.clone());
-        for ExecutorKey { app, executor } in executors {
-            let driver = self.applications.live(&app).peer;
-            let host = Some(host.clone());
-            self.tell_driver(driver, MasterToDriver::ExecutorLeaving { executor, host });
         }
     }
 

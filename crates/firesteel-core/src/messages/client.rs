@@ -6,8 +6,8 @@ use firesteel_placement::{Cores, MiB, Policy, Resources, Strategy, WorkerOrder};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    ApplicationAnswer, ExecutorReport, ExecutorState, KillAnswer, LogPiece, LogRequest, Outcome, RefusedLog,
-    StatePage, StatePlace, WorkerDescription,
+    ApplicationAnswer, DecommissionAnswer, ExecutorReport, ExecutorState, KillAnswer, LogPiece, LogRequest,
+    Outcome, RefusedLog, StatePage, StatePlace, WorkerDescription,
 };
 use crate::ids::{AppId, ExecutorId, ExecutorKey, ProfileId, WorkerId};
 use crate::label::Label;
@@ -43,6 +43,13 @@ pub enum ClientToMaster {
     /// Asks whether the Master works, with everything behind it that it has been told before. Source: Spark's message
     /// of this name.
     RequestReadyz,
+    /// Asks the Master to give Workers no more executors. They end when their executors have ended.
+    DecommissionWorkers {
+        /// A Worker's id, or a host: all Workers there.
+        which: String,
+        /// The time after which they end what still runs, in milliseconds.
+        within_millis: Option<u64>,
+    },
 }
 
 /// A message from a Master to a status client.
@@ -56,6 +63,8 @@ pub enum MasterToClient {
     KillApplicationResponse(KillAnswer),
     /// The Master works.
     ReadyzResponse,
+    /// The outcome of a request to decommission Workers.
+    DecommissionWorkersResponse(DecommissionAnswer),
 }
 
 /// A message from a status client to a Worker.
@@ -346,8 +355,8 @@ pub struct RunningExecutor {
 }
 
 crate::kinds!("ClientToMaster", ClientToMaster: RequestMasterState RequestApplication KillApplication
-    RequestReadyz);
+    RequestReadyz DecommissionWorkers);
 crate::kinds!("MasterToClient", MasterToClient: MasterStateResponse ApplicationResponse
-    KillApplicationResponse ReadyzResponse);
+    KillApplicationResponse ReadyzResponse DecommissionWorkersResponse);
 crate::kinds!("ClientToWorker", ClientToWorker: RequestWorkerState RequestLog);
 crate::kinds!("WorkerToClient", WorkerToClient: WorkerStateResponse LogResponse RequestLogFailed);

@@ -5,6 +5,7 @@
 
 mod application;
 mod client;
+mod decommission;
 mod description;
 mod driver_executor;
 mod driver_master;
@@ -24,6 +25,7 @@ pub use client::{
     ApplicationState, ApplicationView, ClientToMaster, ClientToWorker, Deciding, ExecutorView, Impairment,
     MasterToClient, MasterView, RunningExecutor, WorkerState, WorkerToClient, WorkerView, WorkerViewOfItself,
 };
+pub use decommission::{DecommissionAnswer, LeavingWorker, MOST_LEAVING};
 pub use description::{ApplicationDescription, Placing, Submitter, UnsoundGang, WantedExecutors, Work};
 pub use driver_executor::{
     DriverToExecutor, ExecutorToDriver, HeartbeatRules, RefusedExecutor, Stream, TaskDirectory, TaskEnd,

@@ -38,7 +38,7 @@ pub enum WorkerToMaster {
         /// this order and all before it.
         last_order: Option<ExecutorKey>,
     },
-    /// The Worker is about to end, with its executors: the Master gives it no more. Has no effect if the
+    /// The Worker will end, now or when its executors have ended: the Master gives it no more. Has no effect if the
     /// Master does not know the Worker. Source: the message's name is Spark's; there executors stay for a
     /// while to hand over their data.
     WorkerDecommissioning {
@@ -182,6 +182,12 @@ pub enum MasterToWorker {
         /// The executor's id.
         executor: ExecutorKey,
     },
+    /// Somebody asks the Worker to leave: it takes no more executors, and ends when those that it has have ended. Source: the
+    /// message's name is Spark's; there the Worker stays until it is stopped.
+    DecommissionWorker {
+        /// The time after which it ends what still runs, in milliseconds.
+        within_millis: Option<u64>,
+    },
 }
 
 impl Message for MasterToWorker {
@@ -306,6 +312,6 @@ impl fmt::Display for RefusedRegistration {
 crate::kinds!("WorkerToMaster", WorkerToMaster: RegisterWorker Heartbeat WorkerDecommissioning
     ExecutorStateChanged WorkDirectoryChecked WorkerLatestState);
 crate::kinds!("MasterToWorker", MasterToWorker: RegisteredWorker RegisterWorkerFailed ReconnectWorker
-    LaunchExecutor KillExecutor ApplicationFinished ExecutorEndNoted);
+    LaunchExecutor KillExecutor ApplicationFinished ExecutorEndNoted DecommissionWorker);
 crate::kinds!("RefusedRegistration", RefusedRegistration: UnsoundId SameAddress UnsoundSize
     IdTaken Exceeds);

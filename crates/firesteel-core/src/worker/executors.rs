@@ -202,9 +202,7 @@ impl Executors {
             );
             ensure!(
                 "worker",
-                *shutdown == ShutdownPhase::Serving
-                    || *shutdown == ShutdownPhase::Over
-                    || row.stage.is_unwanted(),
+                shutdown.wants_master() || *shutdown == ShutdownPhase::Over || row.stage.is_unwanted(),
                 "{executor} was not asked to end in {shutdown:?}"
             );
         }

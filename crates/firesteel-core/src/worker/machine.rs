@@ -1,5 +1,7 @@
 //! The machine of the Worker: its tables, and the handlers of events.
 
+use std::time::Duration;
+
 use firesteel_placement::{Cores, MiB};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
@@ -51,6 +53,8 @@ pub enum Reason {
     Cleaning,
     /// A try to write in the work directory is due.
     WorkDirectoryTry,
+    /// The time is over in which executors may end by themselves, since the Worker was asked to leave.
+    LeaveTimeout,
     /// Killed executors have not ended in time, and the daemon ends without them.
     ShutdownTimeout,
 }
@@ -127,10 +131,14 @@ impl Worker {
                 self.on_application_finished(app);
             }
             MasterToWorker::ExecutorEndNoted { executor } if orders => self.executors.confirm_end(&executor),
+            MasterToWorker::DecommissionWorker { within_millis } if orders => {
+                self.on_decommission_worker(now, within_millis.map(Duration::from_millis));
+            }
             stray @ (MasterToWorker::LaunchExecutor(_)
             | MasterToWorker::KillExecutor { .. }
             | MasterToWorker::ApplicationFinished { .. }
-            | MasterToWorker::ExecutorEndNoted { .. }) => {
+            | MasterToWorker::ExecutorEndNoted { .. }
+            | MasterToWorker::DecommissionWorker { .. }) => {
                 self.effects.note(Note::NotMyMaster { peer, message: name_of(&stray) });
             }
         }
@@ -205,6 +213,7 @@ impl Machine for Worker {
         let give_up = match self.shutdown {
             ShutdownPhase::Over => return None,
             ShutdownPhase::Serving => None,
+            ShutdownPhase::Draining { until } => until.map(|until| (until, Reason::LeaveTimeout)),
             ShutdownPhase::Ending { give_up } | ShutdownPhase::Killing { give_up } => {
                 Some((give_up, Reason::ShutdownTimeout))
             }
@@ -239,6 +248,7 @@ fn name_of(message: &MasterToWorker) -> &'static str {
         MasterToWorker::KillExecutor { .. } => "KillExecutor",
         MasterToWorker::ApplicationFinished { .. } => "ApplicationFinished",
         MasterToWorker::ExecutorEndNoted { .. } => "ExecutorEndNoted",
+        MasterToWorker::DecommissionWorker { .. } => "DecommissionWorker",
     }
 }
 

@@ -161,6 +161,13 @@ pub enum Note {
         /// The number of directories.
         executors: usize,
     },
+    /// The Worker was asked to leave. It ends when its executors have ended.
+    AskedToLeave {
+        /// The number of live executors.
+        executors: usize,
+        /// The time after which those that still run are ended.
+        within: Option<Duration>,
+    },
     /// The daemon is ending, with its executors.
     ShuttingDown {
         /// The number of live executors.
@@ -208,6 +215,7 @@ impl Note {
             | Self::CanWriteAgain
             | Self::DirectoriesRemoved { .. }
             | Self::SurplusRemoved { .. }
+            | Self::AskedToLeave { .. }
             | Self::ShuttingDown { .. }
             | Self::ShutdownForced { .. }
             | Self::LeftBehind { .. } => None,
@@ -252,6 +260,7 @@ impl Note {
             | Self::DirectoriesRemoved { .. }
             | Self::SurplusRemoved { .. }
             | Self::CanWriteAgain
+            | Self::AskedToLeave { .. }
             | Self::ShuttingDown { .. } => NoteLevel::Info,
         }
     }
@@ -317,6 +326,16 @@ impl fmt::Display for Note {
                 let oldest = counted(*executors as u64, "ended executor");
                 write!(f, "removing the work of the oldest {oldest}: more than the limits allow is kept")
             }
+            Self::AskedToLeave { executors, within } => {
+                let running = count(*executors);
+                write!(
+                    f,
+                    "asked to leave: taking no more executors, and ending when none is left; {running} running"
+                )?;
+                within.map_or(Ok(()), |within| {
+                    write!(f, "; what runs after {} s is ended", within.as_secs_f64())
+                })
+            }
             Self::ShuttingDown { executors } => write!(f, "shutting down with {}", count(*executors)),
             Self::ShutdownForced { executors } => {
                 write!(f, "asked again to shut down: killing {}", count(*executors))
@@ -353,4 +372,4 @@ fn count(executors: usize) -> String {
 crate::kinds!("worker note", Note: Registered MasterLost MasterUnreachable MasterSilent MasterHungUp Refused
     NextRound AskedToReconnect NotMyMaster LaunchRepeated FetchingFiles FilesFetched FilesFailed StrayFetch
     ExecutorStarted ExecutorEnded CannotWrite CanWriteAgain KillAsked KillUnknown GraceOver UnknownRunner EndForgotten
-    DirectoriesRemoved SurplusRemoved ShuttingDown ShutdownForced LeftBehind);
+    DirectoriesRemoved SurplusRemoved AskedToLeave ShuttingDown ShutdownForced LeftBehind);

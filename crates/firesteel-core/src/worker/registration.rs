@@ -147,11 +147,7 @@ impl Registration {
         match &self.phase {
             Phase::Idle => {}
             Phase::Round { asked, .. } => {
-                ensure!(
-                    "worker",
-                    *shutdown == ShutdownPhase::Serving,
-                    "a round of registration goes on in {shutdown:?}"
-                );
+                ensure!("worker", shutdown.wants_master(), "a round of registration goes on in {shutdown:?}");
                 ensure!(
                     "worker",
                     !asked.is_empty() || !self.dials.is_empty(),
@@ -161,7 +157,7 @@ impl Registration {
             Phase::Pause { .. } => {
                 ensure!(
                     "worker",
-                    *shutdown == ShutdownPhase::Serving,
+                    shutdown.wants_master(),
                     "a round of registration is planned in {shutdown:?}"
                 );
             }
@@ -285,6 +281,9 @@ impl Worker {
         self.registration.history = History::WasRegistered;
         self.doubt_files();
         self.tell_of_work_directory_if_new(peer, duplicate);
+        if matches!(self.shutdown, ShutdownPhase::Draining { .. }) {
+            self.tell_of_leaving();
+        }
 
         // Changes since the Master was told of the executors.
         for report in self.executors.reports() {
@@ -324,7 +323,7 @@ impl Worker {
 
     /// The Master does not know the Worker, which registers again on the same connection.
     pub(super) fn on_reconnect_worker(&mut self, now: Timestamp, peer: PeerId) {
-        if self.shutdown != ShutdownPhase::Serving {
+        if !self.shutdown.wants_master() {
             return;
         }
         let listed = self.executors.reports();
@@ -416,7 +415,7 @@ impl Worker {
     }
 
     fn pause(&mut self, now: Timestamp) {
-        if self.shutdown != ShutdownPhase::Serving {
+        if !self.shutdown.wants_master() {
             self.registration.phase = Phase::Idle;
             return;
         }

@@ -16,13 +16,19 @@ const GONE_WITHIN: Duration = Duration::from_secs(10);
 /// ```text
 ///            Shutdown           Shutdown              Shutdown, or give_up
 ///  SERVING -----------> ENDING ----------> KILLING -----------------------> OVER
-///     |                    +--- all executors have ended, or give_up --------^ ^
-///     +------------- no Master, or refused ------------------------------------+
+///   |  |               ^   +--- all executors have ended, or give_up -------^ ^ ^
+///   |  | asked to      | Shutdown, or the time is over                        | |
+///   |  | leave         |                                                      | |
+///   |  +---------> DRAINING --- all executors have ended ---------------------+ |
+///   +------------- no Master, or refused ---------------------------------------+
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ShutdownPhase {
     /// The Worker runs and takes executors.
     Serving,
+    /// The Worker takes no more executors, and ends with the last that it has. Those that still run then are ended at
+    /// `until`.
+    Draining { until: Option<Timestamp> },
     /// The Master was told, and every executor was asked to end. At `give_up` all have been killed for
     /// [`GONE_WITHIN`], and the daemon ends even if one is left.
     Ending { give_up: Timestamp },
@@ -32,17 +38,42 @@ pub(super) enum ShutdownPhase {
     Over,
 }
 
+impl ShutdownPhase {
+    /// Whether the Worker looks for a Master if it has none.
+    pub(super) fn wants_master(self) -> bool {
+        match self {
+            Self::Serving | Self::Draining { .. } => true,
+            Self::Ending { .. } | Self::Killing { .. } | Self::Over => false,
+        }
+    }
+}
+
 impl Worker {
+    /// The Master asks the Worker to leave. When it asks again, only the time counts.
+    pub(super) fn on_decommission_worker(&mut self, now: Timestamp, within: Option<Duration>) {
+        if !self.shutdown.wants_master() {
+            return;
+        }
+        self.effects.note(Note::AskedToLeave { executors: self.executors.live(), within });
+        self.shutdown = ShutdownPhase::Draining { until: within.map(|within| now + within) };
+        self.tell_of_leaving();
+    }
+
+    /// Tells the Master that this Worker will end.
+    pub(super) fn tell_of_leaving(&mut self) {
+        if let Some(master) = self.registration.master() {
+            let worker = self.config.description.id.clone();
+            self.effects.push(send(master.peer, WorkerToMaster::WorkerDecommissioning { worker }));
+        }
+    }
+
     pub(super) fn on_shutdown(&mut self, now: Timestamp) {
         let executors = self.executors.live();
         match self.shutdown {
-            ShutdownPhase::Serving => {
+            ShutdownPhase::Serving | ShutdownPhase::Draining { .. } => {
                 self.effects.note(Note::ShuttingDown { executors });
                 self.shutdown = ShutdownPhase::Ending { give_up: now + self.config.kill_grace + GONE_WITHIN };
-                if let Some(master) = self.registration.master() {
-                    let worker = self.config.description.id.clone();
-                    self.effects.push(send(master.peer, WorkerToMaster::WorkerDecommissioning { worker }));
-                }
+                self.tell_of_leaving();
                 let asked = self.registration.stop_looking();
                 self.effects.extend(asked.into_iter().map(|peer| Effect::Close { peer }));
                 self.signal_all(now, Signal::Terminate);
@@ -62,24 +93,29 @@ impl Worker {
 
     pub(super) fn give_up_if_overdue(&mut self, now: Timestamp) {
         match self.shutdown {
+            ShutdownPhase::Draining { until: Some(until) } if until <= now => self.on_shutdown(now),
             ShutdownPhase::Ending { give_up } | ShutdownPhase::Killing { give_up } if give_up <= now => {
                 self.effects.note(Note::LeftBehind { executors: self.executors.live() });
                 self.exit(Exit::Shutdown);
             }
             ShutdownPhase::Serving
+            | ShutdownPhase::Draining { .. }
             | ShutdownPhase::Ending { .. }
             | ShutdownPhase::Killing { .. }
             | ShutdownPhase::Over => {}
         }
     }
 
-    /// Ends the daemon if it is shutting down and no executor is left.
+    /// Ends the daemon if it is leaving or shutting down and no executor is left.
     pub(super) fn exit_if_done(&mut self) {
         match self.shutdown {
-            ShutdownPhase::Ending { .. } | ShutdownPhase::Killing { .. } if self.executors.live() == 0 => {
+            ShutdownPhase::Draining { .. } | ShutdownPhase::Ending { .. } | ShutdownPhase::Killing { .. }
+                if self.executors.live() == 0 =>
+            {
                 self.exit(Exit::Shutdown);
             }
             ShutdownPhase::Serving
+            | ShutdownPhase::Draining { .. }
             | ShutdownPhase::Ending { .. }
             | ShutdownPhase::Killing { .. }
             | ShutdownPhase::Over => {}

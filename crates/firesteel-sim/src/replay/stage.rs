@@ -157,7 +157,8 @@ impl<'a, A: Apply> Stage<'a, A> {
             | MasterToWorker::RegisterWorkerFailed(_)
             | MasterToWorker::ReconnectWorker
             | MasterToWorker::ApplicationFinished { .. }
-            | MasterToWorker::ExecutorEndNoted { .. } => return None,
+            | MasterToWorker::ExecutorEndNoted { .. }
+            | MasterToWorker::DecommissionWorker { .. } => return None,
         };
         let message = WorkerToMaster::ExecutorStateChanged(ExecutorReport { executor, state });
         Some(Event::Received { peer, arrived: self.now, message: Inbound::Worker(message) })

@@ -117,7 +117,10 @@ pub fn to_worker(
             executor: i32::try_from(executor.executor.0).ok()?,
         },
         MasterToWorker::ApplicationFinished { app } => ToWorker::ApplicationFinished { app: app.to_string() },
-        MasterToWorker::LaunchExecutor(_) | MasterToWorker::ExecutorEndNoted { .. } => return None,
+        // Without spark.decommission.enabled such a Worker would not obey, and it never ends by itself.
+        MasterToWorker::DecommissionWorker { .. }
+        | MasterToWorker::LaunchExecutor(_)
+        | MasterToWorker::ExecutorEndNoted { .. } => return None,
     })
 }
 

@@ -74,7 +74,9 @@ impl AttemptCoverage {
                 match message {
                     MasterToClient::ApplicationResponse(answer) => self.answer.count(answer),
                     MasterToClient::KillApplicationResponse(answer) => self.kill.count(answer),
-                    MasterToClient::MasterStateResponse(_) | MasterToClient::ReadyzResponse => {}
+                    MasterToClient::MasterStateResponse(_)
+                    | MasterToClient::DecommissionWorkersResponse(_)
+                    | MasterToClient::ReadyzResponse => {}
                 }
             }
             Effect::Register

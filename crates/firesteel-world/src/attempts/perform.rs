@@ -186,8 +186,9 @@ impl World {
             (*dice.pick(&["sums", "application_1_0001", "differences"])).to_owned()
         };
         let app = name(&mut self.dice);
-        let message = match self.dice.below(8) {
+        let message = match self.dice.below(9) {
             0 => ClientToMaster::RequestReadyz,
+            8 => ClientToMaster::DecommissionWorkers { which: "worker-1".to_owned(), within_millis: None },
             1..4 => ClientToMaster::RequestMasterState { from: StatePlace::beginning() },
             _ => ClientToMaster::RequestApplication { app: app.clone(), executors_from: ExecutorId(0) },
         };

@@ -61,11 +61,14 @@ impl World {
 
     /// A Master that has handled a heartbeat does not leave an executor where nobody has heard of it for long.
     pub(crate) fn check_unheard(&mut self, event: &Event) {
-        let Event::Received { peer, arrived, message: Inbound::Worker(WorkerToMaster::Heartbeat { .. }) } =
-            event
-        else {
+        let Event::Received { peer, arrived, message: Inbound::Worker(message) } = event else { return };
+        if let WorkerToMaster::ExecutorStateChanged(report) = message {
+            // Only a repetition of the order may still be on its way.
+            self.unheard.remove(&report.executor);
+        }
+        if !matches!(message, WorkerToMaster::Heartbeat { .. }) {
             return;
-        };
+        }
         let lost = self.unheard_since(*peer, *arrived);
         if let Some(executor) = lost {
             self.violate(format!("executor {executor} stays LAUNCHING where nobody has heard of it"));

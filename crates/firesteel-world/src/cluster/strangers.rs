@@ -61,7 +61,7 @@ impl World {
         Some(&self.node(end.node).body)
     }
 
-    /// Asks for everything or for one application, or kills an application by its id or name.
+    /// Asks for everything or for one application, kills an application by its id or name, or has Workers leave.
     fn odd_question(&mut self) -> ClientToMaster {
         let kind = self.dice.below(8);
         let app = match self.dice.below(4) {
@@ -69,6 +69,13 @@ impl World {
             _ => self.odd_app().to_string(),
         };
         match kind {
+            0 if self.dice.one_in(2) => ClientToMaster::DecommissionWorkers {
+                which: match self.dice.below(3) {
+                    0 => format!("host{}", self.dice.below(4)),
+                    _ => self.odd_worker().to_string(),
+                },
+                within_millis: Some(self.dice.below(20_000)),
+            },
             0..=2 => ClientToMaster::KillApplication { app, by: "a \u{1b}stranger".to_owned() },
             3..=5 => ClientToMaster::RequestApplication { app, executors_from: self.odd_executor() },
             6 if self.dice.one_in(2) => ClientToMaster::RequestReadyz,

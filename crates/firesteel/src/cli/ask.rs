@@ -1,10 +1,14 @@
 //! Asks a running cluster: one Master after the other, until one answers.
 
+use std::time::Duration;
+
 use clap::Args;
 use firesteel_apps::master_url::MasterUrl;
 use firesteel_core::address::{Address, parse_masters};
 use firesteel_core::ids::{AppId, ExecutorId};
-use firesteel_core::messages::{ApplicationAnswer, ApplicationDetail, KillAnswer, MasterView};
+use firesteel_core::messages::{
+    ApplicationAnswer, ApplicationDetail, DecommissionAnswer, KillAnswer, MasterView,
+};
 use firesteel_core::state_reader::Extent;
 use firesteel_daemons::master_client::MasterClient;
 use firesteel_host::net::{CallError, Evidence};
@@ -170,6 +174,19 @@ impl Cluster {
     pub(super) async fn kill(&self, app: &str) -> Result<KillAnswer, Unanswered> {
         let (name, by) = (&self.name, &user_at_host());
         self.first(|master| async move { MasterClient::open(&master, name).await?.kill(app, by).await }).await
+    }
+
+    /// Has Workers leave: that with this id, or all on this host.
+    pub(super) async fn decommission(
+        &self,
+        which: &str,
+        within: Option<Duration>,
+    ) -> Result<DecommissionAnswer, Unanswered> {
+        let name = &self.name;
+        self.first(|master| async move {
+            MasterClient::open(&master, name).await?.decommission(which, within).await
+        })
+        .await
     }
 }
 

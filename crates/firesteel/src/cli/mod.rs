@@ -12,6 +12,7 @@ mod common;
 mod completions;
 mod conf;
 mod config;
+mod decommission;
 mod document;
 mod excluded;
 mod executor;
@@ -71,6 +72,8 @@ enum Command {
     Explain(explain::Args),
     /// Kill applications
     Kill(kill::Args),
+    /// Have Workers leave in order: they get no more executors, and end with the last one
+    Decommission(decommission::Args),
     /// Watch a cluster's Workers, applications and executors
     Top(top::Args),
     /// Run a command once for each item of an input
@@ -123,6 +126,7 @@ pub(crate) fn main() -> ExitCode {
         Command::Status(args) => status::run(&args),
         Command::Explain(args) => explain::run(&args),
         Command::Kill(args) => kill::run(&args),
+        Command::Decommission(args) => decommission::run(&args),
         Command::Top(args) => match top::run(&args) {
             Ok(code) => return code.into(),
             Err(failure) => Err(failure),
@@ -174,6 +178,7 @@ impl Command {
             | Self::Status(_)
             | Self::Explain(_)
             | Self::Kill(_)
+            | Self::Decommission(_)
             | Self::Top(_)
             | Self::Logs(_)
             | Self::Map(_)

@@ -1,7 +1,9 @@
 //! Who runs what, and what becomes of it.
 
 use super::bench::*;
-use crate::driver::{Effect, Ending, Event, FailureCause, Note, TaskOutcome, TaskRequest, Unfit, Until};
+use crate::driver::{
+    Effect, Ending, Event, FailureCause, Note, Replacement, TaskOutcome, TaskRequest, Unfit, Until,
+};
 use crate::ids::{AppId, ExecutorId, TaskId};
 use crate::messages::{
     DriverToExecutor, DriverToMaster, ExecutorState, ExecutorToDriver, MasterToDriver, Outcome, TaskEnd,
@@ -43,10 +45,31 @@ fn an_executor_that_is_said_to_leave_gets_no_more_tasks() {
     assert_eq!(bench.master(leaving(7)), [], "nobody knows it");
     assert_eq!(bench.submit(1, 1), [launch(1, attempt(1, 0))]);
     assert_eq!(bench.submit(2, 1), [], "the other one has no room");
-    // What runs there goes on.
-    assert_eq!(bench.end(0, attempt(0, 0), exit(0)), [succeeded(attempt(0, 0), 0)]);
+    // What runs there goes on. Then the executor has no task, and is ended: the Master replaces it.
+    let ends = |executor| {
+        let executors = vec![ExecutorId(executor)];
+        let killed = Note::ExecutorsKilled { executors, replacement: Replacement::Wanted };
+        [Effect::Note(killed), kill_asked(&[executor])]
+    };
+    let end = bench.end(0, attempt(0, 0), exit(0));
+    assert_eq!(end, [vec![succeeded(attempt(0, 0), 0)], ends(0).to_vec()].concat());
     let next = bench.end(1, attempt(1, 0), exit(0));
     assert_eq!(next, [succeeded(attempt(1, 0), 1), launch(1, attempt(2, 0))]);
+    assert_eq!(bench.end(1, attempt(2, 0), exit(0)), [succeeded(attempt(2, 0), 1)]);
+    assert_eq!(bench.master(leaving(1)), ends(1), "it has no task");
+    assert_eq!(bench.master(leaving(1)), [], "once");
+}
+
+#[test]
+fn an_executor_that_is_said_to_leave_before_it_registers_is_ended_at_once() {
+    let mut bench = Bench::registered();
+    bench.added(0, 2);
+    let leaving = MasterToDriver::ExecutorLeaving { executor: ExecutorId(0), host: None };
+    let effects = bench.master(leaving);
+    assert!(
+        matches!(&effects[..], [Effect::Note(Note::ExecutorsKilled { .. }), Effect::Send { .. }]),
+        "{effects:?}"
+    );
 }
 
 #[test]

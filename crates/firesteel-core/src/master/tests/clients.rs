@@ -55,6 +55,33 @@ fn to_client(answer: KillAnswer) -> Effect {
 }
 
 #[test]
+fn workers_that_are_asked_to_leave_get_no_more_executors_and_are_told_each_time() {
+    let mut bench = Bench::new(Config::default());
+    bench.worker(1, 8);
+    bench.worker(2, 8);
+    bench.application(Some(4), 4);
+    let ask = |bench: &mut Bench, which: &str, within_millis| {
+        bench.client_says(ClientToMaster::DecommissionWorkers { which: which.to_owned(), within_millis })
+    };
+    let answer = |answer| Effect::Send {
+        peer: CLIENT,
+        message: Outbound::Client(MasterToClient::DecommissionWorkersResponse(answer)),
+    };
+    let order = |within_millis| to_worker(2, MasterToWorker::DecommissionWorker { within_millis });
+    let told = answer(DecommissionAnswer::Leaving {
+        workers: vec![LeavingWorker { id: WorkerId::new("w2"), executors: 1, ends_itself: true }],
+        more: 0,
+    });
+    let host = Some("host2".to_owned());
+    let leaving = to_driver(MasterToDriver::ExecutorLeaving { executor: ExecutorId(0), host });
+    assert_eq!(ask(&mut bench, "w2", None), [leaving, order(None), told.clone()]);
+    assert_eq!(ask(&mut bench, "host2", Some(9)), [order(Some(9)), told], "by its host, and with a time");
+    assert_eq!(ask(&mut bench, "nobody", None), [answer(DecommissionAnswer::Unknown)]);
+    let states: Vec<_> = bench.master.view().workers.iter().map(|worker| worker.state).collect();
+    assert_eq!(states, [WorkerState::Alive, WorkerState::Decommissioned]);
+}
+
+#[test]
 fn what_became_of_an_applications_work_is_listed_once_its_driver_says_so() {
     let failed = Some(Outcome::failed("3 of 10 items failed"));
     for (outcome, words) in [(failed, "finished; failed: 3 of 10 items failed"), (None, "finished")] {

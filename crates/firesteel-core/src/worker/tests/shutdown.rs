@@ -118,3 +118,63 @@ fn a_master_lost_while_shutting_down_is_not_looked_for() {
     let killed = ExecutorState::Killed(Some(ExitStatus::SUCCESS));
     assert_eq!(effects, [ended(0, killed), Effect::Exit(Exit::Shutdown)]);
 }
+
+fn asked(executors: usize, within: Option<u64>) -> Effect {
+    note(Note::AskedToLeave { executors, within: within.map(Duration::from_millis) })
+}
+
+fn leave(within_millis: Option<u64>) -> MasterToWorker {
+    MasterToWorker::DecommissionWorker { within_millis }
+}
+
+#[test]
+fn a_worker_that_is_asked_to_leave_ends_with_its_last_executor_and_takes_no_other() {
+    let [close, exit] = over();
+    let mut idle = Bench::registered();
+    assert_eq!(idle.master(1, leave(None)), [asked(0, None), leaving(), close.clone(), exit.clone()]);
+
+    let mut bench = Bench::running();
+    assert_eq!(bench.master(1, leave(None)), [asked(1, None), leaving()]);
+    let refused = ExecutorState::Killed(None);
+    assert_eq!(bench.master(1, launch(1)), [ended(1, refused.clone()), tell(1, refused)]);
+    // Its heartbeats go on.
+    assert_eq!(bench.deadline().0, Reason::Heartbeat);
+    let exited = ExecutorState::Exited(ExitStatus::SUCCESS);
+    let effects = bench.apply(exits(0, ExitStatus::SUCCESS));
+    assert_eq!(effects, [ended(0, exited.clone()), tell(0, exited), close, exit]);
+}
+
+#[test]
+fn a_worker_that_leaves_stays_registered_and_says_so_to_every_master() {
+    let mut bench = Bench::running();
+    bench.master(1, leave(None));
+    bench.disconnect(1);
+    assert_eq!(bench.deadline(), (Reason::RegistrationRound, vec![dial("m")]));
+    bench.connect(2, "m");
+    let effects = bench.master(2, registered("m"));
+    let says_so = Effect::Send {
+        peer: PeerId(2),
+        message: Outbound::Master(WorkerToMaster::WorkerDecommissioning { worker: description().id }),
+    };
+    assert!(effects.contains(&says_so), "{effects:?}");
+}
+
+#[test]
+fn what_still_runs_when_the_time_to_leave_is_over_is_ended() {
+    let mut bench = Bench::running();
+    assert_eq!(bench.master(1, leave(Some(60_000))), [asked(1, Some(60_000)), leaving()]);
+    // Asked again, another time counts.
+    bench.master(1, leave(Some(5_000)));
+    assert_eq!(bench.left(), Duration::from_secs(5));
+    let (reason, effects) = bench.deadline();
+    assert_eq!(reason, Reason::LeaveTimeout);
+    assert_eq!(effects, [down(1), leaving(), signal(0, Signal::Terminate)]);
+    assert_eq!(bench.master(1, leave(None)), [], "it ends already");
+}
+
+#[test]
+fn a_worker_that_leaves_is_shut_down_like_any_other() {
+    let mut bench = Bench::running();
+    bench.master(1, leave(None));
+    assert_eq!(bench.apply(Event::Shutdown), [down(1), leaving(), signal(0, Signal::Terminate)]);
+}

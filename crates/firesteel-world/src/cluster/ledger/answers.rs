@@ -1,15 +1,17 @@
 //! Answers to status clients, compared with the books.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use firesteel_core::ids::{AppId, ExecutorId, ExecutorKey};
+use firesteel_core::ids::{AppId, ExecutorId, ExecutorKey, WorkerId};
 use firesteel_core::master::{Event, Inbound};
 use firesteel_core::messages::{
-    ApplicationAnswer, ApplicationDetail, ClientToMaster, KillAnswer, MasterToClient,
+    ApplicationAnswer, ApplicationDetail, ClientToMaster, DecommissionAnswer, KillAnswer, LeavingWorker,
+    MasterToClient,
 };
 use firesteel_placement::Cores;
 
 use super::Ledger;
+use super::books::{Availability, WorkerBook};
 
 /// The number of executors that each live application holds, and their cores.
 pub(super) type Holdings = BTreeMap<AppId, (u64, Cores)>;
@@ -51,8 +53,12 @@ impl Ledger {
                 ApplicationAnswer::Unknown | ApplicationAnswer::Ambiguous { .. },
             )
             | MasterToClient::ReadyzResponse
+            | MasterToClient::DecommissionWorkersResponse(DecommissionAnswer::Unknown)
             | MasterToClient::KillApplicationResponse(KillAnswer::Unknown | KillAnswer::Ambiguous { .. }) => {
                 Ok(())
+            }
+            MasterToClient::DecommissionWorkersResponse(DecommissionAnswer::Leaving { workers, more }) => {
+                self.check_leaving(event, workers, *more)
             }
             MasterToClient::KillApplicationResponse(KillAnswer::Over { app, outcome, .. }) => {
                 if self.apps.contains_key(app) {
@@ -73,6 +79,36 @@ impl Ledger {
                 }
             }
         }
+    }
+
+    /// The living Workers with this id or on this host.
+    pub(super) fn named(&self, which: &str) -> BTreeSet<WorkerId> {
+        let is_named =
+            |(id, book): &(&WorkerId, &WorkerBook)| id.as_str() == which || book.total.host == which;
+        self.workers.iter().filter(is_named).map(|(id, _)| id.clone()).collect()
+    }
+
+    /// Checks what a client is told of Workers that it had leave.
+    fn check_leaving(&self, event: &Event, workers: &[LeavingWorker], more: u64) -> Result<(), String> {
+        let Event::Received {
+            message: Inbound::Client(ClientToMaster::DecommissionWorkers { which, .. }),
+            ..
+        } = event
+        else {
+            return Err(format!("Workers leave after {event:?}"));
+        };
+        let told: BTreeSet<WorkerId> = workers.iter().map(|worker| worker.id.clone()).collect();
+        let named = self.named(which);
+        if told != named || more != 0 {
+            return Err(format!(
+                "a client asked {which:?} to leave, and is told that {told:?} do, not {named:?}"
+            ));
+        }
+        let wrong = workers.iter().find(|worker| {
+            let book = &self.workers[&worker.id];
+            book.grants.len() as u64 != worker.executors || book.availability != Availability::Decommissioning
+        });
+        wrong.map_or(Ok(()), |worker| Err(format!("a client is told {worker:?} against the books")))
     }
 
     fn check_detail(&self, event: &Event, detail: &ApplicationDetail) -> Result<(), String> {

@@ -21,7 +21,7 @@ pub(super) struct WorkerBook {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Availability {
     Serving,
-    /// The Worker said that it is about to end.
+    /// The Worker said that it will end, or was asked to.
     Decommissioning,
 }
 

@@ -52,7 +52,8 @@ impl Ledger {
             | MasterToWorker::ReconnectWorker
             | MasterToWorker::KillExecutor { .. }
             | MasterToWorker::ApplicationFinished { .. }
-            | MasterToWorker::ExecutorEndNoted { .. } => {}
+            | MasterToWorker::ExecutorEndNoted { .. }
+            | MasterToWorker::DecommissionWorker { .. } => {}
         }
         Ok(())
     }

@@ -22,8 +22,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use firesteel_core::ids::{AppId, ExecutorId, ExecutorKey, PeerId, WorkerId};
 use firesteel_core::master::{Effect, Event, Inbound, Outbound};
 use firesteel_core::messages::{
-    ApplicationDescription, ApplicationEnd, DriverToMaster, ExecutorLaunch, ExecutorReport, ExecutorState,
-    LossReason, MasterToDriver, MasterToWorker, Outcome, Relaunch, WorkerDescription, WorkerToMaster,
+    ApplicationDescription, ApplicationEnd, ClientToMaster, DriverToMaster, ExecutorLaunch, ExecutorReport,
+    ExecutorState, LossReason, MasterToDriver, MasterToWorker, Outcome, Relaunch, WorkerDescription,
+    WorkerToMaster,
 };
 use firesteel_placement::{Cores, ExecutorLimit};
 
@@ -162,7 +163,12 @@ impl Ledger {
             Event::Received { peer, message: Inbound::Driver(message), .. } => {
                 self.on_driver_event(*peer, message, released, outcome);
             }
-            Event::Received { message: Inbound::Client(_), .. } | Event::Deadline { .. } => {}
+            Event::Received { message: Inbound::Client(message), .. } => {
+                if let ClientToMaster::DecommissionWorkers { which, .. } = message {
+                    self.named(which).iter().for_each(|worker| self.let_leave(worker));
+                }
+            }
+            Event::Deadline { .. } => {}
             Event::Disconnected { peer } => {
                 self.candidates.remove(peer);
                 self.leaving.remove(peer);
@@ -199,11 +205,8 @@ impl Ledger {
                 }
             }
             WorkerToMaster::WorkerDecommissioning { worker } => {
-                if self.worker_of.get(&peer) == Some(worker)
-                    && let Some(book) = self.workers.get_mut(worker)
-                {
-                    book.availability = Availability::Decommissioning;
-                    self.forget_early_ends(worker);
+                if self.worker_of.get(&peer) == Some(worker) {
+                    self.let_leave(worker);
                 }
             }
             WorkerToMaster::WorkDirectoryChecked { worker, error } => {
@@ -214,6 +217,14 @@ impl Ledger {
                 }
             }
             WorkerToMaster::Heartbeat { .. } => {}
+        }
+    }
+
+    /// A Worker may be given no more executors.
+    fn let_leave(&mut self, worker: &WorkerId) {
+        if let Some(book) = self.workers.get_mut(worker) {
+            book.availability = Availability::Decommissioning;
+            self.forget_early_ends(worker);
         }
     }
 

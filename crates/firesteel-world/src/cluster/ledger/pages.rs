@@ -30,6 +30,7 @@ impl Ledger {
             ClientToMaster::RequestMasterState { from } => Some(from),
             ClientToMaster::RequestApplication { .. }
             | ClientToMaster::KillApplication { .. }
+            | ClientToMaster::DecommissionWorkers { .. }
             | ClientToMaster::RequestReadyz => None,
         }
     }

@@ -1,0 +1,35 @@
+//! Workers that leave because somebody asks them to.
+
+use serde::{Deserialize, Serialize};
+
+use crate::ids::WorkerId;
+
+/// The maximum number of Workers that an answer lists.
+pub const MOST_LEAVING: usize = 1000;
+
+/// The Master's answer to a request to decommission Workers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum DecommissionAnswer {
+    /// These Workers get no more executors.
+    Leaving {
+        /// The Workers, by id. At most [`MOST_LEAVING`] are listed.
+        workers: Vec<LeavingWorker>,
+        /// The number of Workers that are not listed.
+        more: u64,
+    },
+    /// No living Worker has this id, or is on a host with this name.
+    Unknown,
+}
+
+/// A Worker that gets no more executors.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LeavingWorker {
+    /// The Worker's id.
+    pub id: WorkerId,
+    /// The number of executors that it still has.
+    pub executors: u64,
+    /// Whether it ends by itself when its last executor has ended. Spark's own Workers do not.
+    pub ends_itself: bool,
+}
+
+crate::kinds!("DecommissionAnswer", DecommissionAnswer: Leaving Unknown);
