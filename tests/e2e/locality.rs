@@ -22,7 +22,7 @@ fn every_item_runs_on_the_host_that_it_prefers_while_there_is_room() {
     assert_eq!(summary["locality"], json!({ "host": 60, "rack": 0, "any": 0 }), "{done}");
     assert!(
         done.stderr.contains(
-            "of items that prefer hosts: 60 ran on a preferred host, 0 in the rack of one, 0 elsewhere"
+            "of items that prefer hosts: 60 ran on a preferred host, 0 in the same rack as one, 0 elsewhere"
         ),
         "{done}"
     );

@@ -392,7 +392,7 @@ fn a_script_stops_at_the_first_failure_and_names_its_line() {
     let going_on = [&LOCAL[..], &["--keep-going"]].concat();
     let (code, stdout, stderr) = script(home.path(), &going_on, &format!("{text}nonsense\nrun 'open\n"));
     assert_eq!((code, stdout.as_str()), (2, "a\nb\n"), "{stderr}");
-    assert!(stderr.contains("line 6: unknown command nonsense: help lists all\n"), "{stderr}");
+    assert!(stderr.contains("line 6: unknown command nonsense; the command help lists all\n"), "{stderr}");
     assert!(stderr.ends_with("line 7: the quote ' is not closed\n"), "{stderr}");
 }
 

@@ -178,7 +178,7 @@ fn the_outputs_of_background_tasks_that_ended_first_make_room_for_others() {
     let said = "firesteel: line 3: the output of task 1 is forgotten: firesteel.shell.keptOutput has room for 1048576 \
                 bytes of all tasks together\n";
     assert!(stderr.contains(said), "{stderr}");
-    assert!(stderr.ends_with("line 5: no task 9: tasks lists them\n"), "{stderr}");
+    assert!(stderr.ends_with("line 5: no task 9; the command tasks lists all\n"), "{stderr}");
 }
 
 #[test]
