@@ -11,6 +11,8 @@ const BUGS: &[(Sabotage, u64, &str)] = &[
     (Sabotage::DoubleLaunch, 3, "is used again"),
     (Sabotage::ForgetWorker, 10, "which is gone"),
     (Sabotage::ForgetLeaving, 400, "which has said that it is about to end"),
+    (Sabotage::StayOn, 200, "was asked to leave, and is still there"),
+    (Sabotage::UseLeaving, 400, "is given a task, and will leave"),
     (Sabotage::ForgetDriver, 200, "live applications, there are"),
     (Sabotage::DropKillExecutor, 10, "is taken back, and its Worker is not told to end it"),
     (Sabotage::ReuseExecutorId, 5, "is used again"),

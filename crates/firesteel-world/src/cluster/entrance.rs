@@ -1,4 +1,4 @@
-//! Who is taken in: executors by their drivers, and Workers by their Master.
+//! Who is taken in: executors by their drivers, and Workers by their Master. An executor that leaves is given nothing more.
 //!
 //! Strangers do not know the secrets of this world. Some have stolen one.
 
@@ -41,6 +41,8 @@ pub(crate) fn corrected(secret: &Secret) -> Secret {
 pub(crate) struct Entrance {
     app: Option<AppId>,
     announced: BTreeSet<ExecutorId>,
+    /// The executors that will end with their Workers, or for an urgent application.
+    leaving: BTreeSet<ExecutorId>,
     claims: BTreeMap<PeerId, Claim>,
 }
 
@@ -58,11 +60,15 @@ impl Entrance {
             MasterToDriver::RegisteredApplication { app, .. } => {
                 if self.app.as_ref() != Some(app) {
                     self.announced.clear();
+                    self.leaving.clear();
                 }
                 self.app = Some(app.clone());
             }
             MasterToDriver::ExecutorAdded { executor, .. } => {
                 self.announced.insert(*executor);
+            }
+            MasterToDriver::ExecutorLeaving { executor, .. } => {
+                self.leaving.insert(*executor);
             }
             _ => {}
         }
@@ -78,8 +84,14 @@ impl Entrance {
 
     /// The driver of this application answers a peer.
     pub(crate) fn answer(&self, app: u64, peer: PeerId, message: &DriverToExecutor) -> Result<(), String> {
-        if !matches!(message, DriverToExecutor::RegisteredExecutor(_)) {
-            return Ok(());
+        match message {
+            DriverToExecutor::RegisteredExecutor(_) => {}
+            DriverToExecutor::LaunchTask { .. } => return self.give_task(peer),
+            DriverToExecutor::RegisterExecutorFailed(_)
+            | DriverToExecutor::OutputCredit { .. }
+            | DriverToExecutor::KillTask { .. }
+            | DriverToExecutor::Heartbeat
+            | DriverToExecutor::StopExecutor => return Ok(()),
         }
         let Some(Claim { executor, secret }) = self.claims.get(&peer) else {
             return Err(format!("peer {peer} is taken in, and never registered"));
@@ -91,5 +103,13 @@ impl Entrance {
             return Err(format!("executor {executor} is taken in, and no Master has told of it"));
         }
         Ok(())
+    }
+
+    fn give_task(&self, peer: PeerId) -> Result<(), String> {
+        let executor = self.claims.get(&peer).map(|claim| claim.executor);
+        match executor.filter(|executor| self.leaving.contains(executor)) {
+            Some(executor) => Err(format!("executor {executor} is given a task, and will leave")),
+            None => Ok(()),
+        }
     }
 }

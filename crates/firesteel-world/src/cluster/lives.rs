@@ -120,7 +120,8 @@ impl World {
             retained_executors: 1_000,
             seed: self.dice.number(),
         };
-        let body = WorkerBody { machine: Worker::new(config), id, plan, readings: BTreeMap::new() };
+        let body =
+            WorkerBody { machine: Worker::new(config), id, plan, readings: BTreeMap::new(), gone_by: None };
         let node = self.add_node(Body::Worker(Box::new(body)));
         self.workers[plan] = Some(node);
         self.tell(node, NodeEvent::Worker(worker::Event::Start));

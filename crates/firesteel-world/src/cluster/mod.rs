@@ -28,6 +28,7 @@ mod happening;
 mod headcount;
 mod healing;
 mod launches;
+mod leaving;
 mod ledger;
 mod links;
 mod lives;

@@ -155,6 +155,9 @@ impl World {
         if self.master != Some(sender) {
             return;
         }
+        if let Message::MasterToWorker(MasterToWorker::DecommissionWorker { within_millis }) = message {
+            self.must_leave(receiver, *within_millis);
+        }
         if let Message::MasterToWorker(MasterToWorker::KillExecutor { executor }) = message
             && let Some(&node) = self.processes.get(executor)
             && self.process(node).is_some_and(|process| process.worker == receiver)

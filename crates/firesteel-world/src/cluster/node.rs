@@ -67,6 +67,8 @@ pub(crate) struct WorkerBody {
     /// The logs that are being read for clients. Each has the executor's key if the executor lived when the
     /// reading began.
     pub(crate) readings: BTreeMap<PeerId, Option<ExecutorKey>>,
+    /// When it must have ended, since it was asked to leave.
+    pub(crate) gone_by: Option<u64>,
 }
 
 #[derive(Debug)]

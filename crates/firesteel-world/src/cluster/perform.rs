@@ -124,6 +124,7 @@ impl World {
                 if let worker::Outbound::Master(message) = &message {
                     let result = self.executors.report(message);
                     self.hold(result);
+                    self.check_left(node, message);
                 }
                 if let worker::Outbound::Client(message) = &message {
                     self.answer_client(node, peer, message);

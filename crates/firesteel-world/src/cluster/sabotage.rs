@@ -83,6 +83,8 @@ pub enum Sabotage {
     ForgetWords,
     /// The Worker never signals an executor that it was told to end.
     DropSignal,
+    /// The Worker does not hear that it is asked to leave.
+    StayOn,
     /// The Worker stops its heartbeats.
     DropHeartbeat,
     /// The Worker treats files that it could not fetch as fetched.
@@ -99,6 +101,8 @@ pub enum Sabotage {
     RemoveTheLiving,
     /// The Worker removes the directory of an executor that it has just started.
     RemoveLivingExecutor,
+    /// The driver does not hear that an executor will leave.
+    UseLeaving,
     /// The driver never unregisters its application.
     ForgetUnregister,
     /// The driver says that its work succeeded, however it went.
@@ -173,7 +177,7 @@ pub enum Sabotage {
 
 firesteel_core::kinds!("sabotage", Sabotage: DropGiveBack DoubleLaunch ForgetWorker ForgetLeaving ForgetDriver DropKillExecutor
     ReuseExecutorId WrongDriver LaunchOnTheDead OneCoreTooMany DropExecutorAdded DropRegisteredWorker
-    DropKilled MissTurn SplitGang StarveGang StealReserved ForgetPriority ForgetQueue PreemptTooMany PreemptPeers DropExecutorsGone EarlyExecutorsGone ForgetOutcome TrustAnyToken TrustAnySize LateKillForgetsOutcome JudgeByReading TakeForAnswered MissFullDisk SkipRow ForgetBlame NeverReadmit HastyEnd RunningTwice LoseEnd StartTwice ForgetWords DropSignal DropHeartbeat TrustFetch FetchTwice KeepFiles EndLog KeepNothing RemoveTheLiving RemoveLivingExecutor ForgetUnregister ClaimSuccess TrustAnySecret TrustAnyNumber DoubleLaunchTask
+    DropKilled MissTurn SplitGang StarveGang StealReserved ForgetPriority ForgetQueue PreemptTooMany PreemptPeers DropExecutorsGone EarlyExecutorsGone ForgetOutcome TrustAnyToken TrustAnySize LateKillForgetsOutcome JudgeByReading TakeForAnswered MissFullDisk SkipRow ForgetBlame NeverReadmit HastyEnd RunningTwice LoseEnd StartTwice ForgetWords DropSignal StayOn DropHeartbeat TrustFetch FetchTwice KeepFiles EndLog KeepNothing RemoveTheLiving RemoveLivingExecutor UseLeaving ForgetUnregister ClaimSuccess TrustAnySecret TrustAnyNumber DoubleLaunchTask
     DropOutputCredit DoubleCredit DoubleOutput DropOutput DoubleTaskEnd DropTaskEnd DropKillTask
     EarlyCancelled DropAnswer DoubleAnswer Impatient ForgetProfile ForgetBinding SameAddress DropAddresses AskForMore AskForNone KillNeighbours DropKills IgnoreSilence DropDriverHeartbeat DropExecutorHeartbeat WrongCode EndlessLaunch
     DropStatusUpdate DoubleStatusUpdate DoubleTaskOutput DropTaskOutput LeaveTasks DropExit);
@@ -220,6 +224,7 @@ impl Sabotage {
         Self::StartTwice,
         Self::ForgetWords,
         Self::DropSignal,
+        Self::StayOn,
         Self::DropHeartbeat,
         Self::TrustFetch,
         Self::FetchTwice,
@@ -228,6 +233,7 @@ impl Sabotage {
         Self::KeepNothing,
         Self::RemoveTheLiving,
         Self::RemoveLivingExecutor,
+        Self::UseLeaving,
         Self::ForgetUnregister,
         Self::ClaimSuccess,
         Self::TrustAnySecret,

@@ -12,8 +12,8 @@ use firesteel_core::driver::LocalityWait;
 use firesteel_core::ids::{ExecutorId, PeerId, ProfileId};
 use firesteel_core::master::Exclusion;
 use firesteel_core::messages::{
-    ApplicationDescription, DriverToMaster, ExecutorReport, ExecutorState, ExecutorToDriver, TaskState,
-    WorkerDescription, WorkerToMaster,
+    ApplicationDescription, DriverToMaster, ExecutorReport, ExecutorState, ExecutorToDriver, MasterToDriver,
+    MasterToWorker, TaskState, WorkerDescription, WorkerToMaster,
 };
 use firesteel_core::scheduling::Preemption;
 use firesteel_core::time::Timestamp;
@@ -179,6 +179,12 @@ impl Saboteur {
             }
             (NodeEvent::Master(core_master::Event::Disconnected { peer }), Sabotage::ForgetDriver) => {
                 ledger.is_driver(*peer)
+            }
+            (NodeEvent::Worker(core_worker::Event::Received { message, .. }), Sabotage::StayOn) => {
+                matches!(message, core_worker::Inbound::Master(MasterToWorker::DecommissionWorker { .. }))
+            }
+            (NodeEvent::Driver(core_driver::Event::Received { message, .. }), Sabotage::UseLeaving) => {
+                matches!(message, core_driver::Inbound::Master(MasterToDriver::ExecutorLeaving { .. }))
             }
             _ => false,
         }
