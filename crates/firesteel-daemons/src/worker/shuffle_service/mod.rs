@@ -171,11 +171,11 @@ impl Service {
         if let Err(error) = blocking(move || directory.claim(port)).await {
             return tell(Err(format!("it could not be started: {error}")));
         }
-        let mut current = self.start().await;
+        let mut current = self.start(clock).await;
         while supervision.phase() != Phase::Over {
             let event = self.next(&supervision, &mut current, clock, &mut stopped).await;
             match supervision.apply(clock.now(), event) {
-                Some(Effect::Start) => current = self.start().await,
+                Some(Effect::Start) => current = self.start(clock).await,
                 Some(Effect::Terminate) => current.signal(Signal::Terminate),
                 Some(Effect::Kill) => current.signal(Signal::Kill),
                 Some(Effect::SayListening) => {
@@ -196,11 +196,11 @@ impl Service {
         }
     }
 
-    async fn start(&self) -> Current {
+    async fn start(&self, clock: Clock) -> Current {
         let (directory, port) = (self.directory.clone(), self.port);
-        let outputs = blocking(move || directory.prepare(port)).await;
-        let start = |outputs| Process::start(&self.command, &self.directory, outputs, &self.worker);
-        match outputs.and_then(start) {
+        let logs = blocking(move || directory.prepare(port, clock.now())).await;
+        let start = |logs| Process::start(&self.command, &self.directory, logs, &self.worker, clock);
+        match logs.and_then(start) {
             Ok(process) => Current::Runs(process),
             Err(error) => Current::failed(&error),
         }

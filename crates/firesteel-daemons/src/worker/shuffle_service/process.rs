@@ -6,15 +6,26 @@ use std::net::TcpListener;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
+use std::sync::Arc;
 
+use firesteel_core::Timestamp;
 use firesteel_core::ids::WorkerId;
+use firesteel_core::messages::Stream;
 use firesteel_core::process::{Command, ExitStatus, Signal};
+use firesteel_host::clock::Clock;
 use firesteel_host::process_group::{ProcessGroup, exit_status};
 use firesteel_host::start_failure::not_started;
+use firesteel_settings::rolling::{Compression, Rolling, Strategy};
 use tokio::process::Child;
 
 use super::super::environment::{APP_ID, EXECUTOR_ID, WORKER_ID, not_inherited};
+use super::super::log::segments::active_name;
+use super::super::log::{Appender, Roller};
 use crate::files::private;
+
+/// How much is kept of each output of a process, which may run for years.
+const ROLLING: Rolling =
+    Rolling { strategy: Strategy::BySize(10 << 20), retained: Some(2), compression: Compression::Off };
 
 /// The number of bytes at the end of `stderr` in which last words are sought.
 const END: u64 = 8192;
@@ -25,9 +36,10 @@ const LINES: usize = 5;
 /// The directory of the service, within the work directory.
 ///
 /// ```text
-/// <work directory>/shuffle-service-<port>/stdout, stderr      of the latest process
-///                                         stdout.1, stderr.1  of the one before
-///                                         database/           the executors that registered
+/// <work directory>/shuffle-service-<port>/stdout, stderr        of the latest process
+///                                         stdout--.., stderr--.. what was written before, up to a bound
+///                                         stdout.1, stderr.1    the last of the process before
+///                                         database/             the executors that registered
 /// ```
 #[derive(Clone, Debug)]
 pub(super) struct Directory(PathBuf);
@@ -73,27 +85,29 @@ impl Directory {
         }
     }
 
-    /// The files of a process that is to listen on this port, which must be free. Blocks the thread.
+    /// The logs of a process that is to listen on this port, which must be free. Blocks the thread.
     ///
     /// # Errors
     /// The port is in use, or a file cannot be made; in words.
-    pub(super) fn prepare(&self, port: u16) -> Result<Outputs, String> {
+    pub(super) fn prepare(&self, port: u16, now: Timestamp) -> Result<[Roller; 2], String> {
         try_port(port)?;
-        let output = |name| {
-            self.output(name)
-                .map_err(|error| format!("cannot write {}: {error}", self.0.join(name).display()))
+        let log = |stream| {
+            let path = self.0.join(active_name(stream));
+            self.log(stream, now).map_err(|error| format!("cannot write {}: {error}", path.display()))
         };
-        Ok(Outputs { stdout: output("stdout")?, stderr: output("stderr")? })
+        Ok([log(Stream::Stdout)?, log(Stream::Stderr)?])
     }
 
-    /// A new file for the output of a process. The file of the process before gets another name.
-    fn output(&self, name: &str) -> io::Result<File> {
+    /// A new log for an output of a process. The last file of the process before gets another name.
+    fn log(&self, stream: Stream, now: Timestamp) -> io::Result<Roller> {
+        let name = active_name(stream);
         let path = self.0.join(name);
         match fs::rename(&path, self.0.join(format!("{name}.1"))) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             Ok(()) | Err(_) => {}
         }
-        private::open_log(OpenOptions::new().write(true).create_new(true), &path)
+        let file = private::open_log(OpenOptions::new().write(true).create_new(true), &path)?;
+        Roller::open(&self.0, stream, file, ROLLING, Arc::default(), now)
     }
 
     /// The last lines that a process wrote to its standard error, without stack traces. Blocks the thread.
@@ -102,18 +116,13 @@ impl Directory {
     }
 }
 
-/// The files that a process writes to.
-#[derive(Debug)]
-pub(super) struct Outputs {
-    stdout: File,
-    stderr: File,
-}
-
 /// A process that was started.
 #[derive(Debug)]
 pub(super) struct Process {
     child: Child,
     group: ProcessGroup,
+    /// What copies its output into its logs.
+    appenders: Vec<Appender>,
 }
 
 impl Process {
@@ -124,9 +133,20 @@ impl Process {
     pub(super) fn start(
         command: &Command,
         directory: &Directory,
-        outputs: Outputs,
+        logs: [Roller; 2],
         worker: &WorkerId,
+        clock: Clock,
     ) -> Result<Self, String> {
+        let mut appenders = Vec::new();
+        let mut through_pipe = |(log, name): (Roller, &str)| -> io::Result<Stdio> {
+            let (ours, theirs) = io::pipe()?;
+            appenders.push(Appender::start(ours, log, clock, format!("shuffle service {name}"))?);
+            Ok(theirs.into())
+        };
+        let [stdout, stderr] = logs;
+        let no_pipe = |error: io::Error| format!("cannot read its output: {error}");
+        let stdout = through_pipe((stdout, "stdout")).map_err(no_pipe)?;
+        let stderr = through_pipe((stderr, "stderr")).map_err(no_pipe)?;
         let mut process = std::process::Command::new(&command.program);
         for name in not_inherited() {
             process.env_remove(name);
@@ -140,12 +160,12 @@ impl Process {
             .env(WORKER_ID, worker.as_str())
             .current_dir(&directory.0)
             .stdin(Stdio::null())
-            .stdout(outputs.stdout)
-            .stderr(outputs.stderr)
+            .stdout(stdout)
+            .stderr(stderr)
             .process_group(0);
         let child = tokio::process::Command::from(process).spawn();
         let child = child.map_err(|error| not_started(&command.program, &error).error)?;
-        Ok(Self { group: ProcessGroup::of(&child), child })
+        Ok(Self { group: ProcessGroup::of(&child), child, appenders })
     }
 
     /// Its process id.
@@ -158,10 +178,14 @@ impl Process {
         self.group.signal(signal);
     }
 
-    /// Waits for its end, and kills what it started. May be dropped and called again before it returns, but not after.
+    /// Waits for its end, kills what it started, and keeps its last output. May be dropped and called again before it returns,
+    /// but not after.
     async fn wait(&mut self) -> ExitStatus {
         let status = exit_status(self.child.wait().await);
         self.group.signal(Signal::Kill);
+        for appender in std::mem::take(&mut self.appenders) {
+            appender.finish().await;
+        }
         status
     }
 }
@@ -243,13 +267,29 @@ mod tests {
     }
 
     #[test]
+    fn a_process_that_writes_for_ever_does_not_fill_the_disk() {
+        let work = tempfile::tempdir().expect("there is room");
+        let directory = Directory::new(work.path(), 7337);
+        directory.make().expect("it is made");
+        let mut log = directory.log(Stream::Stderr, Timestamp::default()).expect("it is made");
+        for second in 0..100 {
+            let written = log.write(Timestamp::from_millis(second * 1000), &vec![b'x'; 1 << 20]);
+            assert!(written.dropped.is_none() && written.trouble.is_none(), "{written:?}");
+        }
+        let files = fs::read_dir(&directory.0).expect("it is there").map(|entry| entry.expect("an entry"));
+        let lengths: Vec<u64> = files.map(|file| file.metadata().expect("it is there").len()).collect();
+        assert!(lengths.iter().sum::<u64>() <= 31 << 20, "{lengths:?}");
+    }
+
+    #[test]
     fn the_output_of_the_process_before_is_kept_and_its_database_is_not() {
         let work = tempfile::tempdir().expect("there is room");
         let directory = Directory::new(work.path(), 7337);
         directory.make().expect("it is made");
         for number in 0..3 {
-            directory.output("stderr").expect("it is made");
-            fs::write(directory.stderr(), format!("{number}\n")).expect("it is written");
+            let mut log = directory.log(Stream::Stderr, Timestamp::default()).expect("it is made");
+            let written = log.write(Timestamp::default(), format!("{number}\n").as_bytes());
+            assert!(written.dropped.is_none() && written.trouble.is_none(), "{written:?}");
         }
         assert_eq!(directory.last_words(), "2");
         let before = work.path().join("shuffle-service-7337/stderr.1");
