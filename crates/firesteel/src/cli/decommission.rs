@@ -19,7 +19,8 @@ const EXAMPLES: &str = "  firesteel decommission worker-20261120212235-node-2-70
 
 const NOTES: &str = "\
 The Workers get no more executors, and status shows them as DECOMMISSIONED. Drivers are told: map, shell and Spark's drivers \
-give executors there no more tasks, and replace each when its tasks have ended. Commands of launch run on. A Worker ends, with \
+give executors there no more tasks. Each executor ends when its tasks have ended, and is replaced; Spark's only with \
+spark.decommission.enabled=true. Commands of launch run on. A Worker ends, with \
 exit code 0, when its last executor has ended, or at the deadline; executors that still run then are ended as by SIGTERM to the \
 Worker. The command does not wait for that. Asking again changes the deadline, or removes it; only a new start of the Worker \
 makes it take executors again. A service manager that restarts the Worker whatever its exit code brings it back at once.";
@@ -36,7 +37,7 @@ const LONGEST: Duration = Duration::from_secs(365 * 86_400);
 #[derive(Debug, ClapArgs)]
 #[command(after_help = help::short("decommission", EXAMPLES), after_long_help = format!("{NOTES}\n\n{EXAMPLES}\n\n{CODES}"))]
 pub(super) struct Args {
-    /// Workers, by id, or hosts as status shows them: all Workers there
+    /// Workers by id, or hosts: all Workers there
     #[arg(value_name = "WORKER", required = true)]
     workers: Vec<String>,
     /// End executors that still run after this time, such as 10m [default: they run on]
@@ -82,7 +83,7 @@ fn time(text: &str) -> Result<Duration, String> {
 fn lines(which: &str, answer: &DecommissionAnswer) -> Result<Vec<String>, String> {
     match answer {
         DecommissionAnswer::Unknown => Err(format!(
-            "no living Worker has the id or host {which:?}; firesteel status shows the Workers and their hosts"
+            "no living Worker has the id or host {which:?}; firesteel status lists the Workers, and an id has the host in it"
         )),
         DecommissionAnswer::Leaving { workers, more } => {
             let mut lines: Vec<String> = workers.iter().map(line).collect();

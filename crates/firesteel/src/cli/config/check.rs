@@ -26,7 +26,7 @@ Outcomes:
   overridden   another setting takes precedence
   ignored      it is for another reader, or for Spark itself
   no effect    Firesteel does not know or support it
-  refused      commands that read it do not start: Firesteel does not have the protection that it asks for
+  refused      commands that read it do not start: it asks for protection that Firesteel lacks
   bad value    commands that read it do not start: the value cannot be used
 
 Examples:
