@@ -69,9 +69,8 @@ fn applications_keep_every_law_under_faults_and_end_rightly_after_them() {
 }
 
 /// What no world can see, each with its reason.
-const IMPOSSIBLE: [(&str, &str, &str); 15] = [
+const IMPOSSIBLE: [(&str, &str, &str); 14] = [
     ("MasterToDriver", "WorkerRemoved", "there are no Workers"),
-    ("MasterToDriver", "ExecutorLeaving", "there are no Workers that leave, and nothing is preempted"),
     ("ExecutorState", "Launching", "an executor that is launched is told as added"),
     ("LossReason", "Disconnected", "there are no Workers whose connection could end"),
     ("LossReason", "HeartbeatTimeout", "there are no Workers that could fall silent"),

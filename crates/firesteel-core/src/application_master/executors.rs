@@ -191,7 +191,7 @@ impl ApplicationMaster {
                 allocator::Effect::ExecutorEnded { executor, host, loss } => {
                     self.end_executor(now, executor, host, &loss);
                 }
-                allocator::Effect::Decommission { host } => self.effects.note(Note::Decommissioning { host }),
+                allocator::Effect::Decommission { host } => self.tell_of_leaving(host),
                 // Drivers never ask this question: they are told of every end.
                 allocator::Effect::AnswerLoss { .. } => {}
                 allocator::Effect::Fail(failure) => self.on_allocator_failed(&failure),
@@ -200,6 +200,17 @@ impl ApplicationMaster {
         }
         self.count_final_ends(now);
         self.stop_if_all_are_gone();
+    }
+
+    /// A host is being decommissioned: the driver is told of each executor there.
+    fn tell_of_leaving(&mut self, host: String) {
+        let is_there = |(_, row): &(&ExecutorId, &Executor)| row.node.host == host;
+        let there: Vec<ExecutorId> =
+            self.executors.rows.iter().filter(is_there).map(|(executor, _)| *executor).collect();
+        self.effects.note(Note::Decommissioning { host: host.clone() });
+        for executor in there {
+            self.tell_driver(MasterToDriver::ExecutorLeaving { executor, host: Some(host.clone()) });
+        }
     }
 
     fn launch(&mut self, now: Timestamp, launch: allocator::Launch) {

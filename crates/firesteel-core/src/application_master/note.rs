@@ -59,7 +59,7 @@ pub enum Note {
         /// The executor's state.
         state: ExecutorState,
     },
-    /// A host is being decommissioned. Its executors run until it is gone.
+    /// A host is being decommissioned. The driver is told of its executors there, which run until the host is gone.
     Decommissioning {
         /// The host's name.
         host: String,

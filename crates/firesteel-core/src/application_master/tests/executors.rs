@@ -69,6 +69,24 @@ fn every_end_is_told_with_its_reason() {
 }
 
 #[test]
+fn a_driver_is_told_of_executors_on_a_host_that_is_being_decommissioned() {
+    let mut config = config(Mode::Client);
+    config.allocator.decommissioning = Decommissioning::Told;
+    let mut bench = Bench::with(config, description(ExecutorLimit::AtMost(1)));
+    bench.grant(1);
+    for (host, told) in [("host2", false), ("host1", true), ("host1", false)] {
+        bench.call();
+        let decommissioning = vec![host.to_owned()];
+        let effects = bench.answer(Allocated { machines: 3, decommissioning, ..Allocated::default() });
+        let leaving = || {
+            let host = Some("host1".to_owned());
+            tell(MasterToDriver::ExecutorLeaving { executor: ExecutorId(0), host })
+        };
+        assert_eq!(effects, Vec::from_iter(told.then(leaving)), "{host}");
+    }
+}
+
+#[test]
 fn an_executor_that_is_killed_is_replaced_unless_the_target_was_lowered() {
     let mut bench = Bench::serving(ExecutorLimit::AtMost(1));
     bench.grant(1);
