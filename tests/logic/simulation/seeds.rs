@@ -39,7 +39,12 @@ const SEEDS: &[(Seed, &str)] = &[
         "the last executor near a task's hosts left with its Worker after tasks were given out",
     ),
     (Seed::Small(312), "an order is repeated in a stall, and its executor runs all the same"),
+    (
+        Seed::Small(17266),
+        "a stranger with a Worker of its own sends heartbeats in the name of others, and is silent",
+    ),
     (Seed::Large(0), "a cluster of hundreds under faults"),
+    (Seed::Large(184), "what an application was given for preempted executors is preempted in the same pass"),
     (Seed::Large(1), "another cluster of hundreds under faults"),
 ];
 

@@ -51,7 +51,11 @@ impl World {
     /// A message, or the end of a connection, arrives at the Master.
     pub(crate) fn arrive_at_master(&mut self, node: NodeIndex, peer: PeerId, event: Event) {
         let now = self.timestamp();
-        if let Event::Received { message: Inbound::Worker(WorkerToMaster::Heartbeat { .. }), .. } = event {
+        // A stranger's heartbeat may name a Worker that is not its own.
+        if let Event::Received { message: Inbound::Worker(WorkerToMaster::Heartbeat { worker, .. }), .. } =
+            &event
+            && !self.ledger.is_another(peer, worker)
+        {
             self.master_inbox.heartbeats.insert(peer, now);
         }
         let is_empty = self.master_inbox.queue.is_empty();

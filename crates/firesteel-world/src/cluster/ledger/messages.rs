@@ -46,7 +46,8 @@ impl Ledger {
             MasterToWorker::KillExecutor { executor } if self.is_on(peer, executor) => {
                 // It was launched for the same event, and preempted at once.
                 self.release(executor, released);
-                launched.retain(|(_, launch)| launch.executor != *executor);
+                let taken = launched.extract_if(.., |(_, launch)| launch.executor == *executor);
+                self.taken.extend(taken.map(|(worker, launch)| (worker, launch.executor.app)));
             }
             MasterToWorker::RegisterWorkerFailed(_)
             | MasterToWorker::ReconnectWorker

@@ -48,6 +48,8 @@ pub(crate) struct Ledger {
     registered: u64,
     /// The times at which executors were ended for each application, within the counted period.
     preempted: BTreeMap<AppId, Vec<u64>>,
+    /// The applications that were given an executor on a Worker in the event at hand, which was preempted at once.
+    taken: BTreeSet<(WorkerId, AppId)>,
     /// Applications that have ended, by their drivers' connections, each with the executors whose end was
     /// not reported.
     leaving: BTreeMap<PeerId, (AppId, BTreeSet<ExecutorId>)>,
@@ -95,6 +97,7 @@ impl Ledger {
         order: &Order<'_>,
     ) -> Result<EventOutcome, String> {
         self.now = order.now;
+        self.taken.clear();
         let mut outcome = EventOutcome::default();
         let before = self.holdings(event);
         let mut released = BTreeSet::new();

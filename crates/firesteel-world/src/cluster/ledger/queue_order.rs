@@ -99,7 +99,8 @@ impl Ledger {
     }
 
     /// Checks preemption. An executor ends only for an application of higher priority in its queue, which
-    /// gets one in its place. No more executors end for one application than allowed.
+    /// gets one in its place, unless that is taken in turn for another one. No more executors end for one application than
+    /// allowed.
     fn check_preempted(
         &mut self,
         preempted: &Preempted,
@@ -113,7 +114,9 @@ impl Ledger {
         if theirs.queue != own.queue || theirs.priority >= own.priority {
             return Err(format!("executor {executor} is preempted by {by}, which does not come before it"));
         }
-        if !launched.iter().any(|(on, launch)| on == worker && launch.executor.app == *by) {
+        let is_given = launched.iter().any(|(on, launch)| on == worker && launch.executor.app == *by);
+        let is_taken = self.taken.contains(&(worker.clone(), by.clone()));
+        if !is_given && !is_taken {
             return Err(format!(
                 "executor {executor} is preempted by {by}, which is given nothing in its place"
             ));

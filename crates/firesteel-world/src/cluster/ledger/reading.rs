@@ -13,6 +13,11 @@ impl Ledger {
         self.apps.get(app).map(|book| book.peer)
     }
 
+    /// Whether the Worker of this connection is another one.
+    pub(crate) fn is_another(&self, peer: PeerId, worker: &WorkerId) -> bool {
+        self.worker_of.get(&peer).is_some_and(|own| own != worker)
+    }
+
     /// Whether this connection belongs to a living Worker.
     pub(crate) fn is_worker(&self, peer: PeerId) -> bool {
         self.worker_of.contains_key(&peer)
