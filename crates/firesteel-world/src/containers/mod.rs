@@ -4,7 +4,7 @@
 //! Executors fail. A driver changes its targets. Calls are lost on the way there or back, and the manager
 //! may forget everything.
 //!
-//! [`Scenario`] describes a world, and [`run`] simulates it, with virtual time and chance from a seed.
+//! [`Scenario`] describes a world, and [`run()`] simulates it, with virtual time and chance from a seed.
 //! While faults strike, the allocator's own invariants are checked after each event, and its effects are
 //! compared with what is really so (`truth`). Then all faults stop. There must be as many executors as are
 //! wanted, and nothing else.

@@ -1,6 +1,6 @@
 //! A simulated world of one map run: an input, a driver, a reader of outputs and a record of items, all fake.
 //!
-//! [`Scenario`] describes a world, and [`run`] simulates it, with virtual time and chance from a seed. Items come late,
+//! [`Scenario`] describes a world, and [`run()`] simulates it, with virtual time and chance from a seed. Items come late,
 //! tasks fail, readers are slow and leave, and disks fill up. Users interrupt once, twice or with an echo. The application
 //! is killed, or the driver panics. After each event the run's own invariants are checked, and its effects are compared
 //! with the facts. Every item is accounted for exactly once. The items that are done and the items that are left
