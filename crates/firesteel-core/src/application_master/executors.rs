@@ -62,6 +62,8 @@ pub(super) struct Executor {
     pub(super) memory: MiB,
     pub(super) launched: Timestamp,
     pub(super) started: Option<Timestamp>,
+    /// Whether its host is being decommissioned.
+    pub(super) leaves: bool,
 }
 
 impl Executor {
@@ -81,6 +83,10 @@ impl Executor {
             memory: self.memory,
             port: self.node.port,
         }
+    }
+
+    fn leaving(&self, executor: ExecutorId) -> MasterToDriver {
+        MasterToDriver::ExecutorLeaving { executor, host: Some(self.node.host.clone()) }
     }
 }
 
@@ -123,11 +129,12 @@ impl Executors {
     }
 
     /// The messages for a driver that may have missed some, by executor number: which executors were added,
-    /// run, or have ended. So the driver knows every number that was given.
+    /// run, will leave, or have ended. So the driver knows every number that was given.
     pub(super) fn story(&self) -> Vec<MasterToDriver> {
-        let tell = |(executor, Known { row, state, ended: _ }): (ExecutorId, Known<'_>)| {
+        let tell = |(executor, Known { row, state, ended }): (ExecutorId, Known<'_>)| {
             let news = (state != ExecutorState::Launching).then(|| updated(executor, state));
-            [Some(row.added(executor)), news]
+            let leaving = (row.leaves && ended.is_none()).then(|| row.leaving(executor));
+            [Some(row.added(executor)), news, leaving]
         };
         self.known().into_iter().flat_map(tell).flatten().collect()
     }
@@ -204,13 +211,15 @@ impl ApplicationMaster {
 
     /// A host is being decommissioned: the driver is told of each executor there.
     fn tell_of_leaving(&mut self, host: String) {
-        let is_there = |(_, row): &(&ExecutorId, &Executor)| row.node.host == host;
-        let there: Vec<ExecutorId> =
-            self.executors.rows.iter().filter(is_there).map(|(executor, _)| *executor).collect();
-        self.effects.note(Note::Decommissioning { host: host.clone() });
-        for executor in there {
-            self.tell_driver(MasterToDriver::ExecutorLeaving { executor, host: Some(host.clone()) });
-        }
+        let there = self.executors.rows.iter_mut().filter(|(_, row)| row.node.host == host);
+        let told: Vec<MasterToDriver> = there
+            .map(|(executor, row)| {
+                row.leaves = true;
+                row.leaving(*executor)
+            })
+            .collect();
+        self.effects.note(Note::Decommissioning { host });
+        told.into_iter().for_each(|message| self.tell_driver(message));
     }
 
     fn launch(&mut self, now: Timestamp, launch: allocator::Launch) {
@@ -242,6 +251,7 @@ impl ApplicationMaster {
             memory,
             launched: now,
             started: None,
+            leaves: false,
         };
         let added = row.added(executor);
         self.executors.of_container.insert(container.clone(), executor);

@@ -74,16 +74,19 @@ fn a_driver_is_told_of_executors_on_a_host_that_is_being_decommissioned() {
     config.allocator.decommissioning = Decommissioning::Told;
     let mut bench = Bench::with(config, description(ExecutorLimit::AtMost(1)));
     bench.grant(1);
+    let host = Some("host1".to_owned());
+    let leaving = tell(MasterToDriver::ExecutorLeaving { executor: ExecutorId(0), host });
     for (host, told) in [("host2", false), ("host1", true), ("host1", false)] {
         bench.call();
         let decommissioning = vec![host.to_owned()];
         let effects = bench.answer(Allocated { machines: 3, decommissioning, ..Allocated::default() });
-        let leaving = || {
-            let host = Some("host1".to_owned());
-            tell(MasterToDriver::ExecutorLeaving { executor: ExecutorId(0), host })
-        };
-        assert_eq!(effects, Vec::from_iter(told.then(leaving)), "{host}");
+        assert_eq!(effects, Vec::from_iter(told.then(|| leaving.clone())), "{host}");
     }
+    // A driver that comes back is told again.
+    bench.apply(Event::Disconnected { peer: DRIVER });
+    let description = description(ExecutorLimit::AtMost(1));
+    let back = bench.driver(DriverToMaster::RegisterApplication(Box::new(description)));
+    assert_eq!(back, [welcome(0), added(0), leaving]);
 }
 
 #[test]
