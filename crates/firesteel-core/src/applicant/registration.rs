@@ -11,7 +11,7 @@ use rand_chacha::ChaCha8Rng;
 use crate::address::Address;
 use crate::ids::{AppId, ExecutorId, PeerId};
 use crate::messages::{ApplicationDescription, DriverToMaster};
-use crate::time::Timestamp;
+use crate::time::{Timestamp, doubled};
 
 /// The first pause between two rounds. It doubles with each round, up to [`LAST_PAUSE`].
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
@@ -349,8 +349,7 @@ impl Registration {
             Patience::UpTo(_) => LAST_PAUSE,
             Patience::Endless => RETURN_PAUSE,
         };
-        let nominal = FIRST_PAUSE.saturating_mul(1 << rounds.min(10)).min(longest);
-        nominal.mul_f64(self.rng.random_range(0.5..1.5))
+        doubled(FIRST_PAUSE, rounds, longest).mul_f64(self.rng.random_range(0.5..1.5))
     }
 
     /// Moves a round that would come too late to a moment before the search is given up.

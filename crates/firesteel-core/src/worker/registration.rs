@@ -12,7 +12,7 @@ use crate::address::Address;
 use crate::ids::{ExecutorKey, PeerId};
 use crate::machine::{Violation, ensure};
 use crate::messages::{ExecutorReport, ExecutorState, RefusedRegistration, WorkerToMaster};
-use crate::time::Timestamp;
+use crate::time::{Timestamp, doubled};
 
 /// How long the Masters of a round have to accept the connection and answer.
 const ROUND_TIMEOUT: Duration = Duration::from_secs(10);
@@ -421,9 +421,7 @@ impl Worker {
         }
         let failed = self.registration.failed_rounds;
         let pause = match self.registration.history {
-            History::NeverRegistered => {
-                FIRST_PAUSE.saturating_mul(1 << failed.saturating_sub(1).min(31)).min(LONGEST_PAUSE)
-            }
+            History::NeverRegistered => doubled(FIRST_PAUSE, failed.saturating_sub(1), LONGEST_PAUSE),
             History::WasRegistered => FIRST_PAUSE,
         };
         let pause = pause * self.chance.random_range(JITTER) / 1000;
