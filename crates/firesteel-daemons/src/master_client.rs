@@ -11,6 +11,7 @@ use firesteel_core::messages::{
     ApplicationAnswer, ClientToMaster, DecommissionAnswer, KillAnswer, MasterToClient, MasterView,
 };
 use firesteel_core::state_reader::{Extent, StateReader};
+use firesteel_core::time::millis;
 use firesteel_core::wire::Role;
 use firesteel_host::net::{CallError, Inquiry};
 
@@ -37,13 +38,8 @@ impl MasterClient {
         let mut reader = StateReader::new(extent);
         while let Some(question) = reader.question() {
             let answer = self.inquiry.ask(&question).await;
-            let page = match answer.map_err(|error| broken_off(reader.rows(), error))? {
-                MasterToClient::MasterStateResponse(page) => page,
-                MasterToClient::ApplicationResponse(_)
-                | MasterToClient::KillApplicationResponse(_)
-                | MasterToClient::DecommissionWorkersResponse(_)
-                | MasterToClient::ReadyzResponse => return Err(self.other_answer()),
-            };
+            let answer = answer.map_err(|error| broken_off(reader.rows(), error))?;
+            let MasterToClient::MasterStateResponse(page) = answer else { return Err(self.other_answer()) };
             reader.read(page).map_err(|_| self.other_answer())?;
         }
         reader.finish().ok_or_else(|| self.other_answer())
@@ -88,13 +84,9 @@ impl MasterClient {
         executors_from: ExecutorId,
     ) -> Result<ApplicationAnswer, CallError> {
         let question = ClientToMaster::RequestApplication { app: app.to_owned(), executors_from };
-        match self.inquiry.ask(&question).await? {
-            MasterToClient::ApplicationResponse(answer) => Ok(answer),
-            MasterToClient::MasterStateResponse(_)
-            | MasterToClient::DecommissionWorkersResponse(_)
-            | MasterToClient::KillApplicationResponse(_)
-            | MasterToClient::ReadyzResponse => Err(self.other_answer()),
-        }
+        let answer = self.inquiry.ask(&question).await?;
+        let MasterToClient::ApplicationResponse(answer) = answer else { return Err(self.other_answer()) };
+        Ok(answer)
     }
 
     /// Ends an application at the request of a user, `ann@host`.
@@ -103,13 +95,9 @@ impl MasterClient {
     /// The Master does not answer.
     pub async fn kill(&mut self, app: &str, by: &str) -> Result<KillAnswer, CallError> {
         let question = ClientToMaster::KillApplication { app: app.to_owned(), by: by.to_owned() };
-        match self.inquiry.ask(&question).await? {
-            MasterToClient::KillApplicationResponse(answer) => Ok(answer),
-            MasterToClient::MasterStateResponse(_)
-            | MasterToClient::ApplicationResponse(_)
-            | MasterToClient::DecommissionWorkersResponse(_)
-            | MasterToClient::ReadyzResponse => Err(self.other_answer()),
-        }
+        let answer = self.inquiry.ask(&question).await?;
+        let MasterToClient::KillApplicationResponse(answer) = answer else { return Err(self.other_answer()) };
+        Ok(answer)
     }
 
     /// Has Workers leave: that with this id, or all on this host. After `within` they end what still runs.
@@ -121,15 +109,13 @@ impl MasterClient {
         which: &str,
         within: Option<Duration>,
     ) -> Result<DecommissionAnswer, CallError> {
-        let within_millis = within.map(|within| u64::try_from(within.as_millis()).unwrap_or(u64::MAX));
-        let question = ClientToMaster::DecommissionWorkers { which: which.to_owned(), within_millis };
-        match self.inquiry.ask(&question).await? {
-            MasterToClient::DecommissionWorkersResponse(answer) => Ok(answer),
-            MasterToClient::MasterStateResponse(_)
-            | MasterToClient::ApplicationResponse(_)
-            | MasterToClient::KillApplicationResponse(_)
-            | MasterToClient::ReadyzResponse => Err(self.other_answer()),
-        }
+        let (which, within_millis) = (which.to_owned(), within.map(millis));
+        let question = ClientToMaster::DecommissionWorkers { which, within_millis };
+        let answer = self.inquiry.ask(&question).await?;
+        let MasterToClient::DecommissionWorkersResponse(answer) = answer else {
+            return Err(self.other_answer());
+        };
+        Ok(answer)
     }
 
     fn other_answer(&self) -> CallError {
