@@ -1,5 +1,6 @@
 //! Asks a running cluster: one Master after the other, until one answers.
 
+use std::io::Write as _;
 use std::time::Duration;
 
 use clap::Args;
@@ -12,6 +13,7 @@ use firesteel_core::messages::{
 use firesteel_core::state_reader::Extent;
 use firesteel_daemons::master_client::MasterClient;
 use firesteel_host::net::{CallError, Evidence};
+use firesteel_host::plain::{self, clean};
 use firesteel_settings::description;
 use firesteel_settings::properties::Property;
 use firesteel_settings::sources::{Files, Sources};
@@ -209,6 +211,32 @@ pub(super) fn detail(cluster: &Cluster, app: &str) -> Result<ApplicationDetail, 
 /// Waits for an answer, blocking the caller.
 pub(super) fn now<T>(asked: impl Future<Output = Result<T, Unanswered>>) -> Result<T, Failure> {
     block_on(asked)?.map_err(|error| Failure::with(error.exit(), &error))
+}
+
+/// Gives an order for each of these names, one after the other, and prints the lines on what comes of it: `Err` if the order
+/// cannot be carried out. If no Master answers, the names that are left are said to be `undone`.
+pub(super) fn each(
+    names: &[String],
+    undone: &str,
+    order: impl Fn(&str) -> Result<Result<Vec<String>, String>, Failure>,
+) -> Result<Exit, Failure> {
+    let mut exit = Exit::Done;
+    for (index, name) in names.iter().enumerate() {
+        let outcome = order(name)
+            .map_err(|failure| failure.and(&format!("{undone}: {}", names[index..].join(", "))))?;
+        match outcome {
+            Ok(lines) => {
+                // The reader may be gone. The orders are carried out all the same.
+                let mut stdout = plain::stdout();
+                lines.iter().for_each(|line| drop(writeln!(stdout, "{}", clean(line))));
+            }
+            Err(line) => {
+                exit = Exit::Failure;
+                let _ = writeln!(plain::stderr(), "firesteel: {}", clean(&line));
+            }
+        }
+    }
+    Ok(exit)
 }
 
 /// The error for an unknown application.

@@ -1,12 +1,10 @@
 //! `firesteel decommission`: has Workers leave in order.
 
-use std::io::Write as _;
 use std::time::Duration;
 
 use clap::Args as ClapArgs;
 use firesteel_core::messages::{DecommissionAnswer, LeavingWorker};
-use firesteel_host::plain::{self, clean};
-use firesteel_placement::words::{counted, none_or};
+use firesteel_placement::words::{counted, have, none_or};
 use firesteel_settings::duration;
 
 use super::ask::{self, Masters};
@@ -50,25 +48,9 @@ pub(super) struct Args {
 /// Asks for one after the other, and prints the result of each.
 pub(super) fn run(args: &Args) -> Result<Exit, Failure> {
     let cluster = args.masters.cluster("decommission")?;
-    let mut exit = Exit::Done;
-    for (index, which) in args.workers.iter().enumerate() {
-        let answer = ask::now(cluster.decommission(which, args.deadline)).map_err(|failure| {
-            let left = &args.workers[index..];
-            failure.and(&format!("not decommissioned: {}", left.join(", ")))
-        })?;
-        match lines(which, &answer) {
-            Ok(lines) => {
-                // The reader may be gone. The Workers leave all the same.
-                let mut stdout = plain::stdout();
-                lines.iter().for_each(|line| drop(writeln!(stdout, "{}", clean(line))));
-            }
-            Err(line) => {
-                exit = Exit::Failure;
-                let _ = writeln!(plain::stderr(), "firesteel: {}", clean(&line));
-            }
-        }
-    }
-    Ok(exit)
+    ask::each(&args.workers, "not decommissioned", |which| {
+        Ok(lines(which, &ask::now(cluster.decommission(which, args.deadline))?))
+    })
 }
 
 fn time(text: &str) -> Result<Duration, String> {
@@ -97,20 +79,16 @@ fn lines(which: &str, answer: &DecommissionAnswer) -> Result<Vec<String>, String
 
 fn line(worker: &LeavingWorker) -> String {
     let LeavingWorker { id, executors, ends_itself } = worker;
-    let remains = none_or(*executors, "executor");
+    let (count, have) = (counted(*executors, "executor"), have(*executors));
     match (ends_itself, executors) {
         (true, 0) => format!("{id} ends now: it has no executor"),
-        (true, _) => format!("{id} leaves: it ends when {} ended", have_ended(*executors)),
+        (true, _) => format!("{id} leaves: it ends when {count} {have} ended"),
         (false, _) => format!(
-            "{id} gets no more executors; it has {remains}. It is a Worker of Spark's own: stop it yourself, since \
-             it does not end by itself and knows no deadline"
+            "{id} gets no more executors; it has {}. It is a Worker of Spark's own: stop it yourself, since it does not \
+             end by itself and knows no deadline",
+            none_or(*executors, "executor")
         ),
     }
-}
-
-fn have_ended(executors: u64) -> String {
-    let verb = if executors == 1 { "has" } else { "have" };
-    format!("{} {verb}", counted(executors, "executor"))
 }
 
 #[cfg(test)]

@@ -1,8 +1,5 @@
 //! `firesteel kill`: ends applications.
 
-use firesteel_host::plain::{self, clean};
-use std::io::Write as _;
-
 use clap::Args as ClapArgs;
 use firesteel_core::messages::KillAnswer;
 use firesteel_placement::words::none_or;
@@ -38,24 +35,10 @@ pub(super) struct Args {
 /// Ends the applications one by one, and prints the result of each.
 pub(super) fn run(args: &Args) -> Result<Exit, Failure> {
     let cluster = args.masters.cluster("kill")?;
-    let mut exit = Exit::Done;
-    for (index, app) in args.apps.iter().enumerate() {
-        let answer = ask::now(cluster.kill(app)).map_err(|failure| {
-            let left = &args.apps[index..];
-            failure.and(&format!("not killed: {}", left.join(", ")))
-        })?;
-        match outcome(app, &answer) {
-            Ok(line) => {
-                // The reader may be gone. The applications are ended all the same.
-                let _ = writeln!(plain::stdout(), "{}", clean(&line));
-            }
-            Err(line) => {
-                exit = Exit::Failure;
-                let _ = writeln!(plain::stderr(), "firesteel: {}", clean(&line));
-            }
-        }
-    }
-    Ok(exit)
+    ask::each(&args.apps, "not killed", |app| {
+        let answer = ask::now(cluster.kill(app))?;
+        Ok(outcome(app, &answer).map(|line| vec![line]))
+    })
 }
 
 /// The result in words: `Ok` if the application is killed.
