@@ -138,15 +138,16 @@ impl Process {
         clock: Clock,
     ) -> Result<Self, String> {
         let mut appenders = Vec::new();
-        let mut through_pipe = |(log, name): (Roller, &str)| -> io::Result<Stdio> {
+        let mut through_pipe = |log, stream| -> io::Result<Stdio> {
             let (ours, theirs) = io::pipe()?;
-            appenders.push(Appender::start(ours, log, clock, format!("shuffle service {name}"))?);
+            let name = format!("shuffle service {}", active_name(stream));
+            appenders.push(Appender::start(ours, log, clock, name)?);
             Ok(theirs.into())
         };
         let [stdout, stderr] = logs;
         let no_pipe = |error: io::Error| format!("cannot read its output: {error}");
-        let stdout = through_pipe((stdout, "stdout")).map_err(no_pipe)?;
-        let stderr = through_pipe((stderr, "stderr")).map_err(no_pipe)?;
+        let stdout = through_pipe(stdout, Stream::Stdout).map_err(no_pipe)?;
+        let stderr = through_pipe(stderr, Stream::Stderr).map_err(no_pipe)?;
         let mut process = std::process::Command::new(&command.program);
         for name in not_inherited() {
             process.env_remove(name);
