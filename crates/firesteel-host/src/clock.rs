@@ -21,6 +21,13 @@ impl Clock {
         Self { wall: Timestamp::default() + since_epoch, started: Instant::now() }
     }
 
+    /// The same clock, if it is not before this time; otherwise one that starts then. Somebody may have set the machine's
+    /// date back since the time was written down.
+    #[must_use]
+    pub fn not_before(self, time: Timestamp) -> Self {
+        if self.now() >= time { self } else { Self { wall: time, started: Instant::now() } }
+    }
+
     /// The current time of this clock.
     #[must_use]
     pub fn now(&self) -> Timestamp {
@@ -38,6 +45,14 @@ impl Clock {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_clock_does_not_go_back_behind_what_was_written_down() {
+        let clock = Clock::start();
+        let later = clock.now() + Duration::from_secs(3600);
+        assert_eq!(clock.not_before(later).now(), later);
+        assert_eq!(clock.not_before(Timestamp::default()).now(), clock.now());
+    }
 
     #[tokio::test(start_paused = true)]
     async fn a_timer_that_was_set_for_a_time_finds_it_come() {

@@ -6,6 +6,7 @@
 //!
 //! - [`owner`]: the loop. It takes events from the [`inbox`], applies them and has the effects performed.
 //! - [`inbox`]: the bounded queue in front of the loop.
+//! - [`journal`]: what a machine must not forget, on a disk.
 //! - [`net`]: connections. They put messages of peers into the inbox and send messages to peers.
 //! - [`clock`]: the time that the loop hands to its machine.
 //! - [`signals`]: requests to end, which the loop also waits for.
@@ -18,6 +19,7 @@ pub mod clock;
 pub mod daemon;
 pub mod exit_code;
 pub mod inbox;
+pub mod journal;
 pub mod net;
 pub mod owner;
 pub mod plain;

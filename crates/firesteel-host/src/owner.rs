@@ -58,7 +58,8 @@
 //! - Events come one at a time.
 //! - Deadlines are kept while the inbox is full.
 //! - Effects are performed one by one, in order. What they send is handed over to the connections after the batch of
-//!   events that waited together, once for each connection; nothing leaves the daemon before.
+//!   events that waited together, once for each connection, and after [`Shell::commit`] has made durable what must not be
+//!   forgotten; nothing leaves the daemon before.
 //! - `Disconnected` comes exactly once for each connection that the machine could know of, after all messages of
 //!   its peer. After the machine closed a connection, only `Disconnected` still comes from it.
 //! - When the machine is done, queued messages are sent within a bounded time.
@@ -104,6 +105,12 @@ pub trait Shell {
         effect: <Self::Machine as Machine>::Effect,
         context: &mut Context<<Self::Machine as Machine>::Event>,
     ) -> ControlFlow<Self::End>;
+
+    /// Makes durable what the effects of a batch asked for. Nothing leaves the daemon before this is done. `Break` ends the
+    /// daemon, and nothing of the batch leaves it.
+    fn commit(&mut self, _machine: &Self::Machine) -> impl Future<Output = ControlFlow<Self::End>> + Send {
+        async { ControlFlow::Continue(()) }
+    }
 
     /// Whether the shell's own queue is full. Until [`drain`](Self::drain) has made room, the owner handles events of the
     /// daemon's own tasks, deadlines and requests to end, and no messages of peers.
@@ -182,6 +189,10 @@ pub async fn run<S: Shell>(
             ControlFlow::Break(end) => return finish(context, end).await,
         };
         let ended = batch::<S>(&mut machine, &mut shell, &mut context, peer, event);
+        if let ControlFlow::Break(end) = shell.commit(&machine).await {
+            context.peers.discard();
+            return finish(context, end).await;
+        }
         context.peers.hand_over();
         context.peers.settle().await;
         if let ControlFlow::Break(end) = ended {

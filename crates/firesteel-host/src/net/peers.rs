@@ -229,6 +229,17 @@ impl<E: Send + 'static> Peers<E> {
         while self.shared.queued.bytes() > self.shared.limits.in_all && self.close_slowest() {}
     }
 
+    /// Forgets what was gathered. The connections stay as they are.
+    pub(crate) fn discard(&mut self) {
+        self.gathered = 0;
+        for peer in std::mem::take(&mut self.touched) {
+            if let Some(row) = self.table.get_mut(&peer) {
+                row.gathered = row.gathered.empty();
+                row.close = None;
+            }
+        }
+    }
+
     /// Waits while connections write, if more than half of what may be queued for all is. So the owner does not get ahead of
     /// peers that read as fast as they can. For those that read nothing it does not wait.
     pub(crate) async fn settle(&self) {

@@ -1,0 +1,81 @@
+//! What a file of a journal has.
+
+use std::ops::Range;
+
+use super::frame::{self, Damage, HEAD};
+
+/// What a file of a journal has.
+#[derive(Clone, Debug)]
+pub struct Contents {
+    file: Vec<u8>,
+    image: Range<usize>,
+    batches: Vec<Range<usize>>,
+    tail: Tail,
+}
+
+/// How a file ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tail {
+    /// With a whole batch.
+    Whole,
+    /// With bytes of a batch that was being written when the machine stopped. Nobody was told of it.
+    Torn {
+        /// Where they begin.
+        at: u64,
+        /// Their number.
+        bytes: u64,
+    },
+}
+
+impl Contents {
+    /// Reads a whole file.
+    ///
+    /// # Errors
+    /// The file is damaged, or is none of a journal.
+    pub fn of(file: Vec<u8>) -> Result<Self, Damage> {
+        frame::check_head(&file)?;
+        let image = frame::open(&file, HEAD, |number| number == 0).ok_or(Damage::Image)?;
+        let mut batches: Vec<Range<usize>> = Vec::new();
+        let mut at = image.end;
+        while let Some(batch) = frame::open(&file, at, |number| number == batches.len() as u64 + 1) {
+            at = batch.end;
+            batches.push(batch);
+        }
+        let tail = tail(&file, at, batches.len() as u64)?;
+        Ok(Self { file, image, batches, tail })
+    }
+
+    /// The image.
+    #[must_use]
+    pub fn image(&self) -> &[u8] {
+        &self.file[self.image.clone()]
+    }
+
+    /// The batches since the image, oldest first.
+    pub fn batches(&self) -> impl ExactSizeIterator<Item = &[u8]> {
+        self.batches.iter().map(|range| &self.file[range.clone()])
+    }
+
+    /// How the file ends.
+    #[must_use]
+    pub fn tail(&self) -> Tail {
+        self.tail
+    }
+
+    /// The number of bytes that are read: all without a torn tail.
+    #[must_use]
+    pub fn length(&self) -> u64 {
+        self.batches.last().unwrap_or(&self.image).end as u64
+    }
+}
+
+/// What is in a file from `at` on, where no whole batch follows the `whole` ones before.
+fn tail(file: &[u8], at: usize, whole: u64) -> Result<Tail, Damage> {
+    if at == file.len() {
+        return Ok(Tail::Whole);
+    }
+    match frame::find(file, at, |number| number > whole) {
+        None => Ok(Tail::Torn { at: at as u64, bytes: (file.len() - at) as u64 }),
+        Some(next) => Err(Damage::Batch { at: at as u64, bytes: (next - at) as u64, whole }),
+    }
+}

@@ -1,0 +1,114 @@
+//! How an image or a batch is written, and how damage is told from an unfinished write.
+//!
+//! ```text
+//!  file  = head frame*            the first frame is the image, the others are batches
+//!  head  = "FSTLJRNL" format:u32 checksum:u32             checksum of the 12 bytes before it
+//!  frame = marker:u32 checksum:u32 number:u64 length:u32 bytes     checksum of all that follows it
+//! ```
+//!
+//! Numbers are little-endian. The numbers of frames count from 0. Each frame is durable before the next one is written, so
+//! a frame that is not whole was being written when the machine stopped, unless a later frame is whole: then the file is
+//! damaged.
+
+use std::ops::Range;
+
+/// The version of the format of files. It is incremented with every change.
+pub const FORMAT: u32 = 1;
+
+const MAGIC: [u8; 8] = *b"FSTLJRNL";
+const MARKER: [u8; 4] = [0xF5, b'J', b'N', b'L'];
+
+/// The length of the head of a file.
+pub(super) const HEAD: usize = 16;
+/// The length of a frame without its bytes.
+pub(super) const FRAME: usize = 20;
+/// Where the part of a frame begins that its checksum covers.
+const COVERED: usize = 8;
+
+/// Why a file is refused.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Damage {
+    /// The file is not one of a journal, or its head is damaged.
+    #[error("it does not begin as a journal does")]
+    Head,
+    /// The file has another format.
+    #[error("it has format {0}, and this version of Firesteel reads format {FORMAT}")]
+    Format(u32),
+    /// The image is damaged or not whole.
+    #[error("the image at its beginning is damaged")]
+    Image,
+    /// A batch is damaged, and later ones are whole.
+    #[error("the {bytes} bytes from offset {at} are damaged; {whole} batches before them are whole")]
+    Batch {
+        /// Where the damage begins.
+        at: u64,
+        /// How many bytes it has.
+        bytes: u64,
+        /// The number of whole batches before it.
+        whole: u64,
+    },
+}
+
+/// The head of a file.
+pub(super) fn head() -> [u8; HEAD] {
+    let mut head = [0; HEAD];
+    head[..8].copy_from_slice(&MAGIC);
+    head[8..12].copy_from_slice(&FORMAT.to_le_bytes());
+    let checksum = crc32fast::hash(&head[..12]);
+    head[12..].copy_from_slice(&checksum.to_le_bytes());
+    head
+}
+
+/// Checks the head of a file.
+pub(super) fn check_head(file: &[u8]) -> Result<(), Damage> {
+    let head = file.get(..HEAD).ok_or(Damage::Head)?;
+    if head[..8] != MAGIC || number(&head[12..]) != u64::from(crc32fast::hash(&head[..12])) {
+        return Err(Damage::Head);
+    }
+    match u32::try_from(number(&head[8..12])) {
+        Ok(FORMAT) => Ok(()),
+        Ok(other) => Err(Damage::Format(other)),
+        Err(_) => Err(Damage::Head),
+    }
+}
+
+/// Writes the beginning of a frame with this number before its bytes: `frame` has [`FRAME`] bytes of room, and then those.
+///
+/// # Panics
+/// There are 4 GiB or more.
+pub(super) fn seal(frame: &mut [u8], number: u64) {
+    let length = u32::try_from(frame.len() - FRAME).expect("a frame has less than 4 GiB");
+    frame[..4].copy_from_slice(&MARKER);
+    frame[8..16].copy_from_slice(&number.to_le_bytes());
+    frame[16..20].copy_from_slice(&length.to_le_bytes());
+    let checksum = crc32fast::hash(&frame[COVERED..]);
+    frame[4..8].copy_from_slice(&checksum.to_le_bytes());
+}
+
+/// Where the bytes of the whole frame with this number are that begins at `at`. `None` if there is no such frame.
+pub(super) fn open(file: &[u8], at: usize, expected: impl Fn(u64) -> bool) -> Option<Range<usize>> {
+    let frame = file.get(at..)?;
+    if frame.len() < FRAME || frame[..4] != MARKER || !expected(number(&frame[8..16])) {
+        return None;
+    }
+    let length = usize::try_from(number(&frame[16..20])).ok()?;
+    let covered = frame.get(COVERED..FRAME.checked_add(length)?)?;
+    let is_whole = u64::from(crc32fast::hash(covered)) == number(&frame[4..8]);
+    is_whole.then(|| at + FRAME..at + FRAME + length)
+}
+
+/// Where the first whole frame begins after `at` that has a number for which `expected` holds.
+pub(super) fn find(file: &[u8], at: usize, expected: impl Fn(u64) -> bool) -> Option<usize> {
+    let mut from = at + 1;
+    loop {
+        let next = file.get(from..)?.windows(MARKER.len()).position(|bytes| bytes == MARKER)? + from;
+        if open(file, next, &expected).is_some() {
+            return Some(next);
+        }
+        from = next + 1;
+    }
+}
+
+fn number(bytes: &[u8]) -> u64 {
+    bytes.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte))
+}

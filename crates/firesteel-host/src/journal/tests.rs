@@ -1,0 +1,233 @@
+//! What a journal promises, on real files and on storage that fails.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use super::frame::{FRAME, HEAD};
+use super::writer::Storage;
+use super::*;
+
+/// A directory that is removed at the end of the test.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("firesteel-journal-{name}-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&path);
+        Self(path)
+    }
+
+    fn lock(&self) -> Directory {
+        Directory::lock(&self.0).expect("it can be used")
+    }
+
+    /// The only file of the journal.
+    fn file(&self) -> PathBuf {
+        let names =
+            fs::read_dir(&self.0).expect("it is there").map(|entry| entry.expect("it is there").path());
+        let mut files: Vec<PathBuf> =
+            names.filter(|path| path.file_name().is_some_and(|name| name != "lock")).collect();
+        assert_eq!(files.len(), 1, "{files:?}");
+        files.remove(0)
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn read(scratch: &Scratch) -> (Vec<u8>, Vec<Vec<u8>>, Tail) {
+    let directory = Directory::read_only(&scratch.0);
+    let (_, contents) = directory.read().expect("it is whole").expect("it is there");
+    let batches = contents.batches().map(<[u8]>::to_vec).collect();
+    (contents.image().to_vec(), batches, contents.tail())
+}
+
+/// A journal with an image and three batches.
+fn journal(scratch: &Scratch) -> Writer {
+    let mut writer = Writer::begin(scratch.lock(), b"image").expect("there is room");
+    for batch in [&b"one"[..], b"two", b"three"] {
+        writer.gather().extend_from_slice(batch);
+        writer.commit().expect("there is room");
+    }
+    writer
+}
+
+#[test]
+fn what_was_committed_is_read_and_what_was_only_gathered_is_not() {
+    let scratch = Scratch::new("committed");
+    let mut writer = journal(&scratch);
+    writer.gather().extend_from_slice(b"four");
+    assert!(writer.is_dirty());
+    drop(writer);
+    let batches = [&b"one"[..], b"two", b"three"].map(<[u8]>::to_vec).to_vec();
+    assert_eq!(read(&scratch), (b"image".to_vec(), batches, Tail::Whole));
+}
+
+#[test]
+fn everything_that_is_gathered_is_one_batch_and_nothing_is_none() {
+    let scratch = Scratch::new("gathered");
+    let mut writer = Writer::begin(scratch.lock(), b"").expect("there is room");
+    writer.gather().extend_from_slice(b"one ");
+    writer.gather().extend_from_slice(b"two");
+    writer.commit().expect("there is room");
+    writer.commit().expect("there is nothing to do");
+    assert_eq!(read(&scratch), (Vec::new(), vec![b"one two".to_vec()], Tail::Whole));
+}
+
+#[test]
+fn a_new_generation_replaces_the_old_ones() {
+    let scratch = Scratch::new("generation");
+    let mut writer = journal(&scratch);
+    writer.replace(b"all").expect("there is room");
+    writer.gather().extend_from_slice(b"more");
+    writer.commit().expect("there is room");
+    assert_eq!(read(&scratch), (b"all".to_vec(), vec![b"more".to_vec()], Tail::Whole));
+    drop(writer);
+    drop(Writer::begin(scratch.lock(), b"again").expect("there is room"));
+    assert_eq!(read(&scratch), (b"again".to_vec(), Vec::new(), Tail::Whole));
+}
+
+#[test]
+fn an_image_is_wanted_when_the_batches_have_outgrown_it() {
+    let scratch = Scratch::new("wanted");
+    let mut writer = Writer::begin(scratch.lock(), &[1; 3 << 20]).expect("there is room");
+    let mut commits = 0;
+    while !writer.wants_image() {
+        writer.gather().extend_from_slice(&[2; 1 << 20]);
+        writer.commit().expect("there is room");
+        commits += 1;
+    }
+    assert_eq!(commits, 6);
+    writer.replace(b"short").expect("there is room");
+    assert!(!writer.wants_image());
+}
+
+#[test]
+fn one_process_writes_a_journal_and_others_read_it() {
+    let scratch = Scratch::new("lock");
+    let writer = journal(&scratch);
+    assert!(matches!(Directory::lock(&scratch.0), Err(JournalError::InUse { .. })));
+    assert_eq!(read(&scratch).1.len(), 3);
+    drop(writer);
+    assert!(Directory::lock(&scratch.0).is_ok());
+}
+
+#[test]
+fn a_directory_without_a_journal_is_empty_and_one_that_is_not_there_is_an_error() {
+    let scratch = Scratch::new("empty");
+    assert!(Directory::read_only(&scratch.0).read().is_err());
+    assert!(scratch.lock().read().expect("it is empty").is_none());
+}
+
+#[test]
+fn only_their_owner_can_read_the_files() {
+    use std::os::unix::fs::PermissionsExt;
+    let scratch = Scratch::new("mode");
+    drop(journal(&scratch));
+    for (path, mode) in [(scratch.0.clone(), 0o700), (scratch.file(), 0o600)] {
+        let found = fs::metadata(&path).expect("it is there").permissions().mode() & 0o777;
+        assert_eq!(found, mode, "{path:?}");
+    }
+}
+
+#[test]
+fn every_truncation_gives_the_batches_before_it_or_is_refused() {
+    let scratch = Scratch::new("truncated");
+    drop(journal(&scratch));
+    let whole = fs::read(scratch.file()).expect("it is there");
+    let image_end = HEAD + FRAME + 5;
+    let ends = [image_end, image_end + FRAME + 3, image_end + 2 * FRAME + 6, whole.len()];
+    for length in 0..=whole.len() {
+        let read = Contents::of(whole[..length].to_vec());
+        let batches = ends.iter().filter(|end| **end <= length).count().checked_sub(1);
+        match (read, batches) {
+            (Err(Damage::Head | Damage::Image), None) => {}
+            (Ok(contents), Some(batches)) => {
+                assert_eq!(contents.batches().len(), batches, "{length}");
+                let is_whole = ends.contains(&length);
+                assert_eq!(contents.tail() == Tail::Whole, is_whole, "{length}");
+                assert_eq!(contents.length() as usize, ends[batches], "{length}");
+            }
+            (read, _) => panic!("{length}: {read:?}"),
+        }
+    }
+}
+
+#[test]
+fn every_flipped_bit_is_refused_or_cuts_the_last_batch() {
+    let scratch = Scratch::new("flipped");
+    drop(journal(&scratch));
+    let whole = fs::read(scratch.file()).expect("it is there");
+    let last = whole.len() - FRAME - 5;
+    for at in 0..whole.len() {
+        for bit in 0..8 {
+            let mut file = whole.clone();
+            file[at] ^= 1 << bit;
+            match Contents::of(file) {
+                Err(Damage::Head) => assert!(at < HEAD, "{at}"),
+                Err(Damage::Image) => assert!((HEAD..HEAD + FRAME + 5).contains(&at), "{at}"),
+                Err(Damage::Batch { .. }) => assert!((HEAD + FRAME + 5..last).contains(&at), "{at}"),
+                Err(Damage::Format(other)) => panic!("{at}: format {other} with the right checksum"),
+                Ok(contents) => {
+                    assert!(at >= last, "a flipped bit at {at} was not seen");
+                    assert_eq!(contents.batches().len(), 2);
+                    assert_ne!(contents.tail(), Tail::Whole);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn another_format_is_named() {
+    let mut file = frame::head().to_vec();
+    file[8] = 9;
+    let checksum = crc32fast::hash(&file[..12]);
+    file[12..16].copy_from_slice(&checksum.to_le_bytes());
+    assert_eq!(Contents::of(file).err(), Some(Damage::Format(9)));
+}
+
+/// Storage that has room for some bytes, and whose syncs fail then.
+#[derive(Debug)]
+struct Failing {
+    room: usize,
+    syncs: bool,
+}
+
+impl Write for Failing {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = bytes.len().min(self.room);
+        if written == 0 {
+            return Err(io::Error::from(io::ErrorKind::StorageFull));
+        }
+        self.room -= written;
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Storage for Failing {
+    fn sync(&mut self) -> io::Result<()> {
+        if self.syncs { Ok(()) } else { Err(io::Error::other("the sync failed")) }
+    }
+}
+
+#[test]
+fn after_a_failed_write_or_sync_nothing_is_acknowledged_any_more() {
+    for (room, syncs) in [(10, true), (1000, false)] {
+        let scratch = Scratch::new("failing");
+        let mut writer = journal(&scratch);
+        writer.write_to(Failing { room, syncs });
+        writer.gather().extend_from_slice(b"four");
+        assert!(writer.commit().is_err());
+        writer.write_to(Failing { room: 1000, syncs: true });
+        assert!(writer.commit().is_err(), "nobody knows what the first attempt left");
+    }
+}
