@@ -10,7 +10,7 @@ use bytes::BytesMut;
 use firesteel_core::ids::{AppId, ExecutorId, ExecutorKey, ProfileId, WorkerId};
 use firesteel_core::messages::{
     ApplicationAnswer, ApplicationDescription, ClientToMaster, DriverToMaster, ExecutorLaunch, ExecutorWork,
-    MasterToClient, MasterToDriver, MasterToWorker, Shared, WorkerToMaster,
+    MasterToClient, MasterToDriver, MasterToWorker, Resumption, Shared, WorkerToMaster,
 };
 use firesteel_core::wire::{self, Role};
 use firesteel_placement::{Cores, MiB, Resources};
@@ -167,7 +167,10 @@ impl Null {
 
     fn on_driver(&self, queue: &Queue, message: DriverToMaster) {
         match message {
-            DriverToMaster::RegisterApplication(description) => self.register(queue, &description),
+            DriverToMaster::RegisterApplication(description)
+            | DriverToMaster::ResumeApplication(Resumption { description, .. }) => {
+                self.register(queue, &description)
+            }
             DriverToMaster::UnregisterApplication { app, .. } => self.unregister(&app),
             DriverToMaster::RequestExecutors { .. }
             | DriverToMaster::KillExecutors { .. }

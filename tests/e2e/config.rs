@@ -28,8 +28,9 @@ fn outcome(checked: &Value, name: &str) -> String {
 
 #[test]
 fn check_says_what_comes_of_everything_that_is_set() {
-    let directory =
-        conf("spark.worker.timeout 60\nspark.sql.ansi.enabled true\nspark.deploy.recoveryMode ZOOKEEPER\n");
+    let directory = conf(
+        "spark.worker.timeout 60\nspark.sql.ansi.enabled true\nspark.deploy.recoveryCompressionCodec lz4\n",
+    );
     std::fs::write(directory.path().join("spark-env.sh"), "").expect("it can be written");
     let path = directory.path().to_str().expect("it is UTF-8");
     let variables = [("SPARK_CONF_DIR", path), ("SPARK_LOG_DIR", "/logs"), ("SPARK_WORKER_CORES", "4")];
@@ -38,7 +39,7 @@ fn check_says_what_comes_of_everything_that_is_set() {
     for (name, expected) in [
         ("spark.worker.timeout", "read"),
         ("spark.sql.ansi.enabled", "ignored"),
-        ("spark.deploy.recoveryMode", "not_honoured"),
+        ("spark.deploy.recoveryCompressionCodec", "not_honoured"),
         ("SPARK_LOG_DIR", "ignored"),
         ("SPARK_WORKER_CORES", "read"),
         (&format!("{path}/spark-env.sh"), "ignored"),

@@ -42,12 +42,12 @@ fn file(directory: &TempDir) -> PathBuf {
 #[test]
 fn a_daemon_reads_the_default_file_and_says_what_has_no_effect() {
     let directory = conf(
-        "spark.worker.timeout 7s\nspark.deploy.recoveryMode ZOOKEEPER\nspark.sql.ansi.enabled true\ncolour red\n",
+        "spark.worker.timeout 7s\nspark.deploy.recoveryCompressionCodec lz4\nspark.sql.ansi.enabled true\ncolour red\n",
     );
     let mut command = firesteel();
     command.args(["master", "--port", "0"]).env("SPARK_CONF_DIR", directory.path());
     let master = Daemon::start(&mut command);
-    let line = master.wait_for_line(&["WARN", "spark.deploy.recoveryMode=ZOOKEEPER"]);
+    let line = master.wait_for_line(&["WARN", "spark.deploy.recoveryCompressionCodec=lz4"]);
     assert!(line.contains(&format!("({} line 2)", file(&directory).display())), "{line}");
     master.wait_for_line(&["WARN", "colour", "line 4) has no effect: only names that begin with spark."]);
     assert!(!master.log().contains("spark.sql"), "a file may be Spark's too: {}", master.log());

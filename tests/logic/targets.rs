@@ -115,6 +115,7 @@ impl Pair {
 
     fn perform_master(&mut self, effect: master::Effect) {
         match effect {
+            master::Effect::Persist(_) => {}
             master::Effect::Send { peer: _, message: master::Outbound::Driver(message) } => {
                 let message = driver::Inbound::Master(message);
                 self.to_driver.push_back(driver::Event::Received { peer: DRIVER, message });

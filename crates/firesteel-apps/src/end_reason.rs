@@ -40,6 +40,7 @@ impl EndReason {
             Self::Removed(
                 ApplicationEnd::Finished { .. }
                 | ApplicationEnd::DriverLost
+                | ApplicationEnd::NotBack
                 | ApplicationEnd::ExecutorsFailed { .. }
                 | ApplicationEnd::GivenUp { .. }
                 | ApplicationEnd::Refused { .. }

@@ -11,7 +11,7 @@ use firesteel_placement::words::counted;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 /// The version of the protocol. It is incremented with every change but new variants at the end of an enum.
-pub const VERSION: u8 = 3;
+pub const VERSION: u8 = 4;
 
 /// The first bytes that both sides send: a byte that starts neither a frame of Spark's (0x00), nor TLS
 /// (0x16), nor a text protocol; then the name and the version.

@@ -21,6 +21,7 @@ pub mod files;
 pub mod life_lock;
 pub mod master;
 pub mod master_client;
+pub mod master_journal;
 pub mod remark;
 pub mod secret;
 pub mod spark;

@@ -2,21 +2,25 @@
 
 use std::io;
 use std::ops::ControlFlow;
+use std::path::PathBuf;
 
+use bytes::BytesMut;
 use firesteel_core::Timestamp;
 use firesteel_core::address::Address;
 use firesteel_core::ids::PeerId;
-use firesteel_core::master::{Config, Effect, Event, Inbound, Master, Outbound};
+use firesteel_core::master::{Config, Durability, Effect, Event, Inbound, Master, Outbound, Record};
 use firesteel_core::wire::{self, DecodeError, Role};
 
 use firesteel_host::clock::Clock;
 use firesteel_host::daemon::{self, Announcement, Lifetime};
+use firesteel_host::journal::{JournalError, Writer};
 use firesteel_host::net::{Arrival, ListenError, Listener, QueueLimits, Welcome};
 use firesteel_host::owner::{self, Context, Shell};
 use firesteel_host::signals::EndRequest;
 use firesteel_settings::{Properties, SettingError};
 use futures_util::future::BoxFuture;
 
+use crate::master_journal::{self, StateError};
 use crate::spark;
 
 /// The options of a Master's daemon.
@@ -41,6 +45,15 @@ pub enum MasterError {
     /// The Master cannot listen on its address.
     #[error(transparent)]
     Listen(#[from] ListenError),
+    /// The Master's state cannot be read or kept.
+    #[error(transparent)]
+    State(#[from] StateError),
+    /// The Master can no longer keep its state. Nothing that was decided since was told to anybody.
+    #[error(
+        "{0}. Executors keep running. Nobody was told of what could not be written: when the cause is removed, start the \
+         Master again"
+    )]
+    NotDurable(JournalError),
     /// The Master cannot start the thread that accepts connections.
     #[error("cannot start the thread that accepts connections: {0}")]
     Acceptor(io::Error),
@@ -72,6 +85,9 @@ async fn serve(options: Options) -> Result<(), MasterError> {
         ..firesteel_settings::master::config(&properties, reached.url())?
     };
 
+    let directory = directory(config.durability, &properties, address.port);
+    let (master, journal) = recovered(config, directory, clock.now())?;
+    let clock = clock.not_before(master.time());
     let context = Context::new(Role::Master, &reached.to_string(), QueueLimits::default(), clock);
     let welcome = vec![
         Welcome { role: Role::Worker, decode: from_worker },
@@ -82,9 +98,38 @@ async fn serve(options: Options) -> Result<(), MasterError> {
     context.peers.serve_apart(listener, welcome).map_err(MasterError::Acceptor)?;
     tracing::info!("listening on {}", reached.url());
     announcement.ready(&reached);
-    let request = owner::run(Master::new(config), MasterShell, context, requests).await;
-    tracing::info!("ended: {request}");
-    Ok(())
+    match owner::run(master, MasterShell { journal }, context, requests).await {
+        End::Asked(request) => {
+            tracing::info!("ended: {request}");
+            Ok(())
+        }
+        End::NotDurable(error) => Err(MasterError::NotDurable(error)),
+    }
+}
+
+/// The directory of the Master's journal, if it keeps one. Nobody could return to a Master on a port that happened to be
+/// free, so it keeps none unless a directory is set.
+fn directory(durability: Durability, properties: &Properties, port: u16) -> Option<PathBuf> {
+    match durability {
+        Durability::Volatile => None,
+        Durability::Durable => firesteel_settings::master::recovery_directory(properties)
+            .or_else(|| (port != 0).then(|| PathBuf::from(format!("recovery-{port}")))),
+    }
+}
+
+/// The Master with what its journal has, and the journal. Without a journal it is a new one.
+fn recovered(
+    config: Config,
+    directory: Option<PathBuf>,
+    now: Timestamp,
+) -> Result<(Master, Option<Writer>), MasterError> {
+    match directory {
+        None => Ok((Master::new(Config { durability: Durability::Volatile, ..config }), None)),
+        Some(directory) => {
+            let (master, journal) = master_journal::open(&directory, config, now)?;
+            Ok((master, Some(journal)))
+        }
+    }
 }
 
 /// The first number of an application: ten for each millisecond of the second in which the Master started.
@@ -93,12 +138,41 @@ fn first_application(started: Timestamp) -> u64 {
     started.millis() % 1000 * 10
 }
 
-/// Performs a Master's effects: it sends messages and writes the log.
-struct MasterShell;
+/// Performs a Master's effects: it keeps records, sends messages and writes the log.
+struct MasterShell {
+    /// `None` while it commits, or if the Master is to forget.
+    journal: Option<Writer>,
+}
+
+/// How a Master ends.
+enum End {
+    Asked(EndRequest),
+    NotDurable(JournalError),
+}
+
+impl MasterShell {
+    /// Makes durable what was gathered, on a thread that may wait for the disk.
+    async fn write(&mut self, mut journal: Writer, image: Option<BytesMut>) -> ControlFlow<End> {
+        let writing = tokio::task::spawn_blocking(move || {
+            journal.commit()?;
+            if let Some(image) = image {
+                journal.replace(&image)?;
+            }
+            Ok(journal)
+        });
+        match writing.await.expect("a writer does not panic") {
+            Ok(journal) => {
+                self.journal = Some(journal);
+                ControlFlow::Continue(())
+            }
+            Err(error) => ControlFlow::Break(End::NotDurable(error)),
+        }
+    }
+}
 
 impl Shell for MasterShell {
     type Machine = Master;
-    type End = EndRequest;
+    type End = End;
 
     fn deadline(heard_until: Timestamp) -> Event {
         Event::Deadline { heard_until }
@@ -108,8 +182,13 @@ impl Shell for MasterShell {
         Event::Disconnected { peer }
     }
 
-    fn perform(&mut self, effect: Effect, context: &mut Context<Event>) -> ControlFlow<EndRequest> {
+    fn perform(&mut self, effect: Effect, context: &mut Context<Event>) -> ControlFlow<End> {
         match effect {
+            Effect::Persist(records) => {
+                if let Some(journal) = &mut self.journal {
+                    Record::append_all(&records, journal.gather());
+                }
+            }
             Effect::Send { peer, message: Outbound::Worker(message) } => context.peers.send(peer, message),
             Effect::Send { peer, message: Outbound::Driver(message) } => context.peers.send(peer, message),
             Effect::Send { peer, message: Outbound::Client(message) } => context.peers.send(peer, message),
@@ -119,8 +198,18 @@ impl Shell for MasterShell {
         ControlFlow::Continue(())
     }
 
-    fn asked_to_end(&mut self, request: EndRequest) -> ControlFlow<EndRequest, Event> {
-        ControlFlow::Break(request)
+    async fn commit(&mut self, master: &Master) -> ControlFlow<End> {
+        match self.journal.take_if(|journal| journal.is_dirty()) {
+            None => ControlFlow::Continue(()),
+            Some(journal) => {
+                let image = journal.wants_image().then(|| master_journal::image(master));
+                self.write(journal, image).await
+            }
+        }
+    }
+
+    fn asked_to_end(&mut self, request: EndRequest) -> ControlFlow<End, Event> {
+        ControlFlow::Break(End::Asked(request))
     }
 }
 

@@ -62,6 +62,23 @@ impl Resources {
         Some(Resources(taken.collect()))
     }
 
+    /// Takes exactly these addresses. `false`, and nothing is taken, if one of them is not there.
+    #[must_use]
+    pub fn take_these(&mut self, these: &Resources) -> bool {
+        let is_here = |(name, addresses): (&String, &BTreeSet<String>)| {
+            addresses.is_empty() || self.0.get(name).is_some_and(|here| here.is_superset(addresses))
+        };
+        if !these.0.iter().all(is_here) {
+            return false;
+        }
+        for (name, addresses) in &these.0 {
+            if let Some(here) = self.0.get_mut(name) {
+                here.retain(|address| !addresses.contains(address));
+            }
+        }
+        true
+    }
+
     /// Gives back what [`take`](Self::take) took.
     pub fn give_back(&mut self, taken: Resources) {
         for (name, addresses) in taken.0 {

@@ -301,7 +301,7 @@ mod tests {
             "spark.cores.max=lots",
             "spark.sql.ansi.enabled=true",
             "spark.authenticate=true",
-            "spark.deploy.recoveryMode=ZOOKEEPER",
+            "spark.deploy.recoveryCompressionCodec=lz4",
             "spark.deploy.spreadOutDrivers=true",
             "spark.colour=red",
         ];
@@ -310,7 +310,7 @@ mod tests {
             ("spark.authenticate", Outcome::Refused),
             ("spark.colour", Outcome::NotHonoured),
             ("spark.cores.max", Outcome::BadValue),
-            ("spark.deploy.recoveryMode", Outcome::NotHonoured),
+            ("spark.deploy.recoveryCompressionCodec", Outcome::NotHonoured),
             ("spark.deploy.spreadOutDrivers", Outcome::NotHonoured),
             ("spark.sql.ansi.enabled", Outcome::Ignored),
             ("spark.worker.timeout", Outcome::Read),

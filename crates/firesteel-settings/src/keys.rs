@@ -44,6 +44,12 @@ table! {
     DEFAULT_CORES: "spark.deploy.defaultCores", [Master], Otherwise("no limit");
     /// The Master ends an application after this many failed executors in a row; -1 means never.
     MAX_EXECUTOR_RETRIES: "spark.deploy.maxExecutorRetries", [Master], Value("10");
+    /// How the Master keeps its state: FILESYSTEM or ROCKSDB (the same here: a journal), or NONE: it forgets everything when it ends.
+    RECOVERY_MODE: "spark.deploy.recoveryMode", [Master], Value("FILESYSTEM");
+    /// Directory of the Master's journal; only its owner can read it. One Master uses it at a time.
+    RECOVERY_DIRECTORY: "spark.deploy.recoveryDirectory", [Master], Otherwise("recovery-PORT in the working directory; none with --port 0");
+    /// How long a restarted Master waits for Workers and drivers to return before they count as lost.
+    RECOVERY_TIMEOUT: "spark.deploy.recoveryTimeout", [Master], Otherwise("spark.worker.timeout");
     /// Number of ended applications that stay listed.
     RETAINED_APPLICATIONS: "spark.deploy.retainedApplications", [Master], Value("200");
     /// How long a lost Worker stays listed, in multiples of spark.worker.timeout.

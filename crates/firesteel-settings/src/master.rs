@@ -1,8 +1,9 @@
 //! The settings of a Master, from properties.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
-use firesteel_core::master::{Config, Exclusion, Limits, Retries};
+use firesteel_core::master::{Config, Durability, Exclusion, Limits, Retries};
 use firesteel_core::scheduling::{Backfill, Preemption};
 use firesteel_placement::{Cores, MiB, Strategy, worker_order_names};
 
@@ -19,11 +20,11 @@ pub fn config(properties: &Properties, url: String) -> Result<Config, SettingErr
         Some(spread_out) => Some(spread_out),
         None => properties.boolean(keys::SPREAD_OUT_OLD)?,
     };
+    let worker_timeout =
+        properties.period(keys::WORKER_TIMEOUT, Unit::Seconds)?.unwrap_or(defaults.worker_timeout);
     Ok(Config {
         url,
-        worker_timeout: properties
-            .period(keys::WORKER_TIMEOUT, Unit::Seconds)?
-            .unwrap_or(defaults.worker_timeout),
+        worker_timeout,
         strategy: match spread_out {
             Some(true) => Strategy::SpreadOut,
             Some(false) => Strategy::Consolidate,
@@ -55,9 +56,29 @@ pub fn config(properties: &Properties, url: String) -> Result<Config, SettingErr
         dead_worker_persistence: properties
             .count(keys::DEAD_WORKER_PERSISTENCE)?
             .unwrap_or(defaults.dead_worker_persistence),
+        durability: durability(properties)?,
+        recovery_timeout: properties.period(keys::RECOVERY_TIMEOUT, Unit::Seconds)?.unwrap_or(worker_timeout),
         page: defaults.page,
         limits: limits(properties)?,
     })
+}
+
+/// Whether the Master keeps its state.
+fn durability(properties: &Properties) -> Result<Durability, SettingError> {
+    let durability = properties.read(keys::RECOVERY_MODE, "FILESYSTEM, ROCKSDB or NONE", |text| {
+        Some(match text.to_ascii_uppercase().as_str() {
+            "FILESYSTEM" | "ROCKSDB" => Durability::Durable,
+            "NONE" => Durability::Volatile,
+            _ => return None,
+        })
+    })?;
+    Ok(durability.unwrap_or(Durability::Durable))
+}
+
+/// The directory of the Master's journal, if one is set.
+#[must_use]
+pub fn recovery_directory(properties: &Properties) -> Option<PathBuf> {
+    properties.get(keys::RECOVERY_DIRECTORY).filter(|path| !path.is_empty()).map(PathBuf::from)
 }
 
 /// What is believed of those who register. The defaults are what real clusters have, and some more.
@@ -127,7 +148,8 @@ mod tests {
             executors: 100_000,
             text: 4096,
         };
-        assert_eq!(parsed(&[]), Ok(Config { url: url.clone(), limits, ..Config::default() }));
+        let durability = Durability::Durable;
+        assert_eq!(parsed(&[]), Ok(Config { url: url.clone(), durability, limits, ..Config::default() }));
         let all = [
             "spark.worker.timeout=7",
             "spark.deploy.spreadOutApps=FALSE",
@@ -139,6 +161,8 @@ mod tests {
             "firesteel.master.exclusion.delay=200ms",
             "firesteel.master.exclusion.maxDelay=2m",
             "spark.deploy.retainedApplications=5",
+            "spark.deploy.recoveryMode=none",
+            "spark.deploy.recoveryTimeout=8s",
             "spark.dead.worker.persistence=0",
             "firesteel.master.queues=prod=3,dev=1",
             "firesteel.master.backfill=false",
@@ -171,6 +195,8 @@ mod tests {
             backfill: Backfill::Off,
             preemption: Preemption::AtMost { executors: 3, every: Duration::from_secs(10) },
             dead_worker_persistence: 0,
+            durability: Durability::Volatile,
+            recovery_timeout: Duration::from_secs(8),
             page: Config::default().page,
             limits: Limits {
                 workers: 1,
@@ -194,6 +220,13 @@ mod tests {
     }
 
     #[test]
+    fn a_master_waits_for_those_who_return_as_long_as_for_a_silent_worker() {
+        let waits = |pairs: &[&str]| parsed(pairs).map(|config| config.recovery_timeout.as_secs());
+        assert_eq!(waits(&["spark.worker.timeout=7"]), Ok(7));
+        assert_eq!(waits(&["spark.worker.timeout=7", "spark.deploy.recoveryTimeout=70"]), Ok(70));
+    }
+
+    #[test]
     fn a_delay_of_zero_excludes_no_worker_and_the_longest_is_at_least_the_first() {
         let exclusion = |pairs: &[&str]| parsed(pairs).map(|config| config.exclusion);
         assert_eq!(exclusion(&["firesteel.master.exclusion.delay=0"]), Ok(Exclusion::Off));
@@ -213,6 +246,9 @@ mod tests {
             "spark.deploy.defaultCores=0",
             "spark.deploy.maxExecutorRetries=-2",
             "spark.deploy.retainedApplications=-1",
+            "spark.deploy.recoveryMode=ZOOKEEPER",
+            "spark.deploy.recoveryMode=CUSTOM",
+            "spark.deploy.recoveryTimeout=0",
             "firesteel.master.exclusion.delay=soon",
             "firesteel.master.exclusion.maxDelay=-1",
             "firesteel.master.queues=prod=0",

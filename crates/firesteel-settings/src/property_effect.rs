@@ -226,11 +226,9 @@ mod tests {
             assert!(refusal.starts_with(&format!("{key}=true (--conf) is not supported: ")), "{refusal}");
             assert_eq!(refuse_danger(&properties(&format!("{key}=False")), Reader::Worker), Ok(()));
         }
-        let state = PropertyEffect::of("spark.deploy.recoveryMode", "ZOOKEEPER", Reader::Master);
-        assert!(matches!(state, PropertyEffect::NoEffect(_)));
-        assert_eq!(
-            PropertyEffect::of("spark.deploy.recoveryMode", "NONE", Reader::Master),
-            PropertyEffect::Harmless
-        );
+        let codec = PropertyEffect::of("spark.deploy.recoveryCompressionCodec", "lz4", Reader::Master);
+        assert!(matches!(codec, PropertyEffect::NoEffect(_)));
+        let killing = PropertyEffect::of("spark.master.useAppNameAsAppId.enabled", "FALSE", Reader::Master);
+        assert_eq!(killing, PropertyEffect::Harmless);
     }
 }

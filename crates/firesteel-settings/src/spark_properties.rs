@@ -44,7 +44,7 @@ use Treatment::{NoEffect, NotOurs, Refused, SparkApplications};
 pub const OF_APPLICATIONS: &str = "for Spark's applications";
 
 const NO_DRIVERS: &str = "Firesteel does not run drivers on Workers yet";
-const NO_STATE: &str = "a Master keeps its state in memory only and loses it on a restart";
+const OWN_JOURNAL: &str = "a Master writes a journal of its own format";
 const NO_PAGES: &str = "Firesteel has no web pages yet";
 const NO_REST: &str = "Firesteel has no REST port yet";
 const IDS: &str = "ids always have Spark's default pattern";
@@ -77,13 +77,10 @@ pub const TABLE: &[Row] = &[
         "YARN's own setting decides on YARN; other clusters have no access control",
     ),
     // Properties of a Master.
-    row("spark.deploy.recoveryMode", NoEffect, &["none"], NO_STATE),
-    row("spark.deploy.recoveryMode.factory", NoEffect, &[], NO_STATE),
-    row("spark.deploy.recoveryDirectory", NoEffect, &[], NO_STATE),
-    row("spark.deploy.recoveryCompressionCodec", NoEffect, &[], NO_STATE),
-    row("spark.deploy.recoverySerializationFilter", NoEffect, &[], NO_STATE),
-    row("spark.deploy.recoveryTimeout", NoEffect, &[], NO_STATE),
-    row("spark.deploy.zookeeper.*", NoEffect, &[], NO_STATE),
+    row("spark.deploy.recoveryMode.factory", NoEffect, &[], OWN_JOURNAL),
+    row("spark.deploy.recoveryCompressionCodec", NoEffect, &[], OWN_JOURNAL),
+    row("spark.deploy.recoverySerializationFilter", NoEffect, &[], OWN_JOURNAL),
+    row("spark.deploy.zookeeper.*", NoEffect, &[], "Firesteel has no standby Masters yet"),
     row("spark.deploy.retainedDrivers", NoEffect, &[], NO_DRIVERS),
     row("spark.deploy.spreadOutDrivers", NoEffect, &[], NO_DRIVERS),
     row("spark.deploy.maxDrivers", NoEffect, &[], NO_DRIVERS),

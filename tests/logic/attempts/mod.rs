@@ -69,7 +69,7 @@ fn applications_keep_every_law_under_faults_and_end_rightly_after_them() {
 }
 
 /// What no world can see, each with its reason.
-const IMPOSSIBLE: [(&str, &str, &str); 14] = [
+const IMPOSSIBLE: [(&str, &str, &str); 16] = [
     ("MasterToDriver", "WorkerRemoved", "there are no Workers"),
     ("ExecutorState", "Launching", "an executor that is launched is told as added"),
     ("LossReason", "Disconnected", "there are no Workers whose connection could end"),
@@ -78,6 +78,8 @@ const IMPOSSIBLE: [(&str, &str, &str); 14] = [
     ("LossReason", "Preempted", "the cluster's manager takes containers away, which is told as such"),
     ("LossReason", "Unanswered", "there are no Workers that could leave an order unanswered"),
     ("LossReason", "CannotWrite", "there are no Workers with work directories"),
+    ("LossReason", "NotBack", "there are no Workers that could return"),
+    ("ApplicationEnd", "NotBack", "an ApplicationMaster is not recovered from records"),
     ("ApplicationEnd", "DriverLost", "a driver that is lost is not there to be told"),
     ("ApplicationEnd", "ExecutorsFailed", "too many failures are told in the allocator's words, as GivenUp"),
     ("ApplicationEnd", "GangRefused", "containers come one by one"),

@@ -147,6 +147,7 @@ scripts! {
     priorities
     preemption
     queues
+    recovery
     leavers
     history
     one_application

@@ -5,14 +5,17 @@ use std::time::Duration;
 
 use firesteel_core::address::Address;
 use firesteel_core::ids::{AppId, ExecutorId, ExecutorKey, PeerId, ProfileId, WorkerId};
-use firesteel_core::master::{Config, Effect, Event, Exclusion, Inbound, Master, Outbound, Retries};
+use firesteel_core::master::{
+    Config, Durability, Effect, Event, Exclusion, Inbound, Master, Outbound, Record, Retries,
+};
 use firesteel_core::messages::{
     ApplicationDescription, ClientToMaster, DriverToMaster, ExecutorReport, ExecutorTarget, MasterToDriver,
-    MasterToWorker, Offered, Placing, Relaunch, StatePlace, Submitter, WantedExecutors, Work,
+    MasterToWorker, Offered, Placing, Relaunch, Resumption, StatePlace, Submitter, WantedExecutors, Work,
     WorkerDescription, WorkerToMaster,
 };
 use firesteel_core::process::Command;
 use firesteel_core::scheduling::{Backfill, Preemption};
+use firesteel_core::secret::Secret;
 use firesteel_core::{Machine, Timestamp};
 use firesteel_placement::{ExecutorLimit, Strategy};
 
@@ -27,21 +30,28 @@ pub struct Stage {
     next_peer: u64,
     workers: BTreeMap<String, (PeerId, WorkerDescription)>,
     drivers: BTreeMap<String, PeerId>,
+    descriptions: BTreeMap<String, ApplicationDescription>,
+    config: Config,
     /// The Worker that each executor was launched on.
     launched: BTreeMap<ExecutorKey, String>,
     names: Names,
+    /// The records of all events since the last image.
+    journal: Vec<Record>,
 }
 
 impl Default for Stage {
     fn default() -> Self {
         Self {
-            master: Master::new(Config::default()),
+            master: Master::new(Config { durability: Durability::Durable, ..Config::default() }),
             now: BEGINNING,
             next_peer: 0,
             workers: BTreeMap::new(),
             drivers: BTreeMap::new(),
+            descriptions: BTreeMap::new(),
+            config: Config { durability: Durability::Durable, ..Config::default() },
             launched: BTreeMap::new(),
             names: Names::default(),
+            journal: Vec::new(),
         }
     }
 }
@@ -83,6 +93,8 @@ impl Stage {
                 self.driver_says(peer, DriverToMaster::UnregisterApplication { app, outcome })
             }
             "request" => self.request_executors(&words),
+            "restart" => self.restart(),
+            "resume" => self.resume(&words),
             "kill" => {
                 let (peer, app) = self.driver(words.name(0));
                 let executors = words.names_from(1).iter().map(|name| executor_id(name)).collect();
@@ -112,7 +124,8 @@ impl Stage {
 
     /// Another Master, with other settings.
     fn begin_anew(&mut self, words: &Words<'_>) -> Vec<String> {
-        let mut config = Config::default();
+        let mut config = Config { durability: Durability::Durable, ..Config::default() };
+        let mut shows_records = false;
         for &(key, value) in words.settings() {
             match key {
                 "strategy" => config.strategy = strategy(value),
@@ -125,11 +138,14 @@ impl Stage {
                 "retained" => config.retained_applications = value.parse().expect("a number"),
                 "queues" => config.queues = value.parse().expect("queues"),
                 "preemption" => config.preemption = preemption(value),
+                "records" => shows_records = value == "shown",
                 "backfill" => config.backfill = backfill(value),
                 other => panic!("no setting is called {other:?}"),
             }
         }
-        *self = Self { master: Master::new(config), ..Self::default() };
+        let mut names = Names::default();
+        names.shows_records = shows_records;
+        *self = Self { master: Master::new(config.clone()), config, names, ..Self::default() };
         Vec::new()
     }
 
@@ -200,6 +216,10 @@ impl Stage {
             },
             Work::of(Command::of("executor")),
         );
+        let token = Secret::new(name);
+        let mut description = description;
+        description.token = token;
+        self.descriptions.insert(name.to_owned(), description.clone());
         let peer = self.new_peer(name);
         self.drivers.insert(name.to_owned(), peer);
         self.driver_says(peer, DriverToMaster::RegisterApplication(Box::new(description)))
@@ -261,7 +281,36 @@ impl Stage {
         for effect in &effects {
             self.take_note(effect);
         }
+        assert_eq!(self.recovered().image(), self.master.image(), "what is recovered is what there is");
         effects.iter().flat_map(|effect| self.names.effect(effect)).collect()
+    }
+
+    /// A Master that is recovered from the records.
+    fn recovered(&self) -> Master {
+        Master::recover(self.config.clone(), self.now, self.journal.clone())
+            .expect("the records fit each other")
+    }
+
+    /// The Master ends without notice, and another one is recovered from its records.
+    fn restart(&mut self) -> Vec<String> {
+        self.master = self.recovered();
+        self.journal = self.master.image();
+        match self.names.shows_records {
+            true => self.journal.iter().map(|record| format!("    {record}")).collect(),
+            false => Vec::new(),
+        }
+    }
+
+    /// The driver on another connection, with the executors that it takes for living: `resume a1 0 1`.
+    fn resume(&mut self, words: &Words<'_>) -> Vec<String> {
+        let name = words.name(0);
+        let app = self.names.app(name);
+        let executors: Vec<ExecutorId> = words.names_from(1).iter().map(|name| executor_id(name)).collect();
+        let mut description = Box::new(self.descriptions[name].clone());
+        description.first_executor = executors.last().map_or(ExecutorId(0), |last| ExecutorId(last.0 + 1));
+        let peer = self.new_peer(name);
+        self.drivers.insert(name.to_owned(), peer);
+        self.driver_says(peer, DriverToMaster::ResumeApplication(Resumption { app, executors, description }))
     }
 
     fn take_note(&mut self, effect: &Effect) {
@@ -277,6 +326,7 @@ impl Stage {
                 let (name, _) = worker.expect("executors are launched on Workers");
                 self.launched.insert(launch.executor.clone(), name.clone());
             }
+            Effect::Persist(records) => self.journal.extend(records.iter().cloned()),
             Effect::Send { .. } | Effect::Close { .. } | Effect::Note(_) => {}
         }
     }

@@ -17,6 +17,8 @@ use firesteel_placement::Resources;
 pub struct Names {
     peers: BTreeMap<PeerId, String>,
     apps: BTreeMap<AppId, String>,
+    /// Whether the records of each event are part of the page.
+    pub shows_records: bool,
 }
 
 impl Names {
@@ -26,10 +28,10 @@ impl Names {
         self.peers.insert(peer, format!("{name}{}", "'".repeat(earlier)));
     }
 
-    /// The Master's id for an application.
+    /// The Master's id for an application. It keeps its name when its driver comes back.
     pub fn learn(&mut self, peer: PeerId, app: &AppId) {
         let name = self.peers[&peer].clone();
-        self.apps.insert(app.clone(), name);
+        self.apps.entry(app.clone()).or_insert(name);
     }
 
     /// The id of an application; of one that never was, an id of that text.
@@ -72,6 +74,10 @@ impl Names {
             Effect::Send { peer, message: Outbound::Driver(message) } => {
                 vec![format!("{} <- {}", self.peers[peer], driver_message(message))]
             }
+            Effect::Persist(records) if self.shows_records => {
+                records.iter().map(|record| format!("    {record}")).collect()
+            }
+            Effect::Persist(_) => Vec::new(),
             Effect::Close { peer } => vec![format!("{} is closed", self.peers[peer])],
             Effect::Note(note) => self.note(note).map(|note| format!("({note})")).into_iter().collect(),
         };
@@ -90,8 +96,10 @@ impl Names {
             | Note::ApplicationRegistered { .. }
             | Note::ApplicationRefused { .. }
             | Note::ExecutorLaunched { .. }
+            | Note::ApplicationReconnected { .. }
             | Note::ExecutorEnded { .. } => None,
             Note::WorkerRemoved { .. }
+            | Note::Recovered
             | Note::WorkersExcused { .. }
             | Note::OrderRepeated { .. }
             | Note::WorkerImpaired { .. }

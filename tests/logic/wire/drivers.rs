@@ -18,7 +18,7 @@ pub(super) fn drivers(record: &mut Record) {
     );
     let target = ExecutorTarget { id: ProfileId(1), profile: profile(), total: 4 };
     for message in [
-        DriverToMaster::RegisterApplication(Box::new(description)),
+        DriverToMaster::RegisterApplication(Box::new(description.clone())),
         DriverToMaster::UnregisterApplication { app: app.clone(), outcome: None },
         DriverToMaster::UnregisterApplication { app: app.clone(), outcome: Some(Outcome::Succeeded) },
         DriverToMaster::UnregisterApplication { app: app.clone(), outcome: Some(failed()) },
@@ -35,6 +35,11 @@ pub(super) fn drivers(record: &mut Record) {
             }),
         },
         DriverToMaster::RequestShortfall { app: app.clone() },
+        DriverToMaster::ResumeApplication(Resumption {
+            app: app.clone(),
+            executors: vec![ExecutorId(1), ExecutorId(300)],
+            description: Box::new(description),
+        }),
     ] {
         record.add("driver-to-master", &message);
     }

@@ -10,7 +10,8 @@ use rand_chacha::ChaCha8Rng;
 
 use crate::address::Address;
 use crate::ids::{AppId, ExecutorId, PeerId};
-use crate::messages::{ApplicationDescription, DriverToMaster};
+use crate::messages::{ApplicationDescription, DriverToMaster, Resumption};
+use crate::secret::Secret;
 use crate::time::{Timestamp, doubled};
 
 /// The first pause between two rounds. It doubles with each round, up to [`LAST_PAUSE`].
@@ -70,8 +71,8 @@ enum State {
 pub(crate) enum Order {
     /// Connect to this Master.
     Connect(Address),
-    /// Send a Master the registration of the application.
-    Register(PeerId, DriverToMaster),
+    /// Send a Master the [request](Registration::request) for the application.
+    Register(PeerId),
     /// Close this connection.
     Close(PeerId),
     /// Write a note about this.
@@ -132,8 +133,16 @@ pub(crate) enum Registered {
     Anew,
 }
 
+/// The token by which the application is known, drawn apart from what the pauses draw.
+pub(crate) fn token(mut rng: ChaCha8Rng) -> Secret {
+    rng.set_stream(1);
+    Secret::of_bytes(rng.random())
+}
+
 impl Registration {
-    pub(crate) fn new(search: Search, description: ApplicationDescription) -> Self {
+    pub(crate) fn new(search: Search, mut description: ApplicationDescription) -> Self {
+        let rng = ChaCha8Rng::seed_from_u64(search.seed);
+        description.token = token(rng.clone());
         let mut seen = BTreeSet::new();
         let masters = search.masters.iter().filter(|master| seen.insert(*master)).cloned().collect();
         Self {
@@ -146,7 +155,7 @@ impl Registration {
             errors: BTreeMap::new(),
             timeout: search.timeout,
             give_up: None,
-            rng: ChaCha8Rng::seed_from_u64(search.seed),
+            rng,
         }
     }
 
@@ -233,7 +242,7 @@ impl Registration {
         let pause = self.pause(rounds);
         let next_round = self.in_time(now, now + pause);
         self.state = State::Seeking { next_round, rounds: rounds.saturating_add(1) };
-        let mut orders: Vec<_> = self.candidates.keys().map(|&peer| self.application(peer)).collect();
+        let mut orders: Vec<_> = self.candidates.keys().map(|&peer| Order::Register(peer)).collect();
         let connected: BTreeSet<_> = self.candidates.values().collect();
         for master in &self.masters {
             if !connected.contains(master) && self.dialling.insert(master.clone()) {
@@ -272,7 +281,7 @@ impl Registration {
             return vec![Order::Close(peer)];
         }
         self.candidates.insert(peer, master);
-        vec![self.application(peer)]
+        vec![Order::Register(peer)]
     }
 
     pub(crate) fn on_connect_failed(&mut self, master: Address, error: String) -> Vec<Order> {
@@ -337,9 +346,17 @@ impl Registration {
         }
     }
 
-    /// The order to register the application with that Master.
-    fn application(&self, peer: PeerId) -> Order {
-        Order::Register(peer, DriverToMaster::RegisterApplication(Box::new(self.description.clone())))
+    /// The message that registers the application with a Master, which brings it back if it was registered before.
+    /// `executors` are those that its driver takes for living.
+    pub(crate) fn request(&self, executors: impl IntoIterator<Item = ExecutorId>) -> DriverToMaster {
+        let description = Box::new(self.description.clone());
+        match self.app.clone() {
+            None => DriverToMaster::RegisterApplication(description),
+            Some(app) => {
+                let executors = executors.into_iter().collect();
+                DriverToMaster::ResumeApplication(Resumption { app, executors, description })
+            }
+        }
     }
 
     /// The pause after that many rounds, with a jitter of half its length in either direction. So many

@@ -74,6 +74,10 @@ impl ApplicationMaster {
             DriverToMaster::RegisterApplication(description) => {
                 self.on_register_application(now, peer, *description);
             }
+            // A new attempt knows nothing of the driver's executors. It repeats those that YARN has kept.
+            DriverToMaster::ResumeApplication(resumption) => {
+                self.on_register_application(now, peer, *resumption.description);
+            }
             DriverToMaster::UnregisterApplication { app, outcome } => {
                 if self.is_own(peer, &app) {
                     self.on_driver_done(now, outcome);

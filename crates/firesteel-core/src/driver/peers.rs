@@ -170,7 +170,9 @@ impl Driver {
         for order in orders {
             match order {
                 Order::Connect(master) => self.effects.push(Effect::Connect { master }),
-                Order::Register(peer, message) => {
+                Order::Register(peer) => {
+                    let executors = self.executors.iter().map(|(executor, _)| executor);
+                    let message = self.registration.request(executors);
                     self.effects.push(Effect::Send { peer, message: Outbound::Master(message) });
                 }
                 Order::Close(peer) => self.close(peer),

@@ -63,13 +63,18 @@ impl Launcher {
         let mut gone: Vec<ExecutorId> = self.executors.keys().copied().collect();
         match meaning {
             Registered::Ignored => return,
-            Registered::First | Registered::Resumed => gone.retain(|executor| *executor < first_executor),
+            Registered::First => gone.clear(),
+            Registered::Resumed => gone.retain(|executor| *executor < first_executor),
             Registered::Anew => {}
+        }
+        match meaning {
+            Registered::First | Registered::Anew => self.final_ends.set_maximum(max_cores),
+            // The Master says what the application had at first. Cores of executors with final ends are off already.
+            Registered::Resumed | Registered::Ignored => {}
         }
         for executor in gone {
             self.lose(now, executor, ExecutorEnd::ApplicationReplaced);
         }
-        self.final_ends.set_maximum(max_cores);
         self.request_shortfall(Asked::AtOnce);
     }
 
@@ -108,7 +113,10 @@ impl Launcher {
         for order in orders {
             match order {
                 Order::Connect(master) => self.effects.push(Effect::Connect { master }),
-                Order::Register(peer, message) => self.effects.push(Effect::Send { peer, message }),
+                Order::Register(peer) => {
+                    let message = self.registration.request(self.executors.keys().copied());
+                    self.effects.push(Effect::Send { peer, message });
+                }
                 Order::Close(peer) => self.close(peer),
                 Order::Remark(remark) => self.effects.note(match remark {
                     Remark::Unreachable { master, error, patience } => {

@@ -321,10 +321,12 @@ fn a_master_that_does_not_know_the_application_is_asked_for_the_rest() {
     bench.pass(1);
     bench.apply(Event::Deadline);
     let effects = bench.apply(Event::Connected { peer, master: master() });
-    let [Effect::Send { message: DriverToMaster::RegisterApplication(description), .. }] = effects.as_slice()
+    let [Effect::Send { message: DriverToMaster::ResumeApplication(resumption), .. }] = effects.as_slice()
     else {
         panic!("{effects:?}")
     };
+    let crate::messages::Resumption { app, executors, description } = resumption;
+    assert_eq!((app.as_str(), &executors[..]), ("app-1", &[ExecutorId(0), ExecutorId(2)][..]));
     assert_eq!(
         (description.initial_limit, description.max_cores, description.relaunch),
         (ExecutorLimit::AtMost(2), Some(Cores(6)), Relaunch::WhenLost)

@@ -15,11 +15,13 @@ use super::exclusions::Exclusions;
 use super::executor::{Executor, Probation};
 use super::executor_record::ExecutorRecord;
 use super::executor_table::ExecutorTable;
+use super::link::Link;
+use super::record::ApplicationStanding;
 use super::sorted::Sorted;
 use super::wishes::Wishes;
 use super::worker_row::WorkerRow;
 use super::worker_table::WorkerTable;
-use crate::ids::{AppId, ExecutorId, ExecutorKey, PeerId, ProfileId, WorkerId};
+use crate::ids::{AppId, ExecutorId, ExecutorKey, ProfileId, WorkerId};
 use crate::label::Label;
 use crate::messages::{
     ApplicationDescription, ApplicationState, ExecutorLaunch, ExecutorState, ExecutorTarget, ExecutorWork,
@@ -42,8 +44,8 @@ pub(super) struct Application {
     work: Shared<ExecutorWork>,
     /// The same for Workers with a label, which are told it in the words of its driver, too.
     labelled_work: Shared<ExecutorWork>,
-    /// The number of its driver's connection.
-    pub(super) peer: PeerId,
+    /// Where its driver is reached.
+    pub(super) link: Link,
     /// Its number in the order of registration.
     pub(super) sequence: u64,
     /// The number of its queue; 0 if the Master has no queues.
@@ -64,6 +66,8 @@ pub(super) struct Application {
     pub(super) workers: Sorted<WorkerId>,
     pub(super) failures: Failures,
     pub(super) exclusions: Exclusions,
+    /// What its failures led to in the records, if to anything.
+    pub(super) recorded: Option<Box<ApplicationStanding>>,
     /// Its demands that are filed in the backlog: they wait, and no Worker has room for them.
     pub(super) filed: Vec<(ProfileId, Arc<Shape>)>,
     pub(super) ended: VecDeque<ExecutorRecord>,
@@ -127,7 +131,7 @@ impl Application {
     pub(super) fn new(
         id: AppId,
         description: ApplicationDescription,
-        peer: PeerId,
+        link: Link,
         submitted: Timestamp,
         entry: &Entry,
     ) -> Self {
@@ -144,7 +148,7 @@ impl Application {
             id,
             work: Shared::new(work),
             labelled_work: Shared::new(labelled_work),
-            peer,
+            link,
             sequence: 0,
             queue: entry.queue,
             submitted,
@@ -160,6 +164,7 @@ impl Application {
             workers: Sorted::default(),
             failures: Failures::default(),
             exclusions: Exclusions::default(),
+            recorded: None,
             filed: Vec::new(),
             ended: VecDeque::new(),
             forgotten: 0,
@@ -238,9 +243,9 @@ impl Application {
         self.profiles.values().any(|profile| self.demand(profile).allows_one_more())
     }
 
-    /// Whether it may be given executors. It may not while it waits after failures.
+    /// Whether it may be given executors. It may not while it waits after failures, or while its driver is away.
     pub(super) fn may_be_served(&self) -> bool {
-        self.failures.hold_until.is_none()
+        self.failures.hold_until.is_none() && self.link.is_here()
     }
 
     /// The demands that would be served if there were room.

@@ -10,10 +10,12 @@ use super::backlog::{Backlog, DemandKey, ReadyDemands, Shape};
 use super::ended_applications::{Ended, EndedApplications};
 use super::exclusions::Exclusions;
 use super::executor_record::ExecutorRecord;
+use super::link::Link;
 use super::merged::merged;
 use super::worker_table::WorkerTable;
 use crate::ids::{AppId, ExecutorKey, PeerId, ProfileId, WorkerId};
 use crate::messages::ExecutorState;
+use crate::process::ExitStatus;
 use crate::time::{Timestamp, first_due};
 
 /// The live applications in the order of registration, and the latest ended ones.
@@ -32,6 +34,8 @@ pub(super) struct ApplicationTable {
     special: BTreeSet<u64>,
     ended: EndedApplications,
     next_sequence: u64,
+    /// The numbers of the applications whose standing may have changed in the event at hand.
+    changed: BTreeSet<u64>,
 }
 
 /// A live application, or one that has ended.
@@ -47,12 +51,78 @@ impl ApplicationTable {
         self.next_sequence
     }
 
+    /// Gives the next application this number at least.
+    pub(super) fn count_from(&mut self, number: u64) {
+        self.next_sequence = self.next_sequence.max(number);
+    }
+
+    /// An application's standing may have changed.
+    pub(super) fn mark(&mut self, id: &AppId) {
+        self.changed.insert(self.live(id).sequence);
+    }
+
+    /// The numbers of the applications whose standing may have changed since the last call. Some may have ended.
+    pub(super) fn take_changed(&mut self) -> BTreeSet<u64> {
+        std::mem::take(&mut self.changed)
+    }
+
+    /// Has every application forget the profiles that it no longer needs, as each pass has those that it looks at.
+    pub(super) fn forget_profiles(&mut self) {
+        self.rows.values_mut().for_each(Application::forget_profiles);
+    }
+
+    /// The number of applications that are away.
+    pub(super) fn away(&self) -> usize {
+        self.rows.len() - self.by_peer.len()
+    }
+
+    /// Whether an application with that number is live.
+    pub(super) fn is_numbered(&self, number: u64) -> bool {
+        self.queue.contains_key(&number)
+    }
+
+    /// The live application with that number, to be changed.
+    pub(super) fn at_mut(&mut self, number: u64) -> Option<&mut Application> {
+        let id = self.queue.get(&number)?.clone();
+        Some(self.live_mut(&id))
+    }
+
+    /// The id of the application with that number, live or ended.
+    pub(super) fn id_of(&self, number: u64) -> Option<AppId> {
+        match self.from(number).next()? {
+            AnyApplication::Live(app) => (app.sequence == number).then(|| app.id.clone()),
+            AnyApplication::Ended(ended) => (ended.sequence == number).then(|| ended.row.id.clone()),
+        }
+    }
+
+    /// The same, for what no pass looks at.
+    pub(super) fn recorded_mut(&mut self, number: u64) -> Option<&mut Application> {
+        self.rows.get_mut(self.queue.get(&number)?)
+    }
+
+    /// A driver has returned, or has another connection. Returns the former link.
+    pub(super) fn move_to(&mut self, id: &AppId, peer: PeerId) -> Link {
+        let old = std::mem::replace(&mut self.live_mut(id).link, Link::Here(peer));
+        if let Link::Here(old) = old {
+            self.by_peer.remove(&old);
+        }
+        self.by_peer.insert(peer, id.clone());
+        old
+    }
+
     /// Puts an application at the end of the queue.
     pub(super) fn insert(&mut self, mut row: Application) {
         row.sequence = self.next_sequence;
-        self.next_sequence += 1;
+        self.insert_numbered(row);
+    }
+
+    /// Puts an application that has a number into its place in the queue.
+    pub(super) fn insert_numbered(&mut self, row: Application) {
+        self.count_from(row.sequence + 1);
         self.queue.insert(row.sequence, row.id.clone());
-        self.by_peer.insert(row.peer, row.id.clone());
+        if let Link::Here(peer) = row.link {
+            self.by_peer.insert(peer, row.id.clone());
+        }
         self.backlog.touch(row.sequence);
         if row.is_special() {
             self.special.insert(row.sequence);
@@ -67,7 +137,9 @@ impl ApplicationTable {
         self.backlog.forget(row.sequence);
         self.queue.remove(&row.sequence);
         self.special.remove(&row.sequence);
-        self.by_peer.remove(&row.peer);
+        if let Link::Here(peer) = row.link {
+            self.by_peer.remove(&peer);
+        }
         if let Some(until) = row.failures.hold_until {
             self.held.remove(&(until, row.id.clone()));
         }
@@ -84,6 +156,7 @@ impl ApplicationTable {
 
     /// Gives an application no executors before `until`; with `None` it may be given some again.
     pub(super) fn hold(&mut self, id: &AppId, until: Option<Timestamp>) {
+        self.mark(id);
         let row = self.live_mut(id);
         if let Some(old) = std::mem::replace(&mut row.failures.hold_until, until) {
             self.held.remove(&(old, id.clone()));
@@ -119,6 +192,7 @@ impl ApplicationTable {
         id: &AppId,
         change: impl FnOnce(&mut Exclusions) -> T,
     ) -> T {
+        self.mark(id);
         let exclusions = &mut self.live_mut(id).exclusions;
         let before = exclusions.next_end();
         let result = change(exclusions);
@@ -293,37 +367,47 @@ impl ApplicationTable {
     }
 
     /// A Worker reports the end of an executor that the Master has already taken back. The history then shows
-    /// how its process ended.
+    /// how its process ended. Returns the application's number and that status, if it is news.
     pub(super) fn learn_end(
         &mut self,
         now: Timestamp,
         worker: &WorkerId,
         executor: &ExecutorKey,
         end: &ExecutorState,
-    ) {
+    ) -> Option<(u64, ExitStatus)> {
         // Without a status the report says no more than what is known.
-        let Some(status) = end.exit_status() else { return };
-        let number = executor.executor;
-        let known = match self.rows.get_mut(&executor.app) {
-            Some(app) => app.ended.iter_mut().rev().find(|record| record.id == number),
-            // The history is bounded: the application may have left it.
-            None => self.ended.get_mut(&executor.app).and_then(|ended| ended.executor_mut(number)),
-        };
-        let is_open = |record: &&mut ExecutorRecord| {
-            record.worker.id == *worker && record.state == ExecutorState::Killed(None)
-        };
-        if let Some(record) = known.filter(is_open) {
-            record.state = ExecutorState::Killed(Some(status));
-            record.ended = Some(now);
+        let status = end.exit_status()?;
+        let (app, record) = self.ended_executor(executor)?;
+        if record.worker.id != *worker || record.state != ExecutorState::Killed(None) {
+            return None;
+        }
+        record.learn(now, status);
+        Some((app, status))
+    }
+
+    /// The record of an ended executor, with its application's number. Histories are bounded: either may have left its own.
+    pub(super) fn ended_executor(&mut self, key: &ExecutorKey) -> Option<(u64, &mut ExecutorRecord)> {
+        let number = key.executor;
+        match self.rows.get_mut(&key.app) {
+            Some(app) => {
+                let record = app.ended.iter_mut().rev().find(|record| record.id == number)?;
+                Some((app.sequence, record))
+            }
+            None => {
+                let ended = self.ended.get_mut(&key.app)?;
+                Some((ended.sequence, ended.executor_mut(number)?))
+            }
         }
     }
 
     /// Whether all indexes agree with the rows.
     pub(super) fn is_consistent(&self) -> bool {
-        let sizes = [self.queue.len(), self.by_peer.len()];
         let queue = self.queue.iter().all(|(n, id)| self.rows.get(id).is_some_and(|row| row.sequence == *n));
-        let peers =
-            self.by_peer.iter().all(|(peer, id)| self.rows.get(id).is_some_and(|row| row.peer == *peer));
+        let peers = self
+            .by_peer
+            .iter()
+            .all(|(peer, id)| self.rows.get(id).is_some_and(|row| row.link == Link::Here(*peer)));
+        let here = self.rows.values().filter(|row| row.link.is_here()).count();
         let holds: BTreeSet<_> =
             self.rows.values().filter_map(|row| Some((row.failures.hold_until?, row.id.clone()))).collect();
         let ends: BTreeSet<_> =
@@ -335,7 +419,7 @@ impl ApplicationTable {
             && self.rows.values().all(|row| row.exclusions.is_consistent())
             && self.is_filed()
             && holds == self.held
-            && sizes.iter().all(|&size| size == self.rows.len())
+            && (self.queue.len(), self.by_peer.len()) == (self.rows.len(), here)
     }
 
     /// Whether the filed demands are exactly those that wait.

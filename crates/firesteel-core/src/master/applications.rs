@@ -7,8 +7,9 @@ use firesteel_placement::{Cores, ExecutorLimit, Offer, shortfall};
 use super::application::{Application, Entry, Profile};
 use super::ended_applications::Ended;
 use super::limits::Limits;
+use super::link::Link;
 use super::wishes::Wishes;
-use super::{Ignored, Master, Note, Pass};
+use super::{Ignored, Master, Note, Pass, Record};
 use crate::ids::{AppId, ExecutorId, ExecutorKey, PeerId, ProfileId, WorkerId};
 use crate::messages::{
     ApplicationDescription, ApplicationEnd, ApplicationState, ApplicationView, ExecutorState, ExecutorTarget,
@@ -47,9 +48,15 @@ impl Master {
         let number = self.config.first_application.saturating_add(self.applications.registered());
         let app = AppId::new(format!("app-{}-{number:04}", now.compact()));
         self.effects.note(Note::ApplicationRegistered { app: app.clone(), name: description.name.clone() });
-        let row = Application::new(app.clone(), description, peer, now, &entry);
+        let row = Application::new(app.clone(), description, peer.into(), now, &entry);
         // Reports about executors now mean those of the new application.
         self.leavers.forget_driver(peer);
+        if self.records.are_wanted() {
+            let (number, description) = (self.applications.registered(), row.description.clone());
+            let (id, max_cores, description) = (app.clone(), row.max_cores, Box::new(description));
+            let record = Record::ApplicationRegistered { app: number, id, max_cores, description };
+            self.records.add(now, record);
+        }
         self.applications.insert(row);
         self.welcome(peer, app);
         self.pass = Pass::Due;
@@ -96,7 +103,7 @@ impl Master {
         self.tell_driver(peer, MasterToDriver::ApplicationRemoved(end));
     }
 
-    fn welcome(&mut self, peer: PeerId, app: AppId) {
+    pub(super) fn welcome(&mut self, peer: PeerId, app: AppId) {
         let (master_url, max_cores) = (self.config.url.clone(), self.applications.live(&app).max_cores);
         let first_executor = ExecutorId::default();
         self.tell_driver(
@@ -121,7 +128,13 @@ impl Master {
     /// A driver sets the number of executors that it wants.
     ///
     /// Source: Spark Master, 4.0.1.
-    pub(super) fn on_request_executors(&mut self, peer: PeerId, app: &AppId, targets: Vec<ExecutorTarget>) {
+    pub(super) fn on_request_executors(
+        &mut self,
+        now: Timestamp,
+        peer: PeerId,
+        app: &AppId,
+        targets: Vec<ExecutorTarget>,
+    ) {
         let sound = targets.iter().all(|target| target.profile.check().is_ok());
         let application = self.applications.get(app);
         let fits =
@@ -129,6 +142,10 @@ impl Master {
         let accepted = self.is_own(peer, app) && sound && fits;
         if accepted {
             let application = self.applications.live_mut(app);
+            if self.records.are_wanted() {
+                let (app, targets) = (application.sequence, targets.clone());
+                self.records.add(now, Record::TargetsSet { app, targets });
+            }
             for ExecutorTarget { id, profile, total } in targets {
                 application.set_target(id, &profile, ExecutorLimit::AtMost(total));
             }
@@ -164,10 +181,15 @@ impl Master {
     }
 
     /// A driver names the hosts that it prefers and avoids. Its executors stay where they are.
-    pub(super) fn on_prefer_hosts(&mut self, peer: PeerId, app: &AppId, wishes: HostWishes) {
+    pub(super) fn on_prefer_hosts(&mut self, now: Timestamp, peer: PeerId, app: &AppId, wishes: HostWishes) {
         if self.is_own(peer, app) {
             let application = self.applications.live_mut(app);
-            application.wishes = Wishes::new(wishes);
+            let wishes = Wishes::new(wishes);
+            if self.records.are_wanted() && wishes != application.wishes {
+                let (app, wishes) = (application.sequence, Box::new(wishes.to_message()));
+                self.records.add(now, Record::HostsPreferred { app, wishes });
+            }
+            application.wishes = wishes;
             self.pass = Pass::Due;
         }
     }
@@ -202,7 +224,7 @@ impl Master {
         self.leavers.forget_driver(peer);
     }
 
-    fn is_own(&mut self, peer: PeerId, app: &AppId) -> bool {
+    pub(super) fn is_own(&mut self, peer: PeerId, app: &AppId) -> bool {
         let own = self.applications.is_drivers(app, peer);
         if !own {
             self.ignore(peer, Ignored::NotItsOwn { named: app.to_string() });
@@ -223,28 +245,32 @@ impl Master {
             self.kill_executor(now, ExecutorKey { app: app.clone(), executor });
         }
         let application = self.applications.remove(app);
+        if self.records.are_wanted() {
+            let (app, end) = (application.sequence, end.clone());
+            self.records.add(now, Record::ApplicationEnded { app, end });
+        }
         // Some of these Workers may be lost since.
-        let workers: Vec<PeerId> =
-            application.workers.iter().filter_map(|id| Some(self.workers.get(id)?.peer)).collect();
-        for peer in workers {
-            self.tell_worker(peer, MasterToWorker::ApplicationFinished { app: app.clone() });
+        let workers: Vec<Link> =
+            application.workers.iter().filter_map(|id| Some(self.workers.get(id)?.link)).collect();
+        for worker in workers {
+            self.tell_worker(worker, MasterToWorker::ApplicationFinished { app: app.clone() });
         }
         self.effects.note(Note::ApplicationRemoved { app: app.clone(), end: end.clone() });
         let row = ended(self.row_of(&application), now, &end);
         let mut history = Vec::from(application.ended);
         history.sort_by_key(|executor| executor.id);
-        let ended = Ended { sequence: application.sequence, row, executors: history };
+        let ended = Ended { sequence: application.sequence, end: end.clone(), row, executors: history };
         self.applications.retire(ended, self.config.retained_applications);
         match end {
-            ApplicationEnd::DriverLost => {}
-            ApplicationEnd::Finished { .. } => self.see_off(app.clone(), application.peer, executors),
+            ApplicationEnd::DriverLost | ApplicationEnd::NotBack => {}
+            ApplicationEnd::Finished { .. } => self.see_off(app.clone(), application.link, executors),
             ApplicationEnd::ExecutorsFailed { .. }
             | ApplicationEnd::Killed { .. }
             | ApplicationEnd::GivenUp { .. }
             | ApplicationEnd::Refused { .. }
             | ApplicationEnd::GangRefused(_) => {
-                self.tell_driver(application.peer, MasterToDriver::ApplicationRemoved(end));
-                self.see_off(app.clone(), application.peer, executors);
+                self.tell_driver(application.link, MasterToDriver::ApplicationRemoved(end));
+                self.see_off(app.clone(), application.link, executors);
             }
         }
         self.pass = Pass::Due;
@@ -257,8 +283,8 @@ impl Master {
             return false;
         }
         let (row, _) = self.release_executor(now, &executor, ExecutorState::Killed(None));
-        let peer = row.peer;
-        self.tell_worker(peer, MasterToWorker::KillExecutor { executor });
+        let worker = row.link;
+        self.tell_worker(worker, MasterToWorker::KillExecutor { executor });
         true
     }
 }
@@ -272,6 +298,7 @@ fn ended(row: ApplicationView, now: Timestamp, end: &ApplicationEnd) -> Applicat
         }
         ApplicationEnd::Killed { .. } => ApplicationState::Killed,
         ApplicationEnd::DriverLost
+        | ApplicationEnd::NotBack
         | ApplicationEnd::ExecutorsFailed { .. }
         | ApplicationEnd::GivenUp { .. }
         | ApplicationEnd::Refused { .. }

@@ -52,6 +52,17 @@ impl Capacity {
         Some(Grant { cores, memory, resources })
     }
 
+    /// Takes exactly this share. Returns `None` if one of its addresses is not free.
+    pub(super) fn take_exactly(&mut self, Amounts { cores, memory, resources }: Amounts) -> Option<Grant> {
+        if !self.free.resources.take_these(&resources) {
+            return None;
+        }
+        self.free.cores -= cores;
+        self.free.memory -= memory;
+        let resources = (resources != *Resources::NONE).then(|| Box::new(resources));
+        Some(Grant { cores, memory, resources })
+    }
+
     pub(super) fn give_back(&mut self, Grant { cores, memory, resources }: Grant) {
         self.free.cores += cores;
         self.free.memory += memory;
@@ -85,6 +96,11 @@ impl Capacity {
 impl Grant {
     pub(super) fn cores(&self) -> Cores {
         self.cores
+    }
+
+    /// Whether it names custom resources.
+    pub(super) fn has_resources(&self) -> bool {
+        self.resources.is_some()
     }
 
     pub(super) fn resources(&self) -> &Resources {

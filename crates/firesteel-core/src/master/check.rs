@@ -24,6 +24,11 @@ impl Master {
     /// - all indexes agree with the rows, and so does the index over the Workers.
     pub(super) fn check_tables(&self) -> Result<(), Violation> {
         ensure!("master", self.pass == Pass::NotDue, "a scheduling pass is due after the event");
+        self.check_tables_before_the_pass()
+    }
+
+    /// The same for a Master that has a pass before it.
+    pub(super) fn check_tables_before_the_pass(&self) -> Result<(), Violation> {
         self.effects.check("master")?;
         let workers = self.workers.check();
         ensure!("master", workers.is_ok(), "{}", workers.err().unwrap_or_default());

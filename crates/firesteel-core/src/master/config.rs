@@ -48,11 +48,24 @@ pub struct Config {
     pub preemption: Preemption,
     /// `spark.dead.worker.persistence`: a lost Worker is remembered for this many timeouts and one more.
     pub dead_worker_persistence: u32,
+    /// `spark.deploy.recoveryMode`: whether decisions are recorded, so that a Master can be recovered.
+    pub durability: Durability,
+    /// `spark.deploy.recoveryTimeout`: how long a Master that was recovered waits for its Workers and applications to return.
+    pub recovery_timeout: Duration,
     /// How much one answer to a status client holds. Not a setting: it bounds how long an answer keeps the
     /// Master busy.
     pub page: PageSize,
     /// The most that is believed of those who register.
     pub limits: Limits,
+}
+
+/// Whether a Master records its decisions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Durability {
+    /// It records nothing, and forgets everything when it ends.
+    Volatile,
+    /// It records its decisions with [`Effect::Persist`](super::Effect::Persist).
+    Durable,
 }
 
 /// When an application is ended because its executors fail.
@@ -105,6 +118,8 @@ impl Default for Config {
             backfill,
             preemption,
             dead_worker_persistence: 15,
+            durability: Durability::Volatile,
+            recovery_timeout: Duration::from_secs(60),
             page: PageSize::default(),
             limits: Limits::default(),
         }

@@ -37,7 +37,7 @@ impl Master {
             let row = self.workers.row(slot);
             let (id, executors) = (row.description.id.clone(), row.executors.len() as u64);
             workers.push(LeavingWorker { id, executors, ends_itself: row.description.label.is_none() });
-            self.tell_worker(row.peer, MasterToWorker::DecommissionWorker { within_millis });
+            self.tell_worker(row.link, MasterToWorker::DecommissionWorker { within_millis });
         }
         workers.sort_by(|a, b| a.id.cmp(&b.id));
         let more = workers.len().saturating_sub(MOST_LEAVING) as u64;
@@ -55,7 +55,7 @@ impl Master {
         let executors = row.executors.clone();
         self.effects.note(Note::WorkerLeaving { worker });
         for ExecutorKey { app, executor } in executors {
-            let driver = self.applications.live(&app).peer;
+            let driver = self.applications.live(&app).link;
             let host = Some(host.clone());
             self.tell_driver(driver, MasterToDriver::ExecutorLeaving { executor, host });
         }

@@ -7,6 +7,7 @@
 use std::collections::BTreeSet;
 
 use firesteel_placement::index::Slot;
+use serde::{Deserialize, Serialize};
 
 use super::worker_row::{Availability, WorkerRow};
 use super::worker_table::WorkerTable;
@@ -18,7 +19,7 @@ use crate::time::{Timestamp, first_due, millis};
 const ENOUGH: usize = 2;
 
 /// What speaks against a Worker.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Distrust {
     /// Applications that failed there and had proven executors elsewhere, at most [`ENOUGH`]. They may be over.
     by: BTreeSet<AppId>,
@@ -52,6 +53,7 @@ impl WorkerTable {
     pub(super) fn exclude(&mut self, slot: Slot, until: Timestamp) {
         self.forget_exclusion(slot);
         self.row_mut(slot).distrust.until = Some(until);
+        self.mark(slot);
         self.excluded.insert((until, slot));
         self.set_availability(slot, Availability::Excluded);
     }
@@ -85,6 +87,7 @@ impl WorkerTable {
     /// Forgets when a Worker's exclusion ends.
     pub(super) fn forget_exclusion(&mut self, slot: Slot) {
         if let Some(until) = self.row_mut(slot).distrust.until.take() {
+            self.mark(slot);
             self.excluded.remove(&(until, slot));
         }
     }
@@ -96,6 +99,7 @@ impl Master {
     pub(super) fn distrust(&mut self, now: Timestamp, app: &AppId, worker: Slot) {
         let runs_elsewhere = self.runs_elsewhere(app, worker);
         let may_exclude = (self.workers.excluded() + 1) * 2 <= self.workers.alive_count();
+        self.workers.mark(worker);
         let row = self.workers.row_mut(worker);
         row.distrust.last_failure = now;
         if runs_elsewhere {
@@ -126,6 +130,7 @@ impl Master {
             let started =
                 application.executors.get(*executor).and_then(|executor| executor.probation.started());
             self.workers.row_mut(*slot).trust(started.unwrap_or_default());
+            self.workers.mark(*slot);
         }
         if application.exclusions.blamed() == 0 {
             return;
@@ -135,6 +140,7 @@ impl Master {
         for slot in blamed {
             if self.runs_elsewhere(app, slot) {
                 self.workers.row_mut(slot).distrust.add(app);
+                self.workers.mark(slot);
             }
         }
     }

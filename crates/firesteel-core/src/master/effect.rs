@@ -1,6 +1,6 @@
 //! The effects of a Master, which its shell performs.
 
-use super::Note;
+use super::{Note, Record};
 use crate::ids::PeerId;
 use crate::machine::Violation;
 use crate::messages::{MasterToClient, MasterToDriver, MasterToWorker};
@@ -8,6 +8,8 @@ use crate::messages::{MasterToClient, MasterToDriver, MasterToWorker};
 /// An effect of a Master, which its shell performs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Effect {
+    /// Make records durable before any of the effects that follow is performed.
+    Persist(Vec<Record>),
     /// Send a message. If the connection has ended, nothing happens.
     Send {
         /// The connection's number.
@@ -47,4 +49,4 @@ pub enum Outbound {
     Client(MasterToClient),
 }
 
-crate::kinds!("master effect", Effect: Send Close Note);
+crate::kinds!("master effect", Effect: Persist Send Close Note);

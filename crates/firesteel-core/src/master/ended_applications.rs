@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use super::executor_record::ExecutorRecord;
 use crate::ids::{AppId, ExecutorId};
-use crate::messages::{ApplicationView, ExecutorView};
+use crate::messages::{ApplicationEnd, ApplicationView, ExecutorView};
 
 /// The latest applications that have ended.
 #[derive(Debug, Default)]
@@ -21,6 +21,8 @@ pub(super) struct EndedApplications {
 pub(super) struct Ended {
     /// Its number in the order of registration.
     pub(super) sequence: u64,
+    /// How it ended.
+    pub(super) end: ApplicationEnd,
     /// The application without its executors.
     pub(super) row: ApplicationView,
     /// Its remembered executors, by number.

@@ -7,6 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use firesteel_placement::index::Slot;
+use serde::{Deserialize, Serialize};
 
 use super::config::Exclusion;
 use crate::ids::ExecutorId;
@@ -22,7 +23,7 @@ pub(super) struct Exclusions {
 }
 
 /// What an application remembers of one Worker.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Blame {
     /// The number of early ends in a row. Executors that were launched before the last one was counted count with it.
     pub(super) early_ends: u32,
@@ -157,6 +158,22 @@ impl Exclusions {
     /// All Workers that it remembers, excluded or not.
     pub(super) fn remembered(&self) -> impl Iterator<Item = Slot> {
         self.by_worker.keys().copied()
+    }
+
+    /// What it remembers, by Worker.
+    pub(super) fn blame(&self) -> impl Iterator<Item = (Slot, &Blame)> {
+        self.by_worker.iter().map(|(worker, blame)| (*worker, blame))
+    }
+
+    /// Whether it remembers nothing of any Worker.
+    pub(super) fn knows_none(&self) -> bool {
+        self.by_worker.is_empty()
+    }
+
+    /// Remembers exactly this.
+    pub(super) fn restore(&mut self, blame: Vec<(Slot, Blame)>) {
+        self.ends = blame.iter().filter_map(|(worker, blame)| Some((blame.until?, *worker))).collect();
+        self.by_worker = blame.into_iter().collect();
     }
 
     /// Whether the ends in order are those of the Workers.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::capacity::Amounts;
 use crate::ids::{AppId, ExecutorId, ProfileId};
 use crate::messages::{ExecutorState, ExecutorView, WorkerDescription};
+use crate::process::ExitStatus;
 use crate::time::Timestamp;
 
 /// What is known of one executor, live or ended. Short, since many ended ones are remembered: what clients are told is put
@@ -23,6 +24,12 @@ pub(super) struct ExecutorRecord {
 }
 
 impl ExecutorRecord {
+    /// Its process has ended, after the Master had taken it back.
+    pub(super) fn learn(&mut self, now: Timestamp, status: ExitStatus) {
+        self.state = ExecutorState::Killed(Some(status));
+        self.ended = Some(now);
+    }
+
     /// A copy for clients.
     pub(super) fn view(&self, app: &AppId) -> ExecutorView {
         let WorkerDescription { id: worker, host, port, work_dir, .. } = &*self.worker;

@@ -7,10 +7,11 @@ use firesteel_placement::{Cores, Demand};
 
 use super::executor::Probation;
 use super::executor_record::ExecutorRecord;
+use super::link::Link;
 use super::worker_row::WorkerRow;
-use super::{Ignored, Master, Note, Pass};
+use super::{Ignored, Master, Note, Pass, Record};
 use crate::address::Address;
-use crate::ids::{AppId, ExecutorId, ExecutorKey, PeerId, ProfileId};
+use crate::ids::{AppId, ExecutorId, ExecutorKey, PeerId, ProfileId, WorkerId};
 use crate::machine::Violation;
 use crate::messages::{ExecutorReport, ExecutorState, LossReason, MasterToDriver, MasterToWorker};
 use crate::time::Timestamp;
@@ -39,17 +40,25 @@ impl Master {
 
         let id = ExecutorId(application.next_executor);
         let executor = ExecutorKey { app: app.clone(), executor: id };
-        let (worker_peer, driver_peer) = (row.peer, application.peer);
+        let (worker_link, driver) = (row.link, application.link);
         let (worker, Address { host, port }) = (row.description.id.clone(), row.description.address());
+        let number = row.number;
         row.executors.insert(executor.clone());
         row.orders.sent(now, executor.clone());
+        if self.records.are_wanted() {
+            let resources = grant.has_resources().then(|| grant.resources().clone());
+            let (app, worker, executor) = (application.sequence, number, id);
+            let record =
+                Record::ExecutorLaunched { app, executor, worker, profile, cores, memory, resources };
+            self.records.add(now, record);
+        }
         application.add_executor(now, id, (worker.clone(), slot), profile, grant);
         let launch = application.order(id, row);
 
         self.effects.note(Note::ExecutorLaunched { executor, worker: worker.clone(), cores, memory });
-        self.tell_worker(worker_peer, MasterToWorker::LaunchExecutor(launch));
+        self.tell_worker(worker_link, MasterToWorker::LaunchExecutor(launch));
         self.tell_driver(
-            driver_peer,
+            driver,
             MasterToDriver::ExecutorAdded { executor: id, profile, worker, host, cores, memory, port },
         );
     }
@@ -70,7 +79,7 @@ impl Master {
         // at once.
         let executor = report.executor;
         if report.state.is_finished() {
-            self.applications.learn_end(now, &worker, &executor, &report.state);
+            self.learn_end(now, &worker, &executor, &report.state);
             self.see_gone(&worker, &executor, &report.state);
             self.tell_worker(peer, MasterToWorker::ExecutorEndNoted { executor });
         } else {
@@ -108,6 +117,19 @@ impl Master {
         Some(ExecutorState::Lost(LossReason::CannotWrite { why: failure.to_string() }))
     }
 
+    /// A Worker reports the end of an executor that the Master has already taken back.
+    pub(super) fn learn_end(
+        &mut self,
+        now: Timestamp,
+        worker: &WorkerId,
+        executor: &ExecutorKey,
+        end: &ExecutorState,
+    ) {
+        if let Some((app, status)) = self.applications.learn_end(now, worker, executor, end) {
+            self.records.add(now, Record::EndLearned { app, executor: executor.executor, status });
+        }
+    }
+
     /// Whether an executor counts as started for good, if it is live.
     pub(super) fn probation_of(&self, executor: &ExecutorKey) -> Option<Probation> {
         Some(self.applications.get(&executor.app)?.executors.get(executor.executor)?.probation)
@@ -117,10 +139,12 @@ impl Master {
     fn start_executor(&mut self, now: Timestamp, executor: &ExecutorKey) {
         let application = self.applications.live_mut(&executor.app);
         application.start_probation(now, executor.executor);
-        let peer = application.peer;
+        let app = application.sequence;
+        self.records.add(now, Record::ExecutorStarted { app, executor: executor.executor });
+        let driver = application.link;
         let (executor_id, state) = (executor.executor, ExecutorState::Running);
         self.tell_driver(
-            peer,
+            driver,
             MasterToDriver::ExecutorUpdated { executor: executor_id, state, lost_host: None },
         );
         self.end_probations(now, &executor.app);
@@ -140,17 +164,21 @@ impl Master {
     }
 
     /// Removes a live executor from its application, which remembers how it ended, and gives its share back
-    /// to the Worker. Returns the Worker and the number of the driver's connection.
+    /// to the Worker. Returns the Worker and its driver's link.
     pub(super) fn release_executor(
         &mut self,
         now: Timestamp,
         executor: &ExecutorKey,
         end: ExecutorState,
-    ) -> (&WorkerRow, PeerId) {
+    ) -> (&WorkerRow, Link) {
         let application = self.applications.live_mut(&executor.app);
-        let driver = application.peer;
+        let driver = application.link;
         let ended = application.remove_executor(executor.executor);
         application.count_final_end(&ended, &end);
+        if self.records.are_wanted() {
+            let (app, executor, state) = (application.sequence, executor.executor, end.clone());
+            self.records.add(now, Record::ExecutorEnded { app, executor, state });
+        }
         let row = self.workers.row_mut(ended.slot);
         let record = ended.record(executor.executor, Arc::clone(&row.description));
         application.remember(ExecutorRecord { state: end, ended: Some(now), ..record });
@@ -165,7 +193,9 @@ impl Master {
 /// Source: Spark Master, 4.0.1, which names the host only then: a driver drops what its other executors left there.
 fn is_with_worker(end: &ExecutorState) -> bool {
     match end {
-        ExecutorState::Lost(LossReason::Disconnected | LossReason::HeartbeatTimeout { .. }) => true,
+        ExecutorState::Lost(
+            LossReason::Disconnected | LossReason::HeartbeatTimeout { .. } | LossReason::NotBack,
+        ) => true,
         ExecutorState::Lost(
             LossReason::LaunchLost
             | LossReason::Preempted { .. }

@@ -43,6 +43,8 @@ impl Master {
         let application = self.applications.live_mut(app);
         application.failures.in_a_row += 1;
         let failures = application.failures.in_a_row;
+        self.applications.mark(app);
+        let application = self.applications.live(app);
         if application.failures.proven == 0
             && self.config.retries.are_used_up(failures)
             && !self.may_be_sound(app)

@@ -7,6 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Master;
+use super::link::Link;
 use crate::ids::{AppId, ExecutorId, ExecutorKey, PeerId, WorkerId};
 use crate::machine::{Violation, ensure};
 use crate::messages::{ExecutorState, LossReason, MasterToDriver};
@@ -75,7 +76,8 @@ enum Left {
 
 impl Master {
     /// Remembers the executors of an application that has ended. Their Workers were told to end them.
-    pub(super) fn see_off(&mut self, app: AppId, peer: PeerId, executors: BTreeMap<ExecutorId, WorkerId>) {
+    pub(super) fn see_off(&mut self, app: AppId, driver: Link, executors: BTreeMap<ExecutorId, WorkerId>) {
+        let Link::Here(peer) = driver else { return };
         if executors.is_empty() {
             self.tell_driver(peer, MasterToDriver::ExecutorsGone { app });
         } else {

@@ -3,8 +3,8 @@
 //! Handlers change the tables and mark that a scheduling pass is due. The pass runs once, at the end of the
 //! event (`settle`); `firesteel_placement` decides which executors fit where.
 //!
-//! The Master knows connections only by number. Each Worker and each application belongs to a connection, and
-//! is lost with it.
+//! The Master knows connections only by number. Each Worker and each application has a [link](link::Link): the
+//! connection with which it is lost, or none while the Master waits for it after a restart.
 
 mod application;
 mod application_table;
@@ -26,14 +26,21 @@ mod executor_record;
 mod executor_table;
 mod executors;
 mod failures;
+mod image;
 mod lag;
 mod leavers;
 mod limits;
+mod link;
 mod merged;
 mod note;
 mod orders;
 mod preemption;
 mod queue_scheduling;
+mod record;
+mod record_line;
+mod records;
+mod recovery;
+mod resumption;
 mod settle;
 mod snapshot;
 mod sorted;
@@ -48,16 +55,23 @@ mod workers;
 use application_table::ApplicationTable;
 use lag::Lag;
 use leavers::Leavers;
+use link::Link;
 use preemption::Preempted;
 use queue_scheduling::QueueScheduling;
+use records::Records;
 use worker_table::WorkerTable;
 
-pub use config::{Config, Exclusion, Retries};
+pub use config::{Config, Durability, Exclusion, Retries};
 pub use effect::{Effect, Outbound};
 pub use event::{Event, Inbound};
 pub use limits::Limits;
 pub use note::{Ignored, Note};
 pub use queue_scheduling::ReservationView;
+pub use record::{
+    ApplicationImage, ApplicationStanding, Counters, EndedImage, ExecutorImage, ProfileImage, Record,
+    UnreadableRecord, WorkerStanding,
+};
+pub use recovery::{Away, Contradiction, RecoveryError};
 pub use snapshot::{
     ApplicationSnapshot, ExecutorSnapshot, ProfileSnapshot, Snapshot, SnapshotError, WorkerSnapshot,
 };
@@ -78,6 +92,9 @@ pub struct Master {
     preempted: Preempted,
     pass: Pass,
     lag: Lag,
+    /// When those who have been away since the Master was restarted are lost. `None`: nobody is away.
+    away_until: Option<Timestamp>,
+    records: Records,
     /// The time of the latest event.
     now: Timestamp,
     /// The effects of the event at hand.
@@ -102,6 +119,8 @@ pub enum Reason {
     Readmission,
     /// An application may have executors of others ended again.
     Preemption,
+    /// Those who have not returned since the Master was restarted are lost.
+    Recovery,
 }
 
 impl Master {
@@ -110,6 +129,7 @@ impl Master {
     pub fn new(config: Config) -> Self {
         Self {
             workers: WorkerTable::new(config.worker_order),
+            records: Records::new(config.durability),
             config,
             applications: ApplicationTable::default(),
             leavers: Leavers::default(),
@@ -117,6 +137,7 @@ impl Master {
             preempted: Preempted::default(),
             pass: Pass::NotDue,
             lag: Lag::default(),
+            away_until: None,
             now: Timestamp::default(),
             effects: Effects::default(),
         }
@@ -171,13 +192,16 @@ impl Master {
                 self.on_unregister_application(now, peer, &app, outcome);
             }
             DriverToMaster::RequestExecutors { app, targets } => {
-                self.on_request_executors(peer, &app, targets)
+                self.on_request_executors(now, peer, &app, targets)
             }
             DriverToMaster::KillExecutors { app, executors } => {
                 self.on_kill_executors(now, peer, &app, executors)
             }
-            DriverToMaster::PreferHosts { app, wishes } => self.on_prefer_hosts(peer, &app, *wishes),
+            DriverToMaster::PreferHosts { app, wishes } => self.on_prefer_hosts(now, peer, &app, *wishes),
             DriverToMaster::RequestShortfall { app } => self.on_request_shortfall(peer, &app),
+            DriverToMaster::ResumeApplication(resumption) => {
+                self.on_resume_application(now, peer, resumption);
+            }
         }
     }
 
@@ -188,6 +212,7 @@ impl Master {
 
     fn on_deadline(&mut self, now: Timestamp, heard_until: Timestamp) {
         self.remove_silent_workers(now, heard_until);
+        self.lose_absent(now, heard_until);
         let may_preempt = self.forget_preemptions(now);
         let released = self.applications.release(now);
         let readmitted = self.workers.readmit(now);
@@ -196,12 +221,24 @@ impl Master {
         }
     }
 
-    fn tell_worker(&mut self, peer: PeerId, message: MasterToWorker) {
-        self.effects.push(Effect::Send { peer, message: Outbound::Worker(message) });
+    /// Sends a Worker a message. One that is away hears what it missed when it returns.
+    fn tell_worker(&mut self, to: impl Into<Link>, message: MasterToWorker) {
+        if let Link::Here(peer) = to.into() {
+            self.effects.push(Effect::Send { peer, message: Outbound::Worker(message) });
+        }
     }
 
-    fn tell_driver(&mut self, peer: PeerId, message: MasterToDriver) {
-        self.effects.push(Effect::Send { peer, message: Outbound::Driver(message) });
+    /// Sends a driver a message. One that is away hears what it missed when it returns.
+    fn tell_driver(&mut self, to: impl Into<Link>, message: MasterToDriver) {
+        if let Link::Here(peer) = to.into() {
+            self.effects.push(Effect::Send { peer, message: Outbound::Driver(message) });
+        }
+    }
+
+    /// Sets whether decisions are recorded from now on.
+    fn set_durability(&mut self, durability: Durability) {
+        self.config.durability = durability;
+        self.records = Records::new(durability);
     }
 
     fn ignore(&mut self, peer: PeerId, reason: Ignored) {
@@ -221,8 +258,15 @@ impl Machine for Master {
             Event::Disconnected { peer } => self.on_disconnected(now, peer),
             Event::Deadline { heard_until } => self.on_deadline(now, heard_until),
         }
+        self.see_returned();
         self.settle(now);
-        self.effects.take()
+        self.record_standings(now);
+        let effects = self.effects.take();
+        // What is told must be durable before.
+        match self.records.take() {
+            None => effects,
+            Some(persist) => std::iter::once(persist).chain(effects).collect(),
+        }
     }
 
     fn next_deadline(&self) -> Option<(Timestamp, Reason)> {
@@ -231,7 +275,11 @@ impl Machine for Master {
         let preemption = self.next_preemption().map(|time| (time, Reason::Preemption));
         let readmission = [self.applications.next_readmission(), self.workers.next_readmission()];
         let readmission = readmission.into_iter().flatten().min().map(|time| (time, Reason::Readmission));
-        [timeout, relaunch, readmission, preemption].into_iter().flatten().min_by_key(|(time, _)| *time)
+        let recovery = self.next_loss().map(|time| (time, Reason::Recovery));
+        [timeout, relaunch, readmission, preemption, recovery]
+            .into_iter()
+            .flatten()
+            .min_by_key(|(time, _)| *time)
     }
 
     fn check(&self) -> Result<(), Violation> {

@@ -27,6 +27,13 @@ pub enum Note {
         /// The Worker's id.
         worker: WorkerId,
     },
+    /// A driver came back with its application.
+    ApplicationReconnected {
+        /// The application's id.
+        app: AppId,
+    },
+    /// All that were away after a restart of the Master have returned, or are lost.
+    Recovered,
     /// A Worker is about to end, and is given no more executors.
     WorkerLeaving {
         /// The Worker's id.
@@ -224,6 +231,8 @@ impl Note {
         match self {
             Self::WorkerRegistered { .. }
             | Self::WorkerReconnected { .. }
+            | Self::ApplicationReconnected { .. }
+            | Self::Recovered
             | Self::WorkerLeaving { .. }
             | Self::WorkerRecovered { .. }
             | Self::CaughtUp { .. }
@@ -260,6 +269,8 @@ impl fmt::Display for Note {
                 write!(f, "registered {worker} with {} and {memory}", counted(cores.0, "core"))
             }
             Self::WorkerReconnected { worker } => write!(f, "{worker} reconnected"),
+            Self::ApplicationReconnected { app } => write!(f, "{app} reconnected"),
+            Self::Recovered => f.write_str("all Workers and applications are back"),
             Self::WorkerLeaving { worker } => {
                 write!(f, "{worker} is shutting down: it gets no more executors")
             }
@@ -348,7 +359,7 @@ impl fmt::Display for Ignored {
     }
 }
 
-crate::kinds!("master note", Note: WorkerRegistered WorkerReconnected WorkerLeaving WorkerRefused
+crate::kinds!("master note", Note: WorkerRegistered WorkerReconnected ApplicationReconnected Recovered WorkerLeaving WorkerRefused
     WorkerRemoved WorkersExcused OrderRepeated WorkerImpaired WorkerRecovered Behind CaughtUp ApplicationRegistered ApplicationRefused ApplicationRemoved Reserved GangNeverFits
     ExecutorPreempted ExecutorLaunched ExecutorEnded RelaunchDelayed WorkerExcluded WorkerDistrusted UnknownExecutor Inconsistent
     Ignored);

@@ -34,7 +34,8 @@ impl Preempted {
     }
 
     fn add(&mut self, app: &AppId, now: Timestamp) {
-        self.by.entry(app.clone()).or_default().push_back(now);
+        let times = self.by.entry(app.clone()).or_default();
+        times.insert(times.partition_point(|time| *time <= now), now);
     }
 
     /// When the oldest entry leaves the interval.
@@ -123,13 +124,20 @@ impl Master {
             .collect()
     }
 
+    /// In the recovery: an executor ended that way at this time.
+    pub(super) fn preemption_ended(&mut self, at: Timestamp, end: &ExecutorState) {
+        if let ExecutorState::Lost(LossReason::Preempted { by }) = end {
+            self.preempted.add(by, at);
+        }
+    }
+
     fn preempt(&mut self, now: Timestamp, executor: &ExecutorKey, by: &AppId) {
-        let driver = self.applications.live(&executor.app).peer;
+        let driver = self.applications.live(&executor.app).link;
         let leaving = MasterToDriver::ExecutorLeaving { executor: executor.executor, host: None };
         self.tell_driver(driver, leaving);
         let state = ExecutorState::Lost(LossReason::Preempted { by: by.clone() });
         let (row, driver) = self.release_executor(now, executor, state.clone());
-        let worker = row.peer;
+        let worker = row.link;
         self.preempted.add(by, now);
         self.effects.note(Note::ExecutorPreempted { executor: executor.clone(), by: by.clone() });
         self.tell_worker(worker, MasterToWorker::KillExecutor { executor: executor.clone() });

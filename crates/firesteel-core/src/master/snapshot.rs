@@ -125,10 +125,10 @@ impl Master {
 
     fn restore_worker(&mut self, now: Timestamp, worker: WorkerSnapshot) -> Result<(), SnapshotError> {
         let id = worker.description.id.clone();
-        let row = WorkerRow::new(worker.description, worker.peer, now);
+        let row = WorkerRow::new(worker.description, worker.peer.into(), now);
         let taken = self.workers.get(&id).is_some()
             || self.workers.at_address(&row.address()).is_some()
-            || self.workers.of_peer(row.peer).is_some();
+            || self.workers.of_peer(worker.peer).is_some();
         if taken {
             return Err(SnapshotError::WorkerTwice { worker: id });
         }
@@ -148,7 +148,7 @@ impl Master {
         let queue = self.config.queues.find(description.queue.as_deref());
         let queue = queue.map_err(|error| SnapshotError::Queue { app: id.clone(), error })?;
         let entry = Entry { queue, default_cores: self.config.default_cores };
-        let mut row = Application::new(id.clone(), description, peer, now, &entry);
+        let mut row = Application::new(id.clone(), description, peer.into(), now, &entry);
         row.next_executor = next_executor.0;
         for ProfileSnapshot { id, profile, limit } in profiles {
             row.set_target(id, &profile, limit);

@@ -20,6 +20,7 @@ mod executors;
 mod flaws;
 mod labels;
 mod policies;
+mod recovery;
 mod workers;
 
 const T0: Timestamp = Timestamp::from_millis(1_795_209_755_000);
@@ -31,18 +32,39 @@ const DRIVER: PeerId = PeerId(100);
 struct Bench {
     master: Master,
     now: Timestamp,
+    /// The records of all its events.
+    journal: Vec<Record>,
 }
 
 impl Bench {
     fn new(config: Config) -> Self {
-        Self { master: Master::new(config), now: T0 }
+        let config = Config { durability: Durability::Durable, ..config };
+        let master = Master::new(config);
+        let journal = master.image();
+        Self { master, now: T0, journal }
     }
 
-    /// Applies an event and returns its effects without the notes.
+    /// Applies an event and returns its effects without the records and the notes. A Master that is recovered from the
+    /// records has the same tables.
     fn apply(&mut self, event: Event) -> Vec<Effect> {
-        let effects = self.master.apply(self.now, event);
+        let mut effects = self.master.apply(self.now, event);
         self.master.check().expect("the invariants hold");
-        effects.into_iter().filter(|effect| !matches!(effect, Effect::Note(_))).collect()
+        for effect in &mut effects {
+            if let Effect::Persist(records) = effect {
+                self.journal.append(records);
+            }
+        }
+        assert_eq!(self.recovered().image(), self.master.image());
+        effects.retain(|effect| !matches!(effect, Effect::Persist(_) | Effect::Note(_)));
+        effects
+    }
+
+    /// A Master that is recovered from the records.
+    fn recovered(&self) -> Master {
+        let recovered = Master::recover(self.master.config.clone(), self.now, self.journal.clone());
+        let recovered = recovered.expect("the records fit each other");
+        recovered.check_tables_before_the_pass().expect("the invariants hold");
+        recovered
     }
 
     fn worker_says(&mut self, peer: u64, message: WorkerToMaster) -> Vec<Effect> {

@@ -11,8 +11,8 @@ use super::merged::merged;
 use super::{Config, Master};
 use crate::ids::{ExecutorId, ProfileId};
 use crate::messages::{
-    ApplicationView, Deciding, ExecutorView, MasterView, StateHead, StatePage, StatePlace, StateRow,
-    StateTotals, Step,
+    ApplicationState, ApplicationView, Deciding, ExecutorView, MasterView, StateHead, StatePage, StatePlace,
+    StateRow, StateTotals, Step,
 };
 use crate::time::millis;
 
@@ -120,7 +120,7 @@ impl Master {
             id: app.id.clone(),
             name: app.description.name.clone(),
             user: app.description.user.clone(),
-            state: app.state,
+            state: if app.link.is_here() { app.state } else { ApplicationState::Unknown },
             end: None,
             outcome: None,
             submitted: app.submitted,

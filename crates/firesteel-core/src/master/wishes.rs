@@ -8,7 +8,7 @@ use firesteel_placement::locality::{Locality, LocalityIndex, Topology};
 use crate::messages::{HostWishes, MOST_PREFERRED, MOST_ROWS};
 
 /// An application's wishes, within the limits that a valid driver keeps.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Wishes {
     topology: Topology,
     preferred: BTreeMap<String, u64>,
@@ -32,6 +32,13 @@ impl Wishes {
         let near = preferred.keys().cloned().chain(neighbours).collect();
         let avoided = wishes.avoided.into_iter().take(MOST_PREFERRED).collect();
         Self { topology, preferred, near, located, avoided }
+    }
+
+    /// The wishes as a driver tells them.
+    pub(super) fn to_message(&self) -> HostWishes {
+        let racks = self.topology.iter().map(|(host, rack)| (host.to_owned(), rack.to_owned())).collect();
+        let (preferred, avoided) = (self.preferred.clone(), self.avoided.clone());
+        HostWishes { tasks: 0, preferred, racks, avoided }
     }
 
     /// Whether the application has no wishes, so that all Workers have the same rank.

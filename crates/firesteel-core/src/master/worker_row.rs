@@ -6,10 +6,12 @@ use firesteel_placement::{Cores, Offer, Resources, shortfall};
 
 use super::capacity::{Amounts, Capacity};
 use super::distrust::Distrust;
+use super::link::Link;
 use super::orders::Orders;
+use super::record::WorkerStanding;
 use super::sorted::Sorted;
 use crate::address::Address;
-use crate::ids::{ExecutorKey, PeerId};
+use crate::ids::ExecutorKey;
 use crate::last_heard::LastHeard;
 use crate::messages::{Impairment, WorkerDescription, WorkerState, WorkerView};
 use crate::time::Timestamp;
@@ -17,9 +19,11 @@ use crate::time::Timestamp;
 /// A living Worker.
 #[derive(Debug)]
 pub(super) struct WorkerRow {
+    /// Its number in the order of registration, by which records name it.
+    pub(super) number: u64,
     /// Without its resources, which its capacity has: records of its executors outlive the Worker, and share this.
     pub(super) description: Arc<WorkerDescription>,
-    pub(super) peer: PeerId,
+    pub(super) link: Link,
     pub(super) capacity: Capacity,
     pub(super) executors: Sorted<ExecutorKey>,
     pub(super) orders: Orders,
@@ -32,6 +36,8 @@ pub(super) struct WorkerRow {
     pub(super) deaf: bool,
     /// Why it cannot write in its work directory, if it says so.
     pub(super) cannot_write: Option<String>,
+    /// How it stands in the records, if it does not just serve.
+    pub(super) recorded: Option<Box<WorkerStanding>>,
 }
 
 /// Whether a living Worker is given executors.
@@ -53,12 +59,13 @@ pub(super) struct Withheld {
 }
 
 impl WorkerRow {
-    pub(super) fn new(mut description: WorkerDescription, peer: PeerId, now: Timestamp) -> Self {
+    pub(super) fn new(mut description: WorkerDescription, link: Link, now: Timestamp) -> Self {
         let resources = std::mem::take(&mut description.resources);
         let total = Amounts { cores: description.cores, memory: description.memory, resources };
         Self {
+            number: 0,
             description: Arc::new(description),
-            peer,
+            link,
             capacity: Capacity::new(total),
             executors: Sorted::default(),
             orders: Orders::default(),
@@ -68,6 +75,7 @@ impl WorkerRow {
             distrust: Distrust::default(),
             deaf: false,
             cannot_write: None,
+            recorded: None,
         }
     }
 
@@ -113,7 +121,10 @@ impl WorkerRow {
 
     /// Whether it may be given executors now.
     pub(super) fn serves(&self) -> bool {
-        self.availability == Availability::Serving && !self.deaf && self.cannot_write.is_none()
+        self.link.is_here()
+            && self.availability == Availability::Serving
+            && !self.deaf
+            && self.cannot_write.is_none()
     }
 
     /// Why it is given nothing new for now, if something is wrong with it.
@@ -131,9 +142,10 @@ impl WorkerRow {
 
     /// A copy for clients, as a living Worker that is excluded for this number of applications.
     pub(super) fn living_view(&self, excluded_for: u64) -> WorkerView {
-        let view = self.view(match self.availability {
-            Availability::Serving | Availability::Excluded => WorkerState::Alive,
-            Availability::Decommissioning => WorkerState::Decommissioned,
+        let view = self.view(match (self.link, self.availability) {
+            (Link::Away, _) => WorkerState::Unknown,
+            (Link::Here(_), Availability::Serving | Availability::Excluded) => WorkerState::Alive,
+            (Link::Here(_), Availability::Decommissioning) => WorkerState::Decommissioned,
         });
         WorkerView { excluded_for, ..view }
     }

@@ -15,7 +15,8 @@ use firesteel_placement::{Cores, Demand, MiB, Offer, ResourceAmounts, Resources,
 
 use self::label_counts::LabelCounts;
 use super::application::Application;
-use super::capacity::Grant;
+use super::capacity::{Amounts, Grant};
+use super::link::Link;
 use super::merged::merged;
 use super::orders::Orders;
 use super::worker_row::{Availability, Withheld, WorkerRow};
@@ -58,6 +59,10 @@ pub(super) struct WorkerTable {
     /// entry; entries that heartbeats have outdated are moved on when they come first.
     looks: BTreeSet<(Timestamp, Slot)>,
     dead: VecDeque<DeadWorker>,
+    /// The number of Workers that have ever registered.
+    next_number: u64,
+    /// The Workers whose standing may have changed in the event at hand.
+    changed: BTreeSet<Slot>,
 }
 
 #[derive(Debug)]
@@ -81,12 +86,21 @@ impl WorkerTable {
             by_address: BTreeMap::new(),
             looks: BTreeSet::new(),
             dead: VecDeque::new(),
+            next_number: 0,
+            changed: BTreeSet::new(),
         }
     }
 
     /// Adds a Worker whose id, connection and address are new. A lost Worker with the same id or address is
     /// forgotten.
     pub(super) fn insert(&mut self, mut row: WorkerRow, timeout: Duration) {
+        row.number = self.next_number;
+        self.insert_numbered(row, timeout);
+    }
+
+    /// The same for a Worker that has a number.
+    pub(super) fn insert_numbered(&mut self, mut row: WorkerRow, timeout: Duration) {
+        self.count_from(row.number + 1);
         let (id, address) = (row.description.id.clone(), row.address());
         row.look = row.last_heartbeat.silent_at(timeout);
         let is_another =
@@ -98,9 +112,11 @@ impl WorkerTable {
         self.cache.clear();
         self.whole.add(&row.whole_offer());
         self.labels.add(&row.description.label);
-        self.by_peer.insert(row.peer, slot);
+        if let Link::Here(peer) = row.link {
+            self.by_peer.insert(peer, slot);
+            self.looks.insert((row.look, slot));
+        }
         self.by_address.insert(address, id);
-        self.looks.insert((row.look, slot));
         if self.rows.len() <= slot.index() {
             self.rows.resize_with(slot.index() + 1, || None);
         }
@@ -117,9 +133,11 @@ impl WorkerTable {
         if let Some(until) = row.distrust.until {
             self.excluded.remove(&(until, slot));
         }
-        self.by_peer.remove(&row.peer);
+        if let Link::Here(peer) = row.link {
+            self.by_peer.remove(&peer);
+            self.looks.remove(&(row.look, slot));
+        }
         self.by_address.remove(&row.address());
-        self.looks.remove(&(row.look, slot));
         row
     }
 
@@ -185,6 +203,13 @@ impl WorkerTable {
         resources: &ResourceAmounts,
     ) -> Option<Grant> {
         let grant = self.row_mut(slot).capacity.take(cores, memory, resources);
+        self.index_anew(slot);
+        grant
+    }
+
+    /// Takes a share with exactly these addresses, as an executor had it before, from the Worker's row and from the index.
+    pub(super) fn grant_exactly(&mut self, slot: Slot, share: Amounts) -> Option<Grant> {
+        let grant = self.row_mut(slot).capacity.take_exactly(share);
         self.index_anew(slot);
         grant
     }
@@ -267,10 +292,47 @@ impl WorkerTable {
             self.dead.pop_front();
         }
         let forgotten_at = row.last_heartbeat.time() + remember;
-        // A Worker can have thousands of addresses, and nobody asks for those of a lost one.
+        // A Worker can have thousands of addresses, and nobody asks for those of a lost one, or for what was wrong with it.
         let (resources, resources_used) = (Resources::default(), Resources::default());
-        let view = WorkerView { resources, resources_used, ..row.view(WorkerState::Dead) };
+        let view = WorkerView { resources, resources_used, impairment: None, ..row.view(WorkerState::Dead) };
+        self.bury_view(view, forgotten_at);
+    }
+
+    /// Remembers a lost Worker until this time.
+    pub(super) fn bury_view(&mut self, view: WorkerView, forgotten_at: Timestamp) {
         self.dead.push_back(DeadWorker { view, forgotten_at });
+    }
+
+    /// The lost Workers that are remembered at this time, each with the time when it is forgotten, in the order of their
+    /// losses.
+    pub(super) fn dead(&self, now: Timestamp) -> impl Iterator<Item = (&WorkerView, Timestamp)> {
+        let remembered = self.dead.iter().filter(move |dead| dead.forgotten_at > now);
+        remembered.map(|dead| (&dead.view, dead.forgotten_at))
+    }
+
+    /// The number of Workers that have ever registered.
+    pub(super) fn registered(&self) -> u64 {
+        self.next_number
+    }
+
+    /// Gives the next Worker this number at least.
+    pub(super) fn count_from(&mut self, number: u64) {
+        self.next_number = self.next_number.max(number);
+    }
+
+    /// A Worker's standing may have changed.
+    pub(super) fn mark(&mut self, slot: Slot) {
+        self.changed.insert(slot);
+    }
+
+    /// The Workers whose standing may have changed since the last call.
+    pub(super) fn take_changed(&mut self) -> BTreeSet<Slot> {
+        std::mem::take(&mut self.changed)
+    }
+
+    /// The number of Workers that are away.
+    pub(super) fn away(&self) -> usize {
+        self.index.len() - self.by_peer.len()
     }
 
     /// Forgets lost Workers that are overdue. Called before they are shown.
@@ -287,9 +349,17 @@ impl WorkerTable {
     pub(super) fn move_to(&mut self, id: &WorkerId, peer: PeerId) -> bool {
         let slot = self.slot(id).expect("the Worker is alive");
         let row = self.row_mut(slot);
-        let old = std::mem::replace(&mut row.peer, peer);
         row.orders = Orders::default();
-        self.by_peer.remove(&old);
+        let (old, look) = (std::mem::replace(&mut row.link, Link::Here(peer)), row.look);
+        match old {
+            Link::Here(old) => {
+                self.by_peer.remove(&old);
+            }
+            Link::Away => {
+                self.looks.insert((look, slot));
+                self.consider_anew(slot);
+            }
+        }
         self.by_peer.insert(peer, slot);
         self.set_deaf(slot, false)
     }
@@ -418,9 +488,11 @@ impl WorkerTable {
         self.index.check(self.offers())?;
         for (id, slot) in self.index.iter() {
             let row = self.at(slot).ok_or_else(|| format!("{id} has no row"))?;
+            let looked = self.looks.contains(&(row.look, slot)) == row.link.is_here();
+            let linked = row.link.peer().is_none_or(|peer| self.by_peer.get(&peer) == Some(&slot));
             let known = row.description.id == *id
-                && self.looks.contains(&(row.look, slot))
-                && self.by_peer.get(&row.peer) == Some(&slot)
+                && looked
+                && linked
                 && self.by_address.get(&row.address()) == Some(id);
             if !known {
                 return Err(format!("{id} is not in every table"));
@@ -450,9 +522,11 @@ impl WorkerTable {
             return Err(format!("the Workers have the labels {labels:?}, and not {:?}", self.labels));
         }
         let rows = self.rows.iter().flatten().count();
-        let sizes = [rows, self.by_peer.len(), self.by_address.len(), self.looks.len()];
-        if sizes.iter().any(|&size| size != self.index.len()) || self.dead.len() > DEAD_LIMIT {
-            return Err(format!("the tables of the Workers have other sizes: {sizes:?}"));
+        let here = self.iter().filter(|row| row.link.is_here()).count();
+        let sizes = [rows, self.by_address.len(), self.by_peer.len(), self.looks.len()];
+        let expected = [self.index.len(), self.index.len(), here, here];
+        if sizes != expected || self.dead.len() > DEAD_LIMIT {
+            return Err(format!("the tables of the Workers have the sizes {sizes:?}, not {expected:?}"));
         }
         Ok(())
     }

@@ -8,9 +8,10 @@ use firesteel_placement::{Cores, MiB};
 
 use super::executor::Probation;
 use super::limits::MOST_MEMORY;
+use super::link::Link;
 use super::orders::Overdue;
 use super::worker_row::WorkerRow;
-use super::{Effect, Ignored, Master, Note, Pass};
+use super::{Effect, Ignored, Master, Note, Pass, Record};
 use crate::ids::{self, ExecutorKey, PeerId, WorkerId};
 use crate::last_heard::LATE;
 use crate::messages::{
@@ -41,38 +42,44 @@ impl Master {
             return self.tell_worker(peer, MasterToWorker::RegisterWorkerFailed(reason));
         }
         let id = worker.id.clone();
-        let old_peer = self.workers.get(&id).map(|row| row.peer);
-        match old_peer {
+        let old = self.workers.get(&id).map(|row| row.link);
+        match old {
             None => {
+                self.replace_absent(now, &worker);
                 self.effects.note(Note::WorkerRegistered {
                     worker: id.clone(),
                     cores: worker.cores,
                     memory: worker.memory,
                 });
-                self.workers.insert(WorkerRow::new(worker, peer, now), self.config.worker_timeout);
+                if self.records.are_wanted() {
+                    let (number, description) = (self.workers.registered(), Box::new(worker.clone()));
+                    self.records.add(now, Record::WorkerRegistered { worker: number, description });
+                }
+                self.workers.insert(WorkerRow::new(worker, peer.into(), now), self.config.worker_timeout);
                 self.pass = Pass::Due;
             }
-            Some(old) if old == peer => {}
+            Some(Link::Here(old)) if old == peer => {}
             Some(old) => {
                 self.effects.note(Note::WorkerReconnected { worker: id.clone() });
                 let hears_again = self.workers.move_to(&id, peer);
-                if self.workers.serve_again(&id) || hears_again {
+                if self.workers.serve_again(&id) || hears_again || !old.is_here() {
                     self.pass = Pass::Due;
                 }
                 if hears_again {
                     self.note_recovery(&id);
                 }
-                self.effects.push(Effect::Close { peer: old });
+                self.effects.extend(old.peer().map(|peer| Effect::Close { peer }));
             }
         }
         let slot = self.workers.slot(&id).expect("it was just registered");
         self.workers.hear(slot, now, self.config.worker_timeout);
         let heartbeat_millis = millis(self.config.worker_timeout / 4);
-        let (master_url, duplicate) = (self.config.url.clone(), old_peer.is_some());
+        // One that was away says once more what the Master does not write down.
+        let (master_url, duplicate) = (self.config.url.clone(), old.is_some_and(Link::is_here));
         self.tell_worker(peer, MasterToWorker::RegisteredWorker { master_url, heartbeat_millis, duplicate });
         // On the same connection a launch may still be on its way, so an executor that is not listed may yet
         // come.
-        if old_peer.is_some_and(|old| old != peer) {
+        if old.is_some_and(|old| old != Link::Here(peer)) {
             self.lose_unnamed_executors(now, &id, &executors);
             let named: BTreeSet<&ExecutorKey> = executors.iter().map(|report| &report.executor).collect();
             self.see_gone_from(&id, &named, &LossReason::LaunchLost);
@@ -103,6 +110,15 @@ impl Master {
         }
     }
 
+    /// A Worker has the address of one that is away, which therefore has ended.
+    ///
+    /// Source: Spark Master, 4.0.1 ("Worker replaced by a new worker with same address").
+    fn replace_absent(&mut self, now: Timestamp, worker: &WorkerDescription) {
+        if let Some(other) = self.workers.at_address(&worker.address()).cloned() {
+            self.remove_worker(now, &other, LossReason::NotBack);
+        }
+    }
+
     fn worker_of(&self, peer: PeerId) -> Option<WorkerId> {
         self.workers.of_peer(peer).map(|row| row.description.id.clone())
     }
@@ -118,7 +134,7 @@ impl Master {
             return Err(RefusedRegistration::UnsoundId);
         }
         let living = self.workers.get(&worker.id);
-        if living.is_some_and(|row| row.peer != peer && row.description.token != worker.token) {
+        if living.is_some_and(|row| row.link != Link::Here(peer) && row.description.token != worker.token) {
             return Err(RefusedRegistration::IdTaken);
         }
         if !(Cores(1)..=MOST_CORES).contains(&cores) || !(MiB(1)..=MOST_MEMORY).contains(&memory) {
@@ -131,7 +147,7 @@ impl Master {
         }
         let address = crate::address::Address::new(worker.host.clone(), worker.port);
         match self.workers.at_address(&address) {
-            Some(other) if *other != worker.id => {
+            Some(other) if *other != worker.id && self.workers.living(other).link.is_here() => {
                 Err(RefusedRegistration::SameAddress { address: address.to_string(), other: other.clone() })
             }
             _ => Ok(()),
@@ -153,7 +169,7 @@ impl Master {
         if self.workers.living(worker).executors.contains(&report.executor) {
             self.update_executor(now, peer, report);
         } else if report.state.is_finished() {
-            self.applications.learn_end(now, worker, &report.executor, &report.state);
+            self.learn_end(now, worker, &report.executor, &report.state);
             self.see_gone(worker, &report.executor, &report.state);
         } else {
             self.effects
@@ -216,12 +232,12 @@ impl Master {
     /// Repeats orders that a Worker did not answer. What it was asked too often to launch is ended there and given elsewhere;
     /// then the Worker is given nothing until it answers.
     fn pursue(&mut self, now: Timestamp, (slot, worker): (Slot, &WorkerId), overdue: Overdue) {
-        let peer = self.workers.row(slot).peer;
+        let link = self.workers.row(slot).link;
         for executor in overdue.repeated {
             if self.probation_of(&executor) == Some(Probation::Launching) {
                 let order =
                     self.applications.live(&executor.app).order(executor.executor, self.workers.row(slot));
-                self.tell_worker(peer, MasterToWorker::LaunchExecutor(order));
+                self.tell_worker(link, MasterToWorker::LaunchExecutor(order));
                 self.effects.note(Note::OrderRepeated { executor, worker: worker.clone() });
             }
         }
@@ -231,7 +247,7 @@ impl Master {
                     let (worker, impairment) = (worker.clone(), Impairment::Deaf);
                     self.effects.note(Note::WorkerImpaired { worker, impairment });
                 }
-                self.tell_worker(peer, MasterToWorker::KillExecutor { executor: executor.clone() });
+                self.tell_worker(link, MasterToWorker::KillExecutor { executor: executor.clone() });
                 self.end_executor(now, &executor, ExecutorState::Lost(LossReason::Unanswered));
             }
         }
@@ -291,16 +307,16 @@ impl Master {
             }
         }
         while let Some(id) = self.workers.next_silent(now, heard_until, timeout) {
-            let peer = self.workers.living(&id).peer;
+            let link = self.workers.living(&id).link;
             self.remove_worker(now, &id, LossReason::HeartbeatTimeout { seconds: timeout.as_secs() });
-            self.effects.push(Effect::Close { peer });
+            self.effects.extend(link.peer().map(|peer| Effect::Close { peer }));
         }
     }
 
     /// Removes a lost Worker with all its executors.
     ///
     /// Source: Spark Master, 4.0.1. Executors that are lost this way do not count as failed.
-    fn remove_worker(&mut self, now: Timestamp, id: &WorkerId, reason: LossReason) {
+    pub(super) fn remove_worker(&mut self, now: Timestamp, id: &WorkerId, reason: LossReason) {
         let row = self.workers.living(id);
         let (host, executors) = (row.description.host.clone(), row.executors.clone());
         self.effects.note(Note::WorkerRemoved {
@@ -315,13 +331,17 @@ impl Master {
         let slot = self.workers.slot(id).expect("the Worker is alive");
         self.applications.forget_worker(slot);
         let row = self.workers.remove(id);
+        if self.records.are_wanted() {
+            let (worker, reason, last_heard) = (row.number, reason.clone(), row.last_heartbeat.time());
+            self.records.add(now, Record::WorkerRemoved { worker, reason, last_heard });
+        }
         let times = self.config.dead_worker_persistence.saturating_add(1);
         let remember = self.config.worker_timeout.saturating_mul(times);
         self.workers.bury(&row, now, remember);
-        let drivers: Vec<PeerId> = self.applications.queue().map(|app| app.peer).collect();
-        for peer in drivers {
+        let drivers: Vec<Link> = self.applications.queue().map(|app| app.link).collect();
+        for driver in drivers {
             let (worker, host, reason) = (id.clone(), host.clone(), reason.clone());
-            self.tell_driver(peer, MasterToDriver::WorkerRemoved { worker, host, reason });
+            self.tell_driver(driver, MasterToDriver::WorkerRemoved { worker, host, reason });
         }
         self.pass = Pass::Due;
     }

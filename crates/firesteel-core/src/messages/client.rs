@@ -231,6 +231,8 @@ pub enum WorkerState {
     Decommissioned,
     /// The Worker is lost. It is remembered for a while.
     Dead,
+    /// The Worker has not returned since the Master was restarted.
+    Unknown,
 }
 
 /// An application as its Master sees it.
@@ -289,6 +291,8 @@ pub enum ApplicationState {
     Failed,
     /// Another user or program ended it.
     Killed,
+    /// Its driver has not returned since the Master was restarted.
+    Unknown,
 }
 
 /// An executor as its Master sees it.

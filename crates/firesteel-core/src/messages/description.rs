@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::{ApplicationFiles, Relaunch, ResourceProfile, TaskDirectory};
 use crate::executor_command::ExecutorCommand;
 use crate::ids::ExecutorId;
+use crate::secret::Secret;
 
 /// An application as its driver describes it. [`new`](Self::new) makes a description.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -41,6 +42,8 @@ pub struct ApplicationDescription {
     /// One more than the highest executor number that the driver has seen. A restarted ApplicationMaster
     /// continues from it. A Master that gives the application a new id starts with 0 again.
     pub first_executor: ExecutorId,
+    /// What its driver drew at its start. It gets the application back with this token only.
+    pub token: Secret,
 }
 
 impl ApplicationDescription {
@@ -66,6 +69,7 @@ impl ApplicationDescription {
             priority,
             gang,
             first_executor: first,
+            token: Secret::default(),
         }
     }
 }

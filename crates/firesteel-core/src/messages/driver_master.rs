@@ -50,6 +50,51 @@ pub enum DriverToMaster {
         /// The application's id.
         app: AppId,
     },
+    /// Registers an application that a Master had registered before: the first message on a new connection. A Master that
+    /// still has it answers with the same id, and repeats what the driver may have missed: `ExecutorAdded` and
+    /// `ExecutorUpdated` for each live executor, and `ExecutorUpdated` for each executor named here that has ended. Others
+    /// register it as a new one, or say how it ended.
+    ResumeApplication(Resumption),
+}
+
+impl DriverToMaster {
+    /// The application that the message registers, for the first time or again.
+    #[must_use]
+    pub fn application(&self) -> Option<&ApplicationDescription> {
+        match self {
+            Self::RegisterApplication(description) => Some(description),
+            Self::ResumeApplication(resumption) => Some(&resumption.description),
+            Self::UnregisterApplication { .. }
+            | Self::RequestExecutors { .. }
+            | Self::KillExecutors { .. }
+            | Self::PreferHosts { .. }
+            | Self::RequestShortfall { .. } => None,
+        }
+    }
+
+    /// The same, to be changed.
+    pub fn application_mut(&mut self) -> Option<&mut ApplicationDescription> {
+        match self {
+            Self::RegisterApplication(description) => Some(description),
+            Self::ResumeApplication(resumption) => Some(&mut resumption.description),
+            Self::UnregisterApplication { .. }
+            | Self::RequestExecutors { .. }
+            | Self::KillExecutors { .. }
+            | Self::PreferHosts { .. }
+            | Self::RequestShortfall { .. } => None,
+        }
+    }
+}
+
+/// An application that a driver brings back.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Resumption {
+    /// The id that it had.
+    pub app: AppId,
+    /// The executors that the driver takes for living.
+    pub executors: Vec<ExecutorId>,
+    /// The application, with its token, for a Master that does not know it.
+    pub description: Box<ApplicationDescription>,
 }
 
 /// Which of an application's executors are replaced when they end.
@@ -317,6 +362,8 @@ pub enum ApplicationEnd {
     },
     /// The description asks for more executors at once than it can be given.
     GangRefused(UnsoundGang),
+    /// The Master was restarted, and the driver did not return in time.
+    NotBack,
 }
 
 impl ApplicationEnd {
@@ -327,6 +374,7 @@ impl ApplicationEnd {
             Self::Refused { .. } | Self::GangRefused(_) => true,
             Self::Finished { .. }
             | Self::DriverLost
+            | Self::NotBack
             | Self::ExecutorsFailed { .. }
             | Self::Killed { .. }
             | Self::GivenUp { .. } => false,
@@ -340,6 +388,7 @@ impl fmt::Display for ApplicationEnd {
             Self::Finished { outcome: None } => f.write_str("finished"),
             Self::Finished { outcome: Some(outcome) } => write!(f, "finished; {outcome}"),
             Self::DriverLost => f.write_str("its driver's connection ended"),
+            Self::NotBack => f.write_str("its driver did not return after the Master was restarted"),
             Self::ExecutorsFailed { failures, last } => {
                 write!(f, "{} failed in a row, the last with {last}", counted(*failures, "executor"))
             }
@@ -352,7 +401,7 @@ impl fmt::Display for ApplicationEnd {
 }
 
 crate::kinds!("DriverToMaster", DriverToMaster: RegisterApplication UnregisterApplication RequestExecutors
-    KillExecutors PreferHosts RequestShortfall);
+    KillExecutors PreferHosts RequestShortfall ResumeApplication);
 crate::kinds!("MasterToDriver", MasterToDriver: RegisteredApplication ExecutorAdded ExecutorUpdated
     ExecutorLeaving WorkerRemoved ApplicationRemoved ExecutorsGone ExecutorsRequested ExecutorsKilled Shortfalls);
-crate::kinds!("ApplicationEnd", ApplicationEnd: Finished DriverLost ExecutorsFailed Killed GivenUp Refused GangRefused);
+crate::kinds!("ApplicationEnd", ApplicationEnd: Finished DriverLost ExecutorsFailed Killed GivenUp Refused GangRefused NotBack);

@@ -121,6 +121,8 @@ pub enum LossReason {
         /// Why the start failed.
         why: String,
     },
+    /// The Master was restarted, and the Worker did not return in time.
+    NotBack,
 }
 
 impl fmt::Display for LossReason {
@@ -134,6 +136,7 @@ impl fmt::Display for LossReason {
             Self::Preempted { by } => write!(f, "preempted by {by}"),
             Self::CannotWrite { why } => write!(f, "the Worker cannot write in its work directory: {why}"),
             Self::Container { why } | Self::OverMemory { why } => f.write_str(why),
+            Self::NotBack => f.write_str("the Worker did not return after the Master was restarted"),
             Self::Unanswered => f.write_str("the Worker did not answer the request to launch it"),
         }
     }
@@ -141,4 +144,4 @@ impl fmt::Display for LossReason {
 
 crate::kinds!("ExecutorState", ExecutorState: Launching Running Killed Failed Lost Exited);
 crate::kinds!("LossReason", LossReason: Disconnected HeartbeatTimeout LaunchLost Preempted Container
-    OverMemory Unanswered CannotWrite);
+    OverMemory Unanswered CannotWrite NotBack);

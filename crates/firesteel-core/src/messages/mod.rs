@@ -33,7 +33,7 @@ pub use driver_executor::{
 };
 pub use driver_master::{
     ApplicationEnd, DriverToMaster, ExecutorTarget, HostWishes, MOST_PREFERRED, MOST_PROFILES, MOST_ROWS,
-    MasterToDriver, Relaunch, ResourceProfile, UnsoundProfile, limit_after_final_end,
+    MasterToDriver, Relaunch, ResourceProfile, Resumption, UnsoundProfile, limit_after_final_end,
 };
 pub use executor::{ExecutorState, LossReason};
 pub use files::{

@@ -253,7 +253,9 @@ fn told_status(state: &ExecutorState) -> Option<i32> {
 /// The end of an application, if its driver did not end it. Spark's word comes first, then why.
 fn application_removed(end: &ApplicationEnd) -> Option<ToDriver> {
     let word = match end {
-        ApplicationEnd::Finished { .. } | ApplicationEnd::DriverLost => return None,
+        ApplicationEnd::Finished { .. } | ApplicationEnd::DriverLost | ApplicationEnd::NotBack => {
+            return None;
+        }
         ApplicationEnd::Killed { .. } => "KILLED",
         ApplicationEnd::ExecutorsFailed { .. }
         | ApplicationEnd::GivenUp { .. }

@@ -6,7 +6,7 @@ use firesteel_core::allocator::{AllocateFailure, HostExclusion};
 use firesteel_core::application_master::{Config, Event, Exit, FinalStatus, Inbound, Mode, Silence};
 use firesteel_core::ids::{ContainerId, ExecutorId, PeerId, ProfileId};
 use firesteel_core::messages::{
-    ClientToMaster, DriverToMaster, ExecutorState, ExecutorTarget, Outcome, Relaunch,
+    ClientToMaster, DriverToMaster, ExecutorState, ExecutorTarget, Outcome, Relaunch, Resumption,
 };
 use firesteel_core::process::ExitStatus;
 use firesteel_placement::ExecutorLimit;
@@ -161,7 +161,7 @@ impl Books {
             Event::Registered { .. } => (self.manager, self.heard_by) = (Manager::Known, now + LISTENING),
             Event::RegisterFailed { .. } => self.facts.not_registered = true,
             Event::Received { peer, message: Inbound::Driver(message) } => {
-                if matches!(message, DriverToMaster::RegisterApplication(_)) && !self.facts.driver {
+                if message.application().is_some() && !self.facts.driver {
                     self.heard_by = now + LISTENING;
                 }
                 self.hear_driver(*peer, message);
@@ -230,7 +230,8 @@ impl Books {
     fn hear_driver(&mut self, peer: PeerId, message: &DriverToMaster) {
         let is_own = self.peer == Some(peer);
         match message {
-            DriverToMaster::RegisterApplication(description) => {
+            DriverToMaster::RegisterApplication(description)
+            | DriverToMaster::ResumeApplication(Resumption { description, .. }) => {
                 let is_the_driver = description.name == "sums" && description.files.is_none();
                 if !is_the_driver || self.finishing.is_some() {
                     return;

@@ -12,6 +12,8 @@ pub(super) struct Driver {
     pub(super) connection: Option<Connection>,
     /// Whether it was told on this connection that it is registered.
     pub(super) registered: bool,
+    /// Whether it was ever told so.
+    pub(super) has_been_registered: bool,
     /// The executors that it knows of and that have not ended.
     pub(super) live: BTreeSet<ExecutorId>,
     /// The executors whose end was reported to it.
@@ -68,6 +70,7 @@ impl Driver {
                     self.live.remove(&executor);
                     self.ended.insert(executor);
                 }
+                self.has_been_registered = true;
                 return match std::mem::replace(&mut self.registered, true) {
                     true => Reaction::None,
                     false => Reaction::Request,

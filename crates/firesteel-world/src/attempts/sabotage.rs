@@ -4,7 +4,7 @@ use firesteel_core::application_master::{
     Config, Effect, Event, FinalStatus, Inbound, Outbound, Silence, Staging,
 };
 use firesteel_core::ids::{ExecutorId, PeerId};
-use firesteel_core::messages::{DriverToMaster, MasterToDriver, Relaunch};
+use firesteel_core::messages::{ApplicationDescription, DriverToMaster, MasterToDriver, Relaunch};
 use firesteel_core::process::Placeholder;
 
 /// A bug of an ApplicationMaster.
@@ -106,21 +106,26 @@ impl AttemptSabotage {
     /// Changes an event for an attempt whose driver is on this connection.
     pub(super) fn event(self, driver: Option<PeerId>, event: &mut Event) {
         let Event::Received { peer, message: Inbound::Driver(message) } = event else { return };
+        if let Some(description) = message.application_mut() {
+            self.bend_application(description);
+        }
         match (self, message) {
             (Self::TrustStrangers, DriverToMaster::KillExecutors { .. }) => *peer = driver.unwrap_or(*peer),
-            (Self::ReuseNumbers, DriverToMaster::RegisterApplication(description)) => {
-                description.first_executor = ExecutorId(0);
-            }
-            (Self::MissTurn, DriverToMaster::RegisterApplication(description)) => {
-                description.relaunch = Relaunch::WhenEnded;
-            }
-            (Self::ForgetWords, DriverToMaster::RegisterApplication(description)) => {
+            (Self::ForgetTargets, DriverToMaster::RequestExecutors { targets, .. }) => targets.clear(),
+            (Self::ForgetKills, DriverToMaster::KillExecutors { executors, .. }) => executors.clear(),
+            _ => {}
+        }
+    }
+
+    fn bend_application(self, description: &mut ApplicationDescription) {
+        match self {
+            Self::ReuseNumbers => description.first_executor = ExecutorId(0),
+            Self::MissTurn => description.relaunch = Relaunch::WhenEnded,
+            Self::ForgetWords => {
                 let word = Placeholder::ExecutorId.word();
                 let command = description.command.program_mut().expect("executors are programs here");
                 command.arguments.push(format!("--id={word}"));
             }
-            (Self::ForgetTargets, DriverToMaster::RequestExecutors { targets, .. }) => targets.clear(),
-            (Self::ForgetKills, DriverToMaster::KillExecutors { executors, .. }) => executors.clear(),
             _ => {}
         }
     }
@@ -143,10 +148,10 @@ impl AttemptSabotage {
                 _ => {}
             }
         }
-        let returned = matches!(
-            event,
-            Event::Received { message: Inbound::Driver(DriverToMaster::RegisterApplication(_)), .. }
-        );
+        let returned = match event {
+            Event::Received { message: Inbound::Driver(message), .. } => message.application().is_some(),
+            _ => false,
+        };
         match self {
             Self::DropAdded => effects.retain(|effect| told(effect) != Some(Told::Added)),
             Self::DropEnded => effects.retain(|effect| told(effect) != Some(Told::Ended)),

@@ -2,7 +2,9 @@
 
 use firesteel_core::application_master::{Event, Inbound, Mode};
 use firesteel_core::ids::{AppId, ExecutorId, ProfileId};
-use firesteel_core::messages::{ApplicationFiles, DriverToMaster, ExecutorTarget, ResourceProfile};
+use firesteel_core::messages::{
+    ApplicationFiles, DriverToMaster, ExecutorTarget, ResourceProfile, Resumption,
+};
 use firesteel_core::process::Command;
 use firesteel_placement::Cores;
 
@@ -32,7 +34,14 @@ impl World {
         let peer = self.new_peer();
         self.drivers[driver].connection = Some(Connection { attempt, peer });
         self.drivers[driver].registered = false;
-        self.driver_says(driver, DriverToMaster::RegisterApplication(Box::new(description)));
+        let (app, description) = (self.plan.config.app.clone(), Box::new(description));
+        let state = &self.drivers[driver];
+        let executors = state.live.iter().copied().collect();
+        let message = match state.has_been_registered {
+            true => DriverToMaster::ResumeApplication(Resumption { app, executors, description }),
+            false => DriverToMaster::RegisterApplication(description),
+        };
+        self.driver_says(driver, message);
     }
 
     /// A driver's connection breaks; its ApplicationMaster notices that later.

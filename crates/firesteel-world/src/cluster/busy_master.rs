@@ -125,7 +125,7 @@ impl World {
                         ));
                     }
                 }
-                Effect::Send { .. } | Effect::Note(_) => {}
+                Effect::Persist(_) | Effect::Send { .. } | Effect::Note(_) => {}
             }
         }
     }

@@ -62,8 +62,14 @@ pub enum Fault {
     TaskCancel,
     /// A user asks for the state, or why there are fewer executors than requested.
     Question,
-    /// The Master dies without notice and comes back with empty tables.
+    /// The Master dies without notice and comes back, with what it has written down or with empty tables.
     MasterCrash,
+    /// A write of the Master's to its disk takes seconds.
+    SlowSync,
+    /// A write of the Master's to its disk fails, and the Master ends.
+    SyncFails,
+    /// The Master dies after it has written something down, before it tells anybody.
+    WrittenUntold,
     /// The Master handles messages slower than they come.
     BusyMaster,
     /// A Worker cannot start an executor because its disk is full.
@@ -100,7 +106,7 @@ pub enum Fault {
 firesteel_core::kinds!("fault", Fault: CutLink HalfOpenLink MessageLost ConnectRefused ConnectTimesOut SlowLink
     ExecutorStartsLate ExecutorCannotStart WorkerCannotStart ExecutorCrashesAtOnce ExecutorExitsZero ExecutorHangs
     ExecutorIgnoresTerminate ExecutorStandsStill ExecutorCrashesLater SlowFetch FetchFails TaskFails TaskCannotStart TaskHangs TaskIgnoresTerminate
-    OutputBeyondCredit WorkerCrash WorkerShutdown DriverCrash DriverCancel TaskCancel Question MasterCrash BusyMaster DiskFull Stall LateDeadline
+    OutputBeyondCredit WorkerCrash WorkerShutdown DriverCrash DriverCancel TaskCancel Question MasterCrash SlowSync SyncFails WrittenUntold BusyMaster DiskFull Stall LateDeadline
     EarlyDeadline RequestExecutors KillExecutors HostileWorker HostileDriver HostileExecutor StatusClient
     HostileMaster Impostor OddOrder RepeatedOrder);
 

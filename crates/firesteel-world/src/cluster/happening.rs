@@ -28,6 +28,8 @@ pub(crate) enum Happening {
     MasterTurn { node: NodeIndex },
     /// A Master starts.
     StartMaster,
+    /// A write of a Master's to its disk is over.
+    Synced { node: NodeIndex },
     /// A Worker starts on this machine.
     StartWorker { plan: usize },
     /// An application's driver starts.

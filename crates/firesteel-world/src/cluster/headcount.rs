@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use firesteel_core::driver::{Allocation, DynamicAllocation};
 use firesteel_core::ids::{AppId, ExecutorId, ExecutorKey, ProfileId};
-use firesteel_core::messages::{DriverToExecutor, DriverToMaster, ExecutorTarget};
+use firesteel_core::messages::{DriverToExecutor, DriverToMaster, ExecutorTarget, Resumption};
 use firesteel_core::time::millis;
 use firesteel_placement::ExecutorLimit;
 
@@ -71,12 +71,15 @@ impl World {
         }
         let Some(body) = self.driver_mut(node) else { return };
         let result = match message {
-            DriverToMaster::RegisterApplication(description) => match description.initial_limit {
-                ExecutorLimit::AtMost(total) if bounds.clamp(total) == total => Ok(()),
-                limit @ (ExecutorLimit::AtMost(_) | ExecutorLimit::Unlimited) => {
-                    Err(format!("an application begins with {limit:?}, out of {bounds:?}"))
+            DriverToMaster::RegisterApplication(description)
+            | DriverToMaster::ResumeApplication(Resumption { description, .. }) => {
+                match description.initial_limit {
+                    ExecutorLimit::AtMost(total) if bounds.clamp(total) == total => Ok(()),
+                    limit @ (ExecutorLimit::AtMost(_) | ExecutorLimit::Unlimited) => {
+                        Err(format!("an application begins with {limit:?}, out of {bounds:?}"))
+                    }
                 }
-            },
+            }
             DriverToMaster::RequestExecutors { targets, .. } => {
                 body.headcount.request(&bounds, targets, &tasks)
             }

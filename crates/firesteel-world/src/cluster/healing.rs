@@ -109,6 +109,10 @@ impl World {
 
     /// Compares what the Master believes with what runs.
     pub(crate) fn audit(&mut self) {
+        if self.master_disk.is_busy() {
+            // What the Master has decided is in the books soon.
+            return self.after(50, Happening::Audit);
+        }
         self.after(AUDIT_EVERY, Happening::Audit);
         self.compare_tables();
         self.check_questions();
@@ -267,6 +271,7 @@ impl World {
                 ..
             } => false,
             Happening::ExecutorEnd { node, .. }
+            | Happening::Synced { node }
             | Happening::DoomCheck { node, .. }
             | Happening::ExecutorUp { node }
             | Happening::FetchEnd { node, .. }

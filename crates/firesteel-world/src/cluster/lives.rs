@@ -8,7 +8,7 @@ use firesteel_core::address::Address;
 use firesteel_core::driver::{self, Driver};
 use firesteel_core::executor::{self, Executor};
 use firesteel_core::ids::{ExecutorId, ExecutorKey, TaskId, WorkerId};
-use firesteel_core::master::{self, Master};
+use firesteel_core::master::{self, Durability, Master};
 use firesteel_core::messages::{Offered, PageSize, WorkerDescription};
 use firesteel_core::process::{ExitStatus, Signal, StartFailure, StartStep};
 use firesteel_core::secret::{EXECUTOR_SECRET, Secret};
@@ -64,11 +64,20 @@ impl World {
             limits: master::Limits { cores: PLAUSIBLE, ..master::Limits::default() },
             ..master::Config::default()
         };
-        self.ledger = Ledger::default();
         self.master_inbox = MasterInbox::default();
         self.unheard.clear();
-        let node = self.add_node(Body::Master(Box::new(Master::new(config))));
+        let master = match self.scenario.is_durable {
+            true => self.recovered_master(master::Config { durability: Durability::Durable, ..config }),
+            false => {
+                self.ledger = Ledger::default();
+                Some(Master::new(config))
+            }
+        };
+        let Some(master) = master else { return };
+        let node = self.add_node(Body::Master(Box::new(master)));
         self.master = Some(node);
+        self.compare_tables();
+        self.set_alarm(node);
     }
 
     /// Pages of the Master's state are often much shorter than a real Master's.
@@ -80,7 +89,10 @@ impl World {
 
     pub(crate) fn crash_master(&mut self) {
         let Some(node) = self.master.take() else { return };
-        self.ledger = Ledger::default();
+        match self.scenario.is_durable {
+            true => self.lose_held(),
+            false => self.ledger = Ledger::default(),
+        }
         self.end_process(node, ProcessEnd::Abruptly);
         let pause =
             if self.dice.one_in(4) { self.dice.between(20, 1_000) } else { self.dice.between(1_001, 20_000) };

@@ -11,6 +11,7 @@
 //! - `world`, `run`, `happening`: virtual time, the queue of happenings, and one run.
 //! - `node`, `lives`, `processes`, `task_lives`: processes, with or without a state machine.
 //! - `launches`: launchers, whose executors are commands.
+//! - `master_disk`: what a Master has written down, and restarts from it.
 //! - `network`, `links`, `message`, `busy_master`, `stalls`: connections, messages, and what delays them.
 //! - `perform`, `fetches`, `cleaning`, `disks`, `logs`: the effects of machines.
 //! - `strikes`, `strangers`, `users`: faults, hostile peers, and what users do.
@@ -33,6 +34,7 @@ mod ledger;
 mod links;
 mod lives;
 mod logs;
+mod master_disk;
 mod message;
 mod needs;
 mod network;

@@ -89,6 +89,7 @@ impl World {
         self.trace_effect(node, &effect);
         self.coverage.master_effect.count(&effect);
         match effect {
+            master::Effect::Persist(_) => {}
             master::Effect::Send { peer, message } => self.send(node, peer, message.into()),
             master::Effect::Close { peer } => self.close(node, peer),
             master::Effect::Note(note) => {

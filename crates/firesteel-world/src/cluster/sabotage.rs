@@ -59,6 +59,12 @@ pub enum Sabotage {
     JudgeByReading,
     /// The Master does not hear that a Worker cannot write.
     MissFullDisk,
+    /// The Master does not write some of its decisions down.
+    SkipPersist,
+    /// The Master tells its decisions before they are durable.
+    TellBeforeDurable,
+    /// The Master replays the last records twice.
+    ReplayTwice,
     /// The Master leaves a row out of each page of its state.
     SkipRow,
     /// The Master takes every order to launch an executor for answered.
@@ -177,7 +183,7 @@ pub enum Sabotage {
 
 firesteel_core::kinds!("sabotage", Sabotage: DropGiveBack DoubleLaunch ForgetWorker ForgetLeaving ForgetDriver DropKillExecutor
     ReuseExecutorId WrongDriver LaunchOnTheDead OneCoreTooMany DropExecutorAdded DropRegisteredWorker
-    DropKilled MissTurn SplitGang StarveGang StealReserved ForgetPriority ForgetQueue PreemptTooMany PreemptPeers DropExecutorsGone EarlyExecutorsGone ForgetOutcome TrustAnyToken TrustAnySize LateKillForgetsOutcome JudgeByReading TakeForAnswered MissFullDisk SkipRow ForgetBlame NeverReadmit HastyEnd RunningTwice LoseEnd StartTwice ForgetWords DropSignal StayOn DropHeartbeat TrustFetch FetchTwice KeepFiles EndLog KeepNothing RemoveTheLiving RemoveLivingExecutor UseLeaving ForgetUnregister ClaimSuccess TrustAnySecret TrustAnyNumber DoubleLaunchTask
+    DropKilled MissTurn SplitGang StarveGang StealReserved ForgetPriority ForgetQueue PreemptTooMany PreemptPeers DropExecutorsGone EarlyExecutorsGone ForgetOutcome TrustAnyToken TrustAnySize LateKillForgetsOutcome JudgeByReading TakeForAnswered MissFullDisk SkipPersist TellBeforeDurable ReplayTwice SkipRow ForgetBlame NeverReadmit HastyEnd RunningTwice LoseEnd StartTwice ForgetWords DropSignal StayOn DropHeartbeat TrustFetch FetchTwice KeepFiles EndLog KeepNothing RemoveTheLiving RemoveLivingExecutor UseLeaving ForgetUnregister ClaimSuccess TrustAnySecret TrustAnyNumber DoubleLaunchTask
     DropOutputCredit DoubleCredit DoubleOutput DropOutput DoubleTaskEnd DropTaskEnd DropKillTask
     EarlyCancelled DropAnswer DoubleAnswer Impatient ForgetProfile ForgetBinding SameAddress DropAddresses AskForMore AskForNone KillNeighbours DropKills IgnoreSilence DropDriverHeartbeat DropExecutorHeartbeat WrongCode EndlessLaunch
     DropStatusUpdate DoubleStatusUpdate DoubleTaskOutput DropTaskOutput LeaveTasks DropExit);
@@ -213,6 +219,9 @@ impl Sabotage {
         Self::JudgeByReading,
         Self::TakeForAnswered,
         Self::MissFullDisk,
+        Self::SkipPersist,
+        Self::TellBeforeDurable,
+        Self::ReplayTwice,
         Self::SkipRow,
         Self::TrustAnyToken,
         Self::TrustAnySize,

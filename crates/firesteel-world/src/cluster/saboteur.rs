@@ -47,6 +47,11 @@ impl Saboteur {
         Self { sabotage }
     }
 
+    /// Whether this is the bug.
+    pub(crate) fn is(&self, sabotage: Sabotage) -> bool {
+        self.sabotage == sabotage
+    }
+
     /// The locality wait of a driver with this bug.
     pub(crate) fn locality_wait(&self, wait: LocalityWait) -> LocalityWait {
         match self.sabotage {

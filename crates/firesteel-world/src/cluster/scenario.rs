@@ -53,6 +53,8 @@ pub struct Scenario {
     pub busy_spell: Option<BusySpell>,
     /// The machine whose disk is full for a while, if there is one.
     pub full_disk: Option<FullDisk>,
+    /// Whether the Master writes its decisions down and is recovered from them.
+    pub is_durable: bool,
     /// The stalls of Workers' connections.
     pub stalls: Vec<Stall>,
     /// The applications of the cluster.
@@ -161,6 +163,8 @@ const POLICIES: u64 = 0x706F_6C69_6379;
 const BAD: u64 = 0xBAD;
 /// Separates the random numbers of the busy Master from all others.
 const BUSY: u64 = 0x0062_7573_7900;
+/// Separates the random numbers of durable Masters from all others.
+const DURABLE: u64 = 0x6475_7261_6200;
 /// Separates the random numbers of full disks from all others.
 const DISKS: u64 = 0x6469_736B_7300;
 /// Separates the random numbers of stalls from all others.
@@ -217,6 +221,7 @@ impl Scenario {
             workers: (0..workers).map(|_| WorkerPlan::rolled(dice, gpus)).collect(),
             bad_worker: None,
             busy_spell: None,
+            is_durable: false,
             full_disk: None,
             stalls: Vec::new(),
             apps: (0..apps).map(|number| AppPlan::rolled(dice, gpus, number, scale)).collect(),
@@ -242,6 +247,7 @@ impl Scenario {
         }
         scenario.full_disk = FullDisk::rolled(&mut Dice::new(seed ^ DISKS), scenario.faults.until, machines);
         scenario.stalls = Stall::rolled(&mut Dice::new(seed ^ STALLS), scenario.faults.until, machines);
+        scenario.is_durable = Dice::new(seed ^ DURABLE).one_in(2);
         scenario.busy_spell = BusySpell::rolled(&mut Dice::new(seed ^ BUSY), scenario.faults.until);
         // Uses a separate random generator, so that a seed's cluster and faults do not depend on what its
         // tasks need.

@@ -56,6 +56,9 @@ impl World {
             Fault::Impostor => self.invite(fault, StrangerRole::Impostor),
             Fault::OddOrder => self.send_odd_order(fault),
             Fault::MessageLost
+            | Fault::SlowSync
+            | Fault::SyncFails
+            | Fault::WrittenUntold
             | Fault::ConnectRefused
             | Fault::ConnectTimesOut
             | Fault::SlowLink

@@ -13,8 +13,9 @@ use super::faults::Fault;
 use super::fetches::Fetches;
 use super::happening::Happening;
 use super::healing::SETTLED_AFTER;
-use super::ledger::{Ledger, Order};
+use super::ledger::Ledger;
 use super::links::{Link, LinkIndex};
+use super::master_disk::{Held, MasterDisk};
 use super::node::{Alarm, Body, Node, NodeEffects, NodeEvent};
 use super::saboteur::Saboteur;
 use super::scenario::Scenario;
@@ -55,6 +56,7 @@ pub(crate) struct World {
     pub(crate) executors: Executors,
     pub(crate) fetches: Fetches,
     pub(crate) ledger: Ledger,
+    pub(crate) master_disk: MasterDisk,
     pub(crate) is_calm: bool,
     pub(crate) coverage: Coverage,
     pub(crate) saboteur: Option<Saboteur>,
@@ -91,6 +93,7 @@ impl World {
             executors: Executors::default(),
             fetches: Fetches::default(),
             ledger: Ledger::default(),
+            master_disk: MasterDisk::default(),
             is_calm: scenario.faults.until == 0,
             was_lied_to: false,
             coverage: Coverage { runs: 1, ..Coverage::default() },
@@ -216,6 +219,7 @@ impl World {
             Happening::Stall(stall) => self.stall(stall),
             Happening::MasterTurn { node } => self.master_turn(node),
             Happening::StartMaster => self.start_master(),
+            Happening::Synced { node } => self.synced(node),
             Happening::StartWorker { plan } => self.start_worker(plan),
             Happening::StartDriver { app } => self.start_driver(app),
             Happening::Submit { node, task } => self.submit(node, task),
@@ -305,10 +309,10 @@ impl World {
         if let Some(saboteur) = &mut self.saboteur {
             saboteur.effects(&mut effects, &self.ledger, &mut self.dice);
         }
-        if let Some(event) = seen {
-            self.enter_in_ledger(node, &event, &effects, before);
+        match seen {
+            Some(event) => self.take_decision(node, event, effects, before),
+            None => self.perform(node, effects),
         }
-        self.perform(node, effects);
         if let Some(event) = heard {
             self.check_heard(node, &event);
         }
@@ -342,33 +346,32 @@ impl World {
         }
     }
 
-    /// Enters an event of the Master and its effects in the ledger. `before` is its reservation before the event.
-    fn enter_in_ledger(
+    /// Enters an event of the Master and its effects in the ledger, and performs them, unless they wait for its disk. `before`
+    /// is its reservation before the event.
+    fn take_decision(
         &mut self,
         node: NodeIndex,
-        event: &master::Event,
-        effects: &NodeEffects,
+        event: master::Event,
+        effects: NodeEffects,
         before: Option<ReservationView>,
     ) {
         let effects = match effects {
-            NodeEffects::Master(effects) => effects.as_slice(),
+            NodeEffects::Master(effects) => effects,
             NodeEffects::Worker(_)
             | NodeEffects::Driver(_)
             | NodeEffects::Launcher(_)
-            | NodeEffects::Executor(_) => &[],
+            | NodeEffects::Executor(_) => Vec::new(),
         };
-        self.check_silence(effects);
-        let order = Order {
-            queues: &self.scenario.queues,
-            backfill: self.scenario.backfill,
-            preemption: self.scenario.preemption,
-            now: self.now,
-            before,
-            after: self.nodes[node.0].body.reservation(),
-        };
-        let entry = self.ledger.enter(event, effects, &order);
+        self.check_silence(&effects);
+        let after = self.nodes[node.0].body.reservation();
+        let held = Held { event, effects, before, after, at: self.now };
+        if self.must_wait(&held.effects) {
+            return self.hold_back(node, held);
+        }
+        let entry = self.enter(&held);
         self.take_outcome(node, entry);
-        self.check_unheard(event);
+        self.check_unheard(&held.event);
+        self.perform(node, NodeEffects::Master(held.effects));
     }
 
     /// Checks a node's own invariants, and compares the Master's tables with the ledger.
@@ -387,17 +390,18 @@ impl World {
         if is_master && row.events.is_multiple_of(every * 4) {
             self.compare_tables();
         }
+        self.compare_recovered(node);
     }
 
     pub(crate) fn compare_tables(&mut self) {
-        let Some(master) = self.master else { return };
+        let Some(master) = self.master.filter(|_| !self.master_disk.is_busy()) else { return };
         if let Body::Master(machine) = &self.nodes[master.0].body {
             let result = self.ledger.compare(&machine.view());
             self.hold(result);
         }
     }
 
-    fn set_alarm(&mut self, node: NodeIndex) {
+    pub(crate) fn set_alarm(&mut self, node: NodeIndex) {
         let due = self.node(node).body.next_deadline().map(|at| at.millis().saturating_sub(BEGINNING));
         let Some(due) = due else {
             self.node_mut(node).alarm = None;

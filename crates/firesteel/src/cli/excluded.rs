@@ -7,12 +7,13 @@ use firesteel_placement::words::counted;
 use super::table::{clean, duration};
 
 /// The state of a Worker: `ALIVE`, `ALIVE, Spark 4.0 only`, `ALIVE, does not answer`, `ALIVE, excluded for 2 applications`, or
-/// `ALIVE, excluded for all for 3.5 s`.
+/// `ALIVE, excluded for all for 3.5 s`; after a restart of the Master `UNKNOWN, not back yet`.
 pub(super) fn worker_state(worker: &WorkerView, now: Timestamp) -> String {
     let name = match worker.state {
         WorkerState::Alive => "ALIVE",
         WorkerState::Decommissioned => "DECOMMISSIONED",
         WorkerState::Dead => "DEAD",
+        WorkerState::Unknown => "UNKNOWN, not back yet",
     };
     let state = match &worker.label {
         Some(label) => format!("{name}, {} only", clean(&label.to_string())),

@@ -71,8 +71,12 @@ pub(super) fn run(args: Args) -> Result<Exit, Failure> {
     match run_daemon(master::run(options))? {
         Ok(()) => Ok(Exit::Done),
         Err(MasterError::Setting(error)) => Err(Failure::setting(&error)),
-        Err(error @ (MasterError::Listen(_) | MasterError::Acceptor(_) | MasterError::Signals(_))) => {
-            Err(Failure::with(Exit::Failure, &error))
-        }
+        Err(
+            error @ (MasterError::Listen(_)
+            | MasterError::State(_)
+            | MasterError::NotDurable(_)
+            | MasterError::Acceptor(_)
+            | MasterError::Signals(_)),
+        ) => Err(Failure::with(Exit::Failure, &error)),
     }
 }

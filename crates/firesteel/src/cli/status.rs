@@ -243,16 +243,19 @@ pub(super) fn state(state: ApplicationState) -> &'static str {
         ApplicationState::Finished => "FINISHED",
         ApplicationState::Failed => "FAILED",
         ApplicationState::Killed => "KILLED",
+        ApplicationState::Unknown => "UNKNOWN",
     }
 }
 
-/// The state of a live application: `WAITING`, `RUNNING`, or `RUNNING (0 executors)` if none of its executors is left.
+/// The state of a live application: `WAITING`, `RUNNING`, or `RUNNING (0 executors)` if none of its executors is left;
+/// after a restart of the Master `UNKNOWN (driver not back yet)`.
 ///
 /// Source: Spark Master, 4.0.1, where an application that was once given an executor is RUNNING until it ends.
 pub(super) fn live_state(application: &ApplicationView) -> String {
     let word = state(application.state);
     match (application.state, application.executors_live) {
         (ApplicationState::Running, 0) => format!("{word} (0 executors)"),
+        (ApplicationState::Unknown, _) => format!("{word} (driver not back yet)"),
         (
             ApplicationState::Waiting
             | ApplicationState::Running

@@ -22,7 +22,7 @@ fn connect(host: &str) -> Effect {
 }
 
 fn ask(peer: PeerId) -> Effect {
-    let message = Outbound::Master(DriverToMaster::RegisterApplication(Box::new(description())));
+    let message = Outbound::Master(DriverToMaster::RegisterApplication(Box::new(with_token(description()))));
     Effect::Send { peer, message }
 }
 
@@ -147,7 +147,7 @@ fn a_new_registration_replaces_the_executors_of_the_old_one() {
     let connected = bench.apply(Event::Connected { peer: again, master: master("m1") });
     let mut seen = description();
     seen.first_executor = ExecutorId(1);
-    let message = Outbound::Master(DriverToMaster::RegisterApplication(Box::new(seen)));
+    let message = Outbound::Master(resume("app-1", vec![ExecutorId(0)], seen));
     assert_eq!(connected, [Effect::Send { peer: again, message }]);
     // The new application's executor is quicker than the Master's answer, and waits for the Master to tell of it.
     let early = Event::Received { peer: PeerId(20), message: Inbound::Executor(register_for("app-2", 0, 1)) };
@@ -219,12 +219,12 @@ fn executors_of_an_earlier_attempt_are_lost_and_later_ones_number_on() {
     bench.apply(Event::Disconnected { peer: MASTER });
     bench.pass(SECOND);
     let asked = bench.apply(Event::Connected { peer: PeerId(5), master: master("m1") });
-    let [Effect::Send { message: Outbound::Master(DriverToMaster::RegisterApplication(again)), .. }] =
+    let [Effect::Send { message: Outbound::Master(DriverToMaster::ResumeApplication(again)), .. }] =
         &asked[..]
     else {
         panic!("{asked:?}")
     };
-    assert_eq!(again.first_executor, ExecutorId(5));
+    assert_eq!(again.description.first_executor, ExecutorId(5));
     let MasterToDriver::RegisteredApplication { app, master_url, max_cores, .. } = registered("app-1") else {
         unreachable!("it is one")
     };

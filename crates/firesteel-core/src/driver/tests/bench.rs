@@ -5,8 +5,11 @@ use std::time::Duration;
 use bytes::Bytes;
 use firesteel_placement::locality::Topology;
 use firesteel_placement::{Cores, MiB, Resources};
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
 
 use crate::address::Address;
+use crate::applicant::registration;
 use crate::driver::{
     Allocation, Config, Driver, DynamicAllocation, Effect, Event, ExclusionPolicy, ExitCodes, FailureCause,
     Heartbeats, Inbound, LocalityWait, Note, Outbound, Reason, TaskOutcome,
@@ -15,8 +18,8 @@ use crate::ids::{AppId, AttemptId, ExecutorId, PeerId, ProfileId, TaskId, Worker
 use crate::machine::Machine;
 use crate::messages::{
     ApplicationDescription, DriverToExecutor, DriverToMaster, ExecutorState, ExecutorToDriver, HostWishes,
-    MasterToDriver, Placing, ResourceProfile, Submitter, TaskDirectory, TaskEnd, TaskSpec, TaskState,
-    WantedExecutors, Work,
+    MasterToDriver, Placing, ResourceProfile, Resumption, Submitter, TaskDirectory, TaskEnd, TaskSpec,
+    TaskState, WantedExecutors, Work,
 };
 use crate::process::{Command, ExitStatus};
 use crate::secret::Secret;
@@ -24,6 +27,7 @@ use crate::time::Timestamp;
 
 pub(super) const MASTER: PeerId = PeerId(1);
 pub(super) const WINDOW: u64 = 1000;
+const SEED: u64 = 7;
 
 /// Longer than any test: heartbeats have tests of their own.
 const NEVER: Duration = Duration::from_secs(100 * 365 * 86_400);
@@ -206,8 +210,24 @@ pub(super) fn config(masters: &[&str]) -> Config {
         topology: Topology::default(),
         locality_wait: LocalityWait { node: Duration::from_secs(3), rack: Duration::from_secs(3) },
         exclusion: ExclusionPolicy::default(),
-        seed: 7,
+        seed: SEED,
     }
+}
+
+/// The description with the token that the driver draws.
+pub(super) fn with_token(description: ApplicationDescription) -> ApplicationDescription {
+    let token = registration::token(ChaCha8Rng::seed_from_u64(SEED));
+    ApplicationDescription { token, ..description }
+}
+
+/// What a driver says to a Master after it has lost one.
+pub(super) fn resume(
+    app: &str,
+    executors: Vec<ExecutorId>,
+    description: ApplicationDescription,
+) -> DriverToMaster {
+    let (app, description) = (AppId::new(app), Box::new(with_token(description)));
+    DriverToMaster::ResumeApplication(Resumption { app, executors, description })
 }
 
 pub(super) fn master(host: &str) -> Address {

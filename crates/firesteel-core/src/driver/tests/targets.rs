@@ -115,7 +115,7 @@ fn a_master_that_knows_nothing_is_told_all_targets() {
     limit.first_executor = ExecutorId(1);
     assert_eq!(
         bench.apply(Event::Connected { peer: MASTER, master: master("m1") }),
-        [to_master(DriverToMaster::RegisterApplication(Box::new(limit)))]
+        [to_master(resume("app-1", vec![ExecutorId(0)], limit))]
     );
     let resent = asked_of("app-2", vec![target(ProfileId::DEFAULT, 4), target(BIG, 2)]);
     assert!(bench.master(registered("app-2")).contains(&resent));

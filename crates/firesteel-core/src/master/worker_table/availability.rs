@@ -25,6 +25,7 @@ impl WorkerTable {
         if row.availability == availability {
             return false;
         }
+        self.changed.insert(slot);
         self.whole.remove(&row.whole_offer());
         row.availability = availability;
         self.whole.add(&row.whole_offer());

@@ -4,13 +4,15 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use firesteel_core::ids::{ExecutorId, ExecutorKey, PeerId, ProfileId, WorkerId};
 use firesteel_core::messages::{ExecutorLaunch, Relaunch, WorkerDescription};
+use firesteel_core::secret::Secret;
 use firesteel_placement::{Cores, ExecutorLimit, MiB};
 
 /// A living Worker.
 #[derive(Debug)]
 pub(super) struct WorkerBook {
     pub(super) total: WorkerDescription,
-    pub(super) peer: PeerId,
+    /// Its connection. `None`: it has not returned since the Master was restarted.
+    pub(super) peer: Option<PeerId>,
     pub(super) availability: Availability,
     /// Whether the Worker has said that it cannot write.
     pub(super) cannot_write: bool,
@@ -28,7 +30,10 @@ pub(super) enum Availability {
 /// A live application.
 #[derive(Debug)]
 pub(super) struct AppBook {
-    pub(super) peer: PeerId,
+    /// Its driver's connection. `None`: the driver has not returned since the Master was restarted.
+    pub(super) peer: Option<PeerId>,
+    /// What its driver shows when it returns.
+    pub(super) token: Secret,
     pub(super) max_cores: Cores,
     pub(super) limits: BTreeMap<ProfileId, ExecutorLimit>,
     pub(super) relaunch: Relaunch,

@@ -153,7 +153,7 @@ impl Ledger {
                 self.on_registered(peer, app, order, outcome)
             }
             MasterToDriver::ExecutorAdded { executor, worker, .. } => {
-                self.on_added(peer, *executor, worker, added)
+                self.on_added(peer, *executor, worker, added, outcome)
             }
             MasterToDriver::ExecutorUpdated { executor, state, .. } => {
                 self.on_updated(peer, *executor, state, released, outcome)
@@ -181,18 +181,20 @@ impl Ledger {
         if self.app_of.get(&peer) == Some(app) {
             return Ok(());
         }
-        if self.apps.contains_key(app) {
-            return Err(format!("application id {app} is used again"));
-        }
-        let Some(description) = self.candidates.get(&peer) else {
+        let Some(candidate) = self.candidates.get(&peer) else {
             return Err(format!("peer {peer} is registered as {app} without having asked"));
         };
+        if self.apps.contains_key(app) {
+            return self.on_resumed(peer, app, outcome);
+        }
+        let description = &candidate.description;
         let limits = BTreeMap::from([(ProfileId::DEFAULT, description.initial_limit)]);
         let max_cores = description.max_cores.unwrap_or(Cores::UNLIMITED);
         let (relaunch, executors) = (description.relaunch, BTreeMap::new());
         let queue = order.queues.find(description.queue.as_deref()).map_err(|error| error.to_string())?;
         let book = AppBook {
-            peer,
+            peer: Some(peer),
+            token: description.token.clone(),
             max_cores,
             limits,
             relaunch,
@@ -220,16 +222,19 @@ impl Ledger {
         executor: ExecutorId,
         worker: &WorkerId,
         added: &mut BTreeSet<ExecutorKey>,
+        outcome: &mut EventOutcome,
     ) -> Result<(), String> {
         let Some(app) = self.app_of.get(&peer) else {
             return Err(format!("peer {peer}, which is no driver, is told of executor {executor}"));
         };
         let key = ExecutorKey { app: app.clone(), executor };
         let place = self.apps.get(app).and_then(|book| book.executors.get(&executor));
-        if !added.remove(&key) || place != Some(worker) {
-            return Err(format!("a driver is told that executor {key} was added on {worker}: it was not"));
+        let is_news = outcome.resumed.as_mut().is_some_and(|resumed| resumed.hear_of(peer, executor));
+        // One that returned hears of executors that ended before it heard of them.
+        if (is_news && place.is_none()) || (added.remove(&key) || is_news) && place == Some(worker) {
+            return Ok(());
         }
-        Ok(())
+        Err(format!("a driver is told that executor {key} was added on {worker}: it was not"))
     }
 
     fn on_updated(
@@ -253,6 +258,9 @@ impl Ledger {
         };
         let key = ExecutorKey { app: app.clone(), executor };
         let is_held = self.apps.get(app).is_some_and(|book| book.executors.contains_key(&executor));
+        if !is_held && outcome.resumed.as_mut().is_some_and(|resumed| resumed.hear_of_end(peer, executor)) {
+            return Ok(());
+        }
         if !is_held && !released.contains(&key) {
             return Err(format!("a driver is told of executor {key}, which it does not have"));
         }

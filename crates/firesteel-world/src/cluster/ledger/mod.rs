@@ -6,6 +6,7 @@
 //! - `messages`: the check of messages to Workers and drivers.
 //! - `reading`: queries of the ledger, and its comparison with the Master's tables.
 //! - `answers`, `pages`: the check of answers to status clients.
+//! - `resumption`: what a restart of the Master means, and those who return to it.
 //! - `exclusions`: the check of excluded Workers, and of applications that end because their executors fail.
 //! - `queue_order`: the check of the order in which applications are served.
 
@@ -16,15 +17,15 @@ mod messages;
 mod pages;
 mod queue_order;
 mod reading;
+mod resumption;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use firesteel_core::ids::{AppId, ExecutorId, ExecutorKey, PeerId, WorkerId};
 use firesteel_core::master::{Effect, Event, Inbound, Outbound};
 use firesteel_core::messages::{
-    ApplicationDescription, ApplicationEnd, ClientToMaster, DriverToMaster, ExecutorLaunch, ExecutorReport,
-    ExecutorState, LossReason, MasterToDriver, MasterToWorker, Outcome, Relaunch, WorkerDescription,
-    WorkerToMaster,
+    ApplicationEnd, ClientToMaster, DriverToMaster, ExecutorLaunch, ExecutorReport, ExecutorState,
+    LossReason, MasterToDriver, MasterToWorker, Outcome, Relaunch, WorkerDescription, WorkerToMaster,
 };
 use firesteel_placement::{Cores, ExecutorLimit};
 
@@ -32,6 +33,7 @@ use self::books::{AppBook, Availability, WorkerBook};
 use self::exclusions::EarlyEnds;
 use self::pages::Reading;
 use self::queue_order::Preempted;
+use self::resumption::{Candidate, Numbers, Resumed};
 
 pub(crate) use self::queue_order::Order;
 
@@ -43,7 +45,7 @@ pub(crate) struct Ledger {
     worker_of: BTreeMap<PeerId, WorkerId>,
     app_of: BTreeMap<PeerId, AppId>,
     /// The description with which a peer asked to register, until the Master answers.
-    candidates: BTreeMap<PeerId, ApplicationDescription>,
+    candidates: BTreeMap<PeerId, Candidate>,
     /// The number of applications that have registered.
     registered: u64,
     /// The times at which executors were ended for each application, within the counted period.
@@ -62,6 +64,8 @@ pub(crate) struct Ledger {
     /// When the processes of held executors were reported to run, in milliseconds.
     started: BTreeMap<ExecutorKey, u64>,
     early_ends: EarlyEnds,
+    /// Which Workers and applications the Master's records mean.
+    numbers: Numbers,
 }
 
 /// What one event changed in the books.
@@ -83,6 +87,8 @@ pub(crate) struct EventOutcome {
     preempted: Vec<Preempted>,
     /// The executors of ended applications whose drivers were told that the processes have ended.
     pub(crate) gone: Vec<ExecutorKey>,
+    /// The driver that returned.
+    resumed: Option<Resumed>,
 }
 
 impl Ledger {
@@ -113,6 +119,11 @@ impl Ledger {
         for effect in effects {
             self.on_release(effect, &mut released, &mut outcome);
         }
+        for effect in effects {
+            if let Effect::Persist(records) = effect {
+                self.on_records(records, &mut released, &mut outcome);
+            }
+        }
         let mut added = BTreeSet::new();
         let mut launched = Vec::new();
         for effect in effects {
@@ -142,6 +153,9 @@ impl Ledger {
         }
         if let Some((app, _)) = self.leaving.values().find(|(_, executors)| executors.is_empty()) {
             return Err(format!("nothing of {app} is left, and its driver is not told"));
+        }
+        if let Some(resumed) = &outcome.resumed {
+            self.check_news(resumed)?;
         }
         if let Some(executor) = added.first() {
             return Err(format!("the driver of executor {executor} is not told that it was added"));
@@ -246,7 +260,10 @@ impl Ledger {
                 }
             }
             DriverToMaster::RegisterApplication(description) => {
-                self.candidates.insert(peer, description.as_ref().clone());
+                self.candidates.insert(peer, Candidate::new(description));
+            }
+            DriverToMaster::ResumeApplication(resumption) => {
+                self.candidates.insert(peer, Candidate::returning(resumption));
             }
             DriverToMaster::RequestExecutors { app, targets } => {
                 if self.app_of.get(&peer) == Some(app)
@@ -280,20 +297,22 @@ impl Ledger {
         {
             self.remove_worker(&former, released);
         }
-        let same = duplicate.then(|| self.workers.get_mut(&worker.id)).flatten();
+        let is_away = self.workers.get(&worker.id).is_some_and(|book| book.peer.is_none());
+        let same = (duplicate || is_away).then(|| self.workers.get_mut(&worker.id)).flatten();
         match same {
             Some(book) => {
-                if book.peer != peer {
+                if book.peer != Some(peer) {
                     book.availability = Availability::Serving;
                 }
-                self.worker_of.remove(&book.peer);
-                book.peer = peer;
+                if let Some(old) = book.peer.replace(peer) {
+                    self.worker_of.remove(&old);
+                }
             }
             None => {
                 self.remove_worker(&worker.id, released);
                 let book = WorkerBook {
                     total: worker.clone(),
-                    peer,
+                    peer: Some(peer),
                     availability: Availability::Serving,
                     cannot_write: false,
                     grants: BTreeMap::new(),
@@ -373,7 +392,7 @@ impl Ledger {
             Outbound::Driver(MasterToDriver::ExecutorUpdated { executor, state, .. }) => {
                 if let (true, Some(app)) = (state.is_finished(), self.app_of.get(peer)) {
                     let key = ExecutorKey { app: app.clone(), executor: *executor };
-                    let was_held = self.holds(&key);
+                    let must_end = self.is_on_a_worker_that_is_here(&key);
                     if let ExecutorState::Lost(LossReason::Preempted { by }) = state
                         && let Some(worker) = outcome.killed_on.get(&key).cloned()
                     {
@@ -384,7 +403,7 @@ impl Ledger {
                         state,
                         ExecutorState::Killed(_) | ExecutorState::Lost(LossReason::Preempted { .. })
                     );
-                    if was_held && is_taken_back {
+                    if must_end && is_taken_back {
                         outcome.doomed.insert(key);
                     }
                 }
@@ -411,7 +430,9 @@ impl Ledger {
     fn remove_worker(&mut self, id: &WorkerId, released: &mut BTreeSet<ExecutorKey>) {
         self.forget_early_ends(id);
         let Some(book) = self.workers.remove(id) else { return };
-        self.worker_of.remove(&book.peer);
+        if let Some(peer) = book.peer {
+            self.worker_of.remove(&peer);
+        }
         for key in book.grants.into_keys() {
             if let Some(app) = self.apps.get_mut(&key.app) {
                 app.executors.remove(&key.executor);
@@ -443,12 +464,13 @@ impl Ledger {
             let key = ExecutorKey { app: id.clone(), executor };
             if let Some(book) = self.workers.get_mut(&worker) {
                 book.grants.remove(&key);
+                outcome.doomed.extend(book.peer.map(|_| key.clone()));
             }
-            outcome.doomed.insert(key.clone());
             released.insert(key);
         }
-        if end != ApplicationEnd::DriverLost {
-            self.leaving.insert(peer, (id.clone(), leaving));
+        match end {
+            ApplicationEnd::DriverLost | ApplicationEnd::NotBack => {}
+            _ => drop(self.leaving.insert(peer, (id.clone(), leaving))),
         }
         outcome.former.insert(peer, id);
         outcome.ended.push(end);
@@ -462,6 +484,6 @@ fn registration(peer: PeerId, effects: &[Effect]) -> Option<bool> {
             peer: to,
             message: Outbound::Worker(MasterToWorker::RegisteredWorker { duplicate, .. }),
         } if *to == peer => Some(*duplicate),
-        Effect::Send { .. } | Effect::Close { .. } | Effect::Note(_) => None,
+        Effect::Persist(_) | Effect::Send { .. } | Effect::Close { .. } | Effect::Note(_) => None,
     })
 }

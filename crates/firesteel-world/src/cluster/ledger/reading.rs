@@ -10,7 +10,7 @@ use firesteel_sim::dice::Dice;
 impl Ledger {
     /// The connection of a live application's driver.
     pub(crate) fn peer_of_app(&self, app: &AppId) -> Option<PeerId> {
-        self.apps.get(app).map(|book| book.peer)
+        self.apps.get(app).and_then(|book| book.peer)
     }
 
     /// Whether the Worker of this connection is another one.
@@ -30,7 +30,7 @@ impl Ledger {
 
     /// The connection of a living Worker.
     pub(crate) fn peer_of_worker(&self, worker: &WorkerId) -> Option<PeerId> {
-        self.workers.get(worker).map(|book| book.peer)
+        self.workers.get(worker).and_then(|book| book.peer)
     }
 
     /// A random executor that an application holds.

@@ -73,6 +73,9 @@ impl Saboteur {
     }
 
     pub(super) fn of_master(&self, effect: &master::Effect) -> Fate {
+        if self.is(Sabotage::SkipPersist) && matches!(effect, master::Effect::Persist(_)) {
+            return Fate::Dropped;
+        }
         let master::Effect::Send { message, .. } = effect else { return Fate::Stays };
         match (self.sabotage, message) {
             (Sabotage::DoubleLaunch, master::Outbound::Worker(MasterToWorker::LaunchExecutor(_))) => {

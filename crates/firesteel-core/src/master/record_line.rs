@@ -1,0 +1,112 @@
+//! Records in words, a line each. They show no secrets: neither tokens nor what commands are told.
+
+use std::fmt;
+
+use super::record::{Record, WorkerStanding};
+use crate::messages::{ExecutorTarget, WorkerDescription};
+use crate::time::Timestamp;
+
+/// Written as `application 0: executor 3 launched on Worker 1 with 2 cores and 1 GiB`.
+impl fmt::Display for Record {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Time(time) => write!(f, "at {time}"),
+            Self::Founded(counters) => write!(
+                f,
+                "next numbers: application {}, Worker {}; ids of applications count from {}",
+                counters.applications, counters.workers, counters.first_application
+            ),
+            Self::WorkerRegistered { worker, description } => {
+                write!(f, "Worker {worker} registered: ")?;
+                write_worker(f, description)
+            }
+            Self::WorkerChanged { worker, standing } => write_standing(f, *worker, standing),
+            Self::WorkerRemoved { worker, reason, last_heard } => {
+                write!(f, "Worker {worker} lost: {reason}; last heard {last_heard}")
+            }
+            Self::ApplicationRegistered { app, id, max_cores, description } => {
+                let (name, user) = (&description.name, &description.user);
+                write!(f, "application {app} registered: {id} ({name:?} of {user:?})")?;
+                match *max_cores {
+                    firesteel_placement::Cores::UNLIMITED => Ok(()),
+                    cores => write!(f, ", at most {cores} cores"),
+                }
+            }
+            Self::TargetsSet { app, targets } => {
+                write!(f, "application {app}: wants")?;
+                let mut separator = "";
+                for ExecutorTarget { id, total, .. } in targets {
+                    write!(f, "{separator} {total} of profile {id}")?;
+                    separator = ",";
+                }
+                Ok(())
+            }
+            Self::HostsPreferred { app, wishes } => {
+                let (preferred, avoided) = (wishes.preferred.len(), wishes.avoided.len());
+                write!(f, "application {app}: prefers {preferred} hosts and avoids {avoided}")
+            }
+            Self::ApplicationChanged { app, standing } => {
+                write!(f, "application {app}: {} failures in a row", standing.in_a_row)?;
+                write_until(f, ", waits", standing.hold_until)?;
+                match standing.blame.len() {
+                    0 => Ok(()),
+                    workers => write!(f, ", blames {workers} Workers"),
+                }
+            }
+            Self::ExecutorLaunched { app, executor, worker, profile: _, cores, memory, resources } => {
+                write!(f, "application {app}: executor {executor} launched on Worker {worker} with ")?;
+                write!(f, "{cores} cores and {memory}")?;
+                match resources {
+                    None => Ok(()),
+                    Some(resources) => write!(f, " and {resources}"),
+                }
+            }
+            Self::ExecutorStarted { app, executor } => {
+                write!(f, "application {app}: executor {executor} runs")
+            }
+            Self::ExecutorEnded { app, executor, state } => {
+                write!(f, "application {app}: executor {executor} ended: {state}")
+            }
+            Self::EndLearned { app, executor, status } => {
+                write!(f, "application {app}: the process of executor {executor} ended: {status}")
+            }
+            Self::ApplicationEnded { app, end } => write!(f, "application {app} ended: {end}"),
+            Self::FormerWorker { worker, description } => {
+                write!(f, "Worker {worker}, now lost: ")?;
+                write_worker(f, description)
+            }
+            Self::DeadWorker { view, forgotten_at } => {
+                write!(f, "lost Worker {} listed until {forgotten_at}", view.id)
+            }
+            Self::ApplicationRestored(image) => write!(
+                f,
+                "  of which {} executors have ended; the next is executor {}",
+                image.ended.len() as u64 + image.forgotten,
+                image.next_executor
+            ),
+            Self::EndedRestored(image) => {
+                write!(f, "application {} had ended: {} ({})", image.app, image.row.id, image.end)
+            }
+        }
+    }
+}
+
+fn write_worker(f: &mut fmt::Formatter<'_>, description: &WorkerDescription) -> fmt::Result {
+    let WorkerDescription { id, host, port, cores, memory, .. } = description;
+    write!(f, "{id} at {host}:{port} with {cores} cores and {memory}")
+}
+
+fn write_standing(f: &mut fmt::Formatter<'_>, worker: u64, standing: &WorkerStanding) -> fmt::Result {
+    match (standing.leaving, standing.distrust.until) {
+        (true, _) => write!(f, "Worker {worker}: about to end"),
+        (false, Some(until)) => write!(f, "Worker {worker}: excluded until {until}"),
+        (false, None) => write!(f, "Worker {worker}: given executors"),
+    }
+}
+
+fn write_until(f: &mut fmt::Formatter<'_>, what: &str, until: Option<Timestamp>) -> fmt::Result {
+    match until {
+        None => Ok(()),
+        Some(until) => write!(f, "{what} until {until}"),
+    }
+}

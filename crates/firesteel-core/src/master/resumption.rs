@@ -1,0 +1,112 @@
+//! How a driver returns to a Master that was restarted, or comes on another connection.
+
+use super::capacity::Amounts;
+use super::executor_record::ExecutorRecord;
+use super::link::Link;
+use super::{Effect, Master, Note, Pass};
+use crate::ids::{AppId, ExecutorId, PeerId, ProfileId};
+use crate::messages::{ApplicationEnd, ExecutorState, MasterToDriver, Resumption, WorkerDescription};
+use crate::secret::Secret;
+use crate::time::Timestamp;
+
+impl Master {
+    /// A driver that was registered says so. If it shows the application's token, it gets the application back, and hears
+    /// what has become of its executors since. If the application ended because its driver was lost, or is unknown, it is
+    /// registered as a new one.
+    ///
+    /// Source: Spark Master, 4.0.1, where drivers wait until the Master calls them.
+    pub(super) fn on_resume_application(&mut self, now: Timestamp, peer: PeerId, resumption: Resumption) {
+        let Resumption { app, executors, description } = resumption;
+        if self.applications.of_peer(peer).is_some() {
+            return self.on_register_application(now, peer, *description);
+        }
+        let token = &description.token;
+        let is_its_driver = |known: &Secret| !token.reveal().is_empty() && *known == *token;
+        match self.applications.get(&app) {
+            Some(application) if is_its_driver(&application.description.token) => {
+                self.resume(peer, &app, &executors, description.first_executor);
+            }
+            Some(_) => self.on_register_application(now, peer, *description),
+            None => match self.end_of(&app) {
+                Some(end) => self.tell_driver(peer, MasterToDriver::ApplicationRemoved(end.clone())),
+                None => self.on_register_application(now, peer, *description),
+            },
+        }
+    }
+
+    /// How an application ended, unless its driver was lost and may begin again.
+    fn end_of(&self, app: &AppId) -> Option<&ApplicationEnd> {
+        match &self.applications.ended().get(app)?.end {
+            ApplicationEnd::DriverLost | ApplicationEnd::NotBack => None,
+            end @ (ApplicationEnd::Finished { .. }
+            | ApplicationEnd::ExecutorsFailed { .. }
+            | ApplicationEnd::Killed { .. }
+            | ApplicationEnd::GivenUp { .. }
+            | ApplicationEnd::Refused { .. }
+            | ApplicationEnd::GangRefused(_)) => Some(end),
+        }
+    }
+
+    /// Gives a driver its application back, and tells it what it may have missed.
+    fn resume(&mut self, peer: PeerId, app: &AppId, known: &[ExecutorId], unseen: ExecutorId) {
+        if let Link::Here(old) = self.applications.move_to(app, peer) {
+            self.effects.push(Effect::Close { peer: old });
+        }
+        self.effects.note(Note::ApplicationReconnected { app: app.clone() });
+        self.welcome(peer, app.clone());
+        for message in self.news_of(app, known, unseen) {
+            self.tell_driver(peer, message);
+        }
+        self.pass = Pass::Due;
+    }
+
+    /// What has become of an application's executors: the ends of those that its driver takes for living, those from `unseen`
+    /// on that ended before it heard of them, and all that live.
+    fn news_of(&self, app: &AppId, known: &[ExecutorId], unseen: ExecutorId) -> Vec<MasterToDriver> {
+        let application = self.applications.live(app);
+        let mut news = Vec::new();
+        let ended = application.ended.iter().filter(|record| record.id >= unseen);
+        for record in ended {
+            let ExecutorRecord { id: executor, ref worker, profile, ref share, .. } = *record;
+            news.push(added(executor, profile, worker, share));
+            let state = record.state.clone();
+            news.push(MasterToDriver::ExecutorUpdated { executor, state, lost_host: None });
+        }
+        for executor in known.iter().filter(|executor| application.executors.get(**executor).is_none()) {
+            let record = application.ended.iter().rev().find(|record| record.id == *executor);
+            // The history is bounded.
+            let state = record.map_or(ExecutorState::Killed(None), |record| record.state.clone());
+            news.push(MasterToDriver::ExecutorUpdated { executor: *executor, state, lost_host: None });
+        }
+        for (executor, row) in application.executors.iter() {
+            let worker = self.workers.row(row.slot);
+            news.push(added(executor, row.profile, &worker.description, &row.grant.amounts()));
+            let state = row.probation.state();
+            if state == ExecutorState::Running {
+                news.push(MasterToDriver::ExecutorUpdated { executor, state, lost_host: None });
+            }
+            if !worker.stays() {
+                let host = Some(worker.description.host.clone());
+                news.push(MasterToDriver::ExecutorLeaving { executor, host });
+            }
+        }
+        news
+    }
+}
+
+fn added(
+    executor: ExecutorId,
+    profile: ProfileId,
+    worker: &WorkerDescription,
+    share: &Amounts,
+) -> MasterToDriver {
+    MasterToDriver::ExecutorAdded {
+        executor,
+        profile,
+        worker: worker.id.clone(),
+        host: worker.host.clone(),
+        cores: share.cores,
+        memory: share.memory,
+        port: worker.port,
+    }
+}

@@ -1,0 +1,118 @@
+//! The Master's journal: its records on a disk, and the Master that is recovered from them.
+
+use std::path::{Path, PathBuf};
+
+use bytes::BytesMut;
+use firesteel_core::Timestamp;
+use firesteel_core::master::{Config, Master, Record, RecoveryError, UnreadableRecord};
+use firesteel_host::journal::{Contents, Directory, JournalError, Tail, Writer};
+
+/// Why a Master cannot be recovered.
+#[derive(Debug, thiserror::Error)]
+pub enum StateError {
+    /// The journal cannot be read or written.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    /// The journal has bytes that are no records.
+    #[error("{path}: {error}")]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        error: UnreadableRecord,
+    },
+    /// The records contradict each other.
+    #[error("{path}: {error}")]
+    Contradictory {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        error: RecoveryError,
+    },
+}
+
+/// The records of a journal.
+#[derive(Debug)]
+pub struct Recorded {
+    /// The file that has them.
+    pub path: PathBuf,
+    /// All records: those of the image, and those of each batch since.
+    pub batches: Vec<Vec<Record>>,
+    /// How the file ends.
+    pub tail: Tail,
+    /// The length of what was read, in bytes.
+    pub length: u64,
+}
+
+impl Recorded {
+    /// Reads the records of a journal. `None` if there are none yet.
+    ///
+    /// # Errors
+    /// The journal cannot be read, or is damaged.
+    pub fn read(directory: &Directory) -> Result<Option<Self>, StateError> {
+        let Some((path, contents)) = directory.read()? else { return Ok(None) };
+        match records(&contents) {
+            Ok(batches) => Ok(Some(Self { path, batches, tail: contents.tail(), length: contents.length() })),
+            Err(error) => Err(StateError::Unreadable { path, error }),
+        }
+    }
+
+    /// The Master that is recovered from them.
+    ///
+    /// # Errors
+    /// They contradict each other.
+    pub fn recover(self, config: Config, now: Timestamp) -> Result<Master, StateError> {
+        let path = self.path;
+        let records = self.batches.into_iter().flatten();
+        Master::recover(config, now, records).map_err(|error| StateError::Contradictory { path, error })
+    }
+}
+
+fn records(contents: &Contents) -> Result<Vec<Vec<Record>>, UnreadableRecord> {
+    std::iter::once(contents.image()).chain(contents.batches()).map(Record::read_all).collect()
+}
+
+/// Opens the journal in this directory, recovers the Master from it, and begins a new generation.
+///
+/// # Errors
+/// The journal cannot be used, or is damaged.
+pub fn open(path: &Path, config: Config, now: Timestamp) -> Result<(Master, Writer), StateError> {
+    let directory = Directory::lock(path)?;
+    let master = match Recorded::read(&directory)? {
+        None => {
+            tracing::info!("keeping the state in {}, which is new", path.display());
+            Master::recover(config, now, []).expect("no record contradicts another one")
+        }
+        Some(recorded) => {
+            if let Tail::Torn { at, bytes } = recorded.tail {
+                tracing::warn!(
+                    "{}: the last {bytes} bytes, from offset {at}, were not written completely when the Master stopped; \
+                     nobody was told of what they say, and they are dropped",
+                    recorded.path.display()
+                );
+            }
+            let timeout = config.recovery_timeout;
+            let master = recorded.recover(config, now)?;
+            let away = master.away();
+            tracing::info!(
+                "recovered {} Workers, {} applications and {} executors from {}; waiting up to {} s for them to return",
+                away.workers,
+                away.applications,
+                away.executors,
+                path.display(),
+                timeout.as_secs()
+            );
+            master
+        }
+    };
+    let writer = Writer::begin(directory, &image(&master))?;
+    Ok((master, writer))
+}
+
+/// The image of a Master as bytes.
+#[must_use]
+pub fn image(master: &Master) -> BytesMut {
+    let mut bytes = BytesMut::new();
+    Record::append_all(&master.image(), &mut bytes);
+    bytes
+}

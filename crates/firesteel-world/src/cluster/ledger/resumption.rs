@@ -1,0 +1,171 @@
+//! What a restart of the Master means, and those who return to it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use firesteel_core::ids::{AppId, ExecutorId, ExecutorKey, PeerId, WorkerId};
+use firesteel_core::master::Record;
+use firesteel_core::messages::{ApplicationDescription, Resumption};
+
+use super::{EventOutcome, Ledger};
+
+/// A driver that asked to register, until the Master answers.
+#[derive(Debug)]
+pub(super) struct Candidate {
+    pub(super) description: ApplicationDescription,
+    /// The application that it had, and the executors that it takes for living.
+    returning: Option<(AppId, Vec<ExecutorId>)>,
+}
+
+impl Candidate {
+    pub(super) fn new(description: &ApplicationDescription) -> Self {
+        Self { description: description.clone(), returning: None }
+    }
+
+    pub(super) fn returning(resumption: &Resumption) -> Self {
+        let Resumption { app, executors, description } = resumption;
+        Self { returning: Some((app.clone(), executors.clone())), ..Self::new(description) }
+    }
+}
+
+/// A driver that returned, and what it was told in the same event.
+#[derive(Debug)]
+pub(super) struct Resumed {
+    peer: PeerId,
+    app: AppId,
+    /// The executors that it takes for living.
+    known: Vec<ExecutorId>,
+    told: BTreeSet<ExecutorId>,
+    told_ended: BTreeSet<ExecutorId>,
+}
+
+impl Resumed {
+    /// A driver is told that an executor was added. Returns whether that is news to one that returned.
+    pub(super) fn hear_of(&mut self, peer: PeerId, executor: ExecutorId) -> bool {
+        self.peer == peer && self.told.insert(executor)
+    }
+
+    /// A driver is told the end of an executor that it does not hold. Returns whether one that returned takes it for living.
+    pub(super) fn hear_of_end(&mut self, peer: PeerId, executor: ExecutorId) -> bool {
+        let is_taken_for_living = self.known.contains(&executor) || self.told.contains(&executor);
+        self.peer == peer && is_taken_for_living && self.told_ended.insert(executor)
+    }
+}
+
+/// The Workers and applications by the numbers that records have for them.
+#[derive(Debug, Default)]
+pub(super) struct Numbers {
+    workers: BTreeMap<u64, WorkerId>,
+    apps: BTreeMap<u64, AppId>,
+}
+
+impl Ledger {
+    /// The Master ended without notice, and another one has its records: nobody has a connection any more.
+    pub(crate) fn restart(&mut self) {
+        self.worker_of.clear();
+        self.app_of.clear();
+        self.candidates.clear();
+        self.leaving.clear();
+        self.reading = None;
+        for book in self.workers.values_mut() {
+            book.peer = None;
+            book.cannot_write = false;
+        }
+        self.apps.values_mut().for_each(|book| book.peer = None);
+    }
+
+    /// Enters what records say of those who cannot be told: they are away.
+    pub(super) fn on_records(
+        &mut self,
+        records: &[Record],
+        released: &mut BTreeSet<ExecutorKey>,
+        outcome: &mut EventOutcome,
+    ) {
+        for record in records {
+            match record {
+                Record::WorkerRegistered { worker, description } => {
+                    self.numbers.workers.insert(*worker, description.id.clone());
+                }
+                Record::ApplicationRegistered { app, id, .. } => {
+                    self.numbers.apps.insert(*app, id.clone());
+                }
+                Record::ExecutorEnded { app, executor, .. } => {
+                    if let Some(id) = self.away_app(*app) {
+                        self.release(&ExecutorKey { app: id, executor: *executor }, released);
+                    }
+                }
+                Record::ApplicationEnded { app, end } => {
+                    if let Some(id) = self.away_app(*app) {
+                        self.apps.remove(&id);
+                        outcome.ended.push(end.clone());
+                    }
+                }
+                Record::WorkerRemoved { worker, .. } => {
+                    let id = self.numbers.workers.get(worker).cloned();
+                    if let Some(id) =
+                        id.filter(|id| self.workers.get(id).is_some_and(|book| book.peer.is_none()))
+                    {
+                        self.remove_worker(&id, released);
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Whether an executor is held on a Worker that can be told to end it. One that is away hears of it when it returns.
+    pub(super) fn is_on_a_worker_that_is_here(&self, key: &ExecutorKey) -> bool {
+        let worker = self.apps.get(&key.app).and_then(|book| book.executors.get(&key.executor));
+        worker.and_then(|worker| self.workers.get(worker)).is_some_and(|book| book.peer.is_some())
+    }
+
+    /// The application with that number, if its driver is away.
+    fn away_app(&self, number: u64) -> Option<AppId> {
+        let id = self.numbers.apps.get(&number)?;
+        self.apps.get(id).filter(|book| book.peer.is_none()).map(|_| id.clone())
+    }
+
+    /// A driver is given an application that is live.
+    pub(super) fn on_resumed(
+        &mut self,
+        peer: PeerId,
+        app: &AppId,
+        outcome: &mut EventOutcome,
+    ) -> Result<(), String> {
+        let candidate = self.candidates.get(&peer).ok_or("it was found")?;
+        let Some((_, known)) = candidate.returning.as_ref().filter(|(named, _)| named == app) else {
+            return Err(format!("application id {app} is used again"));
+        };
+        let book = self.apps.get_mut(app).ok_or("it was found")?;
+        if book.token != candidate.description.token {
+            return Err(format!("application {app} is given to a driver without its token"));
+        }
+        let known = known.clone();
+        if let Some(old) = book.peer.replace(peer) {
+            self.app_of.remove(&old);
+        }
+        self.leaving.remove(&peer);
+        self.app_of.insert(peer, app.clone());
+        outcome.registered.push((app.clone(), peer));
+        let (told, told_ended) = (BTreeSet::new(), BTreeSet::new());
+        outcome.resumed = Some(Resumed { peer, app: app.clone(), known, told, told_ended });
+        Ok(())
+    }
+
+    /// A driver that returned was told of every executor that it holds, and of the end of each that it takes for living.
+    pub(super) fn check_news(&self, resumed: &Resumed) -> Result<(), String> {
+        let Resumed { app, known, told, told_ended, .. } = resumed;
+        // It may have ended in the same event.
+        let Some(book) = self.apps.get(app) else { return Ok(()) };
+        if let Some(executor) = book.executors.keys().find(|executor| !told.contains(executor)) {
+            return Err(format!("the driver of {app} returned and is not told of executor {executor}"));
+        }
+        let is_told =
+            |executor: &&ExecutorId| book.executors.contains_key(executor) || told_ended.contains(executor);
+        match known.iter().find(|executor| !is_told(executor)) {
+            Some(executor) => Err(format!(
+                "the driver of {app} returned and is not told that executor {executor} has ended"
+            )),
+            None => Ok(()),
+        }
+    }
+}
