@@ -33,6 +33,13 @@ pub(crate) fn firesteel() -> Command {
     clean(BINARY)
 }
 
+/// A Master on this port that keeps nothing.
+pub(crate) fn forgetful_master(port: &str) -> Command {
+    let mut command = firesteel();
+    command.args(["master", "--port", port, "--conf", "spark.deploy.recoveryMode=NONE"]);
+    command
+}
+
 /// A command of this program, in a clean environment.
 pub(crate) fn clean(program: impl AsRef<OsStr>) -> Command {
     let mut command = Command::new(program);

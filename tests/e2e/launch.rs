@@ -8,7 +8,7 @@ use nix::sys::signal::Signal;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::cluster::{Daemon, Finished, firesteel, processes, run, wait_for};
+use crate::cluster::{Daemon, Finished, firesteel, forgetful_master, processes, run, wait_for};
 
 /// A Master, and Workers of two cores that give an executor a second to end.
 struct Cluster {
@@ -267,7 +267,7 @@ fn a_master_that_starts_again_is_asked_for_those_that_had_no_turn() {
     cluster.master.signal(Signal::SIGKILL);
     cluster.master.wait();
     wait_for("launch to see it", || launch.output_so_far().contains("master_lost").then_some(()));
-    cluster.master = Daemon::start(firesteel().args(["master", "--port", &port]));
+    cluster.master = Daemon::start(&mut forgetful_master(&port));
     wait_for("the other one again", || {
         (launch.output_so_far().matches("executor_running").count() == 3).then_some(())
     });

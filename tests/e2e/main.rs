@@ -36,6 +36,7 @@ mod pictures;
 mod plan;
 mod plan_cluster;
 mod proxy;
+mod recovery;
 mod resources;
 mod retries;
 mod settings;

@@ -14,7 +14,7 @@ use nix::unistd::mkfifo;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::cluster::{Daemon, firesteel, processes, run, run_with_input, wait_for};
+use crate::cluster::{Daemon, firesteel, forgetful_master, processes, run, run_with_input, wait_for};
 
 const LOCAL: [&str; 2] = ["--master", "local-cluster[2,2,1024]"];
 

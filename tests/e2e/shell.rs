@@ -8,7 +8,7 @@ use std::process::Stdio;
 use nix::sys::signal::Signal;
 use tempfile::TempDir;
 
-use crate::cluster::{Daemon, firesteel, processes, run, wait_for};
+use crate::cluster::{Daemon, firesteel, forgetful_master, processes, run, wait_for};
 use crate::terminal::Terminal;
 
 pub(crate) const CTRL_C: &str = "\x03";
@@ -322,7 +322,7 @@ fn a_master_that_dies_and_comes_back_is_spoken_of_and_keeps_the_session() {
     terminal.wait_for("no Master is connected, and only a Master knows why");
     terminal.line("run echo without a Master");
     terminal.wait_for("\nwithout a Master\n");
-    let master = Daemon::start(firesteel().args(["master", "--port", &port]));
+    let master = Daemon::start(&mut forgetful_master(&port));
     terminal.wait_for("registered with spark://");
     wait_for("the application to be registered again", || (applications(&master) == 1).then_some(()));
     terminal.line("wait --executors 1; run echo with another one");

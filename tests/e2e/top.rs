@@ -5,7 +5,7 @@ use std::process::Command;
 use nix::sys::signal::Signal;
 use tempfile::TempDir;
 
-use crate::cluster::{Daemon, firesteel, run, wait_for};
+use crate::cluster::{Daemon, firesteel, forgetful_master, run, wait_for};
 use crate::terminal::Terminal;
 
 /// A Master, a Worker of four cores, and an application that holds two of them until it is ended.
@@ -149,7 +149,7 @@ fn a_master_that_goes_away_is_asked_again() {
     drop(master);
     let text = top.wait_for(&["no answer, trying again: ", "Connection refused"]);
     assert!(text.contains("Workers 1"), "what was known stays:\n{text}");
-    let _next = Daemon::start(firesteel().args(["master", "--port", &port]));
+    let _next = Daemon::start(&mut forgetful_master(&port));
     top.wait_until("an answer", |text| !text.contains("trying again"));
 }
 

@@ -17,7 +17,7 @@ use nix::sys::signal::Signal;
 use tempfile::TempDir;
 
 use crate::cluster::processes::{children_of, command_line, is_alive};
-use crate::cluster::{Daemon, firesteel, processes, run, wait_for};
+use crate::cluster::{Daemon, firesteel, forgetful_master, processes, run, wait_for};
 use crate::driver::{Driver, script};
 
 /// A Master and a Worker with 4 cores, and where the Worker works.
@@ -218,7 +218,7 @@ fn executors_outlive_their_master_and_the_worker_comes_back_to_the_next_one() {
     assert_eq!(wait_for("the Worker to notice", lost).executors.len(), 1);
     assert!(pids.iter().all(|&pid| is_alive(pid)));
 
-    let next = Daemon::start(firesteel().args(["master", "--port", &port]));
+    let next = Daemon::start(&mut forgetful_master(&port));
     let registered = || pair.view().master_url.filter(|url| url == next.url());
     wait_for("the Worker to register again", registered);
     // This Master does not know the executor, and has it ended.

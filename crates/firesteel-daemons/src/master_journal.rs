@@ -6,6 +6,7 @@ use bytes::BytesMut;
 use firesteel_core::Timestamp;
 use firesteel_core::master::{Config, Master, Record, RecoveryError, UnreadableRecord};
 use firesteel_host::journal::{Contents, Directory, JournalError, Tail, Writer};
+use firesteel_placement::words::counted;
 
 /// Why a Master cannot be recovered.
 #[derive(Debug, thiserror::Error)]
@@ -95,10 +96,10 @@ pub fn open(path: &Path, config: Config, now: Timestamp) -> Result<(Master, Writ
             let master = recorded.recover(config, now)?;
             let away = master.away();
             tracing::info!(
-                "recovered {} Workers, {} applications and {} executors from {}; waiting up to {} s for them to return",
-                away.workers,
-                away.applications,
-                away.executors,
+                "recovered {}, {} and {} from {}; waiting up to {} s for them to return",
+                counted(away.workers, "Worker"),
+                counted(away.applications, "application"),
+                counted(away.executors, "executor"),
                 path.display(),
                 timeout.as_secs()
             );

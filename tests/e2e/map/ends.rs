@@ -157,7 +157,7 @@ fn a_master_that_is_killed_and_started_again_loses_nothing() {
     let port = cluster.master.address().port().to_string();
     kill_nine(cluster.master.pid());
     running.wait_for_line(&["reconnecting"]);
-    cluster.master = Daemon::start(firesteel().args(["master", "--port", &port]));
+    cluster.master = Daemon::start(&mut forgetful_master(&port));
     running.wait_for_line(&["did not know this application"]);
     nothing_is_lost(running, gate.path());
 }

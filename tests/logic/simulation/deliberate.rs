@@ -15,7 +15,7 @@ const BUGS: &[(Sabotage, u64, &str)] = &[
     (Sabotage::TellBeforeDurable, 1000, "the Master"),
     (Sabotage::ReplayTwice, 200, "cannot be recovered"),
     (Sabotage::StayOn, 200, "was asked to leave, and is still there"),
-    (Sabotage::UseLeaving, 400, "is given a task, and will leave"),
+    (Sabotage::UseLeaving, 1000, "is given a task, and will leave"),
     (Sabotage::ForgetDriver, 200, "live applications, there are"),
     (Sabotage::DropKillExecutor, 10, "is taken back, and its Worker is not told to end it"),
     (Sabotage::ReuseExecutorId, 5, "is used again"),

@@ -43,6 +43,13 @@ const SEEDS: &[(Seed, &str)] = &[
         Seed::Small(17266),
         "a stranger with a Worker of its own sends heartbeats in the name of others, and is silent",
     ),
+    (Seed::Small(24678), "a driver's tasks all end before its Master has answered"),
+    (
+        Seed::Small(1056),
+        "a launcher returns to its Master after two final ends, and does not ask for these cores again",
+    ),
+    (Seed::Small(1538), "a driver returns to a Master that has ended its application, and is told how"),
+    (Seed::Large(2), "a Master is recovered whose latest applications have ended and are forgotten"),
     (Seed::Large(0), "a cluster of hundreds under faults"),
     (Seed::Large(184), "what an application was given for preempted executors is preempted in the same pass"),
     (Seed::Large(1), "another cluster of hundreds under faults"),

@@ -203,6 +203,11 @@ impl Registration {
         }
     }
 
+    /// Whether a Master may still register the application: one was asked, or one has done so before.
+    pub(crate) fn may_come(&self) -> bool {
+        !self.candidates.is_empty() || self.app.is_some()
+    }
+
     /// Whether the connection is one to a Master, registered with or only asked.
     pub(crate) fn is_master(&self, peer: PeerId) -> bool {
         self.candidates.contains_key(&peer) || self.master().is_some_and(|(master, _)| master == peer)

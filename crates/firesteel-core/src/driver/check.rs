@@ -49,7 +49,8 @@ fn check_tasks(driver: &Driver) -> Result<(), Violation> {
         tally.submitted
     );
     if let Phase::Draining { .. } = driver.phase {
-        ensure!("driver", !tasks.is_empty(), "no task is left, and the application is not done");
+        let waits = driver.farewell.is_some() && driver.registration.master().is_none();
+        ensure!("driver", !tasks.is_empty() || waits, "no task is left, and the application is not done");
     }
     Ok(())
 }

@@ -88,6 +88,9 @@ pub use view::{ExecutorView, ExecutorViewState, View};
 /// An application without executors is told why that soon.
 const FIRST_WORD: Duration = Duration::from_millis(1500);
 
+/// How long a driver whose tasks have ended waits for a Master, to tell it so. One that was lost may be back by then.
+const FAREWELL: Duration = Duration::from_secs(3);
+
 /// The driver of an application.
 #[derive(Clone, Debug)]
 pub struct Driver {
@@ -111,6 +114,8 @@ pub struct Driver {
     /// The profiles and sizes of tasks for which a note said that they are too large.
     said_too_large: BTreeSet<(ProfileId, Cores)>,
     phase: Phase,
+    /// When the driver ends without a Master that could be told: see [`FAREWELL`].
+    farewell: Option<Timestamp>,
     effects: Effects<Effect>,
 }
 
@@ -163,6 +168,8 @@ pub enum Reason {
     ExclusionOver,
     /// The Master may have to be told which hosts tasks prefer.
     Hints,
+    /// No Master has come back that could be told of the end.
+    Farewell,
 }
 
 impl Driver {
@@ -193,6 +200,7 @@ impl Driver {
             questions: Questions::default(),
             said_too_large: BTreeSet::new(),
             phase: Phase::Open,
+            farewell: None,
             effects: Effects::default(),
             config,
         }
@@ -284,6 +292,7 @@ impl Machine for Driver {
             self.scaling.next_deadline(),
             self.health.deadline().map(|at| (at, Reason::ExclusionOver)),
             self.hints_due().map(|at| (at, Reason::Hints)),
+            self.farewell.map(|at| (at, Reason::Farewell)),
         ];
         deadlines.into_iter().flatten().min()
     }
@@ -334,8 +343,9 @@ impl Driver {
             Phase::Leaving | Phase::Done => return,
             Phase::Draining { outcome } if self.tasks.is_empty() => {
                 let outcome = outcome.clone();
-                self.finish(Ending::Completed, outcome, Until::Told);
-                return;
+                if !self.waits_for_a_master(now) {
+                    return self.finish(Ending::Completed, outcome, Until::Told);
+                }
             }
             Phase::Open | Phase::Draining { .. } => {}
         }
@@ -366,6 +376,15 @@ impl Driver {
         let waiting = self.tasks.waiting();
         self.executors.any_offering()
             && waiting.profiles().all(|profile| !self.executors.openings(profile).is_empty())
+    }
+
+    /// All tasks have ended. Whether the driver waits for a Master that it can tell so: one that was asked may answer, and one
+    /// that was lost may be back soon.
+    fn waits_for_a_master(&mut self, now: Timestamp) -> bool {
+        if self.registration.master().is_some() || !self.registration.may_come() {
+            return false;
+        }
+        now < *self.farewell.get_or_insert(now + FAREWELL)
     }
 
     /// The application has ended. The driver stays until its executors have ended only if that is wanted, and if a

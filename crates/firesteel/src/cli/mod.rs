@@ -20,6 +20,7 @@ mod exit;
 mod explain;
 mod flag_value;
 mod help;
+mod journal;
 mod kill;
 mod launch;
 mod log;
@@ -92,6 +93,8 @@ enum Command {
     Yarn(yarn::Args),
     /// Check and show settings from files, variables and flags
     Config(config::Args),
+    /// Check and show what a Master has written down
+    Journal(journal::Args),
     /// Print a script for a shell that completes commands, options and ids
     Completions(completions::Args),
     /// Write manual pages
@@ -148,6 +151,7 @@ pub(crate) fn main() -> ExitCode {
         Command::Simulate(args) => simulate::run(&args),
         Command::Yarn(args) => yarn::run(&args),
         Command::Config(args) => config::run(args),
+        Command::Journal(args) => journal::run(args),
         Command::Completions(args) => completions::run(&args),
         Command::Man(args) => man::run(&args, Cli::command()),
         Command::Executor(args) => executor::run(args),
@@ -173,6 +177,7 @@ impl Command {
                 log::DefaultLevel::Info
             }
             Self::Config(_)
+            | Self::Journal(_)
             | Self::Completions(_)
             | Self::Man(_)
             | Self::Status(_)

@@ -11,7 +11,7 @@ use crate::driver::{
 use crate::ids::{AppId, ExecutorId, PeerId, ProfileId, WorkerId};
 use crate::messages::{
     ApplicationEnd, DriverToExecutor, DriverToMaster, ExecutorState, ExecutorToDriver, MasterToDriver,
-    RefusedExecutor, TaskState,
+    Outcome, RefusedExecutor, TaskState,
 };
 use crate::secret::Secret;
 
@@ -125,16 +125,37 @@ fn tasks_go_on_while_the_master_is_lost_and_end_the_application_without_it() {
     let lost = bench.apply(Event::Disconnected { peer: MASTER });
     assert_eq!(lost, [Effect::Note(Note::MasterLost { master: master("m1") })]);
     assert_eq!(bench.pass(SECOND), [connect("m1")]);
-    let end = bench.end(0, attempt(0, 0), exit(0));
-    assert_eq!(
-        end,
-        [
-            succeeded(attempt(0, 0), 0),
-            to_executor(0, DriverToExecutor::StopExecutor),
-            Effect::Done(Ending::Completed),
-            Effect::Exit,
-        ]
-    );
+    assert_eq!(bench.end(0, attempt(0, 0), exit(0)), [succeeded(attempt(0, 0), 0)]);
+    let over = bench.pass(3 * SECOND);
+    let stopped = to_executor(0, DriverToExecutor::StopExecutor);
+    assert!(over.ends_with(&[stopped, Effect::Done(Ending::Completed), Effect::Exit]), "{over:?}");
+}
+
+#[test]
+fn a_master_that_comes_back_in_time_is_told_of_the_end() {
+    let mut bench = Bench::with_executors(&[1]);
+    bench.submit(0, 1);
+    bench.apply(Event::Finish { outcome: Some(Outcome::Succeeded) });
+    bench.apply(Event::Disconnected { peer: MASTER });
+    bench.end(0, attempt(0, 0), exit(0));
+    bench.pass(2 * SECOND);
+    bench.apply(Event::Connected { peer: PeerId(5), master: master("m1") });
+    let told = bench.apply(from_master(PeerId(5), registered("app-1")));
+    let (app, outcome) = (AppId::new("app-1"), Some(Outcome::Succeeded));
+    let message = Outbound::Master(DriverToMaster::UnregisterApplication { app, outcome });
+    let unregistered = Effect::Send { peer: PeerId(5), message };
+    assert!(told.ends_with(&[unregistered, Effect::Done(Ending::Completed), Effect::Exit]), "{told:?}");
+}
+
+#[test]
+fn a_driver_whose_tasks_end_before_its_master_answers_waits_for_the_answer() {
+    let mut bench = Bench::new(&["m1"]);
+    bench.apply(Event::Start);
+    bench.apply(Event::Connected { peer: MASTER, master: master("m1") });
+    assert_eq!(bench.apply(Event::Finish { outcome: None }), []);
+    let told = bench.apply(from_master(MASTER, registered("app-1")));
+    let message = DriverToMaster::UnregisterApplication { app: AppId::new("app-1"), outcome: None };
+    assert!(told.contains(&to_master(message)), "{told:?}");
 }
 
 #[test]

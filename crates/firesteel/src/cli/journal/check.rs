@@ -1,0 +1,129 @@
+//! `firesteel journal check`: whether a Master can be recovered from a journal.
+
+use std::fs;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use clap::Args as ClapArgs;
+use firesteel_core::messages::WorkerState;
+use firesteel_daemons::master_journal::{Recorded, StateError};
+use firesteel_host::journal::{Damage, Directory, JournalError, Tail};
+use firesteel_host::plain;
+use firesteel_placement::words::counted;
+
+use super::{Source, recovered};
+use crate::cli::exit::{self, Exit, Failure};
+
+/// Which journal to check.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+A batch that was being written when the Master stopped is reported and does no harm: nobody was told of it, and the Master \
+drops it. Any other damage keeps a Master from starting. To go on there are two ways:
+
+  firesteel journal check --repair DIR    keeps what is before the damage, and the damaged file under another name
+  mv DIR DIR.damaged                      forgets everything: Workers and drivers register anew, executors are replaced
+
+After a repair the Master knows nothing of what was decided after the damage began: it ends executors that were launched \
+since, and replaces them.
+
+Exit codes: 0 the journal is whole, or was repaired; 1 it is damaged, or cannot be read; 2 wrong usage.")]
+pub(super) struct Check {
+    #[command(flatten)]
+    source: Source,
+    /// Cut a damaged journal before the damage. The Master must not run
+    #[arg(long)]
+    repair: bool,
+}
+
+impl Check {
+    pub(super) fn run(&self) -> Result<Exit, Failure> {
+        let directory = &self.source.directory;
+        if self.repair
+            && let Some(damaged) = damaged(directory)?
+        {
+            let kept = damaged.cut().map_err(|error| {
+                Failure::of(Exit::Failure, format!("cannot repair {}: {error}", damaged.path.display()))
+            })?;
+            say_repaired(&kept);
+        }
+        let recorded = self.source.read()?;
+        let lines = lines(recorded).map_err(|error| self.source.failure(&error))?;
+        exit::written(print(&lines))
+    }
+}
+
+/// A damaged file, and where the damage begins.
+struct Damaged {
+    path: PathBuf,
+    at: u64,
+    /// Held so that no Master writes meanwhile.
+    _directory: Directory,
+}
+
+/// The damage in a journal, if there is any that can be cut off.
+fn damaged(directory: &Path) -> Result<Option<Damaged>, Failure> {
+    if !directory.is_dir() {
+        return Ok(None);
+    }
+    let locked = Directory::lock(directory).map_err(|error| Failure::with(Exit::Failure, &error))?;
+    match locked.read() {
+        Err(JournalError::Damaged { path, damage: Damage::Batch { at, .. } }) => {
+            Ok(Some(Damaged { path, at, _directory: locked }))
+        }
+        Ok(_) | Err(_) => Ok(None),
+    }
+}
+
+impl Damaged {
+    /// Cuts the file. Returns the path of a copy of what it was.
+    fn cut(&self) -> io::Result<PathBuf> {
+        let name = self.path.file_name().unwrap_or_default().to_string_lossy();
+        let copy = self.path.with_file_name(format!("damaged-{name}"));
+        fs::copy(&self.path, &copy)?;
+        let file = fs::OpenOptions::new().write(true).open(&self.path)?;
+        file.set_len(self.at)?;
+        file.sync_all()?;
+        Ok(copy)
+    }
+}
+
+fn say_repaired(copy: &Path) {
+    let _ = writeln!(plain::stderr(), "firesteel: repaired; the damaged file is now {}", copy.display());
+}
+
+/// What is in a journal, a line each.
+fn lines(recorded: Recorded) -> Result<Vec<String>, StateError> {
+    let Recorded { path, batches, tail, length } = &recorded;
+    let records: usize = batches.iter().map(Vec::len).sum();
+    let mut lines = vec![format!(
+        "{}: whole, {length} bytes: an image and {}, {}",
+        path.display(),
+        counted((batches.len() as u64).saturating_sub(1), "later write"),
+        counted(records as u64, "record")
+    )];
+    if let Tail::Torn { at, bytes } = tail {
+        lines.push(format!(
+            "the last {bytes} bytes, from offset {at}, were not written completely; nobody was told of what they say, and \
+             the Master will drop them"
+        ));
+    }
+    let view = recovered(recorded)?.view();
+    let workers = view.workers.iter().filter(|worker| worker.state != WorkerState::Dead).count();
+    let executors: u64 = view.applications.iter().map(|application| application.executors_live).sum();
+    lines.push(format!(
+        "{}, {} with {}, {}",
+        counted(workers as u64, "Worker"),
+        counted(view.applications.len() as u64, "application"),
+        counted(executors, "executor"),
+        counted(view.completed.len() as u64, "ended application")
+    ));
+    Ok(lines)
+}
+
+fn print(lines: &[String]) -> io::Result<()> {
+    let mut stdout = plain::stdout();
+    for line in lines {
+        writeln!(stdout, "{line}")?;
+    }
+    stdout.flush()
+}

@@ -1,0 +1,121 @@
+//! `firesteel journal`: looks at what a Master has written down.
+
+mod check;
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use clap::{Args as ClapArgs, Subcommand, ValueHint};
+use firesteel_core::Timestamp;
+use firesteel_core::master::{Config, Master, Record};
+use firesteel_daemons::master_journal::{Recorded, StateError};
+use firesteel_host::journal::{Directory, JournalError};
+use firesteel_host::plain;
+
+use super::document;
+use super::exit::{self, Exit, Failure};
+use check::Check;
+
+/// What to do with a journal.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "Examples:
+  firesteel journal check recovery-7077
+  firesteel journal dump recovery-7077 | tail
+  firesteel journal export recovery-7077 | jq '.applications[].id'
+
+A Master may use the journal meanwhile, except for check --repair. No output has secrets: neither tokens nor the commands of \
+applications.
+
+Exit codes: 0 done, and the journal is whole; 1 it is damaged, or cannot be read; 2 wrong usage.")]
+pub(super) struct Args {
+    #[command(subcommand)]
+    command: JournalCommand,
+}
+
+#[derive(Debug, Subcommand)]
+enum JournalCommand {
+    /// Check that a Master can be recovered from a journal, and say what it would know
+    Check(Check),
+    /// Print every record, one per line
+    Dump(Source),
+    /// Print the recovered state as JSON, like `firesteel status --json`
+    Export(Source),
+}
+
+/// A journal.
+#[derive(Debug, ClapArgs)]
+struct Source {
+    /// Directory of the journal: spark.deploy.recoveryDirectory, or recovery-PORT where the Master was started
+    #[arg(value_hint = ValueHint::DirPath)]
+    directory: PathBuf,
+}
+
+/// Runs the subcommand.
+pub(super) fn run(args: Args) -> Result<Exit, Failure> {
+    match args.command {
+        JournalCommand::Check(check) => check.run(),
+        JournalCommand::Dump(source) => source.dump(),
+        JournalCommand::Export(source) => source.export(),
+    }
+}
+
+impl Source {
+    fn read(&self) -> Result<Recorded, Failure> {
+        match Recorded::read(&Directory::read_only(&self.directory)) {
+            Ok(Some(recorded)) => Ok(recorded),
+            Ok(None) => {
+                let directory = self.directory.display();
+                Err(Failure::of(Exit::Failure, format!("{directory} has no journal of a Master")))
+            }
+            Err(error) => Err(self.failure(&error)),
+        }
+    }
+
+    /// The failure with what to do about it.
+    fn failure(&self, error: &StateError) -> Failure {
+        let is_damaged = matches!(error, StateError::Journal(JournalError::Damaged { .. }));
+        let advice = match is_damaged {
+            true => format!(
+                "; see firesteel journal check --help for how to go on, and {}",
+                self.directory.display()
+            ),
+            false => String::new(),
+        };
+        Failure::of(Exit::Failure, format!("{error}{advice}"))
+    }
+
+    fn dump(&self) -> Result<Exit, Failure> {
+        let recorded = self.read()?;
+        exit::written(print(&recorded.batches))
+    }
+
+    fn export(&self) -> Result<Exit, Failure> {
+        let master = recovered(self.read()?).map_err(|error| self.failure(&error))?;
+        exit::written(print_json(&master))
+    }
+}
+
+/// The Master that has these records, with the settings that most have.
+fn recovered(recorded: Recorded) -> Result<Master, StateError> {
+    recorded.recover(Config::default(), Timestamp::default())
+}
+
+fn print(batches: &[Vec<Record>]) -> io::Result<()> {
+    let mut stdout = plain::stdout();
+    for (number, records) in batches.iter().enumerate() {
+        match number {
+            0 => writeln!(stdout, "image")?,
+            number => writeln!(stdout, "batch {number}")?,
+        }
+        for record in records {
+            writeln!(stdout, "  {record}")?;
+        }
+    }
+    stdout.flush()
+}
+
+fn print_json(master: &Master) -> io::Result<()> {
+    let mut stdout = plain::json();
+    serde_json::to_writer_pretty(&mut stdout, &document::Master::of(&master.view()))?;
+    writeln!(stdout)
+}

@@ -1,0 +1,287 @@
+//! A Master that is killed and started again: it has its journal, and nobody loses anything.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use nix::sys::signal::Signal;
+use tempfile::TempDir;
+
+use crate::cluster::{Daemon, firesteel, processes, run, wait_for};
+
+/// A durable Master on a port of its own, with a Worker.
+struct Cluster {
+    master: Daemon,
+    worker: Daemon,
+    directory: TempDir,
+    port: String,
+}
+
+impl Cluster {
+    fn start() -> Self {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let master = Daemon::start(&mut durable_master(&directory.path().join("state"), "0"));
+        let port = master.address().port().to_string();
+        let worker =
+            Daemon::worker(&master, &directory.path().join("work"), &["--cores", "4", "--memory", "4g"]);
+        master.wait_for_workers(1);
+        Self { master, worker, directory, port }
+    }
+
+    fn state(&self) -> PathBuf {
+        self.directory.path().join("state")
+    }
+
+    /// The Master's only file.
+    fn journal(&self) -> PathBuf {
+        journal(&self.state())
+    }
+
+    fn kill_master(&mut self) {
+        self.master.signal(Signal::SIGKILL);
+        self.master.wait();
+    }
+
+    fn start_master(&mut self) {
+        self.master = Daemon::start(&mut durable_master(&self.state(), &self.port));
+    }
+
+    fn launch(&self, arguments: &[&str]) -> Daemon {
+        Daemon::spawn(firesteel().args(["launch", "--master", self.master.url()]).args(arguments))
+    }
+
+    fn all_are_back(&self) {
+        self.master.wait_for_line(&["all Workers and applications are back"]);
+    }
+}
+
+fn durable_master(state: &Path, port: &str) -> Command {
+    let mut command = firesteel();
+    let directory = format!("spark.deploy.recoveryDirectory={}", state.display());
+    command.args(["master", "--port", port, "--conf", &directory]);
+    command
+}
+
+fn journal(state: &Path) -> PathBuf {
+    let names = fs::read_dir(state).expect("the directory is there").flatten().map(|entry| entry.path());
+    let is_journal =
+        |path: &PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("journal-"));
+    let mut files: Vec<PathBuf> = names.filter(is_journal).collect();
+    assert_eq!(files.len(), 1, "{files:?}");
+    files.remove(0)
+}
+
+#[test]
+fn servers_run_on_while_the_master_is_killed_and_comes_back() {
+    let mut cluster = Cluster::start();
+    let arguments =
+        ["--until", "never", "--num-executors", "2", "--executor-cores", "1", "--json", "--", "sleep", "300"];
+    let launch = cluster.launch(&arguments);
+    wait_for("both servers", || {
+        (launch.output_so_far().matches("executor_running").count() == 2).then_some(())
+    });
+    let worker = cluster.worker.pid();
+    let servers = || processes::descendants_of(worker);
+    let before = servers();
+    for _ in 0..3 {
+        cluster.kill_master();
+        cluster.start_master();
+        cluster.all_are_back();
+    }
+    assert_eq!(servers(), before);
+    let output = launch.output_so_far();
+    assert_eq!(output.matches("executor_launched").count(), 2, "{output}");
+    assert!(!output.contains("executor_ended"), "{output}");
+    let shown = run(firesteel().args(["status", "--master", cluster.master.url()]));
+    assert!(shown.stdout.contains(" RUNNING  2 "), "{shown}");
+}
+
+#[test]
+fn a_map_goes_on_with_its_executors_and_no_item_runs_twice() {
+    let mut cluster = Cluster::start();
+    let ran = cluster.directory.path().join("ran");
+    let script = format!("echo $1 >> {}; sleep 0.1; echo $1", ran.display());
+    let items: Vec<String> = (0..60).map(|item| item.to_string()).collect();
+    let mut command = firesteel();
+    command.args([
+        "map",
+        "--master",
+        cluster.master.url(),
+        "--total-executor-cores",
+        "4",
+        "--executor-cores",
+        "2",
+    ]);
+    command.args(["--", "sh", "-c", &script, "sh", "{}", ":::"]).args(&items);
+    let mut map = Daemon::spawn(&mut command);
+    let done = || fs::read_to_string(&ran).unwrap_or_default().lines().count();
+    for at in [8, 24, 40] {
+        wait_for("some items", || (done() >= at).then_some(()));
+        cluster.kill_master();
+        cluster.start_master();
+    }
+    assert_eq!(map.wait(), 0, "{}", map.log());
+    let mut output: Vec<String> = map.output().lines().map(str::to_owned).collect();
+    output.sort_by_key(|line| line.parse::<u32>().unwrap_or(u32::MAX));
+    assert_eq!(output, items);
+    assert_eq!(done(), 60, "no item ran twice");
+    cluster.master.wait_for_line(&["recovered 1 Worker, 1 application and 2 executors from"]);
+}
+
+#[test]
+fn a_server_that_dies_while_there_is_no_master_is_replaced_when_there_is_one() {
+    let mut cluster = Cluster::start();
+    let launch = cluster.launch(&[
+        "--until",
+        "never",
+        "--num-executors",
+        "1",
+        "--executor-cores",
+        "1",
+        "--json",
+        "--",
+        "sleep",
+        "300",
+    ]);
+    wait_for("the server", || launch.output_so_far().contains("executor_running").then_some(()));
+    cluster.kill_master();
+    let sleeping = processes::descendants_of(cluster.worker.pid());
+    let server = sleeping
+        .iter()
+        .find(|pid| processes::command_line(**pid).first().is_some_and(|word| word.contains("sleep")))
+        .expect("it runs");
+    processes::signal(*server, Signal::SIGKILL).expect("it lives");
+    cluster.start_master();
+    wait_for("its end and another one", || {
+        let output = launch.output_so_far();
+        (output.contains("executor_ended") && output.matches("executor_running").count() == 2).then_some(())
+    });
+}
+
+#[test]
+fn two_masters_do_not_share_a_journal() {
+    let cluster = Cluster::start();
+    let second = run(&mut durable_master(&cluster.state(), "0"));
+    assert_eq!(second.code(), 1, "{second}");
+    assert!(second.stderr.contains("state is in use by another Master"), "{second}");
+}
+
+#[test]
+fn an_unfinished_write_is_dropped_with_a_warning_and_damage_is_not() {
+    let mut cluster = Cluster::start();
+    let launch = cluster.launch(&[
+        "--until",
+        "never",
+        "--num-executors",
+        "1",
+        "--executor-cores",
+        "1",
+        "--json",
+        "--",
+        "sleep",
+        "300",
+    ]);
+    wait_for("the server", || launch.output_so_far().contains("executor_running").then_some(()));
+    cluster.kill_master();
+    let whole = fs::read(cluster.journal()).expect("it can be read");
+
+    fs::write(cluster.journal(), &whole[..whole.len() - 3]).expect("it can be written");
+    cluster.start_master();
+    cluster.master.wait_for_line(&["WARN", "were not written completely", "dropped"]);
+    cluster.all_are_back();
+    cluster.kill_master();
+
+    let mut damaged = whole.clone();
+    let middle = whole.len() - 60;
+    damaged[middle] ^= 1;
+    fs::write(cluster.journal(), damaged).expect("it can be written");
+    let refused = run(&mut durable_master(&cluster.state(), &cluster.port));
+    assert_eq!(refused.code(), 1, "{refused}");
+    assert!(refused.stderr.contains(" is damaged: the "), "{refused}");
+    let state = cluster.state();
+    let journal = |words: &[&str]| run(firesteel().arg("journal").args(words).arg(&state));
+    assert_eq!(journal(&["check"]).code(), 1);
+    let repaired = journal(&["check", "--repair"]);
+    assert_eq!(repaired.code(), 0, "{repaired}");
+    assert!(repaired.stdout.contains("1 Worker, "), "{repaired}");
+    cluster.start_master();
+    cluster.master.wait_for_line(&["recovered 1 Worker"]);
+}
+
+#[test]
+fn a_journal_is_checked_dumped_and_exported_while_its_master_runs() {
+    let cluster = Cluster::start();
+    let secret = "open-sesame";
+    let launch = cluster.launch(&[
+        "--until",
+        "never",
+        "--num-executors",
+        "1",
+        "--executor-cores",
+        "1",
+        "--json",
+        "--",
+        "sh",
+        "-c",
+        &format!("sleep 300; echo {secret}"),
+    ]);
+    wait_for("the server", || launch.output_so_far().contains("executor_running").then_some(()));
+    let state = cluster.state();
+    let journal = |words: &[&str]| {
+        let done = run(firesteel().arg("journal").args(words).arg(&state));
+        assert_eq!(done.code(), 0, "{done}");
+        done.stdout
+    };
+    let checked = journal(&["check"]);
+    assert!(checked.contains("1 Worker, 1 application with 1 executor, 0 ended applications"), "{checked}");
+    let dumped = journal(&["dump"]);
+    assert!(
+        dumped.contains("application 0: executor 0 launched on Worker 0 with 1 cores and 1 GiB"),
+        "{dumped}"
+    );
+    let exported = journal(&["export"]);
+    let state: serde_json::Value = serde_json::from_str(&exported).expect("it is JSON");
+    assert_eq!(state["applications"][0]["state"], "UNKNOWN");
+    for output in [checked, dumped, exported] {
+        assert!(!output.contains(secret) && !output.contains("token"), "{output}");
+    }
+}
+
+#[test]
+fn a_master_that_can_write_nothing_more_ends_and_its_executors_go_on() {
+    let mut cluster = Cluster::start();
+    cluster.kill_master();
+    // A limit on the length of files stands for a full disk. Without the signal, the write fails.
+    let state = format!("spark.deploy.recoveryDirectory={}", cluster.state().display());
+    let mut limited = Command::new("sh");
+    let master = format!(
+        "trap '' XFSZ; ulimit -f 64; exec {} master --announce --port {} --conf {state}",
+        crate::cluster::BINARY,
+        cluster.port
+    );
+    limited.args(["-c", &master]);
+    let mut full = Daemon::spawn(&mut limited);
+    full.wait_for_line(&["reconnected"]);
+    let long = "x".repeat(2000);
+    let url = cluster.master.url().to_owned();
+    let mut launches = Vec::new();
+    wait_for("the Master to end", || {
+        let words =
+            ["--num-executors", "1", "--executor-cores", "1", "--json", "--", "sh", "-c", "sleep 300", &long];
+        launches.push(Daemon::spawn(
+            firesteel().args(["launch", "--until", "never", "--master", &url]).args(words),
+        ));
+        std::thread::park_timeout(std::time::Duration::from_millis(200));
+        (!full.is_alive()).then_some(())
+    });
+    assert_eq!(full.wait(), 1, "{}", full.log());
+    assert!(full.log().contains("cannot write "), "{}", full.log());
+    assert!(full.log().contains("Executors keep running"), "{}", full.log());
+    let running =
+        launches.iter().filter(|launch| launch.output_so_far().contains("executor_running")).count();
+    assert!(running > 0);
+    cluster.start_master();
+    cluster.all_are_back();
+    let ended = launches.iter().filter(|launch| launch.output_so_far().contains("executor_ended")).count();
+    assert_eq!(ended, 0, "no server ended with the Master");
+}
