@@ -105,8 +105,9 @@ impl Scenario {
     /// The servers that are loaded so, in turn.
     pub(crate) fn servers(self) -> &'static [Kind] {
         match self {
-            Self::Burst => &[Kind::Null, Kind::Quiet, Kind::Logging],
-            Self::SparkMillion | Self::Small | Self::Heartbeats | Self::Rate => &[Kind::Null, Kind::Quiet],
+            Self::Burst => &[Kind::Null, Kind::Quiet, Kind::Logging, Kind::Durable],
+            Self::Small | Self::Rate => &[Kind::Null, Kind::Quiet, Kind::Durable],
+            Self::SparkMillion | Self::Heartbeats => &[Kind::Null, Kind::Quiet],
             Self::Impatient | Self::Million | Self::Deaf | Self::Status | Self::Stability => &[Kind::Quiet],
         }
     }

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use nix::time::{ClockId, clock_getcpuclockid};
 use nix::unistd::Pid;
+use tempfile::TempDir;
 
 /// Which process is under load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -15,6 +16,8 @@ pub(crate) enum Kind {
     Quiet,
     /// `firesteel master` with its default log, which is discarded.
     Logging,
+    /// `firesteel master`, logging errors only, with a journal on a disk.
+    Durable,
     /// The null master.
     Null,
 }
@@ -24,6 +27,7 @@ impl Kind {
         match self {
             Self::Quiet => "errors only",
             Self::Logging => "default log",
+            Self::Durable => "journal",
             Self::Null => "null",
         }
     }
@@ -32,6 +36,8 @@ impl Kind {
 /// A server, ended when it is dropped.
 pub(crate) struct Server {
     process: Child,
+    /// The journal of a durable Master, which ends with it.
+    _journal: Option<TempDir>,
     /// `host:port`.
     pub(crate) address: String,
 }
@@ -48,17 +54,22 @@ pub(crate) struct Used {
 impl Server {
     /// Starts a server on a free port of loopback.
     pub(crate) fn start(kind: Kind, settings: &[String]) -> Self {
+        let journal = (kind == Kind::Durable).then(|| TempDir::new().expect("a temporary directory"));
         let mut command = match kind {
             Kind::Null => {
                 let mut null = Command::new(std::env::current_exe().expect("this program has a path"));
                 null.arg("null");
                 null
             }
-            Kind::Quiet | Kind::Logging => {
+            Kind::Quiet | Kind::Logging | Kind::Durable => {
                 let mut master = Command::new(env!("CARGO_BIN_EXE_firesteel"));
                 master.args(["master", "--host", "127.0.0.1", "--port", "0", "--announce"]);
                 master.args(settings.iter().flat_map(|setting| ["--conf", setting]));
-                master.args((kind == Kind::Quiet).then_some("-qq"));
+                master.args((kind != Kind::Logging).then_some("-qq"));
+                if let Some(journal) = &journal {
+                    let directory = journal.path().display();
+                    master.args(["--conf", &format!("spark.deploy.recoveryDirectory={directory}")]);
+                }
                 master
             }
         };
@@ -70,7 +81,7 @@ impl Server {
         BufReader::new(stdout).read_line(&mut line).expect("the server announces its address");
         let ready: serde_json::Value = serde_json::from_str(&line).expect("an announcement is JSON");
         let url = ready["url"].as_str().expect("an announcement has a url");
-        Self { process, address: url.trim_start_matches("spark://").to_owned() }
+        Self { process, _journal: journal, address: url.trim_start_matches("spark://").to_owned() }
     }
 
     pub(crate) fn used(&self) -> Used {

@@ -59,29 +59,37 @@ impl Table {
         self.frames.insert(kind, sheet.frames);
     }
 
-    /// Prints medians, ranges, and ratios to the null master of the same round.
+    /// Prints medians, ranges, and ratios to the null master of the same round; with a journal also to the Master without.
     pub(crate) fn print(&self) {
         for name in &self.names {
-            for kind in [Kind::Null, Kind::Quiet, Kind::Logging] {
+            for kind in [Kind::Null, Kind::Quiet, Kind::Logging, Kind::Durable] {
                 let Some(rounds) = self.rounds.get(&(name, kind)) else { continue };
                 let (median, least, most) = spread(rounds);
-                let nulls = self.rounds.get(&(name, Kind::Null)).filter(|_| kind != Kind::Null);
-                let ratio = nulls.map(|nulls| {
-                    let ratios: Vec<f64> =
-                        rounds.iter().zip(nulls).map(|(figure, null)| figure / null).collect();
-                    let (median, least, most) = spread(&ratios);
-                    (median.is_finite()).then(|| format!("  of null {median:.2} ({least:.2} to {most:.2})"))
-                });
+                let baselines = match kind {
+                    Kind::Null => &[][..],
+                    Kind::Quiet | Kind::Logging => &[Kind::Null],
+                    Kind::Durable => &[Kind::Null, Kind::Quiet],
+                };
+                let ratios: String =
+                    baselines.iter().filter_map(|baseline| self.ratio(name, rounds, *baseline)).collect();
                 println!(
-                    "{name:<50} {:<12} {:>12} ({} to {}){}",
+                    "{name:<50} {:<12} {:>12} ({} to {}){ratios}",
                     kind.word(),
                     short(median),
                     short(least),
                     short(most),
-                    ratio.flatten().unwrap_or_default()
                 );
             }
         }
+    }
+
+    /// The ratio to another server's figure of the same round: median and range.
+    fn ratio(&self, name: &'static str, rounds: &[f64], baseline: Kind) -> Option<String> {
+        let others = self.rounds.get(&(name, baseline))?;
+        let ratios: Vec<f64> = rounds.iter().zip(others).map(|(figure, other)| figure / other).collect();
+        let (median, least, most) = spread(&ratios);
+        let word = baseline.word();
+        median.is_finite().then(|| format!("  of {word} {median:.2} ({least:.2} to {most:.2})"))
     }
 
     /// Says where the null master did not write the frames of the Master.

@@ -195,7 +195,9 @@ fn the_environment_says_what_flags_do_not() {
     // Kubernetes sets such a value for a service called spark-master. The default port may be taken on this
     // machine, so only the warning is looked for.
     let mut command = firesteel();
-    command.args(["master", "-h", "127.0.0.77"]).env("SPARK_MASTER_PORT", "tcp://10.0.0.1:7077");
+    command
+        .args(["master", "-h", "127.0.0.77", "--conf", "spark.deploy.recoveryMode=NONE"])
+        .env("SPARK_MASTER_PORT", "tcp://10.0.0.1:7077");
     let confused = Daemon::spawn(&mut command);
     confused.wait_for_line(&["WARN", "ignoring", "tcp://10.0.0.1:7077"]);
 }

@@ -236,7 +236,7 @@ fn a_journal_is_checked_dumped_and_exported_while_its_master_runs() {
     assert!(checked.contains("1 Worker, 1 application with 1 executor, 0 ended applications"), "{checked}");
     let dumped = journal(&["dump"]);
     assert!(
-        dumped.contains("application 0: executor 0 launched on Worker 0 with 1 cores and 1 GiB"),
+        dumped.contains("application 0: executor 0 launched on Worker 0 with 1 core and 1 GiB"),
         "{dumped}"
     );
     let exported = journal(&["export"]);

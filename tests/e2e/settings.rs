@@ -136,7 +136,10 @@ fn the_daemons_of_a_local_cluster_have_the_applications_properties() {
 #[test]
 fn an_empty_variable_counts_as_unset_and_a_wrong_one_is_named() {
     let mut command = firesteel();
-    command.args(["master", "-h", "127.0.0.78"]).env("SPARK_MASTER_PORT", "").env("SPARK_MASTER_HOST", "");
+    command
+        .args(["master", "-h", "127.0.0.78", "--conf", "spark.deploy.recoveryMode=NONE"])
+        .env("SPARK_MASTER_PORT", "")
+        .env("SPARK_MASTER_HOST", "");
     let master = Daemon::start(&mut command);
     assert_eq!(master.url(), "spark://127.0.0.78:7077");
     for (name, value, words) in [

@@ -166,6 +166,23 @@ impl Cluster {
         (0..workers).fold(cluster, |cluster, _| cluster.and_worker(arguments))
     }
 
+    /// Workers of this number of cores each, and a Master that keeps its state.
+    pub(crate) fn durable(workers: usize, cores: u32) -> Self {
+        let root = tempfile::tempdir().expect("a temporary directory");
+        let master = Daemon::start(&mut durable_master(root.path(), "0"));
+        let cluster = Self { master, workers: Vec::new(), ports: free_ports(), root };
+        let arguments = ["--cores", &cores.to_string(), "--memory", "8g"];
+        (0..workers).fold(cluster, |cluster, _| cluster.and_worker(&arguments))
+    }
+
+    /// Kills the Master, and starts it again with what it has kept.
+    pub(crate) fn restart_master(&mut self) {
+        let port = self.master.address().port().to_string();
+        self.master.signal(Signal::SIGKILL);
+        self.master.wait();
+        self.master = Daemon::start(&mut durable_master(self.root.path(), &port));
+    }
+
     /// A Master with these arguments.
     pub(crate) fn without_workers(arguments: &[&str]) -> Self {
         let root = tempfile::tempdir().expect("a temporary directory");
@@ -248,6 +265,13 @@ impl Cluster {
         let locals = (0..self.workers.len()).map(|number| self.local(number));
         locals.flat_map(|local| scratch_of_applications(&local)).collect()
     }
+}
+
+fn durable_master(root: &Path, port: &str) -> Command {
+    let mut command = firesteel();
+    let directory = format!("spark.deploy.recoveryDirectory={}", root.join("state").display());
+    command.args(["master", "--port", port, "--conf", &directory]);
+    command
 }
 
 /// The executors' processes within a directory.

@@ -6,8 +6,8 @@ use libtest_mimic::Trial;
 use nix::sys::signal::Signal;
 
 use crate::binary::{firesteel, processes, run, wait_for};
-use crate::cluster::{Cluster, Driver, Scenario, executors_within};
-use crate::wait::poll;
+use crate::cluster::{Cluster, Driver, LONGEST, Scenario, executors_within};
+use crate::wait::{poll, wait};
 
 pub(crate) fn trials() -> Vec<Trial> {
     Scenario::trials(vec![
@@ -15,6 +15,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         Scenario::on_main("a_worker_killed_takes_its_jvms_along_and_the_job_goes_on", killed_worker),
         Scenario::on_all("a_worker_that_is_stopped_fails_no_task", stopped_worker),
         Scenario::on_main("a_worker_that_is_decommissioned_ends_after_its_tasks", decommissioned_worker),
+        Scenario::on_all("a_master_that_is_killed_and_comes_back_has_its_applications", killed_master),
         Scenario::on_main("a_driver_killed_leaves_nothing", killed_driver),
         Scenario::on_main("a_driver_is_told_that_its_application_was_killed", killed_application),
         Scenario::on_main("a_driver_whose_spark_is_nowhere_is_told_what_was_sought", missing_home),
@@ -89,6 +90,38 @@ fn decommissioned_worker(version: &str) {
     assert_eq!(worker.wait(), 0, "{}", worker.log());
     assert!(!worker.log().contains("did not end after SIGTERM"), "{}", worker.log());
     assert!(driver.finish().ends_with(SUM));
+}
+
+fn killed_master(version: &str) {
+    let mut cluster = Cluster::durable(2, 2);
+    let (driver, executors) = begun(&cluster, version, &["spark.task.maxFailures=1"]);
+    let before = cluster.applications("applications")[0].clone();
+    cluster.restart_master();
+    wait("the application", LONGEST, || {
+        let now = cluster.applications("applications");
+        (now.first()?["state"] == "RUNNING" && now[0]["id"] == before["id"]).then_some(())
+    });
+    assert_eq!(executors_within(cluster.root.path()), executors, "all go on");
+    assert!(driver.finish().ends_with(SUM));
+    let ended = cluster.applications("completed");
+    assert_eq!((&ended[0]["id"], &ended[0]["state"]), (&before["id"], &"FINISHED".into()), "{ended:?}");
+    assert_eq!(ended[0]["executors_ended"], 2, "none was replaced: {ended:?}");
+
+    // Once more, with an application that is given another executor afterwards.
+    let file = cluster.root.path().join("go").display().to_string();
+    let driver = Driver::start(cluster.driver(version, "idle", &[&file], &[]));
+    driver.wait_for("ready ");
+    cluster.restart_master();
+    cluster.master.wait_for_line(&["all Workers and applications are back"]);
+    processes::signal(executors_within(cluster.root.path())[0], Signal::SIGKILL).expect("it runs");
+    wait("another executor", LONGEST, || {
+        let app = cluster.applications("applications").first()?.clone();
+        let running = app["executors"].as_array()?.iter().filter(|row| row["state"] == "RUNNING").count();
+        (running == 2 && app["executors_ended"] == 1).then_some(())
+    });
+    std::fs::write(&file, "").expect("it is written");
+    assert!(driver.finish().contains("sum 4950"));
+    cluster.wait_until_clean();
 }
 
 fn killed_driver(version: &str) {

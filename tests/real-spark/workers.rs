@@ -16,6 +16,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         ("workers_of_spark_s_own_run_executors_of_their_release_beside_firesteel_s", mixed),
         ("a_worker_of_spark_s_own_that_is_killed_is_replaced", killed),
         ("a_worker_of_spark_s_own_ends_what_a_new_master_does_not_know", restarted),
+        ("a_worker_of_spark_s_own_keeps_what_a_master_that_comes_back_knows", returned),
     ])
 }
 
@@ -131,8 +132,27 @@ fn restarted() {
     let port = cluster.master.address().port().to_string();
     cluster.master.signal(Signal::SIGKILL);
     cluster.master.wait();
-    cluster.master = Daemon::start(firesteel().args(["master", "--port", &port]));
+    let forgetful = ["--conf", "spark.deploy.recoveryMode=NONE"];
+    cluster.master = Daemon::start(firesteel().args(["master", "--port", &port]).args(forgetful));
     // A Master that forgot everything does not know the executor.
     wait_for_labels(&cluster, &["Spark 4.0"]);
+    wait("the end of the executor", LONGEST, || (!processes::is_alive(executor)).then_some(()));
+}
+
+fn returned() {
+    let mut cluster = Cluster::durable(0, 2);
+    let _worker = spark_worker(&cluster, MAIN, 0);
+    wait_for_labels(&cluster, &["Spark 4.0"]);
+    let file = cluster.root.path().join("go");
+    let words = [file.to_str().expect("it is UTF-8")];
+    let driver = Driver::start(cluster.driver(MAIN, "idle", &words, &[]));
+    driver.wait_for("ready ");
+    let executor = executors(&cluster, 0)[0];
+    cluster.restart_master();
+    cluster.master.wait_for_line(&["all Workers and applications are back"]);
+    fs::write(&file, "").expect("it is written");
+    assert!(driver.finish().contains("sum 4950"));
+    let ended = cluster.applications("completed");
+    assert_eq!((&ended[0]["state"], &ended[0]["executors_ended"]), (&"FINISHED".into(), &1.into()));
     wait("the end of the executor", LONGEST, || (!processes::is_alive(executor)).then_some(()));
 }

@@ -88,13 +88,14 @@ async fn serve(options: Options) -> Result<(), MasterError> {
     let directory = directory(config.durability, &properties, address.port);
     let (master, journal) = recovered(config, directory, clock.now())?;
     let clock = clock.not_before(master.time());
+    let calls = spark::master::Calls::new(master.to_call(), master.config().recovery_timeout);
     let context = Context::new(Role::Master, &reached.to_string(), QueueLimits::default(), clock);
     let welcome = vec![
         Welcome { role: Role::Worker, decode: from_worker },
         Welcome { role: Role::Driver, decode: from_driver },
         Welcome { role: Role::Client, decode: from_client },
     ];
-    tokio::spawn(spark::master::serve(arriving, context.peers.envoys()));
+    tokio::spawn(spark::master::serve(arriving, calls, context.peers.envoys()));
     context.peers.serve_apart(listener, welcome).map_err(MasterError::Acceptor)?;
     tracing::info!("listening on {}", reached.url());
     announcement.ready(&reached);

@@ -94,6 +94,8 @@ pub struct Master {
     lag: Lag,
     /// When those who have been away since the Master was restarted are lost. `None`: nobody is away.
     away_until: Option<Timestamp>,
+    /// The time of the last record from which the Master was recovered.
+    stopped: Timestamp,
     records: Records,
     /// The time of the latest event.
     now: Timestamp,
@@ -138,6 +140,7 @@ impl Master {
             pass: Pass::NotDue,
             lag: Lag::default(),
             away_until: None,
+            stopped: Timestamp::default(),
             now: Timestamp::default(),
             effects: Effects::default(),
         }

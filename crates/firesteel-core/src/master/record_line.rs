@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use firesteel_placement::words::counted;
+
 use super::record::{Record, WorkerStanding};
 use crate::messages::{ExecutorTarget, WorkerDescription};
 use crate::time::Timestamp;
@@ -29,7 +31,7 @@ impl fmt::Display for Record {
                 write!(f, "application {app} registered: {id} ({name:?} of {user:?})")?;
                 match *max_cores {
                     firesteel_placement::Cores::UNLIMITED => Ok(()),
-                    cores => write!(f, ", at most {cores} cores"),
+                    cores => write!(f, ", at most {}", counted(cores.0, "core")),
                 }
             }
             Self::TargetsSet { app, targets } => {
@@ -43,19 +45,19 @@ impl fmt::Display for Record {
             }
             Self::HostsPreferred { app, wishes } => {
                 let (preferred, avoided) = (wishes.preferred.len(), wishes.avoided.len());
-                write!(f, "application {app}: prefers {preferred} hosts and avoids {avoided}")
+                write!(f, "application {app}: prefers {} and avoids {avoided}", counted(preferred, "host"))
             }
             Self::ApplicationChanged { app, standing } => {
-                write!(f, "application {app}: {} failures in a row", standing.in_a_row)?;
+                write!(f, "application {app}: {} in a row", counted(standing.in_a_row, "failure"))?;
                 write_until(f, ", waits", standing.hold_until)?;
                 match standing.blame.len() {
                     0 => Ok(()),
-                    workers => write!(f, ", blames {workers} Workers"),
+                    workers => write!(f, ", blames {}", counted(workers, "Worker")),
                 }
             }
             Self::ExecutorLaunched { app, executor, worker, profile: _, cores, memory, resources } => {
                 write!(f, "application {app}: executor {executor} launched on Worker {worker} with ")?;
-                write!(f, "{cores} cores and {memory}")?;
+                write!(f, "{} and {memory}", counted(cores.0, "core"))?;
                 match resources {
                     None => Ok(()),
                     Some(resources) => write!(f, " and {resources}"),
@@ -80,8 +82,8 @@ impl fmt::Display for Record {
             }
             Self::ApplicationRestored(image) => write!(
                 f,
-                "  of which {} executors have ended; the next is executor {}",
-                image.ended.len() as u64 + image.forgotten,
+                "  of which {} ended before; the next is executor {}",
+                counted(image.ended.len() as u64 + image.forgotten, "executor"),
                 image.next_executor
             ),
             Self::EndedRestored(image) => {
@@ -93,7 +95,7 @@ impl fmt::Display for Record {
 
 fn write_worker(f: &mut fmt::Formatter<'_>, description: &WorkerDescription) -> fmt::Result {
     let WorkerDescription { id, host, port, cores, memory, .. } = description;
-    write!(f, "{id} at {host}:{port} with {cores} cores and {memory}")
+    write!(f, "{id} at {host}:{port} with {} and {memory}", counted(cores.0, "core"))
 }
 
 fn write_standing(f: &mut fmt::Formatter<'_>, worker: u64, standing: &WorkerStanding) -> fmt::Result {

@@ -30,7 +30,7 @@ use super::{Config, Durability, Master, Note, Pass};
 use crate::ids::{AppId, ExecutorId, ExecutorKey, WorkerId};
 use crate::kind::Kind;
 use crate::messages::{
-    ApplicationDescription, ApplicationEnd, ApplicationState, LossReason, WorkerDescription,
+    ApplicationDescription, ApplicationEnd, ApplicationState, LossReason, Resumption, WorkerDescription,
 };
 use crate::time::Timestamp;
 
@@ -119,6 +119,7 @@ impl Master {
         master.set_durability(durability);
         master.applications.forget_profiles();
         master.now = now.max(latest);
+        master.stopped = latest;
         if master.is_anyone_away() {
             master.away_until = Some(master.now + master.config.recovery_timeout);
         }
@@ -136,6 +137,18 @@ impl Master {
     #[must_use]
     pub fn time(&self) -> Timestamp {
         self.now
+    }
+
+    /// The applications whose drivers wait to be called, each as its driver brings it back.
+    #[must_use]
+    pub fn to_call(&self) -> Vec<Resumption> {
+        let waits = |app: &&Application| !app.link.is_here() && !app.description.callback.is_empty();
+        let resumption = |app: &Application| Resumption {
+            app: app.id.clone(),
+            executors: Vec::new(),
+            description: Box::new(app.description.clone()),
+        };
+        self.applications.queue().filter(waits).map(resumption).collect()
     }
 
     /// The number of Workers, of applications and of executors that are away.

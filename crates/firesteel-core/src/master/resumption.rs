@@ -1,5 +1,8 @@
 //! How a driver returns to a Master that was restarted, or comes on another connection.
 
+use std::time::Duration;
+
+use super::application::Application;
 use super::capacity::Amounts;
 use super::executor_record::ExecutorRecord;
 use super::link::Link;
@@ -8,6 +11,9 @@ use crate::ids::{AppId, ExecutorId, PeerId, ProfileId};
 use crate::messages::{ApplicationEnd, ExecutorState, MasterToDriver, Resumption, WorkerDescription};
 use crate::secret::Secret;
 use crate::time::Timestamp;
+
+/// What was written down this shortly before the Master stopped may not have been told.
+const UNHEARD: Duration = Duration::from_secs(10);
 
 impl Master {
     /// A driver that was registered says so. If it shows the application's token, it gets the application back, and hears
@@ -24,7 +30,13 @@ impl Master {
         let is_its_driver = |known: &Secret| !token.reveal().is_empty() && *known == *token;
         match self.applications.get(&app) {
             Some(application) if is_its_driver(&application.description.token) => {
-                self.resume(peer, &app, &executors, description.first_executor);
+                match application.description.callback.is_empty() {
+                    true => self.resume(peer, &app, &executors, description.first_executor),
+                    false => {
+                        let executors = self.may_be_unheard(application);
+                        self.resume(peer, &app, &executors, ExecutorId(u32::MAX));
+                    }
+                }
             }
             Some(_) => self.on_register_application(now, peer, *description),
             None => match self.end_of(&app) {
@@ -32,6 +44,15 @@ impl Master {
                 None => self.on_register_application(now, peer, *description),
             },
         }
+    }
+
+    /// The executors of whose ends a driver that was called may not have heard: they ended while the Master was away, or
+    /// shortly before.
+    fn may_be_unheard(&self, application: &Application) -> Vec<ExecutorId> {
+        let since = self.stopped - UNHEARD;
+        let ended =
+            application.ended.iter().filter(|record| record.ended.is_some_and(|ended| ended >= since));
+        ended.map(|record| record.id).collect()
     }
 
     /// How an application ended, unless its driver was lost and may begin again.

@@ -36,6 +36,8 @@ pub(super) struct WorkerRow {
     pub(super) deaf: bool,
     /// Why it cannot write in its work directory, if it says so.
     pub(super) cannot_write: Option<String>,
+    /// Whether it has returned and has yet to say what runs there. Workers with a label do so in a message of its own.
+    pub(super) is_to_list: bool,
     /// How it stands in the records, if it does not just serve.
     pub(super) recorded: Option<Box<WorkerStanding>>,
 }
@@ -75,6 +77,7 @@ impl WorkerRow {
             distrust: Distrust::default(),
             deaf: false,
             cannot_write: None,
+            is_to_list: false,
             recorded: None,
         }
     }

@@ -80,9 +80,11 @@ impl Master {
         // On the same connection a launch may still be on its way, so an executor that is not listed may yet
         // come.
         if old.is_some_and(|old| old != Link::Here(peer)) {
-            self.lose_unnamed_executors(now, &id, &executors);
-            let named: BTreeSet<&ExecutorKey> = executors.iter().map(|report| &report.executor).collect();
-            self.see_gone_from(&id, &named, &LossReason::LaunchLost);
+            let row = self.workers.row_mut(slot);
+            row.is_to_list = row.description.label.is_some();
+            if !row.is_to_list {
+                self.lose_unnamed(now, &id, &executors);
+            }
         }
         for report in executors {
             self.reconcile(now, peer, &id, report);
@@ -99,11 +101,12 @@ impl Master {
         worker: &WorkerId,
         executors: Vec<ExecutorReport>,
     ) {
-        if self.own_slot(peer, worker).is_none() {
-            return;
-        }
+        let Some(slot) = self.own_slot(peer, worker) else { return };
         if let Err(reason) = self.config.limits.check_executors(&executors) {
             return self.effects.note(Note::WorkerRefused { worker: worker.clone(), reason });
+        }
+        if std::mem::take(&mut self.workers.row_mut(slot).is_to_list) {
+            self.lose_unnamed(now, worker, &executors);
         }
         for report in executors {
             self.reconcile(now, peer, worker, report);
@@ -154,14 +157,15 @@ impl Master {
         }
     }
 
-    /// Executors that a Worker does not list on a new connection were never launched.
-    fn lose_unnamed_executors(&mut self, now: Timestamp, worker: &WorkerId, named: &[ExecutorReport]) {
+    /// Executors that a Worker does not list on a new connection were never launched, or their processes have ended.
+    fn lose_unnamed(&mut self, now: Timestamp, worker: &WorkerId, named: &[ExecutorReport]) {
         let row = self.workers.living(worker);
         let named: BTreeSet<&ExecutorKey> = named.iter().map(|report| &report.executor).collect();
         let unnamed: Vec<_> = row.executors.iter().filter(|key| !named.contains(key)).cloned().collect();
         for executor in unnamed {
             self.end_executor(now, &executor, ExecutorState::Lost(LossReason::LaunchLost));
         }
+        self.see_gone_from(worker, &named, &LossReason::LaunchLost);
     }
 
     /// Takes in one executor that a Worker lists when it registers.

@@ -1,5 +1,6 @@
 //! The description of an application by its driver, and the parts that it is made of.
 
+use bytes::Bytes;
 use firesteel_placement::{Cores, ExecutorLimit, Policy};
 use serde::{Deserialize, Serialize};
 
@@ -44,6 +45,9 @@ pub struct ApplicationDescription {
     pub first_executor: ExecutorId,
     /// What its driver drew at its start. It gets the application back with this token only.
     pub token: Secret,
+    /// What a Master that was restarted needs to call the driver, in the driver's own protocol. Empty: the driver returns by
+    /// itself.
+    pub callback: Bytes,
 }
 
 impl ApplicationDescription {
@@ -70,6 +74,7 @@ impl ApplicationDescription {
             gang,
             first_executor: first,
             token: Secret::default(),
+            callback: Bytes::new(),
         }
     }
 }

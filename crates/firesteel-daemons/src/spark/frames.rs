@@ -6,6 +6,7 @@ use bytes::{Buf, BytesMut};
 use firesteel_host::net::{Guest, Place};
 use firesteel_spark::frame::{Frame, FrameError};
 use tokio::io::AsyncWriteExt;
+use tokio::net::TcpStream;
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 
 /// The longest frame that is read, in bytes. An application's description has some ten thousand.
@@ -25,7 +26,8 @@ pub struct Frames {
     writer: OwnedWriteHalf,
     received: BytesMut,
     to_write: BytesMut,
-    _place: Place,
+    /// Its place, if it was accepted here.
+    _place: Option<Place>,
 }
 
 /// Why a connection ends, if the peer does not end it.
@@ -44,9 +46,15 @@ impl Frames {
     #[must_use]
     pub fn of(guest: Guest) -> Self {
         let Guest { stream, remote: _, place } = guest;
+        Self { _place: Some(place), ..Self::of_stream(stream) }
+    }
+
+    /// The frames of a connection that was dialled.
+    #[must_use]
+    pub fn of_stream(stream: TcpStream) -> Self {
         let (reader, writer) = stream.into_split();
         let (received, to_write) = (BytesMut::new(), BytesMut::new());
-        Self { reader, writer, received, to_write, _place: place }
+        Self { reader, writer, received, to_write, _place: None }
     }
 
     /// Whether enough waits to be written: nothing more should be pushed.

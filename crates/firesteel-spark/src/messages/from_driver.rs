@@ -4,6 +4,7 @@ use super::application::totals;
 use super::{Application, DEPLOY_MESSAGES, Fields, Profile, Unreadable};
 use crate::dialect::{Dialect, Fragment, Reference, Release, Vocabulary};
 use crate::java::{self, Bounds, Node};
+use bytes::Bytes;
 
 /// A message from a driver to a Master's endpoint `Master`.
 ///
@@ -45,6 +46,9 @@ pub struct Registration {
     pub application: Application,
     /// The driver's way of speaking.
     pub dialect: Dialect,
+    /// The body of the frame that it came in, from which a Master that was restarted can call the driver: see
+    /// [`Session::calling`](crate::session::Session::calling).
+    pub body: Bytes,
 }
 
 /// How many executors an application wants.
@@ -74,7 +78,7 @@ impl FromDriver {
                     message.wrong("appDescription", "an application of at most 16384 values")
                 })?;
                 application.command.description = description.write();
-                Self::RegisterApplication(Box::new(Registration { application, dialect }))
+                Self::RegisterApplication(Box::new(Registration { application, dialect, body: Bytes::new() }))
             }
             Some("RequestExecutors") => {
                 let wanted = match message.has("requestedTotal") {

@@ -10,6 +10,7 @@ mod questions;
 use std::collections::{BTreeMap, VecDeque};
 
 use bytes::{Bytes, BytesMut};
+use thiserror::Error;
 
 use self::questions::{Held, Question};
 use crate::dialect::Dialect;
@@ -69,6 +70,17 @@ pub enum Heard {
     Strange(String),
 }
 
+/// Why a driver cannot be called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum Uncallable {
+    /// What was kept of it is no registration.
+    #[error("what was kept of its registration cannot be read")]
+    Unreadable,
+    /// It is of a release whose classes are not known.
+    #[error("it is of a release of Spark that is not known here")]
+    UnknownRelease,
+}
+
 /// How many drivers and Workers there may be on one connection.
 const MOST_PEERS: usize = 1 << 14;
 
@@ -106,13 +118,39 @@ impl Session {
                     Ok(_) | Err(_) => verify(&frame, MASTER).into_iter().map(Heard::Reply).collect(),
                 }
             }
-            Frame::OneWay { mut body } => match Envelope::decode(&mut body) {
-                Ok(envelope) => self.on_message(envelope, &body),
-                Err(error) => strange(error.to_string()),
-            },
+            Frame::OneWay { body } => {
+                let mut object = body.clone();
+                match Envelope::decode(&mut object) {
+                    Ok(envelope) => self.on_message(envelope, &object, body),
+                    Err(error) => strange(error.to_string()),
+                }
+            }
             Frame::Failure { id, reason } => self.on_answer(id, &reason),
             Frame::Response { id, .. } => self.on_answer(id, "it was accepted"),
         }
+    }
+
+    /// A connection to a driver that registered with this body of a frame, and is now called by a Master that was restarted:
+    /// the session with this driver, who owns this application, and the address to dial.
+    ///
+    /// # Errors
+    ///
+    /// If the body is none of a registration, or the driver's classes were learnt by asking, and are not known any more.
+    pub fn calling(mut body: Bytes, app: &str) -> Result<(Self, PeerNumber, Address), Uncallable> {
+        let envelope = Envelope::decode(&mut body).map_err(|_| Uncallable::Unreadable)?;
+        let master = envelope.receiver.ok_or(Uncallable::Unreadable)?;
+        let Ok(Message::Driver(FromDriver::RegisterApplication(registration))) = messages::read(&body) else {
+            return Err(Uncallable::Unreadable);
+        };
+        let dialect = registration.dialect;
+        if !dialect.vocabulary.to_ask().is_empty() {
+            return Err(Uncallable::UnknownRelease);
+        }
+        let address = dialect.reference.address.clone();
+        let mut session = Self::default();
+        let peer = session.peer(dialect, master).expect("it is the first one");
+        session.applications.insert(app.to_owned(), peer);
+        Ok((session, peer, address))
     }
 
     /// The frame that tells a driver something.
@@ -203,7 +241,7 @@ impl Session {
         }
     }
 
-    fn on_message(&mut self, envelope: Envelope, object: &[u8]) -> Vec<Heard> {
+    fn on_message(&mut self, envelope: Envelope, object: &[u8], body: Bytes) -> Vec<Heard> {
         let Envelope { receiver, endpoint, .. } = envelope;
         if endpoint != MASTER {
             return strange(format!("a message to the endpoint {endpoint}, which is not here"));
@@ -212,7 +250,8 @@ impl Session {
             return strange("a message to a Master without its address".to_owned());
         };
         match messages::read(object) {
-            Ok(Message::Driver(FromDriver::RegisterApplication(registration))) => {
+            Ok(Message::Driver(FromDriver::RegisterApplication(mut registration))) => {
+                registration.body = body;
                 self.register(master, registration)
             }
             Ok(Message::Driver(message)) => match self.driver_of(&message) {

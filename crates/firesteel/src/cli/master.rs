@@ -10,6 +10,7 @@ use super::conf::{self, Conf};
 use super::exit::{Exit, Failure};
 use super::flag_value::{self, choose};
 use super::help;
+use super::journal;
 use super::run_daemon;
 
 /// The flags of Spark's Master.
@@ -71,9 +72,9 @@ pub(super) fn run(args: Args) -> Result<Exit, Failure> {
     match run_daemon(master::run(options))? {
         Ok(()) => Ok(Exit::Done),
         Err(MasterError::Setting(error)) => Err(Failure::setting(&error)),
+        Err(MasterError::State(error)) => Err(journal::failure(&error)),
         Err(
             error @ (MasterError::Listen(_)
-            | MasterError::State(_)
             | MasterError::NotDurable(_)
             | MasterError::Acceptor(_)
             | MasterError::Signals(_)),

@@ -1,6 +1,10 @@
 //! A Master that is recovered from its records, and those who return to it.
 
+use bytes::Bytes;
+
 use super::*;
+use crate::executor_command::{ExecutorCommand, JavaCommand};
+use crate::label::Label;
 use crate::secret::Secret;
 
 /// Another connection of the driver.
@@ -20,7 +24,8 @@ impl Bench {
 
     /// The driver comes back on another connection, and takes these executors for living.
     fn resume(&mut self, executors: &[u32], token: &str) -> Vec<Effect> {
-        let description = ApplicationDescription { token: Secret::new(token), ..owned(8, 4) };
+        let first_executor = ExecutorId(executors.last().map_or(0, |last| last + 1));
+        let description = ApplicationDescription { token: Secret::new(token), first_executor, ..owned(8, 4) };
         let executors = executors.iter().copied().map(ExecutorId).collect();
         let resumption = Resumption { app: app(), executors, description: Box::new(description) };
         let message = DriverToMaster::ResumeApplication(resumption);
@@ -105,6 +110,59 @@ fn a_launch_that_never_left_is_given_elsewhere() {
     let lost = ExecutorState::Lost(LossReason::LaunchLost);
     assert!(told.contains(&again(updated(0, lost))), "{told:?}");
     assert_eq!(told.last(), Some(&again(added)));
+}
+
+#[test]
+fn a_worker_that_lists_nothing_when_it_registers_says_afterwards_what_runs_there() {
+    let mut bench = Bench::new(Config::default());
+    let label = Label::of(&["4.0".to_owned()]);
+    let spark_worker = |executors| {
+        let WorkerToMaster::RegisterWorker { worker, .. } = register(1, 8, Vec::new()) else {
+            unreachable!("it is one")
+        };
+        WorkerToMaster::register(worker.with_label(label.clone()), executors)
+    };
+    bench.worker_says(1, spark_worker(Vec::new()));
+    let java = JavaCommand { releases: vec!["4.0".to_owned()], ..JavaCommand::default() };
+    let mut description = owned(8, 4);
+    description.command = ExecutorCommand::Java(Box::new(java));
+    bench.driver_says(DriverToMaster::RegisterApplication(Box::new(description)));
+    bench.report(1, 0, ExecutorState::Running);
+    bench.report(1, 1, ExecutorState::Running);
+    bench.restart();
+    assert_eq!(
+        bench.worker_says(51, spark_worker(Vec::new())),
+        [registered(51, false)],
+        "nothing is lost yet"
+    );
+    let executors = vec![ExecutorReport { executor: key(1), state: ExecutorState::Running }];
+    let worker = WorkerId::new("w1");
+    assert_eq!(bench.worker_says(51, WorkerToMaster::WorkerLatestState { worker, executors }), []);
+    let view = bench.master.view();
+    let live = |executor: &&ExecutorView| !executor.state.is_finished();
+    assert_eq!(
+        view.applications[0].executors.iter().filter(live).map(|row| row.id.0).collect::<Vec<_>>(),
+        [1]
+    );
+}
+
+#[test]
+fn a_driver_that_was_called_hears_of_ends_that_it_may_have_missed_and_of_no_older_ones() {
+    let mut bench = Bench::new(Config::default());
+    bench.worker(1, 8);
+    let called = ApplicationDescription { callback: Bytes::from_static(b"driver:1"), ..owned(8, 4) };
+    bench.driver_says(DriverToMaster::RegisterApplication(Box::new(called)));
+    let ended = ExecutorState::Killed(Some(ExitStatus::Signal(15)));
+    bench.report(1, 0, ended.clone());
+    bench.now = bench.now + Duration::from_secs(20);
+    bench.report(1, 1, ended.clone());
+    bench.restart();
+    let [resumption] = &bench.master.to_call()[..] else { panic!("one waits") };
+    let message = Inbound::Driver(DriverToMaster::ResumeApplication(resumption.clone()));
+    let told = bench.apply(Event::Received { peer: AGAIN, arrived: bench.now, message });
+    assert_eq!(told[..2], [again(welcome(Cores(8))), again(updated(1, ended))]);
+    assert_eq!(told.len(), 4, "and of the two that live: {told:?}");
+    assert_eq!(bench.master.to_call(), []);
 }
 
 #[test]

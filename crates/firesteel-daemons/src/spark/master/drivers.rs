@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use firesteel_core::ids::{AppId, PeerId};
 use firesteel_core::master::{Event, Inbound};
-use firesteel_core::messages::{DriverToMaster, MasterToDriver, ResourceProfile};
+use firesteel_core::messages::{DriverToMaster, MasterToDriver, ResourceProfile, Resumption};
 use firesteel_core::wire::Role;
 use firesteel_host::inbox::OwnerGone;
 use firesteel_host::net::{Envoy, Letter};
@@ -13,6 +13,7 @@ use firesteel_spark::session::PeerNumber;
 use firesteel_spark::translate::{self, Told, Unfit};
 
 use super::{Addressed, Addressee, Connection, tell};
+use crate::secret;
 use crate::spark::frames::Frames;
 
 /// A driver that has registered.
@@ -20,6 +21,16 @@ pub(super) struct Driver {
     envoy: Envoy<Event>,
     /// The profile that its application came with.
     default: ResourceProfile,
+    /// What the Master is told when the driver acknowledges it, if the driver was called.
+    resumption: Option<Resumption>,
+}
+
+impl Driver {
+    /// A driver that was called with its application.
+    pub(super) fn called(envoy: Envoy<Event>, resumption: Resumption) -> Self {
+        let default = resumption.description.profile.clone();
+        Self { envoy, default, resumption: Some(resumption) }
+    }
 }
 
 impl Connection {
@@ -51,10 +62,12 @@ impl Connection {
             FromDriver::UnregisterApplication { app: Some(app) } => {
                 Ok(DriverToMaster::UnregisterApplication { app: AppId::new(app), outcome: None })
             }
-            // A Master that comes back sends no driver a message that this would answer.
-            FromDriver::UnregisterApplication { app: None } | FromDriver::MasterChangeAcknowledged { .. } => {
-                return Ok(None);
+            FromDriver::MasterChangeAcknowledged { .. } => {
+                let driver = self.drivers.get_mut(&number);
+                let resumption = driver.and_then(|driver| driver.resumption.clone());
+                return Ok(resumption.map(DriverToMaster::ResumeApplication));
             }
+            FromDriver::UnregisterApplication { app: None } => return Ok(None),
         };
         match request {
             Ok(request) => Ok(Some(request)),
@@ -74,8 +87,14 @@ impl Connection {
         frames: &mut Frames,
     ) -> Result<Option<DriverToMaster>, OwnerGone> {
         let name = registration.application.name.clone();
+        let callback = registration.body;
         let description = match translate::application(registration.application) {
-            Ok(description) => description,
+            Ok(mut description) => {
+                // Nobody but the Master that calls the driver can bring its application back.
+                description.token = secret::draw();
+                description.callback = callback;
+                description
+            }
             Err(unfit) => {
                 self.refuse(number, &name, &unfit, frames);
                 return Ok(None);
@@ -86,7 +105,8 @@ impl Connection {
             let address = Addressee::Driver(number, envoy.peer());
             self.letters.push(Addressed { address, letters });
             self.has_registered = true;
-            self.drivers.insert(number, Driver { envoy, default: description.profile.clone() });
+            self.drivers
+                .insert(number, Driver { envoy, default: description.profile.clone(), resumption: None });
         }
         Ok(Some(DriverToMaster::RegisterApplication(Box::new(description))))
     }
@@ -138,6 +158,11 @@ impl Connection {
                 return ControlFlow::Break(());
             }
         };
+        let is_called = self.drivers.get(&number).is_some_and(|driver| driver.resumption.is_some());
+        if is_called && matches!(message, MasterToDriver::RegisteredApplication { .. }) {
+            // It was told so by the Master before.
+            return ControlFlow::Continue(());
+        }
         match translate::to_driver(&message, self.session.master(number)) {
             Told::Message(message) => {
                 frames.push(&self.session.tell_driver(number, &message));

@@ -1,10 +1,12 @@
 //! Connections that speak Spark's RPC at a Master's port.
 //!
 //! - `drivers.rs`: the drivers on a connection
+//! - `calls.rs`: connections to drivers that wait for a Master that was restarted
 //! - `workers.rs`: the Workers of Spark's on it
 //!
 //! Several of them may share a connection. Each is a peer of the owner's, with an [`Envoy`] of its own.
 
+mod calls;
 mod drivers;
 mod workers;
 
@@ -31,6 +33,7 @@ use futures_util::stream::{SelectAll, Stream, StreamExt};
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
+pub use self::calls::Calls;
 use self::drivers::Driver;
 use self::workers::SparkWorker;
 use super::frames::{Broken, Frames};
@@ -41,23 +44,18 @@ const REGISTRATION_TIMEOUT: Duration = Duration::from_secs(60);
 /// How long what was queued may take to be written after the Master has ended.
 const FLUSH_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// Serves all connections that come, until no more can.
-pub async fn serve(mut guests: mpsc::Receiver<Guest>, envoys: Envoys<Event>) {
+/// Calls the drivers that wait for it, and serves all connections that come, until no more can.
+pub async fn serve(mut guests: mpsc::Receiver<Guest>, calls: Calls, envoys: Envoys<Event>) {
     let common = Arc::new(Common { lines: Seldom::a_minute(10), forms: Mutex::default() });
+    calls.begin(&envoys, &common);
     while let Some(guest) = guests.recv().await {
         let (remote, common) = (guest.remote, Arc::clone(&common));
         let envoys = envoys.of_a_connection();
         envoys.clone().spawn(async move {
             let mut connection = Connection::new(envoys, remote, common);
             let mut frames = Frames::of(guest);
-            match connection.run(&mut frames).await {
-                Ok(End::ByPeer) => tracing::debug!(%remote, "connection of Spark's ended"),
-                Ok(End::Here) => {
-                    let _ = timeout(FLUSH_TIMEOUT, frames.finish()).await;
-                }
-                Ok(End::Mute) => tracing::debug!(%remote, "nobody registered on a connection of Spark's"),
-                Err(broken) => connection.complain(&broken.to_string()),
-            }
+            let end = connection.run(&mut frames).await;
+            connection.finish(frames, end).await;
         });
     }
 }
@@ -142,6 +140,19 @@ impl Connection {
             letters: SelectAll::new(),
             has_registered: false,
             common,
+        }
+    }
+
+    /// Says how the connection ended, and writes what is left if the Master has ended it.
+    async fn finish(self, frames: Frames, end: Result<End, Broken>) {
+        let remote = self.remote;
+        match end {
+            Ok(End::ByPeer) => tracing::debug!(%remote, "connection of Spark's ended"),
+            Ok(End::Here) => {
+                let _ = timeout(FLUSH_TIMEOUT, frames.finish()).await;
+            }
+            Ok(End::Mute) => tracing::debug!(%remote, "nobody registered on a connection of Spark's"),
+            Err(broken) => self.complain(&broken.to_string()),
         }
     }
 

@@ -11,12 +11,15 @@ use firesteel_host::journal::{Damage, Directory, JournalError, Tail};
 use firesteel_host::plain;
 use firesteel_placement::words::counted;
 
-use super::{Source, recovered};
+use super::{Source, failure, recovered};
 use crate::cli::exit::{self, Exit, Failure};
 
 /// Which journal to check.
 #[derive(Debug, ClapArgs)]
-#[command(after_help = "\
+#[command(after_help = "Examples:
+  firesteel journal check recovery-7077
+  firesteel journal check --repair recovery-7077
+
 A batch that was being written when the Master stopped is reported and does no harm: nobody was told of it, and the Master \
 drops it. Any other damage keeps a Master from starting. To go on there are two ways:
 
@@ -47,7 +50,7 @@ impl Check {
             say_repaired(&kept);
         }
         let recorded = self.source.read()?;
-        let lines = lines(recorded).map_err(|error| self.source.failure(&error))?;
+        let lines = lines(recorded).map_err(|error| failure(&error))?;
         exit::written(print(&lines))
     }
 }

@@ -16,6 +16,12 @@ use super::document;
 use super::exit::{self, Exit, Failure};
 use check::Check;
 
+const CODES: &str = "Examples:
+  firesteel journal dump recovery-7077 | tail
+  firesteel journal export recovery-7077 | jq '.applications[].id'
+
+Exit codes: 0 done; 1 the journal is damaged, or cannot be read; 2 wrong usage.";
+
 /// What to do with a journal.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "Examples:
@@ -37,8 +43,10 @@ enum JournalCommand {
     /// Check that a Master can be recovered from a journal, and say what it would know
     Check(Check),
     /// Print every record, one per line
+    #[command(after_help = CODES)]
     Dump(Source),
     /// Print the recovered state as JSON, like `firesteel status --json`
+    #[command(after_help = CODES)]
     Export(Source),
 }
 
@@ -67,21 +75,8 @@ impl Source {
                 let directory = self.directory.display();
                 Err(Failure::of(Exit::Failure, format!("{directory} has no journal of a Master")))
             }
-            Err(error) => Err(self.failure(&error)),
+            Err(error) => Err(failure(&error)),
         }
-    }
-
-    /// The failure with what to do about it.
-    fn failure(&self, error: &StateError) -> Failure {
-        let is_damaged = matches!(error, StateError::Journal(JournalError::Damaged { .. }));
-        let advice = match is_damaged {
-            true => format!(
-                "; see firesteel journal check --help for how to go on, and {}",
-                self.directory.display()
-            ),
-            false => String::new(),
-        };
-        Failure::of(Exit::Failure, format!("{error}{advice}"))
     }
 
     fn dump(&self) -> Result<Exit, Failure> {
@@ -90,9 +85,20 @@ impl Source {
     }
 
     fn export(&self) -> Result<Exit, Failure> {
-        let master = recovered(self.read()?).map_err(|error| self.failure(&error))?;
+        let master = recovered(self.read()?).map_err(|error| failure(&error))?;
         exit::written(print_json(&master))
     }
+}
+
+/// The failure with what to do about it.
+pub(super) fn failure(error: &StateError) -> Failure {
+    let advice = match error {
+        StateError::Journal(JournalError::Damaged { .. }) => {
+            "; firesteel journal check --help says how to go on"
+        }
+        _ => "",
+    };
+    Failure::of(Exit::Failure, format!("{error}{advice}"))
 }
 
 /// The Master that has these records, with the settings that most have.
