@@ -99,7 +99,7 @@ async fn serve(options: Options) -> Result<(), MasterError> {
     context.peers.serve_apart(listener, welcome).map_err(MasterError::Acceptor)?;
     tracing::info!("listening on {}", reached.url());
     announcement.ready(&reached);
-    match owner::run(master, MasterShell { journal }, context, requests).await {
+    match owner::run(master, MasterShell { journal, is_due: false }, context, requests).await {
         End::Asked(request) => {
             tracing::info!("ended: {request}");
             Ok(())
@@ -143,6 +143,8 @@ fn first_application(started: Timestamp) -> u64 {
 struct MasterShell {
     /// `None` while it commits, or if the Master is to forget.
     journal: Option<Writer>,
+    /// Whether something was gathered that must be durable before anybody hears of it.
+    is_due: bool,
 }
 
 /// How a Master ends.
@@ -188,6 +190,7 @@ impl Shell for MasterShell {
             Effect::Persist(records) => {
                 if let Some(journal) = &mut self.journal {
                     Record::append_all(&records, journal.gather());
+                    self.is_due |= !records.iter().all(Record::may_wait);
                 }
             }
             Effect::Send { peer, message: Outbound::Worker(message) } => context.peers.send(peer, message),
@@ -200,7 +203,8 @@ impl Shell for MasterShell {
     }
 
     async fn commit(&mut self, master: &Master) -> ControlFlow<End> {
-        match self.journal.take_if(|journal| journal.is_dirty()) {
+        let is_due = std::mem::take(&mut self.is_due);
+        match self.journal.take_if(|journal| is_due || journal.is_full()) {
             None => ControlFlow::Continue(()),
             Some(journal) => {
                 let image = journal.wants_image().then(|| master_journal::image(master));

@@ -244,6 +244,12 @@ crate::kinds!("record", Record: Time Founded WorkerRegistered WorkerChanged Work
     ApplicationEnded FormerWorker DeadWorker ApplicationRestored EndedRestored);
 
 impl Record {
+    /// Whether others may hear of it before it is durable: if it is lost, those who return say it again.
+    #[must_use]
+    pub fn may_wait(&self) -> bool {
+        matches!(self, Self::Time(_) | Self::ExecutorStarted { .. } | Self::HostsPreferred { .. })
+    }
+
     /// Appends the bytes of records to others.
     pub fn append_all(records: &[Self], bytes: &mut BytesMut) {
         for record in records {

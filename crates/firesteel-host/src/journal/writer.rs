@@ -11,6 +11,9 @@ use super::frame::{self, FRAME};
 /// A file may have this many bytes of batches, however short its image is.
 const LEAST: u64 = 4 << 20;
 
+/// That many bytes are gathered at most before they are committed.
+const FULL: usize = 1 << 20;
+
 /// Appends batches to a journal.
 #[derive(Debug)]
 pub struct Writer {
@@ -60,6 +63,12 @@ impl Writer {
     /// The bytes gathered for the next batch, to append more.
     pub fn gather(&mut self) -> &mut BytesMut {
         &mut self.gathered
+    }
+
+    /// Whether so much was gathered that it should be committed, whatever it is.
+    #[must_use]
+    pub fn is_full(&self) -> bool {
+        self.gathered.len() > FULL
     }
 
     /// Whether there are bytes to commit.

@@ -24,6 +24,8 @@ const COMPARED_EVERY: u64 = 64;
 pub(crate) struct MasterDisk {
     /// The records that are durable.
     records: Vec<Record>,
+    /// Records that may wait. They become durable with the next ones.
+    waiting: Vec<Record>,
     /// What the Master has decided and told nobody, oldest first.
     held: VecDeque<Held>,
     /// The number of those that the write under way makes durable.
@@ -57,6 +59,7 @@ impl MasterDisk {
     }
 
     fn append(&mut self, held: &Held) {
+        self.records.append(&mut self.waiting);
         self.records.extend(held.records());
     }
 }
@@ -83,8 +86,18 @@ impl World {
 
     /// Whether the effects of a Master's event wait for its disk.
     pub(crate) fn must_wait(&self, effects: &[Effect]) -> bool {
-        let persists = effects.iter().any(|effect| matches!(effect, Effect::Persist(_)));
-        self.scenario.is_durable && (persists || self.master_disk.is_busy())
+        let must = |effect: &Effect| match effect {
+            Effect::Persist(records) => !records.iter().all(Record::may_wait),
+            Effect::Send { .. } | Effect::Close { .. } | Effect::Note(_) => false,
+        };
+        self.scenario.is_durable && (self.master_disk.is_busy() || effects.iter().any(must))
+    }
+
+    /// Keeps records for the next write.
+    pub(crate) fn keep_waiting(&mut self, records: Vec<Record>) {
+        if self.scenario.is_durable {
+            self.master_disk.waiting.extend(records);
+        }
     }
 
     /// Keeps the effects of an event back until they are durable.
@@ -139,7 +152,8 @@ impl World {
         let entry = self.enter(held);
         self.take_outcome(node, entry);
         self.check_unheard(&held.event);
-        self.perform(node, NodeEffects::Master(held.effects.clone()));
+        let told = held.effects.iter().filter(|effect| !matches!(effect, Effect::Persist(_)));
+        self.perform(node, NodeEffects::Master(told.cloned().collect()));
     }
 
     /// Enters an event of the Master and its effects in the ledger.
@@ -169,6 +183,7 @@ impl World {
                 self.violate(sentence);
             }
         }
+        self.master_disk.waiting.clear();
         self.ledger.restart();
     }
 
@@ -180,7 +195,8 @@ impl World {
             return;
         }
         let held = self.master_disk.held.iter().flat_map(Held::records);
-        let records = self.master_disk.records.iter().cloned().chain(held);
+        let waiting = self.master_disk.waiting.iter().cloned();
+        let records = self.master_disk.records.iter().cloned().chain(waiting).chain(held);
         let now: Timestamp = self.timestamp();
         let image = master.image();
         let recovered = Master::recover(Config::clone(master.config()), now, records);
@@ -190,6 +206,7 @@ impl World {
         };
         if !self.master_disk.is_busy() {
             self.master_disk.records = image;
+            self.master_disk.waiting.clear();
         }
         if let Some(difference) = difference {
             self.violate(format!("a Master that is recovered from its records is another one: {difference}"));

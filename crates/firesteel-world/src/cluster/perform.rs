@@ -5,7 +5,7 @@ use std::sync::Arc;
 use firesteel_core::driver::{self, ExecutorLoss, TaskOutcome, Unfit};
 use firesteel_core::executor;
 use firesteel_core::ids::{ExecutorId, PeerId, ProfileId};
-use firesteel_core::master;
+use firesteel_core::master::{self, Record};
 use firesteel_core::messages::{
     ApplicationEnd, DriverToExecutor, ExecutorToDriver, Stream, TaskState, WorkerToMaster,
 };
@@ -89,6 +89,10 @@ impl World {
         self.trace_effect(node, &effect);
         self.coverage.master_effect.count(&effect);
         match effect {
+            // Other records are on the disk before their effects are performed.
+            master::Effect::Persist(records) if records.iter().all(Record::may_wait) => {
+                self.keep_waiting(records);
+            }
             master::Effect::Persist(_) => {}
             master::Effect::Send { peer, message } => self.send(node, peer, message.into()),
             master::Effect::Close { peer } => self.close(node, peer),
