@@ -25,19 +25,21 @@ enum Kind {
     StopExecutor,
     StopWorker,
     StopMaster,
+    KillMaster,
     Stall,
     Deafen,
     Cut,
     Flip,
 }
 
-const KINDS: [(Kind, &str); 10] = [
+const KINDS: [(Kind, &str); 11] = [
     (Kind::KillExecutor, "executor killed"),
     (Kind::KillWorker, "Worker killed"),
     (Kind::KillWorkerAndReaper, "Worker killed with no reaper left"),
     (Kind::StopExecutor, "executor stopped"),
     (Kind::StopWorker, "Worker stopped"),
     (Kind::StopMaster, "Master stopped"),
+    (Kind::KillMaster, "Master killed"),
     (Kind::Stall, "route stalled"),
     (Kind::Deafen, "route deafened"),
     (Kind::Cut, "route cut"),
@@ -78,7 +80,8 @@ impl Deeds {
             Kind::KillWorker => victims.kill_worker(worker, false),
             Kind::KillWorkerAndReaper => victims.kill_worker(worker, true),
             Kind::StopWorker => stop(pause, |signal| victims.workers[worker].daemon().signal(signal)),
-            Kind::StopMaster => stop(pause, |signal| victims.master.signal(signal)),
+            Kind::StopMaster => stop(pause, |signal| victims.master().signal(signal)),
+            Kind::KillMaster => victims.kill_master(pause),
             Kind::Stall => meanwhile(pause, || route.stall(), || route.go_on()),
             Kind::Deafen => meanwhile(pause, || route.deafen(), || route.go_on()),
             Kind::Cut => route.cut(),

@@ -42,7 +42,7 @@ impl Runs {
             }
             self.standstill = self.standstill.max(changed.elapsed());
             if changed.elapsed() > STUCK {
-                println!("stuck, with {seen} bytes of output:\n{}\n{}", map.log(), victims.master.log());
+                println!("stuck, with {seen} bytes of output:\n{}\n{}", map.log(), victims.master().log());
                 self.stuck += 1;
                 return;
             }
@@ -72,7 +72,7 @@ impl Runs {
 
 fn start(victims: &Victims) -> Daemon {
     let mut command = firesteel();
-    command.args(["map", "--master", victims.master.url(), "--executor-cores", "1"]);
+    command.args(["map", "--master", &victims.url, "--executor-cores", "1"]);
     let port = format!("spark.driver.port={}", victims.driver.address.port());
     for conf in [
         "spark.driver.host=127.0.0.2",

@@ -20,7 +20,9 @@ const ENDING: Duration = Duration::from_secs(30);
 /// A Master and Workers, with a route from each Worker to the Master, and one from the executors to the driver.
 #[derive(Debug)]
 pub(crate) struct Victims {
-    pub(crate) master: Daemon,
+    master: Mutex<Daemon>,
+    /// Where it listens.
+    pub(crate) url: String,
     pub(crate) workers: Vec<Victim>,
     pub(crate) driver: Route,
     work: TempDir,
@@ -37,15 +39,29 @@ impl Victims {
     /// Starts the cluster, with short time-outs.
     pub(crate) fn start() -> Self {
         let work = tempfile::tempdir().expect("a temporary directory");
-        let master = Daemon::master(&["--conf", "spark.worker.timeout=4"]);
-        let target = master.address();
+        let master = start_master(work.path(), 0);
+        let (target, url) = (master.address(), master.url().to_owned());
         let workers = (0..WORKERS).map(|_| Route::start("127.0.0.1", move |_| target));
         let workers = workers
             .map(|to_master| Victim { daemon: Mutex::new(start_worker(&to_master, work.path())), to_master });
         let workers = workers.collect();
         // The driver listens on the port of its route, at another address.
         let driver = Route::start("127.0.0.2", |route| SocketAddr::from(([127, 0, 0, 1], route.port())));
-        Self { master, workers, driver, work }
+        Self { master: Mutex::new(master), url, workers, driver, work }
+    }
+
+    pub(crate) fn master(&self) -> MutexGuard<'_, Daemon> {
+        self.master.lock().expect("nobody panics with it")
+    }
+
+    /// Kills the Master, and starts it again after a pause, with what it has written down.
+    pub(crate) fn kill_master(&self, pause: Duration) {
+        let mut master = self.master();
+        let port = master.address().port();
+        master.signal(Signal::SIGKILL);
+        master.wait();
+        std::thread::park_timeout(pause);
+        *master = start_master(self.work.path(), port);
     }
 
     /// All routes.
@@ -76,7 +92,7 @@ impl Victims {
     /// Ends all troubles that last.
     pub(crate) fn heal(&self) {
         self.routes().for_each(Route::go_on);
-        self.master.signal(Signal::SIGCONT);
+        self.master().signal(Signal::SIGCONT);
         self.workers.iter().for_each(|worker| worker.daemon().signal(Signal::SIGCONT));
         self.executors().into_iter().for_each(|pid| send(pid, Signal::SIGCONT));
     }
@@ -114,6 +130,21 @@ fn with_word(pid: u32, word: &str) -> Vec<u32> {
     let mut children = processes::children_of(pid);
     children.retain(|child| processes::command_line(*child).iter().any(|found| found == word));
     children
+}
+
+fn start_master(work: &Path, port: u16) -> Daemon {
+    let mut command = firesteel();
+    let state = format!("spark.deploy.recoveryDirectory={}", work.join("state").display());
+    command.args([
+        "master",
+        "--port",
+        &port.to_string(),
+        "--conf",
+        "spark.worker.timeout=4",
+        "--conf",
+        &state,
+    ]);
+    Daemon::start(&mut command)
 }
 
 fn start_worker(to_master: &Route, work: &Path) -> Daemon {
