@@ -3,8 +3,8 @@
 use std::io;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard};
 
-use bytes::BytesMut;
 use firesteel_core::Timestamp;
 use firesteel_core::address::Address;
 use firesteel_core::ids::PeerId;
@@ -13,9 +13,9 @@ use firesteel_core::wire::{self, DecodeError, Role};
 
 use firesteel_host::clock::Clock;
 use firesteel_host::daemon::{self, Announcement, Lifetime};
-use firesteel_host::journal::{JournalError, Writer};
+use firesteel_host::journal::{Batch, JournalError, Writer};
 use firesteel_host::net::{Arrival, ListenError, Listener, QueueLimits, Welcome};
-use firesteel_host::owner::{self, Context, Shell};
+use firesteel_host::owner::{self, Commit, Context, Shell};
 use firesteel_host::signals::EndRequest;
 use firesteel_settings::{Properties, SettingError};
 use futures_util::future::BoxFuture;
@@ -99,7 +99,7 @@ async fn serve(options: Options) -> Result<(), MasterError> {
     context.peers.serve_apart(listener, welcome).map_err(MasterError::Acceptor)?;
     tracing::info!("listening on {}", reached.url());
     announcement.ready(&reached);
-    match owner::run(master, MasterShell { journal, is_due: false }, context, requests).await {
+    match owner::run(master, MasterShell::new(journal), context, requests).await {
         End::Asked(request) => {
             tracing::info!("ended: {request}");
             Ok(())
@@ -141,9 +141,11 @@ fn first_application(started: Timestamp) -> u64 {
 
 /// Performs a Master's effects: it keeps records, sends messages and writes the log.
 struct MasterShell {
-    /// `None` while it commits, or if the Master is to forget.
-    journal: Option<Writer>,
-    /// Whether something was gathered that must be durable before anybody hears of it.
+    /// `None` if the Master is to forget. A commit under way has it locked.
+    journal: Option<Arc<Mutex<Writer>>>,
+    /// What the next commit makes durable.
+    batch: Batch,
+    /// Whether that has something that must be durable before anybody hears of it.
     is_due: bool,
 }
 
@@ -154,22 +156,9 @@ enum End {
 }
 
 impl MasterShell {
-    /// Makes durable what was gathered, on a thread that may wait for the disk.
-    async fn write(&mut self, mut journal: Writer, image: Option<BytesMut>) -> ControlFlow<End> {
-        let writing = tokio::task::spawn_blocking(move || {
-            journal.commit()?;
-            if let Some(image) = image {
-                journal.replace(&image)?;
-            }
-            Ok(journal)
-        });
-        match writing.await.expect("a writer does not panic") {
-            Ok(journal) => {
-                self.journal = Some(journal);
-                ControlFlow::Continue(())
-            }
-            Err(error) => ControlFlow::Break(End::NotDurable(error)),
-        }
+    fn new(journal: Option<Writer>) -> Self {
+        let journal = journal.map(|journal| Arc::new(Mutex::new(journal)));
+        Self { journal, batch: Batch::default(), is_due: false }
     }
 }
 
@@ -188,8 +177,8 @@ impl Shell for MasterShell {
     fn perform(&mut self, effect: Effect, context: &mut Context<Event>) -> ControlFlow<End> {
         match effect {
             Effect::Persist(records) => {
-                if let Some(journal) = &mut self.journal {
-                    Record::append_all(&records, journal.gather());
+                if self.journal.is_some() {
+                    Record::append_all(&records, self.batch.end());
                     self.is_due |= !records.iter().all(Record::may_wait);
                 }
             }
@@ -202,20 +191,34 @@ impl Shell for MasterShell {
         ControlFlow::Continue(())
     }
 
-    async fn commit(&mut self, master: &Master) -> ControlFlow<End> {
-        let is_due = std::mem::take(&mut self.is_due);
-        match self.journal.take_if(|journal| is_due || journal.is_full()) {
-            None => ControlFlow::Continue(()),
-            Some(journal) => {
-                let image = journal.wants_image().then(|| master_journal::image(master));
-                self.write(journal, image).await
+    /// Writes on a thread that may wait for the disk.
+    fn commit(&mut self, master: &Master) -> Option<Commit<End>> {
+        let is_due = std::mem::take(&mut self.is_due) || self.batch.is_full();
+        let journal = Arc::clone(self.journal.as_ref().filter(|_| is_due)?);
+        let batch = std::mem::take(&mut self.batch);
+        let image = locked(&journal).wants_image().then(|| master_journal::image(master));
+        let writing = tokio::task::spawn_blocking(move || {
+            let mut journal = locked(&journal);
+            journal.commit(batch)?;
+            image.map_or(Ok(()), |image| journal.replace(&image))
+        });
+        Some(Box::pin(async {
+            match writing.await.expect("a writer does not panic") {
+                Ok(()) => ControlFlow::Continue(()),
+                Err(error) => ControlFlow::Break(End::NotDurable(error)),
             }
-        }
+        }))
     }
 
     fn asked_to_end(&mut self, request: EndRequest) -> ControlFlow<End, Event> {
+        // What may wait for a next commit is in the last one.
+        self.is_due |= !self.batch.is_empty();
         ControlFlow::Break(End::Asked(request))
     }
+}
+
+fn locked(journal: &Mutex<Writer>) -> MutexGuard<'_, Writer> {
+    journal.lock().expect("a writer does not panic")
 }
 
 fn from_worker(Arrival { peer, at }: Arrival, body: &[u8]) -> Result<Event, DecodeError> {

@@ -58,8 +58,9 @@
 //! - Events come one at a time.
 //! - Deadlines are kept while the inbox is full.
 //! - Effects are performed one by one, in order. What they send is handed over to the connections after the batch of
-//!   events that waited together, once for each connection, and after [`Shell::commit`] has made durable what must not be
-//!   forgotten; nothing leaves the daemon before.
+//!   events that waited together, once for each connection.
+//! - Nothing leaves the daemon before [`Shell::commit`] has made durable what must not be forgotten. Events are handled
+//!   meanwhile; what they send waits for the next commit.
 //! - `Disconnected` comes exactly once for each connection that the machine could know of, after all messages of
 //!   its peer. After the machine closed a connection, only `Disconnected` still comes from it.
 //! - When the machine is done, queued messages are sent within a bounded time.
@@ -72,6 +73,7 @@ use firesteel_core::fair_queue::Urgency;
 use firesteel_core::ids::PeerId;
 use firesteel_core::wire::Role;
 use firesteel_core::{Kind, Machine, NoteLevel, Timestamp};
+use futures_util::future::BoxFuture;
 use tokio::time::sleep_until;
 
 use crate::clock::Clock;
@@ -82,7 +84,8 @@ use crate::signals::{EndRequest, EndRequests};
 /// The most events of one batch: what they send is handed over to the connections together.
 const EVENTS: usize = 1024;
 
-/// A batch ends when its events have sent this number of bytes, so that what is gathered stays small.
+/// A batch ends when its events have sent this number of bytes, so that what is gathered stays small. If they then wait for
+/// a commit, so do further events.
 const BYTES: usize = 16 << 20;
 
 /// The part of a daemon around its machine: it performs the effects that the machine decides on.
@@ -106,10 +109,10 @@ pub trait Shell {
         context: &mut Context<<Self::Machine as Machine>::Event>,
     ) -> ControlFlow<Self::End>;
 
-    /// Makes durable what the effects of a batch asked for. Nothing leaves the daemon before this is done. `Break` ends the
-    /// daemon, and nothing of the batch leaves it.
-    fn commit(&mut self, _machine: &Self::Machine) -> impl Future<Output = ControlFlow<Self::End>> + Send {
-        async { ControlFlow::Continue(()) }
+    /// Begins to make durable what effects have asked for since the last commit. What they send leaves the daemon when this
+    /// is done. `None` if nothing has to be. No other commit begins before this one is done.
+    fn commit(&mut self, _machine: &Self::Machine) -> Option<Commit<Self::End>> {
+        None
     }
 
     /// Whether the shell's own queue is full. Until [`drain`](Self::drain) has made room, the owner handles events of the
@@ -129,6 +132,9 @@ pub trait Shell {
         request: EndRequest,
     ) -> ControlFlow<Self::End, <Self::Machine as Machine>::Event>;
 }
+
+/// A commit under way. `Break` ends the daemon: nothing that waits for the commit leaves it.
+pub type Commit<End> = BoxFuture<'static, ControlFlow<End>>;
 
 /// What a shell uses to perform an effect.
 #[derive(Debug)]
@@ -182,24 +188,70 @@ pub async fn run<S: Shell>(
     mut context: Context<EventOf<S>>,
     mut requests: EndRequests,
 ) -> S::End {
+    let mut commit = None;
     loop {
-        let (peer, event) = match next(&machine, &mut shell, &mut context, &mut requests).await {
-            ControlFlow::Continue(Some(next)) => next,
-            ControlFlow::Continue(None) => continue,
-            ControlFlow::Break(end) => return finish(context, end).await,
+        let ended = match next(&machine, &mut shell, &mut context, &mut requests, &mut commit).await {
+            Next::Event(peer, event) => batch::<S>(&mut machine, &mut shell, &mut context, peer, event),
+            Next::Committed(ControlFlow::Continue(())) => {
+                commit = None;
+                context.peers.hand_over_sealed();
+                ControlFlow::Continue(())
+            }
+            Next::Nothing => continue,
+            Next::Committed(ControlFlow::Break(end)) => {
+                context.peers.discard();
+                return finish(context, end).await;
+            }
+            Next::Asked(end) => {
+                let end = last_commits(&machine, &mut shell, &mut context, commit, end).await;
+                return finish(context, end).await;
+            }
         };
-        let ended = batch::<S>(&mut machine, &mut shell, &mut context, peer, event);
-        if let ControlFlow::Break(end) = shell.commit(&machine).await {
-            context.peers.discard();
-            return finish(context, end).await;
-        }
-        context.peers.hand_over();
-        context.peers.settle().await;
         if let ControlFlow::Break(end) = ended {
+            let end = last_commits(&machine, &mut shell, &mut context, commit, end).await;
             while shell.is_full() {
                 shell.drain().await;
             }
             return finish(context, end).await;
+        }
+        if commit.is_none() {
+            context.peers.seal();
+            commit = shell.commit(&machine);
+            if commit.is_none() {
+                context.peers.hand_over_sealed();
+            }
+        }
+        context.peers.settle().await;
+    }
+}
+
+/// Waits for the commit under way, makes everything else durable, and hands it over. Returns how the daemon ends: as given,
+/// if that succeeds.
+async fn last_commits<S: Shell>(
+    machine: &S::Machine,
+    shell: &mut S,
+    context: &mut Context<EventOf<S>>,
+    commit: Option<Commit<S::End>>,
+    end: S::End,
+) -> S::End {
+    let peers = &mut context.peers;
+    let committed = async {
+        if let Some(commit) = commit {
+            commit.await?;
+            peers.hand_over_sealed();
+        }
+        peers.seal();
+        if let Some(commit) = shell.commit(machine) {
+            commit.await?;
+        }
+        peers.hand_over_sealed();
+        ControlFlow::Continue(())
+    };
+    match committed.await {
+        ControlFlow::Continue(()) => end,
+        ControlFlow::Break(not_durable) => {
+            context.peers.discard();
+            not_durable
         }
     }
 }
@@ -242,20 +294,40 @@ fn next_now<S: Shell>(shell: &S, context: &mut Context<EventOf<S>>) -> Option<(O
     }
 }
 
-/// Waits for the next event. `None` if the machine does not need to know what happened.
+/// What the owner loop does next.
+enum Next<E, End> {
+    /// It applies an event. The peer is the one that it comes from.
+    Event(Option<PeerId>, E),
+    /// Nothing: the machine does not need to know what happened.
+    Nothing,
+    /// It hands over what waited for the commit, or ends.
+    Committed(ControlFlow<End>),
+    /// It ends: somebody asked for it.
+    Asked(End),
+}
+
+/// Waits until there is something to do.
 async fn next<S: Shell>(
     machine: &S::Machine,
     shell: &mut S,
     context: &mut Context<EventOf<S>>,
     requests: &mut EndRequests,
-) -> ControlFlow<S::End, Option<(Option<PeerId>, EventOf<S>)>> {
+    commit: &mut Option<Commit<S::End>>,
+) -> Next<EventOf<S>, S::End> {
     if let Some(event) = context.raised.pop_front() {
-        return ControlFlow::Continue(Some((None, event)));
+        return Next::Event(None, event);
     }
+    let is_ahead = commit.is_some() && context.peers.gathered() >= BYTES;
     let deadline = machine.next_deadline().map(|(time, _)| context.clock.instant(time));
     let until_deadline = async {
         match deadline {
             Some(instant) => sleep_until(instant).await,
+            None => std::future::pending().await,
+        }
+    };
+    let committed = async {
+        match commit {
+            Some(commit) => commit.await,
             None => std::future::pending().await,
         }
     };
@@ -267,16 +339,23 @@ async fn next<S: Shell>(
             false => receiver.recv().await,
         }
     };
-    // The branches are polled in random order, so none of the three starves another.
+    // The branches are polled in random order, so none of them starves another.
     tokio::select! {
-        () = shell.drain(), if is_full => ControlFlow::Continue(None),
-        request = requests.next() => shell.asked_to_end(request).map_continue(|event| Some((None, event))),
-        () = until_deadline => {
-            ControlFlow::Continue(Some((None, S::deadline(context.receiver.heard_until(context.clock.now())))))
+        result = committed => Next::Committed(result),
+        () = shell.drain(), if is_full => Next::Nothing,
+        request = requests.next() => match shell.asked_to_end(request) {
+            ControlFlow::Continue(event) => Next::Event(None, event),
+            ControlFlow::Break(end) => Next::Asked(end),
+        },
+        () = until_deadline, if !is_ahead => {
+            Next::Event(None, S::deadline(context.receiver.heard_until(context.clock.now())))
         }
-        entry = entry => {
+        entry = entry, if !is_ahead => {
             let entry = entry.expect("the context holds a sender");
-            ControlFlow::Continue(context.peers.admit(entry, S::disconnected))
+            match context.peers.admit(entry, S::disconnected) {
+                Some((peer, event)) => Next::Event(peer, event),
+                None => Next::Nothing,
+            }
         }
     }
 }

@@ -10,8 +10,7 @@
 //!
 //! The promises:
 //!
-//! - A batch is on the disk when [`Writer::commit`] returns, with all before it. All bytes gathered since the last commit
-//!   are one batch: they are there as a whole, or not at all.
+//! - A batch is on the disk when [`Writer::commit`] returns, with all before it. It is there as a whole, or not at all.
 //! - A file whose last batch was not finished when the machine stopped is read without that batch.
 //! - A file with damage anywhere else is refused: see [`Damage`].
 //! - After an error nothing more is written. What a failed write or sync has left on the disk is unknown.
@@ -30,4 +29,4 @@ mod writer;
 pub use contents::{Contents, Tail};
 pub use directory::{Directory, JournalError};
 pub use frame::{Damage, FORMAT};
-pub use writer::Writer;
+pub use writer::{Batch, Writer};

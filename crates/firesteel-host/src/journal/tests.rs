@@ -46,35 +46,35 @@ fn read(scratch: &Scratch) -> (Vec<u8>, Vec<Vec<u8>>, Tail) {
     (contents.image().to_vec(), batches, contents.tail())
 }
 
+fn batch_of(parts: &[&[u8]]) -> Batch {
+    let mut batch = Batch::default();
+    parts.iter().for_each(|part| batch.end().extend_from_slice(part));
+    batch
+}
+
 /// A journal with an image and three batches.
 fn journal(scratch: &Scratch) -> Writer {
     let mut writer = Writer::begin(scratch.lock(), b"image").expect("there is room");
     for batch in [&b"one"[..], b"two", b"three"] {
-        writer.gather().extend_from_slice(batch);
-        writer.commit().expect("there is room");
+        writer.commit(batch_of(&[batch])).expect("there is room");
     }
     writer
 }
 
 #[test]
-fn what_was_committed_is_read_and_what_was_only_gathered_is_not() {
+fn what_was_committed_is_read() {
     let scratch = Scratch::new("committed");
-    let mut writer = journal(&scratch);
-    writer.gather().extend_from_slice(b"four");
-    assert!(writer.is_dirty());
-    drop(writer);
+    drop(journal(&scratch));
     let batches = [&b"one"[..], b"two", b"three"].map(<[u8]>::to_vec).to_vec();
     assert_eq!(read(&scratch), (b"image".to_vec(), batches, Tail::Whole));
 }
 
 #[test]
-fn everything_that_is_gathered_is_one_batch_and_nothing_is_none() {
-    let scratch = Scratch::new("gathered");
+fn all_parts_of_a_batch_are_one_frame_and_one_without_bytes_is_none() {
+    let scratch = Scratch::new("parts");
     let mut writer = Writer::begin(scratch.lock(), b"").expect("there is room");
-    writer.gather().extend_from_slice(b"one ");
-    writer.gather().extend_from_slice(b"two");
-    writer.commit().expect("there is room");
-    writer.commit().expect("there is nothing to do");
+    writer.commit(batch_of(&[b"one ", b"two"])).expect("there is room");
+    writer.commit(Batch::default()).expect("there is nothing to do");
     assert_eq!(read(&scratch), (Vec::new(), vec![b"one two".to_vec()], Tail::Whole));
 }
 
@@ -83,8 +83,7 @@ fn a_new_generation_replaces_the_old_ones() {
     let scratch = Scratch::new("generation");
     let mut writer = journal(&scratch);
     writer.replace(b"all").expect("there is room");
-    writer.gather().extend_from_slice(b"more");
-    writer.commit().expect("there is room");
+    writer.commit(batch_of(&[b"more"])).expect("there is room");
     assert_eq!(read(&scratch), (b"all".to_vec(), vec![b"more".to_vec()], Tail::Whole));
     drop(writer);
     drop(Writer::begin(scratch.lock(), b"again").expect("there is room"));
@@ -97,8 +96,7 @@ fn an_image_is_wanted_when_the_batches_have_outgrown_it() {
     let mut writer = Writer::begin(scratch.lock(), &[1; 3 << 20]).expect("there is room");
     let mut commits = 0;
     while !writer.wants_image() {
-        writer.gather().extend_from_slice(&[2; 1 << 20]);
-        writer.commit().expect("there is room");
+        writer.commit(batch_of(&[&[2; 1 << 20]])).expect("there is room");
         commits += 1;
     }
     assert_eq!(commits, 6);
@@ -225,9 +223,8 @@ fn after_a_failed_write_or_sync_nothing_is_acknowledged_any_more() {
         let scratch = Scratch::new("failing");
         let mut writer = journal(&scratch);
         writer.write_to(Failing { room, syncs });
-        writer.gather().extend_from_slice(b"four");
-        assert!(writer.commit().is_err());
+        assert!(writer.commit(batch_of(&[b"four"])).is_err());
         writer.write_to(Failing { room: 1000, syncs: true });
-        assert!(writer.commit().is_err(), "nobody knows what the first attempt left");
+        assert!(writer.commit(batch_of(&[b"five"])).is_err(), "nobody knows what the first attempt left");
     }
 }

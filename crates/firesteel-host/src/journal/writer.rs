@@ -11,8 +11,40 @@ use super::frame::{self, FRAME};
 /// A file may have this many bytes of batches, however short its image is.
 const LEAST: u64 = 4 << 20;
 
-/// That many bytes are gathered at most before they are committed.
+/// A batch that has that many bytes should be committed, whatever they are.
 const FULL: usize = 1 << 20;
+
+/// The bytes of one batch: they become durable together.
+#[derive(Debug)]
+pub struct Batch {
+    /// The room for the beginning of the frame, and the bytes.
+    frame: BytesMut,
+}
+
+impl Default for Batch {
+    fn default() -> Self {
+        Self { frame: BytesMut::zeroed(FRAME) }
+    }
+}
+
+impl Batch {
+    /// The end of its bytes, to append more.
+    pub fn end(&mut self) -> &mut BytesMut {
+        &mut self.frame
+    }
+
+    /// Whether it has no bytes.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.frame.len() == FRAME
+    }
+
+    /// Whether it has so many bytes that it should be committed, whatever they are.
+    #[must_use]
+    pub fn is_full(&self) -> bool {
+        self.frame.len() > FULL
+    }
+}
 
 /// Appends batches to a journal.
 #[derive(Debug)]
@@ -22,8 +54,6 @@ pub struct Writer {
     generation: u64,
     /// The number of the next frame.
     next: u64,
-    /// The room for the beginning of the next frame, and the bytes gathered for it.
-    gathered: BytesMut,
     /// The length of the image, and of the batches since.
     image: u64,
     batches: u64,
@@ -54,40 +84,23 @@ impl Writer {
         assert!(directory.is_locked(), "only who has the lock writes a journal");
         let generation = directory.generations()?.last().map_or(1, |latest| latest + 1);
         let file = write_image(&directory, generation, image)?;
-        let gathered = BytesMut::zeroed(FRAME);
         let image = image.len() as u64;
         let file: Box<dyn Storage> = Box::new(file);
-        Ok(Self { directory, file, generation, next: 1, gathered, image, batches: 0, has_failed: false })
+        Ok(Self { directory, file, generation, next: 1, image, batches: 0, has_failed: false })
     }
 
-    /// The bytes gathered for the next batch, to append more.
-    pub fn gather(&mut self) -> &mut BytesMut {
-        &mut self.gathered
-    }
-
-    /// Whether so much was gathered that it should be committed, whatever it is.
-    #[must_use]
-    pub fn is_full(&self) -> bool {
-        self.gathered.len() > FULL
-    }
-
-    /// Whether there are bytes to commit.
-    #[must_use]
-    pub fn is_dirty(&self) -> bool {
-        self.gathered.len() > FRAME
-    }
-
-    /// Makes what was gathered durable, as one batch.
+    /// Makes a batch durable. One without bytes is not written.
     ///
     /// # Errors
     /// The batch is not durable, as far as anybody knows. Nothing more can be written.
-    pub fn commit(&mut self) -> Result<(), JournalError> {
-        if !self.is_dirty() {
+    pub fn commit(&mut self, batch: Batch) -> Result<(), JournalError> {
+        if batch.is_empty() {
             return Ok(());
         }
-        frame::seal(&mut self.gathered, self.next);
+        let mut frame = batch.frame;
+        frame::seal(&mut frame, self.next);
         let result = match self.has_failed {
-            false => self.file.write_all(&self.gathered).and_then(|()| self.file.sync()),
+            false => self.file.write_all(&frame).and_then(|()| self.file.sync()),
             true => Err(io::Error::other("an earlier write has failed")),
         };
         if let Err(error) = result {
@@ -96,12 +109,7 @@ impl Writer {
             return Err(JournalError::Io { action: "write", path, error });
         }
         self.next += 1;
-        self.batches += (self.gathered.len()) as u64;
-        // Keeps the memory of usual batches, and gives back that of large ones.
-        if self.gathered.capacity() > 1 << 20 {
-            self.gathered = BytesMut::new();
-        }
-        self.gathered.resize(FRAME, 0);
+        self.batches += frame.len() as u64;
         Ok(())
     }
 
@@ -116,7 +124,6 @@ impl Writer {
     /// # Errors
     /// The image is not durable. Nothing more can be written.
     pub fn replace(&mut self, image: &[u8]) -> Result<(), JournalError> {
-        debug_assert!(!self.is_dirty(), "what was gathered is committed before");
         let file = write_image(&self.directory, self.generation + 1, image);
         self.has_failed |= file.is_err();
         self.file = Box::new(file?);

@@ -35,10 +35,12 @@ const SETTLE: Duration = Duration::from_millis(5);
 #[derive(Debug)]
 pub struct Peers<E> {
     table: HashMap<PeerId, Peer>,
-    /// The peers for which something was gathered since the last hand-over, in that order.
+    /// The peers for which something was gathered and is not sealed, in that order.
     touched: Vec<PeerId>,
     /// The number of bytes of frames that it has.
     gathered: usize,
+    /// What the next hand-over hands over, in that order.
+    sealed: Vec<Sealed>,
     shared: Shared<E>,
 }
 
@@ -47,10 +49,19 @@ struct Peer {
     info: PeerInfo,
     /// `None` after the end of the connection was handed over.
     outbound: Option<Outbound>,
-    /// What was gathered since the last hand-over.
+    /// What was gathered and is not sealed.
     gathered: Load,
-    /// How the next hand-over ends the connection. Nothing more is gathered, and incoming messages are dropped.
+    /// How the connection ends after what was gathered. Nothing more is gathered, and incoming messages are dropped.
     close: Option<CloseMode>,
+}
+
+/// What is handed over to one connection.
+#[derive(Debug)]
+struct Sealed {
+    peer: PeerId,
+    load: Load,
+    /// Whether the connection ends after it.
+    is_last: bool,
 }
 
 impl Peer {
@@ -58,22 +69,26 @@ impl Peer {
         self.outbound.is_some() && self.close.is_none()
     }
 
-    /// Whether the next hand-over has something to do.
+    /// Whether there is something to seal.
     fn is_touched(&self) -> bool {
         !self.gathered.is_empty() || self.close.is_some()
     }
 
-    fn hand_over(&mut self) {
+    fn hand_over(&mut self, mut load: Load, is_last: bool) {
         let Some(outbound) = &self.outbound else { return };
-        if !self.gathered.is_empty()
-            && let Err(why) = outbound.push(&mut self.gathered)
-        {
-            self.gathered = self.gathered.empty();
-            self.close = Some(CloseMode::Now(why));
+        let pushed = if load.is_empty() { Ok(()) } else { outbound.push(&mut load) };
+        match pushed {
+            Err(why) => self.end(CloseMode::Now(why)),
+            Ok(()) if is_last => {
+                let close = self.close.take().expect("the last load was sealed with it");
+                self.end(close);
+            }
+            Ok(()) => {}
         }
-        if let Some(close) = self.close.take()
-            && let Some(outbound) = self.outbound.take()
-        {
+    }
+
+    fn end(&mut self, close: CloseMode) {
+        if let Some(outbound) = self.outbound.take() {
             outbound.end(close);
         }
     }
@@ -120,7 +135,7 @@ impl<E: Send + 'static> Peers<E> {
             tasks: TaskTracker::new(),
             stop: CancellationToken::new(),
         };
-        Self { table: HashMap::new(), touched: Vec::new(), gathered: 0, shared }
+        Self { table: HashMap::new(), touched: Vec::new(), gathered: 0, sealed: Vec::new(), shared }
     }
 
     /// What makes peers that have no connection of their own.
@@ -212,7 +227,7 @@ impl<E: Send + 'static> Peers<E> {
         Some(row)
     }
 
-    /// The number of bytes of frames that the next hand-over hands over.
+    /// The number of bytes of frames that were gathered and are not sealed.
     pub(crate) fn gathered(&self) -> usize {
         self.gathered
     }
@@ -220,24 +235,36 @@ impl<E: Send + 'static> Peers<E> {
     /// Hands what was gathered over to the connections, once for each. Nothing that a machine has decided on leaves the
     /// daemon before this.
     pub fn hand_over(&mut self) {
+        self.seal();
+        self.hand_over_sealed();
+    }
+
+    /// Sets what was gathered apart, to be handed over later. What is gathered from now on is not with it.
+    pub(crate) fn seal(&mut self) {
         self.gathered = 0;
         for peer in std::mem::take(&mut self.touched) {
             if let Some(row) = self.table.get_mut(&peer) {
-                row.hand_over();
+                let nothing = row.gathered.empty();
+                let load = std::mem::replace(&mut row.gathered, nothing);
+                self.sealed.push(Sealed { peer, load, is_last: row.close.is_some() });
+            }
+        }
+    }
+
+    /// Hands over what was sealed.
+    pub(crate) fn hand_over_sealed(&mut self) {
+        for Sealed { peer, load, is_last } in std::mem::take(&mut self.sealed) {
+            if let Some(row) = self.table.get_mut(&peer) {
+                row.hand_over(load, is_last);
             }
         }
         while self.shared.queued.bytes() > self.shared.limits.in_all && self.close_slowest() {}
     }
 
-    /// Forgets what was gathered. The connections stay as they are.
+    /// Forgets what was gathered or sealed.
     pub(crate) fn discard(&mut self) {
-        self.gathered = 0;
-        for peer in std::mem::take(&mut self.touched) {
-            if let Some(row) = self.table.get_mut(&peer) {
-                row.gathered = row.gathered.empty();
-                row.close = None;
-            }
-        }
+        self.seal();
+        self.sealed.clear();
     }
 
     /// Waits while connections write, if more than half of what may be queued for all is. So the owner does not get ahead of
@@ -258,8 +285,7 @@ impl<E: Send + 'static> Peers<E> {
         let waiting = |row: &Peer| row.outbound.as_ref().map(Outbound::owed).filter(|bytes| *bytes > 0);
         let queues = self.table.values_mut().filter_map(|row| Some((waiting(row)?, row)));
         let Some((bytes, row)) = queues.max_by_key(|(bytes, _)| *bytes) else { return false };
-        row.close = Some(CloseMode::Now(Disconnect::Slow { bytes }));
-        row.hand_over();
+        row.end(CloseMode::Now(Disconnect::Slow { bytes }));
         true
     }
 

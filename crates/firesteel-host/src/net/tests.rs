@@ -12,7 +12,7 @@ use firesteel_core::{Machine, Timestamp, Violation};
 use futures_util::StreamExt;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 
 use super::frame;
@@ -22,7 +22,7 @@ use super::{
     QueueLimits, Welcome, dial,
 };
 use crate::clock::Clock;
-use crate::owner::{self, Context, Shell};
+use crate::owner::{self, Commit, Context, Shell};
 use crate::signals::{EndRequest, EndRequests};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,6 +41,8 @@ enum Effect {
     Dial(Address),
     Send(PeerId, String),
     Close(PeerId),
+    /// What was sent so far leaves with the next commit.
+    Keep,
     End,
 }
 
@@ -62,6 +64,8 @@ impl Machine for Puppet {
             Event::Start { dial } => dial.into_iter().map(Effect::Dial).collect(),
             Event::Connected(peer) => vec![Effect::Send(peer, "hello".to_owned())],
             Event::Received { peer, message } => match message.as_str() {
+                "say" => vec![Effect::Send(peer, "said".to_owned())],
+                "keep" => vec![Effect::Send(peer, "kept".to_owned()), Effect::Keep],
                 "close" => vec![Effect::Send(peer, "bye".to_owned()), Effect::Close(peer)],
                 "end" => vec![Effect::Send(peer, "z".repeat(8 << 20)), Effect::End],
                 "deadline" => {
@@ -94,7 +98,11 @@ struct Text(String);
 
 impl wire::Message for Text {}
 
-struct PuppetShell;
+/// The test answers to each commit whether it succeeds.
+struct PuppetShell {
+    commits: mpsc::UnboundedSender<oneshot::Sender<bool>>,
+    is_due: bool,
+}
 
 impl Shell for PuppetShell {
     type Machine = Puppet;
@@ -118,9 +126,24 @@ impl Shell for PuppetShell {
             }
             Effect::Send(peer, message) => context.peers.send(peer, Text(message)),
             Effect::Close(peer) => context.peers.close(peer),
+            Effect::Keep => self.is_due = true,
             Effect::End => return ControlFlow::Break(()),
         }
         ControlFlow::Continue(())
+    }
+
+    fn commit(&mut self, _: &Puppet) -> Option<Commit<()>> {
+        if !std::mem::take(&mut self.is_due) {
+            return None;
+        }
+        let (answer, result) = oneshot::channel();
+        self.commits.send(answer).expect("the test runs");
+        Some(Box::pin(async {
+            match result.await {
+                Ok(true) => ControlFlow::Continue(()),
+                Ok(false) | Err(_) => ControlFlow::Break(()),
+            }
+        }))
     }
 
     fn asked_to_end(&mut self, _: EndRequest) -> ControlFlow<(), Event> {
@@ -136,6 +159,7 @@ fn received(Arrival { peer, .. }: Arrival, body: &[u8]) -> Result<Event, DecodeE
 struct Running {
     address: Address,
     seen: mpsc::UnboundedReceiver<Event>,
+    commits: mpsc::UnboundedReceiver<oneshot::Sender<bool>>,
     envoys: Envoys<Event>,
     guests: mpsc::Receiver<Guest>,
 }
@@ -158,9 +182,11 @@ impl Running {
         context.raise(Event::Start { dial });
         let (sender, mut seen) = mpsc::unbounded_channel();
         let requests = EndRequests::install().expect("signals can be caught");
-        tokio::spawn(owner::run(Puppet { seen: sender, deadline: None }, PuppetShell, context, requests));
+        let (of_shell, commits) = mpsc::unbounded_channel();
+        let shell = PuppetShell { commits: of_shell, is_due: false };
+        tokio::spawn(owner::run(Puppet { seen: sender, deadline: None }, shell, context, requests));
         assert!(matches!(seen.recv().await, Some(Event::Start { .. })));
-        Self { address, seen, envoys, guests }
+        Self { address, seen, commits, envoys, guests }
     }
 
     async fn master() -> Self {
@@ -197,6 +223,12 @@ impl Hand {
         let body = timeout(Duration::from_secs(30), self.0.reader.next()).await;
         let body = body.expect("something comes in time").expect("the frames are sound")?;
         Some(wire::decode(&body).expect("it is a text"))
+    }
+
+    /// Nothing comes for a moment. A slow machine does not make this fail.
+    async fn receives_nothing(&mut self) {
+        let body = timeout(Duration::from_millis(50), self.0.reader.next()).await;
+        assert!(body.is_err(), "something came before it was durable");
     }
 }
 
@@ -250,6 +282,46 @@ async fn no_event_is_lost_between_batches() {
             assert_eq!(puppet.next().await, message(1, word));
         }
     }
+}
+
+#[tokio::test]
+async fn events_are_handled_during_a_commit_and_nothing_leaves_before_its_own() {
+    let mut puppet = Running::master().await;
+    let mut hand = Hand::connect(&puppet.address).await;
+    hand.send(&["keep"]).await;
+    assert_eq!(puppet.next().await, message(1, "keep"));
+    let first = puppet.commits.recv().await.expect("the puppet runs");
+    for word in ["say", "keep", "say"] {
+        hand.send(&[word]).await;
+        assert_eq!(puppet.next().await, message(1, word));
+    }
+    hand.receives_nothing().await;
+    first.send(true).expect("the puppet waits");
+    assert_eq!(hand.receive().await.as_deref(), Some("kept"));
+
+    let second = puppet.commits.recv().await.expect("the puppet runs");
+    hand.receives_nothing().await;
+    hand.send(&["end"]).await;
+    assert_eq!(puppet.next().await, message(1, "end"));
+    second.send(true).expect("the puppet waits");
+    for words in ["said", "kept", "said"] {
+        assert_eq!(hand.receive().await.as_deref(), Some(words));
+    }
+    assert_eq!(hand.receive().await.map(|words| words.len()), Some(8 << 20));
+    assert_eq!(hand.receive().await, None);
+}
+
+#[tokio::test]
+async fn a_commit_that_fails_ends_the_daemon_and_nothing_that_waited_leaves() {
+    let mut puppet = Running::master().await;
+    let mut hand = Hand::connect(&puppet.address).await;
+    hand.send(&["keep"]).await;
+    assert_eq!(puppet.next().await, message(1, "keep"));
+    let commit = puppet.commits.recv().await.expect("the puppet runs");
+    hand.send(&["say"]).await;
+    assert_eq!(puppet.next().await, message(1, "say"));
+    commit.send(false).expect("the puppet waits");
+    assert_eq!(hand.receive().await, None);
 }
 
 #[tokio::test]
