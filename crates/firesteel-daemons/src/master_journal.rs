@@ -117,3 +117,6 @@ pub fn image(master: &Master) -> BytesMut {
     Record::append_all(&master.image(), &mut bytes);
     bytes
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,189 @@
+//! A journal with records of all kinds: whatever happens to its bytes, a Master is recovered or the journal is refused.
+
+use std::collections::BTreeSet;
+use std::fs;
+
+use firesteel_core::address::Address;
+use firesteel_core::ids::{AppId, ExecutorKey, PeerId, ProfileId, WorkerId};
+use firesteel_core::master::{Durability, Effect, Event, Inbound, Outbound};
+use firesteel_core::messages::{
+    ApplicationDescription, DriverToMaster, ExecutorReport, ExecutorState, ExecutorTarget, HostWishes,
+    MasterToDriver, MasterToWorker, Offered, Placing, ResourceProfile, Submitter, WantedExecutors, Work,
+    WorkerDescription, WorkerToMaster,
+};
+use firesteel_core::process::{Command, ExitStatus};
+use firesteel_core::{Kind, Machine};
+use firesteel_host::journal::Batch;
+use firesteel_placement::{Cores, MiB, ResourceAmounts, Resources};
+
+use super::*;
+
+const NOW: Timestamp = Timestamp::from_millis(1_795_209_755_000);
+
+fn config() -> Config {
+    Config { durability: Durability::Durable, ..Config::default() }
+}
+
+/// A Master, and the records of each of its events.
+struct Story {
+    master: Master,
+    batches: Vec<Vec<Record>>,
+}
+
+impl Story {
+    fn apply(&mut self, event: Event) -> Vec<Effect> {
+        let mut effects = self.master.apply(NOW, event);
+        effects.retain_mut(|effect| match effect {
+            Effect::Persist(records) => {
+                self.batches.push(std::mem::take(records));
+                false
+            }
+            _ => true,
+        });
+        effects
+    }
+
+    fn worker(&mut self, peer: PeerId, message: WorkerToMaster) -> Vec<Effect> {
+        self.apply(Event::Received { peer, arrived: NOW, message: Inbound::Worker(message) })
+    }
+
+    fn driver(&mut self, peer: PeerId, message: DriverToMaster) -> Vec<Effect> {
+        self.apply(Event::Received { peer, arrived: NOW, message: Inbound::Driver(message) })
+    }
+
+    fn report(&mut self, (peer, executor): &(PeerId, ExecutorKey), state: ExecutorState) {
+        let executor = executor.clone();
+        self.worker(*peer, WorkerToMaster::ExecutorStateChanged(ExecutorReport { executor, state }));
+    }
+
+    /// Two Workers come, of which one is decommissioned and ends. Of two applications, one goes on, with executors that
+    /// failed and that were taken back.
+    fn tell(&mut self, chapter: u64) {
+        let [one, other, driver, guest] = [0, 1, 2, 3].map(|peer| PeerId(chapter * 10 + peer));
+        let host = |peer: PeerId| format!("10.0.{chapter}.{}", peer.0);
+        for peer in [one, other] {
+            let offered = Offered { cores: Cores(4), memory: MiB(8192), resources: Resources::default() };
+            let id = WorkerId::new(format!("worker-20261120212235-{}-7078", host(peer)));
+            let description = WorkerDescription::new(id, Address::new(host(peer), 7078), offered, "/work");
+            self.worker(peer, WorkerToMaster::register(description, Vec::new()));
+        }
+        let (app, executors) = registered(&self.driver(driver, application(8)));
+        assert!(executors.len() >= 2, "there is room on both Workers");
+        executors.iter().for_each(|executor| self.report(executor, ExecutorState::Running));
+        self.report(&executors[0], ExecutorState::Exited(ExitStatus::Code(1)));
+        let target = ExecutorTarget { id: ProfileId(0), profile: profile(), total: 3 };
+        self.driver(driver, DriverToMaster::RequestExecutors { app: app.clone(), targets: vec![target] });
+        let avoided = [host(one)].into();
+        let wishes = Box::new(HostWishes { avoided, ..HostWishes::default() });
+        self.driver(driver, DriverToMaster::PreferHosts { app: app.clone(), wishes });
+        let taken = vec![executors[1].1.executor];
+        self.driver(driver, DriverToMaster::KillExecutors { app, executors: taken });
+        self.report(&executors[1], ExecutorState::Killed(Some(ExitStatus::Signal(15))));
+
+        let (app, _) = registered(&self.driver(guest, application(2)));
+        self.driver(guest, DriverToMaster::UnregisterApplication { app, outcome: None });
+        let worker = WorkerId::new(format!("worker-20261120212235-{}-7078", host(other)));
+        self.worker(other, WorkerToMaster::WorkerDecommissioning { worker });
+        self.apply(Event::Disconnected { peer: other });
+    }
+}
+
+fn profile() -> ResourceProfile {
+    ResourceProfile { cores: Some(Cores(2)), memory: Some(MiB(1024)), resources: ResourceAmounts::new() }
+}
+
+fn application(max_cores: i64) -> DriverToMaster {
+    let wanted = WantedExecutors {
+        profile: profile(),
+        max_cores: Some(Cores(max_cores)),
+        ..WantedExecutors::default()
+    };
+    let work = Work::of(Command::of("true"));
+    let submitter = Submitter::new("a test", "a test");
+    let description = ApplicationDescription::new(submitter, wanted, Placing::default(), work);
+    DriverToMaster::RegisterApplication(Box::new(description))
+}
+
+/// The application that was registered, and its executors with their Workers' connections.
+fn registered(effects: &[Effect]) -> (AppId, Vec<(PeerId, ExecutorKey)>) {
+    let mut app = None;
+    let mut executors = Vec::new();
+    for effect in effects {
+        match effect {
+            Effect::Send {
+                message: Outbound::Driver(MasterToDriver::RegisteredApplication { app: id, .. }),
+                ..
+            } => app = Some(id.clone()),
+            Effect::Send { peer, message: Outbound::Worker(MasterToWorker::LaunchExecutor(launch)) } => {
+                executors.push((*peer, launch.executor.clone()));
+            }
+            _ => {}
+        }
+    }
+    (app.expect("it is registered"), executors)
+}
+
+#[test]
+fn every_truncation_and_every_flipped_bit_is_recovered_or_refused_and_never_wrong() {
+    let master = Master::recover(config(), NOW, []).expect("no record contradicts another one");
+    let mut story = Story { master, batches: Vec::new() };
+    story.tell(1);
+    story.batches.clear();
+    let first = story.master.image();
+    story.tell(2);
+    let Story { batches, .. } = story;
+    let told: BTreeSet<&str> = first.iter().chain(batches.iter().flatten()).map(Record::kind).collect();
+    assert_eq!(told, Record::NAMES.iter().copied().collect(), "records of all kinds");
+
+    let scratch = tempfile::tempdir().expect("there is room");
+    let bytes = |records: &[Record]| {
+        let mut bytes = BytesMut::new();
+        Record::append_all(records, &mut bytes);
+        bytes
+    };
+    let mut writer = Writer::begin(Directory::lock(scratch.path()).expect("it is new"), &bytes(&first))
+        .expect("there is room");
+    let path = scratch.path().join("journal-0000000001");
+    let length = || usize::try_from(fs::metadata(&path).expect("it is there").len()).expect("it is short");
+    // After so many bytes a Master with this image is recovered.
+    let mut recovered = Vec::new();
+    let mut replayed = first.clone();
+    let mut note = |replayed: &[Record]| {
+        let master = Master::recover(config(), NOW, replayed.to_vec()).expect("they agree with each other");
+        recovered.push((length(), bytes(&master.image())));
+    };
+    note(&replayed);
+    for records in &batches {
+        let mut batch = Batch::default();
+        batch.end().extend_from_slice(&bytes(records));
+        writer.commit(batch).expect("there is room");
+        replayed.extend(records.iter().cloned());
+        note(&replayed);
+    }
+    drop(writer);
+
+    let whole = fs::read(&path).expect("it is there");
+    let read = |file: &[u8]| {
+        fs::write(&path, file).expect("there is room");
+        let recorded = Recorded::read(&Directory::read_only(scratch.path()))?.expect("it is there");
+        recorded.recover(config(), NOW).map(|master| bytes(&master.image()))
+    };
+    for length in 0..=whole.len() {
+        let expected = recovered.iter().rfind(|(end, _)| *end <= length).map(|(_, image)| image);
+        assert_eq!(
+            read(&whole[..length]).ok().as_ref(),
+            expected,
+            "of {} bytes, {length} are there",
+            whole.len()
+        );
+    }
+    let (last, before_last) = (&recovered[recovered.len() - 1], &recovered[recovered.len() - 2]);
+    assert_eq!(last.0, whole.len());
+    for bit in 0..whole.len() * 8 {
+        let mut flipped = whole.clone();
+        flipped[bit / 8] ^= 1 << (bit % 8);
+        // The last batch may be one that was being written.
+        let expected = (bit / 8 >= before_last.0).then_some(&before_last.1);
+        assert_eq!(read(&flipped).ok().as_ref(), expected, "bit {} of byte {}", bit % 8, bit / 8);
+    }
+}
