@@ -83,8 +83,8 @@ impl ApplicationTable {
 
     /// The live application with that number, to be changed.
     pub(super) fn at_mut(&mut self, number: u64) -> Option<&mut Application> {
-        let id = self.queue.get(&number)?.clone();
-        Some(self.live_mut(&id))
+        let row = self.rows.get_mut(self.queue.get(&number)?)?;
+        Some(considered(&mut self.backlog, row))
     }
 
     /// The id of the application with that number, live or ended.
@@ -251,12 +251,7 @@ impl ApplicationTable {
     /// The same application, to be changed. The next pass considers it.
     pub(super) fn live_mut(&mut self, id: &AppId) -> &mut Application {
         let row = self.rows.get_mut(id).expect("the application is live");
-        if self.backlog.touch(row.sequence) {
-            for (profile, shape) in std::mem::take(&mut row.filed) {
-                self.backlog.unfile((row.sequence, profile), &shape);
-            }
-        }
-        row
+        considered(&mut self.backlog, row)
     }
 
     /// The live application with that number.
@@ -436,4 +431,14 @@ impl ApplicationTable {
         let count: usize = self.rows.values().map(|row| row.filed.len()).sum();
         self.rows.values().all(filed) && count == self.backlog.len()
     }
+}
+
+/// The application, which the next pass considers.
+fn considered<'a>(backlog: &mut Backlog, row: &'a mut Application) -> &'a mut Application {
+    if backlog.touch(row.sequence) {
+        for (profile, shape) in std::mem::take(&mut row.filed) {
+            backlog.unfile((row.sequence, profile), &shape);
+        }
+    }
+    row
 }

@@ -88,6 +88,8 @@ struct Recovery {
     latest: Timestamp,
     /// The Workers by number, lost ones too.
     workers: BTreeMap<u64, Arc<WorkerDescription>>,
+    /// Where the living ones are.
+    slots: BTreeMap<u64, Slot>,
     /// The number of the application that registered last.
     app: u64,
 }
@@ -106,7 +108,8 @@ impl Master {
         let durability = config.durability;
         let master = Self::new(Config { durability: Durability::Volatile, ..config });
         let (time, latest) = Default::default();
-        let mut recovery = Recovery { master, time, latest, workers: BTreeMap::new(), app: 0 };
+        let (workers, slots) = Default::default();
+        let mut recovery = Recovery { master, time, latest, workers, slots, app: 0 };
         for (number, record) in (1..).zip(records) {
             let kind = record.kind();
             let result = recovery.replay(record);
@@ -237,6 +240,7 @@ impl Recovery {
                 if has_executors {
                     return Err(Contradiction::HasExecutors);
                 }
+                self.slots.remove(&worker);
                 self.master.remove_worker(self.time, &id, reason);
             }
             Record::ApplicationRegistered { app, id, max_cores, description } => {
@@ -258,8 +262,9 @@ impl Recovery {
             }
             Record::ExecutorStarted { app, executor } => {
                 let time = self.time;
-                self.executor(app, executor)?;
-                self.application(app)?.start_probation(time, executor);
+                let application = self.application(app)?;
+                application.executors.get(executor).ok_or(Contradiction::NoExecutor(app, executor))?;
+                application.start_probation(time, executor);
             }
             Record::ExecutorEnded { app, executor, state } => {
                 let key = self.executor(app, executor)?;
@@ -302,7 +307,8 @@ impl Recovery {
         let mut row = WorkerRow::new(description, Link::Away, self.time);
         row.number = worker;
         self.workers.insert(worker, Arc::clone(&row.description));
-        workers.insert_numbered(row, self.master.config.worker_timeout);
+        let slot = workers.insert_numbered(row, self.master.config.worker_timeout);
+        self.slots.insert(worker, slot);
         Ok(())
     }
 
@@ -378,8 +384,7 @@ impl Recovery {
         share: Amounts,
     ) -> Result<(), Contradiction> {
         let slot = self.slot(worker)?;
-        let time = self.time;
-        let application = self.application(app)?;
+        let application = self.master.applications.at_mut(app).ok_or(Contradiction::NoApplication(app))?;
         if application.executors.get(executor).is_some() {
             return Err(Contradiction::Twice);
         }
@@ -391,7 +396,7 @@ impl Recovery {
         let row = self.master.workers.row_mut(slot);
         row.executors.insert(key);
         let id = row.description.id.clone();
-        self.application(app)?.add_executor(time, executor, (id, slot), profile, grant);
+        application.add_executor(self.time, executor, (id, slot), profile, grant);
         Ok(())
     }
 
@@ -454,8 +459,7 @@ impl Recovery {
     }
 
     fn slot(&self, worker: u64) -> Result<Slot, Contradiction> {
-        let missing = Contradiction::NoWorker(worker);
-        self.master.workers.slot(&self.worker_id(worker)?).ok_or(missing)
+        self.slots.get(&worker).copied().ok_or(Contradiction::NoWorker(worker))
     }
 
     fn application(&mut self, app: u64) -> Result<&mut Application, Contradiction> {

@@ -98,8 +98,8 @@ impl WorkerTable {
         self.insert_numbered(row, timeout);
     }
 
-    /// The same for a Worker that has a number.
-    pub(super) fn insert_numbered(&mut self, mut row: WorkerRow, timeout: Duration) {
+    /// The same for a Worker that has a number. Returns its slot.
+    pub(super) fn insert_numbered(&mut self, mut row: WorkerRow, timeout: Duration) -> Slot {
         self.count_from(row.number + 1);
         let (id, address) = (row.description.id.clone(), row.address());
         row.look = row.last_heartbeat.silent_at(timeout);
@@ -121,6 +121,7 @@ impl WorkerTable {
             self.rows.resize_with(slot.index() + 1, || None);
         }
         self.rows[slot.index()] = Some(row);
+        slot
     }
 
     /// Removes a living Worker and returns its row.
