@@ -75,7 +75,7 @@ pub fn every_bug_is_caught<B: Copy + fmt::Debug>(
         let catch = |seed: &u64| {
             let sentence = sentence(*seed, bug).unwrap_or_default();
             let caught = sentence.contains(words);
-            sentences.push(sentence);
+            sentences.extend(Some(sentence).filter(|sentence| !sentence.is_empty()));
             caught
         };
         match (0..within).find(catch) {

@@ -14,6 +14,7 @@ const BUGS: &[(Sabotage, u64, &str)] = &[
     (Sabotage::SkipPersist, 20, "recovered"),
     (Sabotage::TellBeforeDurable, 1000, "the Master"),
     (Sabotage::ReplayTwice, 200, "cannot be recovered"),
+    (Sabotage::AskOnce, 4_000, "is not asked again"),
     (Sabotage::StayOn, 200, "was asked to leave, and is still there"),
     (Sabotage::UseLeaving, 1000, "is given a task, and will leave"),
     (Sabotage::ForgetDriver, 200, "live applications, there are"),

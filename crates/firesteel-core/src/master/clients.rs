@@ -53,7 +53,8 @@ impl Master {
                 MasterToClient::KillApplicationResponse(self.kill_application(now, &app, &by))
             }
             ClientToMaster::DecommissionWorkers { which, within_millis } => {
-                MasterToClient::DecommissionWorkersResponse(self.decommission_workers(&which, within_millis))
+                let answer = self.decommission_workers(now, &which, within_millis);
+                MasterToClient::DecommissionWorkersResponse(answer)
             }
         };
         self.effects.push(Effect::Send { peer, message: Outbound::Client(answer) });

@@ -169,7 +169,16 @@ pub struct Counters {
 pub struct WorkerStanding {
     /// Whether it is about to end.
     pub(super) leaving: bool,
+    /// The request to leave, if there was one.
+    pub(super) asked: Option<Leave>,
     pub(super) distrust: Distrust,
+}
+
+/// A request to a Worker to leave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Leave {
+    /// The Worker ends then, whatever runs there.
+    pub(super) by: Option<Timestamp>,
 }
 
 /// What an application's failures led to.

@@ -4,7 +4,7 @@ use std::fmt;
 
 use firesteel_placement::words::counted;
 
-use super::record::{Record, WorkerStanding};
+use super::record::{Leave, Record, WorkerStanding};
 use crate::messages::{ExecutorTarget, WorkerDescription};
 use crate::time::Timestamp;
 
@@ -99,8 +99,13 @@ fn write_worker(f: &mut fmt::Formatter<'_>, description: &WorkerDescription) -> 
 }
 
 fn write_standing(f: &mut fmt::Formatter<'_>, worker: u64, standing: &WorkerStanding) -> fmt::Result {
-    match (standing.leaving, standing.distrust.until) {
-        (true, _) => write!(f, "Worker {worker}: about to end"),
+    let WorkerStanding { leaving, asked, distrust } = standing;
+    match (leaving, distrust.until) {
+        (true, _) => match asked {
+            None => write!(f, "Worker {worker}: about to end"),
+            Some(Leave { by: None }) => write!(f, "Worker {worker}: asked to leave"),
+            Some(Leave { by: Some(by) }) => write!(f, "Worker {worker}: asked to leave by {by}"),
+        },
         (false, Some(until)) => write!(f, "Worker {worker}: excluded until {until}"),
         (false, None) => write!(f, "Worker {worker}: given executors"),
     }

@@ -103,7 +103,7 @@ impl WorkerRow {
     /// Whether it is to be given executors.
     pub(super) fn standing(&self) -> WorkerStanding {
         let leaving = self.availability == Availability::Decommissioning;
-        WorkerStanding { leaving, distrust: self.distrust.clone() }
+        WorkerStanding { leaving, asked: self.asked, distrust: self.distrust.clone() }
     }
 }
 

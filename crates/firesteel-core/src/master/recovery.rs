@@ -313,12 +313,13 @@ impl Recovery {
     }
 
     fn set_worker_standing(&mut self, slot: Slot, standing: WorkerStanding) {
-        let WorkerStanding { leaving, distrust } = standing.clone();
+        let WorkerStanding { leaving, asked, distrust } = standing.clone();
         let workers = &mut self.master.workers;
         workers.forget_exclusion(slot);
         let until = distrust.until;
         let row = workers.row_mut(slot);
         row.recorded = (standing != WorkerStanding::default()).then(|| Box::new(standing));
+        row.asked = asked;
         row.distrust = distrust;
         row.distrust.until = None;
         match (leaving, until) {

@@ -8,7 +8,7 @@ use super::capacity::{Amounts, Capacity};
 use super::distrust::Distrust;
 use super::link::Link;
 use super::orders::Orders;
-use super::record::WorkerStanding;
+use super::record::{Leave, WorkerStanding};
 use super::sorted::Sorted;
 use crate::address::Address;
 use crate::ids::ExecutorKey;
@@ -31,6 +31,8 @@ pub(super) struct WorkerRow {
     /// The time of its entry in the table of timeouts to check.
     pub(super) look: Timestamp,
     pub(super) availability: Availability,
+    /// The request to leave, if there was one.
+    pub(super) asked: Option<Leave>,
     pub(super) distrust: Distrust,
     /// Whether it leaves orders unanswered.
     pub(super) deaf: bool,
@@ -74,6 +76,7 @@ impl WorkerRow {
             last_heartbeat: LastHeard::at(now),
             look: now,
             availability: Availability::Serving,
+            asked: None,
             distrust: Distrust::default(),
             deaf: false,
             cannot_write: None,

@@ -62,7 +62,7 @@ impl Master {
             Some(old) => {
                 self.effects.note(Note::WorkerReconnected { worker: id.clone() });
                 let hears_again = self.workers.move_to(&id, peer);
-                if self.workers.serve_again(&id) || hears_again || !old.is_here() {
+                if hears_again || !old.is_here() {
                     self.pass = Pass::Due;
                 }
                 if hears_again {
@@ -77,6 +77,7 @@ impl Master {
         // One that was away says once more what the Master does not write down.
         let (master_url, duplicate) = (self.config.url.clone(), old.is_some_and(Link::is_here));
         self.tell_worker(peer, MasterToWorker::RegisteredWorker { master_url, heartbeat_millis, duplicate });
+        self.tell_to_leave(now, slot);
         // On the same connection a launch may still be on its way, so an executor that is not listed may yet
         // come.
         if old.is_some_and(|old| old != Link::Here(peer)) {

@@ -261,6 +261,7 @@ impl Saboteur {
             NodeEffects::Master(effects) => {
                 self.bend_master(effects, ledger);
                 self.hurry_master(effects, ledger);
+                self.ask_once(effects);
                 tamper(effects, dice, |effect| self.of_master(effect));
             }
             NodeEffects::Worker(effects) => {

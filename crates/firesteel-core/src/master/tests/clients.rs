@@ -10,7 +10,7 @@ use crate::state_reader::{Extent, StateReader};
 const CLIENT: PeerId = PeerId(200);
 
 impl Bench {
-    fn client_says(&mut self, message: ClientToMaster) -> Vec<Effect> {
+    pub(super) fn client_says(&mut self, message: ClientToMaster) -> Vec<Effect> {
         self.apply(Event::Received { peer: CLIENT, arrived: self.now, message: Inbound::Client(message) })
     }
 

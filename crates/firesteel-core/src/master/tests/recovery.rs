@@ -175,6 +175,24 @@ fn an_executor_that_was_taken_back_is_ended_when_its_worker_returns() {
 }
 
 #[test]
+fn a_worker_that_was_asked_to_leave_is_asked_again_when_it_returns_and_by_the_same_time() {
+    for is_restarted in [false, true] {
+        let mut bench = Bench::new(Config::default());
+        bench.worker(1, 8);
+        let (which, within_millis) = ("w1".to_owned(), Some(5_000));
+        bench.client_says(ClientToMaster::DecommissionWorkers { which, within_millis });
+        if is_restarted {
+            bench.restart();
+        }
+        bench.now = T0 + Duration::from_secs(2);
+        let again = to_worker(51, MasterToWorker::DecommissionWorker { within_millis: Some(3_000) });
+        let told = bench.returns(1, &[]);
+        assert!(told.ends_with(&[registered(51, !is_restarted), again]), "{told:?}");
+        assert_eq!(bench.resumable(4, 4).len(), 1, "nothing is launched there");
+    }
+}
+
+#[test]
 fn nothing_is_launched_for_an_application_or_on_a_worker_that_is_away() {
     let mut bench = Bench::new(Config::default());
     bench.worker(1, 8);

@@ -3,7 +3,7 @@
 use firesteel_placement::index::Slot;
 
 use super::WorkerTable;
-use crate::ids::WorkerId;
+use crate::master::record::Leave;
 use crate::master::worker_row::Availability;
 
 impl WorkerTable {
@@ -13,10 +13,10 @@ impl WorkerTable {
         self.set_availability(slot, Availability::Decommissioning)
     }
 
-    /// Gives a Worker that was about to end executors again. Returns whether that changed anything.
-    pub(in crate::master) fn serve_again(&mut self, id: &WorkerId) -> bool {
-        let slot = self.slot(id).expect("the Worker is alive");
-        !self.row(slot).stays() && self.set_availability(slot, Availability::Serving)
+    /// A Worker is asked to leave.
+    pub(in crate::master) fn ask_to_leave(&mut self, slot: Slot, leave: Leave) {
+        self.row_mut(slot).asked = Some(leave);
+        self.changed.insert(slot);
     }
 
     /// Sets whether a Worker is given executors. Returns whether that changed anything.

@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use firesteel_core::ids::{AppId, ExecutorId, ExecutorKey, WorkerId};
-use firesteel_core::master::{Event, Inbound};
+use firesteel_core::master::{Effect, Event, Inbound, Outbound};
 use firesteel_core::messages::{
     ApplicationAnswer, ApplicationDetail, ClientToMaster, DecommissionAnswer, KillAnswer, LeavingWorker,
-    MasterToClient,
+    MasterToClient, MasterToWorker,
 };
 use firesteel_placement::Cores;
 
@@ -86,6 +86,26 @@ impl Ledger {
         let is_named =
             |(id, book): &(&WorkerId, &WorkerBook)| id.as_str() == which || book.total.host == which;
         self.workers.iter().filter(is_named).map(|(id, _)| id.clone()).collect()
+    }
+
+    /// A Worker that was asked to leave, and registers, is asked again: the request may have been lost.
+    pub(super) fn check_asked(&self, effects: &[Effect]) -> Result<(), String> {
+        for effect in effects {
+            if let Effect::Send { peer, message: Outbound::Worker(MasterToWorker::RegisteredWorker { .. }) } =
+                effect
+                && let Some(worker) = self.worker_of.get(peer)
+                && self.workers.get(worker).is_some_and(|book| book.is_asked)
+            {
+                let asks = |effect: &Effect| {
+                    matches!(effect, Effect::Send { peer: told, message: Outbound::Worker(
+                        MasterToWorker::DecommissionWorker { .. }) } if told == peer)
+                };
+                if !effects.iter().any(asks) {
+                    return Err(format!("{worker} was asked to leave, has returned, and is not asked again"));
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Checks what a client is told of Workers that it had leave.

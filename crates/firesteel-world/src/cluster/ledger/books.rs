@@ -14,6 +14,8 @@ pub(super) struct WorkerBook {
     /// Its connection. `None`: it has not returned since the Master was restarted.
     pub(super) peer: Option<PeerId>,
     pub(super) availability: Availability,
+    /// Whether a client has asked it to leave.
+    pub(super) is_asked: bool,
     /// Whether the Worker has said that it cannot write.
     pub(super) cannot_write: bool,
     pub(super) grants: BTreeMap<ExecutorKey, ExecutorLaunch>,

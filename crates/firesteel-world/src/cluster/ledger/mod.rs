@@ -124,6 +124,7 @@ impl Ledger {
                 self.on_records(records, &mut released, &mut outcome);
             }
         }
+        self.check_asked(effects)?;
         let mut added = BTreeSet::new();
         let mut launched = Vec::new();
         for effect in effects {
@@ -182,7 +183,10 @@ impl Ledger {
             }
             Event::Received { message: Inbound::Client(message), .. } => {
                 if let ClientToMaster::DecommissionWorkers { which, .. } = message {
-                    self.named(which).iter().for_each(|worker| self.let_leave(worker));
+                    for worker in self.named(which) {
+                        self.let_leave(&worker);
+                        self.workers.get_mut(&worker).expect("it was named").is_asked = true;
+                    }
                 }
             }
             Event::Deadline { .. } => {}
@@ -301,9 +305,6 @@ impl Ledger {
         let same = (duplicate || is_away).then(|| self.workers.get_mut(&worker.id)).flatten();
         match same {
             Some(book) => {
-                if book.peer != Some(peer) {
-                    book.availability = Availability::Serving;
-                }
                 if let Some(old) = book.peer.replace(peer) {
                     self.worker_of.remove(&old);
                 }
@@ -314,6 +315,7 @@ impl Ledger {
                     total: worker.clone(),
                     peer: Some(peer),
                     availability: Availability::Serving,
+                    is_asked: false,
                     cannot_write: false,
                     grants: BTreeMap::new(),
                 };

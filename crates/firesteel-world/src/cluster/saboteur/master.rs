@@ -47,6 +47,19 @@ impl Saboteur {
         }
     }
 
+    /// A Worker that registers is asked nothing.
+    pub(super) fn ask_once(&self, effects: &mut Vec<master::Effect>) {
+        let is = |effect: &master::Effect, what: fn(&MasterToWorker) -> bool| match effect {
+            master::Effect::Send { message: master::Outbound::Worker(message), .. } => what(message),
+            _ => false,
+        };
+        let registers = |message: &MasterToWorker| matches!(message, MasterToWorker::RegisteredWorker { .. });
+        let asks = |message: &MasterToWorker| matches!(message, MasterToWorker::DecommissionWorker { .. });
+        if self.sabotage == Sabotage::AskOnce && effects.iter().any(|effect| is(effect, registers)) {
+            effects.retain(|effect| !is(effect, asks));
+        }
+    }
+
     pub(super) fn hurry_master(&self, effects: &mut Vec<master::Effect>, ledger: &Ledger) {
         let failing = effects.iter().find_map(|effect| match effect {
             master::Effect::Note(master::Note::RelaunchDelayed { app, failures, .. }) => {
