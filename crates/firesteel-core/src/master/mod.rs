@@ -3,7 +3,7 @@
 //! Handlers change the tables and mark that a scheduling pass is due. The pass runs once, at the end of the
 //! event (`settle`); `firesteel_placement` decides which executors fit where.
 //!
-//! The Master knows connections only by number. Each Worker and each application has a [link](link::Link): the
+//! The Master knows connections only by number. Each Worker and each application has a *link*: the
 //! connection with which it is lost, or none while the Master waits for it after a restart.
 
 mod application;
