@@ -50,6 +50,14 @@ impl Cluster {
         Daemon::spawn(firesteel().args(["launch", "--master", self.master.url()]).args(arguments))
     }
 
+    /// A server of one core that runs, and its `launch`.
+    fn server(&self, command: &[&str]) -> Daemon {
+        let arguments = ["--until", "never", "--num-executors", "1", "--executor-cores", "1", "--json", "--"];
+        let launch = self.launch(&[&arguments[..], command].concat());
+        wait_for("the server", || launch.output_so_far().contains("executor_running").then_some(()));
+        launch
+    }
+
     fn all_are_back(&self) {
         self.master.wait_for_line(&["all Workers and applications are back"]);
     }
@@ -131,19 +139,7 @@ fn a_map_goes_on_with_its_executors_and_no_item_runs_twice() {
 #[test]
 fn a_server_that_dies_while_there_is_no_master_is_replaced_when_there_is_one() {
     let mut cluster = Cluster::start();
-    let launch = cluster.launch(&[
-        "--until",
-        "never",
-        "--num-executors",
-        "1",
-        "--executor-cores",
-        "1",
-        "--json",
-        "--",
-        "sleep",
-        "300",
-    ]);
-    wait_for("the server", || launch.output_so_far().contains("executor_running").then_some(()));
+    let launch = cluster.server(&["sleep", "300"]);
     cluster.kill_master();
     let sleeping = processes::descendants_of(cluster.worker.pid());
     let server = sleeping
@@ -169,16 +165,10 @@ fn two_masters_do_not_share_a_journal() {
 #[test]
 fn an_unfinished_write_is_dropped_with_a_warning_and_damage_is_not() {
     let mut cluster = Cluster::start();
-    let server = |cluster: &Cluster| {
-        let arguments = ["--until", "never", "--num-executors", "1", "--executor-cores", "1", "--json"];
-        let launch = cluster.launch(&[&arguments[..], &["--", "sleep", "300"]].concat());
-        wait_for("the server", || launch.output_so_far().contains("executor_running").then_some(()));
-        launch
-    };
-    let _one = server(&cluster);
+    let _one = cluster.server(&["sleep", "300"]);
     let middle = fs::read(cluster.journal()).expect("it can be read").len() - 5;
     // What is written of this one comes after that.
-    let _other = server(&cluster);
+    let _other = cluster.server(&["sleep", "300"]);
     cluster.kill_master();
     let whole = fs::read(cluster.journal()).expect("it can be read");
 
@@ -208,20 +198,7 @@ fn an_unfinished_write_is_dropped_with_a_warning_and_damage_is_not() {
 fn a_journal_is_checked_dumped_and_exported_while_its_master_runs() {
     let cluster = Cluster::start();
     let secret = "open-sesame";
-    let launch = cluster.launch(&[
-        "--until",
-        "never",
-        "--num-executors",
-        "1",
-        "--executor-cores",
-        "1",
-        "--json",
-        "--",
-        "sh",
-        "-c",
-        &format!("sleep 300; echo {secret}"),
-    ]);
-    wait_for("the server", || launch.output_so_far().contains("executor_running").then_some(()));
+    let _launch = cluster.server(&["sh", "-c", &format!("sleep 300; echo {secret}")]);
     let state = cluster.state();
     let journal = |words: &[&str]| {
         let done = run(firesteel().arg("journal").args(words).arg(&state));

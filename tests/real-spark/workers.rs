@@ -1,6 +1,7 @@
 //! Spark's own Workers at Firesteel's Master, beside Firesteel's.
 
 use std::fs;
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use libtest_mimic::Trial;
@@ -120,15 +121,30 @@ fn killed() {
     assert!(driver.finish().ends_with("sum 19900\n"));
 }
 
+/// An application that waits for a file, on a Worker of Spark's.
+struct Idle {
+    driver: Driver,
+    file: PathBuf,
+    /// The process of its executor.
+    executor: u32,
+    _worker: Daemon,
+}
+
+impl Idle {
+    fn on(cluster: &Cluster) -> Self {
+        let worker = spark_worker(cluster, MAIN, 0);
+        wait_for_labels(cluster, &["Spark 4.0"]);
+        let file = cluster.root.path().join("go");
+        let words = [file.to_str().expect("it is UTF-8")];
+        let driver = Driver::start(cluster.driver(MAIN, "idle", &words, &[]));
+        driver.wait_for("ready ");
+        Self { driver, executor: executors(cluster, 0)[0], file, _worker: worker }
+    }
+}
+
 fn restarted() {
     let mut cluster = Cluster::with(0, &[]);
-    let _worker = spark_worker(&cluster, MAIN, 0);
-    wait_for_labels(&cluster, &["Spark 4.0"]);
-    let file = cluster.root.path().join("go");
-    let words = [file.to_str().expect("it is UTF-8")];
-    let driver = Driver::start(cluster.driver(MAIN, "idle", &words, &[]));
-    driver.wait_for("ready ");
-    let executor = executors(&cluster, 0)[0];
+    let idle = Idle::on(&cluster);
     let port = cluster.master.address().port().to_string();
     cluster.master.signal(Signal::SIGKILL);
     cluster.master.wait();
@@ -136,23 +152,17 @@ fn restarted() {
     cluster.master = Daemon::start(firesteel().args(["master", "--port", &port]).args(forgetful));
     // A Master that forgot everything does not know the executor.
     wait_for_labels(&cluster, &["Spark 4.0"]);
-    wait("the end of the executor", LONGEST, || (!processes::is_alive(executor)).then_some(()));
+    wait("the end of the executor", LONGEST, || (!processes::is_alive(idle.executor)).then_some(()));
 }
 
 fn returned() {
     let mut cluster = Cluster::durable(0, 2);
-    let _worker = spark_worker(&cluster, MAIN, 0);
-    wait_for_labels(&cluster, &["Spark 4.0"]);
-    let file = cluster.root.path().join("go");
-    let words = [file.to_str().expect("it is UTF-8")];
-    let driver = Driver::start(cluster.driver(MAIN, "idle", &words, &[]));
-    driver.wait_for("ready ");
-    let executor = executors(&cluster, 0)[0];
+    let idle = Idle::on(&cluster);
     cluster.restart_master();
     cluster.master.wait_for_line(&["all Workers and applications are back"]);
-    fs::write(&file, "").expect("it is written");
-    assert!(driver.finish().contains("sum 4950"));
+    fs::write(&idle.file, "").expect("it is written");
+    assert!(idle.driver.finish().contains("sum 4950"));
     let ended = cluster.applications("completed");
     assert_eq!((&ended[0]["state"], &ended[0]["executors_ended"]), (&"FINISHED".into(), &1.into()));
-    wait("the end of the executor", LONGEST, || (!processes::is_alive(executor)).then_some(()));
+    wait("the end of the executor", LONGEST, || (!processes::is_alive(idle.executor)).then_some(()));
 }
