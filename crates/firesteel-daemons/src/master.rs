@@ -179,7 +179,7 @@ impl Shell for MasterShell {
             Effect::Persist(records) => {
                 if self.journal.is_some() {
                     Record::append_all(&records, self.batch.end());
-                    self.is_due |= !records.iter().all(Record::may_wait);
+                    self.is_due |= !Record::may_wait(&records);
                 }
             }
             Effect::Send { peer, message: Outbound::Worker(message) } => context.peers.send(peer, message),

@@ -87,17 +87,17 @@ impl ApplicationTable {
         Some(considered(&mut self.backlog, row))
     }
 
+    /// The same, for what no pass looks at.
+    pub(super) fn recorded_mut(&mut self, number: u64) -> Option<&mut Application> {
+        self.rows.get_mut(self.queue.get(&number)?)
+    }
+
     /// The id of the application with that number, live or ended.
     pub(super) fn id_of(&self, number: u64) -> Option<AppId> {
         match self.from(number).next()? {
             AnyApplication::Live(app) => (app.sequence == number).then(|| app.id.clone()),
             AnyApplication::Ended(ended) => (ended.sequence == number).then(|| ended.row.id.clone()),
         }
-    }
-
-    /// The same, for what no pass looks at.
-    pub(super) fn recorded_mut(&mut self, number: u64) -> Option<&mut Application> {
-        self.rows.get_mut(self.queue.get(&number)?)
     }
 
     /// A driver has returned, or has another connection. Returns the former link.

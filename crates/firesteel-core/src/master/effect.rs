@@ -8,7 +8,7 @@ use crate::messages::{MasterToClient, MasterToDriver, MasterToWorker};
 /// An effect of a Master, which its shell performs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// Make records durable before any of the effects that follow is performed. If all of them [may
+    /// Make records durable before any of the effects that follow is performed. If they [may
     /// wait](Record::may_wait), it is enough to do so with the next ones.
     Persist(Vec<Record>),
     /// Send a message. If the connection has ended, nothing happens.

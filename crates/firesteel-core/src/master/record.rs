@@ -253,10 +253,13 @@ crate::kinds!("record", Record: Time Founded WorkerRegistered WorkerChanged Work
     ApplicationEnded FormerWorker DeadWorker ApplicationRestored EndedRestored);
 
 impl Record {
-    /// Whether others may hear of it before it is durable: if it is lost, those who return say it again.
+    /// Whether others may hear of all of these before they are durable: if they are lost, those who return say it again.
     #[must_use]
-    pub fn may_wait(&self) -> bool {
-        matches!(self, Self::Time(_) | Self::ExecutorStarted { .. } | Self::HostsPreferred { .. })
+    pub fn may_wait(records: &[Self]) -> bool {
+        let may = |record: &Self| {
+            matches!(record, Self::Time(_) | Self::ExecutorStarted { .. } | Self::HostsPreferred { .. })
+        };
+        records.iter().all(may)
     }
 
     /// Appends the bytes of records to others.

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use firesteel_placement::Cores;
 use firesteel_placement::words::counted;
 
 use super::record::{Leave, Record, WorkerStanding};
@@ -30,7 +31,7 @@ impl fmt::Display for Record {
                 let (name, user) = (&description.name, &description.user);
                 write!(f, "application {app} registered: {id} ({name:?} of {user:?})")?;
                 match *max_cores {
-                    firesteel_placement::Cores::UNLIMITED => Ok(()),
+                    Cores::UNLIMITED => Ok(()),
                     cores => write!(f, ", at most {}", counted(cores.0, "core")),
                 }
             }

@@ -2,13 +2,12 @@
 
 use firesteel_placement::index::Slot;
 
+use super::application::Application;
 use super::record::{ApplicationStanding, Record, WorkerStanding};
 use super::worker_row::{Availability, WorkerRow};
 use super::worker_table::WorkerTable;
 use super::{Durability, Effect, Master};
 use crate::time::Timestamp;
-
-use super::application::Application;
 
 /// The records of the event at hand. A Master that is not durable collects none.
 #[derive(Debug)]

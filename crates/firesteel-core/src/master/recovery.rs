@@ -27,8 +27,9 @@ use super::record::{
 use super::wishes::Wishes;
 use super::worker_row::{Availability, WorkerRow};
 use super::{Config, Durability, Master, Note, Pass};
-use crate::ids::{AppId, ExecutorId, ExecutorKey, WorkerId};
+use crate::ids::{AppId, ExecutorId, ExecutorKey, ProfileId, WorkerId};
 use crate::kind::Kind;
+use crate::last_heard::LastHeard;
 use crate::messages::{
     ApplicationDescription, ApplicationEnd, ApplicationState, LossReason, Resumption, WorkerDescription,
 };
@@ -235,7 +236,7 @@ impl Recovery {
             Record::WorkerRemoved { worker, reason, last_heard } => {
                 let slot = self.slot(worker)?;
                 let row = self.master.workers.row_mut(slot);
-                row.last_heartbeat = crate::last_heard::LastHeard::at(last_heard);
+                row.last_heartbeat = LastHeard::at(last_heard);
                 let (id, has_executors) = (row.description.id.clone(), row.executors.len() > 0);
                 if has_executors {
                     return Err(Contradiction::HasExecutors);
@@ -381,7 +382,7 @@ impl Recovery {
         app: u64,
         executor: ExecutorId,
         worker: u64,
-        profile: crate::ids::ProfileId,
+        profile: ProfileId,
         share: Amounts,
     ) -> Result<(), Contradiction> {
         let slot = self.slot(worker)?;

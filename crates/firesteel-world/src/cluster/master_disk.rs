@@ -87,7 +87,7 @@ impl World {
     /// Whether the effects of a Master's event wait for its disk.
     pub(crate) fn must_wait(&self, effects: &[Effect]) -> bool {
         let must = |effect: &Effect| match effect {
-            Effect::Persist(records) => !records.iter().all(Record::may_wait),
+            Effect::Persist(records) => !Record::may_wait(records),
             Effect::Send { .. } | Effect::Close { .. } | Effect::Note(_) => false,
         };
         self.scenario.is_durable && (self.master_disk.is_busy() || effects.iter().any(must))
@@ -101,15 +101,12 @@ impl World {
     }
 
     /// Keeps the effects of an event back until they are durable.
-    pub(crate) fn hold_back(&mut self, node: NodeIndex, held: Held) {
+    pub(crate) fn hold_back(&mut self, node: NodeIndex, mut held: Held) {
         if self.is_sabotaged_by(Sabotage::TellBeforeDurable) {
             self.tell_of(node, &held);
-            let effects = held.effects.iter().filter(|effect| matches!(effect, Effect::Persist(_)));
-            let held = Held { effects: effects.cloned().collect(), ..held };
-            self.master_disk.held.push_back(held);
-        } else {
-            self.master_disk.held.push_back(held);
+            held.effects.retain(|effect| matches!(effect, Effect::Persist(_)));
         }
+        self.master_disk.held.push_back(held);
         if self.master_disk.writing == 0 {
             self.begin_write(node);
         }
@@ -137,9 +134,8 @@ impl World {
         let written: Vec<Held> = self.master_disk.held.drain(..self.master_disk.writing).collect();
         self.master_disk.writing = 0;
         written.iter().for_each(|held| self.master_disk.append(held));
-        if self.is_sabotaged_by(Sabotage::TellBeforeDurable) {
-            // It was told before.
-        } else {
+        // With the bug it was told before.
+        if !self.is_sabotaged_by(Sabotage::TellBeforeDurable) {
             written.iter().for_each(|held| self.tell_of(node, held));
         }
         if self.master_disk.is_busy() {

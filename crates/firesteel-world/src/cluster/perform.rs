@@ -90,7 +90,7 @@ impl World {
         self.coverage.master_effect.count(&effect);
         match effect {
             // Other records are on the disk before their effects are performed.
-            master::Effect::Persist(records) if records.iter().all(Record::may_wait) => {
+            master::Effect::Persist(records) if Record::may_wait(&records) => {
                 self.keep_waiting(records);
             }
             master::Effect::Persist(_) => {}

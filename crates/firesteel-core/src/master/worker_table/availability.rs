@@ -16,7 +16,7 @@ impl WorkerTable {
     /// A Worker is asked to leave.
     pub(in crate::master) fn ask_to_leave(&mut self, slot: Slot, leave: Leave) {
         self.row_mut(slot).asked = Some(leave);
-        self.changed.insert(slot);
+        self.mark(slot);
     }
 
     /// Sets whether a Worker is given executors. Returns whether that changed anything.

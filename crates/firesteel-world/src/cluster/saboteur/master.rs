@@ -1,5 +1,6 @@
 //! Bugs in the effects of the Master.
 
+use firesteel_core::Kind;
 use firesteel_core::master;
 use firesteel_core::messages::{
     ApplicationEnd, ExecutorState, KillAnswer, MasterToClient, MasterToDriver, MasterToWorker,
@@ -49,14 +50,14 @@ impl Saboteur {
 
     /// A Worker that registers is asked nothing.
     pub(super) fn ask_once(&self, effects: &mut Vec<master::Effect>) {
-        let is = |effect: &master::Effect, what: fn(&MasterToWorker) -> bool| match effect {
-            master::Effect::Send { message: master::Outbound::Worker(message), .. } => what(message),
-            _ => false,
+        let told = |effect: &master::Effect| match effect {
+            master::Effect::Send { message: master::Outbound::Worker(message), .. } => Some(message.kind()),
+            _ => None,
         };
-        let registers = |message: &MasterToWorker| matches!(message, MasterToWorker::RegisteredWorker { .. });
-        let asks = |message: &MasterToWorker| matches!(message, MasterToWorker::DecommissionWorker { .. });
-        if self.sabotage == Sabotage::AskOnce && effects.iter().any(|effect| is(effect, registers)) {
-            effects.retain(|effect| !is(effect, asks));
+        if self.sabotage == Sabotage::AskOnce
+            && effects.iter().any(|effect| told(effect) == Some("RegisteredWorker"))
+        {
+            effects.retain(|effect| told(effect) != Some("DecommissionWorker"));
         }
     }
 
