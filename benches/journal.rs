@@ -92,7 +92,8 @@ fn recovery(rounds: usize) {
             }
         }
     }
-    let batches: Vec<BytesMut> = writing.batches.iter().map(|records| encoded(records)).collect();
+    let batches: Vec<BytesMut> =
+        writing.batches.iter().map(|records| master_journal::encoded(records)).collect();
     let records: usize = writing.batches.iter().map(Vec::len).sum();
     let bytes: usize = batches.iter().map(BytesMut::len).sum();
     let decode = || -> Vec<Vec<Record>> {
@@ -180,12 +181,6 @@ impl Workload {
             );
         }
     }
-}
-
-fn encoded(records: &[Record]) -> BytesMut {
-    let mut bytes = BytesMut::new();
-    Record::append_all(records, &mut bytes);
-    bytes
 }
 
 /// A result, and the seconds that it took.

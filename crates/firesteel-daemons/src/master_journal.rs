@@ -113,8 +113,14 @@ pub fn open(path: &Path, config: Config, now: Timestamp) -> Result<(Master, Writ
 /// The image of a Master as bytes.
 #[must_use]
 pub fn image(master: &Master) -> BytesMut {
+    encoded(&master.image())
+}
+
+/// These records as bytes.
+#[must_use]
+pub fn encoded(records: &[Record]) -> BytesMut {
     let mut bytes = BytesMut::new();
-    Record::append_all(&master.image(), &mut bytes);
+    Record::append_all(records, &mut bytes);
     bytes
 }
 

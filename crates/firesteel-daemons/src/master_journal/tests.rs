@@ -136,26 +136,21 @@ fn every_truncation_and_every_flipped_bit_is_recovered_or_refused_and_never_wron
     assert_eq!(told, Record::NAMES.iter().copied().collect(), "records of all kinds");
 
     let scratch = tempfile::tempdir().expect("there is room");
-    let bytes = |records: &[Record]| {
-        let mut bytes = BytesMut::new();
-        Record::append_all(records, &mut bytes);
-        bytes
-    };
-    let mut writer = Writer::begin(Directory::lock(scratch.path()).expect("it is new"), &bytes(&first))
+    let mut writer = Writer::begin(Directory::lock(scratch.path()).expect("it is new"), &encoded(&first))
         .expect("there is room");
     let path = scratch.path().join("journal-0000000001");
     let length = || usize::try_from(fs::metadata(&path).expect("it is there").len()).expect("it is short");
-    // After so many bytes a Master with this image is recovered.
+    // The length of the file after each batch, and the image of the Master that is recovered from it.
     let mut recovered = Vec::new();
     let mut replayed = first.clone();
     let mut note = |replayed: &[Record]| {
         let master = Master::recover(config(), NOW, replayed.to_vec()).expect("they agree with each other");
-        recovered.push((length(), bytes(&master.image())));
+        recovered.push((length(), image(&master)));
     };
     note(&replayed);
     for records in &batches {
         let mut batch = Batch::default();
-        batch.end().extend_from_slice(&bytes(records));
+        Record::append_all(records, batch.end());
         writer.commit(batch).expect("there is room");
         replayed.extend(records.iter().cloned());
         note(&replayed);
@@ -166,7 +161,7 @@ fn every_truncation_and_every_flipped_bit_is_recovered_or_refused_and_never_wron
     let read = |file: &[u8]| {
         fs::write(&path, file).expect("there is room");
         let recorded = Recorded::read(&Directory::read_only(scratch.path()))?.expect("it is there");
-        recorded.recover(config(), NOW).map(|master| bytes(&master.image()))
+        recorded.recover(config(), NOW).map(|master| image(&master))
     };
     for length in 0..=whole.len() {
         let expected = recovered.iter().rfind(|(end, _)| *end <= length).map(|(_, image)| image);

@@ -74,12 +74,6 @@ impl Directory {
         self.lock.is_some()
     }
 
-    /// The directory.
-    #[must_use]
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-
     /// The path of a generation's file.
     pub(super) fn file(&self, generation: u64) -> PathBuf {
         self.path.join(format!("{NAME}{generation:010}"))

@@ -28,5 +28,5 @@ mod writer;
 
 pub use contents::{Contents, Tail};
 pub use directory::{Directory, JournalError};
-pub use frame::{Damage, FORMAT};
+pub use frame::Damage;
 pub use writer::{Batch, Writer};

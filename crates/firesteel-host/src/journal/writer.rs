@@ -39,7 +39,7 @@ impl Batch {
         self.frame.len() == FRAME
     }
 
-    /// Whether it has so many bytes that it should be committed, whatever they are.
+    /// Whether it is long enough to be committed, whatever is in it.
     #[must_use]
     pub fn is_full(&self) -> bool {
         self.frame.len() > FULL
@@ -113,7 +113,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Whether there are so many batches that a new image takes less room than they do.
+    /// Whether the batches have outgrown the image: a new one takes less room than they do.
     #[must_use]
     pub fn wants_image(&self) -> bool {
         self.batches > LEAST.max(self.image.saturating_mul(2))
@@ -132,12 +132,6 @@ impl Writer {
         self.image = image.len() as u64;
         self.batches = 0;
         Ok(())
-    }
-
-    /// The journal's directory.
-    #[must_use]
-    pub fn directory(&self) -> &Directory {
-        &self.directory
     }
 
     /// Writes to something else from now on.

@@ -52,6 +52,12 @@ impl Load {
         }
     }
 
+    /// Takes everything, and leaves it empty.
+    pub(super) fn take(&mut self) -> Self {
+        let nothing = self.empty();
+        std::mem::replace(self, nothing)
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         match self {
             Self::Frames(frames) => frames.is_empty(),
@@ -254,9 +260,8 @@ impl LoadQueue {
     pub(super) fn poll_next(&self, context: &mut Context<'_>) -> Poll<Next> {
         let mut state = self.0.state();
         if !state.load.is_empty() {
-            let nothing = state.load.empty();
             state.writing = std::mem::take(&mut state.waiting);
-            return Poll::Ready(Next::Load(std::mem::replace(&mut state.load, nothing)));
+            return Poll::Ready(Next::Load(state.load.take()));
         }
         match state.close {
             Some(CloseMode::AfterFlush) => Poll::Ready(Next::End),

@@ -244,9 +244,8 @@ impl<E: Send + 'static> Peers<E> {
         self.gathered = 0;
         for peer in std::mem::take(&mut self.touched) {
             if let Some(row) = self.table.get_mut(&peer) {
-                let nothing = row.gathered.empty();
-                let load = std::mem::replace(&mut row.gathered, nothing);
-                self.sealed.push(Sealed { peer, load, is_last: row.close.is_some() });
+                let (load, is_last) = (row.gathered.take(), row.close.is_some());
+                self.sealed.push(Sealed { peer, load, is_last });
             }
         }
     }
