@@ -102,7 +102,7 @@ impl Outgoing {
 
 /// The preamble and the hello of a mock.
 pub(crate) fn opening(role: Role, name: &str) -> BytesMut {
-    let ours = Hello { role, name: name.to_owned(), challenge: Bytes::new(), epoch: 0 };
+    let ours = Hello::new(role, name);
     let mut bytes = BytesMut::from(&PREAMBLE[..]);
     frame::append(&ours, &mut bytes, wire::MAX_HELLO).expect("a hello is short");
     bytes

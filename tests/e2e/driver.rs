@@ -95,7 +95,7 @@ pub(crate) fn introduce(stream: &mut TcpStream) {
 /// Does the handshake with this role and name.
 pub(crate) fn introduce_as(stream: &mut TcpStream, role: Role, name: &str) {
     stream.set_read_timeout(Some(DEADLINE)).expect("a socket has time-outs");
-    let hello = Hello { role, name: name.into(), challenge: Default::default(), epoch: 0 };
+    let hello = Hello::new(role, name);
     stream.write_all(&PREAMBLE).expect("the preamble can be sent");
     write_frame(stream, &wire::encode(&hello, MAX_HELLO).expect("it is short"));
     let mut preamble = [0; PREAMBLE.len()];

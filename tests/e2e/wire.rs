@@ -72,7 +72,7 @@ fn changed(mut bytes: Vec<u8>, at: usize) -> Vec<u8> {
 const CHANGED: &str = "its bytes were changed on the way";
 
 pub(crate) fn hello(role: Role) -> Vec<u8> {
-    let hello = Hello { role, name: "a stranger".to_owned(), challenge: Bytes::new(), epoch: 0 };
+    let hello = Hello::new(role, "a stranger");
     frame(&wire::encode(&hello, MAX_HELLO).expect("it is short"))
 }
 
@@ -181,7 +181,7 @@ fn a_peer_that_sends_what_is_no_message_is_disconnected() {
 fn a_name_that_looks_like_lines_of_the_log_stays_on_its_own() {
     let master = Daemon::master(&[]);
     let name = "x\n2026-01-01 ERROR all is lost\u{1b}[31m".to_owned();
-    let hello = Hello { role: Role::Client, name, challenge: Bytes::new(), epoch: 0 };
+    let hello = Hello::new(Role::Client, name);
     let hello = frame(&wire::encode(&hello, MAX_HELLO).expect("it is short"));
     check(
         &master,

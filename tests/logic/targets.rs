@@ -6,6 +6,7 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
+use firesteel_core::Leadership;
 use firesteel_core::address::Address;
 use firesteel_core::driver::{self, Driver, Replacement};
 use firesteel_core::ids::{ExecutorId, PeerId, ProfileId, WorkerId};
@@ -145,7 +146,11 @@ impl Pair {
     fn perform_driver(&mut self, effect: driver::Effect) {
         match effect {
             driver::Effect::Connect { master } => {
-                self.to_driver.push_back(driver::Event::Connected { peer: DRIVER, master });
+                self.to_driver.push_back(driver::Event::Connected {
+                    peer: DRIVER,
+                    master,
+                    leadership: Leadership::ALONE,
+                });
             }
             driver::Effect::Send { peer: _, message: driver::Outbound::Master(message) } => {
                 let message = master::Inbound::Driver(message);

@@ -120,11 +120,7 @@ fn executor_states() -> [ExecutorState; 13] {
 fn record() -> Record {
     let mut record = Record { lines: Vec::new(), bodies: Vec::new() };
     for role in [Role::Master, Role::Worker, Role::Driver, Role::Client, Role::Executor] {
-        record.add_called(
-            "Hello",
-            "hello",
-            &Hello { role, name: "me".to_owned(), challenge: Bytes::new(), epoch: 0 },
-        );
+        record.add_called("Hello", "hello", &Hello::new(role, "me"));
     }
     workers(&mut record);
     drivers::drivers(&mut record);

@@ -23,6 +23,7 @@ pub mod kind;
 pub mod label;
 mod last_heard;
 pub mod launcher;
+pub mod leadership;
 pub mod machine;
 pub mod map;
 pub mod master;
@@ -39,5 +40,6 @@ pub mod worker;
 
 pub use end_request::EndRequest;
 pub use kind::Kind;
+pub use leadership::Leadership;
 pub use machine::{Machine, NoteLevel, Violation};
 pub use time::Timestamp;

@@ -10,8 +10,10 @@ use bytes::{BufMut, Bytes, BytesMut};
 use firesteel_placement::words::counted;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
+use crate::address::Address;
+
 /// The version of the protocol. It is incremented with every change but new variants at the end of an enum.
-pub const VERSION: u8 = 4;
+pub const VERSION: u8 = 5;
 
 /// The first bytes that both sides send: a byte that starts neither a frame of Spark's (0x00), nor TLS
 /// (0x16), nor a text protocol; then the name and the version.
@@ -42,8 +44,19 @@ pub struct Hello {
     pub name: String,
     /// Bytes that the peer has to answer, reserved for authentication. Empty: none.
     pub challenge: Bytes,
-    /// A Master's epoch: of two Masters, the one with the greater epoch leads. 0 from all others.
+    /// A Master's epoch: of two Masters, the one with the greater epoch leads. 0 from a Master that was not elected, and from
+    /// all others.
     pub epoch: u64,
+    /// From a Master that stands by: the one that leads, if it knows. `None` from all others.
+    pub leader: Option<Address>,
+}
+
+impl Hello {
+    /// The hello of one with this role and name that says nothing more.
+    #[must_use]
+    pub fn new(role: Role, name: impl Into<String>) -> Self {
+        Self { role, name: name.into(), challenge: Bytes::new(), epoch: 0, leader: None }
+    }
 }
 
 /// The role of one side of a connection. It decides which messages that side may send.
@@ -59,6 +72,8 @@ pub enum Role {
     Client,
     /// An executor: runs the tasks of a driver.
     Executor,
+    /// A Master that stands by while another one leads. It hears nobody, and closes its connections when it begins to lead.
+    Standby,
 }
 
 impl fmt::Display for Role {
@@ -69,6 +84,7 @@ impl fmt::Display for Role {
             Self::Driver => "driver",
             Self::Client => "client",
             Self::Executor => "executor",
+            Self::Standby => "standby Master",
         })
     }
 }

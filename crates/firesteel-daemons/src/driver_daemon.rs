@@ -326,7 +326,7 @@ pub async fn start(
 /// Starts the task that owns the driver. Not part of the `async fn`, which each crate that awaits it would compile.
 fn spawn_owner(driver: Driver, shell: DriverShell, context: Context<Event>, reports: mpsc::Sender<Report>) {
     tokio::spawn(async move {
-        owner::run(driver, shell, context, EndRequests::none()).await;
+        owner::run(driver, shell, context, &mut EndRequests::none()).await;
         // The owner may be gone.
         let _ = reports.send(Report::Exited).await;
     });
@@ -420,7 +420,7 @@ impl Shell for DriverShell {
             Effect::Connect { master } => {
                 let dialled = master.clone();
                 context.peers.dial(&dialled, Role::Master, from_master, |result| match result {
-                    Ok(peer) => Event::Connected { peer, master },
+                    Ok((peer, leadership)) => Event::Connected { peer, master, leadership },
                     Err(error) => Event::ConnectFailed { master, error: error.to_string() },
                 });
             }

@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 use bytes::BytesMut;
 use firesteel_core::Timestamp;
 use firesteel_core::master::{Config, Master, Record, RecoveryError, UnreadableRecord};
-use firesteel_host::journal::{Contents, Directory, JournalError, Tail, Writer};
+use firesteel_host::journal::{Contents, Directory, JournalError, Storage, Tail, Writer};
 use firesteel_placement::words::counted;
+use firesteel_zookeeper::Znodes;
 
 /// Why a Master cannot be recovered.
 #[derive(Debug, thiserror::Error)]
@@ -51,9 +52,23 @@ impl Recorded {
     /// # Errors
     /// The journal cannot be read, or is damaged.
     pub fn read(directory: &Directory) -> Result<Option<Self>, StateError> {
-        let Some((path, contents)) = directory.read()? else { return Ok(None) };
-        match records(&contents) {
-            Ok(batches) => Ok(Some(Self { path, batches, tail: contents.tail(), length: contents.length() })),
+        directory.read()?.map(|(path, contents)| Self::decoded(path, &contents)).transpose()
+    }
+
+    /// Reads the records of the file of a journal that is kept elsewhere.
+    ///
+    /// # Errors
+    /// The file is damaged.
+    pub fn of((path, file): (PathBuf, Vec<u8>)) -> Result<Self, StateError> {
+        match Contents::of(file) {
+            Ok(contents) => Self::decoded(path, &contents),
+            Err(damage) => Err(JournalError::Damaged { path, damage }.into()),
+        }
+    }
+
+    fn decoded(path: PathBuf, contents: &Contents) -> Result<Self, StateError> {
+        match records(contents) {
+            Ok(batches) => Ok(Self { path, batches, tail: contents.tail(), length: contents.length() }),
             Err(error) => Err(StateError::Unreadable { path, error }),
         }
     }
@@ -79,11 +94,35 @@ fn records(contents: &Contents) -> Result<Vec<Vec<Record>>, UnreadableRecord> {
 /// The journal cannot be used, or is damaged.
 pub fn open(path: &Path, config: Config, now: Timestamp) -> Result<(Master, Writer), StateError> {
     let directory = Directory::lock(path)?;
-    let master = match Recorded::read(&directory)? {
-        None => {
-            tracing::info!("keeping the state in {}, which is new", path.display());
-            Master::recover(config, now, []).expect("no record contradicts another one")
-        }
+    let recorded = Recorded::read(&directory)?;
+    if recorded.is_none() {
+        tracing::info!("keeping the state in {}, which is new", path.display());
+    }
+    begin(recorded, directory, config, now)
+}
+
+/// Recovers the Master from what was read of these nodes, and begins a new generation there.
+///
+/// # Errors
+/// The nodes cannot be written, or what they have is damaged.
+pub fn take_over(
+    read: Option<(PathBuf, Vec<u8>)>,
+    znodes: Znodes,
+    config: Config,
+    now: Timestamp,
+) -> Result<(Master, Writer), StateError> {
+    begin(read.map(Recorded::of).transpose()?, znodes, config, now)
+}
+
+/// Recovers the Master from these records, and begins a new generation.
+fn begin(
+    recorded: Option<Recorded>,
+    storage: impl Storage + 'static,
+    config: Config,
+    now: Timestamp,
+) -> Result<(Master, Writer), StateError> {
+    let master = match recorded {
+        None => Master::recover(config, now, []).expect("no record contradicts another one"),
         Some(recorded) => {
             if let Tail::Torn { at, bytes } = recorded.tail {
                 tracing::warn!(
@@ -92,7 +131,7 @@ pub fn open(path: &Path, config: Config, now: Timestamp) -> Result<(Master, Writ
                     recorded.path.display()
                 );
             }
-            let timeout = config.recovery_timeout;
+            let (timeout, path) = (config.recovery_timeout, recorded.path.clone());
             let master = recorded.recover(config, now)?;
             let away = master.away();
             tracing::info!(
@@ -106,7 +145,7 @@ pub fn open(path: &Path, config: Config, now: Timestamp) -> Result<(Master, Writ
             master
         }
     };
-    let writer = Writer::begin(directory, &image(&master))?;
+    let writer = Writer::begin(storage, &image(&master))?;
     Ok((master, writer))
 }
 

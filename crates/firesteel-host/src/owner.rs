@@ -21,7 +21,7 @@
 //!         match effect {
 //!             Effect::Connect { master } => {
 //!                 let outcome = |result| match result {
-//!                     Ok(peer) => Event::Connected { peer, master },
+//!                     Ok((peer, leadership)) => Event::Connected { peer, master, leadership },
 //!                     Err(error) => Event::ConnectFailed { master, error: error.to_string() },
 //!                 };
 //!                 context.peers.dial(&master.clone(), Role::Master, from_master, outcome);
@@ -50,7 +50,8 @@
 //! let mut context = Context::new(Role::Worker, id.as_str(), QueueLimits::default(), clock);
 //! context.peers.serve(listener, vec![Welcome { role: Role::Client, decode: from_client }]);
 //! context.raise(Event::Start);
-//! let exit = owner::run(Worker::new(config), WorkerShell { .. }, context, EndRequests::install()?).await;
+//! let mut requests = EndRequests::install()?;
+//! let exit = owner::run(Worker::new(config), WorkerShell { .. }, context, &mut requests).await;
 //! ```
 //!
 //! The loop promises:
@@ -71,7 +72,7 @@ use std::ops::ControlFlow;
 
 use firesteel_core::fair_queue::Urgency;
 use firesteel_core::ids::PeerId;
-use firesteel_core::wire::Role;
+use firesteel_core::wire::{Hello, Role};
 use firesteel_core::{Kind, Machine, NoteLevel, Timestamp};
 use futures_util::future::BoxFuture;
 use tokio::time::sleep_until;
@@ -80,6 +81,7 @@ use crate::clock::Clock;
 use crate::inbox::{Inbox, InboxReceiver, inbox};
 use crate::net::{Peers, QueueLimits};
 use crate::signals::{EndRequest, EndRequests};
+use crate::tenure::Tenure;
 
 /// The most events of one batch: what they send is handed over to the connections together.
 const EVENTS: usize = 1024;
@@ -152,9 +154,23 @@ impl<E: Send + 'static> Context<E> {
     /// peer.
     #[must_use]
     pub fn new(role: Role, name: &str, limits: QueueLimits, clock: Clock) -> Self {
+        Self::with_tenure(Hello::new(role, name), limits, clock, Tenure::default())
+    }
+
+    /// Makes the context of a daemon that may speak for this tenure. Peers are told the hello. When the tenure is over,
+    /// connections are closed at once, and whoever runs the daemon drops it.
+    #[must_use]
+    pub fn with_tenure(hello: Hello, limits: QueueLimits, clock: Clock, tenure: Tenure) -> Self {
         let (inbox, receiver) = inbox(clock);
-        let peers = Peers::new(role, name, limits, inbox.clone());
+        let peers = Peers::new(hello, limits, inbox.clone(), tenure);
         Self { peers, clock, inbox, receiver, raised: VecDeque::new() }
+    }
+
+    /// Serves peers without a machine, which hear nothing: what they say is dropped. Never returns.
+    pub async fn hear_nobody(mut self, disconnected: fn(PeerId) -> E) {
+        while let Some(entry) = self.receiver.recv().await {
+            self.peers.admit(entry, disconnected);
+        }
     }
 
     /// The current time of the daemon's clock.
@@ -186,11 +202,11 @@ pub async fn run<S: Shell>(
     mut machine: S::Machine,
     mut shell: S,
     mut context: Context<EventOf<S>>,
-    mut requests: EndRequests,
+    requests: &mut EndRequests,
 ) -> S::End {
     let mut commit = None;
     loop {
-        let ended = match next(&machine, &mut shell, &mut context, &mut requests, &mut commit).await {
+        let ended = match next(&machine, &mut shell, &mut context, requests, &mut commit).await {
             Next::Event(peer, event) => batch::<S>(&mut machine, &mut shell, &mut context, peer, event),
             Next::Committed(ControlFlow::Continue(())) => {
                 commit = None;

@@ -44,10 +44,18 @@ table! {
     DEFAULT_CORES: "spark.deploy.defaultCores", [Master], Otherwise("no limit");
     /// The Master ends an application after this many failed executors in a row; -1 means never.
     MAX_EXECUTOR_RETRIES: "spark.deploy.maxExecutorRetries", [Master], Value("10");
-    /// How the Master keeps its state: FILESYSTEM or ROCKSDB (the same here: a journal), or NONE: it forgets everything when it ends.
+    /// How the Master keeps its state: FILESYSTEM or ROCKSDB (the same here: a journal); ZOOKEEPER: a journal there, with standby Masters; or NONE: it forgets everything when it ends.
     RECOVERY_MODE: "spark.deploy.recoveryMode", [Master], Value("FILESYSTEM");
     /// Directory of the Master's journal; only its owner can read it. One Master uses it at a time.
     RECOVERY_DIRECTORY: "spark.deploy.recoveryDirectory", [Master], Otherwise("recovery-PORT in the working directory; none with --port 0");
+    /// Servers of ZooKeeper, HOST:PORT[,HOST:PORT..], for spark.deploy.recoveryMode=ZOOKEEPER.
+    ZOOKEEPER_URL: "spark.deploy.zookeeper.url", [Master], Otherwise("not set");
+    /// Node of ZooKeeper below which the Masters keep what they share; Masters with the same one belong together.
+    ZOOKEEPER_DIR: "spark.deploy.zookeeper.dir", [Master], Value("/spark");
+    /// How long the leading Master may be silent before ZooKeeper lets another one lead; ZooKeeper keeps it within 2 to 20 of its ticks.
+    ZOOKEEPER_SESSION: "firesteel.master.zookeeper.sessionTimeout", [Master], Value("4s");
+    /// Name and password, USER:PASSWORD, by which the Masters keep others away from their nodes (scheme digest).
+    ZOOKEEPER_PASSWORD: "firesteel.master.zookeeper.password", [Master], Otherwise("none: everybody who reaches ZooKeeper can read and change them");
     /// How long a restarted Master waits for Workers and drivers to return before they count as lost.
     RECOVERY_TIMEOUT: "spark.deploy.recoveryTimeout", [Master], Otherwise("spark.worker.timeout");
     /// Number of ended applications that stay listed.

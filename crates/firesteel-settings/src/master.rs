@@ -1,8 +1,10 @@
 //! The settings of a Master, from properties.
 
+use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use firesteel_core::address::Address;
 use firesteel_core::master::{Config, Durability, Exclusion, Limits, Retries};
 use firesteel_core::scheduling::{Backfill, Preemption};
 use firesteel_placement::{Cores, MiB, Strategy, worker_order_names};
@@ -56,29 +58,88 @@ pub fn config(properties: &Properties, url: String) -> Result<Config, SettingErr
         dead_worker_persistence: properties
             .count(keys::DEAD_WORKER_PERSISTENCE)?
             .unwrap_or(defaults.dead_worker_persistence),
-        durability: durability(properties)?,
+        durability: match recovery(properties)? {
+            Recovery::Nowhere => Durability::Volatile,
+            Recovery::Directory(_) | Recovery::ZooKeeper(_) => Durability::Durable,
+        },
         recovery_timeout: properties.period(keys::RECOVERY_TIMEOUT, Unit::Seconds)?.unwrap_or(worker_timeout),
         page: defaults.page,
         limits: limits(properties)?,
     })
 }
 
-/// Whether the Master keeps its state.
-fn durability(properties: &Properties) -> Result<Durability, SettingError> {
-    let durability = properties.read(keys::RECOVERY_MODE, "FILESYSTEM, ROCKSDB or NONE", |text| {
+/// Where a Master keeps its state.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Recovery {
+    /// Nowhere.
+    Nowhere,
+    /// In this directory, or in the default one.
+    Directory(Option<PathBuf>),
+    /// In ZooKeeper, with standby Masters.
+    ZooKeeper(ZooKeeper),
+}
+
+/// The settings of ZooKeeper.
+#[derive(Clone, PartialEq, Eq)]
+pub struct ZooKeeper {
+    /// The addresses of its servers, `host:port[,host:port...]`.
+    pub servers: String,
+    /// The node below which everything is kept.
+    pub directory: String,
+    /// The timeout of a session.
+    pub session: Duration,
+    /// `user:password`.
+    pub password: Option<String>,
+}
+
+/// Without the password.
+impl fmt::Debug for ZooKeeper {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { servers, directory, session, password: _ } = self;
+        f.debug_tuple("ZooKeeper").field(servers).field(directory).field(session).finish()
+    }
+}
+
+/// Where the Master keeps its state.
+///
+/// # Errors
+/// A value cannot be used, or ZooKeeper is asked for without its servers.
+pub fn recovery(properties: &Properties) -> Result<Recovery, SettingError> {
+    let directory = properties.get(keys::RECOVERY_DIRECTORY).filter(|path| !path.is_empty());
+    let in_directory = || Recovery::Directory(directory.map(PathBuf::from));
+    let zookeeper = zookeeper(properties)?;
+    let expected = "FILESYSTEM, ROCKSDB, NONE, or ZOOKEEPER together with spark.deploy.zookeeper.url";
+    let mode = properties.read(keys::RECOVERY_MODE, expected, |text| {
         Some(match text.to_ascii_uppercase().as_str() {
-            "FILESYSTEM" | "ROCKSDB" => Durability::Durable,
-            "NONE" => Durability::Volatile,
+            "FILESYSTEM" | "ROCKSDB" => in_directory(),
+            "NONE" => Recovery::Nowhere,
+            "ZOOKEEPER" => Recovery::ZooKeeper(zookeeper?),
             _ => return None,
         })
     })?;
-    Ok(durability.unwrap_or(Durability::Durable))
+    Ok(mode.unwrap_or_else(in_directory))
 }
 
-/// The directory of the Master's journal, if one is set.
-#[must_use]
-pub fn recovery_directory(properties: &Properties) -> Option<PathBuf> {
-    properties.get(keys::RECOVERY_DIRECTORY).filter(|path| !path.is_empty()).map(PathBuf::from)
+/// The settings of ZooKeeper, if its servers are named.
+fn zookeeper(properties: &Properties) -> Result<Option<ZooKeeper>, SettingError> {
+    let servers = properties.read(keys::ZOOKEEPER_URL, "HOST:PORT[,HOST:PORT..]", |text| {
+        let (servers, _) = text.split_once('/').unwrap_or((text, ""));
+        let is_usable = servers.split(',').all(|server| server.parse::<Address>().is_ok());
+        is_usable.then(|| text.to_owned())
+    })?;
+    let directory = properties.read(keys::ZOOKEEPER_DIR, "a path that begins with /", |text| {
+        text.starts_with('/').then(|| text.to_owned())
+    })?;
+    let password = properties.read(keys::ZOOKEEPER_PASSWORD, "USER:PASSWORD", |text| {
+        text.contains(':').then(|| text.to_owned())
+    })?;
+    let session = properties.period(keys::ZOOKEEPER_SESSION, Unit::Seconds)?;
+    Ok(servers.map(|servers| ZooKeeper {
+        servers,
+        directory: directory.unwrap_or_else(|| "/spark".to_owned()),
+        session: session.unwrap_or(Duration::from_secs(4)),
+        password,
+    }))
 }
 
 /// What is believed of those who register. The defaults are what real clusters have, and some more.
@@ -227,6 +288,32 @@ mod tests {
     }
 
     #[test]
+    fn zookeeper_is_used_if_its_servers_are_named() {
+        let read =
+            |pairs: &[&str]| recovery(&Properties::parse(pairs.iter().copied()).expect("they are pairs"));
+        let zookeeper = |servers: &str, directory: &str, session, password: Option<&str>| ZooKeeper {
+            servers: servers.into(),
+            directory: directory.into(),
+            session: Duration::from_secs(session),
+            password: password.map(str::to_owned),
+        };
+        let (mode, url) =
+            ("spark.deploy.recoveryMode=zookeeper", "spark.deploy.zookeeper.url=a:1,b:2/masters");
+        let least = zookeeper("a:1,b:2/masters", "/spark", 4, None);
+        assert_eq!(read(&[mode, url]), Ok(Recovery::ZooKeeper(least)));
+        let rest = [
+            "spark.deploy.zookeeper.dir=/here",
+            "firesteel.master.zookeeper.sessionTimeout=9s",
+            "firesteel.master.zookeeper.password=ann:secret",
+        ];
+        let all = zookeeper("a:1", "/here", 9, Some("ann:secret"));
+        assert!(!format!("{all:?}").contains("secret"));
+        let pairs = [&[mode, "spark.deploy.zookeeper.url=a:1"][..], &rest].concat();
+        assert_eq!(read(&pairs), Ok(Recovery::ZooKeeper(all)));
+        assert_eq!(read(&[url]), Ok(Recovery::Directory(None)), "its servers alone say nothing");
+    }
+
+    #[test]
     fn a_delay_of_zero_excludes_no_worker_and_the_longest_is_at_least_the_first() {
         let exclusion = |pairs: &[&str]| parsed(pairs).map(|config| config.exclusion);
         assert_eq!(exclusion(&["firesteel.master.exclusion.delay=0"]), Ok(Exclusion::Off));
@@ -248,6 +335,11 @@ mod tests {
             "spark.deploy.retainedApplications=-1",
             "spark.deploy.recoveryMode=ZOOKEEPER",
             "spark.deploy.recoveryMode=CUSTOM",
+            "spark.deploy.zookeeper.url=one",
+            "spark.deploy.zookeeper.url=one:1,,two:2",
+            "spark.deploy.zookeeper.dir=spark",
+            "firesteel.master.zookeeper.password=secret",
+            "firesteel.master.zookeeper.sessionTimeout=0",
             "spark.deploy.recoveryTimeout=0",
             "firesteel.master.exclusion.delay=soon",
             "firesteel.master.exclusion.maxDelay=-1",

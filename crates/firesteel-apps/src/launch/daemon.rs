@@ -77,7 +77,7 @@ pub async fn start(
     launch: Launch,
     masters: Vec<Address>,
     files: OfferedFiles,
-    requests: EndRequests,
+    mut requests: EndRequests,
 ) -> Result<(Handle, mpsc::Receiver<LaunchEvent>), StartError> {
     daemon::raise_open_files();
     let (sender, events) = mpsc::channel(MOST_WAITING);
@@ -94,7 +94,7 @@ pub async fn start(
     let inbox = context.inbox();
     let shell = LaunchShell { events: sender, asked: None };
     tokio::spawn(async move {
-        let result = owner::run(launcher, shell, context, requests).await;
+        let result = owner::run(launcher, shell, context, &mut requests).await;
         // The caller may be gone.
         let _ = finished.send(result);
     });
@@ -150,7 +150,7 @@ impl Shell for LaunchShell {
             Effect::Connect { master } => {
                 let dialled = master.clone();
                 context.peers.dial(&dialled, Role::Master, from_master, |result| match result {
-                    Ok(peer) => Event::Connected { peer, master },
+                    Ok((peer, leadership)) => Event::Connected { peer, master, leadership },
                     Err(error) => Event::ConnectFailed { master, error: error.to_string() },
                 });
             }

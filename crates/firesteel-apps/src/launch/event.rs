@@ -94,6 +94,7 @@ impl Lines {
             // These are remarks, which go to standard error.
             Note::MasterUnreachable { .. }
             | Note::MasterLost { .. }
+            | Note::Dispute(_)
             | Note::WorkerRemoved { .. }
             | Note::FewerThanAsked { .. }
             | Note::LeftBehind { .. }
@@ -121,6 +122,7 @@ fn note_json(note: &Note) -> Value {
             json!({ "event": "registered", "app": app.as_str(), "master": master.url() })
         }
         Note::MasterLost { master } => json!({ "event": "master_lost", "master": master.url() }),
+        Note::Dispute(dispute) => json!({ "event": "master_dispute", "error": dispute.to_string() }),
         Note::ExecutorLaunched { executor, worker, host, cores, memory } => json!({
             "event": "executor_launched", "executor": executor.0, "worker": worker.as_str(), "host": host,
             "cores": cores.0, "memory_mib": memory.0,

@@ -62,6 +62,7 @@ impl LastLines {
             Note::ExecutorEnded { .. }
             | Note::MasterUnreachable { .. }
             | Note::MasterLost { .. }
+            | Note::Dispute(_)
             | Note::ExecutorLaunched { .. }
             | Note::ExecutorRunning { .. }
             | Note::WorkerRemoved { .. }

@@ -10,6 +10,7 @@ use rand_chacha::ChaCha8Rng;
 
 use crate::address::Address;
 use crate::ids::{AppId, ExecutorId, PeerId};
+use crate::leadership::{Dispute, Leaders, Leadership};
 use crate::messages::{ApplicationDescription, DriverToMaster, Resumption};
 use crate::secret::Secret;
 use crate::time::{Timestamp, doubled};
@@ -21,6 +22,8 @@ const FIRST_PAUSE: Duration = Duration::from_millis(500);
 const LAST_PAUSE: Duration = Duration::from_secs(5);
 /// The longest pause of an application that was registered: a Master that returns should have it within two seconds.
 const RETURN_PAUSE: Duration = Duration::from_secs(1);
+/// The pause after a Master that stood by has hung up: it leads now, or another one does.
+const SHORT_PAUSE: Duration = Duration::from_millis(20);
 /// How long before giving up the last round begins, so that a Master can still answer.
 const LAST_CHANCE: Duration = Duration::from_secs(1);
 
@@ -42,13 +45,23 @@ pub(crate) struct Registration {
     /// The Masters that are being connected to.
     dialling: BTreeSet<Address>,
     /// The connected Masters that have not answered.
-    candidates: BTreeMap<PeerId, Address>,
+    candidates: BTreeMap<PeerId, Candidate>,
+    /// Connected Masters that stand by. They are not asked: each hangs up when it begins to lead, or another one does.
+    standbys: BTreeMap<PeerId, Address>,
+    leaders: Leaders,
     /// The last error of each Master.
     errors: BTreeMap<Address, String>,
     /// How long a first Master is looked for.
     timeout: Duration,
     give_up: Option<Timestamp>,
     rng: ChaCha8Rng,
+}
+
+/// A Master that was asked.
+#[derive(Clone, Debug)]
+struct Candidate {
+    address: Address,
+    epoch: u64,
 }
 
 #[derive(Clone, Debug)]
@@ -63,6 +76,7 @@ enum State {
     Registered {
         peer: PeerId,
         master: Address,
+        epoch: u64,
     },
 }
 
@@ -88,6 +102,8 @@ pub(crate) enum Remark {
     Registered { app: AppId, master: Address },
     /// The Master's connection ended.
     Lost { master: Address },
+    /// Two Masters say that they lead.
+    Dispute(Dispute),
 }
 
 /// How long a Master that cannot be reached is tried, from the first attempt on.
@@ -152,6 +168,8 @@ impl Registration {
             app: None,
             dialling: BTreeSet::new(),
             candidates: BTreeMap::new(),
+            standbys: BTreeMap::new(),
+            leaders: Leaders::default(),
             errors: BTreeMap::new(),
             timeout: search.timeout,
             give_up: None,
@@ -198,7 +216,7 @@ impl Registration {
     /// The Master that has the application.
     pub(crate) fn master(&self) -> Option<(PeerId, &Address)> {
         match &self.state {
-            State::Registered { peer, master } => Some((*peer, master)),
+            State::Registered { peer, master, .. } => Some((*peer, master)),
             State::Idle | State::Seeking { .. } => None,
         }
     }
@@ -210,7 +228,9 @@ impl Registration {
 
     /// Whether the connection is one to a Master, registered with or only asked.
     pub(crate) fn is_master(&self, peer: PeerId) -> bool {
-        self.candidates.contains_key(&peer) || self.master().is_some_and(|(master, _)| master == peer)
+        self.candidates.contains_key(&peer)
+            || self.standbys.contains_key(&peer)
+            || self.master().is_some_and(|(master, _)| master == peer)
     }
 
     /// The last error of each Master, in the order of the settings.
@@ -248,27 +268,43 @@ impl Registration {
         let next_round = self.in_time(now, now + pause);
         self.state = State::Seeking { next_round, rounds: rounds.saturating_add(1) };
         let mut orders: Vec<_> = self.candidates.keys().map(|&peer| Order::Register(peer)).collect();
-        let connected: BTreeSet<_> = self.candidates.values().collect();
-        for master in &self.masters {
-            if !connected.contains(master) && self.dialling.insert(master.clone()) {
-                orders.push(Order::Connect(master.clone()));
-            }
-        }
+        orders.extend(self.dial());
         orders
+    }
+
+    /// Connects to all Masters that are not connected nor being connected to.
+    fn dial(&mut self) -> Vec<Order> {
+        let Self { masters, leaders, candidates, standbys, dialling, .. } = self;
+        let asked = candidates.values().map(|candidate| &candidate.address);
+        let connected: BTreeSet<_> = asked.chain(standbys.values()).collect();
+        let others = leaders.with_named(masters).filter(|master| !connected.contains(master));
+        others.filter(|master| dialling.insert((*master).clone())).cloned().map(Order::Connect).collect()
+    }
+
+    /// Whether this Master is one of those that may have the application.
+    fn is_sought(&self, master: &Address) -> bool {
+        self.leaders.with_named(&self.masters).any(|sought| sought == master)
     }
 
     /// Replaces the list of Masters. Those that are not in the new list are gone for good.
     pub(crate) fn move_to(&mut self, now: Timestamp, masters: Vec<Address>) -> Vec<Order> {
         let mut seen = BTreeSet::new();
         self.masters = masters.into_iter().filter(|master| seen.insert(master.clone())).collect();
+        // What was heard of the old ones no longer counts.
+        self.leaders = Leaders::default();
         let stay = &self.masters;
-        let (kept, gone): (BTreeMap<_, _>, BTreeMap<_, _>) =
-            std::mem::take(&mut self.candidates).into_iter().partition(|(_, master)| stay.contains(master));
-        self.candidates = kept;
+        let mut gone: Vec<_> = std::mem::take(&mut self.standbys).into_keys().collect();
+        self.candidates.retain(|peer, candidate| {
+            let stays = stay.contains(&candidate.address);
+            if !stays {
+                gone.push(*peer);
+            }
+            stays
+        });
         self.errors.retain(|master, _| stay.contains(master));
-        let mut orders: Vec<_> = gone.into_keys().map(Order::Close).collect();
+        let mut orders: Vec<_> = gone.into_iter().map(Order::Close).collect();
         match &self.state {
-            State::Registered { peer, master } if !stay.contains(master) => {
+            State::Registered { peer, master, .. } if !stay.contains(master) => {
                 orders.push(Order::Close(*peer));
                 orders.push(Order::Remark(Remark::Lost { master: master.clone() }));
                 self.state = State::Seeking { next_round: now, rounds: 0 };
@@ -280,18 +316,78 @@ impl Registration {
         orders
     }
 
-    pub(crate) fn on_connected(&mut self, peer: PeerId, master: Address) -> Vec<Order> {
+    pub(crate) fn on_connected(
+        &mut self,
+        now: Timestamp,
+        peer: PeerId,
+        master: Address,
+        leadership: Leadership,
+    ) -> Vec<Order> {
         self.dialling.remove(&master);
-        if self.master().is_some() || !self.masters.contains(&master) {
+        if !self.is_sought(&master) {
             return vec![Order::Close(peer)];
         }
-        self.candidates.insert(peer, master);
-        vec![Order::Register(peer)]
+        match leadership {
+            Leadership::Here { epoch } => self.on_leader(peer, Candidate { address: master, epoch }),
+            Leadership::Elsewhere { leader } => self.on_standby(now, peer, master, leader),
+        }
+    }
+
+    fn on_leader(&mut self, peer: PeerId, candidate: Candidate) -> Vec<Order> {
+        let Candidate { address, epoch } = &candidate;
+        if let Err(dispute) = self.leaders.meet(address, *epoch) {
+            self.errors.insert(address.clone(), dispute.to_string());
+            return vec![Order::Remark(Remark::Dispute(dispute)), Order::Close(peer)];
+        }
+        let registered = match &self.state {
+            State::Registered { master, epoch, .. } => Some((master, *epoch)),
+            State::Idle | State::Seeking { .. } => None,
+        };
+        let asked = self.candidates.values().map(|candidate| (&candidate.address, candidate.epoch));
+        let dispute = Dispute::among(asked.chain(registered), (address, *epoch));
+        let mut orders: Vec<_> = dispute.into_iter().map(Remark::Dispute).map(Order::Remark).collect();
+        if self.master().is_some() {
+            orders.push(Order::Close(peer));
+        } else {
+            self.candidates.insert(peer, candidate);
+            orders.push(Order::Register(peer));
+        }
+        orders
+    }
+
+    /// A Master stands by, and may say which one leads.
+    fn on_standby(
+        &mut self,
+        now: Timestamp,
+        peer: PeerId,
+        master: Address,
+        leader: Option<Address>,
+    ) -> Vec<Order> {
+        if self.master().is_some() {
+            return vec![Order::Close(peer)];
+        }
+        let error = match &leader {
+            Some(leader) => format!("it stands by: {} leads", leader.url()),
+            None => "it stands by, and no Master leads yet".to_owned(),
+        };
+        self.errors.insert(master.clone(), error);
+        let is_news = leader.as_ref().is_some_and(|leader| !self.is_sought(leader));
+        self.standbys.insert(peer, master);
+        self.leaders.hear(leader);
+        if is_news { self.hurry(now, Duration::ZERO) } else { Vec::new() }
+    }
+
+    /// Has the next round begin within this time.
+    fn hurry(&mut self, now: Timestamp, pause: Duration) -> Vec<Order> {
+        if let State::Seeking { next_round, .. } = &mut self.state {
+            *next_round = (now + pause).min(*next_round);
+        }
+        self.run_rounds(now)
     }
 
     pub(crate) fn on_connect_failed(&mut self, master: Address, error: String) -> Vec<Order> {
         self.dialling.remove(&master);
-        if !self.masters.contains(&master) {
+        if !self.is_sought(&master) {
             return Vec::new();
         }
         self.errors.insert(master.clone(), error.clone());
@@ -315,11 +411,14 @@ impl Registration {
     /// A Master registered the application. The first one that answers is kept; other connections are closed.
     pub(crate) fn on_registered(&mut self, peer: PeerId, app: AppId) -> (Registered, Vec<Order>) {
         // The Master that has the application may answer twice.
-        let Some(master) = self.candidates.remove(&peer) else { return (Registered::Ignored, Vec::new()) };
+        let Some(Candidate { address: master, epoch }) = self.candidates.remove(&peer) else {
+            return (Registered::Ignored, Vec::new());
+        };
         let others = std::mem::take(&mut self.candidates).into_keys();
+        let others = others.chain(std::mem::take(&mut self.standbys).into_keys());
         let mut orders: Vec<_> = others.map(Order::Close).collect();
         orders.push(Order::Remark(Remark::Registered { app: app.clone(), master: master.clone() }));
-        self.state = State::Registered { peer, master };
+        self.state = State::Registered { peer, master, epoch };
         self.errors.clear();
         self.give_up = None;
         let meaning = match &self.app {
@@ -337,12 +436,15 @@ impl Registration {
 
     /// A connection ended. Returns the orders that follow, if it was one to a Master.
     pub(crate) fn on_disconnected(&mut self, now: Timestamp, peer: PeerId) -> Option<Vec<Order>> {
-        if let Some(master) = self.candidates.remove(&peer) {
-            self.errors.insert(master, "the connection ended without an answer".to_owned());
+        if self.standbys.remove(&peer).is_some() {
+            return Some(self.hurry(now, SHORT_PAUSE));
+        }
+        if let Some(Candidate { address, .. }) = self.candidates.remove(&peer) {
+            self.errors.insert(address, "the connection ended without an answer".to_owned());
             return Some(Vec::new());
         }
         match &self.state {
-            State::Registered { peer: mine, master } if *mine == peer => {
+            State::Registered { peer: mine, master, .. } if *mine == peer => {
                 let lost = Order::Remark(Remark::Lost { master: master.clone() });
                 self.state = State::Seeking { next_round: now + self.pause(0), rounds: 1 };
                 Some(vec![lost])
@@ -388,11 +490,19 @@ impl Registration {
     /// Checks that no Master is both connected and being connected to, and that a registered driver asks no
     /// other Master.
     pub(crate) fn contradiction(&self) -> Option<String> {
-        if let Some(both) = self.candidates.values().find(|master| self.dialling.contains(*master)) {
+        let asked = self.candidates.values().map(|candidate| &candidate.address);
+        if let Some(both) = asked.chain(self.standbys.values()).find(|master| self.dialling.contains(*master))
+        {
             return Some(format!("{both} is connected and dialled"));
         }
         if self.master().is_some() && !self.candidates.is_empty() {
             return Some(format!("registered, and {} Masters are still asked", self.candidates.len()));
+        }
+        if self.master().is_some() && !self.standbys.is_empty() {
+            return Some(format!(
+                "registered, and {} standby Masters are still connected",
+                self.standbys.len()
+            ));
         }
         if self.master().is_some() && self.app.is_none() {
             return Some("registered without an id".to_owned());

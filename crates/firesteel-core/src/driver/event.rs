@@ -4,6 +4,7 @@ use super::{Question, QuestionId, TaskRequest};
 use crate::address::Address;
 use crate::ids::{AttemptId, ExecutorId, PeerId, ProfileId, TaskId};
 use crate::kind::{Kind, Label};
+use crate::leadership::Leadership;
 use crate::messages::{ApplicationEnd, ExecutorToDriver, MasterToDriver, Outcome, ResourceProfile};
 
 /// An event for a driver.
@@ -17,6 +18,8 @@ pub enum Event {
         peer: PeerId,
         /// The address of the Master.
         master: Address,
+        /// What it says of itself.
+        leadership: Leadership,
     },
     /// A requested connection could not be opened.
     ConnectFailed {

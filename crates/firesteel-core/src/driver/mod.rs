@@ -238,8 +238,8 @@ impl Machine for Driver {
                 let orders = self.registration.start(now);
                 self.follow(orders);
             }
-            Event::Connected { peer, master } => {
-                let orders = self.registration.on_connected(peer, master);
+            Event::Connected { peer, master, leadership } => {
+                let orders = self.registration.on_connected(now, peer, master, leadership);
                 self.follow(orders);
             }
             Event::ConnectFailed { master, error } => {

@@ -9,6 +9,7 @@ use super::{ExclusionCause, FailureCause, Replacement};
 use crate::address::Address;
 use crate::applicant::Patience;
 use crate::ids::{AppId, AttemptId, ExecutorId, PeerId, ProfileId, TaskId, WorkerId};
+use crate::leadership::Dispute;
 use crate::machine::NoteLevel;
 use crate::messages::{ExecutorState, LossReason, MOST_PROFILES, RefusedExecutor, UnsoundProfile};
 
@@ -36,6 +37,8 @@ pub enum Note {
         /// The Master's address.
         master: Address,
     },
+    /// Two Masters say that they lead.
+    Dispute(Dispute),
     /// The Master assigned an executor.
     ExecutorAdded {
         /// The executor's number.
@@ -353,6 +356,7 @@ impl Note {
             }
             Self::MasterUnreachable { .. }
             | Self::MasterLost { .. }
+            | Self::Dispute(_)
             | Self::ExecutorRefused { .. }
             | Self::ExecutorAbsent { .. }
             | Self::ExecutorLost { .. }
@@ -378,7 +382,7 @@ impl Note {
     }
 }
 
-crate::kinds!("driver note", Note: MasterUnreachable Registered MasterLost ExecutorAdded ExecutorRegistered
+crate::kinds!("driver note", Note: MasterUnreachable Registered MasterLost Dispute ExecutorAdded ExecutorRegistered
     ExecutorRefused ExecutorAbsent ExecutorLost ExecutorsExcused TargetSet TargetIsDynamic IdleExecutorsKilled ExecutorsKilled
     KillUnknown ProfileUnknown ProfileRefused RequestRefused WorkerRemoved TaskFailed Excluded Readmitted
     HostsReadmitted TaskTooLarge NeverFits StillWaiting NoExecutor CreditExceeded UnexpectedMessage UnexpectedTask);

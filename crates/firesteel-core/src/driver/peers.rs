@@ -182,6 +182,7 @@ impl Driver {
                     }
                     Remark::Registered { app, master } => Note::Registered { app, master },
                     Remark::Lost { master } => Note::MasterLost { master },
+                    Remark::Dispute(dispute) => Note::Dispute(dispute),
                 }),
             }
         }

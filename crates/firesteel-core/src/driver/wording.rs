@@ -18,6 +18,7 @@ impl fmt::Display for Note {
             Self::MasterLost { master } => {
                 write!(f, "lost the connection to {}: tasks go on; reconnecting", master.url())
             }
+            Self::Dispute(dispute) => dispute.fmt(f),
             Self::ExecutorAdded { executor, worker, host, cores, memory } => {
                 let cores = counted(cores.0, "core");
                 write!(f, "executor {executor} is assigned to {worker} on {host}: {cores}, {memory}")

@@ -2,6 +2,7 @@
 
 use crate::address::Address;
 use crate::ids::PeerId;
+use crate::leadership::Leadership;
 use crate::messages::{ApplicationEnd, MasterToDriver};
 
 /// An event for a launcher.
@@ -15,6 +16,8 @@ pub enum Event {
         peer: PeerId,
         /// The address of the Master.
         master: Address,
+        /// What it says of itself.
+        leadership: Leadership,
     },
     /// A requested connection could not be opened.
     ConnectFailed {

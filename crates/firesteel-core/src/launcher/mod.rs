@@ -135,8 +135,8 @@ impl Machine for Launcher {
                 let orders = self.registration.start(now);
                 self.follow(orders);
             }
-            Event::Connected { peer, master } => {
-                let orders = self.registration.on_connected(peer, master);
+            Event::Connected { peer, master, leadership } => {
+                let orders = self.registration.on_connected(now, peer, master, leadership);
                 self.follow(orders);
             }
             Event::ConnectFailed { master, error } => {

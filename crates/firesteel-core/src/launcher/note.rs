@@ -9,6 +9,7 @@ use firesteel_placement::{Cores, MiB, Shortfall};
 use crate::address::Address;
 use crate::applicant::Patience;
 use crate::ids::{AppId, ExecutorId, PeerId, ProfileId, WorkerId};
+use crate::leadership::Dispute;
 use crate::machine::NoteLevel;
 use crate::messages::{ExecutorState, LossReason};
 
@@ -36,6 +37,8 @@ pub enum Note {
         /// The Master's address.
         master: Address,
     },
+    /// Two Masters say that they lead.
+    Dispute(Dispute),
     /// An executor was assigned to a Worker.
     ExecutorLaunched {
         /// The executor's number.
@@ -141,6 +144,7 @@ impl Note {
             | Self::Ending { .. } => NoteLevel::Info,
             Self::MasterUnreachable { .. }
             | Self::MasterLost { .. }
+            | Self::Dispute(_)
             | Self::FewerThanAsked { .. }
             | Self::LeftBehind { .. }
             | Self::UnexpectedMessage { .. } => NoteLevel::Warn,
@@ -158,6 +162,7 @@ impl fmt::Display for Note {
             Self::MasterLost { master } => {
                 write!(f, "lost the connection to {}: executors keep running; reconnecting", master.url())
             }
+            Self::Dispute(dispute) => dispute.fmt(f),
             Self::ExecutorLaunched { executor, worker, host, cores, memory } => {
                 let cores = counted(cores.0, "core");
                 write!(f, "executor {executor} on {host}: launching, {cores}, {memory} of {worker}")
@@ -202,5 +207,5 @@ fn seconds(duration: Duration) -> String {
     }
 }
 
-crate::kinds!("launcher note", Note: MasterUnreachable Registered MasterLost ExecutorLaunched ExecutorRunning
+crate::kinds!("launcher note", Note: MasterUnreachable Registered MasterLost Dispute ExecutorLaunched ExecutorRunning
     ExecutorEnded WorkerRemoved FewerThanAsked Ending LeftBehind UnexpectedMessage);

@@ -124,6 +124,7 @@ impl Launcher {
                     }
                     Remark::Registered { app, master } => Note::Registered { app, master },
                     Remark::Lost { master } => Note::MasterLost { master },
+                    Remark::Dispute(dispute) => Note::Dispute(dispute),
                 }),
             }
         }

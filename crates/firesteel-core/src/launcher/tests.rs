@@ -8,6 +8,7 @@ use firesteel_placement::{Cores, ExecutorLimit, MiB, Shortfall, shortfall};
 use super::*;
 use crate::address::Address;
 use crate::ids::{AppId, WorkerId};
+use crate::leadership::Leadership;
 use crate::messages::{
     ApplicationEnd, LossReason, MasterToDriver, Outcome, Placing, Relaunch, ResourceProfile, Submitter,
     WantedExecutors, Work,
@@ -28,7 +29,7 @@ impl Bench {
         let launcher = Launcher::new(config(until, limit));
         let mut bench = Self { launcher, now: Timestamp::from_millis(1_000_000) };
         assert_eq!(bench.apply(Event::Start), [Effect::Connect { master: master() }]);
-        bench.apply(Event::Connected { peer: MASTER, master: master() });
+        bench.apply(Event::Connected { peer: MASTER, master: master(), leadership: Leadership::ALONE });
         bench.says(registered("app-1", max_cores));
         bench
     }
@@ -320,7 +321,7 @@ fn a_master_that_does_not_know_the_application_is_asked_for_the_rest() {
     );
     bench.pass(1);
     bench.apply(Event::Deadline);
-    let effects = bench.apply(Event::Connected { peer, master: master() });
+    let effects = bench.apply(Event::Connected { peer, master: master(), leadership: Leadership::ALONE });
     let [Effect::Send { message: DriverToMaster::ResumeApplication(resumption), .. }] = effects.as_slice()
     else {
         panic!("{effects:?}")

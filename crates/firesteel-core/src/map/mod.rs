@@ -53,8 +53,8 @@ pub struct MapRun {
     tally: Tally,
     /// When the first executor was ready.
     first_executor: Option<Timestamp>,
-    /// The remarks about unreachable Masters that were made: each is made once.
-    unreachable: BTreeSet<String>,
+    /// The remarks about Masters that were made: each is made once.
+    on_masters: BTreeSet<String>,
     effects: Effects<Effect>,
 }
 
@@ -131,7 +131,7 @@ impl MapRun {
             items: Items::default(),
             tally: Tally::default(),
             first_executor: None,
-            unreachable: BTreeSet::new(),
+            on_masters: BTreeSet::new(),
             effects: Effects::default(),
         }
     }

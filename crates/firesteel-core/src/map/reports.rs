@@ -48,7 +48,11 @@ impl MapRun {
             }
             Note::ExecutorLost { executor, loss, .. } => self.tally.lose_executor(*executor, loss),
             Note::Excluded { cause, .. } => self.tally.exclude(cause),
-            Note::MasterUnreachable { .. } if !self.unreachable.insert(note.to_string()) => return,
+            Note::MasterUnreachable { .. } | Note::Dispute(_)
+                if !self.on_masters.insert(note.to_string()) =>
+            {
+                return;
+            }
             // Repeated attempts are counted; what failed for good is in the summary.
             Note::TaskFailed { attempt, host, .. } => {
                 if let Some(number) = self.items.number(attempt.task) {
@@ -58,6 +62,7 @@ impl MapRun {
             }
             Note::MasterUnreachable { .. }
             | Note::MasterLost { .. }
+            | Note::Dispute(_)
             | Note::ExecutorAdded { .. }
             | Note::ExecutorRefused { .. }
             | Note::ExecutorAbsent { .. }

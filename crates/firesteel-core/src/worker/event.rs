@@ -6,6 +6,7 @@ use super::EarlierDirectory;
 use crate::address::Address;
 use crate::ids::{AppId, ExecutorKey, FetchId, PeerId};
 use crate::kind::{Kind, Label};
+use crate::leadership::Leadership;
 use crate::messages::{ClientToWorker, MasterToWorker};
 use crate::process::{ExitStatus, StartFailure};
 
@@ -20,6 +21,8 @@ pub enum Event {
         peer: PeerId,
         /// The address of the Master.
         master: Address,
+        /// What it says of itself.
+        leadership: Leadership,
     },
     /// A requested connection could not be opened.
     ConnectFailed {

@@ -170,7 +170,9 @@ impl Machine for Worker {
                 self.plan_cleaning(now);
                 self.plan_work_directory_try(now);
             }
-            Event::Connected { peer, master } => self.on_connected(peer, master),
+            Event::Connected { peer, master, leadership } => {
+                self.on_connected(now, peer, master, leadership);
+            }
             Event::ConnectFailed { master, error } => {
                 self.on_connect_failed(now, master, error);
             }

@@ -8,6 +8,7 @@ use firesteel_placement::words::{counted, none_or};
 use crate::NoteLevel;
 use crate::address::Address;
 use crate::ids::{AppId, ExecutorKey, PeerId};
+use crate::leadership::Dispute;
 use crate::messages::{ExecutorState, RefusedRegistration};
 
 /// A note for the log.
@@ -44,6 +45,15 @@ pub enum Note {
         /// The Master's address.
         master: Address,
     },
+    /// A Master stands by.
+    MasterStandsBy {
+        /// The Master's address.
+        master: Address,
+        /// The Master that leads, if it knows.
+        leader: Option<Address>,
+    },
+    /// Two Masters say that they lead.
+    Dispute(Dispute),
     /// A Master refused the Worker.
     Refused {
         /// The Master's address.
@@ -203,6 +213,8 @@ impl Note {
             | Self::MasterUnreachable { .. }
             | Self::MasterSilent { .. }
             | Self::MasterHungUp { .. }
+            | Self::MasterStandsBy { .. }
+            | Self::Dispute(_)
             | Self::Refused { .. }
             | Self::NextRound { .. }
             | Self::AskedToReconnect { .. }
@@ -230,6 +242,7 @@ impl Note {
             | Self::MasterUnreachable { .. }
             | Self::MasterSilent { .. }
             | Self::MasterHungUp { .. }
+            | Self::Dispute(_)
             | Self::Refused { .. }
             | Self::NotMyMaster { .. }
             | Self::LaunchRepeated { .. }
@@ -249,6 +262,7 @@ impl Note {
                 | ExecutorState::Exited(_) => NoteLevel::Info,
             },
             Self::Registered { duplicate: false, .. }
+            | Self::MasterStandsBy { .. }
             | Self::NextRound { .. }
             | Self::AskedToReconnect { .. }
             | Self::FetchingFiles { .. }
@@ -280,6 +294,13 @@ impl fmt::Display for Note {
             Self::MasterHungUp { master } => {
                 write!(f, "{} closed the connection without an answer", master.url())
             }
+            Self::MasterStandsBy { master, leader: Some(leader) } => {
+                write!(f, "{} stands by: {} leads", master.url(), leader.url())
+            }
+            Self::MasterStandsBy { master, leader: None } => {
+                write!(f, "{} stands by, and no Master leads yet", master.url())
+            }
+            Self::Dispute(dispute) => dispute.fmt(f),
             Self::Refused { master, refusal } => {
                 write!(f, "{} rejected this Worker: {refusal}", master.url())
             }
@@ -369,7 +390,7 @@ fn count(executors: usize) -> String {
     none_or(executors as u64, "executor")
 }
 
-crate::kinds!("worker note", Note: Registered MasterLost MasterUnreachable MasterSilent MasterHungUp Refused
-    NextRound AskedToReconnect NotMyMaster LaunchRepeated FetchingFiles FilesFetched FilesFailed StrayFetch
+crate::kinds!("worker note", Note: Registered MasterLost MasterUnreachable MasterSilent MasterHungUp
+    MasterStandsBy Dispute Refused NextRound AskedToReconnect NotMyMaster LaunchRepeated FetchingFiles FilesFetched FilesFailed StrayFetch
     ExecutorStarted ExecutorEnded CannotWrite CanWriteAgain KillAsked KillUnknown GraceOver UnknownRunner EndForgotten
     DirectoriesRemoved SurplusRemoved AskedToLeave ShuttingDown ShutdownForced LeftBehind);

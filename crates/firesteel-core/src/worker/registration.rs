@@ -10,6 +10,7 @@ use super::shutdown::ShutdownPhase;
 use super::{Effect, Exit, Note};
 use crate::address::Address;
 use crate::ids::{ExecutorKey, PeerId};
+use crate::leadership::{Dispute, Leaders, Leadership};
 use crate::machine::{Violation, ensure};
 use crate::messages::{ExecutorReport, ExecutorState, RefusedRegistration, WorkerToMaster};
 use crate::time::{Timestamp, doubled};
@@ -21,6 +22,8 @@ const FIRST_PAUSE: Duration = Duration::from_secs(1);
 /// The longest pause between rounds of a Worker that no Master has registered yet. One that was registered keeps to
 /// [`FIRST_PAUSE`]: executors may live here, and a Master that returns should have it within two seconds.
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+/// The pause after a Master that stood by has hung up: it leads now, or another one does.
+const SHORT_PAUSE: Duration = Duration::from_millis(100);
 /// The range of the factor, in thousandths, that each pause is multiplied with. Source: Spark Worker, 4.0.1,
 /// which draws it once only.
 const JITTER: std::ops::Range<u32> = 500..1500;
@@ -34,6 +37,9 @@ pub(super) struct Registration {
     /// Masters that are being connected to. Connecting may outlast its round; until then no second attempt is
     /// made.
     dials: BTreeSet<Address>,
+    /// Connected Masters that stand by. They are not asked: each hangs up when it begins to lead, or another one does.
+    standbys: BTreeMap<PeerId, Address>,
+    leaders: Leaders,
     /// The number of failed rounds since the last registration.
     failed_rounds: u32,
     history: History,
@@ -75,6 +81,7 @@ enum Phase {
 #[derive(Debug)]
 struct Asked {
     address: Address,
+    epoch: u64,
     previous_role: PreviousRole,
     /// The executors that it was told of.
     listed: BTreeMap<ExecutorKey, ExecutorState>,
@@ -89,9 +96,9 @@ enum PreviousRole {
 }
 
 impl Asked {
-    fn new(address: Address, previous_role: PreviousRole, listed: &[ExecutorReport]) -> Self {
+    fn new((address, epoch): (Address, u64), previous_role: PreviousRole, listed: &[ExecutorReport]) -> Self {
         let listed = listed.iter().map(|report| (report.executor.clone(), report.state.clone())).collect();
-        Self { address, previous_role, listed }
+        Self { address, epoch, previous_role, listed }
     }
 }
 
@@ -101,6 +108,7 @@ pub(super) struct Master {
     pub(super) peer: PeerId,
     pub(super) url: String,
     address: Address,
+    epoch: u64,
     heartbeat: Duration,
     next_heartbeat: Timestamp,
 }
@@ -193,13 +201,24 @@ impl Registration {
         self.last_order.take_if(|(from, _)| *from == peer).map(|(_, executor)| executor)
     }
 
-    /// Forgets the Master and all that were asked. Returns their connections.
+    /// The Masters that lead, or may: the one that the Worker is registered with, and those that were asked.
+    fn leading(&self) -> Vec<(&Address, u64)> {
+        match &self.phase {
+            Phase::Idle | Phase::Pause { .. } => Vec::new(),
+            Phase::Round { asked, .. } => asked.values().map(|asked| (&asked.address, asked.epoch)).collect(),
+            Phase::Registered(master) => vec![(&master.address, master.epoch)],
+        }
+    }
+
+    /// Forgets all Masters. Returns their connections.
     pub(super) fn leave(&mut self) -> Vec<PeerId> {
-        match std::mem::take(&mut self.phase) {
+        let mut connections: Vec<_> = match std::mem::take(&mut self.phase) {
             Phase::Idle | Phase::Pause { .. } => Vec::new(),
             Phase::Round { asked, .. } => asked.into_keys().collect(),
             Phase::Registered(master) => vec![master.peer],
-        }
+        };
+        connections.extend(std::mem::take(&mut self.standbys).into_keys());
+        connections
     }
 
     /// Stops looking for a Master, but keeps the one it has. Returns the connections to close.
@@ -215,26 +234,74 @@ impl Worker {
     /// Connects to every Master that is not being connected to.
     pub(super) fn start_round(&mut self, now: Timestamp) {
         self.registration.phase = Phase::Round { asked: BTreeMap::new(), until: now + ROUND_TIMEOUT };
-        for master in &self.config.masters {
-            if self.registration.dials.insert(master.clone()) {
-                self.effects.push(Effect::Connect { master: master.clone() });
-            }
-        }
+        self.dial_masters();
         self.end_round_without_masters(now);
     }
 
-    pub(super) fn on_connected(&mut self, peer: PeerId, master: Address) {
+    /// Connects to all Masters that are not connected nor being connected to.
+    fn dial_masters(&mut self) {
+        let Registration { dials, standbys, leaders, .. } = &mut self.registration;
+        let standing_by: BTreeSet<_> = standbys.values().collect();
+        for master in leaders.with_named(&self.config.masters) {
+            if !standing_by.contains(master) && dials.insert(master.clone()) {
+                self.effects.push(Effect::Connect { master: master.clone() });
+            }
+        }
+    }
+
+    pub(super) fn on_connected(
+        &mut self,
+        now: Timestamp,
+        peer: PeerId,
+        master: Address,
+        leadership: Leadership,
+    ) {
         self.registration.dials.remove(&master);
+        match leadership {
+            Leadership::Here { epoch } => self.on_leader(now, peer, master, epoch),
+            Leadership::Elsewhere { leader } => self.on_standby(now, peer, master, leader),
+        }
+    }
+
+    fn on_leader(&mut self, now: Timestamp, peer: PeerId, master: Address, epoch: u64) {
+        if let Err(dispute) = self.registration.leaders.meet(&master, epoch) {
+            self.effects.note(Note::Dispute(dispute));
+            self.effects.push(Effect::Close { peer });
+            return self.end_round_without_masters(now);
+        }
+        let dispute = Dispute::among(self.registration.leading(), (&master, epoch));
+        dispute.into_iter().for_each(|dispute| self.effects.note(Note::Dispute(dispute)));
         let listed = self.executors.reports();
         match &mut self.registration.phase {
             Phase::Round { asked, .. } => {
-                asked.insert(peer, Asked::new(master, PreviousRole::None, &listed));
+                asked.insert(peer, Asked::new((master, epoch), PreviousRole::None, &listed));
                 self.effects.push(self.register_worker(peer, listed));
             }
             Phase::Idle | Phase::Pause { .. } | Phase::Registered(_) => {
                 self.effects.push(Effect::Close { peer })
             }
         }
+    }
+
+    /// A Master stands by, and may say which one leads.
+    fn on_standby(&mut self, now: Timestamp, peer: PeerId, master: Address, leader: Option<Address>) {
+        match &self.registration.phase {
+            Phase::Idle | Phase::Registered(_) => self.effects.push(Effect::Close { peer }),
+            Phase::Round { .. } | Phase::Pause { .. } => {
+                if self.registration.notes_round(self.registration.failed_rounds.saturating_add(1)) {
+                    self.effects
+                        .note(Note::MasterStandsBy { master: master.clone(), leader: leader.clone() });
+                }
+                self.registration.standbys.insert(peer, master);
+                self.registration.leaders.hear(leader);
+            }
+        }
+        if let Phase::Round { asked, .. } = &self.registration.phase
+            && asked.is_empty()
+        {
+            self.dial_masters();
+        }
+        self.end_round_without_masters(now);
     }
 
     pub(super) fn on_connect_failed(&mut self, now: Timestamp, master: Address, error: String) {
@@ -264,7 +331,7 @@ impl Worker {
             }
             Phase::Idle | Phase::Pause { .. } | Phase::Registered(_) => None,
         };
-        let Some(Asked { address, listed, .. }) = chosen else {
+        let Some(Asked { address, epoch, listed, .. }) = chosen else {
             self.effects.note(Note::NotMyMaster { peer, message: "RegisteredWorker" });
             return;
         };
@@ -276,7 +343,8 @@ impl Worker {
         let last_order = self.registration.answer_to(peer);
         self.effects.push(send(peer, WorkerToMaster::Heartbeat { worker, last_order }));
         let next_heartbeat = now + heartbeat;
-        self.registration.phase = Phase::Registered(Master { peer, url, address, heartbeat, next_heartbeat });
+        self.registration.phase =
+            Phase::Registered(Master { peer, url, address, epoch, heartbeat, next_heartbeat });
         self.registration.failed_rounds = 0;
         self.registration.history = History::WasRegistered;
         self.doubt_files();
@@ -330,7 +398,8 @@ impl Worker {
         match &mut self.registration.phase {
             Phase::Registered(master) if master.peer == peer => {
                 self.effects.note(Note::AskedToReconnect { master_url: master.url.clone() });
-                let asked = Asked::new(master.address.clone(), PreviousRole::Master, &listed);
+                let address = (master.address.clone(), master.epoch);
+                let asked = Asked::new(address, PreviousRole::Master, &listed);
                 self.registration.phase =
                     Phase::Round { asked: BTreeMap::from([(peer, asked)]), until: now + ROUND_TIMEOUT };
                 self.effects.push(self.register_worker(peer, listed));
@@ -344,6 +413,9 @@ impl Worker {
     }
 
     pub(super) fn on_disconnected(&mut self, now: Timestamp, peer: PeerId) {
+        if self.registration.standbys.remove(&peer).is_some() {
+            return self.on_standby_gone(now);
+        }
         match &mut self.registration.phase {
             Phase::Registered(master) if master.peer == peer => {
                 let master_url = std::mem::take(&mut master.url);
@@ -358,6 +430,18 @@ impl Worker {
             }
             // The connection of a status client, or one that was closed from here.
             Phase::Idle | Phase::Pause { .. } | Phase::Registered(_) => {}
+        }
+    }
+
+    /// A Master that stood by has hung up: another round begins soon, unless a Master was asked that may still answer.
+    fn on_standby_gone(&mut self, now: Timestamp) {
+        let soon = now + SHORT_PAUSE * self.chance.random_range(JITTER) / 1000;
+        match &mut self.registration.phase {
+            Phase::Pause { until } => *until = soon.min(*until),
+            Phase::Round { asked, .. } if asked.is_empty() => {
+                self.registration.phase = Phase::Pause { until: soon };
+            }
+            Phase::Idle | Phase::Round { .. } | Phase::Registered(_) => {}
         }
     }
 

@@ -114,7 +114,7 @@ pub fn run(options: Options) -> BoxFuture<'static, Result<(), ExecutorError>> {
 
 async fn serve(options: Options) -> Result<(), ExecutorError> {
     let Options { driver, app, executor, profile, worker, host, cores, resources, secret } = options;
-    let requests = EndRequests::install().map_err(|error| ExecutorError::SetUp { error })?;
+    let mut requests = EndRequests::install().map_err(|error| ExecutorError::SetUp { error })?;
     let key = ExecutorKey { app: app.clone(), executor };
     let size = counted(cores.0, "core");
     tracing::info!("executor {key} of {worker} with {size}; its driver is at {driver}");
@@ -130,7 +130,7 @@ async fn serve(options: Options) -> Result<(), ExecutorError> {
         peer: Arc::default(),
         runners: Runners { context: runner_context, table: BTreeMap::new() },
     };
-    match owner::run(Executor::new(config), shell, context, requests).await {
+    match owner::run(Executor::new(config), shell, context, &mut requests).await {
         Exit::Stopped => {
             tracing::info!("executor {key} ends: the driver stopped it");
             Ok(())
@@ -178,7 +178,7 @@ impl Shell for ExecutorShell {
             Effect::Connect => {
                 let known = Arc::clone(&self.peer);
                 context.peers.dial(&self.driver, Role::Driver, from_driver, move |result| match result {
-                    Ok(peer) => Event::Connected { peer: *known.get_or_init(|| peer) },
+                    Ok((peer, _)) => Event::Connected { peer: *known.get_or_init(|| peer) },
                     Err(error) => Event::ConnectFailed { error: error.to_string() },
                 });
             }

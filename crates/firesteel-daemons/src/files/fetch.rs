@@ -91,8 +91,7 @@ impl Fetcher {
     /// Makes a fetcher that has not dialled yet. `worker` is the name that the driver is told.
     #[must_use]
     pub fn new(source: Address, worker: &str, stop: CancellationToken) -> Self {
-        let hello =
-            Hello { role: Role::Worker, name: worker.to_owned(), challenge: Default::default(), epoch: 0 };
+        let hello = Hello::new(Role::Worker, worker);
         Self { source, hello, conversation: None, reconnections: 0, stop }
     }
 

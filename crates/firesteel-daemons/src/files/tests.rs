@@ -178,7 +178,7 @@ async fn a_fetch_that_nobody_needs_any_more_stops() {
 
 /// Asks for one byte after the other, for a quarter of an hour.
 async fn hold_the_only_place(rig: &Rig) {
-    let hello = Hello { role: Role::Worker, name: "slow".into(), challenge: Default::default(), epoch: 0 };
+    let hello = Hello::new(Role::Worker, "slow");
     let dialled = Conversation::dial(&rig.address, &hello, Role::Driver).await;
     let mut slow = dialled.expect("the driver listens");
     for _ in 0..20 {

@@ -4,6 +4,7 @@ use std::io;
 
 use bytes::{Buf, BytesMut};
 use firesteel_host::net::{Guest, Place};
+use firesteel_host::tenure::Tenure;
 use firesteel_spark::frame::{Frame, FrameError};
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
@@ -26,6 +27,7 @@ pub struct Frames {
     writer: OwnedWriteHalf,
     received: BytesMut,
     to_write: BytesMut,
+    tenure: Tenure,
     /// Its place, if it was accepted here.
     _place: Option<Place>,
 }
@@ -42,19 +44,19 @@ pub enum Broken {
 }
 
 impl Frames {
-    /// The frames of a connection that was accepted.
+    /// The frames of a connection that was accepted. Nothing is written when the tenure is over.
     #[must_use]
-    pub fn of(guest: Guest) -> Self {
+    pub fn of(guest: Guest, tenure: Tenure) -> Self {
         let Guest { stream, remote: _, place } = guest;
-        Self { _place: Some(place), ..Self::of_stream(stream) }
+        Self { _place: Some(place), ..Self::of_stream(stream, tenure) }
     }
 
-    /// The frames of a connection that was dialled.
+    /// The frames of a connection that was dialled. Nothing is written when the tenure is over.
     #[must_use]
-    pub fn of_stream(stream: TcpStream) -> Self {
+    pub fn of_stream(stream: TcpStream, tenure: Tenure) -> Self {
         let (reader, writer) = stream.into_split();
         let (received, to_write) = (BytesMut::new(), BytesMut::new());
-        Self { reader, writer, received, to_write, _place: None }
+        Self { reader, writer, received, to_write, tenure, _place: None }
     }
 
     /// Whether enough waits to be written: nothing more should be pushed.
@@ -87,6 +89,9 @@ impl Frames {
     /// The connection is broken.
     pub async fn exchange(&mut self) -> Result<bool, Broken> {
         let is_full = self.is_full();
+        if !self.tenure.holds() {
+            return Ok(false);
+        }
         tokio::select! {
             written = self.writer.write_buf(&mut self.to_write), if self.to_write.has_remaining() => {
                 if written? == 0 {

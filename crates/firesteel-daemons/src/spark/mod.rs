@@ -2,7 +2,7 @@
 //!
 //! - [`frames`]: the frames of one connection, in both directions
 //! - [`master`]: drivers at a Master
-//! - [`worker`]: executors at their Worker
+//! - [`verifier`]: answers whether an endpoint is there, and nothing else
 //!
 //! The state machines know nothing of it. The task of a connection speaks for its peers, each with an
 //! [`Envoy`](firesteel_host::net::Envoy) of its own, and translates.
@@ -13,7 +13,7 @@ use tokio::sync::mpsc;
 
 pub mod frames;
 pub mod master;
-pub mod worker;
+pub mod verifier;
 
 /// How many connections of Spark's may wait to be served.
 const GUESTS: usize = 64;

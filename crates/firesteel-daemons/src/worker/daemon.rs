@@ -40,7 +40,9 @@ use firesteel_host::inbox::Inbox;
 use firesteel_host::net::{Arrival, ListenError, Listener, QueueLimits, Welcome};
 use firesteel_host::owner::{self, Context, Shell};
 use firesteel_host::signals::EndRequest;
+use firesteel_host::tenure::Tenure;
 use firesteel_settings::WorkerSettings;
+use firesteel_spark::session::WORKER;
 
 /// The options of a Worker's daemon.
 #[derive(Clone, Debug)]
@@ -149,7 +151,7 @@ async fn serve(options: Options) -> Result<(), WorkerError> {
     };
 
     let mut context = Context::new(Role::Worker, id.as_str(), QueueLimits::default(), clock);
-    tokio::spawn(spark::worker::serve(arriving));
+    tokio::spawn(spark::verifier::serve(arriving, WORKER, Tenure::default()));
     context.peers.serve(listener, vec![Welcome { role: Role::Client, decode: from_client }]);
     announce(&options, &id, &reached, &work);
     context.raise(Event::Start);
@@ -169,7 +171,7 @@ async fn serve(options: Options) -> Result<(), WorkerError> {
     };
     let shell = WorkerShell::new(runner_context, dead_workers.looker(), scratch.clone());
     let file_tasks = shell.files.tasks();
-    let exit = owner::run(Worker::new(config), shell, context, requests).await;
+    let exit = owner::run(Worker::new(config), shell, context, &mut requests).await;
     files::finish(file_tasks).await;
     if let Some(shuffle_service) = shuffle_service {
         shuffle_service.stop().await;
@@ -306,7 +308,7 @@ impl Shell for WorkerShell {
             Effect::Connect { master } => {
                 let address = master.clone();
                 context.peers.dial(&address, Role::Master, from_master, |result| match result {
-                    Ok(peer) => Event::Connected { peer, master },
+                    Ok((peer, leadership)) => Event::Connected { peer, master, leadership },
                     Err(error) => Event::ConnectFailed { master, error: error.to_string() },
                 });
             }

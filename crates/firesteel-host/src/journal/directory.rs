@@ -1,12 +1,13 @@
 //! The files of a journal, and the lock that lets one process write it.
 
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
-use std::io;
+use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use super::contents::Contents;
 use super::frame::Damage;
+use super::writer::Storage;
 
 /// The files of a journal.
 #[derive(Debug)]
@@ -14,6 +15,8 @@ pub struct Directory {
     path: PathBuf,
     /// Held until the process ends, however that happens. `None` if the journal is only read.
     lock: Option<File>,
+    /// The generation that is written, and its file.
+    current: Option<(u64, File)>,
 }
 
 /// Why a journal cannot be used.
@@ -29,6 +32,9 @@ pub enum JournalError {
         /// Why that failed.
         error: io::Error,
     },
+    /// An earlier write has failed, so nobody knows what is durable.
+    #[error("cannot write to the journal: an earlier write has failed")]
+    FailedBefore,
     /// Another process writes the journal.
     #[error("{path} is in use by another Master")]
     InUse {
@@ -57,7 +63,7 @@ impl Directory {
         DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(failed("make"))?;
         let lock = options().truncate(false).open(path.join("lock")).map_err(failed("write in"))?;
         match lock.try_lock() {
-            Ok(()) => Ok(Self { path: path.to_owned(), lock: Some(lock) }),
+            Ok(()) => Ok(Self { path: path.to_owned(), lock: Some(lock), current: None }),
             Err(TryLockError::WouldBlock) => Err(JournalError::InUse { path: path.to_owned() }),
             Err(TryLockError::Error(error)) => Err(failed("lock")(error)),
         }
@@ -66,12 +72,7 @@ impl Directory {
     /// Opens a journal to read it, whether or not another process writes it.
     #[must_use]
     pub fn read_only(path: &Path) -> Self {
-        Self { path: path.to_owned(), lock: None }
-    }
-
-    /// Whether this process may write.
-    pub(super) fn is_locked(&self) -> bool {
-        self.lock.is_some()
+        Self { path: path.to_owned(), lock: None, current: None }
     }
 
     /// The path of a generation's file.
@@ -111,9 +112,39 @@ impl Directory {
         }
     }
 
-    /// Makes the names in the directory durable.
-    pub(super) fn sync(&self) -> io::Result<()> {
-        File::open(&self.path)?.sync_all()
+    /// Writes the file of a generation. It gets its name when it is durable.
+    fn write_whole(&self, path: &Path, bytes: &[u8]) -> io::Result<File> {
+        let new = path.with_extension("new");
+        let mut file = options().truncate(true).open(&new)?;
+        file.write_all(bytes)?;
+        file.sync_all()?;
+        fs::rename(&new, path)?;
+        // The name is durable, too.
+        File::open(&self.path)?.sync_all()?;
+        Ok(file)
+    }
+}
+
+impl Storage for Directory {
+    fn begin(&mut self, bytes: &[u8]) -> Result<(), JournalError> {
+        assert!(self.lock.is_some(), "only who has the lock writes a journal");
+        let generation = self.generations()?.last().map_or(1, |latest| latest + 1);
+        let path = self.file(generation);
+        let written = self.write_whole(&path, bytes);
+        let file = written.map_err(|error| JournalError::Io { action: "write", path, error })?;
+        self.current = Some((generation, file));
+        for old in self.generations()?.into_iter().filter(|old| *old < generation) {
+            let path = self.file(old);
+            fs::remove_file(&path).map_err(|error| JournalError::Io { action: "remove", path, error })?;
+        }
+        Ok(())
+    }
+
+    fn append(&mut self, bytes: &[u8]) -> Result<(), JournalError> {
+        let (generation, file) = self.current.as_mut().expect("a generation has begun");
+        let written = file.write_all(bytes).and_then(|()| file.sync_data());
+        let generation = *generation;
+        written.map_err(|error| JournalError::Io { action: "write", path: self.file(generation), error })
     }
 }
 

@@ -59,6 +59,14 @@ pub(super) fn head() -> [u8; HEAD] {
     head
 }
 
+/// A file with this image and no batches.
+pub(super) fn file(image: &[u8]) -> Vec<u8> {
+    let mut frame = vec![0; FRAME + image.len()];
+    frame[FRAME..].copy_from_slice(image);
+    seal(&mut frame, 0);
+    [&head()[..], &frame].concat()
+}
+
 /// Checks the head of a file.
 pub(super) fn check_head(file: &[u8]) -> Result<(), Damage> {
     let head = file.get(..HEAD).ok_or(Damage::Head)?;

@@ -1,6 +1,6 @@
 //! A journal: what a machine must not forget, as bytes on a disk.
 //!
-//! A journal is a directory. Its file `journal-<generation>` has an *image* of the machine's state and then one *batch*
+//! A journal is a directory, or another [`Storage`]. Its file `journal-<generation>` has an *image* of the machine's state and then one *batch*
 //! after the other, in the order in which they were decided. The bytes of a batch mean nothing here.
 //!
 //! - `frame`: how an image or a batch is written, and how damage is told from an unfinished write.
@@ -29,4 +29,4 @@ mod writer;
 pub use contents::{Contents, Tail};
 pub use directory::{Directory, JournalError};
 pub use frame::Damage;
-pub use writer::{Batch, Writer};
+pub use writer::{Batch, Storage, Writer};

@@ -1,7 +1,7 @@
 //! What a journal promises, on real files and on storage that fails.
 
 use std::fs;
-use std::io::{self, Write};
+use std::io;
 use std::path::PathBuf;
 
 use super::frame::{FRAME, HEAD};
@@ -189,42 +189,32 @@ fn another_format_is_named() {
     assert_eq!(Contents::of(file).err(), Some(Damage::Format(9)));
 }
 
-/// Storage that has room for some bytes, and whose syncs fail then.
+/// Storage that has room for some bytes.
 #[derive(Debug)]
 struct Failing {
     room: usize,
-    syncs: bool,
 }
 
-impl Write for Failing {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let written = bytes.len().min(self.room);
-        if written == 0 {
-            return Err(io::Error::from(io::ErrorKind::StorageFull));
-        }
-        self.room -= written;
-        Ok(written)
+impl Storage for Failing {
+    fn begin(&mut self, bytes: &[u8]) -> Result<(), JournalError> {
+        self.append(bytes)
     }
 
-    fn flush(&mut self) -> io::Result<()> {
+    fn append(&mut self, bytes: &[u8]) -> Result<(), JournalError> {
+        let error = || io::Error::from(io::ErrorKind::StorageFull);
+        let full = || JournalError::Io { action: "write", path: "full".into(), error: error() };
+        self.room = self.room.checked_sub(bytes.len()).ok_or_else(full)?;
         Ok(())
     }
 }
 
-impl Storage for Failing {
-    fn sync(&mut self) -> io::Result<()> {
-        if self.syncs { Ok(()) } else { Err(io::Error::other("the sync failed")) }
-    }
-}
-
 #[test]
-fn after_a_failed_write_or_sync_nothing_is_acknowledged_any_more() {
-    for (room, syncs) in [(10, true), (1000, false)] {
-        let scratch = Scratch::new("failing");
-        let mut writer = journal(&scratch);
-        writer.write_to(Failing { room, syncs });
-        assert!(writer.commit(batch_of(&[b"four"])).is_err());
-        writer.write_to(Failing { room: 1000, syncs: true });
-        assert!(writer.commit(batch_of(&[b"five"])).is_err(), "nobody knows what the first attempt left");
-    }
+fn after_a_failed_write_nothing_is_acknowledged_any_more() {
+    let scratch = Scratch::new("failing");
+    let mut writer = journal(&scratch);
+    writer.write_to(Failing { room: 10 });
+    assert!(writer.commit(batch_of(&[b"four"])).is_err());
+    writer.write_to(Failing { room: 1000 });
+    let next = writer.commit(batch_of(&[b"five"]));
+    assert!(matches!(next, Err(JournalError::FailedBefore)), "nobody knows what the first attempt left");
 }

@@ -1,14 +1,13 @@
 //! Appends batches and begins new generations.
 
-use std::fs::{self, File};
-use std::io::{self, Write};
+use std::fmt;
 
 use bytes::BytesMut;
 
-use super::directory::{Directory, JournalError, options};
+use super::directory::JournalError;
 use super::frame::{self, FRAME};
 
-/// A file may have this many bytes of batches, however short its image is.
+/// A generation may have this many bytes of batches, however short its image is.
 const LEAST: u64 = 4 << 20;
 
 /// A batch that has that many bytes should be committed, whatever they are.
@@ -49,44 +48,45 @@ impl Batch {
 /// Appends batches to a journal.
 #[derive(Debug)]
 pub struct Writer {
-    directory: Directory,
-    file: Box<dyn Storage>,
-    generation: u64,
+    storage: Box<dyn Storage>,
     /// The number of the next frame.
     next: u64,
-    /// The length of the image, and of the batches since.
+    /// What the image takes, and the batches since.
     image: u64,
     batches: u64,
     has_failed: bool,
 }
 
-/// Where a journal's bytes go: a file, or what fails as a disk does.
-pub(super) trait Storage: Write + Send + std::fmt::Debug {
-    /// Waits until everything that was written is on the disk.
-    fn sync(&mut self) -> io::Result<()>;
-}
+/// Where the bytes of a journal are kept.
+pub trait Storage: Send + fmt::Debug {
+    /// Begins a new generation with these bytes. When they are durable, it removes earlier ones.
+    ///
+    /// # Errors
+    /// The bytes are not durable. The latest generation before is then still there.
+    fn begin(&mut self, bytes: &[u8]) -> Result<(), JournalError>;
 
-impl Storage for File {
-    fn sync(&mut self) -> io::Result<()> {
-        self.sync_data()
+    /// Makes these bytes durable, behind all others of the generation.
+    ///
+    /// # Errors
+    /// They are not durable, as far as anybody knows.
+    fn append(&mut self, bytes: &[u8]) -> Result<(), JournalError>;
+
+    /// The number of bytes that the storage needs to keep an append of this number of bytes.
+    fn cost(&self, bytes: u64) -> u64 {
+        bytes
     }
 }
 
 impl Writer {
-    /// Begins a new generation with this image. Earlier generations are removed when it is durable.
+    /// Begins a new generation with this image.
     ///
     /// # Errors
-    /// A file cannot be written. Earlier generations are then still there.
-    ///
-    /// # Panics
-    /// The directory is not locked.
-    pub fn begin(directory: Directory, image: &[u8]) -> Result<Self, JournalError> {
-        assert!(directory.is_locked(), "only who has the lock writes a journal");
-        let generation = directory.generations()?.last().map_or(1, |latest| latest + 1);
-        let file = write_image(&directory, generation, image)?;
-        let image = image.len() as u64;
-        let file: Box<dyn Storage> = Box::new(file);
-        Ok(Self { directory, file, generation, next: 1, image, batches: 0, has_failed: false })
+    /// The image is not durable. Earlier generations are then still there.
+    pub fn begin(storage: impl Storage + 'static, image: &[u8]) -> Result<Self, JournalError> {
+        let storage = Box::new(storage);
+        let mut writer = Self { storage, next: 1, image: 0, batches: 0, has_failed: false };
+        writer.replace(image)?;
+        Ok(writer)
     }
 
     /// Makes a batch durable. One without bytes is not written.
@@ -99,17 +99,12 @@ impl Writer {
         }
         let mut frame = batch.frame;
         frame::seal(&mut frame, self.next);
-        let result = match self.has_failed {
-            false => self.file.write_all(&frame).and_then(|()| self.file.sync()),
-            true => Err(io::Error::other("an earlier write has failed")),
-        };
-        if let Err(error) = result {
-            self.has_failed = true;
-            let path = self.directory.file(self.generation);
-            return Err(JournalError::Io { action: "write", path, error });
+        if self.has_failed {
+            return Err(JournalError::FailedBefore);
         }
+        self.storage.append(&frame).inspect_err(|_| self.has_failed = true)?;
         self.next += 1;
-        self.batches += frame.len() as u64;
+        self.batches += self.storage.cost(frame.len() as u64);
         Ok(())
     }
 
@@ -124,43 +119,14 @@ impl Writer {
     /// # Errors
     /// The image is not durable. Nothing more can be written.
     pub fn replace(&mut self, image: &[u8]) -> Result<(), JournalError> {
-        let file = write_image(&self.directory, self.generation + 1, image);
-        self.has_failed |= file.is_err();
-        self.file = Box::new(file?);
-        self.generation += 1;
-        self.next = 1;
-        self.image = image.len() as u64;
-        self.batches = 0;
+        self.storage.begin(&frame::file(image)).inspect_err(|_| self.has_failed = true)?;
+        (self.next, self.image, self.batches) = (1, image.len() as u64, 0);
         Ok(())
     }
 
     /// Writes to something else from now on.
     #[cfg(test)]
     pub(super) fn write_to(&mut self, storage: impl Storage + 'static) {
-        self.file = Box::new(storage);
+        self.storage = Box::new(storage);
     }
-}
-
-/// Writes a file with an image and no batches. It gets its name when it is durable; then earlier ones are removed.
-fn write_image(directory: &Directory, generation: u64, image: &[u8]) -> Result<File, JournalError> {
-    let path = directory.file(generation);
-    let new = path.with_extension("new");
-    let write = || -> io::Result<File> {
-        let mut frame = vec![0; FRAME + image.len()];
-        frame[FRAME..].copy_from_slice(image);
-        frame::seal(&mut frame, 0);
-        let mut file = options().truncate(true).open(&new)?;
-        file.write_all(&frame::head())?;
-        file.write_all(&frame)?;
-        file.sync_all()?;
-        fs::rename(&new, &path)?;
-        directory.sync()?;
-        Ok(file)
-    };
-    let file = write().map_err(|error| JournalError::Io { action: "write", path: path.clone(), error })?;
-    for old in directory.generations()?.into_iter().filter(|old| *old < generation) {
-        let path = directory.file(old);
-        fs::remove_file(&path).map_err(|error| JournalError::Io { action: "remove", path, error })?;
-    }
-    Ok(file)
 }

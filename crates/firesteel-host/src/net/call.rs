@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use bytes::BytesMut;
+use firesteel_core::Leadership;
 use firesteel_core::address::Address;
 use firesteel_core::wire::{self, DecodeError, Hello, Role, TooLong};
 use firesteel_placement::words::counted;
@@ -17,12 +18,21 @@ use super::handshake::{HandshakeError, Introduced};
 /// The timeout of a response.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
 
+/// The most Masters that are asked who leads, each because the one before named it.
+const MOST_STANDBYS: usize = 4;
+
 /// Why a request has no response.
 #[derive(Debug, thiserror::Error)]
 pub enum CallError {
     /// The connection could not be opened.
     #[error(transparent)]
     Dial(#[from] DialError),
+    /// The Master there stands by, and does not know which one leads.
+    #[error("{address} stands by, and no Master leads yet")]
+    NoLeader {
+        /// The address that was asked.
+        address: Address,
+    },
     /// The request does not fit into a frame.
     #[error(transparent)]
     TooLong(#[from] TooLong),
@@ -103,9 +113,11 @@ impl CallError {
             Self::Dial(
                 DialError::UnknownHost { .. } | DialError::TimedOut { .. } | DialError::Connect { .. },
             ) => Evidence::Unreachable,
-            Self::Frame { .. } | Self::NoAnswer { .. } | Self::TimedOut { .. } | Self::Incomplete { .. } => {
-                Evidence::NoAnswer
-            }
+            Self::NoLeader { .. }
+            | Self::Frame { .. }
+            | Self::NoAnswer { .. }
+            | Self::TimedOut { .. }
+            | Self::Incomplete { .. } => Evidence::NoAnswer,
             Self::TooLong(_) | Self::OtherAnswer { .. } | Self::Decode { .. } => Evidence::Stranger,
         }
     }
@@ -132,15 +144,22 @@ pub struct Inquiry {
 }
 
 impl Inquiry {
-    /// Dials the address as a client with this name.
+    /// Dials the address as a client with this name. If a Master stands by there, dials the one that leads.
     ///
     /// # Errors
-    /// The connection could not be opened.
+    /// The connection could not be opened, or no Master leads.
     pub async fn open(address: &Address, role: Role, name: &str) -> Result<Self, CallError> {
-        let ours =
-            Hello { role: Role::Client, name: name.to_owned(), challenge: Default::default(), epoch: 0 };
-        let (introduced, _) = dial::open(address, &ours, role).await?;
-        Ok(Self { address: address.clone(), introduced })
+        let ours = Hello::new(Role::Client, name);
+        let mut address = address.clone();
+        for _ in 0..MOST_STANDBYS {
+            let (introduced, _) = dial::open(&address, &ours, role).await?;
+            match Leadership::of(&introduced.hello) {
+                Leadership::Here { .. } => return Ok(Self { address, introduced }),
+                Leadership::Elsewhere { leader: Some(leader) } => address = leader,
+                Leadership::Elsewhere { leader: None } => break,
+            }
+        }
+        Err(CallError::NoLeader { address })
     }
 
     /// The address that was dialled.

@@ -18,6 +18,7 @@ use super::outbound::{CloseMode, Load, LoadQueue, Next};
 use super::places::Place;
 use super::{Arrival, Decode, FIRST_MESSAGE_TIMEOUT, FLUSH_TIMEOUT, PAUSED_BYTES, PeerInfo, WRITE_TIMEOUT};
 use crate::inbox::Inbox;
+use crate::tenure::Tenure;
 
 /// Why a connection ended. Worded as a sentence about the peer, without its name.
 #[derive(Debug, thiserror::Error)]
@@ -55,6 +56,9 @@ pub enum Disconnect {
     /// A message for the peer does not fit into a frame.
     #[error("a message for it cannot be sent: {0}")]
     TooLong(#[from] TooLong),
+    /// This side may not speak any more.
+    #[error("this side's tenure is over")]
+    TenureOver,
     /// The operating system reported an error.
     #[error("{0}")]
     Io(#[from] io::Error),
@@ -65,7 +69,7 @@ impl Disconnect {
     #[must_use]
     pub fn is_ordinary(&self) -> bool {
         match self {
-            Self::ByPeer | Self::Here | Self::Mute => true,
+            Self::ByPeer | Self::Here | Self::Mute | Self::TenureOver => true,
             Self::Io(error) | Self::Frame(FrameError::Io(error)) => matches!(
                 error.kind(),
                 io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionAborted
@@ -106,7 +110,7 @@ pub(super) struct Reading<E> {
 /// Not an `async fn`, and [`read`] is none: those keep what they are given twice, and there are many connections.
 pub(super) fn serve<E: Send + 'static>(
     (mut reader, mut writer): (FrameReader, OwnedWriteHalf),
-    queue: LoadQueue,
+    (queue, tenure): (LoadQueue, Tenure),
     reading: Reading<E>,
     inbox: Inbox<E>,
     place: Option<Place>,
@@ -117,7 +121,7 @@ pub(super) fn serve<E: Send + 'static>(
         let why = tokio::select! {
             biased;
             why = close_request(&queue) => why,
-            why = write(&mut writer, &queue) => why,
+            why = write(&mut writer, &queue, &tenure) => why,
             why = read(&mut reader, reading, &inbox) => why,
         };
         if matches!(why, Disconnect::Here) {
@@ -165,11 +169,14 @@ fn read<E: Send + 'static>(
     }
 }
 
-/// Writes queued frames until the owner has closed the queue.
-async fn write(writer: &mut OwnedWriteHalf, queue: &LoadQueue) -> Disconnect {
+/// Writes queued frames until the owner has closed the queue, and nothing when its tenure is over.
+async fn write(writer: &mut OwnedWriteHalf, queue: &LoadQueue, tenure: &Tenure) -> Disconnect {
     while let Next::Load(load) = poll_fn(|context| queue.poll_next(context)).await {
         let Load::Frames(mut frames) = load else { unreachable!("a connection has a queue of frames") };
         while frames.has_remaining() {
+            if !tenure.holds() {
+                return Disconnect::TenureOver;
+            }
             let weight = frames.weight();
             let written = match writer.write_buf(&mut frames).now_or_never() {
                 Some(written) => written,

@@ -66,7 +66,7 @@ fn sentence(address: &Address, wanted: Role, error: &HandshakeError) -> String {
     }
 }
 
-/// Connects and checks that the peer has the wanted role.
+/// Connects and checks that the peer has the wanted role. A Master that stands by is one, too.
 ///
 /// # Errors
 /// The host is unknown, the address does not answer, or the peer has another role.
@@ -80,7 +80,8 @@ pub(super) async fn open(
         .await
         .map_err(|_| DialError::TimedOut { address: address.clone() })??;
     let remote = stream.peer_addr().map_err(connect)?;
-    let introduced = shake_hands(stream, ours, &[wanted]).await.map_err(|error| DialError::Handshake {
+    let roles: &[Role] = if wanted == Role::Master { &[Role::Master, Role::Standby] } else { &[wanted] };
+    let introduced = shake_hands(stream, ours, roles).await.map_err(|error| DialError::Handshake {
         address: address.clone(),
         wanted,
         error,

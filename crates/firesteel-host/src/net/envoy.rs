@@ -19,6 +19,7 @@ use super::outbound::{self, CloseMode, Load, LoadQueue, Next, Weighed};
 use super::peers::Shared;
 use super::{Arrival, Disconnect, PeerInfo};
 use crate::inbox::{Inbox, OwnerGone};
+use crate::tenure::Tenure;
 
 /// Makes envoys for an owner.
 #[derive(Debug)]
@@ -83,9 +84,19 @@ impl<E: Send + 'static> Envoys<E> {
         Self(shared)
     }
 
-    /// Runs a task that speaks for peers. When the owner ends, it waits for such tasks for a bounded time.
+    /// Runs a task that speaks for peers, until its end or that of the tenure. When the owner ends, it waits for such tasks
+    /// for a bounded time.
     pub fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
-        self.0.tasks.spawn(task);
+        let over = self.0.tenure.token().clone();
+        self.0.tasks.spawn(async move {
+            over.run_until_cancelled_owned(task).await;
+        });
+    }
+
+    /// How long the owner may speak, and with it such tasks.
+    #[must_use]
+    pub fn tenure(&self) -> Tenure {
+        self.0.tenure.clone()
     }
 
     /// Returns when the owner has ended.

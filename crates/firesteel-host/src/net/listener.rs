@@ -7,6 +7,7 @@ use std::time::Duration;
 use firesteel_core::address::Address;
 use firesteel_core::wire::Role;
 use nix::errno::Errno;
+use socket2::SockRef;
 use tokio::net::{TcpListener, TcpSocket, TcpStream, lookup_host};
 use tokio::sync::mpsc;
 use tokio::time::sleep;
@@ -85,6 +86,16 @@ impl Listener {
             io::ErrorKind::AddrInUse => ListenError::InUse { address: at() },
             _ => ListenError::Io { address: at(), error: last },
         })
+    }
+
+    /// A second listener on the same socket, for one who accepts after this one: connections that come in between wait.
+    ///
+    /// # Errors
+    /// The operating system does not give another descriptor.
+    pub fn another(&self) -> io::Result<Self> {
+        let socket = SockRef::from(&self.socket).try_clone()?;
+        let socket = TcpListener::from_std(socket.into())?;
+        Ok(Self { socket, local: self.local, conversations: None, guest_room: None })
     }
 
     /// The address on which it listens.

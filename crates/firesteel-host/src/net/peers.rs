@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use firesteel_core::Leadership;
 use firesteel_core::address::Address;
 use firesteel_core::fair_queue::Urgency;
 use firesteel_core::ids::PeerId;
@@ -26,6 +27,7 @@ use super::places::Place;
 use super::rope::Rope;
 use super::{Decode, Disconnect, Listener, PeerInfo, QueueLimits, Welcome};
 use crate::inbox::{Inbox, InboxEntry, Opened};
+use crate::tenure::Tenure;
 
 /// How long it takes at most until some connection has written something, if one can.
 const SETTLE: Duration = Duration::from_millis(5);
@@ -106,6 +108,7 @@ pub(super) struct Shared<E> {
     pub(super) tasks: TaskTracker,
     /// Cancels connections that are not open yet.
     pub(super) stop: CancellationToken,
+    pub(super) tenure: Tenure,
 }
 
 impl<E> Clone for Shared<E> {
@@ -118,14 +121,15 @@ impl<E> Clone for Shared<E> {
             last_id: Arc::clone(&self.last_id),
             tasks: self.tasks.clone(),
             stop: self.stop.clone(),
+            tenure: self.tenure.clone(),
         }
     }
 }
 
 impl<E: Send + 'static> Peers<E> {
-    /// Makes an empty table. Peers are told `role` and `name`.
-    pub fn new(role: Role, name: &str, limits: QueueLimits, inbox: Inbox<E>) -> Self {
-        let hello = Hello { role, name: name.to_owned(), challenge: Default::default(), epoch: 0 };
+    /// Makes an empty table. Peers are told the hello, and nothing more when the tenure is over.
+    pub(crate) fn new(hello: Hello, limits: QueueLimits, inbox: Inbox<E>, tenure: Tenure) -> Self {
+        let stop = tenure.token().child_token();
         let shared = Shared {
             hello: Arc::new(hello),
             limits,
@@ -133,7 +137,8 @@ impl<E: Send + 'static> Peers<E> {
             queued: Total::default(),
             last_id: Arc::default(),
             tasks: TaskTracker::new(),
-            stop: CancellationToken::new(),
+            stop,
+            tenure,
         };
         Self { table: HashMap::new(), touched: Vec::new(), gathered: 0, sealed: Vec::new(), shared }
     }
@@ -164,23 +169,24 @@ impl<E: Send + 'static> Peers<E> {
         acceptor::start(accepting, self.shared.tasks.clone())
     }
 
-    /// Dials an address. `outcome` turns the result into an event for the machine. On success the peer has
-    /// the wanted role, and the event comes before any message from the peer.
+    /// Dials an address. `outcome` turns the result into an event for the machine. On success the peer has the wanted role,
+    /// and the event comes before any message from the peer. A Master also says whether it leads.
     pub fn dial(
         &self,
         address: &Address,
         role: Role,
         decode: Decode<E>,
-        outcome: impl FnOnce(Result<PeerId, DialError>) -> E + Send + 'static,
+        outcome: impl FnOnce(Result<(PeerId, Leadership), DialError>) -> E + Send + 'static,
     ) {
         let shared = self.shared.clone();
         let address = address.clone();
         self.shared.tasks.spawn(async move {
             match shared.stop.run_until_cancelled(dial::open(&address, &shared.hello, role)).await {
                 Some(Ok((introduced, remote))) => {
+                    let leadership = Leadership::of(&introduced.hello);
                     let newcomer = Newcomer { introduced, remote, decode, first_within: None, place: None };
                     let id = shared.next_id();
-                    if let Some(serving) = shared.open(id, newcomer, Some(outcome(Ok(id)))) {
+                    if let Some(serving) = shared.open(id, newcomer, Some(outcome(Ok((id, leadership))))) {
                         // A task of its own, so that the memory of dialling is given back.
                         shared.tasks.spawn(serving);
                     }
@@ -341,6 +347,14 @@ impl<E: Send + 'static> Peers<E> {
     }
 }
 
+/// Accepts no more, and lets the thread for accepting end.
+impl<E> Drop for Peers<E> {
+    fn drop(&mut self) {
+        self.shared.stop.cancel();
+        self.shared.tasks.close();
+    }
+}
+
 impl<E: Send + 'static> Shared<E> {
     pub(super) fn next_id(&self) -> PeerId {
         PeerId(self.last_id.fetch_add(1, Ordering::Relaxed) + 1)
@@ -362,7 +376,13 @@ impl<E: Send + 'static> Shared<E> {
             outbound::queue(self.limits, self.queued.clone(), Load::Frames(Rope::default()));
         self.inbox.opened(info, urgency, outbound, event).ok()?;
         let reading = Reading { peer: id, decode, urgency, first_within };
-        Some(connection::serve((reader, writer), queue, reading, self.inbox.clone(), place))
+        let tenure = self.tenure.clone();
+        let serving =
+            connection::serve((reader, writer), (queue, tenure), reading, self.inbox.clone(), place);
+        let over = self.tenure.token().clone();
+        Some(async move {
+            over.run_until_cancelled_owned(serving).await;
+        })
     }
 }
 
@@ -381,6 +401,6 @@ pub(super) struct Newcomer<E> {
 pub(super) fn urgency_of(role: Role) -> Urgency {
     match role {
         Role::Client => Urgency::Urgent,
-        Role::Master | Role::Worker | Role::Driver | Role::Executor => Urgency::Ordinary,
+        Role::Master | Role::Standby | Role::Worker | Role::Driver | Role::Executor => Urgency::Ordinary,
     }
 }

@@ -171,7 +171,9 @@ impl Places {
     pub(super) fn take(&self, role: Role, machine: Machine) -> Result<Place, Full> {
         match role {
             Role::Client => self.clients.take(machine),
-            Role::Master | Role::Worker | Role::Driver | Role::Executor => self.others.take(machine),
+            Role::Master | Role::Standby | Role::Worker | Role::Driver | Role::Executor => {
+                self.others.take(machine)
+            }
         }
     }
 }

@@ -120,7 +120,7 @@ impl Shell for PuppetShell {
         match effect {
             Effect::Dial(address) => {
                 context.peers.dial(&address, Role::Master, received, |outcome| match outcome {
-                    Ok(peer) => Event::Connected(peer),
+                    Ok((peer, _)) => Event::Connected(peer),
                     Err(error) => Event::ConnectFailed(error.to_string()),
                 });
             }
@@ -181,10 +181,12 @@ impl Running {
         let envoys = context.peers.envoys();
         context.raise(Event::Start { dial });
         let (sender, mut seen) = mpsc::unbounded_channel();
-        let requests = EndRequests::install().expect("signals can be caught");
+        let mut requests = EndRequests::install().expect("signals can be caught");
         let (of_shell, commits) = mpsc::unbounded_channel();
         let shell = PuppetShell { commits: of_shell, is_due: false };
-        tokio::spawn(owner::run(Puppet { seen: sender, deadline: None }, shell, context, requests));
+        tokio::spawn(async move {
+            owner::run(Puppet { seen: sender, deadline: None }, shell, context, &mut requests).await
+        });
         assert!(matches!(seen.recv().await, Some(Event::Start { .. })));
         Self { address, seen, commits, envoys, guests }
     }
@@ -204,8 +206,7 @@ struct Hand(Introduced);
 
 impl Hand {
     async fn connect(address: &Address) -> Self {
-        let ours =
-            Hello { role: Role::Worker, name: "a hand".to_owned(), challenge: Default::default(), epoch: 0 };
+        let ours = Hello::new(Role::Worker, "a hand");
         Self(dial::open(address, &ours, Role::Master).await.expect("the puppet lets clients in").0)
     }
 
@@ -253,7 +254,7 @@ async fn what_comes_together_with_the_hello_is_heard() {
     for of_puppet in [Role::Master, Role::Driver] {
         let mut puppet = Running::start(of_puppet, None, QueueLimits::default()).await;
         for (peer, role) in [(1, Role::Client), (2, Role::Worker)] {
-            let hello = Hello { role, name: "a hand".to_owned(), challenge: Default::default(), epoch: 0 };
+            let hello = Hello::new(role, "a hand");
             let mut bytes = BytesMut::from(&PREAMBLE[..]);
             frame::append(&hello, &mut bytes, MAX_HELLO).expect("it fits");
             frame::append(&"hi", &mut bytes, MAX_FRAME).expect("it fits");
@@ -372,8 +373,7 @@ async fn a_master_that_does_not_answer_is_told_apart_from_a_stranger() {
     let address = Address::new("127.0.0.1", listener.local_addr().expect("it is bound").port());
     let master = tokio::spawn(async move {
         let (stream, _) = listener.accept().await.expect("a client dials");
-        let ours =
-            Hello { role: Role::Master, name: "m".to_owned(), challenge: Default::default(), epoch: 0 };
+        let ours = Hello::new(Role::Master, "m");
         shake_hands(stream, &ours, &[Role::Client]).await.expect("it is a client")
     });
     let mut inquiry = Inquiry::open(&address, Role::Master, "a test").await.expect("it is a Master");
@@ -437,8 +437,7 @@ async fn when_too_much_is_queued_in_all_the_peer_with_the_most_goes() {
 #[tokio::test]
 async fn a_peer_that_has_nothing_to_say_is_let_go() {
     let mut puppet = Running::start(Role::Driver, None, QueueLimits::default()).await;
-    let hello =
-        Hello { role: Role::Worker, name: "a hand".to_owned(), challenge: Default::default(), epoch: 0 };
+    let hello = Hello::new(Role::Worker, "a hand");
     let connect = || async {
         Hand(dial::open(&puppet.address, &hello, Role::Driver).await.expect("the puppet lets Workers in").0)
     };

@@ -33,7 +33,7 @@ pub use to_worker::{Launch, ToWorker};
 const DEPLOY_MESSAGES: &str = "org.apache.spark.deploy.DeployMessages$";
 
 /// The name of a Master's endpoint.
-pub(crate) const MASTER: &str = "Master";
+pub const MASTER: &str = "Master";
 
 /// What somebody says to a Master.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,5 +1,6 @@
 //! Dialling, sending, receiving, and the ends of connections.
 
+use firesteel_core::Leadership;
 use firesteel_core::address::Address;
 use firesteel_core::ids::PeerId;
 use firesteel_core::messages::{DriverToExecutor, ExecutorToDriver, MasterToWorker};
@@ -250,16 +251,19 @@ pub(crate) enum ProcessEnd {
 }
 
 fn connected(body: &Body, peer: PeerId) -> Option<NodeEvent> {
+    let leadership = Leadership::ALONE;
     match body {
         Body::Worker(_) => {
-            Some(NodeEvent::Worker(worker::Event::Connected { peer, master: master_address() }))
+            Some(NodeEvent::Worker(worker::Event::Connected { peer, master: master_address(), leadership }))
         }
         Body::Driver(_) => {
-            Some(NodeEvent::Driver(driver::Event::Connected { peer, master: master_address() }))
+            Some(NodeEvent::Driver(driver::Event::Connected { peer, master: master_address(), leadership }))
         }
-        Body::Launcher(_) => {
-            Some(NodeEvent::Launcher(launcher::Event::Connected { peer, master: master_address() }))
-        }
+        Body::Launcher(_) => Some(NodeEvent::Launcher(launcher::Event::Connected {
+            peer,
+            master: master_address(),
+            leadership,
+        })),
         Body::Executor(_) => Some(NodeEvent::Executor(executor::Event::Connected { peer })),
         Body::Master(_) | Body::Command(_) | Body::Stranger | Body::Gone => None,
     }

@@ -119,7 +119,7 @@ pub fn run(
 async fn serve(
     blueprint: Blueprint,
     attempt: Attempt,
-    requests: EndRequests,
+    mut requests: EndRequests,
 ) -> Result<Ended, ApplicationMasterError> {
     let settings = settings::Settings::of(&blueprint)?;
     let listener = Listener::bind(&Address::new(attempt.host.clone(), 0)).await?;
@@ -155,7 +155,7 @@ async fn serve(
 
     context.raise(Event::Start);
     let shell = ApplicationMasterShell::new(manager, launches, programs.clone());
-    let exit = owner::run(ApplicationMaster::new(config), shell, context, requests).await;
+    let exit = owner::run(ApplicationMaster::new(config), shell, context, &mut requests).await;
     programs.end().await;
     let Exit { status, code, message, staging } = exit;
     match (staging, blueprint.staging) {

@@ -9,6 +9,7 @@ use crate::driver::{
     Effect, Ending, Event, ExecutorLoss, Inbound, MasterStatus, Note, Outbound, Patience, Reason,
 };
 use crate::ids::{AppId, ExecutorId, PeerId, ProfileId, WorkerId};
+use crate::leadership::Leadership;
 use crate::messages::{
     ApplicationEnd, DriverToExecutor, DriverToMaster, ExecutorState, ExecutorToDriver, MasterToDriver,
     Outcome, RefusedExecutor, TaskState,
@@ -55,7 +56,11 @@ fn all_masters_are_asked_and_the_first_to_answer_wins() {
     let mut bench = Bench::new(&["m1", "m2", "m3", "m1"]);
     assert_eq!(bench.apply(Event::Start), [connect("m1"), connect("m2"), connect("m3")]);
     for (peer, host) in [(1, "m1"), (2, "m2")] {
-        let connected = bench.apply(Event::Connected { peer: PeerId(peer), master: master(host) });
+        let connected = bench.apply(Event::Connected {
+            peer: PeerId(peer),
+            master: master(host),
+            leadership: Leadership::ALONE,
+        });
         assert_eq!(connected, [ask(PeerId(peer))]);
     }
     let answer = bench.apply(from_master(PeerId(2), registered("app-1")));
@@ -68,7 +73,11 @@ fn all_masters_are_asked_and_the_first_to_answer_wins() {
         ]
     );
     assert_eq!(bench.apply(from_master(PeerId(1), registered("app-9"))), []);
-    let late = bench.apply(Event::Connected { peer: PeerId(3), master: master("m3") });
+    let late = bench.apply(Event::Connected {
+        peer: PeerId(3),
+        master: master("m3"),
+        leadership: Leadership::ALONE,
+    });
     assert_eq!(late, [Effect::Close { peer: PeerId(3) }]);
     assert_eq!(bench.apply(from_master(PeerId(2), registered("app-1"))), [], "repeated");
     assert_eq!(bench.driver.app(), Some(&AppId::new("app-1")));
@@ -109,7 +118,7 @@ fn masters_are_tried_again_with_growing_pauses_until_the_time_is_up() {
 fn a_master_that_does_not_answer_is_asked_again_and_another_one_dialled_again() {
     let mut bench = Bench::new(&["m1", "m2"]);
     bench.apply(Event::Start);
-    bench.apply(Event::Connected { peer: MASTER, master: master("m1") });
+    bench.apply(Event::Connected { peer: MASTER, master: master("m1"), leadership: Leadership::ALONE });
     bench.apply(unreachable("m2"));
     assert_eq!(bench.pass(SECOND), [ask(MASTER), connect("m2")]);
     let ended = bench.apply(Event::Disconnected { peer: MASTER });
@@ -139,7 +148,7 @@ fn a_master_that_comes_back_in_time_is_told_of_the_end() {
     bench.apply(Event::Disconnected { peer: MASTER });
     bench.end(0, attempt(0, 0), exit(0));
     bench.pass(2 * SECOND);
-    bench.apply(Event::Connected { peer: PeerId(5), master: master("m1") });
+    bench.apply(Event::Connected { peer: PeerId(5), master: master("m1"), leadership: Leadership::ALONE });
     let told = bench.apply(from_master(PeerId(5), registered("app-1")));
     let (app, outcome) = (AppId::new("app-1"), Some(Outcome::Succeeded));
     let message = Outbound::Master(DriverToMaster::UnregisterApplication { app, outcome });
@@ -151,7 +160,7 @@ fn a_master_that_comes_back_in_time_is_told_of_the_end() {
 fn a_driver_whose_tasks_end_before_its_master_answers_waits_for_the_answer() {
     let mut bench = Bench::new(&["m1"]);
     bench.apply(Event::Start);
-    bench.apply(Event::Connected { peer: MASTER, master: master("m1") });
+    bench.apply(Event::Connected { peer: MASTER, master: master("m1"), leadership: Leadership::ALONE });
     assert_eq!(bench.apply(Event::Finish { outcome: None }), []);
     let told = bench.apply(from_master(MASTER, registered("app-1")));
     let message = DriverToMaster::UnregisterApplication { app: AppId::new("app-1"), outcome: None };
@@ -165,7 +174,8 @@ fn a_new_registration_replaces_the_executors_of_the_old_one() {
     bench.apply(Event::Disconnected { peer: MASTER });
     bench.pass(SECOND);
     let again = PeerId(5);
-    let connected = bench.apply(Event::Connected { peer: again, master: master("m1") });
+    let connected =
+        bench.apply(Event::Connected { peer: again, master: master("m1"), leadership: Leadership::ALONE });
     let mut seen = description();
     seen.first_executor = ExecutorId(1);
     let message = Outbound::Master(resume("app-1", vec![ExecutorId(0)], seen));
@@ -217,7 +227,7 @@ fn executors_live_on_when_a_master_takes_the_application_up_again() {
     bench.submit(0, 1);
     bench.apply(Event::Disconnected { peer: MASTER });
     bench.pass(SECOND);
-    bench.apply(Event::Connected { peer: PeerId(5), master: master("m1") });
+    bench.apply(Event::Connected { peer: PeerId(5), master: master("m1"), leadership: Leadership::ALONE });
     let resumed = bench.apply(from_master(PeerId(5), registered("app-1")));
     assert_eq!(resumed, [registered_note("app-1", "m1"), request_shortfall(PeerId(5), "app-1")]);
     assert_eq!(bench.end(0, attempt(0, 0), exit(0)), [succeeded(attempt(0, 0), 0)]);
@@ -239,7 +249,11 @@ fn executors_of_an_earlier_attempt_are_lost_and_later_ones_number_on() {
     bench.submit(0, 1);
     bench.apply(Event::Disconnected { peer: MASTER });
     bench.pass(SECOND);
-    let asked = bench.apply(Event::Connected { peer: PeerId(5), master: master("m1") });
+    let asked = bench.apply(Event::Connected {
+        peer: PeerId(5),
+        master: master("m1"),
+        leadership: Leadership::ALONE,
+    });
     let [Effect::Send { message: Outbound::Master(DriverToMaster::ResumeApplication(again)), .. }] =
         &asked[..]
     else {

@@ -15,6 +15,7 @@ use crate::driver::{
     Heartbeats, Inbound, LocalityWait, Note, Outbound, Reason, TaskOutcome,
 };
 use crate::ids::{AppId, AttemptId, ExecutorId, PeerId, ProfileId, TaskId, WorkerId};
+use crate::leadership::Leadership;
 use crate::machine::Machine;
 use crate::messages::{
     ApplicationDescription, DriverToExecutor, DriverToMaster, ExecutorState, ExecutorToDriver, HostWishes,
@@ -82,7 +83,7 @@ impl Bench {
 
     pub(super) fn register(&mut self) {
         self.apply(Event::Start);
-        self.apply(Event::Connected { peer: MASTER, master: master("m1") });
+        self.apply(Event::Connected { peer: MASTER, master: master("m1"), leadership: Leadership::ALONE });
         self.master(registered("app-1"));
     }
 

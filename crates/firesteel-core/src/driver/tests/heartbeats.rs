@@ -5,6 +5,7 @@ use std::time::Duration;
 use super::bench::*;
 use crate::driver::{Config, Effect, Event, ExecutorLoss, Heartbeats, Note, Reason};
 use crate::ids::{ExecutorId, PeerId};
+use crate::leadership::Leadership;
 use crate::machine::Machine;
 use crate::messages::{
     DriverToExecutor, DriverToMaster, ExecutorState, ExecutorToDriver, HeartbeatRules, RefusedExecutor,
@@ -139,7 +140,7 @@ fn a_master_that_comes_back_is_asked_again_to_end_a_silent_executor_until_it_has
     while !next(&mut bench).contains(&Effect::HandleArrived { peer: peer(0) }) {}
     is_silent(&mut bench, 0);
     let mut resume = |peer: PeerId, wanted: bool| {
-        bench.apply(Event::Connected { peer, master: master("m1") });
+        bench.apply(Event::Connected { peer, master: master("m1"), leadership: Leadership::ALONE });
         let message = crate::driver::Inbound::Master(registered("app-1"));
         let effects = bench.apply(Event::Received { peer, message });
         let asked = effects.iter().any(|effect| match effect {

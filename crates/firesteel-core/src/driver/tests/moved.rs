@@ -3,6 +3,7 @@
 use super::bench::*;
 use crate::driver::{Effect, Ending, Event, Note};
 use crate::ids::PeerId;
+use crate::leadership::Leadership;
 use crate::messages::{ApplicationEnd, DriverToExecutor};
 
 fn moved(hosts: &[&str]) -> Event {
@@ -21,7 +22,7 @@ fn a_driver_goes_to_where_its_master_is_now() {
     assert_eq!(effects, [Effect::Close { peer: MASTER }, lost, connect("m2")]);
     assert_eq!(bench.apply(Event::Disconnected { peer: MASTER }), []);
     assert_eq!(bench.apply(moved(&["m2"])), [], "it is being dialled");
-    bench.apply(Event::Connected { peer: PeerId(7), master: master("m2") });
+    bench.apply(Event::Connected { peer: PeerId(7), master: master("m2"), leadership: Leadership::ALONE });
     assert_eq!(bench.apply(moved(&["m2"])).len(), 1, "it is asked again");
 }
 
@@ -37,7 +38,8 @@ fn where_a_master_was_nobody_is_asked_any_more() {
     let mut bench = Bench::new(&["m1"]);
     assert_eq!(bench.apply(Event::Start), [connect("m1")]);
     assert_eq!(bench.apply(moved(&["m2"])), [connect("m2")]);
-    let late = bench.apply(Event::Connected { peer: MASTER, master: master("m1") });
+    let late =
+        bench.apply(Event::Connected { peer: MASTER, master: master("m1"), leadership: Leadership::ALONE });
     assert_eq!(late, [Effect::Close { peer: MASTER }]);
     let failed = Event::ConnectFailed { master: master("m1"), error: "refused".to_owned() };
     assert_eq!(bench.apply(failed), []);

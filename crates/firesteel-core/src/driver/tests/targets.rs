@@ -5,6 +5,7 @@ use firesteel_placement::{Cores, ExecutorLimit};
 use super::bench::*;
 use crate::driver::{Effect, Event, Note, RefusedProfile, Replacement, Request};
 use crate::ids::{AppId, ExecutorId, ProfileId};
+use crate::leadership::Leadership;
 use crate::messages::{
     DriverToExecutor, DriverToMaster, ExecutorState, ExecutorTarget, MasterToDriver, ResourceProfile,
     UnsoundProfile,
@@ -114,7 +115,7 @@ fn a_master_that_knows_nothing_is_told_all_targets() {
     limit.initial_limit = ExecutorLimit::AtMost(4);
     limit.first_executor = ExecutorId(1);
     assert_eq!(
-        bench.apply(Event::Connected { peer: MASTER, master: master("m1") }),
+        bench.apply(Event::Connected { peer: MASTER, master: master("m1"), leadership: Leadership::ALONE }),
         [to_master(resume("app-1", vec![ExecutorId(0)], limit))]
     );
     let resent = asked_of("app-2", vec![target(ProfileId::DEFAULT, 4), target(BIG, 2)]);
@@ -129,7 +130,7 @@ fn a_master_that_knows_the_application_is_told_of_kills_again() {
     assert_eq!(bench.apply(kill(&[0], Replacement::Unwanted)), unsent);
     bench.now = bench.now + std::time::Duration::from_secs(60);
     bench.apply(Event::Deadline);
-    bench.apply(Event::Connected { peer: MASTER, master: master("m1") });
+    bench.apply(Event::Connected { peer: MASTER, master: master("m1"), leadership: Leadership::ALONE });
     let resumed = bench.master(registered("app-1"));
     assert_eq!(resumed.get(1..3), Some(&[asked(1), kill_asked(&[0])][..]));
 }

@@ -13,6 +13,7 @@ use crate::driver::{
     TaskOutcome, Until,
 };
 use crate::ids::{AttemptId, ExecutorId, PeerId, TaskId};
+use crate::leadership::Leadership;
 use crate::messages::{
     ApplicationEnd, DriverToExecutor, ExecutorState, ExecutorToDriver, LossReason, MasterToDriver, Stream,
     TaskEnd, TaskState,
@@ -97,7 +98,7 @@ impl Dice {
                 Event::CancelTask { task }
             }
             97 => Event::Disconnected { peer: MASTER },
-            98 => Event::Connected { peer: MASTER, master: master("m1") },
+            98 => Event::Connected { peer: MASTER, master: master("m1"), leadership: Leadership::ALONE },
             _ if self.roll(40) == 0 => match self.roll(3) {
                 0 => Event::Cancel { outcome: None, until: Until::NothingLeft },
                 1 => Event::Finish { outcome: None },

@@ -16,6 +16,7 @@ use firesteel_placement::{Cores, MiB, Resources};
 use super::{Config, Effect, Event, ExecutorPlan, Inbound, Note, Outbound, Reason, Worker};
 use crate::address::Address;
 use crate::ids::{AppId, ExecutorId, ExecutorKey, PeerId, ProfileId, WorkerId};
+use crate::leadership::Leadership;
 use crate::messages::{
     ApplicationFiles, ExecutorLaunch, ExecutorReport, ExecutorState, ExecutorWork, MasterToWorker, Offered,
     Shared, TaskDirectory, WorkerDescription, WorkerToMaster,
@@ -93,7 +94,11 @@ impl Bench {
     }
 
     fn connect(&mut self, peer: u64, host: &str) -> Vec<Effect> {
-        self.apply(Event::Connected { peer: PeerId(peer), master: Address::new(host, 7077) })
+        self.apply(Event::Connected {
+            peer: PeerId(peer),
+            master: Address::new(host, 7077),
+            leadership: Leadership::ALONE,
+        })
     }
 
     fn connect_failed(&mut self, host: &str) -> Vec<Effect> {

@@ -7,6 +7,7 @@ use rand_chacha::ChaCha8Rng;
 
 use super::*;
 use crate::ids::FetchId;
+use crate::leadership::Leadership;
 use crate::messages::{ApplicationFiles, ClientToWorker, RefusedRegistration};
 use crate::process::{ExitStatus, StartFailure, StartStep};
 
@@ -43,7 +44,7 @@ fn any_event(chance: &mut ChaCha8Rng) -> Event {
         return Event::Shutdown;
     }
     match chance.random_range(0..60) {
-        0..=6 => Event::Connected { peer, master },
+        0..=6 => Event::Connected { peer, master, leadership: Leadership::ALONE },
         7 | 8 => Event::ConnectFailed { master, error: "no".into() },
         9..=34 => Event::Received { peer, message: Inbound::Master(any_message(chance)) },
         35 => Event::Received { peer, message: Inbound::Client(ClientToWorker::RequestWorkerState) },

@@ -73,11 +73,12 @@ async fn call(resumption: Resumption, until: Instant, envoys: Envoys<Event>, com
     let Ok((envoy, letters)) = envoys.open(Role::Driver, resumption.description.name.clone(), remote) else {
         return;
     };
+    let tenure = envoys.tenure();
     let mut connection =
         Connection { session, has_registered: true, ..Connection::new(envoys, remote, common) };
     connection.letters.push(Addressed { address: Addressee::Driver(number, envoy.peer()), letters });
     connection.drivers.insert(number, Driver::called(envoy, resumption));
-    let mut frames = Frames::of_stream(stream);
+    let mut frames = Frames::of_stream(stream, tenure);
     let master = connection.session.master(number).clone();
     let changed = ToDriver::MasterChanged { web_ui_url: master.url(), master };
     frames.push(&connection.session.tell_driver(number, &changed));

@@ -52,8 +52,8 @@ pub async fn serve(mut guests: mpsc::Receiver<Guest>, calls: Calls, envoys: Envo
         let (remote, common) = (guest.remote, Arc::clone(&common));
         let envoys = envoys.of_a_connection();
         envoys.clone().spawn(async move {
+            let mut frames = Frames::of(guest, envoys.tenure());
             let mut connection = Connection::new(envoys, remote, common);
-            let mut frames = Frames::of(guest);
             let end = connection.run(&mut frames).await;
             connection.finish(frames, end).await;
         });

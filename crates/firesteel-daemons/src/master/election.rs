@@ -1,0 +1,144 @@
+//! A Master that is one of several: it stands by, and leads when it is elected.
+
+use std::time::Duration;
+
+use firesteel_core::address::Address;
+use firesteel_host::daemon::Announcement;
+use firesteel_host::seldom::Seldom;
+use firesteel_host::signals::{EndRequest, EndRequests};
+use firesteel_settings::master::ZooKeeper;
+use firesteel_zookeeper::{Candidate, Ensemble, Reign, Standing, ZooKeeperError};
+use tokio::task::spawn_blocking;
+use tokio::time::{sleep, timeout};
+
+use super::leader::Leader;
+use super::shell::End;
+use super::standby::Standby;
+use super::{MasterError, Seat};
+use crate::master_journal;
+
+/// The pause before ZooKeeper is tried again.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// How long a Master that was asked to end tries to let another one lead at once.
+const FAREWELL: Duration = Duration::from_secs(1);
+
+/// Stands by and leads in turn, until it is asked to end.
+pub(super) async fn serve(
+    seat: &Seat,
+    zookeeper: &ZooKeeper,
+    announcement: Announcement,
+    requests: &mut EndRequests,
+) -> Result<(), MasterError> {
+    let ensemble = ensemble(zookeeper);
+    let complaints = Seldom::a_minute(4);
+    let mut standby = Standby::begin(seat, None)?;
+    tracing::info!("listening on {}", seat.reached.url());
+    announcement.ready(&seat.reached);
+    loop {
+        let turn = async {
+            let mut candidate = Candidate::stand(&ensemble, &seat.reached).await?;
+            let reign = elected(seat, &mut candidate, &mut standby).await?;
+            Ok::<_, Interruption>((candidate, reign))
+        };
+        let turn = tokio::select! {
+            turn = turn => turn,
+            request = requests.next() => return ended(request),
+        };
+        let (candidate, reign) = match turn {
+            Ok(elected) => elected,
+            Err(Interruption::Master(error)) => return Err(error),
+            Err(Interruption::ZooKeeper(error)) => {
+                if let Some(left_out) = complaints.next() {
+                    tracing::warn!("{error}; retrying{left_out}");
+                }
+                tokio::select! {
+                    () = sleep(PAUSE) => continue,
+                    request = requests.next() => return ended(request),
+                }
+            }
+        };
+        match lead(seat, &reign, standby, requests).await? {
+            End::Asked(request) => {
+                drop(timeout(FAREWELL, candidate.resign()).await);
+                return ended(request);
+            }
+            End::NotDurable(error) if reign.tenure().holds() => return Err(MasterError::NotDurable(error)),
+            End::NotDurable(_) | End::Deposed => {}
+        }
+        standby = Standby::begin(seat, None)?;
+        tracing::warn!("leads no longer: standing by; executors keep running");
+    }
+}
+
+/// Why a turn ends before a Master leads.
+#[derive(Debug, thiserror::Error)]
+enum Interruption {
+    #[error(transparent)]
+    ZooKeeper(#[from] ZooKeeperError),
+    #[error(transparent)]
+    Master(#[from] MasterError),
+}
+
+fn ensemble(zookeeper: &ZooKeeper) -> Ensemble {
+    let ZooKeeper { servers, directory, session, password } = zookeeper.clone();
+    let identity = password.map(|password| ("digest".to_owned(), password));
+    Ensemble { servers, directory, session, identity }
+}
+
+fn ended(request: EndRequest) -> Result<(), MasterError> {
+    tracing::info!("ended: {request}");
+    Ok(())
+}
+
+/// Waits until it is elected. Meanwhile those who come are told who leads.
+async fn elected(
+    seat: &Seat,
+    candidate: &mut Candidate,
+    standby: &mut Standby,
+) -> Result<Box<Reign>, Interruption> {
+    loop {
+        match candidate.next().await? {
+            Standing::Leads(reign) => return Ok(reign),
+            Standing::Follows { leader } => {
+                tracing::info!(
+                    "standing by: {} leads",
+                    leader.as_ref().map_or("another one".to_owned(), Address::url)
+                );
+                *standby = Standby::begin(seat, leader)?;
+            }
+        }
+    }
+}
+
+/// Recovers the state that the Masters share, and leads. Those who come are turned away until then.
+async fn lead(
+    seat: &Seat,
+    reign: &Reign,
+    standby: Standby,
+    requests: &mut EndRequests,
+) -> Result<End, MasterError> {
+    let znodes = reign.znodes();
+    let read = match znodes.read().await {
+        Ok(read) => read,
+        // Whoever can read it leads.
+        Err(error) => {
+            tracing::warn!("cannot lead: {error}");
+            return Ok(End::Deposed);
+        }
+    };
+    let (config, now) = (seat.config()?, seat.clock.now());
+    let recovering = spawn_blocking(move || master_journal::take_over(read, znodes, config, now));
+    let (master, journal) = match recovering.await.expect("it does not panic") {
+        Ok(recovered) => recovered,
+        Err(_) if !reign.tenure().holds() => return Ok(End::Deposed),
+        Err(error) => return Err(error.into()),
+    };
+    let leader = Leader { master, journal: Some(journal), epoch: reign.epoch(), tenure: reign.tenure() };
+    let announce = move || {
+        let (epoch, session) = (reign.epoch(), reign.session_timeout().as_secs_f64());
+        tracing::info!("leads in epoch {epoch}; another Master takes over after {session} s of silence");
+        drop(standby);
+    };
+    leader.serve(seat, announce, requests).await
+}

@@ -1,0 +1,66 @@
+//! A Master that leads.
+
+use firesteel_core::master::{Event, Inbound, Master};
+use firesteel_core::wire::{self, DecodeError, Hello, Role};
+use firesteel_host::journal::Writer;
+use firesteel_host::net::{Arrival, QueueLimits, Welcome};
+use firesteel_host::owner::{self, Context};
+use firesteel_host::signals::EndRequests;
+use firesteel_host::tenure::Tenure;
+
+use super::shell::{End, MasterShell};
+use super::{MasterError, Seat};
+use crate::spark;
+
+/// A Master that leads, with all that it knows.
+pub(super) struct Leader {
+    pub(super) master: Master,
+    /// `None` if it is to forget.
+    pub(super) journal: Option<Writer>,
+    /// 0 if it was not elected.
+    pub(super) epoch: u64,
+    pub(super) tenure: Tenure,
+}
+
+impl Leader {
+    /// Serves until it is asked to end, cannot keep its state, or its tenure is over. Calls `announce` when it can be
+    /// reached.
+    pub(super) async fn serve(
+        self,
+        seat: &Seat,
+        announce: impl FnOnce(),
+        requests: &mut EndRequests,
+    ) -> Result<End, MasterError> {
+        let Self { master, journal, epoch, tenure } = self;
+        let (listener, arriving) = spark::also_at(seat.listener()?);
+        let hello = Hello { epoch, ..Hello::new(Role::Master, seat.reached.to_string()) };
+        let clock = seat.clock.not_before(master.time());
+        let context = Context::with_tenure(hello, QueueLimits::default(), clock, tenure.clone());
+        let calls = spark::master::Calls::new(master.to_call(), master.config().recovery_timeout);
+        let welcome = vec![
+            Welcome { role: Role::Worker, decode: from_worker },
+            Welcome { role: Role::Driver, decode: from_driver },
+            Welcome { role: Role::Client, decode: from_client },
+        ];
+        tokio::spawn(spark::master::serve(arriving, calls, context.peers.envoys()));
+        context.peers.serve_apart(listener, welcome).map_err(MasterError::Acceptor)?;
+        announce();
+        tokio::select! {
+            biased;
+            () = tenure.over() => Ok(End::Deposed),
+            end = owner::run(master, MasterShell::new(journal), context, requests) => Ok(end),
+        }
+    }
+}
+
+fn from_worker(Arrival { peer, at }: Arrival, body: &[u8]) -> Result<Event, DecodeError> {
+    Ok(Event::Received { peer, arrived: at, message: Inbound::Worker(wire::decode(body)?) })
+}
+
+fn from_driver(Arrival { peer, at }: Arrival, body: &[u8]) -> Result<Event, DecodeError> {
+    Ok(Event::Received { peer, arrived: at, message: Inbound::Driver(wire::decode(body)?) })
+}
+
+fn from_client(Arrival { peer, at }: Arrival, body: &[u8]) -> Result<Event, DecodeError> {
+    Ok(Event::Received { peer, arrived: at, message: Inbound::Client(wire::decode(body)?) })
+}

@@ -1,0 +1,168 @@
+//! The Master's daemon: its options and its errors.
+//!
+//! - `leader`: a Master that leads, until it is asked to end or its tenure is over
+//! - `standby`: a Master that stands by, and turns everybody away
+//! - `election`: a Master that is one of several: it stands by and leads in turn
+//! - `shell`: performs a Master's effects
+
+mod election;
+mod leader;
+mod shell;
+mod standby;
+
+use std::io;
+use std::path::PathBuf;
+
+use firesteel_core::Timestamp;
+use firesteel_core::address::Address;
+use firesteel_core::master::{Config, Durability, Master};
+use firesteel_host::clock::Clock;
+use firesteel_host::daemon::{self, Announcement, Lifetime};
+use firesteel_host::journal::{JournalError, Writer};
+use firesteel_host::net::{ListenError, Listener};
+use firesteel_host::signals::EndRequests;
+use firesteel_host::tenure::Tenure;
+use firesteel_settings::master::Recovery;
+use firesteel_settings::{Properties, SettingError};
+use futures_util::future::BoxFuture;
+
+use self::leader::Leader;
+use self::shell::End;
+use crate::master_journal::{self, StateError};
+
+/// The options of a Master's daemon.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The address to listen on. Port 0 means any free port.
+    pub address: Address,
+    /// The settings of the Master.
+    pub properties: Properties,
+    /// How it announces that it is ready.
+    pub announcement: Announcement,
+    /// What ends the daemon.
+    pub lifetime: Lifetime,
+}
+
+/// Why a Master could not start.
+#[derive(Debug, thiserror::Error)]
+pub enum MasterError {
+    /// A setting cannot be used.
+    #[error(transparent)]
+    Setting(#[from] SettingError),
+    /// The Master cannot listen on its address.
+    #[error(transparent)]
+    Listen(#[from] ListenError),
+    /// The Master's state cannot be read or kept.
+    #[error(transparent)]
+    State(#[from] StateError),
+    /// The Master can no longer keep its state. Nothing that was decided since was told to anybody.
+    #[error(
+        "{0}. Executors keep running. Nobody was told of what could not be written: when the cause is removed, start the \
+         Master again"
+    )]
+    NotDurable(JournalError),
+    /// The Master cannot start the thread that accepts connections.
+    #[error("cannot start the thread that accepts connections: {0}")]
+    Acceptor(io::Error),
+    /// The Master cannot catch signals.
+    #[error("cannot catch signals: {0}")]
+    Signals(io::Error),
+}
+
+/// Runs a Master until it is asked to end.
+///
+/// # Errors
+/// The Master could not start.
+pub fn run(options: Options) -> BoxFuture<'static, Result<(), MasterError>> {
+    // In a box, so that this crate compiles the future, and not each one that awaits it.
+    Box::pin(serve(options))
+}
+
+async fn serve(options: Options) -> Result<(), MasterError> {
+    let Options { address, properties, announcement, lifetime } = options;
+    // Settings are checked before anything else is done.
+    firesteel_settings::master::config(&properties, String::new())?;
+    let recovery = firesteel_settings::master::recovery(&properties)?;
+    daemon::raise_open_files();
+    let mut requests = lifetime.end_requests().map_err(MasterError::Signals)?;
+    let listener = Listener::bind(&address).await?;
+    let reached = daemon::reachable(&address.host, listener.local().port());
+    let seat = Seat { listener, reached, properties, clock: Clock::start() };
+    match recovery {
+        Recovery::ZooKeeper(zookeeper) => {
+            election::serve(&seat, &zookeeper, announcement, &mut requests).await
+        }
+        Recovery::Nowhere => serve_alone(&seat, None, announcement, &mut requests).await,
+        Recovery::Directory(directory) => {
+            // Nobody could return to a Master on a port that happened to be free.
+            let default = || (address.port != 0).then(|| PathBuf::from(format!("recovery-{}", address.port)));
+            serve_alone(&seat, directory.or_else(default), announcement, &mut requests).await
+        }
+    }
+}
+
+/// What a Master has, whether it leads or stands by.
+struct Seat {
+    listener: Listener,
+    /// The address at which others reach it.
+    reached: Address,
+    properties: Properties,
+    clock: Clock,
+}
+
+impl Seat {
+    fn config(&self) -> Result<Config, SettingError> {
+        let first_application = first_application(self.clock.now());
+        let config = firesteel_settings::master::config(&self.properties, self.reached.url())?;
+        Ok(Config { first_application, ..config })
+    }
+
+    /// The same socket, for one who accepts connections after another one has.
+    fn listener(&self) -> Result<Listener, MasterError> {
+        self.listener.another().map_err(MasterError::Acceptor)
+    }
+}
+
+/// Serves as the only Master, with a journal in this directory if there is one.
+async fn serve_alone(
+    seat: &Seat,
+    directory: Option<PathBuf>,
+    announcement: Announcement,
+    requests: &mut EndRequests,
+) -> Result<(), MasterError> {
+    let (master, journal) = recovered(seat.config()?, directory, seat.clock.now())?;
+    let leader = Leader { master, journal, epoch: 0, tenure: Tenure::default() };
+    let announce = || {
+        tracing::info!("listening on {}", seat.reached.url());
+        announcement.ready(&seat.reached);
+    };
+    match leader.serve(seat, announce, requests).await? {
+        End::Asked(request) => {
+            tracing::info!("ended: {request}");
+            Ok(())
+        }
+        End::NotDurable(error) => Err(MasterError::NotDurable(error)),
+        End::Deposed => unreachable!("the tenure of a Master without others has no end"),
+    }
+}
+
+/// The Master with what its journal has, and the journal. Without a journal it is a new one.
+fn recovered(
+    config: Config,
+    directory: Option<PathBuf>,
+    now: Timestamp,
+) -> Result<(Master, Option<Writer>), MasterError> {
+    match directory {
+        None => Ok((Master::new(Config { durability: Durability::Volatile, ..config }), None)),
+        Some(directory) => {
+            let (master, journal) = master_journal::open(&directory, config, now)?;
+            Ok((master, Some(journal)))
+        }
+    }
+}
+
+/// The first number of an application: ten for each millisecond of the second in which the Master started.
+/// So a Master that replaces another one within that second does not reuse an id.
+fn first_application(started: Timestamp) -> u64 {
+    started.millis() % 1000 * 10
+}

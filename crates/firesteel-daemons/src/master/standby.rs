@@ -1,0 +1,44 @@
+//! A Master that stands by: it says who leads, hears nobody, and hangs up when that changes.
+
+use firesteel_core::address::Address;
+use firesteel_core::wire::{Hello, Role};
+use firesteel_host::net::{QueueLimits, Welcome};
+use firesteel_host::owner::Context;
+use firesteel_host::tenure::Tenure;
+use firesteel_spark::messages::MASTER;
+
+use super::{MasterError, Seat};
+use crate::spark;
+
+/// Turns everybody away until it is dropped.
+pub(super) struct Standby(Tenure);
+
+impl Standby {
+    /// Begins. Those who come are told this leader.
+    pub(super) fn begin(seat: &Seat, leader: Option<Address>) -> Result<Self, MasterError> {
+        let tenure = Tenure::default();
+        let (listener, arriving) = spark::also_at(seat.listener()?);
+        let hello = Hello { leader, ..Hello::new(Role::Standby, seat.reached.to_string()) };
+        let context = Context::with_tenure(hello, QueueLimits::default(), seat.clock, tenure.clone());
+        // Spark's drivers and Workers ask whether there is a Master, and wait for one that calls them.
+        let bystanders = spark::verifier::serve(arriving, MASTER, tenure.clone());
+        let welcome = [Role::Worker, Role::Driver, Role::Client];
+        let welcome = welcome.map(|role| Welcome { role, decode: |_, _| Ok(()) });
+        context.peers.serve_apart(listener, welcome.into()).map_err(MasterError::Acceptor)?;
+        let over = tenure.clone();
+        tokio::spawn(async move {
+            tokio::select! {
+                () = over.over() => {}
+                () = bystanders => {}
+                () = context.hear_nobody(|_| ()) => {}
+            }
+        });
+        Ok(Self(tenure))
+    }
+}
+
+impl Drop for Standby {
+    fn drop(&mut self) {
+        self.0.end();
+    }
+}

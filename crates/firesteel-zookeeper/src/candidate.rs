@@ -1,0 +1,105 @@
+//! A Master that may become the leader.
+
+use std::time::Instant;
+
+use firesteel_core::address::{Address, parse_masters};
+use zookeeper_client::{CreateMode, Error, OneshotWatcher};
+
+use crate::ensemble::{Ensemble, Session, ZooKeeperError};
+use crate::reign::Reign;
+
+/// A Master that may become the leader. It is one until this is dropped or its session ends.
+#[derive(Debug)]
+pub struct Candidate {
+    session: Session,
+    address: Address,
+    /// Its node.
+    own: String,
+    /// What is watched since the last look.
+    watched: Option<OneshotWatcher>,
+    /// The candidate that was first at the last look.
+    first: Option<String>,
+}
+
+/// How a candidate stands.
+#[derive(Debug)]
+pub enum Standing {
+    /// Another one is before it.
+    Follows {
+        /// That one's address, if it says one.
+        leader: Option<Address>,
+    },
+    /// It leads.
+    Leads(Box<Reign>),
+}
+
+impl Candidate {
+    /// Becomes a candidate that is reached at this address.
+    ///
+    /// # Errors
+    /// The servers cannot be reached, or refuse.
+    pub async fn stand(ensemble: &Ensemble, address: &Address) -> Result<Self, ZooKeeperError> {
+        let session = ensemble.connect().await?;
+        let prefix = format!("{}/candidate-", session.candidates());
+        let options = CreateMode::EphemeralSequential.with_acls(session.acls());
+        let created = session.client.create(&prefix, address.url().as_bytes(), &options).await;
+        let (_, number) = created.map_err(session.failed("become a candidate"))?;
+        let own = format!("{prefix}{number}");
+        Ok(Self { session, address: address.clone(), own, watched: None, first: None })
+    }
+
+    /// How it stands, as soon as that has changed since the last call.
+    ///
+    /// # Errors
+    /// The session has ended, so this is no candidate any more.
+    pub async fn next(&mut self) -> Result<Standing, ZooKeeperError> {
+        loop {
+            if let Some(watched) = self.watched.take() {
+                watched.changed().await;
+            }
+            let directory = self.session.candidates();
+            let listed = self.session.client.list_and_watch_children(&directory).await;
+            let (names, watched) = listed.map_err(self.session.failed("list the candidates"))?;
+            self.watched = Some(watched);
+            let first = names.iter().min().map(|name| format!("{directory}/{name}"));
+            if first == self.first {
+                continue;
+            }
+            self.first.clone_from(&first);
+            match first {
+                Some(first) if first == self.own => {
+                    return Ok(Standing::Leads(Box::new(self.lead().await?)));
+                }
+                Some(first) => return Ok(Standing::Follows { leader: self.address_of(&first).await }),
+                // Its own is gone, too: the session has ended.
+                None => return Err(self.session.failed("stay a candidate")(Error::SessionExpired)),
+            }
+        }
+    }
+
+    /// Stops being a candidate, so that another one can lead at once.
+    pub async fn resign(self) {
+        // If this fails, the end of the session does it.
+        let _ = self.session.client.delete(&self.own, None).await;
+    }
+
+    /// Becomes the leader.
+    async fn lead(&self) -> Result<Reign, ZooKeeperError> {
+        let failed = self.session.failed("become the leader");
+        let asked = Instant::now();
+        let mut writer = self.session.client.new_check_writer(&self.own, None).map_err(&failed)?;
+        let url = self.address.url();
+        writer.add_set_data(&self.session.leader(), url.as_bytes(), None).map_err(&failed)?;
+        writer.commit().await.map_err(|error| failed(error.into()))?;
+        let leader = self.session.client.check_stat(&self.session.leader()).await.map_err(&failed)?;
+        let epoch = leader.ok_or_else(|| failed(Error::NoNode))?.version;
+        Ok(Reign::begin(self.session.clone(), epoch, asked))
+    }
+
+    /// The address of another candidate.
+    async fn address_of(&self, candidate: &str) -> Option<Address> {
+        let (url, _) = self.session.client.get_data(candidate).await.ok()?;
+        let url = String::from_utf8(url).ok()?;
+        parse_masters(&url).ok()?.into_iter().next()
+    }
+}

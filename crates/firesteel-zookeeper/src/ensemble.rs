@@ -1,0 +1,97 @@
+//! The servers of ZooKeeper, a session with them, and the names of the nodes.
+
+use std::fmt;
+use std::time::Duration;
+
+use zookeeper_client::{Acls, Client, CreateMode, Error};
+
+/// The servers that keep what Masters share.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Ensemble {
+    /// Their addresses, `host:port[,host:port...]`.
+    pub servers: String,
+    /// The node below which everything is kept.
+    pub directory: String,
+    /// How long a Master may be silent before another one may lead. The servers may choose another time within their own
+    /// bounds.
+    pub session: Duration,
+    /// How a Master proves who it is, as a scheme and its data: `digest`, `user:password`. Then nobody else can read or write
+    /// the nodes.
+    pub identity: Option<(String, String)>,
+}
+
+/// Without the password.
+impl fmt::Debug for Ensemble {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { servers, directory, session, identity: _ } = self;
+        f.debug_struct("Ensemble")
+            .field("servers", servers)
+            .field("directory", directory)
+            .field("session", session)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Why something cannot be done in ZooKeeper.
+#[derive(Debug, thiserror::Error)]
+#[error("ZooKeeper at {servers}: cannot {action}: {error}")]
+pub struct ZooKeeperError {
+    servers: String,
+    action: &'static str,
+    error: Error,
+}
+
+impl Ensemble {
+    /// Opens a session, and makes the nodes that are not there yet.
+    pub(crate) async fn connect(&self) -> Result<Session, ZooKeeperError> {
+        let mut connector = Client::connector().with_session_timeout(self.session);
+        if let Some((scheme, data)) = &self.identity {
+            connector = connector.with_auth(scheme, data.as_bytes());
+        }
+        let client = connector.connect(&self.servers).await.map_err(|error| self.failed("connect", error))?;
+        let session = Session { client, ensemble: self.clone() };
+        let options = CreateMode::Persistent.with_acls(session.acls());
+        for path in [session.candidates(), session.leader(), session.journal()] {
+            session.client.mkdir(&path, &options).await.map_err(|error| self.failed("make nodes", error))?;
+        }
+        Ok(session)
+    }
+
+    pub(crate) fn failed(&self, action: &'static str, error: Error) -> ZooKeeperError {
+        ZooKeeperError { servers: self.servers.clone(), action, error }
+    }
+}
+
+/// A session with the servers. It ends when its last copy is dropped.
+#[derive(Clone, Debug)]
+pub(crate) struct Session {
+    pub(crate) client: Client,
+    pub(crate) ensemble: Ensemble,
+}
+
+impl Session {
+    /// Who may use the nodes.
+    pub(crate) fn acls(&self) -> Acls<'static> {
+        if self.ensemble.identity.is_some() { Acls::creator_all() } else { Acls::anyone_all() }
+    }
+
+    pub(crate) fn candidates(&self) -> String {
+        self.path("candidates")
+    }
+
+    pub(crate) fn leader(&self) -> String {
+        self.path("leader")
+    }
+
+    pub(crate) fn journal(&self) -> String {
+        self.path("journal")
+    }
+
+    fn path(&self, name: &str) -> String {
+        format!("{}/firesteel/{name}", self.ensemble.directory.trim_end_matches('/'))
+    }
+
+    pub(crate) fn failed(&self, action: &'static str) -> impl Fn(Error) -> ZooKeeperError {
+        move |error| self.ensemble.failed(action, error)
+    }
+}

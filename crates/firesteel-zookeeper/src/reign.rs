@@ -1,0 +1,84 @@
+//! A Master that leads, and its tenure.
+
+use std::time::{Duration, Instant};
+
+use firesteel_host::tenure::Tenure;
+use tokio::task::JoinHandle;
+use tokio::time::{sleep, timeout};
+
+use crate::ensemble::Session;
+use crate::znodes::Znodes;
+
+/// A Master that leads. When this is dropped, its session ends, and another one may lead at once.
+#[derive(Debug)]
+pub struct Reign {
+    session: Session,
+    epoch: i32,
+    tenure: Tenure,
+    keeper: JoinHandle<()>,
+}
+
+impl Reign {
+    /// One that began with a request of this moment.
+    pub(crate) fn begin(session: Session, epoch: i32, asked: Instant) -> Self {
+        let tenure = Tenure::until(asked + lease(&session));
+        let keeper = tokio::spawn(keep(session.clone(), tenure.clone()));
+        Self { session, epoch, tenure, keeper }
+    }
+
+    /// Its epoch, which is greater than those of all leaders before.
+    #[must_use]
+    pub fn epoch(&self) -> u64 {
+        self.epoch.unsigned_abs().into()
+    }
+
+    /// How long it lasts: while the ensemble answers.
+    #[must_use]
+    pub fn tenure(&self) -> Tenure {
+        self.tenure.clone()
+    }
+
+    /// How long the session lasts without a word, as the servers have granted it.
+    #[must_use]
+    pub fn session_timeout(&self) -> Duration {
+        self.session.client.session_timeout()
+    }
+
+    /// Where its journal is kept.
+    #[must_use]
+    pub fn znodes(&self) -> Znodes {
+        Znodes::new(self.session.clone(), self.epoch, self.tenure.clone())
+    }
+}
+
+impl Drop for Reign {
+    fn drop(&mut self) {
+        self.tenure.end();
+        self.keeper.abort();
+    }
+}
+
+/// How long after a request that was answered the leader is sure that no other one leads. The servers give a session up when
+/// they have not heard of it for the whole timeout. What a server has heard may reach their leader half a tick later, and a
+/// tick is at most half of a session.
+fn lease(session: &Session) -> Duration {
+    session.client.session_timeout() * 2 / 3
+}
+
+/// Extends the tenure while the ensemble answers. A sync is answered by the servers' own leader, so that a server which is cut
+/// off from the others does not answer it.
+async fn keep(session: Session, tenure: Tenure) {
+    let lease = lease(&session);
+    while tenure.holds() {
+        let asked = Instant::now();
+        match timeout(lease, session.client.sync(&session.leader())).await {
+            Ok(Ok(())) => tenure.extend(asked + lease),
+            Ok(Err(error)) if session.client.state().is_terminated() => {
+                tracing::warn!("the session with ZooKeeper has ended: {error}");
+                tenure.end();
+            }
+            Ok(Err(_)) | Err(_) => {}
+        }
+        sleep(lease / 4).await;
+    }
+}

@@ -1,0 +1,26 @@
+//! Several Masters that share a cluster, with a real ZooKeeper: who leads, who takes over, and what that costs whom.
+
+use std::process::ExitCode;
+
+#[path = "../e2e/cluster.rs"]
+#[allow(dead_code, reason = "a harness is there before all of its users")]
+mod cluster;
+#[path = "../heavy/component.rs"]
+#[allow(dead_code, reason = "others use more of it")]
+mod component;
+#[allow(dead_code, reason = "a harness is there before all of its users")]
+mod ensemble;
+mod masters;
+#[path = "../heavy/ports.rs"]
+#[allow(dead_code, reason = "others use more of it")]
+mod ports;
+#[path = "../heavy/wait.rs"]
+#[allow(dead_code, reason = "others use more of it")]
+mod wait;
+
+fn main() -> ExitCode {
+    // One ensemble at a time.
+    let arguments =
+        libtest_mimic::Arguments { test_threads: Some(1), ..libtest_mimic::Arguments::from_args() };
+    libtest_mimic::run(&arguments, masters::trials()).exit_code()
+}

@@ -1,0 +1,278 @@
+//! Masters that share a cluster.
+
+use std::fs;
+use std::time::{Duration, Instant};
+
+use libtest_mimic::Trial;
+use nix::sys::signal::Signal;
+use tempfile::TempDir;
+
+use crate::cluster::{Daemon, firesteel, processes, run, wait_for};
+use crate::ensemble::{Ensemble, ZOOKEEPER};
+
+pub(crate) fn trials() -> Vec<Trial> {
+    ZOOKEEPER.trials(&[
+        ("a_standby_takes_over_and_no_executor_notices", takes_over),
+        ("a_map_goes_on_through_changes_of_masters_and_no_item_runs_twice", map_goes_on),
+        ("a_standby_says_who_leads_and_everybody_follows", follow),
+        ("a_master_that_is_asked_to_end_is_followed_at_once", asked_to_end),
+        ("a_leader_that_was_stopped_says_nothing_when_it_runs_again", stopped_leader),
+        ("a_leader_outlives_a_server_of_zookeeper_and_leads_no_longer_without_a_majority", three_servers),
+        ("masters_wait_for_zookeeper_that_is_not_there_yet", waits_for_zookeeper),
+        ("a_password_keeps_others_away", password),
+    ])
+}
+
+/// The session's timeout in these tests. A tick of ZooKeeper is half a second.
+const SESSION: Duration = Duration::from_secs(2);
+
+/// Masters that share a cluster, with a Worker.
+struct Cluster {
+    ensemble: Ensemble,
+    masters: Vec<Daemon>,
+    worker: Option<Daemon>,
+    directory: TempDir,
+}
+
+impl Cluster {
+    /// So many servers of ZooKeeper, and two Masters, of which the first leads.
+    fn start(servers: usize) -> Self {
+        let ensemble = Ensemble::start(servers);
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let mut cluster = Self { ensemble, masters: Vec::new(), worker: None, directory };
+        let first = cluster.add_master();
+        cluster.masters[first].wait_for_line(&["leads in epoch 1"]);
+        cluster.add_master();
+        cluster.masters[1].wait_for_line(&["standing by", &cluster.masters[0].url()["spark://".len()..]]);
+        let url = cluster.url();
+        cluster.worker = Some(cluster.add_worker(&url, "work"));
+        cluster.wait_for_leader(0);
+        cluster
+    }
+
+    /// The number of the new Master.
+    fn add_master(&mut self) -> usize {
+        self.masters.push(master(&self.ensemble.url(), &[]));
+        self.masters.len() - 1
+    }
+
+    fn add_worker(&self, masters: &str, directory: &str) -> Daemon {
+        let mut command = firesteel();
+        command.args(["worker", "--port", "0", "--cores", "4", "--memory", "4g", "--work-dir"]);
+        command.arg(self.directory.path().join(directory)).arg(masters);
+        Daemon::start(&mut command)
+    }
+
+    fn worker(&self) -> &Daemon {
+        self.worker.as_ref().expect("there is a Worker")
+    }
+
+    /// All Masters.
+    fn url(&self) -> String {
+        let addresses = self.masters.iter().map(|master| master.url().trim_start_matches("spark://"));
+        format!("spark://{}", addresses.collect::<Vec<_>>().join(","))
+    }
+
+    /// Waits until this Master leads, and has the Worker.
+    fn wait_for_leader(&self, index: usize) {
+        let leader = &self.masters[index];
+        wait_for("a Master that leads", || {
+            let asked = run(firesteel().args(["status", "--json", "--master", &self.url()]));
+            let status: serde_json::Value = serde_json::from_str(&asked.stdout).ok()?;
+            let has_worker = status["workers"].as_array()?.iter().any(|worker| worker["state"] == "ALIVE");
+            (status["url"] == leader.url() && has_worker).then_some(())
+        });
+    }
+
+    fn kill_master(&mut self, index: usize) {
+        self.masters[index].signal(Signal::SIGKILL);
+        self.masters[index].wait();
+    }
+
+    /// `launch` with two servers that run.
+    fn servers(&self) -> Daemon {
+        let mut command = firesteel();
+        command.args(["launch", "--master", &self.url(), "--until", "never", "--num-executors", "2"]);
+        command.args(["--executor-cores", "1", "--json", "--", "sleep", "300"]);
+        let launch = Daemon::spawn(&mut command);
+        wait_for("both servers", || {
+            (launch.output_so_far().matches("executor_running").count() == 2).then_some(())
+        });
+        launch
+    }
+
+    /// The processes of all executors.
+    fn executors(&self) -> Vec<u32> {
+        processes::descendants_of(self.worker().pid())
+    }
+}
+
+/// A Master, once it can be reached.
+fn master(zookeeper: &str, settings: &[&str]) -> Daemon {
+    let mut command = firesteel();
+    command.args(["master", "--port", "0", "--conf", "spark.deploy.recoveryMode=ZOOKEEPER"]);
+    command.arg("--conf").arg(format!("spark.deploy.zookeeper.url={zookeeper}"));
+    command.arg("--conf").arg(format!("firesteel.master.zookeeper.sessionTimeout={}s", SESSION.as_secs()));
+    for setting in settings {
+        command.args(["--conf", setting]);
+    }
+    Daemon::start(&mut command)
+}
+
+/// What `launch` has seen: two servers, and no end of any.
+fn assert_undisturbed(launch: &Daemon) {
+    let output = launch.output_so_far();
+    assert_eq!(output.matches("executor_launched").count(), 2, "{output}");
+    assert!(!output.contains("executor_ended"), "{output}");
+}
+
+fn takes_over() {
+    let mut cluster = Cluster::start(1);
+    let launch = cluster.servers();
+    let before = cluster.executors();
+    let killed = Instant::now();
+    cluster.kill_master(0);
+    cluster.masters[1].wait_for_line(&["leads in epoch 2"]);
+    // The servers give a session up at the tick after its timeout.
+    assert!(killed.elapsed() > SESSION - Duration::from_millis(500), "{:?}", killed.elapsed());
+    cluster.masters[1]
+        .wait_for_line(&["recovered 1 Worker, 1 application and 2 executors from zookeeper://"]);
+    cluster.masters[1].wait_for_line(&["all Workers and applications are back"]);
+    assert_eq!(cluster.executors(), before);
+    assert_undisturbed(&launch);
+    // The new leader places, and what it decides is kept for the next one.
+    let placed = run(firesteel().args(["map", "--master", &cluster.url(), "--", "echo", "{}", ":::", "one"]));
+    assert_eq!((placed.code(), placed.stdout.as_str()), (0, "one\n"), "{placed}");
+    let third = cluster.add_master();
+    cluster.masters[third].wait_for_line(&["standing by"]);
+    cluster.kill_master(1);
+    cluster.masters[third].wait_for_line(&["leads in epoch 3"]);
+    cluster.masters[third].wait_for_line(&["all Workers and applications are back"]);
+    assert_eq!(cluster.executors(), before);
+    assert_undisturbed(&launch);
+    let status = cluster.masters[third].status();
+    assert_eq!(status["completed"][0]["state"], "FINISHED", "the map of the epoch before: {status}");
+}
+
+fn map_goes_on() {
+    let mut cluster = Cluster::start(1);
+    let ran = cluster.directory.path().join("ran");
+    let script = format!("echo $1 >> {}; sleep 0.2; echo $1", ran.display());
+    let items: Vec<String> = (0..80).map(|item| item.to_string()).collect();
+    let mut command = firesteel();
+    command.args(["map", "--master", &cluster.url(), "--total-executor-cores", "4", "--executor-cores", "2"]);
+    command.args(["--", "sh", "-c", &script, "sh", "{}", ":::"]).args(&items);
+    let mut map = Daemon::spawn(&mut command);
+    let done = || fs::read_to_string(&ran).unwrap_or_default().lines().count();
+    wait_for("some items", || (done() >= 8).then_some(()));
+    cluster.kill_master(0);
+    cluster.masters[1].wait_for_line(&["all Workers and applications are back"]);
+    assert_eq!(map.wait(), 0, "{}", map.log());
+    let mut output: Vec<String> = map.output().lines().map(str::to_owned).collect();
+    output.sort_by_key(|line| line.parse::<u32>().unwrap_or(u32::MAX));
+    assert_eq!(output, items);
+    assert_eq!(done(), 80, "no item ran twice");
+    let status = cluster.masters[1].status();
+    assert_eq!(status["completed"][0]["state"], "FINISHED", "{status}");
+    assert_eq!(status["completed"][0]["executors_ended"], 2, "none was replaced: {status}");
+}
+
+fn follow() {
+    let cluster = Cluster::start(1);
+    let (leader, standby) = (&cluster.masters[0], &cluster.masters[1]);
+    assert_eq!(standby.status()["url"], leader.url());
+    // Who knows only the standby finds the leader.
+    let worker = cluster.add_worker(standby.url(), "another");
+    worker.wait_for_line(&["stands by", leader.url(), "leads"]);
+    worker.wait_for_line(&["registered with", leader.url()]);
+    let mapped = run(firesteel().args(["map", "--master", standby.url(), "--", "echo", "{}", ":::", "one"]));
+    assert_eq!((mapped.code(), mapped.stdout.as_str()), (0, "one\n"), "{mapped}");
+    leader.wait_for_workers(2);
+}
+
+fn asked_to_end() {
+    let mut cluster = Cluster::start(1);
+    let launch = cluster.servers();
+    let asked = Instant::now();
+    let leader = cluster.masters.remove(0);
+    assert_eq!(leader.terminate(), 0);
+    cluster.masters[0].wait_for_line(&["leads in epoch 2"]);
+    assert!(asked.elapsed() < SESSION, "it did not wait for the end of the session: {:?}", asked.elapsed());
+    cluster.masters[0].wait_for_line(&["all Workers and applications are back"]);
+    assert_undisturbed(&launch);
+}
+
+fn stopped_leader() {
+    let mut cluster = Cluster::start(1);
+    let launch = cluster.servers();
+    let before = cluster.executors();
+    cluster.masters[0].signal(Signal::SIGSTOP);
+    cluster.masters[1].wait_for_line(&["leads in epoch 2"]);
+    cluster.masters[0].signal(Signal::SIGCONT);
+    cluster.masters[0].wait_for_line(&["leads no longer: standing by"]);
+    cluster.masters[1].wait_for_line(&["all Workers and applications are back"]);
+    assert_eq!(cluster.executors(), before);
+    cluster.wait_for_leader(1);
+    // And back.
+    cluster.kill_master(1);
+    cluster.masters[0].wait_for_line(&["leads in epoch 3"]);
+    wait_for("all to be back", || {
+        (cluster.masters[0].log().matches("all Workers and applications are back").count() == 1).then_some(())
+    });
+    assert_eq!(cluster.executors(), before);
+    assert_undisturbed(&launch);
+}
+
+fn three_servers() {
+    let mut cluster = Cluster::start(3);
+    let launch = cluster.servers();
+    let before = cluster.executors();
+    // Any one server may go, also the one that leads the others.
+    let leading = wait_for("a server that leads", || cluster.ensemble.leader());
+    cluster.ensemble.kill(leading);
+    let placed = run(firesteel().args(["map", "--master", &cluster.url(), "--", "echo", "{}", ":::", "one"]));
+    assert_eq!((placed.code(), placed.stdout.as_str()), (0, "one\n"), "{placed}");
+    // Without a majority nobody leads, and everything that runs goes on.
+    let other = (leading + 1) % 3;
+    cluster.ensemble.kill(other);
+    let led = |cluster: &Cluster| {
+        cluster.masters.iter().map(|master| master.log().matches("leads no longer").count()).sum::<usize>()
+    };
+    wait_for("a Master that leads no longer", || (led(&cluster) > 0).then_some(()));
+    assert_eq!(cluster.executors(), before);
+    cluster.ensemble.restart(other);
+    cluster.ensemble.restart(leading);
+    let back = |master: &Daemon| master.log().contains("all Workers and applications are back");
+    wait_for("another Master that leads", || cluster.masters.iter().any(back).then_some(()));
+    assert_eq!(cluster.executors(), before);
+    assert_undisturbed(&launch);
+}
+
+fn waits_for_zookeeper() {
+    let mut ensemble = Ensemble::start(1);
+    ensemble.kill(0);
+    let master = master(&ensemble.url(), &[]);
+    master.wait_for_line(&["ZooKeeper at", "cannot connect", "retrying"]);
+    let asked = run(firesteel().args(["status", "--master", master.url()]));
+    assert_ne!(asked.code(), 0);
+    assert!(asked.stderr.contains("stands by, and no Master leads yet"), "{asked}");
+    ensemble.restart(0);
+    master.wait_for_line(&["leads in epoch 1"]);
+    assert_eq!(master.status()["url"], master.url());
+}
+
+fn password() {
+    let ensemble = Ensemble::start(1);
+    let with = |password: &str| {
+        master(&ensemble.url(), &[&format!("firesteel.master.zookeeper.password={password}")])
+    };
+    let leader = with("ann:secret");
+    leader.wait_for_line(&["leads in epoch 1"]);
+    let stranger = with("ann:guessed");
+    stranger.wait_for_line(&["not authorized"]);
+    let friend = with("ann:secret");
+    friend.wait_for_line(&["standing by", leader.url()]);
+    for log in [leader.log(), stranger.log(), friend.log()] {
+        assert!(!log.contains("secret") && !log.contains("guessed"), "{log}");
+    }
+}
