@@ -41,6 +41,12 @@ impl Tenure {
         self.length.fetch_max(u64::try_from(length).unwrap_or(u64::MAX), Ordering::Relaxed);
     }
 
+    /// Whether it ends unless it is extended.
+    #[must_use]
+    pub fn has_end(&self) -> bool {
+        self.length.load(Ordering::Relaxed) != u64::MAX
+    }
+
     /// Ends it now.
     pub fn end(&self) {
         self.over.cancel();
@@ -49,8 +55,8 @@ impl Tenure {
     /// Whether the daemon may speak now.
     #[must_use]
     pub fn holds(&self) -> bool {
-        let length = self.length.load(Ordering::Relaxed);
-        if length != u64::MAX && self.began.elapsed() >= Duration::from_nanos(length) {
+        let length = Duration::from_nanos(self.length.load(Ordering::Relaxed));
+        if self.has_end() && self.began.elapsed() >= length {
             self.over.cancel();
         }
         !self.over.is_cancelled()

@@ -13,10 +13,13 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::time::{sleep, timeout};
 
-use super::frame::{FrameError, FrameReader};
+use super::frame::{FrameError, FrameReader, sign_of_life};
 use super::outbound::{CloseMode, Load, LoadQueue, Next};
 use super::places::Place;
-use super::{Arrival, Decode, FIRST_MESSAGE_TIMEOUT, FLUSH_TIMEOUT, PAUSED_BYTES, PeerInfo, WRITE_TIMEOUT};
+use super::{
+    Arrival, Decode, FIRST_MESSAGE_TIMEOUT, FLUSH_TIMEOUT, PAUSED_BYTES, PeerInfo, SIGN_OF_LIFE,
+    WRITE_TIMEOUT,
+};
 use crate::inbox::Inbox;
 use crate::tenure::Tenure;
 
@@ -169,9 +172,24 @@ fn read<E: Send + 'static>(
     }
 }
 
-/// Writes queued frames until the owner has closed the queue, and nothing when its tenure is over.
+/// Writes queued frames until the owner has closed the queue, and nothing when its tenure is over. An owner whose tenure may
+/// end gives signs of life in between.
 async fn write(writer: &mut OwnedWriteHalf, queue: &LoadQueue, tenure: &Tenure) -> Disconnect {
-    while let Next::Load(load) = poll_fn(|context| queue.poll_next(context)).await {
+    loop {
+        let next = poll_fn(|context| queue.poll_next(context));
+        let next = match tenure.has_end() {
+            false => Ok(next.await),
+            true => Box::pin(timeout(SIGN_OF_LIFE, next)).await,
+        };
+        let load = match next {
+            Ok(Next::Load(load)) => load,
+            Ok(Next::End) => break,
+            Err(_) if !tenure.holds() => return Disconnect::TenureOver,
+            Err(_) => match writer.write_all(&sign_of_life()).await {
+                Ok(()) => continue,
+                Err(error) => return Disconnect::Io(error),
+            },
+        };
         let Load::Frames(mut frames) = load else { unreachable!("a connection has a queue of frames") };
         while frames.has_remaining() {
             if !tenure.holds() {

@@ -8,6 +8,7 @@ use std::future::poll_fn;
 use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use bytes::{Buf, BytesMut};
 use firesteel_core::wire::{self, TooLong};
@@ -16,10 +17,10 @@ use tokio::io::{AsyncRead, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::runtime::Handle;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, timeout, timeout_at};
 use tokio_util::codec::Decoder;
 
-use super::FRAME_TIMEOUT;
+use super::{FRAME_TIMEOUT, LONGEST_SILENCE};
 
 /// The number of bytes in a frame's header.
 pub const HEADER: usize = 12;
@@ -53,6 +54,11 @@ fn header_of(body: &[u8]) -> [u8; HEADER] {
     header
 }
 
+/// A frame without a body: a sign of life, which is no message.
+pub(super) fn sign_of_life() -> [u8; HEADER] {
+    header_of(&[])
+}
+
 thread_local! {
     /// Where bytes are read into before it is known how many there are. Shared by all connections of a thread, so that a
     /// connection from which nothing comes holds no memory for it.
@@ -68,17 +74,30 @@ pub struct FrameReader {
     received: BytesMut,
     /// When the frame that is incomplete began to come.
     begun: Option<Instant>,
+    /// How long the peer may be silent between frames, if it gives signs of life.
+    longest_silence: Option<Duration>,
 }
 
 impl FrameReader {
     /// A reader that expects the frame of a hello.
     pub(super) fn of_hello(half: OwnedReadHalf) -> Self {
-        Self { half, frames: Frames::of_hello(), received: BytesMut::new(), begun: None }
+        Self {
+            half,
+            frames: Frames::of_hello(),
+            received: BytesMut::new(),
+            begun: None,
+            longest_silence: None,
+        }
     }
 
     /// Raises the limit to that of messages.
     pub(super) fn raise_limit(&mut self) {
         self.frames.raise_limit();
+    }
+
+    /// Expects signs of life from now on.
+    pub(super) fn expect_life(&mut self) {
+        self.longest_silence = Some(LONGEST_SILENCE);
     }
 
     /// Moves a connection to another runtime. What was received already stays.
@@ -101,8 +120,8 @@ impl FrameReader {
         &mut self.half
     }
 
-    /// The next frame's body, or `None` at a clean end. A peer may be silent between frames, but not within one. May be
-    /// dropped and called again.
+    /// The next frame's body, or `None` at a clean end. A peer may be silent between frames, unless it gives signs of life,
+    /// but not within one. May be dropped and called again.
     ///
     /// # Errors
     /// The frame is too long or does not come in time, or the connection breaks.
@@ -110,6 +129,10 @@ impl FrameReader {
         loop {
             if let Some(body) = self.frames.decode(&mut self.received)? {
                 self.begun = None;
+                if body.is_empty() {
+                    // A sign of life.
+                    continue;
+                }
                 return Ok(Some(body));
             }
             let received = if self.frames.has_partial_frame() {
@@ -120,7 +143,16 @@ impl FrameReader {
                     .map_err(|_| stalled())??
             } else {
                 self.received = BytesMut::new();
-                poll_fn(|context| self.poll_receive(context)).await?
+                let silence = self.longest_silence;
+                let receiving = poll_fn(|context| self.poll_receive(context));
+                match silence {
+                    None => receiving.await?,
+                    Some(silence) => {
+                        let silent = || FrameError::Silent { seconds: silence.as_secs() };
+                        // On the heap, since most connections do not need it.
+                        Box::pin(timeout(silence, receiving)).await.map_err(|_| silent())??
+                    }
+                }
             };
             if received == 0 {
                 return self.frames.decode_eof(&mut self.received);
@@ -181,6 +213,12 @@ pub enum FrameError {
     /// The rest of the frame did not come in time.
     #[error("it did not complete a frame within {seconds} s")]
     Stalled {
+        /// The timeout that passed, in seconds.
+        seconds: u64,
+    },
+    /// The peer gives signs of life, and none came.
+    #[error("it gave no sign of life for {seconds} s")]
+    Silent {
         /// The timeout that passed, in seconds.
         seconds: u64,
     },

@@ -81,6 +81,12 @@ pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// The timeout of a frame that has begun.
 pub const FRAME_TIMEOUT: Duration = Duration::from_secs(60);
 
+/// How often a Master that was elected gives a sign of life on a connection on which it has nothing to say.
+pub const SIGN_OF_LIFE: Duration = Duration::from_secs(4);
+
+/// How long such a Master may be silent before its peers give the connection up and look for another one.
+pub const LONGEST_SILENCE: Duration = Duration::from_secs(10);
+
 /// How long a write may make no progress before the connection is closed, if more than [`PAUSED_BYTES`] are queued.
 pub const WRITE_TIMEOUT: Duration = Duration::from_secs(30);
 
