@@ -3,7 +3,7 @@
 use std::io;
 use std::time::Duration;
 
-use bytes::{Buf, Bytes, BytesMut};
+use bytes::{Buf, BytesMut};
 use firesteel_core::wire::{self, Hello, PREAMBLE, Role};
 use firesteel_host::net::frame::{self, Frames};
 use futures_util::{FutureExt, StreamExt};

@@ -7,7 +7,6 @@ use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use bytes::Bytes;
 use firesteel_core::address::Address;
 use firesteel_core::ids::WorkerId;
 use firesteel_core::messages::{ClientToMaster, Offered, StatePlace, WorkerDescription, WorkerToMaster};

@@ -15,6 +15,7 @@ use tempfile::TempDir;
 
 use crate::binary::{Daemon, clean, firesteel, processes, run, scratch_of_applications, wait_for};
 use crate::component::{self, Component, Readiness};
+use crate::ensemble::Ensemble;
 use crate::ports::free_ports;
 use crate::wait::wait;
 
@@ -148,6 +149,8 @@ fn scala_apps(version: &str) -> PathBuf {
 /// A Master and Workers. All ends with it.
 pub(crate) struct Cluster {
     pub(crate) master: Daemon,
+    /// What Workers and drivers are told, if there are more Masters.
+    pub(crate) masters: Option<String>,
     pub(crate) workers: Vec<Daemon>,
     /// Ports for Workers whose ids shall be in the order of their start.
     pub(crate) ports: [u16; 6],
@@ -170,9 +173,26 @@ impl Cluster {
     pub(crate) fn durable(workers: usize, cores: u32) -> Self {
         let root = tempfile::tempdir().expect("a temporary directory");
         let master = Daemon::start(&mut durable_master(root.path(), "0"));
-        let cluster = Self { master, workers: Vec::new(), ports: free_ports(), root };
+        let cluster = Self { master, masters: None, workers: Vec::new(), ports: free_ports(), root };
         let arguments = ["--cores", &cores.to_string(), "--memory", "8g"];
         (0..workers).fold(cluster, |cluster, _| cluster.and_worker(&arguments))
+    }
+
+    /// The first of two Masters, without Workers, and the other one, which stands by.
+    pub(crate) fn with_standby(ensemble: &Ensemble) -> (Self, Daemon) {
+        let root = tempfile::tempdir().expect("a temporary directory");
+        let start = || {
+            let mut command = firesteel();
+            command.args(["master", "--port", "0", "--conf", "spark.deploy.recoveryMode=ZOOKEEPER"]);
+            command.args(["--conf", "firesteel.master.zookeeper.sessionTimeout=2s", "--conf"]);
+            Daemon::start(command.arg(format!("spark.deploy.zookeeper.url={}", ensemble.url())))
+        };
+        let master = start();
+        master.wait_for_line(&["leads in epoch 1"]);
+        let standby = start();
+        standby.wait_for_line(&["standing by", "leads"]);
+        let masters = Some(format!("{},{}", master.url(), standby.url().trim_start_matches("spark://")));
+        (Self { master, masters, workers: Vec::new(), ports: free_ports(), root }, standby)
     }
 
     /// Kills the Master, and starts it again with what it has kept.
@@ -186,7 +206,13 @@ impl Cluster {
     /// A Master with these arguments.
     pub(crate) fn without_workers(arguments: &[&str]) -> Self {
         let root = tempfile::tempdir().expect("a temporary directory");
-        Self { master: Daemon::master(arguments), workers: Vec::new(), ports: free_ports(), root }
+        Self {
+            master: Daemon::master(arguments),
+            masters: None,
+            workers: Vec::new(),
+            ports: free_ports(),
+            root,
+        }
     }
 
     /// One Worker more, with these arguments and the installations of all releases.
@@ -209,7 +235,12 @@ impl Cluster {
         }
         command.args(arguments).arg("--work-dir").arg(self.work(number));
         command.env("SPARK_LOCAL_DIRS", self.local(number));
-        Daemon::start(command.arg(self.master.url()))
+        Daemon::start(command.arg(self.url()))
+    }
+
+    /// The Master, or all of them.
+    pub(crate) fn url(&self) -> &str {
+        self.masters.as_deref().unwrap_or_else(|| self.master.url())
     }
 
     /// The work directory of a Worker.
@@ -224,7 +255,7 @@ impl Cluster {
 
     /// A driver, with these settings of Spark.
     pub(crate) fn driver(&self, version: &str, app: &str, arguments: &[&str], settings: &[&str]) -> Command {
-        driver(self.master.url(), version, app, arguments, settings)
+        driver(self.url(), version, app, arguments, settings)
     }
 
     /// A program of Spark's own, as `spark-submit`, with these words.

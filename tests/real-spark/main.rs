@@ -19,13 +19,18 @@ mod complaints;
 #[path = "../heavy/component.rs"]
 #[allow(dead_code, reason = "other tests do more with it")]
 mod component;
+#[path = "../zookeeper/ensemble.rs"]
+#[allow(dead_code, reason = "other tests do more with it")]
+mod ensemble;
 mod losses;
 #[path = "../heavy/ports.rs"]
+#[allow(dead_code, reason = "other tests do more with it")]
 mod ports;
 #[path = "../e2e/proxy.rs"]
 mod proxy;
 mod shuffle_service;
 mod standalone;
+mod standby;
 #[path = "../heavy/wait.rs"]
 #[allow(dead_code, reason = "other tests do more with it")]
 mod wait;
@@ -40,6 +45,7 @@ fn main() -> ExitCode {
             shuffle_service::trials(),
             compared::trials(),
             workers::trials(),
+            standby::trials(),
             complaints::trials(),
         ]);
     }

@@ -22,10 +22,10 @@ pub(crate) fn trials() -> Vec<Trial> {
 }
 
 /// A Worker of Spark's own, of 2 cores, at this Master.
-fn spark_worker(cluster: &Cluster, version: &str, number: usize) -> Daemon {
+pub(crate) fn spark_worker(cluster: &Cluster, version: &str, number: usize) -> Daemon {
     let mut command = clean(home(version).join("bin/spark-class"));
     command.args(["org.apache.spark.deploy.worker.Worker", "--host", "127.0.0.1", "--cores", "2"]);
-    command.args(["--memory", "4g", "--webui-port", "0", cluster.master.url()]);
+    command.args(["--memory", "4g", "--webui-port", "0", cluster.url()]);
     command.env("SPARK_DAEMON_MEMORY", "256m");
     command.env("SPARK_LOCAL_DIRS", cluster.root.path().join(format!("spark-local{number}")));
     command.env("SPARK_WORKER_DIR", cluster.root.path().join(format!("spark-work{number}")));

@@ -77,12 +77,27 @@ fn unsigned(amount: i64) -> u64 {
     u64::try_from(amount).unwrap_or(0)
 }
 
+/// The longest callback of a Worker that is no text to be limited, in bytes.
+const MOST_CALLBACK: usize = 64 << 10;
+
 /// The length of the longest text, in bytes.
 fn longest_text(worker: &WorkerDescription) -> usize {
-    let WorkerDescription { id: _, host, port: _, cores: _, memory: _, resources, work_dir, token, label } =
-        worker;
+    let WorkerDescription {
+        id: _,
+        host,
+        port: _,
+        cores: _,
+        memory: _,
+        resources,
+        work_dir,
+        token,
+        label,
+        callback,
+    } = worker;
+    // Spark's Workers send a callback of about 2 KiB, whatever the limit of texts is.
+    let callback = if callback.len() > MOST_CALLBACK { callback.len() } else { 0 };
     let label = label.as_ref().map_or(0, Label::length);
-    let own = [host.len(), work_dir.len(), token.reveal().len(), label];
+    let own = [host.len(), work_dir.len(), token.reveal().len(), label, callback];
     let of_resources =
         resources.iter().map(|(name, addresses)| addresses.map(str::len).max().unwrap_or(0).max(name.len()));
     own.into_iter().chain(of_resources).max().unwrap_or(0)

@@ -155,6 +155,13 @@ impl Master {
         self.applications.queue().filter(waits).map(resumption).collect()
     }
 
+    /// The Workers that wait to be called.
+    #[must_use]
+    pub fn workers_to_call(&self) -> Vec<WorkerDescription> {
+        let waits = |row: &&WorkerRow| !row.link.is_here() && !row.description.callback.is_empty();
+        self.workers.iter().filter(waits).map(|row| WorkerDescription::clone(&row.description)).collect()
+    }
+
     /// The number of Workers, of applications and of executors that are away.
     #[must_use]
     pub fn away(&self) -> Away {

@@ -98,6 +98,9 @@ pub struct WorkerDescription {
     pub token: Secret,
     /// What the Worker runs only. `None`: executors of all applications.
     pub label: Option<Label>,
+    /// What a Master that was restarted or takes over needs to call the Worker, in the Worker's own protocol. Empty: the Worker
+    /// returns by itself.
+    pub callback: Bytes,
 }
 
 /// What a Worker has for executors.
@@ -117,8 +120,8 @@ impl WorkerDescription {
     pub fn new(id: WorkerId, address: Address, offered: Offered, work_dir: impl Into<String>) -> Self {
         let Address { host, port } = address;
         let Offered { cores, memory, resources } = offered;
-        let (work_dir, token, label) = (work_dir.into(), Secret::default(), None);
-        Self { id, host, port, cores, memory, resources, work_dir, token, label }
+        let (work_dir, token, label, callback) = (work_dir.into(), Secret::default(), None, Bytes::new());
+        Self { id, host, port, cores, memory, resources, work_dir, token, label, callback }
     }
 
     /// The same with this label.

@@ -36,7 +36,8 @@ impl Leader {
         let hello = Hello { epoch, ..Hello::new(Role::Master, seat.reached.to_string()) };
         let clock = seat.clock.not_before(master.time());
         let context = Context::with_tenure(hello, QueueLimits::default(), clock, tenure.clone());
-        let calls = spark::master::Calls::new(master.to_call(), master.config().recovery_timeout);
+        let here = (epoch != 0).then_some(&seat.reached);
+        let calls = spark::master::Calls::of(&master, here);
         let welcome = vec![
             Welcome { role: Role::Worker, decode: from_worker },
             Welcome { role: Role::Driver, decode: from_driver },

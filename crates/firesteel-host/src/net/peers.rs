@@ -128,7 +128,7 @@ impl<E> Clone for Shared<E> {
 
 impl<E: Send + 'static> Peers<E> {
     /// Makes an empty table. Peers are told the hello, and nothing more when the tenure is over.
-    pub(crate) fn new(hello: Hello, limits: QueueLimits, inbox: Inbox<E>, tenure: Tenure) -> Self {
+    pub fn new(hello: Hello, limits: QueueLimits, inbox: Inbox<E>, tenure: Tenure) -> Self {
         let stop = tenure.token().child_token();
         let shared = Shared {
             hello: Arc::new(hello),

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use bytes::Bytes;
+
 use super::{DEPLOY_MESSAGES, ExecutorState, Fields, Unreadable};
 use crate::dialect::{Dialect, Reference, Release, Vocabulary};
 use crate::envelope::Address;
@@ -78,6 +80,8 @@ pub struct WorkerRegistration {
     pub dialect: Dialect,
     /// The releases of Spark of which it may be. None if it is of one that is not known.
     pub releases: Vec<Release>,
+    /// The body of the frame that it came in. A Master that takes over calls the Worker with it.
+    pub body: Bytes,
 }
 
 /// An executor that runs on a Worker.
@@ -155,6 +159,7 @@ impl WorkerRegistration {
             resources.insert(message.text_of("resources", name)?, addresses);
         }
         Ok(Self {
+            body: Bytes::new(),
             worker: message.text("id")?,
             address: Address { host: message.text("host")?, port: message.port("port")? },
             cores: message.int("cores")?,

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use super::MASTER;
 use crate::dialect::{
-    APPLICATION_FINISHED, Composer, Dialect, Fragment, KILL_EXECUTOR, LAUNCH_EXECUTOR, RECONNECT_WORKER,
-    REGISTER_WORKER_FAILED, REGISTERED_WORKER,
+    APPLICATION_FINISHED, Composer, Dialect, Fragment, KILL_EXECUTOR, LAUNCH_EXECUTOR, MASTER_CHANGED,
+    RECONNECT_WORKER, REGISTER_WORKER_FAILED, REGISTERED_WORKER,
 };
 use crate::envelope::Address;
 use crate::java::Value;
@@ -46,6 +46,13 @@ pub enum ToWorker {
         app: String,
         /// The executor's number in it.
         executor: i32,
+    },
+    /// Another Master has taken over.
+    MasterChanged {
+        /// Its address.
+        master: Address,
+        /// Where it shows its pages.
+        web_ui_url: String,
     },
     /// An application has ended. Its directories can go.
     ApplicationFinished {
@@ -115,6 +122,10 @@ impl ToWorker {
             Self::KillExecutor { master_url, app, executor } => {
                 let fields = [Value::Int(*executor), to.text(app), to.text(master_url)];
                 to.object(&KILL_EXECUTOR, &fields)
+            }
+            Self::MasterChanged { master, web_ui_url } => {
+                let fields = [to.reference(&dialect.reference, MASTER, master), to.text(web_ui_url)];
+                to.object(&MASTER_CHANGED, &fields)
             }
             Self::ApplicationFinished { app } => {
                 let fields = [to.text(app)];

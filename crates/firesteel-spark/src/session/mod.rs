@@ -70,7 +70,7 @@ pub enum Heard {
     Strange(String),
 }
 
-/// Why a driver cannot be called.
+/// Why a driver or a Worker cannot be called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum Uncallable {
     /// What was kept of it is no registration.
@@ -130,26 +130,40 @@ impl Session {
         }
     }
 
-    /// A connection to a driver that registered with this body of a frame, and is now called by a Master that was restarted:
-    /// the session with this driver, who owns this application, and the address to dial.
+    /// A connection to a driver or a Worker that registered with this body of a frame, and is now called by a Master that was
+    /// restarted or takes over: the session with this one, who owns the application or is the Worker of that id, and the
+    /// address to dial. `here` is the Master's address; if it is not given, it is the one with which the called one
+    /// registered.
     ///
     /// # Errors
     ///
-    /// If the body is none of a registration, or the driver's classes were learnt by asking, and are not known any more.
-    pub fn calling(mut body: Bytes, app: &str) -> Result<(Self, PeerNumber, Address), Uncallable> {
+    /// If the body is none of a registration, or the classes of a driver were learnt by asking, and are not known any more.
+    pub fn calling(
+        mut body: Bytes,
+        id: &str,
+        here: Option<Address>,
+    ) -> Result<(Self, PeerNumber, Address), Uncallable> {
         let envelope = Envelope::decode(&mut body).map_err(|_| Uncallable::Unreadable)?;
-        let master = envelope.receiver.ok_or(Uncallable::Unreadable)?;
-        let Ok(Message::Driver(FromDriver::RegisterApplication(registration))) = messages::read(&body) else {
-            return Err(Uncallable::Unreadable);
+        let master = here.or(envelope.receiver).ok_or(Uncallable::Unreadable)?;
+        let mut session = Self::default();
+        let (dialect, called) = match messages::read(&body) {
+            Ok(Message::Driver(FromDriver::RegisterApplication(registration))) => {
+                (registration.dialect, &mut session.applications)
+            }
+            Ok(Message::Worker(FromWorker::RegisterWorker(registration))) => {
+                (registration.dialect, &mut session.workers)
+            }
+            _ => return Err(Uncallable::Unreadable),
         };
-        let dialect = registration.dialect;
         if !dialect.vocabulary.to_ask().is_empty() {
             return Err(Uncallable::UnknownRelease);
         }
         let address = dialect.reference.address.clone();
-        let mut session = Self::default();
-        let peer = session.peer(dialect, master).expect("it is the first one");
-        session.applications.insert(app.to_owned(), peer);
+        let peer = PeerNumber(0);
+        called.insert(id.to_owned(), peer);
+        let only = session.peer(dialect, master);
+        debug_assert_eq!(only, Some(peer));
+        session.peers[peer.0].worker = session.workers.keys().next().cloned();
         Ok((session, peer, address))
     }
 
@@ -176,6 +190,7 @@ impl Session {
             | ToWorker::RegisteredWorker { .. }
             | ToWorker::RegisterWorkerFailed { .. }
             | ToWorker::ReconnectWorker { .. }
+            | ToWorker::MasterChanged { .. }
             | ToWorker::KillExecutor { .. } => {}
         }
         self.one_way(peer, &message.write(&self.peers[peer.0].dialect))
@@ -263,11 +278,15 @@ impl Session {
                 }
                 None => strange("a driver speaks of an application that is not on its connection".to_owned()),
             },
-            Ok(Message::Worker(FromWorker::RegisterWorker(registration))) => {
+            Ok(Message::Worker(FromWorker::RegisterWorker(mut registration))) => {
+                registration.body = body;
                 self.register_worker(master, registration)
             }
             Ok(Message::Worker(message)) => match self.worker_of(&message) {
-                Some(peer) => vec![Heard::Worker(peer, message)],
+                Some(peer) => {
+                    self.learn_executors(peer, &message);
+                    vec![Heard::Worker(peer, message)]
+                }
                 None => strange("a Worker speaks that is not registered on its connection".to_owned()),
             },
             Ok(Message::Readyz) => strange("a question without a number".to_owned()),
@@ -296,6 +315,16 @@ impl Session {
             && state.is_finished()
         {
             self.executors.remove(&(app.clone(), *executor));
+        }
+    }
+
+    /// What a Worker says that it runs is the Worker's: it will report on it.
+    fn learn_executors(&mut self, peer: PeerNumber, message: &FromWorker) {
+        if let FromWorker::WorkerLatestState { executors, .. }
+        | FromWorker::WorkerSchedulerStateResponse { executors, .. } = message
+        {
+            let keys = executors.iter().map(|running| (running.app.clone(), running.executor));
+            self.executors.extend(keys.map(|key| (key, peer)));
         }
     }
 

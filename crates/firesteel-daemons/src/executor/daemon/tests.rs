@@ -12,9 +12,11 @@ use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 use super::*;
+use firesteel_core::wire::Hello;
 use firesteel_host::clock::Clock;
 use firesteel_host::inbox::{InboxReceiver, inbox};
 use firesteel_host::net::{Arrival, Listener, Peers, Welcome};
+use firesteel_host::tenure::Tenure;
 
 /// What the driver receives: a message, or `None` when the connection has ended.
 type Heard = (PeerId, Option<ExecutorToDriver>);
@@ -51,7 +53,8 @@ impl Rig {
         let listener = Listener::bind(&Address::new("127.0.0.1", 0)).await.expect("a free port");
         let port = listener.local().port();
         let (inbox, receiver) = inbox(Clock::start());
-        let peers = Peers::new(Role::Driver, "driver", QueueLimits::default(), inbox);
+        let peers =
+            Peers::new(Hello::new(Role::Driver, "driver"), QueueLimits::default(), inbox, Tenure::default());
         peers.serve(listener, vec![Welcome { role: Role::Executor, decode: hear }]);
         let executor = tokio::spawn(run(options(port)));
         let mut rig = Self { peers, receiver, executor, peer: PeerId(0) };

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use firesteel_core::ids::WorkerId;
 use firesteel_core::master::{Event, Inbound};
 use firesteel_core::messages::{
-    ExecutorLaunch, ExecutorReport, ExecutorState, MasterToWorker, WorkerToMaster,
+    ExecutorLaunch, ExecutorReport, ExecutorState, MasterToWorker, WorkerDescription, WorkerToMaster,
 };
 use firesteel_core::process::{StartFailure, StartStep};
 use firesteel_core::secret::Secret;
@@ -26,6 +26,15 @@ pub(super) struct SparkWorker {
     id: WorkerId,
     /// The address that it registered with: the Master's, as it is configured at the Worker.
     dialled: Address,
+    /// As the Master knows it that calls it, until it registers by itself.
+    called: Option<WorkerDescription>,
+}
+
+impl SparkWorker {
+    /// A Worker that is called by a Master that knows it.
+    pub(super) fn called(envoy: Envoy<Event>, description: WorkerDescription, dialled: Address) -> Self {
+        Self { envoy, id: description.id.clone(), dialled, called: Some(description) }
+    }
 }
 
 impl Connection {
@@ -39,7 +48,7 @@ impl Connection {
         if let FromWorker::RegisterWorker(registration) = message {
             return self.register_worker(number, &registration, frames);
         }
-        let Some(SparkWorker { id, .. }) = self.workers.get(&number) else { return Ok(None) };
+        let Some(SparkWorker { id, called, .. }) = self.workers.get(&number) else { return Ok(None) };
         let worker = id.clone();
         Ok(match message {
             FromWorker::Heartbeat { .. } => Some(WorkerToMaster::Heartbeat { worker, last_order: None }),
@@ -48,21 +57,28 @@ impl Connection {
                 report.map(WorkerToMaster::ExecutorStateChanged)
             }
             FromWorker::WorkerLatestState { executors, drivers, .. } => {
-                if !drivers.is_empty() {
-                    let drivers = drivers.join(", ");
-                    self.complain(&format!(
-                        "{worker} runs drivers, which go on and are not shown: {drivers}"
-                    ));
-                }
+                self.complain_of_drivers(&worker, &drivers);
                 let executors = translate::latest_state(&executors);
                 Some(WorkerToMaster::WorkerLatestState { worker, executors })
+            }
+            FromWorker::WorkerSchedulerStateResponse { executors, drivers, .. } => {
+                self.complain_of_drivers(&worker, &drivers);
+                let executors = translate::latest_state(&executors);
+                called.clone().map(|description| WorkerToMaster::register(description, executors))
             }
             FromWorker::WorkerDecommissioning { .. } => {
                 Some(WorkerToMaster::WorkerDecommissioning { worker })
             }
-            // A Master that comes back sends no Worker the message that this answers.
-            FromWorker::RegisterWorker(_) | FromWorker::WorkerSchedulerStateResponse { .. } => None,
+            FromWorker::RegisterWorker(_) => None,
         })
+    }
+
+    /// Says that a Worker runs drivers, if it does.
+    fn complain_of_drivers(&self, worker: &WorkerId, drivers: &[String]) {
+        if !drivers.is_empty() {
+            let drivers = drivers.join(", ");
+            self.complain(&format!("{worker} runs drivers, which go on and are not shown: {drivers}"));
+        }
     }
 
     /// A Worker registers: with it the Worker becomes a peer of the Master's. It has no token. Who comes from the same
@@ -74,7 +90,11 @@ impl Connection {
         frames: &mut Frames,
     ) -> Result<Option<WorkerToMaster>, OwnerGone> {
         let description = match translate::worker(registration) {
-            Ok(description) => description.with_token(Secret::new(self.remote.ip().to_string())),
+            Ok(mut description) => {
+                description.token = Secret::new(self.remote.ip().to_string());
+                description.callback = registration.body.clone();
+                description
+            }
             Err(unfit) => {
                 self.complain(&format!("Worker {} is refused: {unfit}", registration.worker));
                 let refusal = ToWorker::RegisterWorkerFailed { message: unfit.to_string() };
@@ -88,8 +108,9 @@ impl Connection {
             self.letters.push(Addressed { address: Addressee::Worker(number), letters });
             self.has_registered = true;
             let (id, dialled) = (description.id.clone(), registration.master.clone());
-            self.workers.insert(number, SparkWorker { envoy, id, dialled });
+            self.workers.insert(number, SparkWorker { envoy, id, dialled, called: None });
         }
+        self.workers.get_mut(&number).into_iter().for_each(|worker| worker.called = None);
         // What runs there it says when it is registered.
         Ok(Some(WorkerToMaster::register(description, Vec::new())))
     }
@@ -123,10 +144,12 @@ impl Connection {
                 return ControlFlow::Break(());
             }
         };
-        let Some(SparkWorker { dialled, .. }) = self.workers.get(&number) else {
+        let Some(SparkWorker { dialled, called, .. }) = self.workers.get(&number) else {
             return ControlFlow::Continue(());
         };
         match &message {
+            // It believes so since it was called.
+            MasterToWorker::RegisteredWorker { .. } if called.is_some() => return ControlFlow::Continue(()),
             MasterToWorker::LaunchExecutor(launch) => return self.launch(number, launch, frames).await,
             MasterToWorker::ApplicationFinished { app } => self.common.forms().forget(app.as_str()),
             _ => {}
