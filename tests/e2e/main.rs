@@ -49,5 +49,6 @@ mod stuck;
 mod terminal;
 mod top;
 mod transcripts;
+mod two_masters;
 mod wire;
 mod worker;

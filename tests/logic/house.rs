@@ -41,9 +41,17 @@ const FLOORS: &[(&str, &[&str])] = &[
     ("firesteel-yarn", &[]),
     ("firesteel-host", &["firesteel-placement", "firesteel-core"]),
     ("firesteel-settings", &["firesteel-placement", "firesteel-core"]),
+    ("firesteel-zookeeper", &["firesteel-core", "firesteel-host"]),
     (
         "firesteel-daemons",
-        &["firesteel-placement", "firesteel-core", "firesteel-spark", "firesteel-host", "firesteel-settings"],
+        &[
+            "firesteel-placement",
+            "firesteel-core",
+            "firesteel-spark",
+            "firesteel-host",
+            "firesteel-settings",
+            "firesteel-zookeeper",
+        ],
     ),
     (
         "firesteel-yarn-mode",

@@ -224,7 +224,7 @@ fn of_java(launch: ExecutorLaunch) -> ExecutorLaunch {
 fn the_bytes_of_every_message_are_as_recorded() {
     let lines = record().lines;
     assert!(lines.len() >= 50, "only {} messages are recorded", lines.len());
-    golden::check("wire/version-4.txt", &(lines.join("\n") + "\n"));
+    golden::check("wire/version-5.txt", &(lines.join("\n") + "\n"));
 }
 
 /// What happens to a frame on its way: overwritten, cut or lengthened, and where.

@@ -160,9 +160,16 @@ fn returned() {
     let idle = Idle::on(&cluster);
     cluster.restart_master();
     cluster.master.wait_for_line(&["all Workers and applications are back"]);
+    assert!(processes::is_alive(idle.executor));
+    // The Worker reports on what it ran before, too.
+    processes::signal(idle.executor, Signal::SIGKILL).expect("it runs");
+    wait("another executor", LONGEST, || {
+        let app = cluster.applications("applications").first()?.clone();
+        let is_running = app["executors"].as_array()?.iter().any(|row| row["state"] == "RUNNING");
+        (is_running && app["executors_ended"] == 1).then_some(())
+    });
     fs::write(&idle.file, "").expect("it is written");
     assert!(idle.driver.finish().contains("sum 4950"));
     let ended = cluster.applications("completed");
-    assert_eq!((&ended[0]["state"], &ended[0]["executors_ended"]), (&"FINISHED".into(), &1.into()));
-    wait("the end of the executor", LONGEST, || (!processes::is_alive(idle.executor)).then_some(()));
+    assert_eq!((&ended[0]["state"], &ended[0]["executors_ended"]), (&"FINISHED".into(), &2.into()));
 }

@@ -133,6 +133,12 @@ fn takes_over() {
     let mut cluster = Cluster::start(1);
     let launch = cluster.servers();
     let before = cluster.executors();
+    let journal = format!("zookeeper://{}/spark", cluster.ensemble.url());
+    let checked = run(firesteel().args(["journal", "check", &journal]));
+    assert!(
+        checked.stdout.contains("1 Worker, 1 application with 2 executors, 0 ended applications"),
+        "{checked}"
+    );
     let killed = Instant::now();
     cluster.kill_master(0);
     cluster.masters[1].wait_for_line(&["leads in epoch 2"]);

@@ -1,13 +1,14 @@
 //! The Master's journal: its records on a disk, and the Master that is recovered from them.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use bytes::BytesMut;
 use firesteel_core::Timestamp;
 use firesteel_core::master::{Config, Master, Record, RecoveryError, UnreadableRecord};
 use firesteel_host::journal::{Contents, Directory, JournalError, Storage, Tail, Writer};
 use firesteel_placement::words::counted;
-use firesteel_zookeeper::Znodes;
+use firesteel_zookeeper::{Ensemble, Znodes, ZooKeeperError};
 
 /// Why a Master cannot be recovered.
 #[derive(Debug, thiserror::Error)]
@@ -15,6 +16,9 @@ pub enum StateError {
     /// The journal cannot be read or written.
     #[error(transparent)]
     Journal(#[from] JournalError),
+    /// The journal in ZooKeeper cannot be read.
+    #[error(transparent)]
+    ZooKeeper(#[from] ZooKeeperError),
     /// The journal has bytes that are no records.
     #[error("{path}: {error}")]
     Unreadable {
@@ -53,6 +57,17 @@ impl Recorded {
     /// The journal cannot be read, or is damaged.
     pub fn read(directory: &Directory) -> Result<Option<Self>, StateError> {
         directory.read()?.map(|(path, contents)| Self::decoded(path, &contents)).transpose()
+    }
+
+    /// Reads the records of the journal that Masters keep in these servers of ZooKeeper, below this node. `None` if there are
+    /// none yet.
+    ///
+    /// # Errors
+    /// The servers cannot be reached, or the journal is damaged.
+    pub async fn read_in_zookeeper(servers: &str, node: &str) -> Result<Option<Self>, StateError> {
+        let (servers, directory) = (servers.to_owned(), node.to_owned());
+        let ensemble = Ensemble { servers, directory, session: Duration::from_secs(4), identity: None };
+        firesteel_zookeeper::read(&ensemble).await?.map(Self::of).transpose()
     }
 
     /// Reads the records of the file of a journal that is kept elsewhere.

@@ -80,7 +80,6 @@ pub const TABLE: &[Row] = &[
     row("spark.deploy.recoveryMode.factory", NoEffect, &[], OWN_JOURNAL),
     row("spark.deploy.recoveryCompressionCodec", NoEffect, &[], OWN_JOURNAL),
     row("spark.deploy.recoverySerializationFilter", NoEffect, &[], OWN_JOURNAL),
-    row("spark.deploy.zookeeper.*", NoEffect, &[], "Firesteel has no standby Masters yet"),
     row("spark.deploy.retainedDrivers", NoEffect, &[], NO_DRIVERS),
     row("spark.deploy.spreadOutDrivers", NoEffect, &[], NO_DRIVERS),
     row("spark.deploy.maxDrivers", NoEffect, &[], NO_DRIVERS),

@@ -40,6 +40,7 @@ impl Candidate {
     /// The servers cannot be reached, or refuse.
     pub async fn stand(ensemble: &Ensemble, address: &Address) -> Result<Self, ZooKeeperError> {
         let session = ensemble.connect().await?;
+        session.prepare().await?;
         let prefix = format!("{}/candidate-", session.candidates());
         let options = CreateMode::EphemeralSequential.with_acls(session.acls());
         let created = session.client.create(&prefix, address.url().as_bytes(), &options).await;

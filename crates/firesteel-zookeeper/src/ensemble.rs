@@ -42,19 +42,14 @@ pub struct ZooKeeperError {
 }
 
 impl Ensemble {
-    /// Opens a session, and makes the nodes that are not there yet.
+    /// Opens a session. Fails if none of the servers takes it.
     pub(crate) async fn connect(&self) -> Result<Session, ZooKeeperError> {
-        let mut connector = Client::connector().with_session_timeout(self.session);
+        let mut connector = Client::connector().with_session_timeout(self.session).with_fail_eagerly();
         if let Some((scheme, data)) = &self.identity {
             connector = connector.with_auth(scheme, data.as_bytes());
         }
         let client = connector.connect(&self.servers).await.map_err(|error| self.failed("connect", error))?;
-        let session = Session { client, ensemble: self.clone() };
-        let options = CreateMode::Persistent.with_acls(session.acls());
-        for path in [session.candidates(), session.leader(), session.journal()] {
-            session.client.mkdir(&path, &options).await.map_err(|error| self.failed("make nodes", error))?;
-        }
-        Ok(session)
+        Ok(Session { client, ensemble: self.clone() })
     }
 
     pub(crate) fn failed(&self, action: &'static str, error: Error) -> ZooKeeperError {
@@ -73,6 +68,15 @@ impl Session {
     /// Who may use the nodes.
     pub(crate) fn acls(&self) -> Acls<'static> {
         if self.ensemble.identity.is_some() { Acls::creator_all() } else { Acls::anyone_all() }
+    }
+
+    /// Makes the nodes that are not there yet.
+    pub(crate) async fn prepare(&self) -> Result<(), ZooKeeperError> {
+        let options = CreateMode::Persistent.with_acls(self.acls());
+        for path in [self.candidates(), self.leader(), self.journal()] {
+            self.client.mkdir(&path, &options).await.map_err(self.failed("make nodes"))?;
+        }
+        Ok(())
     }
 
     pub(crate) fn candidates(&self) -> String {

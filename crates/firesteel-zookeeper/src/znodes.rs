@@ -161,10 +161,11 @@ async fn read_latest(session: &Session) -> Result<Option<(PathBuf, Vec<u8>)>, Zo
     let Session { client, ensemble } = session;
     // A server may be behind the others until it is asked not to be.
     client.sync(&session.journal()).await.map_err(&failed)?;
-    let (name, _) = client.get_data(&session.journal()).await.map_err(&failed)?;
-    if name.is_empty() {
-        return Ok(None);
-    }
+    let name = match client.get_data(&session.journal()).await {
+        Ok((name, _)) if !name.is_empty() => name,
+        Ok(_) | Err(Error::NoNode) => return Ok(None),
+        Err(error) => return Err(failed(error)),
+    };
     let generation = format!("{}/{}", session.journal(), String::from_utf8_lossy(&name));
     let mut pieces = client.list_children(&generation).await.map_err(&failed)?;
     pieces.sort_unstable();

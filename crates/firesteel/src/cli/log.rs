@@ -133,7 +133,10 @@ impl LogOptions {
     }
 
     fn filter(self, default: DefaultLevel) -> Targets {
-        Targets::new().with_default(self.level(default))
+        let level = self.level(default);
+        // What a session with ZooKeeper means for the Master, the Master says.
+        let filter = Targets::new().with_default(level);
+        if level > Level::INFO { filter } else { filter.with_target("zookeeper_client", Level::ERROR) }
     }
 
     /// Whether commands show a progress bar and print remarks.

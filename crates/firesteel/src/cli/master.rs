@@ -42,7 +42,10 @@ pub(super) struct Args {
 
 const EXAMPLES: &str = "  firesteel master                     a cluster on this machine alone
   firesteel master --host node-1       a cluster of several machines
-  firesteel master --host node-1 --conf spark.deploy.spreadOutApps=false";
+  firesteel master --host node-1 --conf spark.deploy.spreadOutApps=false
+  firesteel master --host node-1 --conf spark.deploy.recoveryMode=ZOOKEEPER \\
+      --conf spark.deploy.zookeeper.url=zk-1:2181,zk-2:2181,zk-3:2181
+                                       one of several Masters; the same on node-2 stands by";
 
 const HELP: &str = "\
 There is no authentication yet: anyone who can connect to the port can run programs on the Workers. A Master therefore \
@@ -53,6 +56,9 @@ announces the machine's host name.
   firesteel master                     a cluster on this machine alone
   firesteel master --host node-1       a cluster of several machines
   firesteel master --host node-1 --conf spark.deploy.spreadOutApps=false
+  firesteel master --host node-1 --conf spark.deploy.recoveryMode=ZOOKEEPER \\
+      --conf spark.deploy.zookeeper.url=zk-1:2181,zk-2:2181,zk-3:2181
+                                       one of several Masters; the same on node-2 stands by
 
 Exit codes: 0 ended by ctrl-c, SIGTERM or SIGHUP; 1 failed, for example because the port is in use; 2 wrong usage; \
 78 a settings file or variable is wrong.";

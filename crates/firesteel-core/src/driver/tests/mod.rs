@@ -5,6 +5,7 @@ mod bench;
 mod cancel;
 mod exclusion;
 mod heartbeats;
+mod leaders;
 mod locality;
 mod losses;
 mod moved;

@@ -3,6 +3,7 @@
 mod cleaning;
 mod executors;
 mod files;
+mod leaders;
 mod logs;
 mod registration;
 mod shutdown;
@@ -94,11 +95,11 @@ impl Bench {
     }
 
     fn connect(&mut self, peer: u64, host: &str) -> Vec<Effect> {
-        self.apply(Event::Connected {
-            peer: PeerId(peer),
-            master: Address::new(host, 7077),
-            leadership: Leadership::ALONE,
-        })
+        self.connect_to(peer, host, Leadership::ALONE)
+    }
+
+    fn connect_to(&mut self, peer: u64, host: &str, leadership: Leadership) -> Vec<Effect> {
+        self.apply(Event::Connected { peer: PeerId(peer), master: Address::new(host, 7077), leadership })
     }
 
     fn connect_failed(&mut self, host: &str) -> Vec<Effect> {

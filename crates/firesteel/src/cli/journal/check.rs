@@ -41,6 +41,12 @@ pub(super) struct Check {
 impl Check {
     pub(super) fn run(&self) -> Result<Exit, Failure> {
         let directory = &self.source.directory;
+        if self.repair && self.source.in_zookeeper().is_some() {
+            return Err(Failure::of(
+                Exit::Usage,
+                "--repair: a journal in ZooKeeper cannot be repaired, only checked".to_owned(),
+            ));
+        }
         if self.repair
             && let Some(damaged) = damaged(directory)?
         {

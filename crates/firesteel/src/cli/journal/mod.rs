@@ -28,6 +28,7 @@ Exit codes: 0 done; 1 the journal is damaged, or cannot be read; 2 wrong usage."
   firesteel journal check recovery-7077
   firesteel journal dump recovery-7077 | tail
   firesteel journal export recovery-7077 | jq '.applications[].id'
+  firesteel journal check zookeeper://zk-1:2181,zk-2:2181,zk-3:2181/spark
 
 A Master may use the journal meanwhile, except for check --repair. No output has secrets: neither tokens nor the commands of \
 applications.
@@ -53,8 +54,9 @@ enum JournalCommand {
 /// A journal.
 #[derive(Debug, ClapArgs)]
 struct Source {
-    /// Directory of the journal: spark.deploy.recoveryDirectory, or recovery-PORT where the Master was started
-    #[arg(value_hint = ValueHint::DirPath)]
+    /// Directory of the journal: spark.deploy.recoveryDirectory, or recovery-PORT where the Master was started; or
+    /// zookeeper://HOST:PORT[,HOST:PORT..]/spark, with the node that is spark.deploy.zookeeper.dir
+    #[arg(value_name = "DIRECTORY", value_hint = ValueHint::DirPath)]
     directory: PathBuf,
 }
 
@@ -69,7 +71,11 @@ pub(super) fn run(args: Args) -> Result<Exit, Failure> {
 
 impl Source {
     fn read(&self) -> Result<Recorded, Failure> {
-        match Recorded::read(&Directory::read_only(&self.directory)) {
+        let read = match self.in_zookeeper() {
+            None => Recorded::read(&Directory::read_only(&self.directory)),
+            Some((servers, node)) => super::block_on(Recorded::read_in_zookeeper(servers, &node))?,
+        };
+        match read {
             Ok(Some(recorded)) => Ok(recorded),
             Ok(None) => {
                 let directory = self.directory.display();
@@ -77,6 +83,13 @@ impl Source {
             }
             Err(error) => Err(failure(&error)),
         }
+    }
+
+    /// The servers of ZooKeeper that have the journal, and the node, if it is there.
+    fn in_zookeeper(&self) -> Option<(&str, String)> {
+        let rest = self.directory.to_str()?.strip_prefix("zookeeper://")?;
+        let (servers, node) = rest.split_once('/').unwrap_or((rest, "spark"));
+        Some((servers, format!("/{node}")))
     }
 
     fn dump(&self) -> Result<Exit, Failure> {
