@@ -61,11 +61,13 @@ impl Leaders {
         Ok(())
     }
 
-    /// Notes that a Master which stands by names this one as the leader.
-    pub(crate) fn hear(&mut self, leader: Option<Address>) {
-        if leader.is_some() {
-            self.named = leader;
-        }
+    /// Notes that a Master which stands by names this one as the leader. Whether it is news: neither one of these Masters nor
+    /// the one that was named before.
+    pub(crate) fn hear(&mut self, leader: Option<Address>, masters: &[Address]) -> bool {
+        let Some(leader) = leader else { return false };
+        let is_news = !self.with_named(masters).any(|known| *known == leader);
+        self.named = Some(leader);
+        is_news
     }
 
     /// These Masters, and the one that was named if it is none of them.

@@ -371,10 +371,8 @@ impl Registration {
             None => "it stands by, and no Master leads yet".to_owned(),
         };
         self.errors.insert(master.clone(), error);
-        let is_news = leader.as_ref().is_some_and(|leader| !self.is_sought(leader));
         self.standbys.insert(peer, master);
-        self.leaders.hear(leader);
-        if is_news { self.hurry(now, Duration::ZERO) } else { Vec::new() }
+        if self.leaders.hear(leader, &self.masters) { self.hurry(now, Duration::ZERO) } else { Vec::new() }
     }
 
     /// Has the next round begin within this time.

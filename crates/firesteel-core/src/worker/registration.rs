@@ -286,19 +286,17 @@ impl Worker {
     /// A Master stands by, and may say which one leads.
     fn on_standby(&mut self, now: Timestamp, peer: PeerId, master: Address, leader: Option<Address>) {
         match &self.registration.phase {
-            Phase::Idle | Phase::Registered(_) => self.effects.push(Effect::Close { peer }),
+            Phase::Idle | Phase::Registered(_) => return self.effects.push(Effect::Close { peer }),
             Phase::Round { .. } | Phase::Pause { .. } => {
                 if self.registration.notes_round(self.registration.failed_rounds.saturating_add(1)) {
                     self.effects
                         .note(Note::MasterStandsBy { master: master.clone(), leader: leader.clone() });
                 }
                 self.registration.standbys.insert(peer, master);
-                self.registration.leaders.hear(leader);
             }
         }
-        if let Phase::Round { asked, .. } = &self.registration.phase
-            && asked.is_empty()
-        {
+        let is_news = self.registration.leaders.hear(leader, &self.config.masters);
+        if is_news && matches!(self.registration.phase, Phase::Round { .. }) {
             self.dial_masters();
         }
         self.end_round_without_masters(now);

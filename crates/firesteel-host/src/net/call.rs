@@ -33,6 +33,14 @@ pub enum CallError {
         /// The address that was asked.
         address: Address,
     },
+    /// The Master there stands by, and the one that it names as the leader cannot be reached.
+    #[error("{address} stands by; the Master that it says leads cannot be reached: {error}")]
+    LeaderGone {
+        /// The address that was asked.
+        address: Address,
+        /// Why the other one cannot be reached.
+        error: Box<DialError>,
+    },
     /// The request does not fit into a frame.
     #[error(transparent)]
     TooLong(#[from] TooLong),
@@ -114,6 +122,7 @@ impl CallError {
                 DialError::UnknownHost { .. } | DialError::TimedOut { .. } | DialError::Connect { .. },
             ) => Evidence::Unreachable,
             Self::NoLeader { .. }
+            | Self::LeaderGone { .. }
             | Self::Frame { .. }
             | Self::NoAnswer { .. }
             | Self::TimedOut { .. }
@@ -150,16 +159,22 @@ impl Inquiry {
     /// The connection could not be opened, or no Master leads.
     pub async fn open(address: &Address, role: Role, name: &str) -> Result<Self, CallError> {
         let ours = Hello::new(Role::Client, name);
-        let mut address = address.clone();
+        let mut asked = address.clone();
+        let mut dialled = dial::open(&asked, &ours, role).await?;
         for _ in 0..MOST_STANDBYS {
-            let (introduced, _) = dial::open(&address, &ours, role).await?;
+            let (introduced, _) = dialled;
             match Leadership::of(&introduced.hello) {
-                Leadership::Here { .. } => return Ok(Self { address, introduced }),
-                Leadership::Elsewhere { leader: Some(leader) } => address = leader,
+                Leadership::Here { .. } => return Ok(Self { address: asked, introduced }),
                 Leadership::Elsewhere { leader: None } => break,
+                Leadership::Elsewhere { leader: Some(leader) } => {
+                    dialled = dial::open(&leader, &ours, role).await.map_err(|error| {
+                        CallError::LeaderGone { address: address.clone(), error: Box::new(error) }
+                    })?;
+                    asked = leader;
+                }
             }
         }
-        Err(CallError::NoLeader { address })
+        Err(CallError::NoLeader { address: asked })
     }
 
     /// The address that was dialled.

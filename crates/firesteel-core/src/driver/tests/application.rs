@@ -59,7 +59,7 @@ fn all_masters_are_asked_and_the_first_to_answer_wins() {
         let connected = bench.apply(Event::Connected {
             peer: PeerId(peer),
             master: master(host),
-            leadership: Leadership::ALONE,
+            leadership: Leadership::Here { epoch: 1 },
         });
         assert_eq!(connected, [ask(PeerId(peer))]);
     }
@@ -76,7 +76,7 @@ fn all_masters_are_asked_and_the_first_to_answer_wins() {
     let late = bench.apply(Event::Connected {
         peer: PeerId(3),
         master: master("m3"),
-        leadership: Leadership::ALONE,
+        leadership: Leadership::Here { epoch: 1 },
     });
     assert_eq!(late, [Effect::Close { peer: PeerId(3) }]);
     assert_eq!(bench.apply(from_master(PeerId(2), registered("app-1"))), [], "repeated");

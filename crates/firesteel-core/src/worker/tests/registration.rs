@@ -40,15 +40,15 @@ fn an_early_deadline_does_nothing_and_a_late_one_beats_once() {
 fn of_several_masters_the_first_to_answer_wins_and_the_others_are_closed() {
     let mut bench = Bench::new(&["a", "b", "c", "a"]);
     assert_eq!(bench.apply(Event::Start), [dial("a"), dial("b"), dial("c")]);
-    assert_eq!(bench.connect(1, "a"), [register(1, vec![])]);
-    assert_eq!(bench.connect(2, "b"), [register(2, vec![])]);
+    assert_eq!(bench.connect_to(1, "a", Leadership::Here { epoch: 1 }), [register(1, vec![])]);
+    assert_eq!(bench.connect_to(2, "b", Leadership::Here { epoch: 1 }), [register(2, vec![])]);
     let [won, beat] = taken(2, "b").try_into().expect("two effects");
     assert_eq!(bench.master(2, registered("b")), [won, close(1), beat]);
     // The answers of the others come too late.
     let late = Note::NotMyMaster { peer: PeerId(1), message: "RegisteredWorker" };
     assert_eq!(bench.master(1, registered("a")), [note(late)]);
     assert_eq!(bench.disconnect(1), []);
-    assert_eq!(bench.connect(3, "c"), [close(3)]);
+    assert_eq!(bench.connect_to(3, "c", Leadership::Here { epoch: 1 }), [close(3)]);
 }
 
 #[test]

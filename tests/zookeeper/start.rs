@@ -1,0 +1,42 @@
+//! A ZooKeeper to try things on: `cargo run -p firesteel --example zookeeper` starts one server, and with `-- 3` an ensemble of
+//! three. It says where it is, and runs until its standard input ends.
+
+use std::io::{self, Read as _};
+use std::process::ExitCode;
+
+#[path = "../heavy/component.rs"]
+#[allow(dead_code, reason = "tests do more with it")]
+mod component;
+#[allow(dead_code, reason = "a harness is there before all of its users")]
+mod ensemble;
+#[path = "../heavy/ports.rs"]
+#[allow(dead_code, reason = "tests do more with it")]
+mod ports;
+#[path = "../heavy/wait.rs"]
+#[allow(dead_code, reason = "tests do more with it")]
+mod wait;
+
+use ensemble::Ensemble;
+
+fn main() -> ExitCode {
+    let servers = match std::env::args().nth(1).as_deref() {
+        None | Some("1") => 1,
+        Some("3") => 3,
+        Some(other) => {
+            eprintln!("zookeeper: {other:?} is not 1 or 3");
+            return ExitCode::FAILURE;
+        }
+    };
+    if let Err(reason) = ensemble::look() {
+        eprintln!("zookeeper: {reason}");
+        return ExitCode::FAILURE;
+    }
+    let ensemble = Ensemble::start(servers);
+    println!(
+        "firesteel master --conf spark.deploy.recoveryMode=ZOOKEEPER --conf spark.deploy.zookeeper.url={}",
+        ensemble.url()
+    );
+    println!("It ends with its standard input (ctrl-d).");
+    let _ = io::stdin().read_to_end(&mut Vec::new());
+    ExitCode::SUCCESS
+}
