@@ -171,6 +171,18 @@ impl Ensemble {
         }
     }
 
+    /// Starts all servers again that were killed.
+    ///
+    /// # Panics
+    /// As [`restart`](Self::restart).
+    pub(crate) fn restart_dead(&mut self) {
+        for index in 0..self.servers.len() {
+            if self.servers[index].state == State::Killed {
+                self.restart(index);
+            }
+        }
+    }
+
     /// Stops a server with SIGSTOP. Its connections stay open, and nothing answers.
     pub(crate) fn pause(&mut self, index: usize) {
         self.servers[index].signal(Signal::SIGSTOP, State::Paused);

@@ -14,6 +14,8 @@ mod masters;
 #[path = "../heavy/ports.rs"]
 #[allow(dead_code, reason = "others use more of it")]
 mod ports;
+mod rounds;
+mod shared;
 #[path = "../heavy/wait.rs"]
 #[allow(dead_code, reason = "others use more of it")]
 mod wait;
@@ -22,5 +24,6 @@ fn main() -> ExitCode {
     // One ensemble at a time.
     let arguments =
         libtest_mimic::Arguments { test_threads: Some(1), ..libtest_mimic::Arguments::from_args() };
-    libtest_mimic::run(&arguments, masters::trials()).exit_code()
+    let trials = masters::trials().into_iter().chain(rounds::trials()).collect();
+    libtest_mimic::run(&arguments, trials).exit_code()
 }

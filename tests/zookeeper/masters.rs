@@ -5,10 +5,10 @@ use std::time::{Duration, Instant};
 
 use libtest_mimic::Trial;
 use nix::sys::signal::Signal;
-use tempfile::TempDir;
 
-use crate::cluster::{Daemon, firesteel, processes, run, wait_for};
+use crate::cluster::{Daemon, firesteel, run, wait_for};
 use crate::ensemble::{Ensemble, ZOOKEEPER};
+use crate::shared::{Cluster, SESSION, master};
 
 pub(crate) fn trials() -> Vec<Trial> {
     ZOOKEEPER.trials(&[
@@ -21,105 +21,6 @@ pub(crate) fn trials() -> Vec<Trial> {
         ("masters_wait_for_zookeeper_that_is_not_there_yet", waits_for_zookeeper),
         ("a_password_keeps_others_away", password),
     ])
-}
-
-/// The session's timeout in these tests. A tick of ZooKeeper is half a second.
-const SESSION: Duration = Duration::from_secs(2);
-
-/// Masters that share a cluster, with a Worker.
-struct Cluster {
-    ensemble: Ensemble,
-    masters: Vec<Daemon>,
-    worker: Option<Daemon>,
-    directory: TempDir,
-}
-
-impl Cluster {
-    /// So many servers of ZooKeeper, and two Masters, of which the first leads.
-    fn start(servers: usize) -> Self {
-        let ensemble = Ensemble::start(servers);
-        let directory = tempfile::tempdir().expect("a temporary directory");
-        let mut cluster = Self { ensemble, masters: Vec::new(), worker: None, directory };
-        let first = cluster.add_master();
-        cluster.masters[first].wait_for_line(&["leads in epoch 1"]);
-        cluster.add_master();
-        cluster.masters[1].wait_for_line(&["standing by", &cluster.masters[0].url()["spark://".len()..]]);
-        let url = cluster.url();
-        cluster.worker = Some(cluster.add_worker(&url, "work"));
-        cluster.wait_for_leader(0);
-        cluster
-    }
-
-    /// The number of the new Master.
-    fn add_master(&mut self) -> usize {
-        self.masters.push(master(&self.ensemble.url(), &["--port", "0"]));
-        self.masters.len() - 1
-    }
-
-    /// Starts a Master that was killed, at its port.
-    fn restart_master(&mut self, index: usize) {
-        let port = self.masters[index].address().port().to_string();
-        self.masters[index] = master(&self.ensemble.url(), &["--port", &port]);
-    }
-
-    fn add_worker(&self, masters: &str, directory: &str) -> Daemon {
-        let mut command = firesteel();
-        command.args(["worker", "--port", "0", "--cores", "4", "--memory", "4g", "--work-dir"]);
-        command.arg(self.directory.path().join(directory)).arg(masters);
-        Daemon::start(&mut command)
-    }
-
-    fn worker(&self) -> &Daemon {
-        self.worker.as_ref().expect("there is a Worker")
-    }
-
-    /// All Masters.
-    fn url(&self) -> String {
-        let addresses = self.masters.iter().map(|master| master.url().trim_start_matches("spark://"));
-        format!("spark://{}", addresses.collect::<Vec<_>>().join(","))
-    }
-
-    /// Waits until this Master leads, and has the Worker.
-    fn wait_for_leader(&self, index: usize) {
-        let leader = &self.masters[index];
-        wait_for("a Master that leads", || {
-            let asked = run(firesteel().args(["status", "--json", "--master", &self.url()]));
-            let status: serde_json::Value = serde_json::from_str(&asked.stdout).ok()?;
-            let has_worker = status["workers"].as_array()?.iter().any(|worker| worker["state"] == "ALIVE");
-            (status["url"] == leader.url() && has_worker).then_some(())
-        });
-    }
-
-    fn kill_master(&mut self, index: usize) {
-        self.masters[index].signal(Signal::SIGKILL);
-        self.masters[index].wait();
-    }
-
-    /// `launch` with two servers that run.
-    fn servers(&self) -> Daemon {
-        let mut command = firesteel();
-        command.args(["launch", "--master", &self.url(), "--until", "never", "--num-executors", "2"]);
-        command.args(["--executor-cores", "1", "--json", "--", "sleep", "300"]);
-        let launch = Daemon::spawn(&mut command);
-        wait_for("both servers", || {
-            (launch.output_so_far().matches("executor_running").count() == 2).then_some(())
-        });
-        launch
-    }
-
-    /// The processes of all executors.
-    fn executors(&self) -> Vec<u32> {
-        processes::descendants_of(self.worker().pid())
-    }
-}
-
-/// A Master, once it can be reached.
-fn master(zookeeper: &str, arguments: &[&str]) -> Daemon {
-    let mut command = firesteel();
-    command.args(["master", "--conf", "spark.deploy.recoveryMode=ZOOKEEPER"]).args(arguments);
-    command.arg("--conf").arg(format!("spark.deploy.zookeeper.url={zookeeper}"));
-    command.arg("--conf").arg(format!("firesteel.master.zookeeper.sessionTimeout={}s", SESSION.as_secs()));
-    Daemon::start(&mut command)
 }
 
 /// What `launch` has seen: two servers, and no end of any.
@@ -141,6 +42,8 @@ fn takes_over() {
     );
     let killed = Instant::now();
     cluster.kill_master(0);
+    let asked = run(firesteel().args(["status", "--master", cluster.masters[1].url()]));
+    assert!(asked.stderr.contains("stands by; the Master that it says leads cannot be reached"), "{asked}");
     cluster.masters[1].wait_for_line(&["leads in epoch 2"]);
     // The servers give a session up at the tick after its timeout.
     assert!(killed.elapsed() > SESSION - Duration::from_millis(500), "{:?}", killed.elapsed());
@@ -165,7 +68,7 @@ fn takes_over() {
 
 fn map_goes_on() {
     let mut cluster = Cluster::start(1);
-    let ran = cluster.directory.path().join("ran");
+    let ran = cluster.file("ran");
     let script = format!("echo $1 >> {}; sleep 0.2; echo $1", ran.display());
     let items: Vec<String> = (0..80).map(|item| item.to_string()).collect();
     let mut command = firesteel();

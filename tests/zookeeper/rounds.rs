@@ -1,0 +1,205 @@
+//! Rounds of blows at a cluster with two Masters and three servers of ZooKeeper, under load.
+//!
+//! Each round somebody is killed or stopped in the middle of a `map`. The map's output has to be exact, servers of `launch` go
+//! on unless their Worker or they themselves were struck, nothing is left over, and the next placement comes soon.
+//!
+//! By default each kind of blow is struck once. `FIRESTEEL_ROUNDS=200` strikes so many, in an order that `FIRESTEEL_SEED` draws.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+use std::{env, fs};
+
+use libtest_mimic::Trial;
+use nix::sys::signal::Signal;
+use serde_json::Value;
+
+use crate::cluster::{Daemon, firesteel, processes, run, wait_for};
+use crate::ensemble::ZOOKEEPER;
+use crate::shared::Cluster;
+
+pub(crate) fn trials() -> Vec<Trial> {
+    ZOOKEEPER.trials(&[("rounds_of_blows_leave_every_result_exact_and_nothing_behind", rounds)])
+}
+
+/// Who is struck in a round.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Blow {
+    LeaderKilled,
+    StandbyKilled,
+    /// Stopped until another one leads, and then continued.
+    LeaderStopped,
+    BothMastersKilled,
+    ServerLeaderKilled,
+    ServerFollowerKilled,
+    ExecutorKilled,
+    WorkerKilled,
+    DriverKilled,
+}
+
+const BLOWS: [Blow; 9] = [
+    Blow::LeaderKilled,
+    Blow::StandbyKilled,
+    Blow::LeaderStopped,
+    Blow::BothMastersKilled,
+    Blow::ServerLeaderKilled,
+    Blow::ServerFollowerKilled,
+    Blow::ExecutorKilled,
+    Blow::WorkerKilled,
+    Blow::DriverKilled,
+];
+
+/// The blows to strike.
+fn plan() -> Vec<Blow> {
+    let number = |name: &str| env::var(name).ok().map(|text| text.parse::<u64>().expect("it is a number"));
+    let Some(rounds) = number("FIRESTEEL_ROUNDS") else { return BLOWS.to_vec() };
+    let mut state = number("FIRESTEEL_SEED").unwrap_or(1);
+    let draw = |_| {
+        // Knuth's generator, of which the upper bits are taken.
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        BLOWS[(state >> 33) as usize % BLOWS.len()]
+    };
+    (0..rounds).map(draw).collect()
+}
+
+fn rounds() {
+    let mut field = Field::start();
+    let mut times: BTreeMap<Blow, Vec<Duration>> = BTreeMap::new();
+    for (number, blow) in plan().into_iter().enumerate() {
+        let placed = field.round(number, blow);
+        eprintln!("round {number}: {blow:?}, next placement after {:.1} s", placed.as_secs_f64());
+        times.entry(blow).or_default().push(placed);
+    }
+    println!("| blow | rounds | next placement after, median | longest |");
+    println!("|---|---|---|---|");
+    for (blow, mut times) in times {
+        times.sort_unstable();
+        let [median, longest] =
+            [times[times.len() / 2], times[times.len() - 1]].map(|time| time.as_secs_f64());
+        println!("| {blow:?} | {} | {median:.1} s | {longest:.1} s |", times.len());
+    }
+}
+
+struct Field {
+    cluster: Cluster,
+    /// Two servers that are to run on.
+    launch: Daemon,
+}
+
+/// The items of each map.
+const ITEMS: usize = 60;
+
+impl Field {
+    fn start() -> Self {
+        let mut cluster = Cluster::start(3);
+        cluster.add_second_worker();
+        let launch = cluster.servers();
+        Self { cluster, launch }
+    }
+
+    /// Strikes in the middle of a map. Returns how long after it something new was placed.
+    fn round(&mut self, number: usize, blow: Blow) -> Duration {
+        let done = self.cluster.file(&format!("done-{number}"));
+        let script = format!("echo $1 >> {}; sleep 0.1; echo $1", done.display());
+        let items: Vec<String> = (0..ITEMS).map(|item| item.to_string()).collect();
+        let mut command = firesteel();
+        command.args(["map", "--master", &self.cluster.url(), "--total-executor-cores", "4"]);
+        command.args([
+            "--executor-cores",
+            "2",
+            "--name",
+            "exact",
+            "--",
+            "sh",
+            "-c",
+            &script,
+            "sh",
+            "{}",
+            ":::",
+        ]);
+        let mut map = Daemon::spawn(command.args(&items));
+        let count = || fs::read_to_string(&done).unwrap_or_default().lines().count();
+        wait_for("some items", || (count() >= 5).then_some(()));
+        let ends = self.ends();
+
+        let struck = Instant::now();
+        self.strike(blow, &mut map);
+        let mut next = firesteel();
+        next.args(["map", "--quiet", "--master", &self.cluster.url(), "--executor-cores", "1"]);
+        next.args(["--total-executor-cores", "1", "--", "echo", "{}", ":::", "next"]);
+        let next = run(&mut next);
+        assert_eq!((next.code(), next.stdout.as_str()), (0, "next\n"), "{blow:?}: {next}");
+        let placed = struck.elapsed();
+
+        if blow != Blow::DriverKilled {
+            assert_eq!(map.wait(), 0, "{blow:?}: {}", map.log());
+            let mut output: Vec<String> = map.output().lines().map(str::to_owned).collect();
+            output.sort_by_key(|line| line.parse::<u32>().unwrap_or(u32::MAX));
+            assert_eq!(output, items, "{blow:?}");
+        }
+        if matches!(blow, Blow::ExecutorKilled | Blow::WorkerKilled) {
+            wait_for("both servers", || (self.running() == 2).then_some(()));
+        } else {
+            assert_eq!(self.ends(), ends, "{blow:?}: a server ended: {}", self.launch.output_so_far());
+        }
+        self.repair();
+        placed
+    }
+
+    /// How many servers have ended so far.
+    fn ends(&self) -> usize {
+        self.launch.output_so_far().matches("executor_ended").count()
+    }
+
+    /// How many servers run.
+    fn running(&self) -> usize {
+        self.launch.output_so_far().matches("executor_running").count() - self.ends()
+    }
+
+    fn strike(&mut self, blow: Blow, map: &mut Daemon) {
+        let leader = self.cluster.leader();
+        let server = self.cluster.ensemble.leader().expect("the ensemble has a leader");
+        match blow {
+            Blow::LeaderKilled => self.cluster.kill_master(leader),
+            Blow::StandbyKilled => self.cluster.kill_master(1 - leader),
+            Blow::LeaderStopped => {
+                self.cluster.masters[leader].signal(Signal::SIGSTOP);
+                self.cluster.wait_for_another_leader(leader);
+                self.cluster.masters[leader].signal(Signal::SIGCONT);
+            }
+            Blow::BothMastersKilled => {
+                self.cluster.kill_master(leader);
+                self.cluster.kill_master(1 - leader);
+                self.cluster.restart_master(1 - leader);
+            }
+            Blow::ServerLeaderKilled => self.cluster.ensemble.kill(server),
+            Blow::ServerFollowerKilled => self.cluster.ensemble.kill((server + 1) % 3),
+            Blow::ExecutorKilled => {
+                let executor = self.cluster.own_executors()[0];
+                processes::signal(executor, Signal::SIGKILL).expect("it runs");
+            }
+            Blow::WorkerKilled => self.cluster.kill_second_worker(),
+            Blow::DriverKilled => {
+                map.signal(Signal::SIGKILL);
+                map.wait();
+            }
+        }
+    }
+
+    /// Starts again what was killed, and looks for what should not be there.
+    fn repair(&mut self) {
+        self.cluster.restart_dead();
+        wait_for("only the servers to be left", || {
+            let status = self.cluster.status()?;
+            // A map that said its farewell to a Master that was stopped is UNKNOWN until the new one gives it up.
+            let mut live = status["applications"].as_array()?.iter().filter(|app| app["state"] != "UNKNOWN");
+            let is_quiet = live.next()?["executors"].as_array()?.len() == 2 && live.next().is_none();
+            let is_whole =
+                status["workers"].as_array()?.iter().filter(|row| row["state"] == "ALIVE").count() == 2;
+            (is_quiet && is_whole && self.cluster.executors().len() == 2).then_some(())
+        });
+        let status = self.cluster.status().expect("a Master leads");
+        let used: Vec<&Value> = status["workers"].as_array().into_iter().flatten().collect();
+        let cores = |row: &&Value| row["cores_used"].as_u64().unwrap_or(u64::MAX);
+        assert_eq!(used.iter().filter(|row| row["state"] == "ALIVE").map(cores).sum::<u64>(), 2, "{status}");
+    }
+}
