@@ -9,6 +9,8 @@
 
 #[path = "daemon.rs"]
 pub(crate) mod daemon;
+#[path = "../heavy/maven.rs"]
+mod maven;
 #[path = "page.rs"]
 mod page;
 
@@ -16,7 +18,6 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::time::Duration;
 
 use tempfile::TempDir;
@@ -57,29 +58,12 @@ pub(crate) struct YarnCluster {
     directory: TempDir,
 }
 
-/// The jars of Hadoop, as Maven finds them: `tests/yarn-cluster/pom.xml` says which.
+/// The jars of Hadoop, as Maven finds them.
 ///
 /// # Errors
 /// When there is no Java or no Maven, or Maven does not get them.
 pub(crate) fn class_path() -> Result<String, String> {
-    let found = Command::new("java").arg("-version").output();
-    found.map_err(|error| format!("java: {error}"))?;
-    let target = TempDir::new().map_err(|error| error.to_string())?;
-    let file = target.path().join("class-path");
-    let pom = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/yarn-cluster/pom.xml");
-    let done = Command::new("mvn")
-        .env("MAVEN_OPTS", "-Xmx256m")
-        .args(["--quiet", "--batch-mode", "dependency:build-classpath", "--file"])
-        .arg(pom)
-        .arg(format!("-Dmdep.outputFile={}", file.display()))
-        .output()
-        .map_err(|error| format!("mvn: {error}"))?;
-    if !done.status.success() {
-        let said = String::from_utf8_lossy(&done.stdout).into_owned();
-        let first = said.lines().find(|line| line.contains("ERROR")).unwrap_or("it says nothing");
-        return Err(format!("mvn does not get Hadoop's jars: {first}"));
-    }
-    fs::read_to_string(&file).map_err(|error| format!("{}: {error}", file.display()))
+    maven::class_path("tests/yarn-cluster/pom.xml")
 }
 
 impl YarnCluster {

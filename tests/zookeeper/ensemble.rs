@@ -3,6 +3,9 @@
 //! No server is left behind, however the test ends: each server has a watcher that reads from a pipe, and kills the server
 //! when the other end of the pipe is closed.
 
+#[path = "../heavy/maven.rs"]
+mod maven;
+
 use std::fs::{self, File};
 use std::io::{Read as _, Write as _};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
@@ -89,29 +92,7 @@ pub(crate) fn prepare() -> Readiness {
 }
 
 fn class_path() -> Result<&'static str, String> {
-    CLASS_PATH.get_or_init(find_class_path).as_deref().map_err(Clone::clone)
-}
-
-/// Asks Maven for the jars that `tests/zookeeper/pom.xml` names.
-fn find_class_path() -> Result<String, String> {
-    let found = Command::new("java").arg("-version").output();
-    found.map_err(|error| format!("java: {error}"))?;
-    let target = TempDir::new().map_err(|error| error.to_string())?;
-    let file = target.path().join("class-path");
-    let pom = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/zookeeper/pom.xml");
-    let done = Command::new("mvn")
-        .env("MAVEN_OPTS", "-Xmx256m")
-        .args(["--quiet", "--batch-mode", "dependency:build-classpath", "--file"])
-        .arg(pom)
-        .arg(format!("-Dmdep.outputFile={}", file.display()))
-        .output()
-        .map_err(|error| format!("mvn: {error}"))?;
-    if !done.status.success() {
-        let said = String::from_utf8_lossy(&done.stdout).into_owned();
-        let first = said.lines().find(|line| line.contains("ERROR")).unwrap_or("it says nothing");
-        return Err(format!("mvn does not get ZooKeeper's jars: {first}"));
-    }
-    fs::read_to_string(&file).map_err(|error| format!("{}: {error}", file.display()))
+    CLASS_PATH.get_or_init(|| maven::class_path("tests/zookeeper/pom.xml")).as_deref().map_err(Clone::clone)
 }
 
 /// Servers that run until they are killed or dropped. Methods name a server by its index, from 0.

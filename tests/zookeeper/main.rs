@@ -14,6 +14,8 @@ mod masters;
 #[path = "../heavy/ports.rs"]
 #[allow(dead_code, reason = "others use more of it")]
 mod ports;
+#[path = "../e2e/proxy.rs"]
+mod proxy;
 mod rounds;
 mod shared;
 #[path = "../heavy/wait.rs"]

@@ -1,13 +1,17 @@
 //! Masters that share a cluster.
 
-use std::fs;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
+use std::{fs, thread};
 
 use libtest_mimic::Trial;
 use nix::sys::signal::Signal;
 
 use crate::cluster::{Daemon, firesteel, run, wait_for};
 use crate::ensemble::{Ensemble, ZOOKEEPER};
+use crate::proxy::{self, Direction};
 use crate::shared::{Cluster, SESSION, master};
 
 pub(crate) fn trials() -> Vec<Trial> {
@@ -17,6 +21,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         ("a_standby_says_who_leads_and_everybody_follows", follow),
         ("a_master_that_is_asked_to_end_is_followed_at_once", asked_to_end),
         ("a_leader_that_was_stopped_says_nothing_when_it_runs_again", stopped_leader),
+        ("a_leader_that_is_cut_off_from_zookeeper_ends_before_another_one_begins", cut_off),
         ("a_leader_outlives_a_server_of_zookeeper_and_leads_no_longer_without_a_majority", three_servers),
         ("masters_wait_for_zookeeper_that_is_not_there_yet", waits_for_zookeeper),
         ("a_password_keeps_others_away", password),
@@ -134,6 +139,49 @@ fn stopped_leader() {
     });
     assert_eq!(cluster.executors(), before);
     assert_undisturbed(&launch);
+}
+
+/// The time at which a Master has logged this.
+fn time_of(master: &Daemon, words: &str) -> String {
+    let line = master.wait_for_line(&[words]);
+    line.split_whitespace().next().expect("a line begins with a time").to_owned()
+}
+
+fn cut_off() {
+    for cut in [&[Direction::There, Direction::Back][..], &[Direction::There], &[Direction::Back]] {
+        let ensemble = Ensemble::start(1);
+        let server: SocketAddr = ensemble.url().parse().expect("it is one address");
+        let is_cut = Arc::new(AtomicBool::new(false));
+        let meddler = {
+            let is_cut = Arc::clone(&is_cut);
+            move |direction: Direction| {
+                let is_cut = Arc::clone(&is_cut);
+                move |_: &mut [u8]| {
+                    while is_cut.load(Ordering::Relaxed) && cut.contains(&direction) {
+                        thread::park_timeout(Duration::from_millis(10));
+                    }
+                    true
+                }
+            }
+        };
+        let between = proxy::start("127.0.0.1", move |_| server, meddler);
+        let leader = master(&between.to_string(), &["--port", "0"]);
+        leader.wait_for_line(&["leads in epoch 1"]);
+        let other = master(&ensemble.url(), &["--port", "0"]);
+        other.wait_for_line(&["standing by"]);
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let worker = Daemon::worker(&leader, directory.path(), &["--cores", "1", "--memory", "1g"]);
+        leader.wait_for_workers(1);
+
+        is_cut.store(true, Ordering::Relaxed);
+        let ended = time_of(&leader, "leads no longer");
+        let begun = time_of(&other, "leads in epoch 2");
+        assert!(ended <= begun, "{ended} {begun}");
+        // The Worker knew only the first one, which says who leads as soon as it can know that.
+        is_cut.store(false, Ordering::Relaxed);
+        leader.wait_for_line(&["standing by", other.url()]);
+        worker.wait_for_line(&["registered with", other.url()]);
+    }
 }
 
 fn three_servers() {

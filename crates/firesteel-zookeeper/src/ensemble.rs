@@ -1,8 +1,10 @@
 //! The servers of ZooKeeper, a session with them, and the names of the nodes.
 
-use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
+use std::{fmt, io};
 
+use tokio::runtime::{Builder, Handle, Runtime};
 use zookeeper_client::{Acls, Client, CreateMode, Error};
 
 /// The servers that keep what Masters share.
@@ -48,8 +50,12 @@ impl Ensemble {
         if let Some((scheme, data)) = &self.identity {
             connector = connector.with_auth(scheme, data.as_bytes());
         }
-        let client = connector.connect(&self.servers).await.map_err(|error| self.failed("connect", error))?;
-        Ok(Session { client, ensemble: self.clone() })
+        let failed = |error| self.failed("connect", error);
+        let thread = Thread::start().map_err(|error| failed(Error::UnexpectedError(error.to_string())))?;
+        let servers = self.servers.clone();
+        let connecting = thread.handle().spawn(async move { connector.connect(&servers).await });
+        let client = connecting.await.expect("connecting does not panic").map_err(failed)?;
+        Ok(Session { client, ensemble: self.clone(), thread: Arc::new(thread) })
     }
 
     pub(crate) fn failed(&self, action: &'static str, error: Error) -> ZooKeeperError {
@@ -62,9 +68,37 @@ impl Ensemble {
 pub(crate) struct Session {
     pub(crate) client: Client,
     pub(crate) ensemble: Ensemble,
+    thread: Arc<Thread>,
+}
+
+/// A thread that only keeps a session. A daemon with thousands of busy connections would let it wait too long for its turn.
+#[derive(Debug)]
+struct Thread(Option<Runtime>);
+
+impl Thread {
+    fn start() -> io::Result<Self> {
+        let mut builder = Builder::new_multi_thread();
+        Ok(Self(Some(builder.worker_threads(1).thread_name("zookeeper").enable_all().build()?)))
+    }
+
+    fn handle(&self) -> &Handle {
+        self.0.as_ref().expect("it is there until the end").handle()
+    }
+}
+
+impl Drop for Thread {
+    fn drop(&mut self) {
+        // What is dropped by a task must not wait.
+        self.0.take().into_iter().for_each(Runtime::shutdown_background);
+    }
 }
 
 impl Session {
+    /// The runtime of the thread that keeps the session.
+    pub(crate) fn runtime(&self) -> &Handle {
+        self.thread.handle()
+    }
+
     /// Who may use the nodes.
     pub(crate) fn acls(&self) -> Acls<'static> {
         if self.ensemble.identity.is_some() { Acls::creator_all() } else { Acls::anyone_all() }

@@ -22,7 +22,7 @@ impl Reign {
     /// One that began with a request of this moment.
     pub(crate) fn begin(session: Session, epoch: i32, asked: Instant) -> Self {
         let tenure = Tenure::until(asked + lease(&session));
-        let keeper = tokio::spawn(keep(session.clone(), tenure.clone()));
+        let keeper = session.runtime().spawn(keep(session.clone(), tenure.clone()));
         Self { session, epoch, tenure, keeper }
     }
 

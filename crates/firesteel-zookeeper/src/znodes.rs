@@ -7,7 +7,6 @@ use std::time::Duration;
 use firesteel_host::journal::{JournalError, Storage};
 use firesteel_host::tenure::Tenure;
 use futures_util::stream::{self, StreamExt, TryStreamExt};
-use tokio::runtime::Handle;
 use tokio::time::sleep;
 use zookeeper_client::{CheckWriteError, CheckWriter, CreateMode, Error};
 
@@ -31,7 +30,6 @@ pub struct Znodes {
     session: Session,
     epoch: i32,
     tenure: Tenure,
-    runtime: Handle,
     /// The number of generations that this Master has begun, and of the pieces of the current one.
     generations: u64,
     pieces: u64,
@@ -50,7 +48,7 @@ enum Failure {
 
 impl Znodes {
     pub(crate) fn new(session: Session, epoch: i32, tenure: Tenure) -> Self {
-        Self { session, epoch, tenure, runtime: Handle::current(), generations: 0, pieces: 0 }
+        Self { session, epoch, tenure, generations: 0, pieces: 0 }
     }
 
     /// What the latest generation has, with its path. `None` if there is none yet.
@@ -121,7 +119,7 @@ impl Znodes {
         self.write(bytes).await?;
         let (name, journal) = (last_name(&generation), self.session.journal());
         self.transaction(|writer| writer.add_set_data(&journal, name.as_bytes(), None)).await?;
-        self.runtime.spawn(remove_others(self.session.clone(), name.to_owned()));
+        self.session.runtime().spawn(remove_others(self.session.clone(), name.to_owned()));
         Ok(())
     }
 
@@ -134,12 +132,12 @@ impl Znodes {
 /// Runs on a thread that may wait.
 impl Storage for Znodes {
     fn begin(&mut self, bytes: &[u8]) -> Result<(), JournalError> {
-        let runtime = self.runtime.clone();
+        let runtime = self.session.runtime().clone();
         runtime.block_on(self.begin_generation(bytes)).map_err(|failure| self.failed(failure))
     }
 
     fn append(&mut self, bytes: &[u8]) -> Result<(), JournalError> {
-        let runtime = self.runtime.clone();
+        let runtime = self.session.runtime().clone();
         runtime.block_on(self.write(bytes)).map_err(|failure| self.failed(failure))
     }
 
@@ -158,7 +156,7 @@ pub async fn read(ensemble: &Ensemble) -> Result<Option<(PathBuf, Vec<u8>)>, Zoo
 
 async fn read_latest(session: &Session) -> Result<Option<(PathBuf, Vec<u8>)>, ZooKeeperError> {
     let failed = session.failed("read the journal");
-    let Session { client, ensemble } = session;
+    let Session { client, ensemble, .. } = session;
     // A server may be behind the others until it is asked not to be.
     client.sync(&session.journal()).await.map_err(&failed)?;
     let name = match client.get_data(&session.journal()).await {

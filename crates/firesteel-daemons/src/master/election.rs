@@ -9,7 +9,7 @@ use firesteel_host::signals::{EndRequest, EndRequests};
 use firesteel_settings::master::ZooKeeper;
 use firesteel_zookeeper::{Candidate, Ensemble, Reign, Standing, ZooKeeperError};
 use tokio::task::spawn_blocking;
-use tokio::time::{sleep, timeout};
+use tokio::time::timeout;
 
 use super::leader::Leader;
 use super::shell::End;
@@ -32,42 +32,52 @@ pub(super) async fn serve(
 ) -> Result<(), MasterError> {
     let ensemble = ensemble(zookeeper);
     let complaints = Seldom::a_minute(4);
-    let mut standby = Standby::begin(seat, None)?;
+    let mut standby = Some(Standby::begin(seat, None)?);
     tracing::info!("listening on {}", seat.reached.url());
     announcement.ready(&seat.reached);
     loop {
-        let turn = async {
-            let mut candidate = Candidate::stand(&ensemble, &seat.reached).await?;
-            let reign = elected(seat, &mut candidate, &mut standby).await?;
-            Ok::<_, Interruption>((candidate, reign))
-        };
-        let turn = tokio::select! {
-            turn = turn => turn,
-            request = requests.next() => return ended(request),
-        };
-        let (candidate, reign) = match turn {
-            Ok(elected) => elected,
+        match turn(seat, &ensemble, &mut standby, requests).await {
+            Ok(Some(request)) => return ended(request),
+            Ok(None) => tracing::warn!("leads no longer: standing by; executors keep running"),
             Err(Interruption::Master(error)) => return Err(error),
             Err(Interruption::ZooKeeper(error)) => {
                 if let Some(left_out) = complaints.next() {
                     tracing::warn!("{error}; retrying{left_out}");
                 }
-                tokio::select! {
-                    () = sleep(PAUSE) => continue,
-                    request = requests.next() => return ended(request),
-                }
             }
-        };
-        match lead(seat, &reign, standby, requests).await? {
-            End::Asked(request) => {
-                drop(timeout(FAREWELL, candidate.resign()).await);
-                return ended(request);
-            }
-            End::NotDurable(error) if reign.tenure().holds() => return Err(MasterError::NotDurable(error)),
-            End::NotDurable(_) | End::Deposed => {}
         }
-        standby = Standby::begin(seat, None)?;
-        tracing::warn!("leads no longer: standing by; executors keep running");
+        if standby.is_none() {
+            standby = Some(Standby::begin(seat, None)?);
+        }
+        if let Ok(request) = timeout(PAUSE, requests.next()).await {
+            return ended(request);
+        }
+    }
+}
+
+/// Stands by, leads, and leads no longer. The request, if it was asked to end.
+async fn turn(
+    seat: &Seat,
+    ensemble: &Ensemble,
+    standby: &mut Option<Standby>,
+    requests: &mut EndRequests,
+) -> Result<Option<EndRequest>, Interruption> {
+    let election = async {
+        let mut candidate = Candidate::stand(ensemble, &seat.reached).await?;
+        let reign = elected(seat, &mut candidate, standby).await?;
+        Ok::<_, Interruption>((candidate, reign))
+    };
+    let (candidate, reign) = tokio::select! {
+        elected = election => elected?,
+        request = requests.next() => return Ok(Some(request)),
+    };
+    match lead(seat, &reign, standby, requests).await? {
+        End::Asked(request) => {
+            drop(timeout(FAREWELL, candidate.resign()).await);
+            Ok(Some(request))
+        }
+        End::NotDurable(error) if reign.tenure().holds() => Err(MasterError::NotDurable(error).into()),
+        End::NotDurable(_) | End::Deposed => Ok(None),
     }
 }
 
@@ -95,7 +105,7 @@ fn ended(request: EndRequest) -> Result<(), MasterError> {
 async fn elected(
     seat: &Seat,
     candidate: &mut Candidate,
-    standby: &mut Standby,
+    standby: &mut Option<Standby>,
 ) -> Result<Box<Reign>, Interruption> {
     loop {
         match candidate.next().await? {
@@ -105,7 +115,7 @@ async fn elected(
                     "standing by: {} leads",
                     leader.as_ref().map_or("another one".to_owned(), Address::url)
                 );
-                *standby = Standby::begin(seat, leader)?;
+                *standby = Some(Standby::begin(seat, leader)?);
             }
         }
     }
@@ -115,7 +125,7 @@ async fn elected(
 async fn lead(
     seat: &Seat,
     reign: &Reign,
-    standby: Standby,
+    standby: &mut Option<Standby>,
     requests: &mut EndRequests,
 ) -> Result<End, MasterError> {
     let znodes = reign.znodes();
@@ -135,10 +145,10 @@ async fn lead(
         Err(error) => return Err(error.into()),
     };
     let leader = Leader { master, journal: Some(journal), epoch: reign.epoch(), tenure: reign.tenure() };
-    let announce = move || {
+    let announce = || {
         let (epoch, session) = (reign.epoch(), reign.session_timeout().as_secs_f64());
         tracing::info!("leads in epoch {epoch}; another Master takes over after {session} s of silence");
-        drop(standby);
+        *standby = None;
     };
     leader.serve(seat, announce, requests).await
 }
