@@ -138,7 +138,7 @@ impl Cluster {
     pub(crate) fn servers(&self) -> Daemon {
         let mut command = firesteel();
         command.args(["launch", "--master", &self.url(), "--until", "never", "--num-executors", "2"]);
-        command.args(["--executor-cores", "1", "--json", "--", "sleep", "300"]);
+        command.args(["--executor-cores", "1", "--json", "--", "sleep", "100000"]);
         let launch = Daemon::spawn(&mut command);
         wait_for("both servers", || {
             (launch.output_so_far().matches("executor_running").count() == 2).then_some(())
