@@ -54,11 +54,17 @@ impl Leaders {
     /// # Errors
     /// It cannot be: one with a greater epoch was met.
     pub(crate) fn meet(&mut self, master: &Address, epoch: u64) -> Result<(), Dispute> {
-        if epoch != 0 && epoch < self.epoch {
-            return Err(Dispute::Deposed { master: master.clone(), epoch, latest: self.epoch });
+        if let Some(dispute) = self.outdated(master, epoch) {
+            return Err(dispute);
         }
         self.epoch = self.epoch.max(epoch);
         Ok(())
+    }
+
+    /// Why a Master with this epoch no longer counts, if one with a greater epoch was met since.
+    pub(crate) fn outdated(&self, master: &Address, epoch: u64) -> Option<Dispute> {
+        let is_outdated = epoch != 0 && epoch < self.epoch;
+        is_outdated.then(|| Dispute::Deposed { master: master.clone(), epoch, latest: self.epoch })
     }
 
     /// Notes that a Master which stands by names this one as the leader. Whether it is news: neither one of these Masters nor
@@ -79,7 +85,7 @@ impl Leaders {
 /// Two Masters that both say that they lead.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Dispute {
-    /// Another one has led after this one. It is not asked.
+    /// Another one has led after this one. It is not asked, and what it has said no longer counts.
     Deposed {
         /// The Master's address.
         master: Address,
@@ -116,7 +122,7 @@ impl fmt::Display for Dispute {
                 let master = master.url();
                 write!(
                     f,
-                    "{master} believes that it leads, in epoch {epoch}; epoch {latest} has begun: not asking it"
+                    "{master} believes that it leads, in epoch {epoch}; epoch {latest} has begun: not listening to it"
                 )
             }
             Self::Strangers { one, other } => write!(

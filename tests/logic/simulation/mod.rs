@@ -95,7 +95,7 @@ fn clusters_keep_every_invariant_under_faults_and_heal_after_them() {
 }
 
 /// What no run can see, each with its reason.
-const IMPOSSIBLE: [(&str, &str, &str); 18] = [
+const IMPOSSIBLE: [(&str, &str, &str); 17] = [
     ("worker note", "UnknownRunner", "the shell would have to report a process that was not started"),
     ("master note", "Inconsistent", "the Master's tables would have to contradict each other"),
     ("worker note", "EndForgotten", "more ends would have to be unconfirmed than a Worker keeps"),
@@ -104,11 +104,6 @@ const IMPOSSIBLE: [(&str, &str, &str); 18] = [
     ("unfit", "TooFewCores", "a simulated task takes no more cores than its application's executors have"),
     ("executor note", "RepeatedLaunch", "the driver would have to launch an attempt twice"),
     ("executor note", "TooFewCores", "the driver would have to count an executor's cores wrong"),
-    (
-        "launcher effect",
-        "Close",
-        "a simulated cluster has one Master at a time, and no peer dials a launcher",
-    ),
     ("driver event", "MastersMoved", "a simulated Master is started anew where it was"),
     ("driver event", "Removed", "only the Master ends a simulated application"),
     ("launcher event", "MastersMoved", "a simulated Master is started anew where it was"),

@@ -49,6 +49,10 @@ const SEEDS: &[(Seed, &str)] = &[
         "a launcher returns to its Master after two final ends, and does not ask for these cores again",
     ),
     (Seed::Small(1538), "a driver returns to a Master that has ended its application, and is told how"),
+    (
+        Seed::Large(14),
+        "a driver had met the next leader, and registered with the former one, whose answer was late on its way",
+    ),
     (Seed::Large(2), "a Master is recovered whose latest applications have ended and are forgotten"),
     (Seed::Large(0), "a cluster of hundreds under faults"),
     (Seed::Large(184), "what an application was given for preempted executors is preempted in the same pass"),

@@ -33,7 +33,8 @@ const LAST_CHANCE: Duration = Duration::from_secs(1);
 /// ```text
 ///  IDLE --start--> SEEKING --first RegisteredApplication--> REGISTERED
 ///                     ^                                         |
-///                     `------------- connection ended ----------'
+///                     `--- connection ended, or a later leader -'
+///                                     was met
 /// ```
 #[derive(Clone, Debug)]
 pub(crate) struct Registration {
@@ -328,29 +329,55 @@ impl Registration {
             return vec![Order::Close(peer)];
         }
         match leadership {
-            Leadership::Here { epoch } => self.on_leader(peer, Candidate { address: master, epoch }),
+            Leadership::Here { epoch } => self.on_leader(now, peer, Candidate { address: master, epoch }),
             Leadership::Elsewhere { leader } => self.on_standby(now, peer, master, leader),
         }
     }
 
-    fn on_leader(&mut self, peer: PeerId, candidate: Candidate) -> Vec<Order> {
+    fn on_leader(&mut self, now: Timestamp, peer: PeerId, candidate: Candidate) -> Vec<Order> {
         let Candidate { address, epoch } = &candidate;
         if let Err(dispute) = self.leaders.meet(address, *epoch) {
             self.errors.insert(address.clone(), dispute.to_string());
             return vec![Order::Remark(Remark::Dispute(dispute)), Order::Close(peer)];
         }
+        let mut orders = self.leave_outdated(now);
         let registered = match &self.state {
             State::Registered { master, epoch, .. } => Some((master, *epoch)),
             State::Idle | State::Seeking { .. } => None,
         };
         let asked = self.candidates.values().map(|candidate| (&candidate.address, candidate.epoch));
         let dispute = Dispute::among(asked.chain(registered), (address, *epoch));
-        let mut orders: Vec<_> = dispute.into_iter().map(Remark::Dispute).map(Order::Remark).collect();
+        orders.extend(dispute.into_iter().map(Remark::Dispute).map(Order::Remark));
         if self.master().is_some() {
             orders.push(Order::Close(peer));
         } else {
             self.candidates.insert(peer, candidate);
             orders.push(Order::Register(peer));
+        }
+        orders
+    }
+
+    /// Leaves the Masters that led before one that was met now. What they have said may still be on its way, and the later one
+    /// may have decided otherwise since.
+    fn leave_outdated(&mut self, now: Timestamp) -> Vec<Order> {
+        let Self { leaders, candidates, errors, .. } = self;
+        let mut orders = Vec::new();
+        candidates.retain(|peer, Candidate { address, epoch }| {
+            let Some(dispute) = leaders.outdated(address, *epoch) else { return true };
+            errors.insert(address.clone(), dispute.to_string());
+            orders.extend([Order::Remark(Remark::Dispute(dispute)), Order::Close(*peer)]);
+            false
+        });
+        if let State::Registered { peer, master, epoch } = &self.state
+            && let Some(dispute) = leaders.outdated(master, *epoch)
+        {
+            let lost = Remark::Lost { master: master.clone() };
+            orders.extend([
+                Order::Remark(Remark::Dispute(dispute)),
+                Order::Close(*peer),
+                Order::Remark(lost),
+            ]);
+            self.state = State::Seeking { next_round: now + self.pause(0), rounds: 1 };
         }
         orders
     }

@@ -135,6 +135,8 @@ impl Machine for Launcher {
                 let orders = self.registration.start(now);
                 self.follow(orders);
             }
+            // Only the Master that has the application can say when its executors are gone.
+            Event::Connected { peer, .. } if self.waits_for_its_master() => self.close(peer),
             Event::Connected { peer, master, leadership } => {
                 let orders = self.registration.on_connected(now, peer, master, leadership);
                 self.follow(orders);

@@ -96,6 +96,11 @@ impl Launcher {
         self.finish();
     }
 
+    /// Whether the application is to end, and a Master has it.
+    pub(super) fn waits_for_its_master(&self) -> bool {
+        self.phase != Phase::Running && self.registration.master().is_some()
+    }
+
     pub(super) fn on_disconnected(&mut self, now: Timestamp, peer: PeerId) {
         self.closing.remove(&peer);
         let had_master = self.registration.master().is_some();

@@ -310,6 +310,17 @@ fn without_a_master_the_end_is_at_once() {
 }
 
 #[test]
+fn a_launcher_that_ends_hears_the_end_from_the_master_that_has_its_application() {
+    let mut bench = Bench::registered(Until::All, ExecutorLimit::AtMost(1), Cores(8));
+    bench.run(1);
+    bench.exits(0, 0);
+    let (peer, leadership) = (PeerId(9), Leadership::Here { epoch: 2 });
+    let effects = bench.apply(Event::Connected { peer, master: master(), leadership });
+    assert_eq!(effects, [Effect::Close { peer }]);
+    assert_eq!(bench.says(gone("app-1")), [Effect::Done(Ending::Met { code: 0 })]);
+}
+
+#[test]
 fn a_master_that_does_not_know_the_application_is_asked_for_the_rest() {
     let mut bench = Bench::registered(Until::All, ExecutorLimit::AtMost(3), Cores(8));
     bench.run(3);

@@ -53,8 +53,8 @@ pub(super) struct Registration {
 /// ```text
 ///           Start               first RegisteredWorker
 ///  IDLE ------------> ROUND ----------------------------> REGISTERED
-///                     |   ^ ^                               |     |
-///     time-out, or    |   | |        ReconnectWorker        |     |
+///                     |   ^ ^   ReconnectWorker, or         |     |
+///     time-out, or    |   | |   a later leader was met      |     |
 ///     no Master left  v   | +-------------------------------+     |
 ///                    PAUSE <--------------------------------------+
 ///                                    connection lost
@@ -269,6 +269,7 @@ impl Worker {
             self.effects.push(Effect::Close { peer });
             return self.end_round_without_masters(now);
         }
+        self.leave_outdated(now);
         let dispute = Dispute::among(self.registration.leading(), (&master, epoch));
         dispute.into_iter().for_each(|dispute| self.effects.note(Note::Dispute(dispute)));
         let listed = self.executors.reports();
@@ -279,6 +280,34 @@ impl Worker {
             }
             Phase::Idle | Phase::Pause { .. } | Phase::Registered(_) => {
                 self.effects.push(Effect::Close { peer })
+            }
+        }
+    }
+
+    /// Leaves the Masters that led before one that was met now. What they have said may still be on its way, and the later one
+    /// may have decided otherwise since.
+    fn leave_outdated(&mut self, now: Timestamp) {
+        let Registration { phase, leaders, .. } = &mut self.registration;
+        let outdated: Vec<(PeerId, Dispute)> = match phase {
+            Phase::Idle | Phase::Pause { .. } => Vec::new(),
+            Phase::Round { asked, .. } => {
+                let dispute = |asked: &Asked| leaders.outdated(&asked.address, asked.epoch);
+                asked.iter().filter_map(|(peer, asked)| Some((*peer, dispute(asked)?))).collect()
+            }
+            Phase::Registered(master) => {
+                let dispute = leaders.outdated(&master.address, master.epoch);
+                dispute.map(|dispute| (master.peer, dispute)).into_iter().collect()
+            }
+        };
+        for (peer, dispute) in outdated {
+            self.effects.note(Note::Dispute(dispute));
+            self.effects.push(Effect::Close { peer });
+            match &mut self.registration.phase {
+                Phase::Round { asked, .. } => drop(asked.remove(&peer)),
+                phase if self.shutdown.wants_master() => {
+                    *phase = Phase::Round { asked: BTreeMap::new(), until: now + ROUND_TIMEOUT };
+                }
+                phase => *phase = Phase::Idle,
             }
         }
     }

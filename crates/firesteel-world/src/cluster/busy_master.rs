@@ -50,6 +50,9 @@ impl Default for MasterInbox {
 impl World {
     /// A message, or the end of a connection, arrives at the Master.
     pub(crate) fn arrive_at_master(&mut self, node: NodeIndex, peer: PeerId, event: Event) {
+        if self.is_former(node) {
+            return self.tell(node, NodeEvent::Master(event));
+        }
         let now = self.timestamp();
         // A stranger's heartbeat may name a Worker that is not its own.
         if let Event::Received { message: Inbound::Worker(WorkerToMaster::Heartbeat { worker, .. }), .. } =

@@ -70,12 +70,30 @@ pub enum Fault {
     SyncFails,
     /// The Master dies after it has written something down, before it tells anybody.
     WrittenUntold,
+    /// A leader loses the election service and keeps its peers, until another Master leads.
+    LeaderCutOff,
+    /// A leader's process stands still until its tenure is over, and maybe until another Master leads.
+    LeaderPaused,
+    /// What a leader says is held up until it is deposed.
+    HeldUp,
+    /// A former leader hears a peer after another one has begun to lead.
+    FormerLeaderHears,
+    /// A dial to a Master is accepted seconds late.
+    SlowConnect,
+    /// What a Master says of itself on a new connection comes seconds late.
+    LateHello,
+    /// What a Master said of itself comes after its peer has met a later leader.
+    FormerLeaderMet,
+    /// A message of a former leader arrives after the next one has begun.
+    FormerLeaderHeard,
     /// The Master handles messages slower than they come.
     BusyMaster,
     /// A Worker cannot start an executor because its disk is full.
     DiskFull,
     /// For a while nothing that the Master sends reaches a Worker.
     Stall,
+    /// For a while nothing passes between two parties, in one direction or in both.
+    Partition,
     /// A machine's deadline comes late.
     LateDeadline,
     /// A machine's deadline comes early.
@@ -106,7 +124,7 @@ pub enum Fault {
 firesteel_core::kinds!("fault", Fault: CutLink HalfOpenLink MessageLost ConnectRefused ConnectTimesOut SlowLink
     ExecutorStartsLate ExecutorCannotStart WorkerCannotStart ExecutorCrashesAtOnce ExecutorExitsZero ExecutorHangs
     ExecutorIgnoresTerminate ExecutorStandsStill ExecutorCrashesLater SlowFetch FetchFails TaskFails TaskCannotStart TaskHangs TaskIgnoresTerminate
-    OutputBeyondCredit WorkerCrash WorkerShutdown DriverCrash DriverCancel TaskCancel Question MasterCrash SlowSync SyncFails WrittenUntold BusyMaster DiskFull Stall LateDeadline
+    OutputBeyondCredit WorkerCrash WorkerShutdown DriverCrash DriverCancel TaskCancel Question MasterCrash SlowSync SyncFails WrittenUntold LeaderCutOff LeaderPaused HeldUp FormerLeaderHears SlowConnect LateHello FormerLeaderMet FormerLeaderHeard BusyMaster DiskFull Stall Partition LateDeadline
     EarlyDeadline RequestExecutors KillExecutors HostileWorker HostileDriver HostileExecutor StatusClient
     HostileMaster Impostor OddOrder RepeatedOrder);
 

@@ -1,11 +1,14 @@
 //! The happenings in the world's queue.
 
-use firesteel_core::ids::{AppId, AttemptId, FetchId};
+use firesteel_core::Leadership;
+use firesteel_core::ids::{AppId, AttemptId, FetchId, PeerId};
 use firesteel_core::process::ExitStatus;
 
+use super::election::Deposition;
 use super::links::{LinkIndex, Side};
 use super::message::Message;
 use super::node::NodeEvent;
+use super::partitions::Partition;
 use super::stalls::Stall;
 use super::world::NodeIndex;
 
@@ -22,12 +25,26 @@ pub(crate) enum Happening {
     Wake { node: NodeIndex, at: u64 },
     /// A node gets an event, if it is still alive.
     Tell { node: NodeIndex, event: NodeEvent },
+    /// Two parties are parted.
+    Part(Partition),
     /// A Worker's connection stalls.
     Stall(Stall),
     /// A busy Master handles the next message.
     MasterTurn { node: NodeIndex },
-    /// A Master starts.
-    StartMaster,
+    /// A Master begins to lead at this seat, unless another one leads.
+    StartMaster { seat: usize },
+    /// A Master begins to stand by at this seat, if it is empty.
+    StandBy { seat: usize },
+    /// A Master that stands by at this seat learns of another leader.
+    Follow { seat: usize },
+    /// The leader is deposed, or what it says begins to be held up until it is.
+    Depose(Deposition),
+    /// The tenure of a leader ends. Then it hears its peers for this many milliseconds.
+    EndTenure { node: NodeIndex, lingers: u64 },
+    /// A former leader ends its connections.
+    EndFormer { node: NodeIndex },
+    /// What a Master says of itself when it accepts a connection reaches who dialled.
+    Greet { node: NodeIndex, peer: PeerId, seat: usize, leadership: Leadership },
     /// A write of a Master's to its disk is over.
     Synced { node: NodeIndex },
     /// A Worker starts on this machine.
@@ -76,7 +93,8 @@ pub(crate) enum Doom {
 /// The target of a dial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Target {
-    Master,
+    /// The Master at this seat.
+    Master(usize),
     /// The driver of the application with this index.
     Driver(usize),
 }

@@ -276,6 +276,9 @@ impl World {
             | Happening::ExecutorUp { node }
             | Happening::FetchEnd { node, .. }
             | Happening::GoOn { node }
+            | Happening::EndTenure { node, .. }
+            | Happening::EndFormer { node }
+            | Happening::Greet { node, .. }
             | Happening::IdleCheck { node, .. }
             | Happening::TaskUp { node, .. }
             | Happening::TaskStep { node, .. }
@@ -285,9 +288,13 @@ impl World {
             | Happening::Tell { node, .. } => self.node(*node).body.is_alive(),
             Happening::Hangup { link, side } => self.links[link.0].end(*side).open,
             Happening::Deliver { link, side, .. } => self.links[link.0].receives(*side),
-            Happening::StartMaster
+            Happening::StartMaster { .. }
+            | Happening::StandBy { .. }
+            | Happening::Follow { .. }
+            | Happening::Depose(_)
             | Happening::StartWorker { .. }
             | Happening::StartDriver { .. }
+            | Happening::Part(_)
             | Happening::Stall(_)
             | Happening::Strike
             | Happening::Calm => true,

@@ -9,10 +9,11 @@ use firesteel_core::messages::{DriverToMaster, ExecutorState, MasterToDriver, Ou
 use firesteel_core::process::ExitStatus;
 use firesteel_placement::{Cores, ExecutorLimit};
 
+use super::election::seat_of;
 use super::faults::Fault;
 use super::happening::Target;
 use super::message::Message;
-use super::network::{ProcessEnd, master_address};
+use super::network::ProcessEnd;
 use super::node::{Body, NodeEvent};
 use super::processes::ExecutorFate;
 use super::scenario::{AppKind, AppPlan};
@@ -26,6 +27,8 @@ pub(crate) struct LauncherBody {
     /// The application, as an index into the scenario's applications.
     pub(crate) app: usize,
     books: Books,
+    /// Whether it has said that its application is to end.
+    waits_for_the_end: bool,
 }
 
 /// A second set of books of what a launcher was told.
@@ -50,6 +53,11 @@ struct Books {
 }
 
 impl LauncherBody {
+    /// Whether its application is to end.
+    pub(crate) fn is_over(&self) -> bool {
+        self.waits_for_the_end || self.books.is_ending
+    }
+
     /// Enters an event that the launcher is told.
     fn hear(&mut self, event: &launcher::Event) {
         let launcher::Event::Received { message, .. } = event else { return };
@@ -131,14 +139,19 @@ fn rolled_fate(dice: &mut Dice, until: Until) -> ExecutorFate {
 impl World {
     pub(crate) fn start_launcher(&mut self, app: usize, until: Until) {
         let config = launcher::Config {
-            masters: vec![master_address()],
+            masters: self.master_addresses(),
             description: self.scenario.apps[app].description.clone(),
             until,
             registration_timeout: Duration::from_secs(60),
             starvation_timeout: Duration::from_secs(15),
             seed: self.dice.number(),
         };
-        let body = LauncherBody { machine: Launcher::new(config), app, books: Books::default() };
+        let body = LauncherBody {
+            machine: Launcher::new(config),
+            app,
+            books: Books::default(),
+            waits_for_the_end: false,
+        };
         let node = self.add_node(Body::Launcher(Box::new(body)));
         self.drivers[app] = DriverPhase::Lives(node);
         self.tell(node, NodeEvent::Launcher(launcher::Event::Start));
@@ -159,6 +172,7 @@ impl World {
             | Body::Executor(_)
             | Body::Command(_)
             | Body::Stranger
+            | Body::Standby { .. }
             | Body::Gone => None,
         }
     }
@@ -191,10 +205,13 @@ impl World {
         self.trace_effect(node, &effect);
         self.coverage.launcher_effect.count(&effect);
         match effect {
-            launcher::Effect::Connect { master: _ } => self.dial(node, Target::Master),
+            launcher::Effect::Connect { master } => self.dial(node, Target::Master(seat_of(&master))),
             launcher::Effect::Send { peer, message } => {
                 if let DriverToMaster::UnregisterApplication { outcome, .. } = &message {
                     self.hold_launch_outcome(node, outcome.as_ref());
+                    if let Some(body) = self.launcher_mut(node) {
+                        body.waits_for_the_end = true;
+                    }
                 }
                 self.send(node, peer, Message::DriverToMaster(message));
             }

@@ -16,12 +16,13 @@ use firesteel_core::worker::{self, ExecutorPlan, Worker};
 
 use super::busy_master::MasterInbox;
 use super::disks::no_space;
+use super::election::seat_address;
 use super::entrance::{PLAUSIBLE, secret_of, token_of};
 use super::faults::Fault;
 use super::happening::{Doom, Happening};
 use super::headcount::Headcount;
 use super::ledger::Ledger;
-use super::network::{ProcessEnd, master_address};
+use super::network::ProcessEnd;
 use super::node::{Body, DriverBody, ExecutorBody, NodeEvent, WorkerBody};
 use super::processes::{ExecutorFate, ExecutorProcess, ProcessPhase};
 use super::scenario::AppKind;
@@ -39,10 +40,12 @@ const ORPHAN_LIMIT: u64 = 15_000;
 const MOST_OPEN: u64 = 200;
 
 impl World {
-    pub(crate) fn start_master(&mut self) {
+    /// A Master begins to lead at this seat, unless one leads.
+    pub(crate) fn start_master(&mut self, seat: usize) {
         if self.master.is_some() {
             return;
         }
+        self.take_seat(seat);
         let preemption = match &self.saboteur {
             Some(saboteur) => saboteur.preemption(self.scenario.preemption),
             None => self.scenario.preemption,
@@ -52,7 +55,7 @@ impl World {
         let config = master::Config {
             preemption,
             exclusion,
-            url: master_address().url(),
+            url: seat_address(seat).url(),
             strategy: self.scenario.strategy,
             worker_order: self.scenario.order,
             policy: self.scenario.policy,
@@ -75,7 +78,8 @@ impl World {
         };
         let Some(master) = master else { return };
         let node = self.add_node(Body::Master(Box::new(master)));
-        self.master = Some(node);
+        self.begin_reign(seat, node);
+        self.write_late();
         self.compare_tables();
         self.set_alarm(node);
     }
@@ -94,9 +98,9 @@ impl World {
             false => self.ledger = Ledger::default(),
         }
         self.end_process(node, ProcessEnd::Abruptly);
-        let pause =
-            if self.dice.one_in(4) { self.dice.between(20, 1_000) } else { self.dice.between(1_001, 20_000) };
-        self.after(pause, Happening::StartMaster);
+        let (pause, seat) = self.succession();
+        self.after(pause, Happening::StartMaster { seat });
+        self.leave_seat(node);
     }
 
     pub(crate) fn start_worker(&mut self, plan: usize) {
@@ -118,7 +122,7 @@ impl World {
                 format!("/work{plan}"),
             )
             .with_token(token_of(&id)),
-            masters: vec![master_address()],
+            masters: self.master_addresses(),
             max_registration_retries: u32::try_from(self.dice.between(2, 16)).expect("it is small"),
             kill_grace: KILL_GRACE,
             // Most Workers are not woken for this again and again.
@@ -181,7 +185,7 @@ impl World {
             return self.start_launcher(app, until);
         }
         let config = driver::Config {
-            masters: vec![master_address()],
+            masters: self.master_addresses(),
             description: plan.description.clone(),
             secret: secret_of(app as u64),
             max_task_failures: plan.max_task_failures,
@@ -488,6 +492,7 @@ impl World {
             | Body::Driver(_)
             | Body::Launcher(_)
             | Body::Stranger
+            | Body::Standby { .. }
             | Body::Gone => None,
         }
     }
@@ -501,6 +506,7 @@ impl World {
             | Body::Driver(_)
             | Body::Launcher(_)
             | Body::Stranger
+            | Body::Standby { .. }
             | Body::Gone => None,
         }
     }

@@ -65,6 +65,7 @@ impl World {
             | Body::Command(_)
             | Body::Executor(_)
             | Body::Stranger
+            | Body::Standby { .. }
             | Body::Gone => None,
         }
     }

@@ -30,6 +30,10 @@ pub(crate) struct MasterDisk {
     held: VecDeque<Held>,
     /// The number of those that the write under way makes durable.
     writing: usize,
+    /// Whether the Master does not reach it any more.
+    is_cut_off: bool,
+    /// With the bug: what a Master decided in vain, until the next one has begun.
+    late: Vec<Held>,
 }
 
 /// An event of the Master whose effects wait.
@@ -56,6 +60,16 @@ impl MasterDisk {
     /// Whether the effects of the Master's next event have to wait, whatever they are.
     pub(crate) fn is_busy(&self) -> bool {
         !self.held.is_empty()
+    }
+
+    /// Whether the Master does not reach it any more.
+    pub(crate) fn is_cut_off(&self) -> bool {
+        self.is_cut_off
+    }
+
+    /// The Master reaches it no more. Of the write under way nobody knows whether it is done.
+    pub(crate) fn cut_off(&mut self) {
+        self.is_cut_off = true;
     }
 
     fn append(&mut self, held: &Held) {
@@ -106,15 +120,20 @@ impl World {
             self.tell_of(node, &held);
             held.effects.retain(|effect| matches!(effect, Effect::Persist(_)));
         }
+        if self.master_disk.is_cut_off && self.is_sabotaged_by(Sabotage::TellUnwritten) {
+            return self.tell_of(node, &held);
+        }
         self.master_disk.held.push_back(held);
-        if self.master_disk.writing == 0 {
+        if self.master_disk.writing == 0 && !self.master_disk.is_cut_off {
             self.begin_write(node);
         }
     }
 
     fn begin_write(&mut self, node: NodeIndex) {
         self.master_disk.writing = self.master_disk.held.len();
-        let is_slow = self.is_rough() && self.dice.one_in(50);
+        // A Master that has just begun to lead is often slow. What the former one said may arrive before its first answers.
+        let one_in = if self.follows_one_that_is_held_up(node) { 3 } else { 50 };
+        let is_slow = self.is_rough() && self.dice.one_in(one_in);
         if is_slow {
             self.fault(Fault::SlowSync);
         }
@@ -124,7 +143,7 @@ impl World {
 
     /// A write of the Master's is over.
     pub(crate) fn synced(&mut self, node: NodeIndex) {
-        if self.master != Some(node) {
+        if self.master != Some(node) || self.master_disk.is_cut_off {
             return;
         }
         if self.is_rough() && self.dice.one_in(2_000) {
@@ -171,6 +190,11 @@ impl World {
         let is_written = self.dice.one_in(2);
         let held = std::mem::take(&mut self.master_disk.held);
         let writing = std::mem::take(&mut self.master_disk.writing);
+        let was_cut_off = std::mem::take(&mut self.master_disk.is_cut_off);
+        if was_cut_off && self.is_sabotaged_by(Sabotage::WriteUnfenced) {
+            self.master_disk.late.extend(held);
+            return self.forget_waiting();
+        }
         let is_entered = self.is_sabotaged_by(Sabotage::TellBeforeDurable);
         for held in held.into_iter().take(if is_written { writing } else { 0 }) {
             self.fault(Fault::WrittenUntold);
@@ -179,15 +203,26 @@ impl World {
                 self.violate(sentence);
             }
         }
+        self.forget_waiting();
+    }
+
+    fn forget_waiting(&mut self) {
         self.master_disk.waiting.clear();
         self.ledger.restart();
+    }
+
+    /// With the bug, what a former leader tried to write is written after the next one has read everything.
+    pub(crate) fn write_late(&mut self) {
+        for held in std::mem::take(&mut self.master_disk.late) {
+            self.master_disk.append(&held);
+        }
     }
 
     /// Compares the Master with one that is recovered from all its records. The disk then has an image of it.
     pub(crate) fn compare_recovered(&mut self, node: NodeIndex) {
         let row = self.node(node);
         let Body::Master(master) = &row.body else { return };
-        if !self.scenario.is_durable || !row.events.is_multiple_of(COMPARED_EVERY) {
+        if !self.scenario.is_durable || self.is_former(node) || !row.events.is_multiple_of(COMPARED_EVERY) {
             return;
         }
         let held = self.master_disk.held.iter().flat_map(Held::records);

@@ -12,16 +12,19 @@
 //! - `node`, `lives`, `processes`, `task_lives`: processes, with or without a state machine.
 //! - `launches`: launchers, whose executors are commands.
 //! - `master_disk`: what a Master has written down, and restarts from it.
-//! - `network`, `links`, `message`, `busy_master`, `stalls`: connections, messages, and what delays them.
+//! - `election`: several Masters, of which one leads.
+//! - `network`, `links`, `message`, `busy_master`, `stalls`, `partitions`: connections, messages, and
+//!   what delays them.
 //! - `perform`, `fetches`, `cleaning`, `disks`, `logs`: the effects of machines.
 //! - `strikes`, `strangers`, `users`: faults, hostile peers, and what users do.
-//! - `truth`, `ledger`, `headcount`, `entrance`, `healing`: the laws.
+//! - `truth`, `ledger`, `reigns`, `headcount`, `entrance`, `healing`: the laws.
 //! - `sabotage`, `saboteur`, `coverage`: deliberate bugs, how they change a machine, and counts of what happened.
 
 mod busy_master;
 mod cleaning;
 pub(crate) mod coverage;
 mod disks;
+mod election;
 mod entrance;
 mod faults;
 mod fetches;
@@ -39,8 +42,10 @@ mod message;
 mod needs;
 mod network;
 mod node;
+mod partitions;
 mod perform;
 mod processes;
+mod reigns;
 mod run;
 mod sabotage;
 mod saboteur;
@@ -58,7 +63,9 @@ pub use busy_master::BusySpell;
 pub use coverage::{Coverage, Row, Tally};
 
 pub use disks::FullDisk;
+pub use election::{Deposition, Election, Way};
 pub use faults::{Fault, FaultPlan};
+pub use partitions::{Partition, Party};
 pub use run::{Failure, Outcome, Telling, run, run_sabotaged};
 pub use sabotage::Sabotage;
 pub use scenario::{AppKind, AppPlan, Scenario, TaskFate, TaskPlan, WorkerPlan};

@@ -1,12 +1,12 @@
 //! Dialling, sending, receiving, and the ends of connections.
 
 use firesteel_core::Leadership;
-use firesteel_core::address::Address;
 use firesteel_core::ids::PeerId;
 use firesteel_core::messages::{DriverToExecutor, ExecutorToDriver, MasterToWorker};
 use firesteel_core::time::Timestamp;
 use firesteel_core::{driver, executor, launcher, master, worker};
 
+use super::election::{Seat, seat_address};
 use super::faults::Fault;
 use super::happening::{Answer, Doom, Happening, Target};
 use super::links::{Link, LinkIndex, Pace, Side};
@@ -14,17 +14,17 @@ use super::message::Message;
 use super::node::{Body, NodeEvent};
 use super::world::{DriverPhase, NodeIndex, World};
 
-/// The address at which the Master listens.
-pub(crate) fn master_address() -> Address {
-    Address::new("master", 7077)
-}
-
 impl World {
     /// A node dials a target.
     pub(crate) fn dial(&mut self, node: NodeIndex, target: Target) {
+        if self.listener_of(target).is_some_and(|listener| self.are_parted(node, listener)) {
+            self.fault(Fault::ConnectTimesOut);
+            let millis = self.dice.between(3_000, 12_000);
+            return self.after(millis, Happening::Dial { node, target, answer: Answer::TimesOut });
+        }
         let goes_wrong = self.is_rough() && self.dice.one_in(self.scenario.faults.dial);
         let (answer, millis) = if !goes_wrong {
-            (Answer::Taken, self.dice.between(0, 4))
+            (Answer::Taken, self.dice.between(0, 4) + self.lateness_of_dial(target))
         } else if self.dice.one_in(3) {
             self.fault(Fault::ConnectTimesOut);
             (Answer::TimesOut, self.dice.between(3_000, 12_000))
@@ -35,32 +35,110 @@ impl World {
         self.after(millis, Happening::Dial { node, target, answer });
     }
 
+    /// What is lost of a first packet is sent again after a second, three, seven.
+    fn lateness_of_dial(&mut self, target: Target) -> u64 {
+        let is_late = matches!(target, Target::Master(_))
+            && self.is_elected()
+            && self.is_rough()
+            && self.dice.one_in(6);
+        if !is_late {
+            return 0;
+        }
+        self.fault(Fault::SlowConnect);
+        *self.dice.pick(&[1_000, 3_000, 7_000])
+    }
+
     pub(crate) fn answer_dial(&mut self, node: NodeIndex, target: Target, answer: Answer) {
         if !self.node(node).body.is_alive() {
             return;
         }
-        let listener = match target {
-            Target::Master => self.master,
-            Target::Driver(app) => match self.drivers[app] {
-                // A launcher does not listen.
-                DriverPhase::Lives(node) => matches!(self.node(node).body, Body::Driver(_)).then_some(node),
-                DriverPhase::Awaited | DriverPhase::Over { .. } => None,
-            },
-        };
+        if let Target::Master(seat) = target {
+            return self.answer_at_seat(node, seat, answer);
+        }
+        let listener = self.listener_of(target);
         let error = match (answer, listener) {
             (Answer::Taken, Some(listener)) => {
                 let peer = self.connect(node, listener);
-                if let Some(event) = connected(&self.node(node).body, peer) {
-                    self.tell(node, event);
+                if let Body::Executor(_) = &self.node(node).body {
+                    self.tell(node, NodeEvent::Executor(executor::Event::Connected { peer }));
                 }
                 return;
             }
             (Answer::Taken, None) | (Answer::Refused, _) => "connection refused",
             (Answer::TimesOut, _) => "no answer in time",
         };
-        if let Some(event) = connect_failed(&self.node(node).body, error) {
-            self.tell(node, event);
+        if let Body::Executor(_) = &self.node(node).body {
+            let error = error.to_owned();
+            self.tell(node, NodeEvent::Executor(executor::Event::ConnectFailed { error }));
         }
+    }
+
+    /// Who listens at a target.
+    fn listener_of(&self, target: Target) -> Option<NodeIndex> {
+        match target {
+            Target::Master(seat) => self.listening_at(seat).map(|(node, _)| node),
+            Target::Driver(app) => match self.drivers[app] {
+                // A launcher does not listen.
+                DriverPhase::Lives(node) => matches!(self.node(node).body, Body::Driver(_)).then_some(node),
+                DriverPhase::Awaited | DriverPhase::Over { .. } => None,
+            },
+        }
+    }
+
+    /// A dial to a Master is answered.
+    fn answer_at_seat(&mut self, node: NodeIndex, seat: usize, answer: Answer) {
+        let error = match (answer, self.listening_at(seat)) {
+            (Answer::Taken, Some((master, leadership))) => {
+                let peer = self.connect(node, master);
+                if let Some(millis) = self.lateness_of_hello(master) {
+                    self.fault(Fault::LateHello);
+                    self.ungreeted.insert((node, peer));
+                    return self.after(millis, Happening::Greet { node, peer, seat, leadership });
+                }
+                return self.hear_hello(node, peer, seat, leadership);
+            }
+            (Answer::Taken, None) if self.seats[seat] == Seat::Empty => "connection refused",
+            (Answer::Refused, _) => "connection refused",
+            (Answer::Taken, None) | (Answer::TimesOut, _) => "no answer in time",
+        };
+        self.fail_to_connect(node, seat, error);
+    }
+
+    fn fail_to_connect(&mut self, node: NodeIndex, seat: usize, error: &str) {
+        let (master, error) = (seat_address(seat), error.to_owned());
+        let event = match &self.node(node).body {
+            Body::Worker(_) => NodeEvent::Worker(worker::Event::ConnectFailed { master, error }),
+            Body::Driver(_) => NodeEvent::Driver(driver::Event::ConnectFailed { master, error }),
+            Body::Launcher(_) => NodeEvent::Launcher(launcher::Event::ConnectFailed { master, error }),
+            _ => return,
+        };
+        self.tell(node, event);
+    }
+
+    /// What a Master said of itself reaches who dialled, if the connection still stands.
+    pub(crate) fn greet(&mut self, node: NodeIndex, peer: PeerId, seat: usize, leadership: Leadership) {
+        self.ungreeted.remove(&(node, peer));
+        let Some(link) = self.link_of(node, peer) else { return };
+        match self.links[link.0].receives(self.links[link.0].side_of(node)) {
+            true => self.hear_hello(node, peer, seat, leadership),
+            false => self.fail_to_connect(node, seat, "the connection ended"),
+        }
+    }
+
+    fn hear_hello(&mut self, node: NodeIndex, peer: PeerId, seat: usize, leadership: Leadership) {
+        self.meets(node, &leadership);
+        let master = seat_address(seat);
+        let event = match &self.node(node).body {
+            Body::Worker(_) => NodeEvent::Worker(worker::Event::Connected { peer, master, leadership }),
+            Body::Driver(_) => NodeEvent::Driver(driver::Event::Connected { peer, master, leadership }),
+            Body::Launcher(_) => NodeEvent::Launcher(launcher::Event::Connected { peer, master, leadership }),
+            _ => return,
+        };
+        if self.link_of(node, peer).and_then(|link| self.outdated(node, link)).is_some() {
+            self.fault(Fault::FormerLeaderMet);
+        }
+        self.tell(node, event);
+        self.check_former_ones_left(node);
     }
 
     /// Opens a connection, and returns its number at the side that dialled.
@@ -77,6 +155,8 @@ impl World {
             PeerId(connections.len() as u64 - 1)
         });
         self.links.push(Link::new((dialler, peers[0]), (listener, peers[1]), pace));
+        self.hold_up(link);
+        self.part_link(link);
         peers[0]
     }
 
@@ -87,8 +167,12 @@ impl World {
             return self.violate(format!("{name} sends to peer {peer}, which it never had: {message:?}"));
         };
         self.coverage.sent(&message);
+        let side = self.links[link.0].side_of(node).other();
+        self.check_voice(node, &message);
+        let to = self.links[link.0].end(side).node;
+        self.check_numbers(node, to, &message);
+        self.check_heed(node, link);
         let row = &mut self.links[link.0];
-        let side = row.side_of(node).other();
         if !row.sends(side.other()) {
             return;
         }
@@ -134,7 +218,13 @@ impl World {
             (Message::ExecutorToDriver(message), Some(body)) => body.entrance.hear_executor(peer, message),
             _ => {}
         }
+        if matches!(self.node(node).body, Body::Standby { .. }) {
+            return self.tell_standby(node, peer, &message);
+        }
         let event = received(&self.node(node).body, peer, self.timestamp(), message);
+        if self.reigns.is_succeeded(sender) {
+            self.fault(Fault::FormerLeaderHeard);
+        }
         self.arrive(node, peer, event);
         if is_newcomer && self.is_rough() {
             self.change_mind_early(node);
@@ -174,6 +264,9 @@ impl World {
         }
         let end = self.links[link.0].end(side);
         let (node, peer) = (end.node, end.peer);
+        if self.ungreeted.contains(&(node, peer)) {
+            return;
+        }
         let event = self.node(node).body.disconnected(peer);
         self.arrive(node, peer, event);
     }
@@ -248,42 +341,6 @@ pub(crate) enum ProcessEnd {
     Orderly,
     /// Messages sent before may be lost, and peers may learn of the end very late.
     Abruptly,
-}
-
-fn connected(body: &Body, peer: PeerId) -> Option<NodeEvent> {
-    let leadership = Leadership::ALONE;
-    match body {
-        Body::Worker(_) => {
-            Some(NodeEvent::Worker(worker::Event::Connected { peer, master: master_address(), leadership }))
-        }
-        Body::Driver(_) => {
-            Some(NodeEvent::Driver(driver::Event::Connected { peer, master: master_address(), leadership }))
-        }
-        Body::Launcher(_) => Some(NodeEvent::Launcher(launcher::Event::Connected {
-            peer,
-            master: master_address(),
-            leadership,
-        })),
-        Body::Executor(_) => Some(NodeEvent::Executor(executor::Event::Connected { peer })),
-        Body::Master(_) | Body::Command(_) | Body::Stranger | Body::Gone => None,
-    }
-}
-
-fn connect_failed(body: &Body, error: &str) -> Option<NodeEvent> {
-    let error = error.to_owned();
-    match body {
-        Body::Worker(_) => {
-            Some(NodeEvent::Worker(worker::Event::ConnectFailed { master: master_address(), error }))
-        }
-        Body::Driver(_) => {
-            Some(NodeEvent::Driver(driver::Event::ConnectFailed { master: master_address(), error }))
-        }
-        Body::Launcher(_) => {
-            Some(NodeEvent::Launcher(launcher::Event::ConnectFailed { master: master_address(), error }))
-        }
-        Body::Executor(_) => Some(NodeEvent::Executor(executor::Event::ConnectFailed { error })),
-        Body::Master(_) | Body::Command(_) | Body::Stranger | Body::Gone => None,
-    }
 }
 
 /// The event that a message is to the receiving process; `None` if that process does not listen.

@@ -54,6 +54,10 @@ pub(crate) enum Body {
     Command(Box<ExecutorProcess>),
     /// A process that answers nothing: a hostile peer or a status client.
     Stranger,
+    /// A Master that stands by, and says that the Master at this seat leads.
+    Standby {
+        leader: Option<usize>,
+    },
     /// The process has ended.
     Gone,
 }
@@ -131,6 +135,7 @@ impl Body {
             | Self::Launcher(_)
             | Self::Executor(_)
             | Self::Command(_)
+            | Self::Standby { .. }
             | Self::Stranger => true,
             Self::Gone => false,
         }
@@ -173,6 +178,7 @@ impl Body {
                 | Self::Executor(_)
                 | Self::Command(_)
                 | Self::Stranger
+                | Self::Standby { .. }
                 | Self::Gone,
                 NodeEvent::Master(_)
                 | NodeEvent::Worker(_)
@@ -190,7 +196,7 @@ impl Body {
             Self::Driver(body) => body.machine.next_deadline().map(|(at, _)| at),
             Self::Launcher(body) => body.machine.next_deadline().map(|(at, _)| at),
             Self::Executor(body) => body.machine.next_deadline().map(|(at, _)| at),
-            Self::Command(_) | Self::Stranger | Self::Gone => None,
+            Self::Command(_) | Self::Stranger | Self::Standby { .. } | Self::Gone => None,
         }
     }
 
@@ -201,7 +207,7 @@ impl Body {
             Self::Driver(body) => body.machine.check(),
             Self::Launcher(body) => body.machine.check(),
             Self::Executor(body) => body.machine.check(),
-            Self::Command(_) | Self::Stranger | Self::Gone => Ok(()),
+            Self::Command(_) | Self::Stranger | Self::Standby { .. } | Self::Gone => Ok(()),
         }
     }
 
@@ -215,6 +221,7 @@ impl Body {
             | Self::Executor(_)
             | Self::Command(_)
             | Self::Stranger
+            | Self::Standby { .. }
             | Self::Gone => None,
         }
     }
@@ -227,7 +234,7 @@ impl Body {
             Self::Driver(_) => Some(NodeEvent::Driver(driver::Event::Deadline)),
             Self::Launcher(_) => Some(NodeEvent::Launcher(launcher::Event::Deadline)),
             Self::Executor(_) => Some(NodeEvent::Executor(executor::Event::Deadline)),
-            Self::Command(_) | Self::Stranger | Self::Gone => None,
+            Self::Command(_) | Self::Stranger | Self::Standby { .. } | Self::Gone => None,
         }
     }
 
@@ -239,7 +246,7 @@ impl Body {
             Self::Driver(_) => Some(NodeEvent::Driver(driver::Event::Disconnected { peer })),
             Self::Launcher(_) => Some(NodeEvent::Launcher(launcher::Event::Disconnected { peer })),
             Self::Executor(_) => Some(NodeEvent::Executor(executor::Event::Disconnected)),
-            Self::Command(_) | Self::Stranger | Self::Gone => None,
+            Self::Command(_) | Self::Stranger | Self::Standby { .. } | Self::Gone => None,
         }
     }
 
@@ -253,6 +260,7 @@ impl Body {
             Self::Command(process) => format!("executor {}", process.key),
             Self::Executor(body) => format!("executor {}", body.process.key),
             Self::Stranger => "stranger".to_owned(),
+            Self::Standby { .. } => "standby Master".to_owned(),
             Self::Gone => "gone".to_owned(),
         }
     }

@@ -12,6 +12,7 @@ use firesteel_core::messages::{
 use firesteel_core::process::ExitStatus;
 use firesteel_core::worker;
 
+use super::election::seat_of;
 use super::happening::Target;
 use super::ledger::EventOutcome;
 use super::message::Message;
@@ -124,7 +125,7 @@ impl World {
         self.trace_effect(node, &effect);
         self.coverage.worker_effect.count(&effect);
         match effect {
-            worker::Effect::Connect { master: _ } => self.dial(node, Target::Master),
+            worker::Effect::Connect { master } => self.dial(node, Target::Master(seat_of(&master))),
             worker::Effect::Send { peer, message } => {
                 if let worker::Outbound::Master(message) = &message {
                     let result = self.executors.report(message);
@@ -184,7 +185,7 @@ impl World {
             None => return,
         };
         match effect {
-            driver::Effect::Connect { master: _ } => self.dial(node, Target::Master),
+            driver::Effect::Connect { master } => self.dial(node, Target::Master(seat_of(&master))),
             driver::Effect::Send { peer, message } => self.send_as_driver(node, app, peer, message),
             driver::Effect::HandleArrived { peer } => {
                 // A driver whose owner takes no reports reads nothing for a while.
@@ -409,6 +410,7 @@ impl World {
             | Body::Executor(_)
             | Body::Command(_)
             | Body::Stranger
+            | Body::Standby { .. }
             | Body::Gone => None,
         }
     }

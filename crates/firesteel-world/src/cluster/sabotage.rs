@@ -65,6 +65,18 @@ pub enum Sabotage {
     TellBeforeDurable,
     /// The Master replays the last records twice.
     ReplayTwice,
+    /// The next leader's epoch is not greater than that of the last one.
+    EpochNotIncreased,
+    /// A leader that cannot write tells its decisions all the same.
+    TellUnwritten,
+    /// A former leader still writes to the journal after the next one has begun.
+    WriteUnfenced,
+    /// A former leader speaks though its tenure is over.
+    SpeakAfterTenure,
+    /// A Master that stands by says that it leads, and registers Workers.
+    StandbyAnswers,
+    /// A Master that stands by does not hang up when another leader begins.
+    StandbyStaysOn,
     /// The Master asks a Worker only once to leave.
     AskOnce,
     /// The Master leaves a row out of each page of its state.
@@ -81,6 +93,8 @@ pub enum Sabotage {
     NeverReadmit,
     /// The Master ends an application after its second failure.
     HastyEnd,
+    /// Workers, drivers and launchers forget the epochs of the Masters that they have met.
+    IgnoreEpoch,
     /// The Worker reports RUNNING twice.
     RunningTwice,
     /// The Worker does not report an executor's end, and forgets it.
@@ -185,7 +199,7 @@ pub enum Sabotage {
 
 firesteel_core::kinds!("sabotage", Sabotage: DropGiveBack DoubleLaunch ForgetWorker ForgetLeaving ForgetDriver DropKillExecutor
     ReuseExecutorId WrongDriver LaunchOnTheDead OneCoreTooMany DropExecutorAdded DropRegisteredWorker
-    DropKilled MissTurn SplitGang StarveGang StealReserved ForgetPriority ForgetQueue PreemptTooMany PreemptPeers DropExecutorsGone EarlyExecutorsGone ForgetOutcome TrustAnyToken TrustAnySize LateKillForgetsOutcome JudgeByReading TakeForAnswered MissFullDisk SkipPersist TellBeforeDurable ReplayTwice AskOnce SkipRow ForgetBlame NeverReadmit HastyEnd RunningTwice LoseEnd StartTwice ForgetWords DropSignal StayOn DropHeartbeat TrustFetch FetchTwice KeepFiles EndLog KeepNothing RemoveTheLiving RemoveLivingExecutor UseLeaving ForgetUnregister ClaimSuccess TrustAnySecret TrustAnyNumber DoubleLaunchTask
+    DropKilled MissTurn SplitGang StarveGang StealReserved ForgetPriority ForgetQueue PreemptTooMany PreemptPeers DropExecutorsGone EarlyExecutorsGone ForgetOutcome TrustAnyToken TrustAnySize LateKillForgetsOutcome JudgeByReading TakeForAnswered MissFullDisk SkipPersist TellBeforeDurable ReplayTwice EpochNotIncreased TellUnwritten WriteUnfenced SpeakAfterTenure StandbyAnswers StandbyStaysOn AskOnce SkipRow ForgetBlame NeverReadmit HastyEnd IgnoreEpoch RunningTwice LoseEnd StartTwice ForgetWords DropSignal StayOn DropHeartbeat TrustFetch FetchTwice KeepFiles EndLog KeepNothing RemoveTheLiving RemoveLivingExecutor UseLeaving ForgetUnregister ClaimSuccess TrustAnySecret TrustAnyNumber DoubleLaunchTask
     DropOutputCredit DoubleCredit DoubleOutput DropOutput DoubleTaskEnd DropTaskEnd DropKillTask
     EarlyCancelled DropAnswer DoubleAnswer Impatient ForgetProfile ForgetBinding SameAddress DropAddresses AskForMore AskForNone KillNeighbours DropKills IgnoreSilence DropDriverHeartbeat DropExecutorHeartbeat WrongCode EndlessLaunch
     DropStatusUpdate DoubleStatusUpdate DoubleTaskOutput DropTaskOutput LeaveTasks DropExit);
@@ -224,6 +238,12 @@ impl Sabotage {
         Self::SkipPersist,
         Self::TellBeforeDurable,
         Self::ReplayTwice,
+        Self::EpochNotIncreased,
+        Self::TellUnwritten,
+        Self::WriteUnfenced,
+        Self::SpeakAfterTenure,
+        Self::StandbyAnswers,
+        Self::StandbyStaysOn,
         Self::AskOnce,
         Self::SkipRow,
         Self::TrustAnyToken,
@@ -231,6 +251,7 @@ impl Sabotage {
         Self::ForgetBlame,
         Self::NeverReadmit,
         Self::HastyEnd,
+        Self::IgnoreEpoch,
         Self::RunningTwice,
         Self::LoseEnd,
         Self::StartTwice,

@@ -8,6 +8,7 @@ mod worker;
 
 use std::time::Duration;
 
+use firesteel_core::Leadership;
 use firesteel_core::driver::LocalityWait;
 use firesteel_core::ids::{ExecutorId, PeerId, ProfileId};
 use firesteel_core::master::Exclusion;
@@ -121,6 +122,7 @@ impl Saboteur {
                 let request = self.bend_request(request);
                 NodeEvent::Driver(core_driver::Event::Submit { task, request })
             }
+            event if self.sabotage == Sabotage::IgnoreEpoch => forget_epoch(event),
             event => event,
         };
         let is_swallowed = self.swallows(&event, ledger) && !dice.one_in(3);
@@ -342,6 +344,20 @@ fn tamper<E: Clone>(effects: &mut Vec<E>, dice: &mut Dice, fate: impl Fn(&E) -> 
             Fate::Doubled => effects.extend([effect.clone(), effect]),
         }
     }
+}
+
+/// A Master that leads seems to be one without others.
+fn forget_epoch(mut event: NodeEvent) -> NodeEvent {
+    let leadership = match &mut event {
+        NodeEvent::Worker(core_worker::Event::Connected { leadership, .. })
+        | NodeEvent::Driver(core_driver::Event::Connected { leadership, .. })
+        | NodeEvent::Launcher(launcher::Event::Connected { leadership, .. }) => leadership,
+        _ => return event,
+    };
+    if let Leadership::Here { epoch } = leadership {
+        *epoch = 0;
+    }
+    event
 }
 
 fn before(executor: ExecutorId) -> ExecutorId {

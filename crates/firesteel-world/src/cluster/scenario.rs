@@ -21,9 +21,11 @@ use firesteel_placement::{
 
 use super::busy_master::BusySpell;
 use super::disks::FullDisk;
+use super::election::Election;
 use super::entrance::secret_of;
 use super::faults::FaultPlan;
 use super::fetches::rolled_files;
+use super::partitions::Partition;
 use super::stalls::Stall;
 use super::wishes::LocalityPlan;
 use firesteel_sim::dice::Dice;
@@ -55,8 +57,12 @@ pub struct Scenario {
     pub full_disk: Option<FullDisk>,
     /// Whether the Master writes its decisions down and is recovered from them.
     pub is_durable: bool,
+    /// How Masters are elected, if there are several. Then they are durable.
+    pub election: Option<Election>,
     /// The stalls of Workers' connections.
     pub stalls: Vec<Stall>,
+    /// The partitions between Masters, machines and owners of applications.
+    pub partitions: Vec<Partition>,
     /// The applications of the cluster.
     pub apps: Vec<AppPlan>,
     /// The faults that strike.
@@ -165,8 +171,12 @@ const BAD: u64 = 0xBAD;
 const BUSY: u64 = 0x0062_7573_7900;
 /// Separates the random numbers of durable Masters from all others.
 const DURABLE: u64 = 0x6475_7261_6200;
+/// Separates the random numbers of elections from all others.
+const ELECTION: u64 = 0x656C_6563_7400;
 /// Separates the random numbers of full disks from all others.
 const DISKS: u64 = 0x6469_736B_7300;
+/// Separates the random numbers of partitions from all others.
+const PARTITIONS: u64 = 0x7061_7274_6564;
 /// Separates the random numbers of stalls from all others.
 const STALLS: u64 = 0x7374_616C_6C73;
 /// Separates the random numbers of queues, priorities and gangs from all others.
@@ -222,8 +232,10 @@ impl Scenario {
             bad_worker: None,
             busy_spell: None,
             is_durable: false,
+            election: None,
             full_disk: None,
             stalls: Vec::new(),
+            partitions: Vec::new(),
             apps: (0..apps).map(|number| AppPlan::rolled(dice, gpus, number, scale)).collect(),
             faults,
             check_every: scale.check_every(),
@@ -248,6 +260,14 @@ impl Scenario {
         scenario.full_disk = FullDisk::rolled(&mut Dice::new(seed ^ DISKS), scenario.faults.until, machines);
         scenario.stalls = Stall::rolled(&mut Dice::new(seed ^ STALLS), scenario.faults.until, machines);
         scenario.is_durable = Dice::new(seed ^ DURABLE).one_in(2);
+        if scenario.is_durable {
+            let mut dice = Dice::new(seed ^ ELECTION);
+            scenario.election = Election::rolled(&mut dice, scenario.faults.until, &scenario.apps);
+        }
+        let seats = if scenario.election.is_some() { 2 } else { 1 };
+        let parties = [seats, machines, scenario.apps.len()];
+        let mut dice_of_partitions = Dice::new(seed ^ PARTITIONS);
+        scenario.partitions = Partition::rolled(&mut dice_of_partitions, scenario.faults.until, parties);
         scenario.busy_spell = BusySpell::rolled(&mut Dice::new(seed ^ BUSY), scenario.faults.until);
         // Uses a separate random generator, so that a seed's cluster and faults do not depend on what its
         // tasks need.

@@ -79,8 +79,17 @@ impl World {
             | Fault::OutputBeyondCredit
             | Fault::RepeatedOrder
             | Fault::BusyMaster
+            | Fault::LeaderCutOff
+            | Fault::LeaderPaused
+            | Fault::HeldUp
+            | Fault::FormerLeaderHears
+            | Fault::SlowConnect
+            | Fault::LateHello
+            | Fault::FormerLeaderMet
+            | Fault::FormerLeaderHeard
             | Fault::DiskFull
             | Fault::Stall
+            | Fault::Partition
             | Fault::LateDeadline => {}
         }
     }
@@ -234,6 +243,9 @@ impl World {
         let Some((_, peer)) = self.driver_mut(node).and_then(|body| body.registration.clone()) else {
             return;
         };
+        if self.link_of(node, peer).and_then(|link| self.outdated(node, link)).is_some() {
+            return;
+        }
         self.fault(fault);
         let app = AppId::new("app-of-nobody");
         let message = match self.dice.one_in(2) {
@@ -246,6 +258,9 @@ impl World {
     /// The Master orders a Worker to register again, for no reason.
     fn send_odd_order(&mut self, fault: Fault) {
         let (Some(master), Some(worker)) = (self.master, self.some_worker()) else { return };
+        if self.node(master).waiting.is_some() {
+            return;
+        }
         let Body::Worker(body) = &self.node(worker).body else { return };
         let Some(peer) = self.ledger.peer_of_worker(&body.id) else { return };
         self.fault(fault);

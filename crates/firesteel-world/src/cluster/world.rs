@@ -9,6 +9,7 @@ use firesteel_core::{Timestamp, driver, master, worker};
 
 use super::busy_master::MasterInbox;
 use super::coverage::Coverage;
+use super::election::Seat;
 use super::faults::Fault;
 use super::fetches::Fetches;
 use super::happening::Happening;
@@ -17,6 +18,8 @@ use super::ledger::Ledger;
 use super::links::{Link, LinkIndex};
 use super::master_disk::{Held, MasterDisk};
 use super::node::{Alarm, Body, Node, NodeEffects, NodeEvent};
+use super::partitions::Partition;
+use super::reigns::Reigns;
 use super::saboteur::Saboteur;
 use super::scenario::Scenario;
 use super::stalls::Unheard;
@@ -41,10 +44,19 @@ pub(crate) struct World {
     sequence: u64,
     pub(crate) nodes: Vec<Node>,
     pub(crate) links: Vec<Link>,
-    /// The Master, while one is alive.
+    /// The Master that leads, while one is alive.
     pub(crate) master: Option<NodeIndex>,
     pub(crate) master_inbox: MasterInbox,
+    /// Where Masters listen. There are two seats if they are elected.
+    pub(crate) seats: Vec<Seat>,
+    pub(crate) reigns: Reigns,
+    /// The Master whose messages are held up, or were, until this time.
+    pub(crate) held_up: Option<(NodeIndex, u64)>,
+    /// The connections to Masters on which what the Master says of itself has not come yet.
+    pub(crate) ungreeted: BTreeSet<(NodeIndex, PeerId)>,
     pub(crate) unheard: Unheard,
+    /// The partitions that have begun, each with its end.
+    pub(crate) parted: Vec<(Partition, u64)>,
     /// Whether a stranger has acted as a Worker. Then the Master may have been told untrue things about
     /// executors.
     pub(crate) was_lied_to: bool,
@@ -86,7 +98,12 @@ impl World {
             links: Vec::new(),
             master: None,
             master_inbox: MasterInbox::default(),
+            seats: vec![Seat::Empty; if scenario.election.is_some() { 2 } else { 1 }],
+            reigns: Reigns::default(),
+            held_up: None,
+            ungreeted: BTreeSet::new(),
             unheard: Unheard::new(),
+            parted: Vec::new(),
             workers: vec![None; scenario.workers.len()],
             drivers: vec![DriverPhase::Awaited; scenario.apps.len()],
             processes: BTreeMap::new(),
@@ -114,7 +131,13 @@ impl World {
             true => 3_000,
             false => 0,
         };
-        self.at(master_at, Happening::StartMaster);
+        self.at(master_at, Happening::StartMaster { seat: 0 });
+        if let Some(election) = self.scenario.election.clone() {
+            self.at(master_at, Happening::StandBy { seat: 1 });
+            for deposition in election.depositions {
+                self.at(deposition.from, Happening::Depose(deposition));
+            }
+        }
         for plan in 0..self.scenario.workers.len() {
             self.at(self.scenario.workers[plan].starts_at, Happening::StartWorker { plan });
         }
@@ -123,6 +146,9 @@ impl World {
         }
         for stall in self.scenario.stalls.clone() {
             self.at(stall.from, Happening::Stall(stall));
+        }
+        for partition in self.scenario.partitions.clone() {
+            self.at(partition.from, Happening::Part(partition));
         }
         if let Some(every) = self.scenario.faults.strike_every {
             self.at(every, Happening::Strike);
@@ -216,9 +242,16 @@ impl World {
             Happening::Dial { node, target, answer } => self.answer_dial(node, target, answer),
             Happening::Wake { node, at } => self.wake(node, at),
             Happening::Tell { node, event } => self.tell(node, event),
+            Happening::Part(partition) => self.part(partition),
             Happening::Stall(stall) => self.stall(stall),
             Happening::MasterTurn { node } => self.master_turn(node),
-            Happening::StartMaster => self.start_master(),
+            Happening::StartMaster { seat } => self.start_master(seat),
+            Happening::StandBy { seat } => self.stand_by(seat),
+            Happening::Follow { seat } => self.follow(seat),
+            Happening::Depose(deposition) => self.depose(deposition),
+            Happening::EndTenure { node, lingers } => self.end_tenure(node, lingers),
+            Happening::EndFormer { node } => self.end_former(node),
+            Happening::Greet { node, peer, seat, leadership } => self.greet(node, peer, seat, leadership),
             Happening::Synced { node } => self.synced(node),
             Happening::StartWorker { plan } => self.start_worker(plan),
             Happening::StartDriver { app } => self.start_driver(app),
@@ -362,6 +395,9 @@ impl World {
             | NodeEffects::Launcher(_)
             | NodeEffects::Executor(_) => Vec::new(),
         };
+        if self.is_former(node) {
+            return self.decide_in_vain(node, &event, effects);
+        }
         self.check_silence(&effects);
         let after = self.nodes[node.0].body.reservation();
         let held = Held { event, effects, before, after, at: self.now };

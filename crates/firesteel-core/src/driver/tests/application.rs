@@ -9,7 +9,7 @@ use crate::driver::{
     Effect, Ending, Event, ExecutorLoss, Inbound, MasterStatus, Note, Outbound, Patience, Reason,
 };
 use crate::ids::{AppId, ExecutorId, PeerId, ProfileId, WorkerId};
-use crate::leadership::Leadership;
+use crate::leadership::{Dispute, Leadership};
 use crate::messages::{
     ApplicationEnd, DriverToExecutor, DriverToMaster, ExecutorState, ExecutorToDriver, MasterToDriver,
     Outcome, RefusedExecutor, TaskState,
@@ -219,6 +219,61 @@ fn a_new_registration_replaces_the_executors_of_the_old_one() {
         [Effect::Note(ready), to_new(welcome()), to_new(launch)]
     );
     assert_eq!(bench.end(0, attempt(0, 0), exit(0)), [], "the old executor is not listened to");
+}
+
+fn elected(peer: PeerId, host: &str, epoch: u64) -> Event {
+    Event::Connected { peer, master: master(host), leadership: Leadership::Here { epoch } }
+}
+
+fn deposed(host: &str) -> Effect {
+    Effect::Note(Note::Dispute(Dispute::Deposed { master: master(host), epoch: 1, latest: 2 }))
+}
+
+#[test]
+fn a_master_that_answers_after_a_later_one_was_met_is_too_late() {
+    let (former, later) = (MASTER, PeerId(5));
+    let mut bench = Bench::new(&["m1", "m2"]);
+    bench.apply(Event::Start);
+    bench.apply(elected(former, "m1", 1));
+    let effects = bench.apply(elected(later, "m2", 2));
+    assert_eq!(effects[..2], [deposed("m1"), Effect::Close { peer: former }]);
+    assert_eq!(effects.len(), 3, "the later one is asked");
+    assert_eq!(bench.apply(from_master(former, registered("app-1"))), []);
+    let effects = bench.apply(from_master(later, registered("app-2")));
+    assert_eq!(effects[0], registered_note("app-2", "m2"));
+}
+
+#[test]
+fn a_driver_leaves_its_master_for_a_later_one_that_it_meets() {
+    let (former, later) = (MASTER, PeerId(5));
+    let mut bench = Bench::new(&["m1", "m2"]);
+    bench.apply(Event::Start);
+    bench.apply(elected(former, "m1", 1));
+    bench.apply(from_master(former, registered("app-1")));
+    let effects = bench.apply(elected(later, "m2", 2));
+    let lost = Effect::Note(Note::MasterLost { master: master("m1") });
+    assert_eq!(effects[..3], [deposed("m1"), Effect::Close { peer: former }, lost]);
+    let [Effect::Send { peer, message: Outbound::Master(DriverToMaster::ResumeApplication(_)) }] =
+        &effects[3..]
+    else {
+        panic!("{effects:?}")
+    };
+    assert_eq!(*peer, later);
+    let added = MasterToDriver::ExecutorAdded {
+        executor: ExecutorId(0),
+        profile: ProfileId::DEFAULT,
+        worker: WorkerId::new("w0"),
+        host: "h0".to_owned(),
+        cores: Cores(1),
+        memory: MiB(1024),
+        port: 7078,
+    };
+    assert_eq!(bench.apply(from_master(former, added)), [], "it no longer counts");
+    assert_eq!(bench.apply(Event::Disconnected { peer: former }), []);
+    let effects = bench.apply(from_master(later, registered("app-1")));
+    assert_eq!(effects[0], registered_note("app-1", "m2"));
+    let again = PeerId(6);
+    assert_eq!(bench.apply(elected(again, "m1", 1)), [deposed("m1"), Effect::Close { peer: again }]);
 }
 
 #[test]

@@ -102,6 +102,12 @@ impl Bench {
         self.apply(Event::Connected { peer: PeerId(peer), master: Address::new(host, 7077), leadership })
     }
 
+    /// Connects to a Master that leads in this epoch.
+    fn connect_elected(&mut self, peer: u64, host: &str, epoch: u64) -> Vec<Effect> {
+        let (peer, master, leadership) = (PeerId(peer), Address::new(host, 7077), Leadership::Here { epoch });
+        self.apply(Event::Connected { peer, master, leadership })
+    }
+
     fn connect_failed(&mut self, host: &str) -> Vec<Effect> {
         self.apply(Event::ConnectFailed { master: Address::new(host, 7077), error: "refused".into() })
     }

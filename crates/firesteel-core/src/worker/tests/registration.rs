@@ -1,4 +1,5 @@
 use super::*;
+use crate::leadership::Dispute;
 use crate::messages::{
     ClientToWorker, RefusedRegistration, RunningExecutor, WorkerToClient, WorkerViewOfItself,
 };
@@ -49,6 +50,56 @@ fn of_several_masters_the_first_to_answer_wins_and_the_others_are_closed() {
     assert_eq!(bench.master(1, registered("a")), [note(late)]);
     assert_eq!(bench.disconnect(1), []);
     assert_eq!(bench.connect_to(3, "c", Leadership::Here { epoch: 1 }), [close(3)]);
+}
+
+fn deposed(host: &str) -> Effect {
+    let master = Address::new(host, 7077);
+    note(Note::Dispute(Dispute::Deposed { master, epoch: 1, latest: 2 }))
+}
+
+#[test]
+fn a_master_that_answers_after_a_later_one_was_met_is_too_late() {
+    let mut bench = Bench::new(&["a", "b"]);
+    bench.apply(Event::Start);
+    assert_eq!(bench.connect_elected(1, "a", 1), [register(1, vec![])]);
+    assert_eq!(bench.connect_elected(2, "b", 2), [deposed("a"), close(1), register(2, vec![])]);
+    let late = Note::NotMyMaster { peer: PeerId(1), message: "RegisteredWorker" };
+    assert_eq!(bench.master(1, registered("a")), [note(late)]);
+    assert_eq!(bench.master(2, registered("b")), taken(2, "b"));
+}
+
+#[test]
+fn a_worker_leaves_its_master_for_a_later_one_that_it_meets() {
+    let mut bench = Bench::new(&["a", "b"]);
+    bench.apply(Event::Start);
+    bench.connect_elected(1, "a", 1);
+    bench.master(1, registered("a"));
+    bench.master(1, launch(0));
+    bench.apply(Event::RunnerStarted { executor: key(0), pid: 70 });
+    let effects = bench.connect_elected(2, "b", 2);
+    let [left, closed, asked] = effects.try_into().expect("three effects");
+    assert_eq!([left, closed], [deposed("a"), close(1)]);
+    let runs = ExecutorReport { executor: key(0), state: ExecutorState::Running };
+    assert_eq!(asked, register(2, vec![runs]), "the executor lives on");
+    let late = Note::NotMyMaster { peer: PeerId(1), message: "LaunchExecutor" };
+    assert_eq!(bench.master(1, launch(1)), [note(late)]);
+    // Where that connection ends nothing is lost.
+    assert_eq!(bench.disconnect(1), []);
+    assert_eq!(bench.master(2, registered("b")), taken(2, "b"));
+    // A later leader at the same address counts as well, and an earlier one is not asked.
+    assert_eq!(bench.connect_elected(3, "a", 1), [deposed("a"), close(3)]);
+}
+
+#[test]
+fn a_worker_that_ends_has_no_master_when_it_meets_a_later_one() {
+    let mut bench = Bench::new(&["a", "b"]);
+    bench.apply(Event::Start);
+    bench.connect_elected(1, "a", 1);
+    bench.master(1, registered("a"));
+    bench.master(1, launch(0));
+    bench.apply(Event::RunnerStarted { executor: key(0), pid: 70 });
+    bench.apply(Event::Shutdown);
+    assert_eq!(bench.connect_elected(2, "b", 2), [deposed("a"), close(1), close(2)]);
 }
 
 #[test]
