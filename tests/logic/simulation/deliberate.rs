@@ -48,7 +48,7 @@ const BUGS: &[(Sabotage, u64, &str)] = &[
     (Sabotage::JudgeByReading, 2_000, "is called silent, and its heartbeat arrived"),
     (Sabotage::TakeForAnswered, 400, "stays LAUNCHING where nobody has heard of it"),
     (Sabotage::MissFullDisk, 400, "which has said that it cannot write"),
-    (Sabotage::SkipRow, 1_000, "pages of a state"),
+    (Sabotage::SkipRow, 2_000, "pages of a state"),
     (Sabotage::TrustAnyToken, 200, "without its token"),
     (Sabotage::TrustAnySize, 200, "is believed to have 64 cores"),
     (Sabotage::ForgetBlame, 100, "ended early just now"),

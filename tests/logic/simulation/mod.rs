@@ -72,19 +72,37 @@ fn clusters_keep_every_invariant_under_faults_and_heal_after_them() {
     };
     let workers = [0, 1].map(|half| {
         thread::spawn(move || {
-            let mut total = Coverage::default();
-            seeds(half).for_each(|seed| total.add(&survive(seed)));
-            total
+            let (mut total, mut of_large) = (Coverage::default(), 0);
+            for seed in seeds(half) {
+                let coverage = survive(seed);
+                if let Seed::Large(_) = seed {
+                    of_large += coverage.events;
+                }
+                total.add(&coverage);
+            }
+            (total, of_large, cpu_seconds())
         })
     });
-    let mut total = Coverage::default();
+    let (mut total, mut of_large, mut seconds) = (Coverage::default(), 0, 0.0);
     for worker in workers {
         match worker.join() {
-            Ok(coverage) => total.add(&coverage),
+            Ok((coverage, large_events, cpu)) => {
+                total.add(&coverage);
+                of_large += large_events;
+                seconds += cpu;
+            }
             Err(panic) => std::panic::resume_unwind(panic),
         }
     }
-    say(&format_args!("{} clusters, {} events", total.runs, total.events));
+    let faults: u64 = total.rows().iter().filter(|row| row.group == "fault").map(|row| row.count).sum();
+    say(&format_args!(
+        "seeds 0 to {} of small clusters and 0 to {} of large ones: {} events, {of_large} of them in large clusters, and \
+         {faults} faults; {:.0} events per CPU second",
+        small.saturating_sub(1),
+        large.saturating_sub(1),
+        total.events,
+        total.events as f64 / seconds
+    ));
     for row in total.rows() {
         say(&format_args!("{row}"));
     }
@@ -92,6 +110,17 @@ fn clusters_keep_every_invariant_under_faults_and_heal_after_them() {
         assert!(total.events >= EVENTS, "only {} events", total.events);
         check_coverage(&total);
     }
+}
+
+/// The CPU time of this thread so far, in seconds.
+#[expect(clippy::disallowed_methods, reason = "only the operating system knows it")]
+fn cpu_seconds() -> f64 {
+    let stat = std::fs::read_to_string("/proc/thread-self/stat").expect("Linux has it");
+    // The name of the thread, in parentheses, may have blanks. User and system time are the 12th and 13th field after it.
+    let (_, fields) = stat.rsplit_once(')').expect("a name is in parentheses");
+    let ticks: u64 =
+        fields.split_whitespace().skip(11).take(2).map(|field| field.parse::<u64>().expect("a number")).sum();
+    ticks as f64 / 100.0
 }
 
 /// What no run can see, each with its reason.

@@ -49,6 +49,7 @@ const SEEDS: &[(Seed, &str)] = &[
         "a launcher returns to its Master after two final ends, and does not ask for these cores again",
     ),
     (Seed::Small(1538), "a driver returns to a Master that has ended its application, and is told how"),
+    (Seed::Small(1106), "a launcher hangs up during a partition, and its Master learns of it afterwards"),
     (
         Seed::Large(14),
         "a driver had met the next leader, and registered with the former one, whose answer was late on its way",

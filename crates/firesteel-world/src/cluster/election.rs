@@ -319,6 +319,10 @@ impl World {
         if self.is_elected() && millis > LONGEST_SILENCE {
             let delay = self.dice.between(LONGEST_SILENCE - SIGN_OF_LIFE, LONGEST_SILENCE);
             self.after(delay, Happening::Hangup { link, side });
+            // The other side learns of it as soon as something passes.
+            let passes = self.links[link.0].latest(side.other()).max(self.now + delay);
+            let arrival = passes + self.dice.between(0, 3);
+            self.at(arrival, Happening::Hangup { link, side: side.other() });
         }
     }
 

@@ -119,6 +119,11 @@ impl Link {
         end.latest = end.latest.max(until);
     }
 
+    /// When the last of what was sent to this side arrives. What is held back arrives at the end of that.
+    pub(crate) fn latest(&self, side: Side) -> u64 {
+        self.ends[side as usize].latest
+    }
+
     /// Loses all messages on their way and all later ones.
     pub(crate) fn cut(&mut self) {
         self.cut = true;
