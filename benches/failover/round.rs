@@ -1,4 +1,7 @@
 //! One round: a cluster is built, its leader is killed, and another one takes over.
+//!
+//! The names of figures begin with the moment from which a time counts: `kill`, `elected`, `read`, `recovered`, `leads`, as
+//! in the log of the new leader, or `session`: one session's timeout after the kill.
 
 use std::thread::sleep;
 use std::time::Duration;
@@ -121,10 +124,10 @@ pub(crate) fn run(size: Size) -> Sheet {
     // The session's last sign of life is anywhere before the kill.
     let now: u64 = Moment::now().to_string().parse().expect("it is a number");
     sleep(Duration::from_millis(1_000 + now % 700));
-    let masters = 1;
-    let pids = [cluster.standby.pid()].into_iter().chain(cluster.mocks().map(Crew::pid)).collect::<Vec<_>>();
-    let processes = pids.len();
+    let pids: Vec<u32> = [cluster.standby.pid()].into_iter().chain(cluster.mocks().map(Crew::pid)).collect();
+    let (master_alone, mocks_alone) = (0..1, 1..pids.len());
     let meter = Meter::start(pids);
+    let refused = overflows();
     let killed = cluster.leader.kill();
     sleep(MEANWHILE);
     cluster.spares.tell("end");
@@ -168,8 +171,8 @@ pub(crate) fn run(size: Size) -> Sheet {
     drivers.tell("report main");
     ended += drivers.hear("report").1.parse::<u64>().expect("a number");
     assert_eq!(ended, 0, "executors that were lost or killed");
-    let status = standby.status();
-    assert_eq!(counts(&status), (size.workers + SPARES, size.executors() + 2));
+    assert_eq!(counts(&standby.status()), (size.workers + SPARES, size.executors() + 2));
+    sheet.warn(standby.log().lines().filter(|line| line.contains(" WARN ") || line.contains(" ERROR ")));
     let at = |hundredth: usize| registrations[(registrations.len() * hundredth).div_ceil(100).max(1) - 1];
 
     sheet.put("kill: ZooKeeper ends the session, s", expired.since(killed));
@@ -187,18 +190,20 @@ pub(crate) fn run(size: Size) -> Sheet {
     sheet.put("leads: 99 of 100 Workers back, ms", at(99).since(leads) * 1e3);
     sheet.put("leads: last Worker back, ms", at(100).since(leads) * 1e3);
     sheet.put("leads: all back (c) - (a), s", back.since(leads));
-    sheet.put("kill: first placement (b), s", waiting.min(new).since(killed));
-    sheet.put("kill: all back (c), s", back.since(killed));
+    let session = size.session.as_secs_f64();
+    sheet.put("session: first placement, s", waiting.min(new).since(killed) - session);
+    sheet.put("session: all back, s", back.since(killed) - session);
     for (from, to, [master, mocks]) in [
         (killed, elected, ["CPU of the Master, standing by, s", "CPU of the mocks meanwhile, s"]),
         (elected, leads, ["CPU of the Master, elected: leads, s", "CPU of the mocks, elected: leads, s"]),
         (leads, back, ["CPU of the Master, leads: all back, s", "CPU of the mocks, leads: all back, s"]),
     ] {
-        sheet.put(master, readings.between(from, to, 0..masters));
-        sheet.put(mocks, readings.between(from, to, masters..processes));
+        sheet.put(master, readings.between(from, to, master_alone.clone()));
+        sheet.put(mocks, readings.between(from, to, mocks_alone.clone()));
     }
-    sheet.put("attempts to connect a Worker", dials as f64 / size.workers as f64);
+    sheet.put("connections a Worker has asked for", dials as f64 / size.workers as f64);
     sheet.put("of them failed", failures as f64 / size.workers as f64);
+    sheet.put("connections without room in the queue", overflows() - refused);
     sheet.put("MB in ZooKeeper after", cluster.zookeeper("zk_approximate_data_size") / 1e6);
     sheet
 }
@@ -212,6 +217,16 @@ fn counts(status: &Value) -> (u64, u64) {
     };
     let running: usize = list(&status["applications"]).iter().map(running).sum();
     (alive as u64, running as u64)
+}
+
+/// The connections on this machine that the system dropped, because the queue of those to be accepted was full.
+fn overflows() -> f64 {
+    let text = std::fs::read_to_string("/proc/net/netstat").unwrap_or_default();
+    let lines: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("TcpExt: ")).collect();
+    let [names, values] = lines[..] else { return f64::NAN };
+    let mut fields = names.split(' ').zip(values.split(' '));
+    let value = fields.find_map(|(name, value)| (name == "ListenOverflows").then(|| value.parse().ok()));
+    value.flatten().unwrap_or(f64::NAN)
 }
 
 /// The number in `read 123 bytes of state`.
