@@ -51,7 +51,10 @@ struct Cluster {
     standby: Master,
     spares: Crew,
     workers: Vec<Crew>,
+    /// The drivers of the executors.
     drivers: Crew,
+    /// The driver of the application that waits, and that of the one that comes when there is no Master.
+    hungry: Crew,
     /// The logs of the Masters.
     _directory: TempDir,
 }
@@ -92,13 +95,15 @@ impl Cluster {
         }
         drivers.tell(&format!("start main {} {}", size.apps, size.executors() / size.apps));
         drivers.hear("running main");
-        drivers.tell("start waiting 1 1");
-        drivers.hear("registered waiting");
-        Self { ensemble, leader, standby, spares, workers: crews, drivers, _directory: directory }
+        // A process of their own: drivers are told much when they return.
+        let mut hungry = Crew::start(&["drivers", &masters]);
+        hungry.tell("start waiting 1 1");
+        hungry.hear("registered waiting");
+        Self { ensemble, leader, standby, spares, workers: crews, drivers, hungry, _directory: directory }
     }
 
     fn mocks(&self) -> impl Iterator<Item = &Crew> {
-        self.workers.iter().chain([&self.spares, &self.drivers])
+        self.workers.iter().chain([&self.spares, &self.drivers, &self.hungry])
     }
 
     /// A number that ZooKeeper says of itself.
@@ -131,19 +136,20 @@ pub(crate) fn run(size: Size) -> Sheet {
     let killed = cluster.leader.kill();
     sleep(MEANWHILE);
     cluster.spares.tell("end");
-    cluster.drivers.tell("start new 1 1");
+    cluster.hungry.tell("start new 1 1");
 
-    let Cluster { ensemble, standby, drivers, workers, .. } = &mut cluster;
+    let Cluster { ensemble, standby, drivers, hungry, workers, .. } = &mut cluster;
     let (leads, _) = standby.line("leads in epoch 2", killed);
     // One of the two comes before the other: their lines are not told in order.
-    let first = drivers.hear("launched");
-    let second = drivers.hear("launched");
+    let first = hungry.hear("launched");
+    let second = hungry.hear("launched");
     let launched = |name| {
         let (moment, _) =
             [&first, &second].into_iter().find(|(_, said)| said == name).expect("both were said");
         *moment
     };
     let (waiting, new) = (launched("waiting"), launched("new"));
+    let (resumed, _) = drivers.hear("registered main");
     let (back, _) = standby.line("all Workers and applications are back", killed);
     let (elected, _) = standby.line("elected in epoch 2", killed);
     let (read, bytes) = standby.line("bytes of state", killed);
@@ -185,6 +191,7 @@ pub(crate) fn run(size: Size) -> Sheet {
     sheet.put("leads: waiting application placed, ms", waiting.since(leads) * 1e3);
     sheet.put("leads: new application placed, ms", new.since(leads) * 1e3);
     sheet.put("leads: first placement (b) - (a), s", waiting.min(new).since(leads));
+    sheet.put("leads: all drivers back, ms", resumed.since(leads) * 1e3);
     sheet.put("leads: first Worker back, ms", at(0).since(leads) * 1e3);
     sheet.put("leads: half of the Workers back, ms", at(50).since(leads) * 1e3);
     sheet.put("leads: 99 of 100 Workers back, ms", at(99).since(leads) * 1e3);
