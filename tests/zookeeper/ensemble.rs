@@ -42,11 +42,12 @@ exec 3<&0
 exec java "$@" </dev/null 3<&-"#;
 
 /// Options of Java for little memory and a quick start, and those of the log.
-const OPTIONS: [&str; 9] = [
+const OPTIONS: [&str; 10] = [
     "-Xmx128m",
     "-XX:+UseSerialGC",
     "-XX:TieredStopAtLevel=1",
     "-XX:-UsePerfData",
+    "-Duser.timezone=UTC",
     "-Dorg.slf4j.simpleLogger.showDateTime=true",
     "-Dorg.slf4j.simpleLogger.dateTimeFormat=HH:mm:ss.SSS",
     "-Dorg.slf4j.simpleLogger.showShortLogName=true",
@@ -55,10 +56,12 @@ const OPTIONS: [&str; 9] = [
     "-cp",
 ];
 
+/// The tick of servers unless another one is asked for: ends of sessions are looked for once in each tick.
+const TICK: Duration = Duration::from_millis(500);
+
 /// The settings that all servers share. Sessions of 1 to 60 s are possible. Followers give up a silent leader after
-/// 3 s (`syncLimit` ticks). Log files on disk grow in steps of 1 MiB instead of 64 MiB.
+/// `syncLimit` ticks, which are 3 s. Log files on disk grow in steps of 1 MiB instead of 64 MiB.
 const SETTINGS: &str = "\
-tickTime=500
 initLimit=20
 syncLimit=6
 minSessionTimeout=1000
@@ -108,8 +111,17 @@ impl Ensemble {
     /// # Panics
     /// A server ends, or does not serve within 60 s. The message contains its log.
     pub(crate) fn start(size: usize) -> Self {
+        Self::start_with_tick(size, TICK)
+    }
+
+    /// Does the same with servers that have this tick.
+    ///
+    /// # Panics
+    /// As [`start`](Self::start).
+    pub(crate) fn start_with_tick(size: usize, tick: Duration) -> Self {
         let directory = TempDir::new().expect("a temporary directory");
         let ports: Vec<u16> = (0..size).map(|_| free_port()).collect();
+        let tick = format!("tickTime={}\n", tick.as_millis());
         let peers: String = match size {
             1 => String::new(),
             _ => (1..=size)
@@ -117,7 +129,8 @@ impl Ensemble {
                 .collect(),
         };
         let server = |(index, port): (usize, &u16)| {
-            Server::start(directory.path().join(format!("server-{index}")), index + 1, *port, &peers)
+            let home = directory.path().join(format!("server-{index}"));
+            Server::start(home, index + 1, *port, [&tick, &peers])
         };
         let servers = ports.iter().enumerate().map(server).collect();
         let mut ensemble = Self { servers, _directory: directory };
@@ -188,6 +201,11 @@ impl Ensemble {
         self.servers[index].ask(command)
     }
 
+    /// What a server has logged so far. Times are in UTC.
+    pub(crate) fn log(&self, index: usize) -> String {
+        self.servers[index].log()
+    }
+
     /// Waits until all running servers serve. Servers that were killed or paused do not count.
     ///
     /// # Errors
@@ -229,13 +247,15 @@ struct Server {
 }
 
 impl Server {
-    /// Starts one in a directory of its own. `peers` lists all servers of an ensemble, and is empty for a single server.
-    fn start(home: PathBuf, id: usize, port: u16, peers: &str) -> Self {
+    /// Starts one in a directory of its own. `tick` is the setting of its tick. `peers` lists all servers of an ensemble, and
+    /// is empty for a single server.
+    fn start(home: PathBuf, id: usize, port: u16, [tick, peers]: [&str; 2]) -> Self {
         let data = home.join("data");
         fs::create_dir_all(&data).expect("a directory for a server");
         fs::write(data.join("myid"), id.to_string()).expect("the id of a server is written");
         let own = format!("dataDir={}\nclientPort={port}\n", data.display());
-        fs::write(home.join("zoo.cfg"), format!("{SETTINGS}{own}{peers}")).expect("settings are written");
+        fs::write(home.join("zoo.cfg"), format!("{SETTINGS}{tick}{own}{peers}"))
+            .expect("settings are written");
         let class = match peers.is_empty() {
             true => "org.apache.zookeeper.server.ZooKeeperServerMain",
             false => "org.apache.zookeeper.server.quorum.QuorumPeerMain",
@@ -291,10 +311,14 @@ impl Server {
         ["leader", "standalone"].contains(&mode.as_str()).then_some(zxid)
     }
 
+    fn log(&self) -> String {
+        let log = fs::read(self.home.join("log")).unwrap_or_default();
+        String::from_utf8_lossy(&log).into_owned()
+    }
+
     /// The end of its log.
     fn last_words(&self) -> String {
-        let log = fs::read(self.home.join("log")).unwrap_or_default();
-        let log = String::from_utf8_lossy(&log);
+        let log = self.log();
         let lines: Vec<&str> = log.lines().collect();
         format!(
             "--- the end of its log ---\n{}\n",

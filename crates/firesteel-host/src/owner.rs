@@ -69,13 +69,14 @@
 use std::collections::VecDeque;
 use std::fmt;
 use std::ops::ControlFlow;
+use std::time::Duration;
 
 use firesteel_core::fair_queue::Urgency;
 use firesteel_core::ids::PeerId;
 use firesteel_core::wire::{Hello, Role};
 use firesteel_core::{Kind, Machine, NoteLevel, Timestamp};
 use futures_util::future::BoxFuture;
-use tokio::time::sleep_until;
+use tokio::time::{sleep, sleep_until};
 
 use crate::clock::Clock;
 use crate::inbox::{Inbox, InboxReceiver, inbox};
@@ -89,6 +90,11 @@ const EVENTS: usize = 1024;
 /// A batch ends when its events have sent this number of bytes, so that what is gathered stays small. If they then wait for
 /// a commit, so do further events.
 const BYTES: usize = 16 << 20;
+
+/// The most connections that [`Context::hear_nobody`] closes at once, and the pause after that. So 20,000 peers a second are
+/// sent away, which is about as many as a Master can take up again.
+const PARTING_AT_ONCE: usize = 100;
+const PARTING_PAUSE: Duration = Duration::from_millis(5);
 
 /// The part of a daemon around its machine: it performs the effects that the machine decides on.
 pub trait Shell {
@@ -166,10 +172,32 @@ impl<E: Send + 'static> Context<E> {
         Self { peers, clock, inbox, receiver, raised: VecDeque::new() }
     }
 
-    /// Serves peers without a machine, which hear nothing: what they say is dropped. Never returns.
-    pub async fn hear_nobody(mut self, disconnected: fn(PeerId) -> E) {
-        while let Some(entry) = self.receiver.recv().await {
-            self.peers.admit(entry, disconnected);
+    /// Serves peers without a machine, which hear nothing: what they say is dropped. When `over` returns, accepts no more, and
+    /// hangs up on drivers first, and on a few at a time. They all come back, and so those who come first need not wait for
+    /// thousands of others.
+    pub async fn hear_nobody(mut self, disconnected: fn(PeerId) -> E, over: impl Future<Output = ()>) {
+        let mut over = std::pin::pin!(over);
+        loop {
+            tokio::select! {
+                () = &mut over => break,
+                entry = self.receiver.recv() => {
+                    self.peers.admit(entry.expect("the context holds a sender"), disconnected);
+                }
+            }
+        }
+        self.peers.accept_no_more();
+        loop {
+            while let Some(entry) = self.receiver.recv_now() {
+                self.peers.admit(entry, disconnected);
+            }
+            let open = self.peers.open_ones();
+            if open.is_empty() {
+                return;
+            }
+            for some in open.chunks(PARTING_AT_ONCE) {
+                some.iter().for_each(|peer| self.peers.hang_up(*peer));
+                sleep(PARTING_PAUSE).await;
+            }
         }
     }
 

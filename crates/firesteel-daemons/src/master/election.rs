@@ -129,6 +129,7 @@ async fn lead(
     requests: &mut EndRequests,
 ) -> Result<End, MasterError> {
     let znodes = reign.znodes();
+    tracing::info!("elected in epoch {}: reading the state that the Masters share", reign.epoch());
     let read = match znodes.read().await {
         Ok(read) => read,
         // Whoever can read it leads.
@@ -137,6 +138,7 @@ async fn lead(
             return Ok(End::Deposed);
         }
     };
+    tracing::info!("read {} bytes of state", read.as_ref().map_or(0, |(_, bytes)| bytes.len()));
     let (config, now) = (seat.config()?, seat.clock.now());
     let recovering = spawn_blocking(move || master_journal::take_over(read, znodes, config, now));
     let (master, journal) = match recovering.await.expect("it does not panic") {

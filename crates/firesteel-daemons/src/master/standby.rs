@@ -1,4 +1,5 @@
-//! A Master that stands by: it says who leads, hears nobody, and hangs up when that changes.
+//! A Master that stands by: it says who leads, hears nobody, and hangs up when that changes, on drivers first and on a few
+//! peers at a time.
 
 use firesteel_core::address::Address;
 use firesteel_core::wire::{Hello, Role};
@@ -10,7 +11,7 @@ use firesteel_spark::messages::MASTER;
 use super::{MasterError, Seat};
 use crate::spark;
 
-/// Turns everybody away until it is dropped.
+/// Turns everybody away until it is dropped. Then it accepts no more, and hangs up.
 pub(super) struct Standby(Tenure);
 
 impl Standby {
@@ -19,20 +20,15 @@ impl Standby {
         let tenure = Tenure::default();
         let (listener, arriving) = spark::also_at(seat.listener()?);
         let hello = Hello { leader, ..Hello::new(Role::Standby, seat.reached.to_string()) };
-        let context = Context::with_tenure(hello, QueueLimits::default(), seat.clock, tenure.clone());
+        let context = Context::with_tenure(hello, QueueLimits::default(), seat.clock, Tenure::default());
         // Spark's drivers and Workers ask whether there is a Master, and wait for one that calls them.
         let bystanders = spark::verifier::serve(arriving, MASTER, tenure.clone());
         let welcome = [Role::Worker, Role::Driver, Role::Client];
         let welcome = welcome.map(|role| Welcome { role, decode: |_, _| Ok(()) });
         context.peers.serve_apart(listener, welcome.into()).map_err(MasterError::Acceptor)?;
+        tokio::spawn(bystanders);
         let over = tenure.clone();
-        tokio::spawn(async move {
-            tokio::select! {
-                () = over.over() => {}
-                () = bystanders => {}
-                () = context.hear_nobody(|_| ()) => {}
-            }
-        });
+        tokio::spawn(context.hear_nobody(|_| (), async move { over.over().await }));
         Ok(Self(tenure))
     }
 }

@@ -338,6 +338,26 @@ impl<E: Send + 'static> Peers<E> {
         }
     }
 
+    /// Accepts no more, and gives up connections that are not open yet.
+    pub(crate) fn accept_no_more(&self) {
+        self.shared.stop.cancel();
+    }
+
+    /// The peers with open connections: first the drivers, on which others wait.
+    pub(crate) fn open_ones(&self) -> Vec<PeerId> {
+        let open = self.table.values().filter(|row| row.is_open());
+        let (mut first, then): (Vec<_>, Vec<_>) = open.partition(|row| row.info.role == Role::Driver);
+        first.extend(then);
+        first.into_iter().map(|row| row.info.id).collect()
+    }
+
+    /// Closes a connection at once. Nothing was sent on it.
+    pub(crate) fn hang_up(&mut self, peer: PeerId) {
+        if let Some(row) = self.table.get_mut(&peer) {
+            row.end(CloseMode::Now(Disconnect::TenureOver));
+        }
+    }
+
     /// Ends all connections after their queued messages are sent, within a bounded time, and accepts no
     /// more.
     pub(crate) async fn end(mut self) {

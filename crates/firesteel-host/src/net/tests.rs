@@ -527,3 +527,37 @@ async fn a_connection_of_another_protocol_is_a_guest_with_all_that_it_says() {
     client.read_to_end(&mut heard).await.expect("it is answered");
     assert_eq!(heard, b"404", "nothing was written before");
 }
+
+#[tokio::test]
+async fn who_hears_nobody_hangs_up_on_drivers_first_and_on_a_few_at_a_time() {
+    const WORKERS: usize = 250;
+    let listener = Listener::bind(&Address::new("127.0.0.1", 0)).await.expect("there is a free port");
+    let address = Address::new("127.0.0.1", listener.local().port());
+    let context = Context::new(Role::Standby, "a standby", QueueLimits::default(), Clock::start());
+    let welcome = [Role::Worker, Role::Driver].map(|role| Welcome { role, decode: |_, _| Ok(()) });
+    context.peers.serve(listener, welcome.into());
+    let (over, is_over) = oneshot::channel::<()>();
+    let hearing = tokio::spawn(context.hear_nobody(|_| (), async { drop(is_over.await) }));
+    let (ended, mut ends) = mpsc::unbounded_channel();
+    for number in 0..=WORKERS {
+        // Not the last one, which may not be known yet when it is over.
+        let role = if number == WORKERS / 2 { Role::Driver } else { Role::Worker };
+        let opened = dial::open(&address, &Hello::new(role, "a hand"), Role::Master).await;
+        let mut hand = Hand(opened.expect("everybody is let in").0);
+        let ended = ended.clone();
+        tokio::spawn(async move {
+            assert_eq!(hand.receive().await, None, "nothing is said");
+            ended.send(role).expect("the test counts");
+        });
+    }
+    over.send(()).expect("it listens");
+    let mut order = Vec::new();
+    for _ in 0..=WORKERS {
+        let end = timeout(Duration::from_secs(30), ends.recv()).await;
+        order.push(end.expect("it hangs up in time").expect("the test holds a sender"));
+    }
+    let driver = order.iter().position(|role| *role == Role::Driver).expect("it is one of them");
+    assert!(driver < 100, "{driver} Workers before the driver");
+    hearing.await.expect("it does not panic");
+    assert!(TcpStream::connect(address.to_string()).await.is_err(), "nobody is let in any more");
+}

@@ -1,0 +1,99 @@
+//! Processes of mocks. What they are told and what they say are lines.
+
+use std::io::{self, BufRead, BufReader, Write};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use tokio::runtime;
+use tokio::sync::mpsc;
+
+use crate::masters::PATIENCE;
+use crate::moment::Moment;
+
+/// How long a process of mocks lives at most.
+const LONGEST: Duration = Duration::from_secs(600);
+
+/// A process of mocks. It ends when this is dropped, or when this process ends.
+pub(crate) struct Crew {
+    process: Child,
+    stdin: ChildStdin,
+    said: Receiver<String>,
+}
+
+impl Crew {
+    /// Starts this program again with these words.
+    pub(crate) fn start(words: &[&str]) -> Self {
+        let mut command = Command::new(std::env::current_exe().expect("this program has a path"));
+        command.args(words).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut process = command.spawn().expect("this program starts");
+        let stdin = process.stdin.take().expect("it is a pipe");
+        let stdout = process.stdout.take().expect("it is a pipe");
+        let (said, lines) = channel();
+        thread::spawn(move || {
+            for line in BufReader::new(stdout).lines().map_while(Result::ok) {
+                let _ = said.send(line);
+            }
+        });
+        Self { process, stdin, said: lines }
+    }
+
+    pub(crate) fn pid(&self) -> u32 {
+        self.process.id()
+    }
+
+    /// Tells the process something.
+    pub(crate) fn tell(&mut self, words: &str) {
+        writeln!(self.stdin, "{words}").expect("the mocks live");
+    }
+
+    /// Waits until the process says this. Returns when it did, and what it said besides. What it says before is passed over.
+    pub(crate) fn hear(&self, words: &str) -> (Moment, String) {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            let left = deadline.saturating_duration_since(Instant::now());
+            let line = self.said.recv_timeout(left);
+            let line = line.unwrap_or_else(|_| panic!("waited {PATIENCE:?} for mocks to say {words:?}"));
+            let (moment, said) = line.split_once(' ').expect("mocks say when");
+            if let Some(more) = said.strip_prefix(words) {
+                return (Moment::read(moment), more.trim_start().to_owned());
+            }
+        }
+    }
+}
+
+impl Drop for Crew {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// Says something, as a process of mocks.
+pub(crate) fn say(words: &str) {
+    let mut stdout = io::stdout().lock();
+    // The other process may have ended.
+    let _ = writeln!(stdout, "{} {words}", Moment::now()).and_then(|()| stdout.flush());
+}
+
+/// Runs mocks in this process, with the lines that it is told. It ends when no more can come.
+pub(crate) fn run<Mocks: Future<Output = ()>>(mocks: impl FnOnce(mpsc::UnboundedReceiver<String>) -> Mocks) {
+    let (sender, told) = mpsc::unbounded_channel();
+    thread::spawn(move || {
+        for line in io::stdin().lines().map_while(Result::ok) {
+            let _ = sender.send(line);
+        }
+        std::process::exit(0);
+    });
+    thread::spawn(|| {
+        thread::sleep(LONGEST);
+        std::process::exit(1);
+    });
+    let runtime = runtime::Builder::new_current_thread().enable_all().build();
+    runtime.expect("a runtime starts").block_on(async {
+        mocks(told).await;
+        // Until it is killed, or standard input ends.
+        std::future::pending::<()>().await;
+    });
+}

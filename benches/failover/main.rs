@@ -1,0 +1,84 @@
+//! How long is a cluster without a Master when its leader is killed? And does anything that runs notice?
+//!
+//! ```text
+//! cargo bench -p firesteel --bench failover                       10,000 Workers, 50,000 executors, three rounds
+//! cargo bench -p firesteel --bench failover -- --rounds 1         one round
+//! cargo bench -p firesteel --bench failover -- --workers 1000     with fewer Workers; --executors says how many on each
+//! cargo bench -p firesteel --bench failover -- --tick 2000 --session 10000   ZooKeeper's tick, the Masters' session; in ms
+//! cargo bench -p firesteel --bench failover -- --test             50 Workers, one round: measures nothing
+//! ```
+//!
+//! A real ZooKeeper of one server, two real Masters that share a cluster, and processes of mocks, all over sockets on
+//! loopback. The mocks are the state machines and the connections of the product's own Workers and drivers, so they look for
+//! a Master as those do; only executors are missing. The cluster is full, one application waits for room, and the leader is
+//! killed with SIGKILL. Some executors end while there is no Master, which makes room for the application that waits, and for
+//! a new one that comes then. All times are read from one clock. Every wait has a limit, and every process ends with this one.
+//!
+//! Needs Java and Maven, for ZooKeeper. benches/README.md has the figures.
+
+#[path = "../../tests/heavy/component.rs"]
+#[allow(dead_code, reason = "others use more of it")]
+mod component;
+mod crew;
+mod drivers;
+#[path = "../../tests/zookeeper/ensemble.rs"]
+#[allow(dead_code, reason = "others use more of it")]
+mod ensemble;
+mod masters;
+mod moment;
+#[path = "../../tests/heavy/ports.rs"]
+#[allow(dead_code, reason = "others use more of it")]
+mod ports;
+mod process;
+mod round;
+mod table;
+#[path = "../../tests/heavy/wait.rs"]
+#[allow(dead_code, reason = "others use more of it")]
+mod wait;
+mod workers;
+
+use std::time::Duration;
+
+use round::Size;
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).filter(|word| word != "--bench").collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    firesteel_host::daemon::raise_open_files();
+    let number = |word: &str| word.parse::<u64>().expect("a number");
+    match words[..] {
+        ["workers", first, count, cores, masters] => {
+            return workers::run(number(first), number(count), number(cores).cast_signed(), masters);
+        }
+        ["drivers", masters] => return drivers::run(masters),
+        _ => {}
+    }
+    let is_test = words.contains(&"--test");
+    if let Err(reason) = ensemble::look() {
+        let name = ensemble::ZOOKEEPER.name;
+        assert!(is_test && !component::is_required(name), "no {name}: {reason}");
+        return println!("skipped, no {name}: {reason}");
+    }
+    let after = |flag: &str, default: u64| {
+        let at = words.iter().position(|word| *word == flag);
+        at.map_or(default, |at| number(words.get(at + 1).expect("a number follows")))
+    };
+    let small = |small: u64, full: u64| if is_test { small } else { full };
+    let size = Size {
+        workers: after("--workers", small(50, 10_000)),
+        executors_each: after("--executors", 5),
+        apps: after("--apps", small(5, 100)),
+        processes: after("--processes", small(2, 4)),
+        tick: Duration::from_millis(after("--tick", 500)),
+        session: Duration::from_millis(after("--session", small(1_000, 4_000))),
+    };
+    let Size { workers, executors_each, apps, processes, tick, session } = size;
+    assert_eq!(workers * executors_each % apps, 0, "applications have the same number of executors");
+    println!(
+        "{workers} Workers in {processes} processes, {} executors, {apps} applications; tick {tick:?}, session {session:?}",
+        workers * executors_each
+    );
+    let rounds = after("--rounds", small(1, 3));
+    let sheets: Vec<_> = (0..rounds).map(|_| round::run(size)).collect();
+    table::print(&sheets);
+}

@@ -1,0 +1,108 @@
+//! A Master that shares its cluster: the real program.
+
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::moment::Moment;
+use crate::wait::wait;
+
+/// How long anything may take.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
+
+/// A Master, which ends when this is dropped, or when this process ends.
+pub(crate) struct Master {
+    process: Child,
+    _stdin: ChildStdin,
+    log: PathBuf,
+    /// `host:port`.
+    pub(crate) address: String,
+}
+
+impl Master {
+    /// Starts one on a free port of loopback, with its log in a file: a pipe would make this process part of what is measured.
+    pub(crate) fn start(zookeeper: &str, session: Duration, log: &Path) -> Self {
+        let mut command = firesteel();
+        command.args(["master", "--host", "127.0.0.1", "--port", "0", "--announce", "--until-stdin-closes"]);
+        for setting in [
+            "spark.deploy.recoveryMode=ZOOKEEPER".to_owned(),
+            format!("spark.deploy.zookeeper.url={zookeeper}"),
+            format!("firesteel.master.zookeeper.sessionTimeout={}ms", session.as_millis()),
+        ] {
+            command.args(["--conf", &setting]);
+        }
+        let file = File::create(log).expect("a log is opened");
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(file);
+        let mut process = command.spawn().expect("the Master starts");
+        let stdin = process.stdin.take().expect("it is a pipe");
+        let stdout = process.stdout.take().expect("it is a pipe");
+        let mut line = String::new();
+        BufReader::new(stdout).read_line(&mut line).expect("the Master announces its address");
+        let ready: Value = serde_json::from_str(&line).expect("an announcement is JSON");
+        let url = ready["url"].as_str().expect("an announcement has a url");
+        let address = url.trim_start_matches("spark://").to_owned();
+        Self { process, _stdin: stdin, log: log.to_owned(), address }
+    }
+
+    pub(crate) fn pid(&self) -> u32 {
+        self.process.id()
+    }
+
+    /// Waits for a line of its log with these words after a moment. Returns its time and the line.
+    pub(crate) fn line(&self, words: &str, after: Moment) -> (Moment, String) {
+        wait(&format!("a Master to say {words:?}"), PATIENCE, || self.find(words, after))
+    }
+
+    fn find(&self, words: &str, after: Moment) -> Option<(Moment, String)> {
+        let log = self.log();
+        let line = log.lines().find(|line| line.contains(words))?;
+        // `2026-11-26T01:02:03.456Z`.
+        let (_, time) = line.split_once('T')?;
+        Some((Moment::of_day(time, after), line.to_owned()))
+    }
+
+    pub(crate) fn log(&self) -> String {
+        String::from_utf8_lossy(&fs::read(&self.log).unwrap_or_default()).into_owned()
+    }
+
+    /// Kills it, and returns the moment before.
+    pub(crate) fn kill(&mut self) -> Moment {
+        let before = Moment::now();
+        self.process.kill().expect("it is our child");
+        self.process.wait().expect("it is our child");
+        before
+    }
+
+    /// What `firesteel status --json` says of it.
+    pub(crate) fn status(&self) -> Value {
+        let url = format!("spark://{}", self.address);
+        let output = firesteel().args(["status", "--json", "--master", &url]).output();
+        let output = output.expect("firesteel runs");
+        assert!(output.status.success(), "status: {}", String::from_utf8_lossy(&output.stderr));
+        serde_json::from_slice(&output.stdout).expect("status prints JSON")
+    }
+}
+
+impl Drop for Master {
+    fn drop(&mut self) {
+        // It may have been killed.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+        if std::thread::panicking() {
+            let log = self.log();
+            let lines: Vec<&str> = log.lines().collect();
+            let last = lines[lines.len().saturating_sub(20)..].join("\n");
+            eprintln!("--- the end of the log of the Master at {} ---\n{last}", self.address);
+        }
+    }
+}
+
+fn firesteel() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_firesteel"));
+    command.stdin(Stdio::null()).env_remove("RUST_LOG");
+    command
+}
