@@ -23,6 +23,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         ("a_leader_that_was_stopped_says_nothing_when_it_runs_again", stopped_leader),
         ("a_leader_that_is_cut_off_from_zookeeper_ends_before_another_one_begins", cut_off),
         ("a_leader_outlives_a_server_of_zookeeper_and_leads_no_longer_without_a_majority", three_servers),
+        ("a_leader_whose_candidate_somebody_deletes_ends_when_another_one_leads", deleted_candidate),
         ("masters_wait_for_zookeeper_that_is_not_there_yet", waits_for_zookeeper),
         ("a_password_keeps_others_away", password),
     ])
@@ -205,6 +206,24 @@ fn three_servers() {
     cluster.ensemble.restart(leading);
     let back = |master: &Daemon| master.log().contains("all Workers and applications are back");
     wait_for("another Master that leads", || cluster.masters.iter().any(back).then_some(()));
+    assert_eq!(cluster.executors(), before);
+    assert_undisturbed(&launch);
+}
+
+fn deleted_candidate() {
+    let cluster = Cluster::start(1);
+    let launch = cluster.servers();
+    let before = cluster.executors();
+    let deleting = async {
+        let client = zookeeper_client::Client::connect(&cluster.ensemble.url()).await?;
+        client.delete("/spark/firesteel/candidates/candidate-0000000000", None).await
+    };
+    let runtime = tokio::runtime::Runtime::new().expect("there are threads");
+    runtime.block_on(deleting).expect("the node is there");
+    cluster.masters[1].wait_for_line(&["leads in epoch 2"]);
+    cluster.masters[0].wait_for_line(&["leads no longer"]);
+    cluster.masters[1].wait_for_line(&["all Workers and applications are back"]);
+    cluster.masters[0].wait_for_line(&["standing by", cluster.masters[1].url()]);
     assert_eq!(cluster.executors(), before);
     assert_undisturbed(&launch);
 }

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use firesteel_core::address::{Address, parse_masters};
-use zookeeper_client::{CreateMode, Error, OneshotWatcher};
+use zookeeper_client::{CreateMode, Error, MultiWriteResult, OneshotWatcher};
 
 use crate::ensemble::{Ensemble, Session, ZooKeeperError};
 use crate::reign::Reign;
@@ -91,9 +91,14 @@ impl Candidate {
         let mut writer = self.session.client.new_check_writer(&self.own, None).map_err(&failed)?;
         let url = self.address.url();
         writer.add_set_data(&self.session.leader(), url.as_bytes(), None).map_err(&failed)?;
-        writer.commit().await.map_err(|error| failed(error.into()))?;
-        let leader = self.session.client.check_stat(&self.session.leader()).await.map_err(&failed)?;
-        let epoch = leader.ok_or_else(|| failed(Error::NoNode))?.version;
+        let written = writer.commit().await.map_err(|error| failed(error.into()))?;
+        // That of this very write: a later look could see the epoch of the next leader.
+        let version = written.into_iter().find_map(|result| match result {
+            MultiWriteResult::SetData { stat } => Some(stat.version),
+            _ => None,
+        });
+        let epoch =
+            version.ok_or_else(|| failed(Error::UnexpectedError("no version was given".to_owned())))?;
         Ok(Reign::begin(self.session.clone(), epoch, asked))
     }
 

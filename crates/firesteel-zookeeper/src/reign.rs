@@ -22,7 +22,7 @@ impl Reign {
     /// One that began with a request of this moment.
     pub(crate) fn begin(session: Session, epoch: i32, asked: Instant) -> Self {
         let tenure = Tenure::until(asked + lease(&session));
-        let keeper = session.runtime().spawn(keep(session.clone(), tenure.clone()));
+        let keeper = session.runtime().spawn(keep(session.clone(), epoch, tenure.clone()));
         Self { session, epoch, tenure, keeper }
     }
 
@@ -65,14 +65,22 @@ fn lease(session: &Session) -> Duration {
     session.client.session_timeout() * 2 / 3
 }
 
-/// Extends the tenure while the ensemble answers. A sync is answered by the servers' own leader, so that a server which is cut
-/// off from the others does not answer it.
-async fn keep(session: Session, tenure: Tenure) {
-    let lease = lease(&session);
+/// Extends the tenure while the ensemble answers that this epoch lasts. A sync is answered by the servers' own leader, so that a
+/// server which is cut off from the others does not answer it.
+async fn keep(session: Session, epoch: i32, tenure: Tenure) {
+    let (lease, leader) = (lease(&session), session.leader());
+    let latest_epoch = || async {
+        session.client.sync(&leader).await?;
+        session.client.check_stat(&leader).await
+    };
     while tenure.holds() {
         let asked = Instant::now();
-        match timeout(lease, session.client.sync(&session.leader())).await {
-            Ok(Ok(())) => tenure.extend(asked + lease),
+        match timeout(lease, latest_epoch()).await {
+            Ok(Ok(Some(stat))) if stat.version == epoch => tenure.extend(asked + lease),
+            Ok(Ok(_)) => {
+                tracing::warn!("another Master leads, although the session of this one lasts");
+                tenure.end();
+            }
             Ok(Err(error)) if session.client.state().is_terminated() => {
                 tracing::warn!("the session with ZooKeeper has ended: {error}");
                 tenure.end();
