@@ -10,6 +10,7 @@ use tempfile::TempDir;
 use crate::cluster::processes::within;
 use crate::cluster::{Finished, run, wait_for};
 use crate::component::{Component, Readiness};
+use crate::ports::free_port;
 
 const MOUNT: Component = Component { name: "mount", look: can_mount, prepare: || Readiness::Ready };
 
@@ -18,6 +19,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         ("outputs_that_do_not_fit_the_disk_end_the_run_with_the_reason", outputs_that_do_not_fit),
         ("outputs_that_fit_memory_need_no_disk", outputs_that_fit_memory),
         ("a_worker_whose_disk_is_full_gets_nothing_until_it_can_write_again", full_disk_of_a_worker),
+        ("a_master_whose_disk_is_full_ends_and_has_lost_nothing_when_there_is_room", full_disk_of_a_master),
         ("rolled_logs_that_do_not_fit_hold_nobody_up", rolled_logs_that_do_not_fit),
         ("files_that_do_not_fit_a_workers_disk_fail_its_executors_and_leave_nothing", files_that_do_not_fit),
         ("a_local_cluster_without_room_says_so", local_cluster_without_room),
@@ -63,6 +65,43 @@ fn outputs_that_fit_memory() {
     let done = on_disk("4m", "firesteel map -- sh -c 'head -c 50000 /dev/zero' ::: 1 2 3 | wc -c");
     assert_eq!(done.code(), 0, "{done}");
     assert_eq!(done.stdout.trim(), "150000", "{done}");
+}
+
+/// The disk of the Master's journal fills up. What it could not write, it has told nobody.
+fn full_disk_of_a_master() {
+    let script = "
+        other=$(mktemp -d -p /tmp)
+        start() {
+            firesteel master --port PORT --conf spark.deploy.recoveryDirectory=\"$DISK/state\" 2>>\"$other/log\" & master=$!
+        }
+        start
+        export MASTER=spark://127.0.0.1:PORT
+        firesteel worker --port 0 -c 4 -m 4g -d \"$other/work\" 2>/dev/null & worker=$!
+        firesteel launch --until never --num-executors 1 --executor-cores 1 --json -- sleep 1000 >\"$other/launch\" 2>/dev/null &
+        launch=$!
+        until grep -q executor_running \"$other/launch\"; do kill -0 $launch || exit 1; done
+        cat /dev/zero >\"$DISK/fill\" 2>/dev/null
+        until grep -q 'No space left' \"$other/log\"; do timeout 2 firesteel map --quiet -- true ::: 1 2>/dev/null; done
+        wait $master
+        echo \"the Master ended with $?\"
+        tail -n 1 \"$other/log\"
+        rm \"$DISK/fill\"
+        start
+        until grep -q 'all Workers and applications are back' \"$other/log\"; do kill -0 $master || exit 1; done
+        firesteel map --quiet -- echo ::: again
+        grep -c executor_launched \"$other/launch\"
+        grep -c executor_ended \"$other/launch\"
+        kill $launch $worker
+        wait $launch $worker
+        kill $master
+        wait
+        rm -r \"$other\"";
+    let done = on_disk("1m", &script.replace("PORT", &free_port().to_string()));
+    let lines: Vec<&str> = done.stdout.lines().collect();
+    let [ended, why, again, launched, lost] = lines[..] else { panic!("{done}") };
+    assert_eq!(ended, "the Master ended with 1", "{done}");
+    assert!(why.contains("No space left on device") && why.contains("Executors keep running"), "{done}");
+    assert_eq!((again, launched, lost), ("again", "1", "0"), "{done}");
 }
 
 /// The disk fills up while the cluster runs: no executor can be started any more.

@@ -10,6 +10,8 @@ mod cluster;
 #[allow(dead_code, reason = "others use more of it")]
 mod component;
 mod full_disk;
+#[allow(dead_code, reason = "others use more of it")]
+mod ports;
 
 fn main() -> ExitCode {
     let arguments = libtest_mimic::Arguments::from_args();
