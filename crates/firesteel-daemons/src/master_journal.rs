@@ -113,7 +113,7 @@ pub fn open(path: &Path, config: Config, now: Timestamp) -> Result<(Master, Writ
     if recorded.is_none() {
         tracing::info!("keeping the state in {}, which is new", path.display());
     }
-    begin(recorded, directory, config, now)
+    begin(recorded, directory, path, config, now)
 }
 
 /// Recovers the Master from what was read of these nodes, and begins a new generation there.
@@ -126,13 +126,16 @@ pub fn take_over(
     config: Config,
     now: Timestamp,
 ) -> Result<(Master, Writer), StateError> {
-    begin(read.map(Recorded::of).transpose()?, znodes, config, now)
+    let recorded = read.map(Recorded::of).transpose()?;
+    let place = recorded.as_ref().map(|recorded| recorded.path.clone()).unwrap_or_default();
+    begin(recorded, znodes, &place, config, now)
 }
 
-/// Recovers the Master from these records, and begins a new generation.
+/// Recovers the Master from these records, which are from this place, and begins a new generation.
 fn begin(
     recorded: Option<Recorded>,
     storage: impl Storage + 'static,
+    place: &Path,
     config: Config,
     now: Timestamp,
 ) -> Result<(Master, Writer), StateError> {
@@ -146,7 +149,7 @@ fn begin(
                     recorded.path.display()
                 );
             }
-            let (timeout, path) = (config.recovery_timeout, recorded.path.clone());
+            let timeout = config.recovery_timeout;
             let master = recorded.recover(config, now)?;
             let away = master.away();
             tracing::info!(
@@ -154,7 +157,7 @@ fn begin(
                 counted(away.workers, "Worker"),
                 counted(away.applications, "application"),
                 counted(away.executors, "executor"),
-                path.display(),
+                place.display(),
                 timeout.as_secs()
             );
             master

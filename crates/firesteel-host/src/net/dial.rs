@@ -81,11 +81,14 @@ pub(super) async fn open(
         .map_err(|_| DialError::TimedOut { address: address.clone() })??;
     let remote = stream.peer_addr().map_err(connect)?;
     let roles: &[Role] = if wanted == Role::Master { &[Role::Master, Role::Standby] } else { &[wanted] };
-    let introduced = shake_hands(stream, ours, roles).await.map_err(|error| DialError::Handshake {
+    let mut introduced = shake_hands(stream, ours, roles).await.map_err(|error| DialError::Handshake {
         address: address.clone(),
         wanted,
         error,
     })?;
+    if introduced.hello.epoch != 0 {
+        introduced.reader.expect_life();
+    }
     Ok((introduced, remote))
 }
 

@@ -129,7 +129,7 @@ impl FrameReader {
         loop {
             if let Some(body) = self.frames.decode(&mut self.received)? {
                 self.begun = None;
-                if body.is_empty() {
+                if body.is_empty() && self.longest_silence.is_some() {
                     // A sign of life.
                     continue;
                 }

@@ -184,10 +184,6 @@ impl<E: Send + 'static> Peers<E> {
             match shared.stop.run_until_cancelled(dial::open(&address, &shared.hello, role)).await {
                 Some(Ok((introduced, remote))) => {
                     let leadership = Leadership::of(&introduced.hello);
-                    let mut introduced = introduced;
-                    if introduced.hello.epoch != 0 {
-                        introduced.reader.expect_life();
-                    }
                     let newcomer = Newcomer { introduced, remote, decode, first_within: None, place: None };
                     let id = shared.next_id();
                     if let Some(serving) = shared.open(id, newcomer, Some(outcome(Ok((id, leadership))))) {
