@@ -1,50 +1,74 @@
 //! How long a daemon may speak.
 //!
 //! A Master that was elected leads for as long as it is sure of it. When its tenure is over, another Master may act: nothing
-//! more leaves this one, and its connections are closed at once. The time is that of the monotonic clock, and it is looked at
-//! before each write. So a process that was stopped for a while says nothing when it runs again.
+//! more leaves this one, and its connections are closed at once. The time is that of a clock that nobody can set, and that also
+//! counts while the machine is suspended; it is looked at before each write. So a process that was stopped for a while says
+//! nothing when it runs again.
 
+use std::ops::Add;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use nix::time::{ClockId, clock_gettime};
 use tokio_util::sync::CancellationToken;
+
+/// A moment of the clock that counts from the start of the machine, also while it is suspended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Moment(Duration);
+
+impl Moment {
+    /// This moment.
+    ///
+    /// # Panics
+    /// The system has no such clock: it is not Linux.
+    #[must_use]
+    pub fn now() -> Self {
+        Self(clock_gettime(ClockId::CLOCK_BOOTTIME).expect("Linux has this clock").into())
+    }
+}
+
+impl Add<Duration> for Moment {
+    type Output = Self;
+
+    fn add(self, time: Duration) -> Self {
+        Self(self.0 + time)
+    }
+}
 
 /// How long a daemon may speak.
 #[derive(Clone, Debug)]
 pub struct Tenure {
-    began: Instant,
-    /// The time after `began`, in nanoseconds.
-    length: Arc<AtomicU64>,
+    /// The [`Moment`] of its end, in nanoseconds.
+    end: Arc<AtomicU64>,
     over: CancellationToken,
 }
 
 impl Default for Tenure {
     /// One without an end.
     fn default() -> Self {
-        Self { began: Instant::now(), length: Arc::new(u64::MAX.into()), over: CancellationToken::new() }
+        Self { end: Arc::new(u64::MAX.into()), over: CancellationToken::new() }
     }
 }
 
 impl Tenure {
     /// One that lasts until this moment, unless it is extended.
     #[must_use]
-    pub fn until(end: Instant) -> Self {
-        let tenure = Self { length: Arc::default(), ..Self::default() };
+    pub fn until(end: Moment) -> Self {
+        let tenure = Self { end: Arc::default(), ..Self::default() };
         tenure.extend(end);
         tenure
     }
 
     /// Extends it until this moment. One that is over stays over.
-    pub fn extend(&self, end: Instant) {
-        let length = end.saturating_duration_since(self.began).as_nanos();
-        self.length.fetch_max(u64::try_from(length).unwrap_or(u64::MAX), Ordering::Relaxed);
+    pub fn extend(&self, Moment(end): Moment) {
+        self.end.fetch_max(u64::try_from(end.as_nanos()).unwrap_or(u64::MAX), Ordering::Relaxed);
     }
 
     /// Whether it ends unless it is extended.
     #[must_use]
     pub fn has_end(&self) -> bool {
-        self.length.load(Ordering::Relaxed) != u64::MAX
+        self.end.load(Ordering::Relaxed) != u64::MAX
     }
 
     /// Ends it now.
@@ -55,21 +79,24 @@ impl Tenure {
     /// Whether the daemon may speak now.
     #[must_use]
     pub fn holds(&self) -> bool {
-        let length = Duration::from_nanos(self.length.load(Ordering::Relaxed));
-        if self.has_end() && self.began.elapsed() >= length {
+        if self.left().is_some_and(|left| left.is_zero()) {
             self.over.cancel();
         }
         !self.over.is_cancelled()
     }
 
+    /// The time that is left. `None`: without an end.
+    fn left(&self) -> Option<Duration> {
+        let Moment(now) = self.has_end().then(Moment::now)?;
+        Some(Duration::from_nanos(self.end.load(Ordering::Relaxed)).saturating_sub(now))
+    }
+
     /// Returns when it is over.
     pub async fn over(&self) {
         while self.holds() {
-            let left = Duration::from_nanos(self.length.load(Ordering::Relaxed));
-            let end = self.began.checked_add(left).map(tokio::time::Instant::from_std);
             let until_end = async {
-                match end {
-                    Some(end) => tokio::time::sleep_until(end).await,
+                match self.left() {
+                    Some(left) => tokio::time::sleep(left).await,
                     None => std::future::pending().await,
                 }
             };
@@ -94,13 +121,13 @@ mod tests {
 
     #[tokio::test]
     async fn a_tenure_ends_at_its_time_and_cannot_be_extended_afterwards() {
-        let tenure = Tenure::until(Instant::now() + SHORT);
+        let tenure = Tenure::until(Moment::now() + SHORT);
         assert!(tenure.holds());
-        tenure.extend(Instant::now() + 3 * SHORT);
+        tenure.extend(Moment::now() + 3 * SHORT);
         tokio::time::sleep(SHORT).await;
         assert!(tenure.holds(), "it was extended");
         tenure.over().await;
-        tenure.extend(Instant::now() + 100 * SHORT);
+        tenure.extend(Moment::now() + 100 * SHORT);
         assert!(!tenure.holds());
     }
 

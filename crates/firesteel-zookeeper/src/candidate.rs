@@ -1,8 +1,7 @@
 //! A Master that may become the leader.
 
-use std::time::Instant;
-
 use firesteel_core::address::{Address, parse_masters};
+use firesteel_host::tenure::Moment;
 use zookeeper_client::{CreateMode, Error, MultiWriteResult, OneshotWatcher};
 
 use crate::ensemble::{Ensemble, Session, ZooKeeperError};
@@ -87,7 +86,7 @@ impl Candidate {
     /// Becomes the leader.
     async fn lead(&self) -> Result<Reign, ZooKeeperError> {
         let failed = self.session.failed("become the leader");
-        let asked = Instant::now();
+        let asked = Moment::now();
         let mut writer = self.session.client.new_check_writer(&self.own, None).map_err(&failed)?;
         let url = self.address.url();
         writer.add_set_data(&self.session.leader(), url.as_bytes(), None).map_err(&failed)?;

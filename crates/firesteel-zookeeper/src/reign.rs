@@ -1,8 +1,8 @@
 //! A Master that leads, and its tenure.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use firesteel_host::tenure::Tenure;
+use firesteel_host::tenure::{Moment, Tenure};
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 
@@ -20,7 +20,7 @@ pub struct Reign {
 
 impl Reign {
     /// One that began with a request of this moment.
-    pub(crate) fn begin(session: Session, epoch: i32, asked: Instant) -> Self {
+    pub(crate) fn begin(session: Session, epoch: i32, asked: Moment) -> Self {
         let tenure = Tenure::until(asked + lease(&session));
         let keeper = session.runtime().spawn(keep(session.clone(), epoch, tenure.clone()));
         Self { session, epoch, tenure, keeper }
@@ -74,7 +74,7 @@ async fn keep(session: Session, epoch: i32, tenure: Tenure) {
         session.client.check_stat(&leader).await
     };
     while tenure.holds() {
-        let asked = Instant::now();
+        let asked = Moment::now();
         match timeout(lease, latest_epoch()).await {
             Ok(Ok(Some(stat))) if stat.version == epoch => tenure.extend(asked + lease),
             Ok(Ok(_)) => {
