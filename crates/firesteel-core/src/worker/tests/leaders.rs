@@ -91,9 +91,4 @@ fn masters_that_know_nothing_of_each_other_are_a_dispute() {
         let effects = bench.connect_to(2, "b", other);
         assert_eq!(effects, [note(Note::Dispute(dispute)), register(2, vec![])]);
     }
-    // Two that were elected one after the other are none.
-    let mut bench = Bench::new(&["a", "b"]);
-    bench.apply(Event::Start);
-    bench.connect_to(1, "a", leads(1));
-    assert_eq!(bench.connect_to(2, "b", leads(2)), [register(2, vec![])]);
 }
