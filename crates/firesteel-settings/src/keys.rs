@@ -44,7 +44,7 @@ table! {
     DEFAULT_CORES: "spark.deploy.defaultCores", [Master], Otherwise("no limit");
     /// The Master ends an application after this many failed executors in a row; -1 means never.
     MAX_EXECUTOR_RETRIES: "spark.deploy.maxExecutorRetries", [Master], Value("10");
-    /// How the Master keeps its state: FILESYSTEM or ROCKSDB (the same here: a journal); ZOOKEEPER: a journal there, with standby Masters; or NONE: it forgets everything when it ends.
+    /// Where the Master keeps its state: FILESYSTEM or ROCKSDB (the same: a journal), ZOOKEEPER (with standby Masters), or NONE.
     RECOVERY_MODE: "spark.deploy.recoveryMode", [Master], Value("FILESYSTEM");
     /// Directory of the Master's journal; only its owner can read it. One Master uses it at a time.
     RECOVERY_DIRECTORY: "spark.deploy.recoveryDirectory", [Master], Otherwise("recovery-PORT in the working directory; none with --port 0");
