@@ -57,6 +57,7 @@ const SEEDS: &[(Seed, &str)] = &[
     (Seed::Large(2), "a Master is recovered whose latest applications have ended and are forgotten"),
     (Seed::Large(0), "a cluster of hundreds under faults"),
     (Seed::Large(184), "what an application was given for preempted executors is preempted in the same pass"),
+    (Seed::Large(50), "an executor is preempted whose driver is away and cannot be told"),
     (Seed::Large(1), "another cluster of hundreds under faults"),
 ];
 

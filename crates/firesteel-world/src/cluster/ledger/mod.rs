@@ -91,6 +91,17 @@ pub(crate) struct EventOutcome {
     resumed: Option<Resumed>,
 }
 
+impl EventOutcome {
+    /// Notes an executor that a Worker was told to end, if it ended for another application.
+    fn see_preempted(&mut self, key: &ExecutorKey, state: &ExecutorState) {
+        if let ExecutorState::Lost(LossReason::Preempted { by }) = state
+            && let Some(worker) = self.killed_on.get(key).cloned()
+        {
+            self.preempted.push(Preempted { executor: key.clone(), worker, by: by.clone() });
+        }
+    }
+}
+
 impl Ledger {
     /// Enters one event and the Master's effects.
     ///
@@ -395,11 +406,7 @@ impl Ledger {
                 if let (true, Some(app)) = (state.is_finished(), self.app_of.get(peer)) {
                     let key = ExecutorKey { app: app.clone(), executor: *executor };
                     let must_end = self.is_on_a_worker_that_is_here(&key);
-                    if let ExecutorState::Lost(LossReason::Preempted { by }) = state
-                        && let Some(worker) = outcome.killed_on.get(&key).cloned()
-                    {
-                        outcome.preempted.push(Preempted { executor: key.clone(), worker, by: by.clone() });
-                    }
+                    outcome.see_preempted(&key, state);
                     self.release(&key, released);
                     let is_taken_back = matches!(
                         state,

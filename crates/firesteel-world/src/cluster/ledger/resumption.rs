@@ -88,9 +88,11 @@ impl Ledger {
                 Record::ApplicationRegistered { app, id, .. } => {
                     self.numbers.apps.insert(*app, id.clone());
                 }
-                Record::ExecutorEnded { app, executor, .. } => {
+                Record::ExecutorEnded { app, executor, state } => {
                     if let Some(id) = self.away_app(*app) {
-                        self.release(&ExecutorKey { app: id, executor: *executor }, released);
+                        let key = ExecutorKey { app: id, executor: *executor };
+                        outcome.see_preempted(&key, state);
+                        self.release(&key, released);
                     }
                 }
                 Record::ApplicationEnded { app, end } => {
