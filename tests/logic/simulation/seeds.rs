@@ -58,6 +58,10 @@ const SEEDS: &[(Seed, &str)] = &[
     (Seed::Large(0), "a cluster of hundreds under faults"),
     (Seed::Large(184), "what an application was given for preempted executors is preempted in the same pass"),
     (Seed::Large(50), "an executor is preempted whose driver is away and cannot be told"),
+    (
+        Seed::Small(10932),
+        "a driver readmits a host while it has no Master, which had heard that it avoids it",
+    ),
     (Seed::Large(1), "another cluster of hundreds under faults"),
 ];
 

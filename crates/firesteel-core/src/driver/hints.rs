@@ -14,19 +14,32 @@ const FIRST: Duration = Duration::from_millis(100);
 const PAUSE: Duration = Duration::from_secs(1);
 
 /// The wishes that the Master knows, and when to look for changes.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(super) struct Hints {
-    sent: HostWishes,
+    /// `None` if it is not known which of them the Master has.
+    sent: Option<HostWishes>,
     /// The count of changes when the waiting tasks were last looked at.
     seen: u64,
     /// They are not looked at before this time. `None` until there is a Master to tell and something to look at.
     next: Option<Timestamp>,
 }
 
+impl Default for Hints {
+    /// The Master knows no wishes.
+    fn default() -> Self {
+        Self { sent: Some(HostWishes::default()), seen: 0, next: None }
+    }
+}
+
 impl Hints {
     /// Another Master has the application, which knows no wishes.
     pub(super) fn forget(&mut self) {
         *self = Self::default();
+    }
+
+    /// A Master has the application again, with the wishes that it heard last. What was sent since may not have come.
+    pub(super) fn doubt(&mut self) {
+        *self = Self { sent: None, ..Self::default() };
     }
 
     /// When to look again, given the count of changes now.
@@ -55,10 +68,10 @@ impl Driver {
         }
         self.hints.looked(now, changes);
         let wishes = self.wishes();
-        if differs(&self.hints.sent, &wishes)
+        if self.hints.sent.as_ref().is_none_or(|sent| differs(sent, &wishes))
             && let Some(app) = self.registration.app().cloned()
         {
-            self.hints.sent = wishes.clone();
+            self.hints.sent = Some(wishes.clone());
             self.send_master(DriverToMaster::PreferHosts { app, wishes: Box::new(wishes) });
         }
     }

@@ -104,9 +104,12 @@ impl Driver {
             Registered::First | Registered::Resumed => self.lose_executors_before(first_executor),
             Registered::Anew => self.lose_all_executors(),
         }
+        match meaning {
+            Registered::Resumed => self.hints.doubt(),
+            Registered::Ignored | Registered::First | Registered::Anew => self.hints.forget(),
+        }
         // Tasks may have ended with executors: no more executors are asked for than the rest needs.
         self.scale(now);
-        self.hints.forget();
         self.repeat_requests();
         self.request_shortfall(Asked::AtOnce);
         self.receive_early(now, first_executor);
