@@ -1,4 +1,4 @@
-//! Two Masters that know nothing of each other: whoever is told both says so.
+//! Two Masters that know nothing of each other: a command or a daemon that is given both says so.
 
 use crate::cluster::{Daemon, firesteel, run};
 

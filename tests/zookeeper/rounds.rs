@@ -3,7 +3,8 @@
 //! Each round somebody is killed or stopped in the middle of a `map`. The map's output has to be exact, servers of `launch` go
 //! on unless their Worker or they themselves were struck, nothing is left over, and the next placement comes soon.
 //!
-//! By default each kind of blow is struck once. `FIRESTEEL_ROUNDS=200` strikes so many, in an order that `FIRESTEEL_SEED` draws.
+//! By default each kind of blow is struck once. With `FIRESTEEL_ROUNDS=200` there are 200 blows, in an order that
+//! `FIRESTEEL_SEED` draws.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};

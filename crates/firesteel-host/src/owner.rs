@@ -164,7 +164,7 @@ impl<E: Send + 'static> Context<E> {
     }
 
     /// Makes the context of a daemon that may speak for this tenure. Peers are told the hello. When the tenure is over,
-    /// connections are closed at once, and whoever runs the daemon drops it.
+    /// connections are closed at once, and the caller that runs the daemon drops it.
     #[must_use]
     pub fn with_tenure(hello: Hello, limits: QueueLimits, clock: Clock, tenure: Tenure) -> Self {
         let (inbox, receiver) = inbox(clock);

@@ -71,7 +71,7 @@ pub fn config(properties: &Properties, url: String) -> Result<Config, SettingErr
 /// Where a Master keeps its state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Recovery {
-    /// Nowhere.
+    /// It keeps nothing: a Master that dies forgets.
     Nowhere,
     /// In this directory, or in the default one.
     Directory(Option<PathBuf>),

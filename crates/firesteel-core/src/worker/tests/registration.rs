@@ -57,6 +57,17 @@ fn deposed(host: &str) -> Effect {
     note(Note::Dispute(Dispute::Deposed { master, epoch: 1, latest: 2 }))
 }
 
+/// A Worker of the Masters a and b; a, which was elected first, has launched an executor there.
+fn running_at_the_first_of_two() -> Bench {
+    let mut bench = Bench::new(&["a", "b"]);
+    bench.apply(Event::Start);
+    bench.connect_elected(1, "a", 1);
+    bench.master(1, registered("a"));
+    bench.master(1, launch(0));
+    bench.apply(Event::RunnerStarted { executor: key(0), pid: 70 });
+    bench
+}
+
 #[test]
 fn a_master_that_answers_after_a_later_one_was_met_is_too_late() {
     let mut bench = Bench::new(&["a", "b"]);
@@ -70,12 +81,7 @@ fn a_master_that_answers_after_a_later_one_was_met_is_too_late() {
 
 #[test]
 fn a_worker_leaves_its_master_for_a_later_one_that_it_meets() {
-    let mut bench = Bench::new(&["a", "b"]);
-    bench.apply(Event::Start);
-    bench.connect_elected(1, "a", 1);
-    bench.master(1, registered("a"));
-    bench.master(1, launch(0));
-    bench.apply(Event::RunnerStarted { executor: key(0), pid: 70 });
+    let mut bench = running_at_the_first_of_two();
     let effects = bench.connect_elected(2, "b", 2);
     let [left, closed, asked] = effects.try_into().expect("three effects");
     assert_eq!([left, closed], [deposed("a"), close(1)]);
@@ -92,12 +98,7 @@ fn a_worker_leaves_its_master_for_a_later_one_that_it_meets() {
 
 #[test]
 fn a_worker_that_ends_has_no_master_when_it_meets_a_later_one() {
-    let mut bench = Bench::new(&["a", "b"]);
-    bench.apply(Event::Start);
-    bench.connect_elected(1, "a", 1);
-    bench.master(1, registered("a"));
-    bench.master(1, launch(0));
-    bench.apply(Event::RunnerStarted { executor: key(0), pid: 70 });
+    let mut bench = running_at_the_first_of_two();
     bench.apply(Event::Shutdown);
     assert_eq!(bench.connect_elected(2, "b", 2), [deposed("a"), close(1), close(2)]);
 }

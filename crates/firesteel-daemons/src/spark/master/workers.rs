@@ -102,7 +102,9 @@ impl Connection {
                 return Ok(None);
             }
         };
-        if !self.workers.contains_key(&number) {
+        if let Some(worker) = self.workers.get_mut(&number) {
+            worker.called = None;
+        } else {
             let (envoy, letters) =
                 self.envoys.open(Role::Worker, registration.worker.clone(), self.remote)?;
             self.letters.push(Addressed { address: Addressee::Worker(number), letters });
@@ -110,7 +112,6 @@ impl Connection {
             let (id, dialled) = (description.id.clone(), registration.master.clone());
             self.workers.insert(number, SparkWorker { envoy, id, dialled, called: None });
         }
-        self.workers.get_mut(&number).into_iter().for_each(|worker| worker.called = None);
         // What runs there it says when it is registered.
         Ok(Some(WorkerToMaster::register(description, Vec::new())))
     }
