@@ -9,7 +9,7 @@ use firesteel_world::cluster::{Coverage, Outcome, Row, Scenario, Telling, run};
 
 use crate::worlds::{number, say, variable};
 
-/// Small clusters in the default run; `FIRESTEEL_SEEDS` sets another number.
+/// Small clusters in the default run; `FIRESTEEL_SEEDS` sets another number, `FIRESTEEL_FIRST_SEED` the first of them.
 const SMALL: u64 = 5_000;
 /// The number of small clusters per large one.
 const SMALL_FOR_ONE_LARGE: u64 = 200;
@@ -64,16 +64,21 @@ pub fn survive(seed: Seed) -> Coverage {
 #[test]
 #[expect(clippy::disallowed_methods, reason = "the worlds share no memory: two threads halve the wait")]
 fn clusters_keep_every_invariant_under_faults_and_heal_after_them() {
-    let small = number("FIRESTEEL_SEEDS").unwrap_or(SMALL);
-    let large = small.div_ceil(SMALL_FOR_ONE_LARGE);
+    let (first, count) =
+        (number("FIRESTEEL_FIRST_SEED").unwrap_or(0), number("FIRESTEEL_SEEDS").unwrap_or(SMALL));
+    let small = first..first + count;
+    let large = small.start.div_ceil(SMALL_FOR_ONE_LARGE)..small.end.div_ceil(SMALL_FOR_ONE_LARGE);
+    let (all_large, all_small) = (large.clone(), small.clone());
     let seeds = move |half: u64| {
         let mine = move |seed: &u64| seed % 2 == half;
-        (0..large).filter(mine).map(Seed::Large).chain((0..small).filter(mine).map(Seed::Small))
+        let large = all_large.clone().filter(mine).map(Seed::Large);
+        large.chain(all_small.clone().filter(mine).map(Seed::Small))
     };
     let workers = [0, 1].map(|half| {
+        let seeds = seeds(half);
         thread::spawn(move || {
             let (mut total, mut of_large) = (Coverage::default(), 0);
-            for seed in seeds(half) {
+            for seed in seeds {
                 let coverage = survive(seed);
                 if let Seed::Large(_) = seed {
                     of_large += coverage.events;
@@ -96,17 +101,15 @@ fn clusters_keep_every_invariant_under_faults_and_heal_after_them() {
     }
     let faults: u64 = total.rows().iter().filter(|row| row.group == "fault").map(|row| row.count).sum();
     say(&format_args!(
-        "seeds 0 to {} of small clusters and 0 to {} of large ones: {} events, {of_large} of them in large clusters, and \
-         {faults} faults; {:.0} events per CPU second",
-        small.saturating_sub(1),
-        large.saturating_sub(1),
+        "small clusters of the seeds {small:?} and large ones of {large:?}: {} events, {of_large} of them in large \
+         clusters, and {faults} faults; {:.0} events per CPU second",
         total.events,
         total.events as f64 / seconds
     ));
     for row in total.rows() {
         say(&format_args!("{row}"));
     }
-    if small >= SMALL {
+    if count >= SMALL {
         assert!(total.events >= EVENTS, "only {} events", total.events);
         check_coverage(&total);
     }
