@@ -52,13 +52,53 @@ impl Seed {
     }
 }
 
-/// Runs a cluster; a broken invariant fails the test, with the command that shows how it came.
-pub fn survive(seed: Seed) -> Coverage {
+/// Runs a cluster. A broken invariant is a sentence, with the command that shows how it came.
+pub fn play(seed: Seed) -> Result<Coverage, String> {
     let Outcome { coverage, failure, .. } = run(seed.scenario(), Telling::Silent);
-    if let Some(failure) = failure {
-        panic!("{failure}\nreplay it with\n    {}", seed.command());
+    match failure {
+        None => Ok(coverage),
+        Some(failure) => Err(format!("{failure}\nreplay it with\n    {}", seed.command())),
     }
-    coverage
+}
+
+/// What a number of clusters came to.
+#[derive(Default)]
+struct Tally {
+    coverage: Coverage,
+    /// How many of the events were in large clusters.
+    events_of_large: u64,
+    violations: Vec<String>,
+    /// The CPU time that it took, in seconds.
+    cpu_seconds: f64,
+}
+
+impl Tally {
+    fn of(seeds: impl Iterator<Item = Seed>) -> Self {
+        let mut tally = Self::default();
+        for seed in seeds {
+            match play(seed) {
+                Ok(coverage) => {
+                    if let Seed::Large(_) = seed {
+                        tally.events_of_large += coverage.events;
+                    }
+                    tally.coverage.add(&coverage);
+                }
+                Err(violation) => {
+                    say(&violation);
+                    tally.violations.push(violation);
+                }
+            }
+        }
+        tally.cpu_seconds = cpu_seconds();
+        tally
+    }
+
+    fn add(&mut self, other: Self) {
+        self.coverage.add(&other.coverage);
+        self.events_of_large += other.events_of_large;
+        self.violations.extend(other.violations);
+        self.cpu_seconds += other.cpu_seconds;
+    }
 }
 
 #[test]
@@ -74,41 +114,27 @@ fn clusters_keep_every_invariant_under_faults_and_heal_after_them() {
         let large = all_large.clone().filter(mine).map(Seed::Large);
         large.chain(all_small.clone().filter(mine).map(Seed::Small))
     };
-    let workers = [0, 1].map(|half| {
+    let halves = [0, 1].map(|half| {
         let seeds = seeds(half);
-        thread::spawn(move || {
-            let (mut total, mut of_large) = (Coverage::default(), 0);
-            for seed in seeds {
-                let coverage = survive(seed);
-                if let Seed::Large(_) = seed {
-                    of_large += coverage.events;
-                }
-                total.add(&coverage);
-            }
-            (total, of_large, cpu_seconds())
-        })
+        thread::spawn(move || Tally::of(seeds))
     });
-    let (mut total, mut of_large, mut seconds) = (Coverage::default(), 0, 0.0);
-    for worker in workers {
-        match worker.join() {
-            Ok((coverage, large_events, cpu)) => {
-                total.add(&coverage);
-                of_large += large_events;
-                seconds += cpu;
-            }
-            Err(panic) => std::panic::resume_unwind(panic),
-        }
+    let mut tally = Tally::default();
+    for half in halves {
+        tally.add(half.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
     }
+    let Tally { coverage: total, events_of_large, violations, cpu_seconds } = tally;
     let faults: u64 = total.rows().iter().filter(|row| row.group == "fault").map(|row| row.count).sum();
     say(&format_args!(
-        "small clusters of the seeds {small:?} and large ones of {large:?}: {} events, {of_large} of them in large \
-         clusters, and {faults} faults; {:.0} events per CPU second",
+        "small clusters of the seeds {small:?} and large ones of {large:?}: {} events, {events_of_large} of them in large \
+         clusters, and {faults} faults; {} violations; {:.0} events per CPU second",
         total.events,
-        total.events as f64 / seconds
+        violations.len(),
+        total.events as f64 / cpu_seconds
     ));
     for row in total.rows() {
         say(&format_args!("{row}"));
     }
+    assert!(violations.is_empty(), "{}", violations.join("\n"));
     if count >= SMALL {
         assert!(total.events >= EVENTS, "only {} events", total.events);
         check_coverage(&total);

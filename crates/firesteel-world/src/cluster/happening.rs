@@ -5,6 +5,7 @@ use firesteel_core::ids::{AppId, AttemptId, FetchId, PeerId};
 use firesteel_core::process::ExitStatus;
 
 use super::election::Deposition;
+use super::leaving::Departure;
 use super::links::{LinkIndex, Side};
 use super::message::Message;
 use super::node::NodeEvent;
@@ -29,6 +30,10 @@ pub(crate) enum Happening {
     Part(Partition),
     /// A Worker's connection stalls.
     Stall(Stall),
+    /// An operator has a Worker leave.
+    Depart(Departure),
+    /// A connection is cut.
+    Cut { link: LinkIndex },
     /// A busy Master handles the next message.
     MasterTurn { node: NodeIndex },
     /// A Master begins to lead at this seat, unless another one leads.

@@ -286,6 +286,7 @@ impl World {
             | Happening::Speak { node, .. }
             | Happening::Dial { node, .. }
             | Happening::Tell { node, .. } => self.node(*node).body.is_alive(),
+            Happening::Cut { link } => self.links[link.0].is_open(),
             Happening::Hangup { link, side } => self.links[link.0].end(*side).open,
             Happening::Deliver { link, side, .. } => self.links[link.0].receives(*side),
             Happening::StartMaster { .. }
@@ -296,6 +297,7 @@ impl World {
             | Happening::StartDriver { .. }
             | Happening::Part(_)
             | Happening::Stall(_)
+            | Happening::Depart(_)
             | Happening::Strike
             | Happening::Calm => true,
         };

@@ -65,6 +65,7 @@ pub use coverage::{Coverage, Row, Tally};
 pub use disks::FullDisk;
 pub use election::{Deposition, Election, Way};
 pub use faults::{Fault, FaultPlan};
+pub use leaving::Departure;
 pub use partitions::{Partition, Party};
 pub use run::{Failure, Outcome, Telling, run, run_sabotaged};
 pub use sabotage::Sabotage;

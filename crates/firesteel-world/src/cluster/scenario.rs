@@ -25,6 +25,7 @@ use super::election::Election;
 use super::entrance::secret_of;
 use super::faults::FaultPlan;
 use super::fetches::rolled_files;
+use super::leaving::Departure;
 use super::partitions::Partition;
 use super::stalls::Stall;
 use super::wishes::LocalityPlan;
@@ -63,6 +64,8 @@ pub struct Scenario {
     pub stalls: Vec<Stall>,
     /// The partitions between Masters, machines and owners of applications.
     pub partitions: Vec<Partition>,
+    /// The Worker that an operator has leave, if there is one.
+    pub departure: Option<Departure>,
     /// The applications of the cluster.
     pub apps: Vec<AppPlan>,
     /// The faults that strike.
@@ -177,6 +180,8 @@ const ELECTION: u64 = 0x656C_6563_7400;
 const DISKS: u64 = 0x6469_736B_7300;
 /// Separates the random numbers of partitions from all others.
 const PARTITIONS: u64 = 0x7061_7274_6564;
+/// Separates the random numbers of departures from all others.
+const DEPARTURES: u64 = 0x6465_7061_7274;
 /// Separates the random numbers of stalls from all others.
 const STALLS: u64 = 0x7374_616C_6C73;
 /// Separates the random numbers of queues, priorities and gangs from all others.
@@ -236,6 +241,7 @@ impl Scenario {
             full_disk: None,
             stalls: Vec::new(),
             partitions: Vec::new(),
+            departure: None,
             apps: (0..apps).map(|number| AppPlan::rolled(dice, gpus, number, scale)).collect(),
             faults,
             check_every: scale.check_every(),
@@ -268,6 +274,8 @@ impl Scenario {
         let parties = [seats, machines, scenario.apps.len()];
         let mut dice_of_partitions = Dice::new(seed ^ PARTITIONS);
         scenario.partitions = Partition::rolled(&mut dice_of_partitions, scenario.faults.until, parties);
+        let mut dice_of_departures = Dice::new(seed ^ DEPARTURES);
+        scenario.departure = Departure::rolled(&mut dice_of_departures, scenario.faults.until, machines);
         scenario.busy_spell = BusySpell::rolled(&mut Dice::new(seed ^ BUSY), scenario.faults.until);
         // Uses a separate random generator, so that a seed's cluster and faults do not depend on what its
         // tasks need.

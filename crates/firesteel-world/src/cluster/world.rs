@@ -150,6 +150,9 @@ impl World {
         for partition in self.scenario.partitions.clone() {
             self.at(partition.from, Happening::Part(partition));
         }
+        if let Some(departure) = self.scenario.departure.clone() {
+            self.at(departure.from, Happening::Depart(departure));
+        }
         if let Some(every) = self.scenario.faults.strike_every {
             self.at(every, Happening::Strike);
         }
@@ -244,6 +247,8 @@ impl World {
             Happening::Tell { node, event } => self.tell(node, event),
             Happening::Part(partition) => self.part(partition),
             Happening::Stall(stall) => self.stall(stall),
+            Happening::Depart(departure) => self.ask_to_leave(&departure),
+            Happening::Cut { link } => self.cut_if_open(link),
             Happening::MasterTurn { node } => self.master_turn(node),
             Happening::StartMaster { seat } => self.start_master(seat),
             Happening::StandBy { seat } => self.stand_by(seat),

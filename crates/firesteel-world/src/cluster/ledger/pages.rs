@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use firesteel_core::ids::{AppId, ExecutorId};
+use firesteel_core::ids::{AppId, ExecutorId, WorkerId};
 use firesteel_core::master::{Event, Inbound};
 use firesteel_core::messages::{ClientToMaster, MasterView, StatePage, StatePlace};
 use firesteel_core::state_reader::{Extent, StateReader};
@@ -21,6 +21,8 @@ pub(super) struct Reading {
     apps: BTreeSet<AppId>,
     /// The live executors that were there all the time.
     executors: BTreeSet<(AppId, ExecutorId)>,
+    /// The living Workers that were there all the time.
+    workers: BTreeSet<WorkerId>,
 }
 
 impl Ledger {
@@ -47,13 +49,15 @@ impl Ledger {
             .iter()
             .flat_map(|(app, book)| book.executors.keys().map(move |executor| (app.clone(), *executor)));
         let executors: BTreeSet<_> = executors.collect();
+        let workers: BTreeSet<WorkerId> = self.workers.keys().cloned().collect();
         let mut reading = if *from == StatePlace::beginning() {
-            Reading { reader: StateReader::new(Extent::Whole), pages: 0, apps, executors }
+            Reading { reader: StateReader::new(Extent::Whole), pages: 0, apps, executors, workers }
         } else if self.next_place().as_ref() == Some(from)
             && let Some(mut reading) = self.reading.take()
         {
             reading.apps.retain(|app| apps.contains(app));
             reading.executors.retain(|executor| executors.contains(executor));
+            reading.workers.retain(|worker| workers.contains(worker));
             reading
         } else {
             return Ok(());
@@ -90,6 +94,10 @@ impl Reading {
         }
         if let Some(app) = self.apps.iter().find(|app| !apps.contains(app)) {
             return Err(format!("{app} is in none of {} pages of a state", self.pages));
+        }
+        let shown: BTreeSet<&WorkerId> = view.workers.iter().map(|worker| &worker.id).collect();
+        if let Some(worker) = self.workers.iter().find(|worker| !shown.contains(worker)) {
+            return Err(format!("{worker} is in none of {} pages of a state", self.pages));
         }
         match self.executors.iter().find(|executor| !seen.contains(executor)) {
             Some(executor) => {
