@@ -62,6 +62,15 @@ const SEEDS: &[(Seed, &str)] = &[
         Seed::Small(10932),
         "a driver readmits a host while it has no Master, which had heard that it avoids it",
     ),
+    (
+        Seed::Small(17778),
+        "an executor lives that is older than others which ended while its driver was parted from its Master",
+    ),
+    (Seed::Small(28217), "the Master dies before it has written down that an executor started"),
+    (
+        Seed::Large(208),
+        "an application has hundreds of tasks, and the executor with most of its cores is excluded again and again",
+    ),
     (Seed::Large(1), "another cluster of hundreds under faults"),
 ];
 

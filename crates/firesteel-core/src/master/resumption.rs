@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::application::Application;
 use super::capacity::Amounts;
+use super::executor::Executor;
 use super::executor_record::ExecutorRecord;
 use super::link::Link;
 use super::{Effect, Master, Note, Pass};
@@ -82,37 +83,51 @@ impl Master {
     }
 
     /// What has become of an application's executors: the ends of those that its driver takes for living, those from `unseen`
-    /// on that ended before it heard of them, and all that live.
+    /// on that ended before it heard of them, and all that live. A driver takes an executor for one that it knows if it has
+    /// heard of a higher number: the lower ones come first.
     fn news_of(&self, app: &AppId, known: &[ExecutorId], unseen: ExecutorId) -> Vec<MasterToDriver> {
         let application = self.applications.live(app);
         let mut news = Vec::new();
-        let ended = application.ended.iter().filter(|record| record.id >= unseen);
-        for record in ended {
-            let ExecutorRecord { id: executor, ref worker, profile, ref share, .. } = *record;
-            news.push(added(executor, profile, worker, share));
-            let state = record.state.clone();
-            news.push(MasterToDriver::ExecutorUpdated { executor, state, lost_host: None });
-        }
         for executor in known.iter().filter(|executor| application.executors.get(**executor).is_none()) {
             let record = application.ended.iter().rev().find(|record| record.id == *executor);
             // The history is bounded.
             let state = record.map_or(ExecutorState::Killed(None), |record| record.state.clone());
             news.push(MasterToDriver::ExecutorUpdated { executor: *executor, state, lost_host: None });
         }
-        for (executor, row) in application.executors.iter() {
-            let worker = self.workers.row(row.slot);
-            news.push(added(executor, row.profile, &worker.description, &row.grant.amounts()));
-            let state = row.probation.state();
-            if state == ExecutorState::Running {
-                news.push(MasterToDriver::ExecutorUpdated { executor, state, lost_host: None });
-            }
-            if !worker.stays() {
-                let host = Some(worker.description.host.clone());
-                news.push(MasterToDriver::ExecutorLeaving { executor, host });
-            }
+        let ended = application.ended.iter().filter(|record| record.id >= unseen);
+        let ended = ended.map(|record| (record.id, ended_unheard(record)));
+        let live =
+            application.executors.iter().map(|(executor, row)| (executor, self.news_of_live(executor, row)));
+        let mut by_number: Vec<_> = ended.chain(live).collect();
+        by_number.sort_by_key(|(executor, _)| *executor);
+        news.extend(by_number.into_iter().flat_map(|(_, messages)| messages));
+        news
+    }
+
+    /// What a driver hears of an executor that lives.
+    fn news_of_live(&self, executor: ExecutorId, row: &Executor) -> Vec<MasterToDriver> {
+        let worker = self.workers.row(row.slot);
+        let mut news = vec![added(executor, row.profile, &worker.description, &row.grant.amounts())];
+        let state = row.probation.state();
+        if state == ExecutorState::Running {
+            news.push(MasterToDriver::ExecutorUpdated { executor, state, lost_host: None });
+        }
+        if !worker.stays() {
+            let host = Some(worker.description.host.clone());
+            news.push(MasterToDriver::ExecutorLeaving { executor, host });
         }
         news
     }
+}
+
+/// What a driver hears of an executor that ended before it heard of it.
+fn ended_unheard(record: &ExecutorRecord) -> Vec<MasterToDriver> {
+    let ExecutorRecord { id: executor, worker, profile, share, state, .. } = record;
+    let (executor, state) = (*executor, state.clone());
+    vec![
+        added(executor, *profile, worker, share),
+        MasterToDriver::ExecutorUpdated { executor, state, lost_host: None },
+    ]
 }
 
 fn added(

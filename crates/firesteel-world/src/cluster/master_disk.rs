@@ -207,8 +207,7 @@ impl World {
     }
 
     fn forget_waiting(&mut self) {
-        self.master_disk.waiting.clear();
-        self.ledger.restart();
+        self.ledger.restart(&std::mem::take(&mut self.master_disk.waiting));
     }
 
     /// With the bug, what a former leader tried to write is written after the next one has read everything.

@@ -163,6 +163,9 @@ pub enum TaskFate {
     Unfit,
 }
 
+/// The most tasks for each core that an application may have. One core runs them well within an hour.
+const TASKS_A_CORE: usize = 200;
+
 /// Separates the random numbers of tasks' needs from all others.
 const NEEDS: u64 = 0x6E65_6564_7300;
 
@@ -360,11 +363,15 @@ impl AppPlan {
         };
         let task_cores = cores.map_or(1, |cores| dice.between(1, cores));
         let tasks = dice.between(1, most_tasks);
-        let tasks = (0..tasks).map(|_| TaskPlan::rolled(dice, task_cores)).collect();
+        let mut tasks: Vec<_> = (0..tasks).map(|_| TaskPlan::rolled(dice, task_cores)).collect();
+        let max_cores = (!dice.one_in(3)).then(|| dice.between(1, most_cores));
+        if let Some(max) = max_cores {
+            tasks.truncate(usize::try_from(max).unwrap_or(usize::MAX).saturating_mul(TASKS_A_CORE));
+        }
         let description = ApplicationDescription::new(
             Submitter::new(format!("app {number}"), "simulated"),
             WantedExecutors {
-                max_cores: (!dice.one_in(3)).then(|| Cores(wide(dice.between(1, most_cores)))),
+                max_cores: max_cores.map(|max| Cores(wide(max))),
                 profile: ResourceProfile {
                     cores: cores.map(|cores| Cores(wide(cores))),
                     memory: (!dice.one_in(4)).then(|| MiB(wide(dice.between(1, 24)) * 256)),

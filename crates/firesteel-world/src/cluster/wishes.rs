@@ -27,11 +27,12 @@ impl LocalityPlan {
     /// machines. Half of all applications have no preferences.
     pub(crate) fn rolled(dice: &mut Dice, workers: usize, tasks: usize) -> Self {
         let waits = [(); 2].map(|()| Duration::from_millis(*dice.pick(&[0, 500, 3_000, 3_000, 20_000])));
+        // Only a part of the time in which an application has to end, because all but one executor may be excluded; less for
+        // one that has hundreds of tasks.
+        let longest = if tasks > 40 { 90_000 } else { 900_000 };
         let exclusion = ExclusionPolicy {
             exclusion: if dice.one_in(5) { Exclusion::Off } else { Exclusion::On },
-            // Only a part of the time in which an application has to end, because all but one executor may
-            // be excluded.
-            timeout: Duration::from_millis(*dice.pick(&[1_000, 30_000, 900_000])),
+            timeout: Duration::from_millis(*dice.pick(&[1_000, 30_000, longest])),
             max_failed_tasks_per_executor: u32::try_from(dice.between(1, 2)).expect("it is small"),
             max_failed_executors_per_host: u32::try_from(dice.between(1, 2)).expect("it is small"),
             ..ExclusionPolicy::default()

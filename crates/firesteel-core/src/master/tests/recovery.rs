@@ -313,6 +313,22 @@ fn an_application_that_was_killed_while_its_driver_was_away_does_not_begin_again
 }
 
 #[test]
+fn a_driver_hears_of_executors_in_the_order_of_their_numbers() {
+    let mut bench = two_executors();
+    // Executor 0 lives, 1 has ended, and 2 has taken its place.
+    bench.report(1, 1, ExecutorState::Exited(ExitStatus::SUCCESS));
+    bench.deadline();
+    let told = bench.resume(&[], "token");
+    let added = told.iter().filter_map(|effect| match effect {
+        Effect::Send {
+            message: Outbound::Driver(MasterToDriver::ExecutorAdded { executor, .. }), ..
+        } => Some(executor.0),
+        _ => None,
+    });
+    assert_eq!(added.collect::<Vec<_>>(), [0, 1, 2]);
+}
+
+#[test]
 fn a_driver_on_another_connection_has_its_application_before_the_old_one_ends() {
     let mut bench = two_executors();
     let told = bench.resume(&[0, 1], "token");

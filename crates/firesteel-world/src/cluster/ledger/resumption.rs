@@ -59,8 +59,16 @@ pub(super) struct Numbers {
 }
 
 impl Ledger {
-    /// The Master ended without notice, and another one has its records: nobody has a connection any more.
-    pub(crate) fn restart(&mut self) {
+    /// The Master ended without notice, and another one has its records but for these: nobody has a connection any more, and
+    /// the next Master takes executors whose start is not written down for starting when their Workers return.
+    pub(crate) fn restart(&mut self, lost: &[Record]) {
+        for record in lost {
+            if let Record::ExecutorStarted { app, executor } = record
+                && let Some(app) = self.numbers.apps.get(app)
+            {
+                self.started.remove(&ExecutorKey { app: app.clone(), executor: *executor });
+            }
+        }
         self.worker_of.clear();
         self.app_of.clear();
         self.candidates.clear();
