@@ -71,6 +71,7 @@ const SEEDS: &[(Seed, &str)] = &[
         Seed::Large(208),
         "an application has hundreds of tasks, and the executor with most of its cores is excluded again and again",
     ),
+    (Seed::Small(86769), "an executor of a gang is preempted in the pass in which the gang begins"),
     (Seed::Large(1), "another cluster of hundreds under faults"),
 ];
 

@@ -16,7 +16,7 @@ pub struct Contents {
 /// How a file ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tail {
-    /// With a whole batch.
+    /// With a whole batch, and zeros behind it if there is room for more.
     Whole,
     /// With bytes of a batch that was being written when the machine stopped. Nobody was told of it.
     Torn {
@@ -71,11 +71,9 @@ impl Contents {
 
 /// What is in a file from `at` on, where no whole batch follows the `whole` ones before.
 fn tail(file: &[u8], at: usize, whole: u64) -> Result<Tail, Damage> {
-    if at == file.len() {
-        return Ok(Tail::Whole);
-    }
+    let Some(last) = file[at..].iter().rposition(|byte| *byte != 0) else { return Ok(Tail::Whole) };
     match frame::find(file, at, |number| number > whole) {
-        None => Ok(Tail::Torn { at: at as u64, bytes: (file.len() - at) as u64 }),
+        None => Ok(Tail::Torn { at: at as u64, bytes: last as u64 + 1 }),
         Some(next) => Err(Damage::Batch { at: at as u64, bytes: (next - at) as u64, whole }),
     }
 }

@@ -1,7 +1,7 @@
 //! How an image or a batch is written, and how damage is told from an unfinished write.
 //!
 //! ```text
-//!  file  = head frame*            the first frame is the image, the others are batches
+//!  file  = head frame* 0*         the first frame is the image, the others are batches; zeros are room for more
 //!  head  = "FSTLJRNL" format:u32 checksum:u32             checksum of the 12 bytes before it
 //!  frame = marker:u32 checksum:u32 number:u64 length:u32 bytes     checksum of all that follows it
 //! ```

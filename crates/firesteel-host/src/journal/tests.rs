@@ -52,6 +52,13 @@ fn batch_of(parts: &[&[u8]]) -> Batch {
     batch
 }
 
+/// The only file of a journal, without the room behind its batches.
+fn file_without_room(scratch: &Scratch) -> Vec<u8> {
+    let mut file = fs::read(scratch.file()).expect("it is there");
+    file.truncate(file.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1));
+    file
+}
+
 /// A journal with an image and three batches.
 fn journal(scratch: &Scratch) -> Writer {
     let mut writer = Writer::begin(scratch.lock(), b"image").expect("there is room");
@@ -67,6 +74,28 @@ fn what_was_committed_is_read() {
     drop(journal(&scratch));
     let batches = [&b"one"[..], b"two", b"three"].map(<[u8]>::to_vec).to_vec();
     assert_eq!(read(&scratch), (b"image".to_vec(), batches, Tail::Whole));
+}
+
+#[test]
+fn a_file_has_room_behind_its_batches_and_batches_that_are_longer_lengthen_it() {
+    let scratch = Scratch::new("room");
+    let mut writer = journal(&scratch);
+    let length = || fs::metadata(scratch.file()).expect("it is there").len();
+    let roomy = length();
+    assert!(roomy > file_without_room(&scratch).len() as u64);
+    writer.commit(batch_of(&[b"four"])).expect("there is room");
+    assert_eq!(length(), roomy);
+    let long = vec![7; 1 << 20];
+    writer.commit(batch_of(&[&long])).expect("there is room");
+    writer.commit(batch_of(&[b"six"])).expect("there is room");
+    let batches = [&b"one"[..], b"two", b"three", b"four", &long, b"six"].map(<[u8]>::to_vec).to_vec();
+    assert_eq!(read(&scratch), (b"image".to_vec(), batches, Tail::Whole));
+    // A write that was not finished is torn, with the room behind it.
+    let mut torn = fs::read(scratch.file()).expect("it is there");
+    let end = file_without_room(&scratch).len();
+    torn[end..end + 5].fill(9);
+    let contents = Contents::of(torn).expect("its batches are whole");
+    assert_eq!(contents.tail(), Tail::Torn { at: end as u64, bytes: 5 });
 }
 
 #[test]
@@ -136,7 +165,7 @@ fn only_their_owner_can_read_the_files() {
 fn every_truncation_gives_the_batches_before_it_or_is_refused() {
     let scratch = Scratch::new("truncated");
     drop(journal(&scratch));
-    let whole = fs::read(scratch.file()).expect("it is there");
+    let whole = file_without_room(&scratch);
     let image_end = HEAD + FRAME + 5;
     let ends = [image_end, image_end + FRAME + 3, image_end + 2 * FRAME + 6, whole.len()];
     for length in 0..=whole.len() {
@@ -159,7 +188,7 @@ fn every_truncation_gives_the_batches_before_it_or_is_refused() {
 fn every_flipped_bit_is_refused_or_cuts_the_last_batch() {
     let scratch = Scratch::new("flipped");
     drop(journal(&scratch));
-    let whole = fs::read(scratch.file()).expect("it is there");
+    let whole = file_without_room(&scratch);
     let last = whole.len() - FRAME - 5;
     for at in 0..whole.len() {
         for bit in 0..8 {

@@ -61,7 +61,7 @@ impl Ledger {
         preempted: &[Preempted],
         order: &Order<'_>,
     ) -> Result<(), String> {
-        self.check_gangs(launched)?;
+        self.check_gangs(launched, preempted)?;
         for one in preempted {
             self.check_preempted(one, launched, order)?;
         }
@@ -79,9 +79,9 @@ impl Ledger {
         Ok(())
     }
 
-    /// Checks that an application with a gang gets that number of executors at first, or all that it
-    /// requests.
-    fn check_gangs(&self, launched: &[Launched]) -> Result<(), String> {
+    /// Checks that an application with a gang gets that number of executors at first, or all that it requests. Some of them may
+    /// be preempted in the same pass.
+    fn check_gangs(&self, launched: &[Launched], preempted: &[Preempted]) -> Result<(), String> {
         let mut begun = BTreeSet::new();
         for (_, launch) in launched {
             let id = &launch.executor.app;
@@ -89,7 +89,9 @@ impl Ledger {
             if !begun.insert(id) {
                 continue;
             }
-            let count = launched.iter().filter(|(_, other)| other.executor.app == *id).count() as u64;
+            let kept = launched.iter().filter(|(_, other)| other.executor.app == *id).count();
+            let lost = preempted.iter().filter(|other| other.executor.app == *id).count();
+            let count = (kept + lost) as u64;
             let needed = self.gang(app, launch);
             if count < needed {
                 return Err(format!("{id} begins with {count} executors, and asked for {needed} at once"));
