@@ -1,4 +1,8 @@
 //! Several Masters that share a cluster, with a real ZooKeeper: who leads, who takes over, and what that costs whom.
+//!
+//! - `ensemble`, `host`: servers of ZooKeeper, and where processes run
+//! - `shared`, `exact_map`: a cluster, and a `map` on it whose output is known
+//! - `masters`, `rounds`: the tests
 
 use std::process::ExitCode;
 
@@ -10,6 +14,7 @@ mod cluster;
 mod component;
 #[allow(dead_code, reason = "a harness is there before all of its users")]
 mod ensemble;
+mod exact_map;
 mod masters;
 #[path = "../heavy/ports.rs"]
 #[allow(dead_code, reason = "others use more of it")]
