@@ -2,7 +2,8 @@
 //!
 //! - `ensemble`, `host`: servers of ZooKeeper, and where processes run
 //! - `shared`, `exact_map`: a cluster, and a `map` on it whose output is known
-//! - `masters`, `rounds`: the tests
+//! - `network`: a network of hosts that can be cut
+//! - `masters`, `partitions`, `rounds`: the tests
 
 use std::process::ExitCode;
 
@@ -16,6 +17,8 @@ mod component;
 mod ensemble;
 mod exact_map;
 mod masters;
+mod network;
+mod partitions;
 #[path = "../heavy/ports.rs"]
 #[allow(dead_code, reason = "others use more of it")]
 mod ports;
@@ -28,9 +31,13 @@ mod shared;
 mod wait;
 
 fn main() -> ExitCode {
+    if let Some(trial) = network::trial() {
+        partitions::run(&trial);
+        return ExitCode::SUCCESS;
+    }
     // One ensemble at a time.
     let arguments =
         libtest_mimic::Arguments { test_threads: Some(1), ..libtest_mimic::Arguments::from_args() };
-    let trials = masters::trials().into_iter().chain(rounds::trials()).collect();
+    let trials = [masters::trials(), partitions::trials(), rounds::trials()].into_iter().flatten().collect();
     libtest_mimic::run(&arguments, trials).exit_code()
 }
