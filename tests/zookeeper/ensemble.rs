@@ -1,14 +1,17 @@
-//! A real ZooKeeper ensemble: one server or three, a Java process each, on free ports of 127.0.0.1.
+//! A real ZooKeeper ensemble: one server or three, a Java process each, on free ports of 127.0.0.1 or of hosts of their own.
 //!
 //! No server is left behind, however the test ends: each server has a watcher that reads from a pipe, and kills the server
 //! when the other end of the pipe is closed.
 
+#[path = "host.rs"]
+mod host;
 #[path = "../heavy/maven.rs"]
 mod maven;
 
+use std::env;
 use std::fs::{self, File};
 use std::io::{Read as _, Write as _};
-use std::net::{Ipv4Addr, SocketAddr, TcpStream};
+use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
@@ -18,6 +21,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use tempfile::TempDir;
 
+pub(crate) use self::host::Host;
 use crate::component::{Component, Readiness};
 use crate::ports::free_port;
 use crate::wait::poll;
@@ -57,7 +61,7 @@ const OPTIONS: [&str; 10] = [
 ];
 
 /// The tick of servers unless another one is asked for: ends of sessions are looked for once in each tick.
-const TICK: Duration = Duration::from_millis(500);
+pub(crate) const TICK: Duration = Duration::from_millis(500);
 
 /// The settings that all servers share. Sessions of 1 to 60 s are possible. Followers give up a silent leader after
 /// `syncLimit` ticks, which are 3 s. Log files on disk grow in steps of 1 MiB instead of 64 MiB.
@@ -66,11 +70,13 @@ initLimit=20
 syncLimit=6
 minSessionTimeout=1000
 maxSessionTimeout=60000
-clientPortAddress=127.0.0.1
 admin.enableServer=false
 4lw.commands.whitelist=srvr,ruok,mntr
 preAllocSize=1024
 ";
+
+/// Names the variable with the class path of ZooKeeper's jars, for a process that need not ask Maven again.
+pub(crate) const JARS: &str = "FIRESTEEL_ZOOKEEPER_JARS";
 
 /// ZooKeeper's jars, looked for once.
 static CLASS_PATH: OnceLock<Result<String, String>> = OnceLock::new();
@@ -94,8 +100,13 @@ pub(crate) fn prepare() -> Readiness {
     }
 }
 
-fn class_path() -> Result<&'static str, String> {
-    CLASS_PATH.get_or_init(|| maven::class_path("tests/zookeeper/pom.xml")).as_deref().map_err(Clone::clone)
+/// The class path of ZooKeeper's jars.
+///
+/// # Errors
+/// Java, Maven or a jar is missing.
+pub(crate) fn class_path() -> Result<&'static str, String> {
+    let find = || env::var(JARS).or_else(|_| maven::class_path("tests/zookeeper/pom.xml"));
+    CLASS_PATH.get_or_init(find).as_deref().map_err(Clone::clone)
 }
 
 /// Servers that run until they are killed or dropped. Methods name a server by its index, from 0.
@@ -119,20 +130,30 @@ impl Ensemble {
     /// # Panics
     /// As [`start`](Self::start).
     pub(crate) fn start_with_tick(size: usize, tick: Duration) -> Self {
+        Self::start_on(&vec![Host::LOOPBACK; size], tick)
+    }
+
+    /// Does the same with a server on each of these hosts, of which there are 1 or 3.
+    ///
+    /// # Panics
+    /// As [`start`](Self::start).
+    pub(crate) fn start_on(hosts: &[Host], tick: Duration) -> Self {
         let directory = TempDir::new().expect("a temporary directory");
-        let ports: Vec<u16> = (0..size).map(|_| free_port()).collect();
+        let addresses: Vec<SocketAddr> =
+            hosts.iter().map(|host| (host.address, free_port()).into()).collect();
         let tick = format!("tickTime={}\n", tick.as_millis());
-        let peers: String = match size {
+        let peer = |(index, host): (usize, &Host)| {
+            format!("server.{}={}:{}:{}\n", index + 1, host.address, free_port(), free_port())
+        };
+        let peers: String = match hosts.len() {
             1 => String::new(),
-            _ => (1..=size)
-                .map(|id| format!("server.{id}=127.0.0.1:{}:{}\n", free_port(), free_port()))
-                .collect(),
+            _ => hosts.iter().enumerate().map(peer).collect(),
         };
-        let server = |(index, port): (usize, &u16)| {
+        let server = |(index, address): (usize, &SocketAddr)| {
             let home = directory.path().join(format!("server-{index}"));
-            Server::start(home, index + 1, *port, [&tick, &peers])
+            Server::start(home, index + 1, (hosts[index], *address), [&tick, &peers])
         };
-        let servers = ports.iter().enumerate().map(server).collect();
+        let servers = addresses.iter().enumerate().map(server).collect();
         let mut ensemble = Self { servers, _directory: directory };
         if let Err(reason) = ensemble.wait_until_serving() {
             let reason = NOT_STARTED.get_or_init(|| format!("ZooKeeper did not start: {reason}"));
@@ -143,7 +164,7 @@ impl Ensemble {
 
     /// The connection string for clients: `127.0.0.1:p1,127.0.0.1:p2,...`.
     pub(crate) fn url(&self) -> String {
-        let addresses: Vec<String> = self.servers.iter().map(|server| server.address().to_string()).collect();
+        let addresses: Vec<String> = self.servers.iter().map(|server| server.address.to_string()).collect();
         addresses.join(",")
     }
 
@@ -237,8 +258,9 @@ enum State {
 
 struct Server {
     home: PathBuf,
-    /// Where clients connect, on 127.0.0.1.
-    port: u16,
+    host: Host,
+    /// Where clients connect.
+    address: SocketAddr,
     /// The class that is started.
     class: &'static str,
     /// Java itself, not a shell: signals reach the server.
@@ -249,24 +271,34 @@ struct Server {
 impl Server {
     /// Starts one in a directory of its own. `tick` is the setting of its tick. `peers` lists all servers of an ensemble, and
     /// is empty for a single server.
-    fn start(home: PathBuf, id: usize, port: u16, [tick, peers]: [&str; 2]) -> Self {
+    fn start(
+        home: PathBuf,
+        id: usize,
+        (host, address): (Host, SocketAddr),
+        [tick, peers]: [&str; 2],
+    ) -> Self {
         let data = home.join("data");
         fs::create_dir_all(&data).expect("a directory for a server");
         fs::write(data.join("myid"), id.to_string()).expect("the id of a server is written");
-        let own = format!("dataDir={}\nclientPort={port}\n", data.display());
+        let own = format!(
+            "dataDir={}\nclientPortAddress={}\nclientPort={}\n",
+            data.display(),
+            address.ip(),
+            address.port()
+        );
         fs::write(home.join("zoo.cfg"), format!("{SETTINGS}{tick}{own}{peers}"))
             .expect("settings are written");
         let class = match peers.is_empty() {
             true => "org.apache.zookeeper.server.ZooKeeperServerMain",
             false => "org.apache.zookeeper.server.quorum.QuorumPeerMain",
         };
-        let child = launch(&home, class);
-        Self { home, port, class, child, state: State::Running }
+        let child = launch(host, &home, class);
+        Self { home, host, address, class, child, state: State::Running }
     }
 
     fn restart(&mut self) {
         self.kill();
-        self.child = launch(&self.home, self.class);
+        self.child = launch(self.host, &self.home, self.class);
         self.state = State::Running;
     }
 
@@ -284,12 +316,8 @@ impl Server {
         self.state = next;
     }
 
-    fn address(&self) -> SocketAddr {
-        (Ipv4Addr::LOCALHOST, self.port).into()
-    }
-
     fn ask(&self, command: &str) -> Option<String> {
-        let mut stream = TcpStream::connect_timeout(&self.address(), LONGEST_ANSWER).ok()?;
+        let mut stream = TcpStream::connect_timeout(&self.address, LONGEST_ANSWER).ok()?;
         stream.set_read_timeout(Some(LONGEST_ANSWER)).ok()?;
         stream.write_all(command.as_bytes()).ok()?;
         let mut answer = String::new();
@@ -333,15 +361,17 @@ impl Drop for Server {
     }
 }
 
-fn launch(home: &Path, class: &str) -> Child {
+fn launch(host: Host, home: &Path, class: &str) -> Child {
     let class_path = class_path().unwrap_or_else(|reason| panic!("no ZooKeeper: {reason}"));
     let log = File::options().create(true).append(true).open(home.join("log")).expect("a log is opened");
-    Command::new("sh")
+    let mut command = Command::new("sh");
+    command
         .args(["-c", LAUNCHER, "launcher"])
         .args(OPTIONS)
         .args([class_path, class])
         .arg(home.join("zoo.cfg"))
-        .current_dir(home)
+        .current_dir(home);
+    host.enter(command)
         .stdin(Stdio::piped())
         .stdout(log.try_clone().expect("a log is opened"))
         .stderr(log)

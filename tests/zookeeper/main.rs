@@ -1,4 +1,9 @@
 //! Several Masters that share a cluster, with a real ZooKeeper: who leads, who takes over, and what that costs whom.
+//!
+//! - `ensemble`, `host`: servers of ZooKeeper, and where processes run
+//! - `shared`, `exact_map`: a cluster, and a `map` on it whose output is known
+//! - `network`: a network of hosts that can be cut
+//! - `masters`, `partitions`, `rounds`: the tests
 
 use std::process::ExitCode;
 
@@ -10,7 +15,10 @@ mod cluster;
 mod component;
 #[allow(dead_code, reason = "a harness is there before all of its users")]
 mod ensemble;
+mod exact_map;
 mod masters;
+mod network;
+mod partitions;
 #[path = "../heavy/ports.rs"]
 #[allow(dead_code, reason = "others use more of it")]
 mod ports;
@@ -23,9 +31,13 @@ mod shared;
 mod wait;
 
 fn main() -> ExitCode {
+    if let Some(trial) = network::trial() {
+        partitions::run(&trial);
+        return ExitCode::SUCCESS;
+    }
     // One ensemble at a time.
     let arguments =
         libtest_mimic::Arguments { test_threads: Some(1), ..libtest_mimic::Arguments::from_args() };
-    let trials = masters::trials().into_iter().chain(rounds::trials()).collect();
+    let trials = [masters::trials(), partitions::trials(), rounds::trials()].into_iter().flatten().collect();
     libtest_mimic::run(&arguments, trials).exit_code()
 }

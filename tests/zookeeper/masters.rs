@@ -3,16 +3,17 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 use std::time::{Duration, Instant};
-use std::{fs, thread};
 
 use libtest_mimic::Trial;
 use nix::sys::signal::Signal;
 
 use crate::cluster::{Daemon, firesteel, run, wait_for};
-use crate::ensemble::{Ensemble, ZOOKEEPER};
+use crate::ensemble::{Ensemble, Host, ZOOKEEPER};
+use crate::exact_map::ExactMap;
 use crate::proxy::{self, Direction};
-use crate::shared::{Cluster, SESSION, master};
+use crate::shared::{Cluster, SESSION, assert_undisturbed, master, time_of};
 
 pub(crate) fn trials() -> Vec<Trial> {
     ZOOKEEPER.trials(&[
@@ -27,13 +28,6 @@ pub(crate) fn trials() -> Vec<Trial> {
         ("masters_wait_for_zookeeper_that_is_not_there_yet", waits_for_zookeeper),
         ("a_password_keeps_others_away", password),
     ])
-}
-
-/// What `launch` has seen: two servers, and no end of any.
-fn assert_undisturbed(launch: &Daemon) {
-    let output = launch.output_so_far();
-    assert_eq!(output.matches("executor_launched").count(), 2, "{output}");
-    assert!(!output.contains("executor_ended"), "{output}");
 }
 
 fn takes_over() {
@@ -59,8 +53,7 @@ fn takes_over() {
     assert_eq!(cluster.executors(), before);
     assert_undisturbed(&launch);
     // The new leader places, and what it decides is kept for the next one.
-    let placed = run(firesteel().args(["map", "--master", &cluster.url(), "--", "echo", "{}", ":::", "one"]));
-    assert_eq!((placed.code(), placed.stdout.as_str()), (0, "one\n"), "{placed}");
+    cluster.assert_places();
     cluster.restart_master(0);
     cluster.masters[0].wait_for_line(&["standing by"]);
     cluster.kill_master(1);
@@ -74,22 +67,12 @@ fn takes_over() {
 
 fn map_goes_on() {
     let mut cluster = Cluster::start(1);
-    let ran = cluster.file("ran");
-    let script = format!("echo $1 >> {}; sleep 0.2; echo $1", ran.display());
-    let items: Vec<String> = (0..80).map(|item| item.to_string()).collect();
-    let mut command = firesteel();
-    command.args(["map", "--master", &cluster.url(), "--total-executor-cores", "4", "--executor-cores", "2"]);
-    command.args(["--", "sh", "-c", &script, "sh", "{}", ":::"]).args(&items);
-    let mut map = Daemon::spawn(&mut command);
-    let done = || fs::read_to_string(&ran).unwrap_or_default().lines().count();
-    wait_for("some items", || (done() >= 8).then_some(()));
+    let mut map = ExactMap::start(&cluster, "map", 80, "sleep 0.2");
+    map.wait_for_items(8);
     cluster.kill_master(0);
     cluster.masters[1].wait_for_line(&["all Workers and applications are back"]);
-    assert_eq!(map.wait(), 0, "{}", map.log());
-    let mut output: Vec<String> = map.output().lines().map(str::to_owned).collect();
-    output.sort_by_key(|line| line.parse::<u32>().unwrap_or(u32::MAX));
-    assert_eq!(output, items);
-    assert_eq!(done(), 80, "no item ran twice");
+    map.assert_exact();
+    assert_eq!(map.begun(), 80, "no item ran twice");
     let status = cluster.masters[1].status();
     assert_eq!(status["completed"][0]["state"], "FINISHED", "{status}");
     assert_eq!(status["completed"][0]["executors_ended"], 2, "none was replaced: {status}");
@@ -100,7 +83,7 @@ fn follow() {
     let (leader, standby) = (&cluster.masters[0], &cluster.masters[1]);
     assert_eq!(standby.status()["url"], leader.url());
     // Who knows only the standby finds the leader.
-    let worker = cluster.add_worker(standby.url(), "another");
+    let worker = cluster.add_worker(Host::LOOPBACK, standby.url(), "another");
     worker.wait_for_line(&["stands by", leader.url(), "leads"]);
     worker.wait_for_line(&["registered with", leader.url()]);
     let mapped = run(firesteel().args(["map", "--master", standby.url(), "--", "echo", "{}", ":::", "one"]));
@@ -142,12 +125,6 @@ fn stopped_leader() {
     assert_undisturbed(&launch);
 }
 
-/// The time at which a Master has logged this.
-fn time_of(master: &Daemon, words: &str) -> String {
-    let line = master.wait_for_line(&[words]);
-    line.split_whitespace().next().expect("a line begins with a time").to_owned()
-}
-
 fn cut_off() {
     for cut in [&[Direction::There, Direction::Back][..], &[Direction::There], &[Direction::Back]] {
         let ensemble = Ensemble::start(1);
@@ -175,8 +152,8 @@ fn cut_off() {
         leader.wait_for_workers(1);
 
         is_cut.store(true, Ordering::Relaxed);
-        let ended = time_of(&leader, "leads no longer");
-        let begun = time_of(&other, "leads in epoch 2");
+        let ended = time_of(&leader, 0, "leads no longer");
+        let begun = time_of(&other, 0, "leads in epoch 2");
         assert!(ended <= begun, "{ended} {begun}");
         // The Worker knew only the first one, which says who leads as soon as it can know that.
         is_cut.store(false, Ordering::Relaxed);
@@ -192,8 +169,7 @@ fn three_servers() {
     // Any one server may go, also the one that leads the others.
     let leading = wait_for("a server that leads", || cluster.ensemble.leader());
     cluster.ensemble.kill(leading);
-    let placed = run(firesteel().args(["map", "--master", &cluster.url(), "--", "echo", "{}", ":::", "one"]));
-    assert_eq!((placed.code(), placed.stdout.as_str()), (0, "one\n"), "{placed}");
+    cluster.assert_places();
     // Without a majority nobody leads, and everything that runs goes on.
     let other = (leading + 1) % 3;
     cluster.ensemble.kill(other);

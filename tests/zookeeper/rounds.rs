@@ -7,15 +7,15 @@
 //! `FIRESTEEL_SEED` draws.
 
 use std::collections::BTreeMap;
+use std::env;
 use std::time::{Duration, Instant};
-use std::{env, fs};
 
 use libtest_mimic::Trial;
 use nix::sys::signal::Signal;
-use serde_json::Value;
 
 use crate::cluster::{Daemon, firesteel, processes, run, wait_for};
 use crate::ensemble::ZOOKEEPER;
+use crate::exact_map::ExactMap;
 use crate::shared::Cluster;
 
 pub(crate) fn trials() -> Vec<Trial> {
@@ -67,7 +67,7 @@ fn rounds() {
     let mut times: BTreeMap<Blow, Vec<Duration>> = BTreeMap::new();
     for (number, blow) in plan().into_iter().enumerate() {
         let placed = field.round(number, blow);
-        eprintln!("round {number}: {blow:?}, next placement after {:.1} s", placed.as_secs_f64());
+        eprintln!("round {number}: next placement after {:.1} s", placed.as_secs_f64());
         times.entry(blow).or_default().push(placed);
     }
     println!("| blow | rounds | next placement after, median | longest |");
@@ -99,31 +99,13 @@ impl Field {
 
     /// Strikes in the middle of a map. Returns how long after it something new was placed.
     fn round(&mut self, number: usize, blow: Blow) -> Duration {
-        let done = self.cluster.file(&format!("done-{number}"));
-        let script = format!("echo $1 >> {}; sleep 0.1; echo $1", done.display());
-        let items: Vec<String> = (0..ITEMS).map(|item| item.to_string()).collect();
-        let mut command = firesteel();
-        command.args(["map", "--master", &self.cluster.url(), "--total-executor-cores", "4"]);
-        command.args([
-            "--executor-cores",
-            "2",
-            "--name",
-            "exact",
-            "--",
-            "sh",
-            "-c",
-            &script,
-            "sh",
-            "{}",
-            ":::",
-        ]);
-        let mut map = Daemon::spawn(command.args(&items));
-        let count = || fs::read_to_string(&done).unwrap_or_default().lines().count();
-        wait_for("some items", || (count() >= 5).then_some(()));
+        eprintln!("round {number}: {blow:?}");
+        let mut map = ExactMap::start(&self.cluster, &format!("map-{number}"), ITEMS, "sleep 0.1");
+        map.wait_for_items(5);
         let ends = self.ends();
 
         let struck = Instant::now();
-        self.strike(blow, &mut map);
+        self.strike(blow, &mut map.driver);
         let mut next = firesteel();
         next.args(["map", "--quiet", "--master", &self.cluster.url(), "--executor-cores", "1"]);
         next.args(["--total-executor-cores", "1", "--", "echo", "{}", ":::", "next"]);
@@ -132,10 +114,7 @@ impl Field {
         let placed = struck.elapsed();
 
         if blow != Blow::DriverKilled {
-            assert_eq!(map.wait(), 0, "{blow:?}: {}", map.log());
-            let mut output: Vec<String> = map.output().lines().map(str::to_owned).collect();
-            output.sort_by_key(|line| line.parse::<u32>().unwrap_or(u32::MAX));
-            assert_eq!(output, items, "{blow:?}");
+            map.assert_exact();
         }
         if matches!(blow, Blow::ExecutorKilled | Blow::WorkerKilled) {
             wait_for("both servers", || (self.running() == 2).then_some(()));
@@ -189,18 +168,6 @@ impl Field {
     /// Starts again what was killed, and looks for what should not be there.
     fn repair(&mut self) {
         self.cluster.restart_dead();
-        wait_for("only the servers to be left", || {
-            let status = self.cluster.status()?;
-            // A map that said its farewell to a Master that was stopped is UNKNOWN until the new one gives it up.
-            let mut live = status["applications"].as_array()?.iter().filter(|app| app["state"] != "UNKNOWN");
-            let is_quiet = live.next()?["executors"].as_array()?.len() == 2 && live.next().is_none();
-            let is_whole =
-                status["workers"].as_array()?.iter().filter(|row| row["state"] == "ALIVE").count() == 2;
-            (is_quiet && is_whole && self.cluster.executors().len() == 2).then_some(())
-        });
-        let status = self.cluster.status().expect("a Master leads");
-        let used: Vec<&Value> = status["workers"].as_array().into_iter().flatten().collect();
-        let cores = |row: &&Value| row["cores_used"].as_u64().unwrap_or(u64::MAX);
-        assert_eq!(used.iter().filter(|row| row["state"] == "ALIVE").map(cores).sum::<u64>(), 2, "{status}");
+        self.cluster.wait_for_servers_alone();
     }
 }

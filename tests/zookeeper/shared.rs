@@ -8,56 +8,88 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::cluster::{Daemon, firesteel, processes, run, wait_for};
-use crate::ensemble::Ensemble;
+use crate::ensemble::{Ensemble, Host};
 
 /// The session's timeout in these tests. A tick of ZooKeeper is half a second.
 pub(crate) const SESSION: Duration = Duration::from_secs(2);
+
+/// Where the Masters and the Workers of a cluster run, and with which settings.
+#[derive(Clone, Copy)]
+pub(crate) struct Plan {
+    pub(crate) masters: [Host; 2],
+    pub(crate) workers: [Host; 2],
+    /// Properties of the Masters.
+    pub(crate) properties: &'static [&'static str],
+}
+
+impl Plan {
+    /// Everything on this machine.
+    const HERE: Self = Self { masters: [Host::LOOPBACK; 2], workers: [Host::LOOPBACK; 2], properties: &[] };
+}
 
 /// Masters that share a cluster, with Workers.
 pub(crate) struct Cluster {
     pub(crate) ensemble: Ensemble,
     pub(crate) masters: Vec<Daemon>,
-    workers: Vec<Daemon>,
+    pub(crate) workers: Vec<Daemon>,
+    plan: Plan,
     directory: TempDir,
 }
 
 impl Cluster {
     /// So many servers of ZooKeeper, and two Masters, of which the first leads.
     pub(crate) fn start(servers: usize) -> Self {
-        let ensemble = Ensemble::start(servers);
+        Self::start_as(Plan::HERE, Ensemble::start(servers))
+    }
+
+    /// Two Masters, of which the first leads, and one Worker.
+    pub(crate) fn start_as(plan: Plan, ensemble: Ensemble) -> Self {
         let directory = tempfile::tempdir().expect("a temporary directory");
-        let mut cluster = Self { ensemble, masters: Vec::new(), workers: Vec::new(), directory };
+        let mut cluster = Self { ensemble, masters: Vec::new(), workers: Vec::new(), plan, directory };
         let first = cluster.add_master();
         cluster.masters[first].wait_for_line(&["leads in epoch 1"]);
         cluster.add_master();
         cluster.masters[1].wait_for_line(&["standing by", &cluster.masters[0].url()["spark://".len()..]]);
-        cluster.workers.push(cluster.add_worker(&cluster.url(), "work-0"));
+        cluster.workers.push(cluster.own_worker(0));
         cluster.wait_for_leader(0);
         cluster
     }
 
     /// The number of the new Master.
     pub(crate) fn add_master(&mut self) -> usize {
-        self.masters.push(master(&self.ensemble.url(), &["--port", "0"]));
+        self.masters.push(self.own_master(self.masters.len(), "0"));
         self.masters.len() - 1
     }
 
     /// Starts a Master that was killed, at its port.
     pub(crate) fn restart_master(&mut self, index: usize) {
         let port = self.masters[index].address().port().to_string();
-        self.masters[index] = master(&self.ensemble.url(), &["--port", &port]);
+        self.masters[index] = self.own_master(index, &port);
     }
 
-    pub(crate) fn add_worker(&self, masters: &str, directory: &str) -> Daemon {
+    /// The Master of this number, at this port.
+    fn own_master(&self, index: usize, port: &str) -> Daemon {
+        let properties = self.plan.properties.iter().flat_map(|property| ["--conf", property]);
+        let arguments: Vec<&str> = ["--port", port].into_iter().chain(properties).collect();
+        master_on(self.plan.masters[index], &self.ensemble.url(), &arguments)
+    }
+
+    pub(crate) fn add_worker(&self, host: Host, masters: &str, directory: &str) -> Daemon {
         let mut command = firesteel();
-        command.args(["worker", "--port", "0", "--cores", "4", "--memory", "4g", "--work-dir"]);
+        command.args(["worker", "--host", &host.address.to_string(), "--port", "0"]);
+        command.args(["--cores", "4", "--memory", "4g", "--work-dir"]);
         command.arg(self.directory.path().join(directory)).arg(masters);
-        Daemon::start(&mut command)
+        Daemon::start(&mut host.enter(command))
+    }
+
+    /// The Worker of this number.
+    fn own_worker(&self, index: usize) -> Daemon {
+        self.add_worker(self.plan.workers[index], &self.url(), &format!("work-{index}"))
     }
 
     /// A second Worker.
     pub(crate) fn add_second_worker(&mut self) {
-        self.workers.push(self.add_worker(&self.url(), "work-1"));
+        self.workers.push(self.own_worker(1));
     }
 
     pub(crate) fn kill_second_worker(&mut self) {
@@ -102,7 +134,7 @@ impl Cluster {
             }
         }
         if self.workers.len() > 1 && !self.workers[1].is_alive() {
-            self.workers[1] = self.add_worker(&self.url(), "work-1");
+            self.workers[1] = self.own_worker(1);
         }
         self.ensemble.restart_dead();
     }
@@ -146,6 +178,29 @@ impl Cluster {
         launch
     }
 
+    /// Has the leader place something new, which runs to its end.
+    pub(crate) fn assert_places(&self) {
+        let placed =
+            run(firesteel().args(["map", "--master", &self.url(), "--", "echo", "{}", ":::", "one"]));
+        assert_eq!((placed.code(), placed.stdout.as_str()), (0, "one\n"), "{placed}");
+    }
+
+    /// Waits until two Workers and the two servers of `launch` are there, and nothing else, neither as a process nor in the
+    /// leader's tables.
+    pub(crate) fn wait_for_servers_alone(&self) {
+        let cores = wait_for("only the servers to be left", || {
+            let status = self.status()?;
+            // The application of a driver that is gone is UNKNOWN until the leader gives it up: one that said its farewell to a
+            // Master that was stopped, or that was never told what an earlier leader had written down.
+            let mut live = status["applications"].as_array()?.iter().filter(|app| app["state"] != "UNKNOWN");
+            let is_quiet = live.next()?["executors"].as_array()?.len() == 2 && live.next().is_none();
+            let alive = status["workers"].as_array()?.iter().filter(|row| row["state"] == "ALIVE");
+            let cores: Vec<u64> = alive.filter_map(|row| row["cores_used"].as_u64()).collect();
+            (is_quiet && cores.len() == 2 && self.executors().len() == 2).then_some(cores)
+        });
+        assert_eq!(cores.iter().sum::<u64>(), 2, "two servers have one core each");
+    }
+
     /// The processes of all executors.
     pub(crate) fn executors(&self) -> Vec<u32> {
         let all = self.workers.iter().flat_map(|worker| processes::descendants_of(worker.pid()));
@@ -158,11 +213,31 @@ fn is_reaper(process: u32) -> bool {
     processes::command_line(process).iter().any(|word| word == "__reaper")
 }
 
-/// A Master, once it can be reached.
+/// A Master on this machine, once it can be reached.
 pub(crate) fn master(zookeeper: &str, arguments: &[&str]) -> Daemon {
+    master_on(Host::LOOPBACK, zookeeper, arguments)
+}
+
+/// A Master on this host, once it can be reached.
+fn master_on(host: Host, zookeeper: &str, arguments: &[&str]) -> Daemon {
     let mut command = firesteel();
-    command.args(["master", "--conf", "spark.deploy.recoveryMode=ZOOKEEPER"]).args(arguments);
+    command.args(["master", "--host", &host.address.to_string()]);
+    command.args(["--conf", "spark.deploy.recoveryMode=ZOOKEEPER"]).args(arguments);
     command.arg("--conf").arg(format!("spark.deploy.zookeeper.url={zookeeper}"));
     command.arg("--conf").arg(format!("firesteel.master.zookeeper.sessionTimeout={}s", SESSION.as_secs()));
-    Daemon::start(&mut command)
+    Daemon::start(&mut host.enter(command))
+}
+
+/// What `launch` has seen: two servers, and no end of any.
+pub(crate) fn assert_undisturbed(launch: &Daemon) {
+    let output = launch.output_so_far();
+    assert_eq!(output.matches("executor_launched").count(), 2, "{output}");
+    assert!(!output.contains("executor_ended"), "{output}");
+}
+
+/// The time at which a daemon logged a line with these words: the line of this number among those that have them, from 0.
+pub(crate) fn time_of(daemon: &Daemon, number: usize, words: &str) -> String {
+    let line = |log: &str| log.lines().filter(|line| line.contains(words)).nth(number).map(str::to_owned);
+    let line = wait_for(words, || line(&daemon.log()));
+    line.split_whitespace().next().expect("a line begins with a time").to_owned()
 }

@@ -13,7 +13,7 @@
 //! of a decision before it is written, it cannot act.
 //!
 //! What needs no write ends with the leader's [tenure](firesteel_host::tenure): two thirds of the session's timeout after the
-//! last answer of the ensemble, by the monotonic clock of the leader. ZooKeeper gives a session up after its whole timeout.
+//! last transaction that a majority of the servers took, by the monotonic clock of the leader. ZooKeeper gives a session up after its whole timeout.
 //!
 //! - `ensemble`: the servers, a session with them, and the names of the nodes
 //! - `candidate`: a Master that may become the leader

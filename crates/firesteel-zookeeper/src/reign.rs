@@ -5,6 +5,7 @@ use std::time::Duration;
 use firesteel_host::tenure::{Moment, Tenure};
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
+use zookeeper_client::CheckWriteError;
 
 use crate::ensemble::Session;
 use crate::znodes::Znodes;
@@ -65,19 +66,16 @@ fn lease(session: &Session) -> Duration {
     session.client.session_timeout() * 2 / 3
 }
 
-/// Extends the tenure while the ensemble answers that this epoch lasts. A sync is answered by the servers' own leader, so that a
-/// server which is cut off from the others does not answer it.
+/// Extends the tenure while a majority of the servers agrees that this epoch lasts. A transaction asks them, although it changes
+/// nothing. The servers' own leader would answer a read and a sync for seconds after it was cut off from the others.
 async fn keep(session: Session, epoch: i32, tenure: Tenure) {
     let (lease, leader) = (lease(&session), session.leader());
-    let latest_epoch = || async {
-        session.client.sync(&leader).await?;
-        session.client.check_stat(&leader).await
-    };
+    let check_epoch = || async { session.client.new_check_writer(&leader, Some(epoch))?.commit().await };
     while tenure.holds() {
         let asked = Moment::now();
-        match timeout(lease, latest_epoch()).await {
-            Ok(Ok(Some(stat))) if stat.version == epoch => tenure.extend(asked + lease),
-            Ok(Ok(_)) => {
+        match timeout(lease, check_epoch()).await {
+            Ok(Ok(_)) => tenure.extend(asked + lease),
+            Ok(Err(CheckWriteError::CheckFailed { .. })) => {
                 tracing::warn!("another Master leads, although the session of this one lasts");
                 tenure.end();
             }

@@ -42,6 +42,8 @@ enum Failure {
     Deposed,
     #[error("the ensemble does not answer")]
     Silent,
+    #[error("the session has ended")]
+    Ended,
     #[error(transparent)]
     ZooKeeper(Error),
 }
@@ -103,7 +105,14 @@ impl Znodes {
                     return Err(Failure::Deposed);
                 }
                 Err(error) => match Error::from(error) {
-                    Error::ConnectionLoss | Error::Timeout | Error::NoHosts => sleep(PAUSE).await,
+                    // A connection that broke has the error of its socket, or one that says how long it was silent.
+                    Error::ConnectionLoss | Error::Timeout | Error::NoHosts | Error::Custom(_) => {
+                        sleep(PAUSE).await;
+                    }
+                    Error::SessionExpired | Error::SessionMoved | Error::ClientClosed => {
+                        self.tenure.end();
+                        return Err(Failure::Ended);
+                    }
                     error => return Err(Failure::ZooKeeper(error)),
                 },
             }
