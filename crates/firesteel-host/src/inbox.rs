@@ -136,6 +136,11 @@ impl<E> InboxReceiver<E> {
         look.heard_until
     }
 
+    /// Whether nothing from peers waits.
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.peers.state().queue.is_empty()
+    }
+
     /// The next entry, if one is there: the daemon's own events first.
     pub fn recv_now(&mut self) -> Option<InboxEntry<E>> {
         match self.own.try_recv() {

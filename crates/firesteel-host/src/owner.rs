@@ -118,8 +118,9 @@ pub trait Shell {
     ) -> ControlFlow<Self::End>;
 
     /// Begins to make durable what effects have asked for since the last commit. What they send leaves the daemon when this
-    /// is done. `None` if nothing has to be. No other commit begins before this one is done.
-    fn commit(&mut self, _machine: &Self::Machine) -> Option<Commit<Self::End>> {
+    /// is done. `None` if nothing has to be. No other commit begins before this one is done. If it `is_quiet`, no event waits,
+    /// and the commit may as well be made here and now.
+    fn commit(&mut self, _machine: &Self::Machine, _is_quiet: bool) -> Option<Commit<Self::End>> {
         None
     }
 
@@ -260,7 +261,7 @@ pub async fn run<S: Shell>(
         }
         if commit.is_none() {
             context.peers.seal();
-            commit = shell.commit(&machine);
+            commit = shell.commit(&machine, context.receiver.is_quiet());
             if commit.is_none() {
                 context.peers.hand_over_sealed();
             }
@@ -285,7 +286,7 @@ async fn last_commits<S: Shell>(
             peers.hand_over_sealed();
         }
         peers.seal();
-        if let Some(commit) = shell.commit(machine) {
+        if let Some(commit) = shell.commit(machine, true) {
             commit.await?;
         }
         peers.hand_over_sealed();

@@ -72,6 +72,20 @@ const SEEDS: &[(Seed, &str)] = &[
         "an application has hundreds of tasks, and the executor with most of its cores is excluded again and again",
     ),
     (Seed::Small(86769), "an executor of a gang is preempted in the pass in which the gang begins"),
+    (
+        Seed::Small(127176),
+        "two applications take turns in step, each with a profile that needs all of one Worker",
+    ),
+    (
+        Seed::Small(159440),
+        "a heartbeat names an order that a report has answered, and files of an earlier order take minutes to come",
+    ),
+    (Seed::Small(164730), "an application ends for failures while an executor runs on a Worker that leaves"),
+    (
+        Seed::Small(177368),
+        "a Worker's heartbeat is held up until it is silent, and comes before the Master looks",
+    ),
+    (Seed::Small(201543), "an executor is proven between two early ends on a Worker"),
     (Seed::Large(1), "another cluster of hundreds under faults"),
 ];
 

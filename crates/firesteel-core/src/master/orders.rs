@@ -14,11 +14,13 @@ const GIVEN_UP_AFTER: u32 = 4;
 /// The orders of one Worker that it has not answered.
 ///
 /// Each heartbeat names the last order that came, so it answers that one and all before it. If one direction of a connection
-/// stalls, heartbeats come and answer nothing. The first report about an executor answers its order, too: Workers of Spark's
-/// have no other answer.
+/// stalls, heartbeats come and answer nothing. The first report about an executor answers its order, too, and no other one:
+/// Workers of Spark's have no other answer.
 #[derive(Debug, Default)]
 pub(super) struct Orders {
-    unanswered: VecDeque<Order>,
+    /// In the order in which they were sent. One that a report has answered stays while others are before it, since a
+    /// heartbeat may name it.
+    sent: VecDeque<Order>,
 }
 
 #[derive(Clone, Debug)]
@@ -29,6 +31,8 @@ struct Order {
     sent: Timestamp,
     /// The heartbeats since that did not answer it.
     heartbeats: u32,
+    /// Whether a report has answered it.
+    is_answered: bool,
 }
 
 impl Order {
@@ -54,40 +58,44 @@ impl Orders {
     /// An order is sent.
     pub(super) fn sent(&mut self, now: Timestamp, executor: ExecutorKey) {
         let ExecutorKey { app, executor } = executor;
-        self.unanswered.push_back(Order { app, executor, sent: now, heartbeats: 0 });
+        self.sent.push_back(Order { app, executor, sent: now, heartbeats: 0, is_answered: false });
     }
 
     /// The Worker reports on an executor, whose order it therefore has. Returns whether the order was unanswered.
     pub(super) fn answer(&mut self, executor: &ExecutorKey) -> bool {
-        let at = self.unanswered.iter().position(|order| order.launches(executor));
-        let is_answer = at.map(|at| self.unanswered.remove(at)).is_some();
-        self.release();
-        is_answer
+        let mut unanswered = self.sent.iter_mut().filter(|order| !order.is_answered);
+        let is_answer =
+            unanswered.find(|order| order.launches(executor)).map(|order| order.is_answered = true);
+        self.forget_answered();
+        is_answer.is_some()
     }
 
-    /// Gives the memory back if all orders are answered: there are many Workers.
-    fn release(&mut self) {
-        if self.unanswered.is_empty() {
-            self.unanswered = VecDeque::new();
+    /// Forgets the answered orders that are before all others. Gives the memory back if none is left: there are many Workers.
+    fn forget_answered(&mut self) {
+        let answered = self.sent.iter().take_while(|order| order.is_answered).count();
+        self.sent.drain(..answered);
+        if self.sent.is_empty() {
+            self.sent = VecDeque::new();
         }
     }
 
     /// A heartbeat that arrived at this time names this order as the last one that came.
     pub(super) fn hear(&mut self, arrived: Timestamp, last_order: Option<&ExecutorKey>) -> Overdue {
-        let answered =
-            self.unanswered.iter().rposition(|order| last_order.is_some_and(|last| order.launches(last)));
-        if let Some(last) = answered {
-            self.unanswered.drain(..=last);
+        let named = self.sent.iter().rposition(|order| last_order.is_some_and(|last| order.launches(last)));
+        if let Some(last) = named {
+            self.sent.drain(..=last);
         }
-        self.release();
-        for order in &mut self.unanswered {
+        for order in &mut self.sent {
             // The Master may handle a heartbeat late, which arrived before the order left.
             order.heartbeats += u32::from(order.sent < arrived);
         }
-        let given_up = self.unanswered.partition_point(|order| order.heartbeats >= GIVEN_UP_AFTER);
-        let given_up = self.unanswered.drain(..given_up).map(Order::into_key).collect();
-        let repeated = self.unanswered.iter().filter(|order| order.heartbeats >= REPEATED_AFTER);
-        Overdue { repeated: repeated.cloned().map(Order::into_key).collect(), given_up }
+        let given_up = self.sent.partition_point(|order| order.heartbeats >= GIVEN_UP_AFTER);
+        let given_up = self.sent.drain(..given_up).filter(|order| !order.is_answered);
+        let given_up = given_up.map(Order::into_key).collect();
+        self.forget_answered();
+        let overdue = |order: &&Order| !order.is_answered && order.heartbeats >= REPEATED_AFTER;
+        let repeated = self.sent.iter().filter(overdue).cloned().map(Order::into_key).collect();
+        Overdue { repeated, given_up }
     }
 }
 
@@ -114,7 +122,7 @@ mod tests {
         assert_eq!(orders.hear(second(1), Some(&key(1))), Overdue::default());
         assert_eq!(orders.hear(second(2), Some(&key(7))), repeated([2]), "nobody sent that one");
         assert_eq!(orders.hear(second(3), Some(&key(2))), Overdue::default());
-        assert!(orders.unanswered.is_empty());
+        assert!(orders.sent.is_empty());
     }
 
     #[test]
@@ -137,6 +145,15 @@ mod tests {
         assert!(!orders.answer(&key(1)) && !orders.answer(&key(7)));
         assert_eq!(orders.hear(second(1), None), Overdue::default());
         assert_eq!(orders.hear(second(2), None), repeated([0, 2]));
+    }
+
+    #[test]
+    fn a_heartbeat_may_name_an_order_that_a_report_has_answered() {
+        let mut orders = Orders::default();
+        (0..3).for_each(|number| orders.sent(second(0), key(number)));
+        assert!(orders.answer(&key(1)));
+        assert_eq!(orders.hear(second(2), Some(&key(1))), Overdue::default());
+        assert_eq!(orders.hear(second(3), None), repeated([2]), "order 0 came before");
     }
 
     #[test]

@@ -206,11 +206,11 @@ impl Master {
         self.pursue(now, (slot, worker), overdue);
     }
 
-    /// A Worker reports on an executor, and so answers the order to launch it. That an executor has started shows that
-    /// orders come, also if this one was given up.
+    /// A Worker reports on an executor, and so answers the order to launch it. That an executor has started, or was ended,
+    /// shows that orders come, also if this one was given up.
     pub(super) fn hear_of(&mut self, slot: Slot, report: &ExecutorReport) {
         let answers = self.workers.row_mut(slot).orders.answer(&report.executor);
-        if answers || report.state == ExecutorState::Running {
+        if answers || matches!(report.state, ExecutorState::Running | ExecutorState::Killed(_)) {
             self.hears_again(slot);
         }
     }

@@ -67,29 +67,38 @@ impl Shell for MasterShell {
         ControlFlow::Continue(())
     }
 
-    /// Writes on a thread that may wait for the disk.
-    fn commit(&mut self, master: &Master) -> Option<Commit<End>> {
+    /// Writes on a thread that may wait for the disk. If nothing else is to be done and the disk is quick, writes here: to wake
+    /// that thread, and then this one, would take longer.
+    fn commit(&mut self, master: &Master, is_quiet: bool) -> Option<Commit<End>> {
         let is_due = std::mem::take(&mut self.is_due) || self.batch.is_full();
         let journal = Arc::clone(self.journal.as_ref().filter(|_| is_due)?);
         let batch = std::mem::take(&mut self.batch);
-        let image = locked(&journal).wants_image().then(|| master_journal::image(master));
+        let (image, is_quick) = {
+            let journal = locked(&journal);
+            (journal.wants_image().then(|| master_journal::image(master)), journal.is_quick())
+        };
+        if is_quiet && is_quick && image.is_none() {
+            return Some(Box::pin(std::future::ready(ended(locked(&journal).commit(batch)))));
+        }
         let writing = tokio::task::spawn_blocking(move || {
             let mut journal = locked(&journal);
             journal.commit(batch)?;
             image.map_or(Ok(()), |image| journal.replace(&image))
         });
-        Some(Box::pin(async {
-            match writing.await.expect("a writer does not panic") {
-                Ok(()) => ControlFlow::Continue(()),
-                Err(error) => ControlFlow::Break(End::NotDurable(error)),
-            }
-        }))
+        Some(Box::pin(async { ended(writing.await.expect("a writer does not panic")) }))
     }
 
     fn asked_to_end(&mut self, request: EndRequest) -> ControlFlow<End, Event> {
         // What may wait for a next commit is in the last one.
         self.is_due |= !self.batch.is_empty();
         ControlFlow::Break(End::Asked(request))
+    }
+}
+
+fn ended(committed: Result<(), JournalError>) -> ControlFlow<End> {
+    match committed {
+        Ok(()) => ControlFlow::Continue(()),
+        Err(error) => ControlFlow::Break(End::NotDurable(error)),
     }
 }
 

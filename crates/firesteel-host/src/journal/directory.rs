@@ -160,6 +160,10 @@ impl Storage for Directory {
         let number = generation.number;
         written.map_err(|error| JournalError::Io { action: "write", path: self.file(number), error })
     }
+
+    fn is_local(&self) -> bool {
+        true
+    }
 }
 
 impl Generation {

@@ -1,6 +1,7 @@
 //! Appends batches and begins new generations.
 
 use std::fmt;
+use std::time::{Duration, Instant};
 
 use bytes::BytesMut;
 
@@ -12,6 +13,9 @@ const LEAST: u64 = 4 << 20;
 
 /// A batch that has that many bytes should be committed, whatever they are.
 const FULL: usize = 1 << 20;
+
+/// A disk that keeps a batch within this time is quick.
+const QUICK: Duration = Duration::from_millis(2);
 
 /// The bytes of one batch: they become durable together.
 #[derive(Debug)]
@@ -55,6 +59,8 @@ pub struct Writer {
     image: u64,
     batches: u64,
     has_failed: bool,
+    /// How long the last batch took to become durable, if there was one.
+    took: Option<Duration>,
 }
 
 /// Where the bytes of a journal are kept.
@@ -71,6 +77,11 @@ pub trait Storage: Send + fmt::Debug {
     /// They are not durable, as far as anybody knows.
     fn append(&mut self, bytes: &[u8]) -> Result<(), JournalError>;
 
+    /// Whether it is a disk of this machine, which keeps some bytes about as fast as a thread is woken.
+    fn is_local(&self) -> bool {
+        false
+    }
+
     /// The number of bytes that the storage needs to keep an append of this number of bytes.
     fn cost(&self, bytes: u64) -> u64 {
         bytes
@@ -84,7 +95,7 @@ impl Writer {
     /// The image is not durable. Earlier generations are then still there.
     pub fn begin(storage: impl Storage + 'static, image: &[u8]) -> Result<Self, JournalError> {
         let storage = Box::new(storage);
-        let mut writer = Self { storage, next: 1, image: 0, batches: 0, has_failed: false };
+        let mut writer = Self { storage, next: 1, image: 0, batches: 0, has_failed: false, took: None };
         writer.replace(image)?;
         Ok(writer)
     }
@@ -102,10 +113,19 @@ impl Writer {
         if self.has_failed {
             return Err(JournalError::FailedBefore);
         }
+        let begun = Instant::now();
         self.storage.append(&frame).inspect_err(|_| self.has_failed = true)?;
+        self.took = Some(begun.elapsed());
         self.next += 1;
         self.batches += self.storage.cost(frame.len() as u64);
         Ok(())
+    }
+
+    /// Whether the next batch is likely to be durable sooner than another thread could have begun to write it: the last one
+    /// was quick, on a disk of this machine.
+    #[must_use]
+    pub fn is_quick(&self) -> bool {
+        self.storage.is_local() && self.took.is_some_and(|took| took < QUICK)
     }
 
     /// Whether the batches have outgrown the image: a new one takes less room than they do.

@@ -132,7 +132,7 @@ impl Shell for PuppetShell {
         ControlFlow::Continue(())
     }
 
-    fn commit(&mut self, _: &Puppet) -> Option<Commit<()>> {
+    fn commit(&mut self, _: &Puppet, _: bool) -> Option<Commit<()>> {
         if !std::mem::take(&mut self.is_due) {
             return None;
         }

@@ -37,8 +37,8 @@ impl BusySpell {
 pub(crate) struct MasterInbox {
     /// What waits, with the time when it came.
     queue: FairQueue<(Timestamp, Event)>,
-    /// When the last heartbeat of each peer arrived.
-    heartbeats: BTreeMap<PeerId, Timestamp>,
+    /// When the heartbeats of each peer arrived.
+    heartbeats: BTreeMap<PeerId, Vec<Timestamp>>,
 }
 
 impl Default for MasterInbox {
@@ -59,7 +59,7 @@ impl World {
             &event
             && !self.ledger.is_another(peer, worker)
         {
-            self.master_inbox.heartbeats.insert(peer, now);
+            self.master_inbox.heartbeats.entry(peer).or_default().push(now);
         }
         let is_empty = self.master_inbox.queue.is_empty();
         if is_empty && self.master_pace() == 0 {
@@ -106,8 +106,10 @@ impl World {
         }
     }
 
-    /// A Master that calls a Worker silent has had no heartbeat of it for the whole timeout, handled or not.
-    pub(crate) fn check_silence(&mut self, effects: &[Effect]) {
+    /// A Master that calls a Worker silent has had no heartbeat of it for the whole timeout, up to a time before which it has
+    /// handled everything.
+    pub(crate) fn check_silence(&mut self, node: NodeIndex, effects: &[Effect]) {
+        let heard_until = self.heard_until(node);
         let mut silent = None;
         for effect in effects {
             match effect {
@@ -117,14 +119,15 @@ impl World {
                     ..
                 }) => silent = Some((worker, Duration::from_secs(*seconds))),
                 Effect::Close { peer } => {
-                    let heartbeat = self.master_inbox.heartbeats.get(peer);
-                    let since = heartbeat.map(|heartbeat| self.timestamp().since(*heartbeat));
+                    let heartbeats = self.master_inbox.heartbeats.get(peer).into_iter().flatten();
+                    let last = heartbeats.filter(|arrived| **arrived < heard_until).max();
+                    let since = last.map(|arrived| heard_until.since(*arrived));
                     if let (Some((worker, timeout)), Some(since)) = (silent.take(), since)
                         && since < timeout
                     {
                         let since = since.as_secs_f64();
                         self.violate(format!(
-                            "{worker} is called silent, and its heartbeat arrived {since} s ago"
+                            "{worker} is called silent, and its heartbeat arrived {since} s before"
                         ));
                     }
                 }

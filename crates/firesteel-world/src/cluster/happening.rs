@@ -81,7 +81,7 @@ pub(crate) enum Happening {
     /// All faults stop for good.
     Calm,
     /// Applications that were left without executors request some; those that can never end are cancelled.
-    Mend { round: u32 },
+    Mend,
     /// The Master's tables are compared with what really runs.
     Audit,
 }

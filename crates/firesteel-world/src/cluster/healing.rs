@@ -29,15 +29,15 @@ impl World {
     pub(crate) fn calm_down(&mut self) {
         self.is_calm = true;
         self.remark("from now on nothing goes wrong any more".to_owned());
-        self.after(SETTLED_AFTER, Happening::Mend { round: 0 });
+        self.after(SETTLED_AFTER, Happening::Mend);
         self.after(SETTLED_AFTER, Happening::Audit);
     }
 
     /// Applications whose limits leave them without executors request some. Applications that need more
     /// than any Worker has are cancelled. So is every task that never ends. This frees what they hold for
     /// others.
-    pub(crate) fn mend(&mut self, round: u32) {
-        self.after(AUDIT_EVERY, Happening::Mend { round: round + 1 });
+    pub(crate) fn mend(&mut self) {
+        self.after(AUDIT_EVERY, Happening::Mend);
         self.mend_launchers();
         for node in self.living_drivers() {
             let Some(app) = self.driver_mut(node).map(|body| body.app) else { continue };
@@ -48,17 +48,18 @@ impl World {
             self.ask(node, Question::Explain);
             self.cancel_hanging_tasks(node, app);
             match self.scenario.apps[app].allocation {
-                Allocation::Fixed => self.turn_to_a_profile(node, app, round),
+                Allocation::Fixed => self.turn_to_a_profile(node, app),
                 // A dynamic allocation requests what its tasks need by itself.
                 Allocation::Dynamic(_) => {}
             }
         }
     }
 
-    /// The profiles of an application take turns with the cores that it may have.
-    fn turn_to_a_profile(&mut self, node: NodeIndex, app: usize, round: u32) {
+    /// The profiles of an application take turns with the cores that it may have. Chance decides whose turn it is, or two
+    /// applications might for ever take turns in step, one of them with all cores of the only Worker that fits both.
+    fn turn_to_a_profile(&mut self, node: NodeIndex, app: usize) {
         let own: Vec<ProfileId> = self.scenario.apps[app].all_profiles().map(|(id, _)| id).collect();
-        let turn = own[round as usize % own.len()];
+        let Some(turn) = self.dice.index(own.len()).map(|index| own[index]) else { return };
         let Some(body) = self.driver_mut(node) else { return };
         let view = body.machine.view();
         let others: Vec<_> = view.executors.iter().filter(|executor| executor.profile != turn).collect();
@@ -253,10 +254,9 @@ impl World {
     /// audits, a Master's turn and the Workers' looks at directories.
     fn left_over(&self, happening: &Happening) -> Option<String> {
         let is_for_the_living = match happening {
-            Happening::Wake { .. }
-            | Happening::MasterTurn { .. }
-            | Happening::Mend { .. }
-            | Happening::Audit => false,
+            Happening::Wake { .. } | Happening::MasterTurn { .. } | Happening::Mend | Happening::Audit => {
+                false
+            }
             Happening::Deliver {
                 message: Message::WorkerToMaster(WorkerToMaster::Heartbeat { .. }), ..
             } => false,

@@ -274,7 +274,7 @@ impl World {
             Happening::Strike => self.strike(),
             Happening::Speak { node, role, left } => self.speak(node, role, left),
             Happening::Calm => self.calm_down(),
-            Happening::Mend { round } => self.mend(round),
+            Happening::Mend => self.mend(),
             Happening::Audit => self.audit(),
         }
     }
@@ -403,7 +403,7 @@ impl World {
         if self.is_former(node) {
             return self.decide_in_vain(node, &event, effects);
         }
-        self.check_silence(&effects);
+        self.check_silence(node, &effects);
         let after = self.nodes[node.0].body.reservation();
         let held = Held { event, effects, before, after, at: self.now };
         if self.must_wait(&held.effects) {

@@ -63,9 +63,11 @@ impl Ledger {
         let (now, place) = (self.now, (key.app.clone(), worker.clone()));
         let book = self.early_ends.entry(place).or_default();
         book.failed |= failed;
-        if is_early && key.executor.0 >= book.counted_below {
+        if is_early {
+            // The Master counts an end that these books take for a part of an earlier one, if one was proven in between.
+            let is_part = key.executor.0 < book.counted_below;
             book.counted_below = next;
-            (book.at, book.another) = (Some(now), another);
+            (book.at, book.another) = if is_part { (None, None) } else { (Some(now), another) };
         }
     }
 
@@ -83,7 +85,7 @@ impl Ledger {
         serves && !self.early_ends.contains_key(&(app.clone(), worker.clone()))
     }
 
-    /// A Worker is gone, or leaves: nothing is known of it any more.
+    /// A Worker is gone: nothing is known of it any more.
     pub(super) fn forget_early_ends(&mut self, worker: &WorkerId) {
         self.early_ends.retain(|(_, on), _| on != worker);
         for book in self.early_ends.values_mut() {

@@ -256,7 +256,6 @@ impl Ledger {
     fn let_leave(&mut self, worker: &WorkerId) {
         if let Some(book) = self.workers.get_mut(worker) {
             book.availability = Availability::Decommissioning;
-            self.forget_early_ends(worker);
         }
     }
 

@@ -61,7 +61,7 @@ impl Ledger {
         preempted: &[Preempted],
         order: &Order<'_>,
     ) -> Result<(), String> {
-        self.check_gangs(launched, preempted)?;
+        self.check_gangs(launched)?;
         for one in preempted {
             self.check_preempted(one, launched, order)?;
         }
@@ -81,7 +81,7 @@ impl Ledger {
 
     /// Checks that an application with a gang gets that number of executors at first, or all that it requests. Some of them may
     /// be preempted in the same pass.
-    fn check_gangs(&self, launched: &[Launched], preempted: &[Preempted]) -> Result<(), String> {
+    fn check_gangs(&self, launched: &[Launched]) -> Result<(), String> {
         let mut begun = BTreeSet::new();
         for (_, launch) in launched {
             let id = &launch.executor.app;
@@ -90,7 +90,7 @@ impl Ledger {
                 continue;
             }
             let kept = launched.iter().filter(|(_, other)| other.executor.app == *id).count();
-            let lost = preempted.iter().filter(|other| other.executor.app == *id).count();
+            let lost = self.taken.iter().filter(|(_, app)| app == id).count();
             let count = (kept + lost) as u64;
             let needed = self.gang(app, launch);
             if count < needed {
