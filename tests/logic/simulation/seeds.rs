@@ -86,6 +86,11 @@ const SEEDS: &[(Seed, &str)] = &[
         "a Worker's heartbeat is held up until it is silent, and comes before the Master looks",
     ),
     (Seed::Small(201543), "an executor is proven between two early ends on a Worker"),
+    (
+        Seed::Small(221660),
+        "an application's only other Worker is too small for the executors that it wants now",
+    ),
+    (Seed::Small(249572), "a launcher ends while it has no Master, which has just given it an executor"),
     (Seed::Large(1), "another cluster of hundreds under faults"),
 ];
 

@@ -265,7 +265,9 @@ impl World {
             }
             Ending::Met { .. } | Ending::Asked | Ending::Removed(_) | Ending::NoMaster { .. } => {}
         }
-        let Some(app) = books.id.clone().filter(|_| !books.leaves_some && !self.was_lied_to) else { return };
+        // Without its Master it may never have heard of executors.
+        let is_told = body.is_over() && !books.leaves_some && !self.was_lied_to;
+        let Some(app) = books.id.clone().filter(|_| is_told) else { return };
         let mut of_app = self.processes.keys().filter(|key| key.app == app);
         let left = of_app.find(|key| !books.lost.contains(&key.executor)).cloned();
         if let Some(key) = left {

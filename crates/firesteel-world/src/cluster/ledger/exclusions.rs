@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use firesteel_core::ids::{AppId, ExecutorKey, PeerId, WorkerId};
+use firesteel_core::ids::{AppId, ExecutorKey, PeerId, ProfileId, WorkerId};
 use firesteel_core::messages::{ExecutorLaunch, ExecutorState, Relaunch};
 use firesteel_core::process::ExitStatus;
 
@@ -29,8 +29,8 @@ pub(super) struct EarlyEndBook {
     at: Option<u64>,
     /// Whether any of these ends was a failure.
     failed: bool,
-    /// A Worker that the application could use when the last early end was counted.
-    another: Option<WorkerId>,
+    /// A Worker that the application could use when the last early end was counted, for executors of this profile.
+    another: Option<(WorkerId, ProfileId)>,
 }
 
 impl Ledger {
@@ -59,7 +59,7 @@ impl Ledger {
         if !failed && !is_early {
             return;
         }
-        let (next, another) = (app.next, self.clean_worker_of(&key.app, worker).cloned());
+        let (next, another) = (app.next, self.clean_worker_of(&key.app, worker));
         let (now, place) = (self.now, (key.app.clone(), worker.clone()));
         let book = self.early_ends.entry(place).or_default();
         book.failed |= failed;
@@ -72,10 +72,15 @@ impl Ledger {
     }
 
     /// Another Worker on which an application holds an executor, and on which none of its executors ever failed or ended
-    /// early.
-    fn clean_worker_of(&self, app: &AppId, but: &WorkerId) -> Option<&WorkerId> {
+    /// early, with the profile of that executor.
+    fn clean_worker_of(&self, app: &AppId, but: &WorkerId) -> Option<(WorkerId, ProfileId)> {
         let book = self.apps.get(app).filter(|book| !book.avoids)?;
-        book.executors.values().find(|worker| *worker != but && self.is_clean(app, worker))
+        let is_clean = |(_, worker): &(_, &WorkerId)| *worker != but && self.is_clean(app, worker);
+        book.executors.iter().filter(is_clean).find_map(|(number, worker)| {
+            let key = ExecutorKey { app: app.clone(), executor: *number };
+            let launch = self.workers.get(worker)?.grants.get(&key)?;
+            Some((worker.clone(), launch.profile))
+        })
     }
 
     fn is_clean(&self, app: &AppId, worker: &WorkerId) -> bool {
@@ -89,7 +94,7 @@ impl Ledger {
     pub(super) fn forget_early_ends(&mut self, worker: &WorkerId) {
         self.early_ends.retain(|(_, on), _| on != worker);
         for book in self.early_ends.values_mut() {
-            book.another = book.another.take().filter(|another| another != worker);
+            book.another = book.another.take().filter(|(another, _)| another != worker);
         }
     }
 
@@ -99,7 +104,10 @@ impl Ledger {
         let app = &launch.executor.app;
         let Some(book) = self.early_ends.get(&(app.clone(), worker.clone())) else { return Ok(()) };
         let is_recent = book.at.is_some_and(|at| self.now < at + SHORTEST);
-        let has_another = || book.another.as_ref().is_some_and(|another| self.is_clean(app, another));
+        let is_another = |(another, profile): &(WorkerId, ProfileId)| {
+            *profile == launch.profile && self.is_clean(app, another)
+        };
+        let has_another = || book.another.as_ref().is_some_and(is_another);
         let avoids = || self.apps.get(app).is_some_and(|book| book.avoids);
         if is_recent && (!book.failed || (!avoids() && has_another())) {
             return Err(format!(
