@@ -364,11 +364,13 @@ impl Application {
         self.ended.push_back(ended);
     }
 
-    /// An executor's process runs.
-    pub(super) fn start_probation(&mut self, now: Timestamp, id: ExecutorId) {
-        let executor = self.executors.get_mut(id).expect("the executor is live");
+    /// An executor's process runs. Returns whether the executor is live.
+    #[must_use]
+    pub(super) fn start_probation(&mut self, now: Timestamp, id: ExecutorId) -> bool {
+        let Some(executor) = self.executors.get_mut(id) else { return false };
         executor.probation = Probation::Running { started: now };
         self.failures.probation.push_back(id);
+        true
     }
 
     /// Ends the probations that have lasted for this long, which resets the count of failures. Returns the executors that

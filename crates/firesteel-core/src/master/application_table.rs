@@ -21,9 +21,9 @@ use crate::time::{Timestamp, first_due};
 /// The live applications in the order of registration, and the latest ended ones.
 #[derive(Debug, Default)]
 pub(super) struct ApplicationTable {
-    rows: BTreeMap<AppId, Application>,
-    /// All live applications by number, whether or not they want more.
-    queue: BTreeMap<u64, AppId>,
+    /// By number, which is the order of registration.
+    rows: BTreeMap<u64, Application>,
+    numbers: BTreeMap<AppId, u64>,
     by_peer: BTreeMap<PeerId, AppId>,
     /// The applications that may not be given executors yet, by the time when they may.
     held: BTreeSet<(Timestamp, AppId)>,
@@ -78,18 +78,18 @@ impl ApplicationTable {
 
     /// Whether an application with that number is live.
     pub(super) fn is_numbered(&self, number: u64) -> bool {
-        self.queue.contains_key(&number)
+        self.rows.contains_key(&number)
     }
 
     /// The live application with that number, to be changed.
     pub(super) fn at_mut(&mut self, number: u64) -> Option<&mut Application> {
-        let row = self.rows.get_mut(self.queue.get(&number)?)?;
+        let row = self.rows.get_mut(&number)?;
         Some(considered(&mut self.backlog, row))
     }
 
     /// The same, for what no pass looks at.
     pub(super) fn recorded_mut(&mut self, number: u64) -> Option<&mut Application> {
-        self.rows.get_mut(self.queue.get(&number)?)
+        self.rows.get_mut(&number)
     }
 
     /// The id of the application with that number, live or ended.
@@ -119,7 +119,7 @@ impl ApplicationTable {
     /// Puts an application that has a number into its place in the queue.
     pub(super) fn insert_numbered(&mut self, row: Application) {
         self.count_from(row.sequence + 1);
-        self.queue.insert(row.sequence, row.id.clone());
+        self.numbers.insert(row.id.clone(), row.sequence);
         if let Link::Here(peer) = row.link {
             self.by_peer.insert(peer, row.id.clone());
         }
@@ -127,15 +127,15 @@ impl ApplicationTable {
         if row.is_special() {
             self.special.insert(row.sequence);
         }
-        self.rows.insert(row.id.clone(), row);
+        self.rows.insert(row.sequence, row);
     }
 
     /// Removes a live application and returns it.
     pub(super) fn remove(&mut self, id: &AppId) -> Application {
-        self.live_mut(id);
-        let row = self.rows.remove(id).expect("it was found live");
+        let sequence = self.live_mut(id).sequence;
+        let row = self.rows.remove(&sequence).expect("it was found live");
         self.backlog.forget(row.sequence);
-        self.queue.remove(&row.sequence);
+        self.numbers.remove(id);
         self.special.remove(&row.sequence);
         if let Link::Here(peer) = row.link {
             self.by_peer.remove(&peer);
@@ -240,38 +240,37 @@ impl ApplicationTable {
     }
 
     pub(super) fn get(&self, id: &AppId) -> Option<&Application> {
-        self.rows.get(id)
+        self.rows.get(self.numbers.get(id)?)
     }
 
     /// An application that another table of the Master names, so that it must be live.
     pub(super) fn live(&self, id: &AppId) -> &Application {
-        self.rows.get(id).expect("the application is live")
+        self.get(id).expect("the application is live")
     }
 
     /// The same application, to be changed. The next pass considers it.
     pub(super) fn live_mut(&mut self, id: &AppId) -> &mut Application {
-        let row = self.rows.get_mut(id).expect("the application is live");
+        let row = self.numbers.get(id).and_then(|number| self.rows.get_mut(number));
+        let row = row.expect("the application is live");
         considered(&mut self.backlog, row)
     }
 
     /// The live application with that number.
     fn numbered(&self, sequence: u64) -> &Application {
-        self.live(self.queue.get(&sequence).expect("every live application is in the queue"))
+        self.rows.get(&sequence).expect("the application is live")
     }
 
     /// Whether any application may be served in another order than that of registration. Drops gangs that
     /// have started.
     pub(super) fn has_special(&mut self) -> bool {
-        let row = |sequence: &u64| self.rows.get(self.queue.get(sequence)?);
-        self.special.retain(|sequence| row(sequence).is_some_and(Application::is_special));
+        self.special.retain(|sequence| self.rows.get(sequence).is_some_and(Application::is_special));
         !self.special.is_empty()
     }
 
     /// Makes the next pass consider every application.
     pub(super) fn touch_all(&mut self) {
-        let ids: Vec<AppId> = self.queue.values().cloned().collect();
-        for id in &ids {
-            self.live_mut(id);
+        for row in self.rows.values_mut() {
+            considered(&mut self.backlog, row);
         }
     }
 
@@ -309,8 +308,7 @@ impl ApplicationTable {
     /// Called when the pass is over and nothing has room.
     pub(super) fn file(&mut self) {
         for sequence in self.backlog.take_touched() {
-            let row = self.queue.get(&sequence).and_then(|id| self.rows.get_mut(id));
-            let row = row.expect("an application that is touched is live");
+            let row = self.rows.get_mut(&sequence).expect("an application that is touched is live");
             row.forget_profiles();
             let waiting: Vec<(ProfileId, Shape)> = row.waiting().collect();
             let file = |(profile, shape)| (profile, self.backlog.file((sequence, profile), shape));
@@ -334,7 +332,7 @@ impl ApplicationTable {
 
     /// The live applications in the order of registration.
     pub(super) fn queue(&self) -> impl Iterator<Item = &Application> {
-        self.queue.values().map(|id| self.live(id))
+        self.rows.values()
     }
 
     /// The applications that have ended and are remembered.
@@ -344,15 +342,14 @@ impl ApplicationTable {
 
     /// All known applications by number, from that number on.
     pub(super) fn from(&self, number: u64) -> impl Iterator<Item = AnyApplication<'_>> {
-        let live =
-            self.queue.range(number..).map(|(sequence, id)| (*sequence, AnyApplication::Live(self.live(id))));
+        let live = self.rows.range(number..).map(|(sequence, row)| (*sequence, AnyApplication::Live(row)));
         let ended = self.ended.from(number).map(|(sequence, ended)| (sequence, AnyApplication::Ended(ended)));
         merged(live, ended)
     }
 
     /// The live applications by number, from that number on.
     pub(super) fn live_from(&self, number: u64) -> impl Iterator<Item = &Application> {
-        self.queue.range(number..).map(|(_, id)| self.live(id))
+        self.rows.range(number..).map(|(_, row)| row)
     }
 
     /// The number of live applications, of completed ones and of live executors.
@@ -383,7 +380,7 @@ impl ApplicationTable {
     /// The record of an ended executor, with its application's number. Histories are bounded: either may have left its own.
     pub(super) fn ended_executor(&mut self, key: &ExecutorKey) -> Option<(u64, &mut ExecutorRecord)> {
         let number = key.executor;
-        match self.rows.get_mut(&key.app) {
+        match self.numbers.get(&key.app).and_then(|number| self.rows.get_mut(number)) {
             Some(app) => {
                 let record = app.ended.iter_mut().rev().find(|record| record.id == number)?;
                 Some((app.sequence, record))
@@ -397,24 +394,25 @@ impl ApplicationTable {
 
     /// Whether all indexes agree with the rows.
     pub(super) fn is_consistent(&self) -> bool {
-        let queue = self.queue.iter().all(|(n, id)| self.rows.get(id).is_some_and(|row| row.sequence == *n));
+        let numbers =
+            self.rows.iter().all(|(n, row)| row.sequence == *n && self.numbers.get(&row.id) == Some(n));
         let peers = self
             .by_peer
             .iter()
-            .all(|(peer, id)| self.rows.get(id).is_some_and(|row| row.link == Link::Here(*peer)));
+            .all(|(peer, id)| self.get(id).is_some_and(|row| row.link == Link::Here(*peer)));
         let here = self.rows.values().filter(|row| row.link.is_here()).count();
         let holds: BTreeSet<_> =
             self.rows.values().filter_map(|row| Some((row.failures.hold_until?, row.id.clone()))).collect();
         let ends: BTreeSet<_> =
             self.rows.values().filter_map(|row| Some((row.exclusions.next_end()?, row.id.clone()))).collect();
-        queue
+        numbers
             && peers
             && self.ended.is_consistent()
             && ends == self.excluding
             && self.rows.values().all(|row| row.exclusions.is_consistent())
             && self.is_filed()
             && holds == self.held
-            && (self.queue.len(), self.by_peer.len()) == (self.rows.len(), here)
+            && (self.numbers.len(), self.by_peer.len()) == (self.rows.len(), here)
     }
 
     /// Whether the filed demands are exactly those that wait.

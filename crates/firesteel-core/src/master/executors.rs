@@ -138,7 +138,7 @@ impl Master {
     /// An executor's process has started.
     fn start_executor(&mut self, now: Timestamp, executor: &ExecutorKey) {
         let application = self.applications.live_mut(&executor.app);
-        application.start_probation(now, executor.executor);
+        assert!(application.start_probation(now, executor.executor), "the executor is live");
         let app = application.sequence;
         self.records.add(now, Record::ExecutorStarted { app, executor: executor.executor });
         let driver = application.link;
@@ -171,7 +171,19 @@ impl Master {
         executor: &ExecutorKey,
         end: ExecutorState,
     ) -> (&WorkerRow, Link) {
-        let application = self.applications.live_mut(&executor.app);
+        let number = self.applications.live(&executor.app).sequence;
+        self.release_numbered(now, number, executor, end)
+    }
+
+    /// The same, for the application with that number.
+    pub(super) fn release_numbered(
+        &mut self,
+        now: Timestamp,
+        number: u64,
+        executor: &ExecutorKey,
+        end: ExecutorState,
+    ) -> (&WorkerRow, Link) {
+        let application = self.applications.at_mut(number).expect("the application is live");
         let driver = application.link;
         let ended = application.remove_executor(executor.executor);
         application.count_final_end(&ended, &end);

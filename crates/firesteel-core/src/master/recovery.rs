@@ -271,13 +271,14 @@ impl Recovery {
             Record::ExecutorStarted { app, executor } => {
                 let time = self.time;
                 let application = self.application(app)?;
-                application.executors.get(executor).ok_or(Contradiction::NoExecutor(app, executor))?;
-                application.start_probation(time, executor);
+                if !application.start_probation(time, executor) {
+                    return Err(Contradiction::NoExecutor(app, executor));
+                }
             }
             Record::ExecutorEnded { app, executor, state } => {
                 let key = self.executor(app, executor)?;
                 self.master.preemption_ended(self.time, &state);
-                self.master.release_executor(self.time, &key, state);
+                self.master.release_numbered(self.time, app, &key, state);
             }
             Record::EndLearned { app, executor, status } => {
                 let id = self.master.applications.id_of(app).ok_or(Contradiction::NoApplication(app))?;
