@@ -135,7 +135,8 @@ fn clusters_keep_every_invariant_under_faults_and_heal_after_them() {
         say(&format_args!("{row}"));
     }
     assert!(violations.is_empty(), "{}", violations.join("\n"));
-    if count >= SMALL {
+    // Elsewhere something may be seldom.
+    if first == 0 && count >= SMALL {
         assert!(total.events >= EVENTS, "only {} events", total.events);
         check_coverage(&total);
     }
@@ -152,14 +153,18 @@ fn cpu_seconds() -> f64 {
     ticks as f64 / 100.0
 }
 
-/// What no run can see, each with its reason.
+/// What the default run does not see, each with its reason.
 const IMPOSSIBLE: [(&str, &str, &str); 17] = [
     ("worker note", "UnknownRunner", "the shell would have to report a process that was not started"),
     ("master note", "Inconsistent", "the Master's tables would have to contradict each other"),
     ("worker note", "EndForgotten", "more ends would have to be unconfirmed than a Worker keeps"),
     ("driver note", "UnexpectedTask", "the shell would have to submit tasks out of order"),
     ("unfit", "TooLong", "a simulated task has no 16 MiB of input"),
-    ("unfit", "TooFewCores", "a simulated task takes no more cores than its application's executors have"),
+    (
+        "unfit",
+        "TooFewCores",
+        "a task would have to be bound to an executor whose place an impostor without cores has",
+    ),
     ("executor note", "RepeatedLaunch", "the driver would have to launch an attempt twice"),
     ("executor note", "TooFewCores", "the driver would have to count an executor's cores wrong"),
     ("driver event", "MastersMoved", "a simulated Master is started anew where it was"),

@@ -347,8 +347,8 @@ fn an_order_that_a_worker_does_not_answer_is_repeated_then_given_elsewhere_and_t
     assert_eq!(heartbeat(&mut bench, None), []);
 }
 
-#[test]
-fn a_deaf_worker_hears_again_on_a_new_connection() {
+/// A Worker whose heartbeats have answered nothing for a minute.
+fn with_deaf_worker() -> Bench {
     let mut bench = Bench::new(Config::default());
     bench.worker(1, 8);
     bench.application(Some(8), 8);
@@ -357,6 +357,19 @@ fn a_deaf_worker_hears_again_on_a_new_connection() {
         bench.worker_says(1, WorkerToMaster::Heartbeat { worker: WorkerId::new("w1"), last_order: None });
     }
     assert_eq!(bench.master.view().workers[0].impairment, Some(Impairment::Deaf));
+    bench
+}
+
+#[test]
+fn a_deaf_worker_that_ends_what_was_given_elsewhere_hears_again() {
+    let mut bench = with_deaf_worker();
+    bench.report(1, 0, ExecutorState::Killed(None));
+    assert_eq!(bench.master.view().workers[0].impairment, None);
+}
+
+#[test]
+fn a_deaf_worker_hears_again_on_a_new_connection() {
+    let mut bench = with_deaf_worker();
     let effects = bench.worker_says(2, register(1, 8, Vec::new()));
     assert!(effects.contains(&to_worker(2, MasterToWorker::LaunchExecutor(order(1, 8)))), "{effects:?}");
     assert_eq!(bench.master.view().workers[0].impairment, None);
