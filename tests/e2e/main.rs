@@ -39,6 +39,7 @@ mod proxy;
 mod recovery;
 mod resources;
 mod retries;
+mod service_manager;
 mod settings;
 mod shell;
 mod shuffle_service;

@@ -7,6 +7,7 @@ use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use serde::Serialize;
 
 use crate::plain;
+use crate::service_manager;
 use crate::signals::EndRequests;
 
 /// How a daemon announces that it is ready.
@@ -51,8 +52,10 @@ pub struct Ready {
 }
 
 impl Announcement {
-    /// Announces that the daemon is ready and listens at `address`. A closed standard output is no error.
+    /// Announces that the daemon is ready and listens at `address`, also to the service manager. A closed standard output is no
+    /// error.
     pub fn ready(self, address: &Address) {
+        service_manager::ready(&format!("listening on {}", address.url()));
         match self {
             Self::InLog => {}
             Self::OnStdout => {

@@ -11,6 +11,7 @@
 //! - [`clock`]: the time that the loop hands to its machine.
 //! - [`signals`]: requests to end, which the loop also waits for.
 //! - [`daemon`]: how a daemon announces that it is ready, and how long it lives.
+//! - [`service_manager`]: what systemd is told.
 //! - [`tenure`]: how long a daemon may speak.
 //! - [`process_group`], [`start_failure`]: child processes, and why one could not be started.
 //! - [`progress`], [`exit_code`]: what a command shows at a terminal, and the exit codes of all commands.
@@ -27,6 +28,7 @@ pub mod plain;
 pub mod process_group;
 pub mod progress;
 pub mod seldom;
+pub mod service_manager;
 pub mod signals;
 pub mod start_failure;
 pub mod tenure;

@@ -64,6 +64,7 @@
 //!   meanwhile; what they send waits for the next commit.
 //! - `Disconnected` comes exactly once for each connection that the machine could know of, after all messages of
 //!   its peer. After the machine closed a connection, only `Disconnected` still comes from it.
+//! - A service manager that watches the daemon hears that the loop turns, and nothing when it does not.
 //! - When the machine is done, queued messages are sent within a bounded time.
 
 use std::collections::VecDeque;
@@ -81,6 +82,7 @@ use tokio::time::{sleep, sleep_until};
 use crate::clock::Clock;
 use crate::inbox::{Inbox, InboxReceiver, inbox};
 use crate::net::{Peers, QueueLimits};
+use crate::service_manager::Watchdog;
 use crate::signals::{EndRequest, EndRequests};
 use crate::tenure::Tenure;
 
@@ -234,8 +236,11 @@ pub async fn run<S: Shell>(
     requests: &mut EndRequests,
 ) -> S::End {
     let mut commit = None;
+    let mut watchdog = Watchdog::start();
     loop {
-        let ended = match next(&machine, &mut shell, &mut context, requests, &mut commit).await {
+        watchdog.turn();
+        let happening = next(&machine, &mut shell, &mut context, requests, (&mut commit, &watchdog)).await;
+        let ended = match happening {
             Next::Event(peer, event) => batch::<S>(&mut machine, &mut shell, &mut context, peer, event),
             Next::Committed(ControlFlow::Continue(())) => {
                 commit = None;
@@ -357,7 +362,7 @@ async fn next<S: Shell>(
     shell: &mut S,
     context: &mut Context<EventOf<S>>,
     requests: &mut EndRequests,
-    commit: &mut Option<Commit<S::End>>,
+    (commit, watchdog): (&mut Option<Commit<S::End>>, &Watchdog),
 ) -> Next<EventOf<S>, S::End> {
     if let Some(event) = context.raised.pop_front() {
         return Next::Event(None, event);
@@ -388,6 +393,7 @@ async fn next<S: Shell>(
     tokio::select! {
         result = committed => Next::Committed(result),
         () = shell.drain(), if is_full => Next::Nothing,
+        () = watchdog.due() => Next::Nothing,
         request = requests.next() => match shell.asked_to_end(request) {
             ControlFlow::Continue(event) => Next::Event(None, event),
             ControlFlow::Break(end) => Next::Asked(end),

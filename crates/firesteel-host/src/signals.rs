@@ -3,6 +3,7 @@
 use std::fs;
 use std::io::{self, Read};
 
+use crate::service_manager;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc;
 
@@ -84,7 +85,7 @@ impl EndRequests {
                 None => std::future::pending().await,
             }
         };
-        tokio::select! {
+        let request = tokio::select! {
             Some(request) = passed_on => request,
             () = raised(&mut self.terminate) => EndRequest::Terminate,
             () = raised(&mut self.interrupt) => EndRequest::Interrupt,
@@ -93,7 +94,9 @@ impl EndRequests {
                 self.stdin = None;
                 EndRequest::StdinClosed
             }
-        }
+        };
+        service_manager::stopping();
+        request
     }
 }
 

@@ -5,6 +5,7 @@ use std::time::Duration;
 use firesteel_core::address::Address;
 use firesteel_host::daemon::Announcement;
 use firesteel_host::seldom::Seldom;
+use firesteel_host::service_manager::{self, Watchdog};
 use firesteel_host::signals::{EndRequest, EndRequests};
 use firesteel_settings::master::ZooKeeper;
 use firesteel_zookeeper::{Candidate, Ensemble, Reign, Standing, ZooKeeperError};
@@ -70,6 +71,7 @@ async fn turn(
     let (candidate, reign) = tokio::select! {
         elected = election => elected?,
         request = requests.next() => return Ok(Some(request)),
+        never = Watchdog::start().keep() => match never {},
     };
     match lead(seat, &reign, standby, requests).await? {
         End::Asked(request) => {
@@ -111,10 +113,9 @@ async fn elected(
         match candidate.next().await? {
             Standing::Leads(reign) => return Ok(reign),
             Standing::Follows { leader } => {
-                tracing::info!(
-                    "standing by: {} leads",
-                    leader.as_ref().map_or("another one".to_owned(), Address::url)
-                );
+                let who = leader.as_ref().map_or("another one".to_owned(), Address::url);
+                tracing::info!("standing by: {who} leads");
+                service_manager::status(&format!("standing by: {who} leads"));
                 *standby = Some(Standby::begin(seat, leader)?);
             }
         }
@@ -150,6 +151,7 @@ async fn lead(
     let announce = || {
         let (epoch, session) = (reign.epoch(), reign.session_timeout().as_secs_f64());
         tracing::info!("leads in epoch {epoch}; another Master takes over after {session} s of silence");
+        service_manager::status(&format!("leads in epoch {epoch}"));
         *standby = None;
     };
     leader.serve(seat, announce, requests).await

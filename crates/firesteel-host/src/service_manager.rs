@@ -1,0 +1,71 @@
+//! The service manager that started a daemon, such as systemd: it is told when the daemon is ready, what it is about, and that
+//! its loop turns. Without one, nothing is said.
+
+use std::time::Duration;
+
+use sd_notify::NotifyState;
+use tokio::time::{Instant, sleep_until};
+
+/// Says that the daemon is ready, and what it does, in a few words that `systemctl status` shows.
+pub fn ready(status: &str) {
+    tell(&[NotifyState::Ready, NotifyState::Status(status)]);
+}
+
+/// Says what the daemon does now.
+pub fn status(status: &str) {
+    tell(&[NotifyState::Status(status)]);
+}
+
+/// Says that the daemon is about to end.
+pub fn stopping() {
+    tell(&[NotifyState::Stopping]);
+}
+
+fn tell(state: &[NotifyState<'_>]) {
+    if let Err(error) = sd_notify::notify(state) {
+        tracing::debug!("cannot speak to the service manager: {error}");
+    }
+}
+
+/// Says again and again that a loop turns. A service manager that hears nothing for its time (`WatchdogSec=`) kills the daemon
+/// and starts it again.
+#[derive(Debug)]
+pub struct Watchdog {
+    /// Half of the service manager's time. `None` if it does not watch.
+    every: Option<Duration>,
+    next: Instant,
+}
+
+impl Watchdog {
+    /// A watchdog that is due at once, if this process is watched.
+    #[must_use]
+    pub fn start() -> Self {
+        Self { every: sd_notify::watchdog_enabled().map(|time| time / 2), next: Instant::now() }
+    }
+
+    /// Waits until something is to be said. Never, if nobody watches.
+    pub async fn due(&self) {
+        match self.every {
+            Some(_) => sleep_until(self.next).await,
+            None => std::future::pending().await,
+        }
+    }
+
+    /// Says that the loop turns, if that is due.
+    pub fn turn(&mut self) {
+        if let Some(every) = self.every
+            && self.next <= Instant::now()
+        {
+            tell(&[NotifyState::Watchdog]);
+            self.next = Instant::now() + every;
+        }
+    }
+
+    /// Says that the runtime turns, for as long as this is polled.
+    pub async fn keep(mut self) -> std::convert::Infallible {
+        loop {
+            self.due().await;
+            self.turn();
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! What a daemon tells the service manager that started it.
+
+use std::os::unix::net::UnixDatagram;
+use std::time::Duration;
+
+use nix::sys::signal::Signal;
+
+use crate::cluster::{Daemon, forgetful_master};
+
+/// A stand-in for systemd.
+struct ServiceManager(UnixDatagram);
+
+impl ServiceManager {
+    /// Waits for a message with these words.
+    fn wait_for(&self, words: &str) -> String {
+        self.0.set_read_timeout(Some(Duration::from_secs(60))).expect("it is a time");
+        loop {
+            let message = self.next().unwrap_or_else(|| panic!("nobody said {words}"));
+            if message.contains(words) {
+                return message;
+            }
+        }
+    }
+
+    /// Drops what has been said so far.
+    fn forget(&self) {
+        self.0.set_read_timeout(Some(Duration::from_millis(1))).expect("it is a time");
+        while self.next().is_some() {}
+    }
+
+    fn next(&self) -> Option<String> {
+        let mut message = [0; 1024];
+        let length = self.0.recv(&mut message).ok()?;
+        Some(String::from_utf8_lossy(&message[..length]).into_owned())
+    }
+}
+
+#[test]
+fn a_service_manager_hears_that_a_master_is_ready_that_its_loop_turns_and_that_it_ends() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let socket = directory.path().join("notify");
+    let manager = ServiceManager(UnixDatagram::bind(&socket).expect("the directory is there"));
+    let mut command = forgetful_master("0");
+    let master = Daemon::start(command.env("NOTIFY_SOCKET", &socket).env("WATCHDOG_USEC", "200000"));
+    let ready = manager.wait_for("READY=1");
+    assert!(ready.contains(&format!("STATUS=listening on {}", master.url())), "{ready}");
+    manager.wait_for("WATCHDOG=1");
+    manager.wait_for("WATCHDOG=1");
+    master.signal(Signal::SIGSTOP);
+    // What it had said before comes first.
+    std::thread::sleep(Duration::from_millis(100));
+    manager.forget();
+    std::thread::sleep(Duration::from_millis(600));
+    manager.0.set_read_timeout(Some(Duration::from_millis(1))).expect("it is a time");
+    assert_eq!(manager.next(), None, "it stands still");
+    master.signal(Signal::SIGCONT);
+    manager.wait_for("WATCHDOG=1");
+    assert_eq!(master.terminate(), 0);
+    manager.wait_for("STOPPING=1");
+}
