@@ -83,9 +83,12 @@ fn addresses(prefix: &str, resources: &Resources) -> impl Iterator<Item = (Strin
     })
 }
 
+/// By which a service manager tells a daemon how it is watched.
+const SERVICE_MANAGER: [&str; 3] = ["NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID"];
+
 /// The names of the Worker's own variables that its executors must not inherit. A Worker that runs inside
 /// another Worker's executor, or in one of its tasks, has resource addresses of its own, and its executors have
-/// other secrets.
+/// other secrets. What the service manager watches is the Worker.
 pub fn not_inherited() -> impl Iterator<Item = std::ffi::OsString> {
     std::env::vars_os().map(|(name, _)| name).filter(|name| {
         let text = name.to_string_lossy();
@@ -93,6 +96,7 @@ pub fn not_inherited() -> impl Iterator<Item = std::ffi::OsString> {
             || text.starts_with(TASK_RESOURCE)
             || name == FILES_DIR
             || name == EXECUTOR_SECRET
+            || SERVICE_MANAGER.contains(&&*text)
     })
 }
 
