@@ -109,7 +109,15 @@ impl Writer {
     /// The image is not durable. Earlier generations are then still there.
     pub fn begin(storage: impl Storage + 'static, image: &[u8]) -> Result<Self, JournalError> {
         let storage = Box::new(storage);
-        let mut writer = Self { storage, next: 1, image: 0, batches: 0, has_failed: false, took: None, meter: Arc::default() };
+        let mut writer = Self {
+            storage,
+            next: 1,
+            image: 0,
+            batches: 0,
+            has_failed: false,
+            took: None,
+            meter: Arc::default(),
+        };
         writer.replace(image)?;
         Ok(writer)
     }
