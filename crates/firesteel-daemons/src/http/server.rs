@@ -45,8 +45,8 @@ const CROWDED: Duration = Duration::from_millis(250);
 /// How long a request may take to come whole.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How long a connection may last.
-const CONNECTION_TIMEOUT: Duration = Duration::from_secs(30);
+/// How long a connection with a request may last after that.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// The longest head of a request, in bytes.
 const LONGEST_HEAD: usize = 16 << 10;
@@ -254,7 +254,7 @@ async fn serve<S: Site>(stream: TcpStream, shared: &Arc<Shared<S>>) {
         };
         let _ = timeout(REQUEST_TIMEOUT, crowded_out).await;
         if !is_silent() {
-            sleep(CONNECTION_TIMEOUT).await;
+            sleep(ANSWER_TIMEOUT).await;
         }
     };
     tokio::select! {
