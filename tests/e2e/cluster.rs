@@ -10,8 +10,8 @@
 
 use std::ffi::OsStr;
 use std::fmt;
-use std::io::{BufRead, BufReader, Read};
-use std::net::SocketAddr;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpStream};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -36,7 +36,7 @@ pub(crate) fn firesteel() -> Command {
 /// A Master on this port that keeps nothing.
 pub(crate) fn forgetful_master(port: &str) -> Command {
     let mut command = firesteel();
-    command.args(["master", "--port", port, "--conf", "spark.deploy.recoveryMode=NONE"]);
+    command.args(["master", "--port", port, "--webui-port", "0", "--conf", "spark.deploy.recoveryMode=NONE"]);
     command
 }
 
@@ -90,6 +90,7 @@ pub(crate) struct Daemon {
     stdout: Text,
     stderr: Text,
     url: String,
+    http: String,
 }
 
 impl Daemon {
@@ -115,6 +116,7 @@ impl Daemon {
         });
         let ready: Value = serde_json::from_str(&line).expect("an announcement is JSON");
         daemon.url = ready["url"].as_str().expect("an announcement has a url").to_owned();
+        daemon.http = ready["http"].as_str().unwrap_or_default().to_owned();
         daemon
     }
 
@@ -124,12 +126,29 @@ impl Daemon {
         let mut child = command.spawn().expect("the binary can be started");
         let stdout = Text::collect(child.stdout.take().expect("it is piped"));
         let stderr = Text::collect(child.stderr.take().expect("it is piped"));
-        Self { child, stdout, stderr, url: String::new() }
+        Self { child, stdout, stderr, url: String::new(), http: String::new() }
     }
 
     /// Where it listens, `spark://host:port`.
     pub(crate) fn url(&self) -> &str {
         &self.url
+    }
+
+    /// Where it serves HTTP, `host:port`. Empty if it does not.
+    pub(crate) fn http(&self) -> &str {
+        self.http.trim_start_matches("http://").trim_end_matches('/')
+    }
+
+    /// The status and the body of its answer to a request over HTTP.
+    pub(crate) fn get(&self, path: &str) -> (u16, String) {
+        let mut stream = TcpStream::connect(self.http()).expect("it serves HTTP");
+        stream.set_read_timeout(Some(DEADLINE)).expect("a time limit");
+        write!(stream, "GET {path} HTTP/1.1\r\nHost: h\r\n\r\n").expect("it reads");
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).expect("it answers");
+        let (head, body) = answer.split_once("\r\n\r\n").expect("an answer has a head");
+        let status = head.split(' ').nth(1).and_then(|status| status.parse().ok());
+        (status.expect("an answer has a status"), body.to_owned())
     }
 
     /// The same, for a socket.

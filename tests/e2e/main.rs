@@ -23,6 +23,7 @@ mod executor;
 mod files;
 mod flips;
 mod hosts;
+mod http;
 mod launch;
 mod local_cluster;
 mod locality;

@@ -75,7 +75,7 @@ impl Cluster {
 fn durable_master(state: &Path, port: &str) -> Command {
     let mut command = firesteel();
     let directory = format!("spark.deploy.recoveryDirectory={}", state.display());
-    command.args(["master", "--port", port, "--conf", &directory]);
+    command.args(["master", "--port", port, "--webui-port", "0", "--conf", &directory]);
     command
 }
 

@@ -186,12 +186,12 @@ fn a_driver_of_spark_s_gets_an_executor_and_loses_it_with_its_connection() {
 }
 
 #[test]
-fn flags_of_spark_s_daemons_are_taken_and_those_without_effect_are_said() {
-    let master = Daemon::master(&["-i", "127.0.0.1", "--webui-port", "8080"]);
-    master.wait_for_line(&["--webui-port 8080 has no effect"]);
+fn flags_of_spark_s_daemons_are_taken() {
+    let master = Daemon::master(&["-i", "127.0.0.1", "--webui-port", "0"]);
+    master.wait_for_line(&["serving JSON, health and metrics at http://127.0.0.1:"]);
     let work = tempfile::tempdir().expect("a temporary directory");
-    let worker = Daemon::worker(&master, work.path(), &["--ip", "127.0.0.1", "--webui-port", "8081"]);
-    worker.wait_for_line(&["--webui-port 8081 has no effect"]);
+    let worker = Daemon::worker(&master, work.path(), &["--ip", "127.0.0.1", "--webui-port", "0"]);
+    worker.wait_for_line(&["serving JSON, health and metrics at http://127.0.0.1:"]);
 }
 
 #[test]

@@ -139,6 +139,8 @@ fn start_master(work: &Path, port: u16) -> Daemon {
         "master",
         "--port",
         &port.to_string(),
+        "--webui-port",
+        "0",
         "--conf",
         "spark.worker.timeout=4",
         "--conf",

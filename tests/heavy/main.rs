@@ -10,10 +10,12 @@ mod cluster;
 #[allow(dead_code, reason = "others use more of it")]
 mod component;
 mod full_disk;
+mod metrics;
 #[allow(dead_code, reason = "others use more of it")]
 mod ports;
 
 fn main() -> ExitCode {
     let arguments = libtest_mimic::Arguments::from_args();
-    libtest_mimic::run(&arguments, full_disk::trials()).exit_code()
+    let trials = full_disk::trials().into_iter().chain(metrics::trials()).collect();
+    libtest_mimic::run(&arguments, trials).exit_code()
 }

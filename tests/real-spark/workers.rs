@@ -149,7 +149,8 @@ fn restarted() {
     cluster.master.signal(Signal::SIGKILL);
     cluster.master.wait();
     let forgetful = ["--conf", "spark.deploy.recoveryMode=NONE"];
-    cluster.master = Daemon::start(firesteel().args(["master", "--port", &port]).args(forgetful));
+    cluster.master =
+        Daemon::start(firesteel().args(["master", "--port", &port, "--webui-port", "0"]).args(forgetful));
     // A Master that forgot everything does not know the executor.
     wait_for_labels(&cluster, &["Spark 4.0"]);
     wait("the end of the executor", LONGEST, || (!processes::is_alive(idle.executor)).then_some(()));

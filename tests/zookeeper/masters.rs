@@ -82,6 +82,12 @@ fn follow() {
     let cluster = Cluster::start(1);
     let (leader, standby) = (&cluster.masters[0], &cluster.masters[1]);
     assert_eq!(standby.status()["url"], leader.url());
+    let readyz = |master: &Daemon| master.get("/readyz");
+    assert_eq!(readyz(leader), (200, "ready\n".to_owned()));
+    assert_eq!(readyz(standby), (503, format!("standby: {} leads\n", leader.url())));
+    assert_eq!(standby.get("/livez").0, 200);
+    assert!(standby.get("/json/").1.contains("\"status\" : \"STANDBY\""));
+    assert!(standby.get("/metrics").1.contains("firesteel_master_status{status=\"standby\"} 1\n"));
     // Who knows only the standby finds the leader.
     let worker = cluster.add_worker(Host::LOOPBACK, standby.url(), "another");
     worker.wait_for_line(&["stands by", leader.url(), "leads"]);

@@ -70,7 +70,8 @@ impl Cluster {
     /// The Master of this number, at this port.
     fn own_master(&self, index: usize, port: &str) -> Daemon {
         let properties = self.plan.properties.iter().flat_map(|property| ["--conf", property]);
-        let arguments: Vec<&str> = ["--port", port].into_iter().chain(properties).collect();
+        let arguments: Vec<&str> =
+            ["--port", port, "--webui-port", "0"].into_iter().chain(properties).collect();
         master_on(self.plan.masters[index], &self.ensemble.url(), &arguments)
     }
 

@@ -112,6 +112,18 @@ impl<T> FairQueue<T> {
         self.peers.is_empty()
     }
 
+    /// The number of events that wait.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.events.len()
+    }
+
+    /// The number of bytes of the events that wait, as they were pushed.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
     /// Whether an event of this number of bytes fits.
     #[must_use]
     pub fn has_room(&self, peer: PeerId, urgency: Urgency, bytes: usize) -> bool {

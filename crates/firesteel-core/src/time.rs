@@ -39,6 +39,12 @@ impl Timestamp {
         self.instant().strftime("%Y%m%d%H%M%S").to_string()
     }
 
+    /// The time in UTC as Java writes a date: `Fri Nov 20 21:22:35 UTC 2026`.
+    #[must_use]
+    pub fn java_date(self) -> String {
+        self.instant().strftime("%a %b %d %H:%M:%S UTC %Y").to_string()
+    }
+
     fn instant(self) -> jiff::Timestamp {
         let millis = i64::try_from(self.0).unwrap_or(i64::MAX);
         jiff::Timestamp::from_millisecond(millis).unwrap_or(jiff::Timestamp::MAX)
@@ -93,6 +99,7 @@ mod tests {
         let time = Timestamp::from_millis(1_795_209_755_042);
         assert_eq!(time.compact(), "20261120212235");
         assert_eq!(time.to_string(), "2026-11-20T21:22:35.042Z");
+        assert_eq!(time.java_date(), "Fri Nov 20 21:22:35 UTC 2026");
     }
 
     #[test]

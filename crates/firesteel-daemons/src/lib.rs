@@ -6,6 +6,7 @@
 //! - [`executor`]: the executor's daemon, which runs tasks as child processes.
 //! - [`driver_daemon`]: the driver's daemon, which runs inside the command that submits an application.
 //! - [`files`]: the files that an application brings, from the driver to the Workers.
+//! - [`http`]: the HTTP server of Master and Worker.
 //! - [`executor_log`]: a client that reads executors' logs from Workers.
 //! - [`master_client`]: a client that asks Masters.
 //! - [`life_lock`]: locked files that tell the living from the dead.
@@ -18,6 +19,7 @@ pub mod driver_daemon;
 pub mod executor;
 pub mod executor_log;
 pub mod files;
+pub mod http;
 pub mod life_lock;
 pub mod master;
 pub mod master_client;

@@ -16,7 +16,7 @@ pub enum Announcement {
     /// It announces this in its log only.
     InLog,
     /// It also prints one line of JSON on standard output, for programs that wait for it:
-    /// `{"url":"spark://.."}`.
+    /// `{"url":"spark://..","http":"http://.."}`.
     OnStdout,
 }
 
@@ -49,17 +49,21 @@ impl Lifetime {
 pub struct Ready {
     /// The URL at which the daemon listens, `spark://host:port`.
     pub url: String,
+    /// The URL at which it serves HTTP, `http://host:port/`, if it does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub http: Option<String>,
 }
 
 impl Announcement {
-    /// Announces that the daemon is ready and listens at `address`, also to the service manager. A closed standard output is no
-    /// error.
-    pub fn ready(self, address: &Address) {
+    /// Announces that the daemon is ready, listens at `address`, and serves HTTP at `http`, also to the service manager. A
+    /// closed standard output is no error.
+    pub fn ready(self, address: &Address, http: Option<&str>) {
         service_manager::ready(&format!("listening on {}", address.url()));
         match self {
             Self::InLog => {}
             Self::OnStdout => {
-                let line = serde_json::to_string(&Ready { url: address.url() });
+                let line =
+                    serde_json::to_string(&Ready { url: address.url(), http: http.map(str::to_owned) });
                 let line = line.expect("a string can be written as JSON");
                 let mut stdout = plain::json();
                 let _ = writeln!(stdout, "{line}").and_then(|()| stdout.flush());

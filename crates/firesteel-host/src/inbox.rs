@@ -256,6 +256,12 @@ impl<E> Inbox<E> {
         self.own.blocking_send(event).map_err(|_| OwnerGone)
     }
 
+    /// The number of messages of peers that wait, and of the bytes that these count for.
+    pub(crate) fn waiting(&self) -> (usize, usize) {
+        let state = self.peers.state();
+        (state.queue.len(), state.queue.bytes())
+    }
+
     /// The time of the owner's clock.
     pub(crate) fn now(&self) -> Timestamp {
         self.clock.now()

@@ -8,6 +8,7 @@
 //! - [`inbox`]: the bounded queue in front of the loop.
 //! - [`journal`]: what a machine must not forget, on a disk.
 //! - [`net`]: connections. They put messages of peers into the inbox and send messages to peers.
+//! - [`meter`]: numbers that a daemon counts while it works.
 //! - [`clock`]: the time that the loop hands to its machine.
 //! - [`signals`]: requests to end, which the loop also waits for.
 //! - [`daemon`]: how a daemon announces that it is ready, and how long it lives.
@@ -22,6 +23,7 @@ pub mod daemon;
 pub mod exit_code;
 pub mod inbox;
 pub mod journal;
+pub mod meter;
 pub mod net;
 pub mod owner;
 pub mod plain;

@@ -70,7 +70,7 @@
 use std::collections::VecDeque;
 use std::fmt;
 use std::ops::ControlFlow;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use firesteel_core::fair_queue::Urgency;
 use firesteel_core::ids::PeerId;
@@ -422,7 +422,9 @@ fn step<S: Shell>(
     let peer = peer.map(tracing::field::display);
     let span = tracing::info_span!("event", kind = %event.label(), peer);
     let _entered = span.enter();
-    let effects = machine.apply(context.now(), event);
+    let (now, begun) = (context.now(), Instant::now());
+    let effects = machine.apply(now, event);
+    context.peers.meter().applied.record(begun.elapsed());
     if cfg!(debug_assertions)
         && let Err(violation) = machine.check()
     {

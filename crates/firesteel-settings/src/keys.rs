@@ -69,6 +69,13 @@ table! {
     /// Longest time that a Worker is excluded for an application.
     EXCLUSION_MAX_DELAY: "firesteel.master.exclusion.maxDelay", [Master], Value("60s");
 
+    /// Port at which the Master serves HTTP: JSON, health and metrics; 0: any free one; none: no HTTP (--webui-port).
+    MASTER_UI_PORT: "spark.master.ui.port", [Master], Otherwise("8080; any free one with --port 0");
+    /// Port at which the Worker serves HTTP: JSON, health and metrics; 0: any free one; none: no HTTP (--webui-port).
+    WORKER_UI_PORT: "spark.worker.ui.port", [Worker], Otherwise("8081; any free one with --port 0");
+    /// Number of further ports to try if the port for HTTP is in use.
+    PORT_MAX_RETRIES: "spark.port.maxRetries", [Master, Worker], Value("16");
+
     /// Queues that share the cluster by weight, such as prod=3,dev=1; an application chooses one with --queue.
     QUEUES: "firesteel.master.queues", [Master], Otherwise("no queues: first come, first served");
     /// Whether applications behind a waiting gang may use what is not reserved for it.

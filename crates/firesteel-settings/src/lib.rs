@@ -21,6 +21,7 @@ pub mod application;
 pub mod description;
 pub mod duration;
 pub mod findings;
+pub mod http;
 pub mod java_options;
 pub mod key;
 pub mod keys;

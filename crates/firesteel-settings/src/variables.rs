@@ -78,7 +78,6 @@ const fn row(name: &'static str, readers: &'static [Reader], role: Role, meaning
 
 const NO_SCRIPT: &str = "Firesteel has no start scripts: start each daemon yourself or by a service manager";
 const NO_JVM: &str = "Firesteel has no JVM";
-const NO_PAGES: &str = "Firesteel has no web pages yet";
 
 /// The variables that Firesteel reads, and Spark's variables that it ignores. If several stand for one
 /// flag, the first that is set counts.
@@ -164,8 +163,8 @@ pub const TABLE: &[Variable] = &[
         Role::Place,
         "on YARN, directory of settings files that $HADOOP_CONF_DIR does not have; a Worker puts it into that class path",
     ),
-    row("SPARK_MASTER_WEBUI_PORT", MASTER, Role::Ignored, NO_PAGES),
-    row("SPARK_WORKER_WEBUI_PORT", WORKER, Role::Ignored, NO_PAGES),
+    row("SPARK_MASTER_WEBUI_PORT", MASTER, Role::Property(keys::MASTER_UI_PORT), "port for HTTP"),
+    row("SPARK_WORKER_WEBUI_PORT", WORKER, Role::Property(keys::WORKER_UI_PORT), "port for HTTP"),
     row(
         "SPARK_PUBLIC_DNS",
         ALL,

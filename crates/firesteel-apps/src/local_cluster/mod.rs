@@ -219,7 +219,8 @@ async fn wait_until_ready(master: &mut Daemon) -> Result<Address, LocalClusterEr
 }
 
 fn start_master(options: &Options, directory: &Path) -> Result<Daemon, LocalClusterError> {
-    let mut arguments = words(&["master", "--only-conf", "--host", "127.0.0.1", "--port", "0"]);
+    let mut arguments =
+        words(&["master", "--only-conf", "--host", "127.0.0.1", "--port", "0", "--webui-port", "none"]);
     arguments.extend(conf(&options.properties));
     Daemon::start(DaemonName::Master, &options.program, &arguments, directory.join("master.log"))
 }
@@ -231,7 +232,8 @@ fn start_worker(
     master: &Address,
 ) -> Result<Daemon, LocalClusterError> {
     let LocalClusterSpec { cores, memory, .. } = options.spec;
-    let mut arguments = words(&["worker", "--only-conf", "--host", "127.0.0.1", "--port", "0"]);
+    let mut arguments =
+        words(&["worker", "--only-conf", "--host", "127.0.0.1", "--port", "0", "--webui-port", "none"]);
     arguments.extend([format!("--cores={}", cores.0), format!("--memory={}m", memory.0)]);
     let work = directory.join(format!("worker-{number}"));
     arguments.extend(["--work-dir".to_owned(), work.display().to_string()]);

@@ -34,8 +34,7 @@ pub(super) async fn serve(
     let ensemble = ensemble(zookeeper);
     let complaints = Seldom::a_minute(4);
     let mut standby = Some(Standby::begin(seat, None)?);
-    tracing::info!("listening on {}", seat.reached.url());
-    announcement.ready(&seat.reached);
+    seat.announce(announcement);
     loop {
         match turn(seat, &ensemble, &mut standby, requests).await {
             Ok(Some(request)) => return ended(request),
@@ -140,6 +139,7 @@ async fn lead(
         }
     };
     tracing::info!("read {} bytes of state", read.as_ref().map_or(0, |(_, bytes)| bytes.len()));
+    seat.site.starts();
     let (config, now) = (seat.config()?, seat.clock.now());
     let recovering = spawn_blocking(move || master_journal::take_over(read, znodes, config, now));
     let (master, journal) = match recovering.await.expect("it does not panic") {

@@ -12,6 +12,7 @@ mod standby;
 
 use std::io;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use firesteel_core::Timestamp;
 use firesteel_core::address::Address;
@@ -22,12 +23,15 @@ use firesteel_host::journal::{JournalError, Writer};
 use firesteel_host::net::{ListenError, Listener};
 use firesteel_host::signals::EndRequests;
 use firesteel_host::tenure::Tenure;
+use firesteel_settings::http::HttpSettings;
 use firesteel_settings::master::Recovery;
 use firesteel_settings::{Properties, SettingError};
 use futures_util::future::BoxFuture;
 
 use self::leader::Leader;
 use self::shell::End;
+use crate::http::master::MasterSite;
+use crate::http::{HttpError, Server};
 use crate::master_journal::{self, StateError};
 
 /// The options of a Master's daemon.
@@ -52,6 +56,9 @@ pub enum MasterError {
     /// The Master cannot listen on its address.
     #[error(transparent)]
     Listen(#[from] ListenError),
+    /// The Master cannot serve HTTP.
+    #[error(transparent)]
+    Http(#[from] HttpError),
     /// The Master's state cannot be read or kept.
     #[error(transparent)]
     State(#[from] StateError),
@@ -83,11 +90,14 @@ async fn serve(options: Options) -> Result<(), MasterError> {
     // Settings are checked before anything else is done.
     firesteel_settings::master::config(&properties, String::new())?;
     let recovery = firesteel_settings::master::recovery(&properties)?;
+    let http = HttpSettings::of_master(&properties, address.port == 0)?;
     daemon::raise_open_files();
     let mut requests = lifetime.end_requests().map_err(MasterError::Signals)?;
     let listener = Listener::bind(&address).await?;
     let reached = daemon::reachable(&address.host, listener.local().port());
-    let seat = Seat { listener, reached, properties, clock: Clock::start() };
+    let site = Arc::new(MasterSite::new(reached.url()));
+    let server = Server::start(&address.host, http, Arc::clone(&site)).await?;
+    let seat = Seat { listener, reached, properties, clock: Clock::start(), site, server };
     match recovery {
         Recovery::ZooKeeper(zookeeper) => {
             election::serve(&seat, &zookeeper, announcement, &mut requests).await
@@ -108,9 +118,18 @@ struct Seat {
     reached: Address,
     properties: Properties,
     clock: Clock,
+    /// What HTTP requests are answered from.
+    site: Arc<MasterSite>,
+    server: Option<Server>,
 }
 
 impl Seat {
+    /// Announces that it can be reached.
+    fn announce(&self, announcement: Announcement) {
+        tracing::info!("listening on {}", self.reached.url());
+        announcement.ready(&self.reached, self.server.as_ref().map(Server::url));
+    }
+
     fn config(&self) -> Result<Config, SettingError> {
         let first_application = first_application(self.clock.now());
         let config = firesteel_settings::master::config(&self.properties, self.reached.url())?;
@@ -132,11 +151,7 @@ async fn serve_alone(
 ) -> Result<(), MasterError> {
     let (master, journal) = recovered(seat.config()?, directory, seat.clock.now())?;
     let leader = Leader { master, journal, epoch: 0, tenure: Tenure::default() };
-    let announce = || {
-        tracing::info!("listening on {}", seat.reached.url());
-        announcement.ready(&seat.reached);
-    };
-    match leader.serve(seat, announce, requests).await? {
+    match leader.serve(seat, || seat.announce(announcement), requests).await? {
         End::Asked(request) => {
             tracing::info!("ended: {request}");
             Ok(())

@@ -17,6 +17,7 @@ pub(super) struct Standby(Tenure);
 impl Standby {
     /// Begins. Those who come are told this leader.
     pub(super) fn begin(seat: &Seat, leader: Option<Address>) -> Result<Self, MasterError> {
+        seat.site.stands_by(leader.clone());
         let tenure = Tenure::default();
         let (listener, arriving) = spark::also_at(seat.listener()?);
         let hello = Hello { leader, ..Hello::new(Role::Standby, seat.reached.to_string()) };

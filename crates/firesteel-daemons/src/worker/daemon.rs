@@ -32,6 +32,8 @@ use super::shuffle_service::{ShuffleService, ShuffleServiceError};
 use super::spark_homes::SparkHomes;
 use super::sweeper::Sweeper;
 use super::work_directory::{UnusableDirectory, WorkDirectory};
+use crate::http::worker::WorkerSite;
+use crate::http::{HttpError, Server};
 use crate::secret;
 use crate::spark;
 use firesteel_host::clock::Clock;
@@ -42,6 +44,7 @@ use firesteel_host::owner::{self, Context, Shell};
 use firesteel_host::signals::EndRequest;
 use firesteel_host::tenure::Tenure;
 use firesteel_settings::WorkerSettings;
+use firesteel_settings::http::HttpSettings;
 use firesteel_spark::session::WORKER;
 
 /// The options of a Worker's daemon.
@@ -61,6 +64,8 @@ pub struct Options {
     pub work_directory: PathBuf,
     /// The settings of the Worker.
     pub settings: WorkerSettings,
+    /// Where it serves HTTP.
+    pub http: HttpSettings,
     /// How it announces that it is ready.
     pub announcement: Announcement,
     /// What ends the daemon.
@@ -76,6 +81,9 @@ pub enum WorkerError {
     /// The Worker cannot listen on its address.
     #[error(transparent)]
     Listen(#[from] ListenError),
+    /// The Worker cannot serve HTTP.
+    #[error(transparent)]
+    Http(#[from] HttpError),
     /// The host name cannot be part of an id.
     #[error(
         "the host {host:?} has characters that a Worker's id cannot have: use letters, digits, '-', '_', '.' and ':'"
@@ -151,9 +159,26 @@ async fn serve(options: Options) -> Result<(), WorkerError> {
     };
 
     let mut context = Context::new(Role::Worker, id.as_str(), QueueLimits::default(), clock);
+    let site = Arc::new(WorkerSite::new(
+        context.peers.envoys(),
+        options.resources.clone(),
+        options.settings.retained_executors,
+    ));
+    let server = match Server::start(&address.host, options.http, Arc::clone(&site)).await {
+        Ok(server) => server,
+        Err(error) => {
+            // What has started already ends as it does after a refusal.
+            if let Some(shuffle_service) = shuffle_service {
+                shuffle_service.stop().await;
+            }
+            reaper.release().await;
+            dead_workers.depart();
+            return Err(error.into());
+        }
+    };
     tokio::spawn(spark::verifier::serve(arriving, WORKER, Tenure::default()));
     context.peers.serve(listener, vec![Welcome { role: Role::Client, decode: from_client }]);
-    announce(&options, &id, &reached, &work);
+    announce(&options, &id, &reached, &work, server.as_ref());
     context.raise(Event::Start);
     find_earlier(work.clone(), id.clone(), context.inbox());
     let scratch = scratch_roots.of_worker(&id);
@@ -169,7 +194,7 @@ async fn serve(options: Options) -> Result<(), WorkerError> {
         removed_bytes: Arc::default(),
         clock,
     };
-    let shell = WorkerShell::new(runner_context, dead_workers.looker(), scratch.clone());
+    let shell = WorkerShell::new(runner_context, dead_workers.looker(), scratch.clone(), site);
     let file_tasks = shell.files.tasks();
     let exit = owner::run(Worker::new(config), shell, context, &mut requests).await;
     files::finish(file_tasks).await;
@@ -183,7 +208,13 @@ async fn serve(options: Options) -> Result<(), WorkerError> {
 }
 
 /// Says that the Worker listens, what it offers, and which of its settings has no effect.
-fn announce(options: &Options, id: &WorkerId, reached: &Address, work: &WorkDirectory) {
+fn announce(
+    options: &Options,
+    id: &WorkerId,
+    reached: &Address,
+    work: &WorkDirectory,
+    server: Option<&Server>,
+) {
     if let Some(warning) = &options.settings.not_rolled {
         tracing::warn!("{warning}");
     }
@@ -193,7 +224,7 @@ fn announce(options: &Options, id: &WorkerId, reached: &Address, work: &WorkDire
         reached.url(),
         work.path().display()
     );
-    options.announcement.ready(reached);
+    options.announcement.ready(reached, server.map(Server::url));
 }
 
 /// Removes all scratch directories, on a separate thread.
@@ -272,10 +303,12 @@ struct WorkerShell {
     logs: Arc<LogReader>,
     runners: Runners,
     files: FileStore,
+    /// What HTTP requests are answered from.
+    site: Arc<WorkerSite>,
 }
 
 impl WorkerShell {
-    fn new(context: RunnerContext, dead_workers: Looker, scratch: Scratch) -> Self {
+    fn new(context: RunnerContext, dead_workers: Looker, scratch: Scratch, site: Arc<WorkerSite>) -> Self {
         let work = context.work.clone();
         let logs = LogReader::new(work.clone(), Arc::clone(&context.removed_bytes));
         let context = Arc::new(context);
@@ -287,6 +320,7 @@ impl WorkerShell {
             logs: Arc::new(logs),
             runners: Runners::new(Arc::clone(&context)),
             files: FileStore::new(context),
+            site,
         }
     }
 }
@@ -319,7 +353,10 @@ impl Shell for WorkerShell {
                 self.files.fetch(fetch, app, files, context.inbox());
             }
             Effect::RemoveFiles { app } => self.files.remove(app),
-            Effect::StartExecutor(plan) => self.runners.start(plan, context.inbox()),
+            Effect::StartExecutor(plan) => {
+                self.site.starts(&plan, self.runners.count());
+                self.runners.start(plan, context.inbox());
+            }
             Effect::SignalExecutor { executor, signal } => self.runners.signal(&executor, signal),
             // The output of its executors stays: users read it after the end.
             Effect::CleanApplication { app } => {
@@ -395,6 +432,11 @@ impl Runners {
         self.table.retain(|_, runner| !runner.is_over());
         let executor = plan.executor.clone();
         self.table.insert(executor, ExecutorRunner::start(plan, Arc::clone(&self.context), inbox));
+    }
+
+    /// The number of executors that it has started, and some that have ended.
+    fn count(&self) -> usize {
+        self.table.len()
     }
 
     fn signal(&self, executor: &ExecutorKey, signal: Signal) {

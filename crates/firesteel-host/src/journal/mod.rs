@@ -29,4 +29,4 @@ mod writer;
 pub use contents::{Contents, Tail};
 pub use directory::{Directory, JournalError};
 pub use frame::Damage;
-pub use writer::{Batch, Storage, Writer};
+pub use writer::{Batch, JournalMeter, Storage, Writer};

@@ -1,12 +1,14 @@
 //! Appends batches and begins new generations.
 
 use std::fmt;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::BytesMut;
 
 use super::directory::JournalError;
 use super::frame::{self, FRAME};
+use crate::meter::{Counter, Histogram};
 
 /// A generation may have this many bytes of batches, however short its image is.
 const LEAST: u64 = 4 << 20;
@@ -61,6 +63,18 @@ pub struct Writer {
     has_failed: bool,
     /// How long the last batch took to become durable, if there was one.
     took: Option<Duration>,
+    meter: Arc<JournalMeter>,
+}
+
+/// What a journal's writer counts.
+#[derive(Debug, Default)]
+pub struct JournalMeter {
+    /// How long each batch took to become durable.
+    pub commits: Histogram,
+    /// The bytes of all batches and images that were written.
+    pub bytes: Counter,
+    /// How often an image replaced what was there.
+    pub images: Counter,
 }
 
 /// Where the bytes of a journal are kept.
@@ -95,7 +109,15 @@ impl Writer {
     /// The image is not durable. Earlier generations are then still there.
     pub fn begin(storage: impl Storage + 'static, image: &[u8]) -> Result<Self, JournalError> {
         let storage = Box::new(storage);
-        let mut writer = Self { storage, next: 1, image: 0, batches: 0, has_failed: false, took: None };
+        let mut writer = Self {
+            storage,
+            next: 1,
+            image: 0,
+            batches: 0,
+            has_failed: false,
+            took: None,
+            meter: Arc::default(),
+        };
         writer.replace(image)?;
         Ok(writer)
     }
@@ -115,7 +137,10 @@ impl Writer {
         }
         let begun = Instant::now();
         self.storage.append(&frame).inspect_err(|_| self.has_failed = true)?;
-        self.took = Some(begun.elapsed());
+        let took = begun.elapsed();
+        self.took = Some(took);
+        self.meter.commits.record(took);
+        self.meter.bytes.add(frame.len() as u64);
         self.next += 1;
         self.batches += self.storage.cost(frame.len() as u64);
         Ok(())
@@ -126,6 +151,12 @@ impl Writer {
     #[must_use]
     pub fn is_quick(&self) -> bool {
         self.storage.is_local() && self.took.is_some_and(|took| took < QUICK)
+    }
+
+    /// What it counts.
+    #[must_use]
+    pub fn meter(&self) -> Arc<JournalMeter> {
+        Arc::clone(&self.meter)
     }
 
     /// Whether the batches have outgrown the image: a new one takes less room than they do.
@@ -141,6 +172,8 @@ impl Writer {
     pub fn replace(&mut self, image: &[u8]) -> Result<(), JournalError> {
         self.storage.begin(&frame::file(image)).inspect_err(|_| self.has_failed = true)?;
         (self.next, self.image, self.batches) = (1, image.len() as u64, 0);
+        self.meter.images.add(1);
+        self.meter.bytes.add(self.image);
         Ok(())
     }
 

@@ -19,6 +19,7 @@ use super::outbound::{self, CloseMode, Load, LoadQueue, Next, Weighed};
 use super::peers::Shared;
 use super::{Arrival, Disconnect, PeerInfo};
 use crate::inbox::{Inbox, OwnerGone};
+use crate::meter::{OwnerMeter, Traffic};
 use crate::tenure::Tenure;
 
 /// Makes envoys for an owner.
@@ -97,6 +98,20 @@ impl<E: Send + 'static> Envoys<E> {
     #[must_use]
     pub fn tenure(&self) -> Tenure {
         self.0.tenure.clone()
+    }
+
+    /// What the owner counts.
+    #[must_use]
+    pub fn meter(&self) -> &OwnerMeter {
+        &self.0.meter
+    }
+
+    /// What waits in the owner's queues now.
+    #[must_use]
+    pub fn traffic(&self) -> Traffic {
+        let (messages, bytes) = self.0.inbox.waiting();
+        let outbox_bytes = self.0.queued.bytes() as u64;
+        Traffic { inbox_messages: messages as u64, inbox_bytes: bytes as u64, outbox_bytes }
     }
 
     /// Returns when the owner has ended.

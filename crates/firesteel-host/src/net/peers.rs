@@ -27,6 +27,7 @@ use super::places::Place;
 use super::rope::Rope;
 use super::{Decode, Disconnect, Listener, PeerInfo, QueueLimits, Welcome};
 use crate::inbox::{Inbox, InboxEntry, Opened};
+use crate::meter::OwnerMeter;
 use crate::tenure::Tenure;
 
 /// How long it takes at most until some connection has written something, if one can.
@@ -109,6 +110,7 @@ pub(super) struct Shared<E> {
     /// Cancels connections that are not open yet.
     pub(super) stop: CancellationToken,
     pub(super) tenure: Tenure,
+    pub(super) meter: Arc<OwnerMeter>,
 }
 
 impl<E> Clone for Shared<E> {
@@ -122,6 +124,7 @@ impl<E> Clone for Shared<E> {
             tasks: self.tasks.clone(),
             stop: self.stop.clone(),
             tenure: self.tenure.clone(),
+            meter: Arc::clone(&self.meter),
         }
     }
 }
@@ -139,6 +142,7 @@ impl<E: Send + 'static> Peers<E> {
             tasks: TaskTracker::new(),
             stop,
             tenure,
+            meter: Arc::default(),
         };
         Self { table: HashMap::new(), touched: Vec::new(), gathered: 0, sealed: Vec::new(), shared }
     }
@@ -146,6 +150,11 @@ impl<E: Send + 'static> Peers<E> {
     /// What makes peers that have no connection of their own.
     pub fn envoys(&self) -> Envoys<E> {
         Envoys(self.shared.clone())
+    }
+
+    /// What the owner counts.
+    pub(crate) fn meter(&self) -> &OwnerMeter {
+        &self.shared.meter
     }
 
     /// Accepts peers that dial and have one of these roles.
@@ -317,6 +326,7 @@ impl<E: Send + 'static> Peers<E> {
             InboxEntry::Opened(opened) => {
                 let Opened { info, outbound, event } = *opened;
                 let id = info.id;
+                self.shared.meter.opened(info.role);
                 let gathered = outbound.empty();
                 let row = Peer { info, outbound: Some(outbound), gathered, close: None };
                 self.table.insert(id, row);
@@ -328,6 +338,7 @@ impl<E: Send + 'static> Peers<E> {
             }
             InboxEntry::Closed { peer, why } => {
                 let Peer { info, .. } = self.table.remove(&peer)?;
+                self.shared.meter.closed(info.role);
                 log_end(&info, &why);
                 Some((Some(peer), disconnected(peer)))
             }

@@ -12,19 +12,9 @@ pub(super) struct DaemonFlags {
     /// End when standard input ends
     #[arg(long, hide = true)]
     until_stdin_closes: bool,
-    /// Flag of Spark's, which has no effect
-    #[arg(long, hide = true, value_name = "PORT")]
-    webui_port: Option<u16>,
 }
 
 impl DaemonFlags {
-    /// Warns of flags that Spark's daemons know and that have no effect here.
-    pub(super) fn warn(self) {
-        if let Some(port) = self.webui_port {
-            tracing::warn!("--webui-port {port} has no effect: Firesteel has no web pages yet");
-        }
-    }
-
     pub(super) fn announcement(self) -> Announcement {
         if self.announce { Announcement::OnStdout } else { Announcement::InLog }
     }

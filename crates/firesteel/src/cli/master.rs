@@ -2,8 +2,8 @@
 
 use clap::{ArgAction, Args as ClapArgs};
 use firesteel_daemons::master::{self, MasterError, Options};
-use firesteel_settings::Reader;
 use firesteel_settings::variables::Environment;
+use firesteel_settings::{Origin, Reader, keys};
 
 use super::common::DaemonFlags;
 use super::conf::{self, Conf};
@@ -28,6 +28,10 @@ pub(super) struct Args {
     /// Port to listen on; 0 takes any free port [default: 7077] [env: SPARK_MASTER_PORT]
     #[arg(short, long)]
     port: Option<String>,
+    /// Port for HTTP: JSON, health, metrics; 0 takes any free port, none turns HTTP off [default: 8080, or the next free one;
+    /// any free one with --port 0] [env: SPARK_MASTER_WEBUI_PORT]
+    #[arg(long, value_name = "PORT")]
+    webui_port: Option<String>,
     #[command(flatten)]
     conf: Conf,
     #[command(flatten)]
@@ -65,13 +69,16 @@ Exit codes: 0 ended by ctrl-c, SIGTERM or SIGHUP; 1 failed, for example because 
 
 /// Runs a Master until a request to end.
 pub(super) fn run(args: Args) -> Result<Exit, Failure> {
-    args.daemon_flags.warn();
     let environment = Environment::of_this_process();
     let host = choose(Reader::Master, "--host", args.host.as_deref(), &environment);
     let port = choose(Reader::Master, "--port", args.port.as_deref(), &environment);
+    let mut properties = args.conf.properties(Reader::Master)?;
+    if let Some(port) = args.webui_port {
+        properties.set(keys::MASTER_UI_PORT, port, Origin::Flag("--webui-port"));
+    }
     let options = Options {
         address: flag_value::address(&host, &port)?,
-        properties: args.conf.properties(Reader::Master)?,
+        properties,
         announcement: args.daemon_flags.announcement(),
         lifetime: args.daemon_flags.lifetime(),
     };
@@ -81,6 +88,7 @@ pub(super) fn run(args: Args) -> Result<Exit, Failure> {
         Err(MasterError::State(error)) => Err(journal::failure(&error)),
         Err(
             error @ (MasterError::Listen(_)
+            | MasterError::Http(_)
             | MasterError::NotDurable(_)
             | MasterError::Acceptor(_)
             | MasterError::Signals(_)),

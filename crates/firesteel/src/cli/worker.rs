@@ -7,10 +7,11 @@ use firesteel_core::address::{Address, parse_masters};
 use firesteel_core::messages::MOST_CORES;
 use firesteel_daemons::worker::{self, Options, WorkerError, capacity};
 use firesteel_placement::{Cores, MiB};
+use firesteel_settings::http::HttpSettings;
 use firesteel_settings::properties::Property;
 use firesteel_settings::size::{self, Unit};
 use firesteel_settings::variables::Environment;
-use firesteel_settings::{Properties, Reader, WorkerSettings, keys, resources, sources};
+use firesteel_settings::{Origin, Properties, Reader, WorkerSettings, keys, resources, sources};
 
 use super::common::DaemonFlags;
 use super::conf::{self, Conf};
@@ -55,6 +56,10 @@ pub(super) struct Args {
     /// gpu=2 has the addresses 0 and 1. A single address is written with a comma: gpu=5,
     #[arg(long = "resource", value_name = "NAME=..")]
     resources: Vec<String>,
+    /// Port for HTTP: JSON, health, metrics; 0 takes any free port, none turns HTTP off [default: 8081, or the next free one;
+    /// any free one with --port 0] [env: SPARK_WORKER_WEBUI_PORT]
+    #[arg(long, value_name = "PORT")]
+    webui_port: Option<String>,
     #[command(flatten)]
     conf: Conf,
     #[command(flatten)]
@@ -88,11 +93,16 @@ file or variable is wrong.";
 
 /// Runs a Worker until a request to end.
 pub(super) fn run(args: Args) -> Result<Exit, Failure> {
-    args.daemon_flags.warn();
     let environment = Environment::of_this_process();
     let chosen = |name, given: &Option<String>| choose(Reader::Worker, name, given.as_deref(), &environment);
-    let address = flag_value::address(&chosen("--host", &args.host), &chosen("--port", &args.port))?;
-    let properties = args.conf.properties(Reader::Worker)?;
+    let port = chosen("--port", &args.port);
+    let address = flag_value::address(&chosen("--host", &args.host), &port)?;
+    let mut properties = args.conf.properties(Reader::Worker)?;
+    if let Some(port) = &args.webui_port {
+        properties.set(keys::WORKER_UI_PORT, port.as_str(), Origin::Flag("--webui-port"));
+    }
+    let is_any_port = port.chosen().is_some() && address.port == 0;
+    let http = HttpSettings::of_worker(&properties, is_any_port).map_err(|error| Failure::setting(&error))?;
     let masters = masters(&args, &properties)?;
     warn_of_loopback(&address, &masters);
     warn_of_script(&environment);
@@ -110,6 +120,7 @@ pub(super) fn run(args: Args) -> Result<Exit, Failure> {
         resources,
         work_directory: chosen("--work-dir", &args.work_dir).text.into(),
         settings,
+        http,
         announcement: args.daemon_flags.announcement(),
         lifetime: args.daemon_flags.lifetime(),
     };
@@ -119,6 +130,7 @@ pub(super) fn run(args: Args) -> Result<Exit, Failure> {
             WorkerError::UnsoundHost { .. } => Exit::Usage,
             WorkerError::WorkDirectory(_)
             | WorkerError::Listen(_)
+            | WorkerError::Http(_)
             | WorkerError::OwnProgram(_)
             | WorkerError::Signals(_)
             | WorkerError::Reaper(_)

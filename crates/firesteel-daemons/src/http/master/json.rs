@@ -1,0 +1,280 @@
+//! The fields of a Master's `/json/`, with Spark's names and values. Source: Spark JsonProtocol, 4.0.1.
+
+use std::collections::BTreeMap;
+
+use firesteel_core::Timestamp;
+use firesteel_core::messages::{
+    ApplicationState, ApplicationView, Deciding, MasterView, WorkerState, WorkerView,
+};
+use firesteel_placement::Resources;
+use serde::ser::{Serialize, SerializeMap, Serializer};
+
+use super::Status;
+
+/// What `/json/` has.
+pub(super) struct MasterPage {
+    url: String,
+    workers: Vec<WorkerRow>,
+    totals: Totals,
+    resources: Vec<ResourceRows>,
+    resources_used: Vec<ResourceRows>,
+    active: Vec<ApplicationRow>,
+    completed: Vec<ApplicationRow>,
+    status: Status,
+}
+
+/// Sums over the Workers that are alive.
+#[derive(Default)]
+struct Totals {
+    workers: u64,
+    cores: i64,
+    cores_used: i64,
+    memory: i64,
+    memory_used: i64,
+}
+
+/// Custom resources by name.
+pub(in super::super) type ResourceRows = BTreeMap<String, ResourceRow>;
+
+/// A custom resource.
+#[derive(serde::Serialize)]
+pub(in super::super) struct ResourceRow {
+    name: String,
+    addresses: Vec<String>,
+}
+
+/// The amount of a custom resource that an executor needs.
+#[derive(serde::Serialize)]
+pub(in super::super) struct ResourceAmount {
+    pub(in super::super) name: String,
+    pub(in super::super) amount: u64,
+}
+
+#[derive(serde::Serialize)]
+struct WorkerRow {
+    id: String,
+    host: String,
+    port: u16,
+    webuiaddress: String,
+    cores: i64,
+    coresused: i64,
+    coresfree: i64,
+    memory: i64,
+    memoryused: i64,
+    memoryfree: i64,
+    resources: ResourceRows,
+    resourcesused: ResourceRows,
+    resourcesfree: ResourceRows,
+    state: WorkerState,
+    lastheartbeat: u64,
+}
+
+#[derive(serde::Serialize)]
+struct ApplicationRow {
+    id: String,
+    starttime: u64,
+    name: String,
+    cores: i64,
+    user: String,
+    memoryperexecutor: i64,
+    memoryperslave: i64,
+    resourcesperexecutor: [ResourceAmount; 0],
+    resourcesperslave: [ResourceAmount; 0],
+    submitdate: String,
+    state: ApplicationState,
+    duration: u64,
+}
+
+/// What `/json/clusterutilization` has.
+#[derive(serde::Serialize)]
+pub(super) struct Utilization {
+    #[serde(rename = "waitingDrivers")]
+    waiting_drivers: u64,
+    cores: i64,
+    coresused: i64,
+    coresutilization: i64,
+    memory: i64,
+    memoryused: i64,
+    memoryutilization: i64,
+}
+
+/// The state of a Master that has nothing.
+pub(super) fn nothing(url: &str) -> MasterView {
+    MasterView {
+        url: url.to_owned(),
+        began: Timestamp::default(),
+        now: Timestamp::default(),
+        deciding: Deciding::default(),
+        lag_millis: 0,
+        workers: Vec::new(),
+        applications: Vec::new(),
+        completed: Vec::new(),
+        unread_executors: 0,
+    }
+}
+
+/// Custom resources as Spark writes them.
+pub(in super::super) fn resource_rows(resources: &Resources) -> ResourceRows {
+    let row = |(name, addresses): (&str, Vec<&str>)| {
+        let addresses = addresses.into_iter().map(str::to_owned).collect();
+        (name.to_owned(), ResourceRow { name: name.to_owned(), addresses })
+    };
+    resources.iter().map(|(name, addresses)| row((name, addresses.collect()))).collect()
+}
+
+/// Some of a Worker's custom resources. All of its names are there, as in Spark.
+fn share_rows(all: &Resources, share: &Resources) -> ResourceRows {
+    let mut rows = resource_rows(share);
+    for (name, _) in all.iter() {
+        let none = || ResourceRow { name: name.to_owned(), addresses: Vec::new() };
+        rows.entry(name.to_owned()).or_insert_with(none);
+    }
+    rows
+}
+
+impl MasterPage {
+    /// The page of a Master that leads.
+    pub(super) fn of(view: &MasterView, status: Status) -> Self {
+        let alive = || view.workers.iter().filter(|worker| worker.state == WorkerState::Alive);
+        let mut totals = Totals::default();
+        for worker in alive() {
+            totals.workers += 1;
+            totals.cores += worker.cores.0;
+            totals.cores_used += worker.cores_used.0;
+            totals.memory += worker.memory.0;
+            totals.memory_used += worker.memory_used.0;
+        }
+        Self {
+            url: view.url.clone(),
+            workers: view.workers.iter().map(WorkerRow::of).collect(),
+            totals,
+            resources: alive().map(|worker| resource_rows(&worker.resources)).collect(),
+            resources_used: alive()
+                .map(|worker| share_rows(&worker.resources, &worker.resources_used))
+                .collect(),
+            active: view.applications.iter().map(|app| ApplicationRow::of(app, view.now)).collect(),
+            completed: view.completed.iter().map(|app| ApplicationRow::of(app, view.now)).collect(),
+            status,
+        }
+    }
+
+    /// The page of a Master that stands by: Spark's has nothing on it.
+    pub(super) fn of_standby(url: &str) -> Self {
+        Self::of(&nothing(url), Status::Standby)
+    }
+
+    /// How much of the cluster is used.
+    pub(super) fn utilization(&self) -> Utilization {
+        let Totals { cores, cores_used, memory, memory_used, .. } = self.totals;
+        let percent = |used: i64, all: i64| if all == 0 { 100 } else { used * 100 / all };
+        Utilization {
+            waiting_drivers: 0,
+            cores,
+            coresused: cores_used,
+            coresutilization: percent(cores_used, cores),
+            memory,
+            memoryused: memory_used,
+            memoryutilization: percent(memory_used, memory),
+        }
+    }
+
+    /// The page with this field alone. A field that is not known is an empty text, as in Spark.
+    pub(super) fn only<'a>(&'a self, field: &'a str) -> Only<'a> {
+        Only { page: self, field }
+    }
+
+    /// Writes one field, or all. Whether there was any.
+    fn entries<M: SerializeMap>(&self, map: &mut M, field: Option<&str>) -> Result<bool, M::Error> {
+        let mut found = false;
+        macro_rules! entry {
+            ($name:literal, $value:expr) => {
+                if field.is_none_or(|field| field == $name) {
+                    found = true;
+                    map.serialize_entry($name, $value)?;
+                }
+            };
+        }
+        const NO_DRIVERS: [(); 0] = [];
+        entry!("url", &self.url);
+        entry!("workers", &self.workers);
+        entry!("aliveworkers", &self.totals.workers);
+        entry!("cores", &self.totals.cores);
+        entry!("coresused", &self.totals.cores_used);
+        entry!("memory", &self.totals.memory);
+        entry!("memoryused", &self.totals.memory_used);
+        entry!("resources", &self.resources);
+        entry!("resourcesused", &self.resources_used);
+        entry!("activeapps", &self.active);
+        entry!("completedapps", &self.completed);
+        entry!("activedrivers", &NO_DRIVERS);
+        entry!("completeddrivers", &NO_DRIVERS);
+        entry!("status", self.status.name());
+        Ok(found)
+    }
+}
+
+impl Serialize for MasterPage {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        self.entries(&mut map, None)?;
+        map.end()
+    }
+}
+
+/// One field of a page.
+pub(super) struct Only<'a> {
+    page: &'a MasterPage,
+    field: &'a str,
+}
+
+impl Serialize for Only<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        if !self.page.entries(&mut map, Some(self.field))? {
+            map.serialize_entry(self.field, "")?;
+        }
+        map.end()
+    }
+}
+
+impl WorkerRow {
+    fn of(worker: &WorkerView) -> Self {
+        Self {
+            id: worker.id.to_string(),
+            host: worker.host.clone(),
+            port: worker.port,
+            webuiaddress: String::new(),
+            cores: worker.cores.0,
+            coresused: worker.cores_used.0,
+            coresfree: worker.cores.0 - worker.cores_used.0,
+            memory: worker.memory.0,
+            memoryused: worker.memory_used.0,
+            memoryfree: worker.memory.0 - worker.memory_used.0,
+            resources: resource_rows(&worker.resources),
+            resourcesused: share_rows(&worker.resources, &worker.resources_used),
+            resourcesfree: share_rows(&worker.resources, &worker.resources.without(&worker.resources_used)),
+            state: worker.state,
+            lastheartbeat: worker.last_heartbeat.millis(),
+        }
+    }
+}
+
+impl ApplicationRow {
+    fn of(app: &ApplicationView, now: Timestamp) -> Self {
+        let until = app.ended.unwrap_or(now);
+        Self {
+            id: app.id.to_string(),
+            starttime: app.submitted.millis(),
+            name: app.name.clone(),
+            cores: app.cores_granted.0,
+            user: app.user.clone(),
+            memoryperexecutor: app.memory_per_executor.0,
+            memoryperslave: app.memory_per_executor.0,
+            resourcesperexecutor: [],
+            resourcesperslave: [],
+            submitdate: app.submitted.java_date(),
+            state: app.state,
+            duration: until.millis().saturating_sub(app.submitted.millis()),
+        }
+    }
+}

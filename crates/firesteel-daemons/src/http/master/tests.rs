@@ -1,0 +1,186 @@
+use firesteel_core::Timestamp;
+use firesteel_core::ids::{AppId, WorkerId};
+use firesteel_core::messages::{ApplicationView, Offered, WorkerDescription, WorkerView};
+use firesteel_placement::{Cores, MiB};
+
+use super::*;
+use crate::http::exposition::tests::parsed;
+
+const SPARK_JSON: &str = include_str!("../../../../../fixtures/http/spark-4.0.1-master.json");
+const SPARK_METRICS: &str = include_str!("../../../../../fixtures/http/spark-4.0.1-master.prom");
+
+fn gpus(addresses: &[&str]) -> firesteel_placement::Resources {
+    [("gpu", addresses.to_vec())].into_iter().collect()
+}
+
+/// The cluster from which Spark's answers were recorded.
+fn recorded() -> MasterView {
+    let time = Timestamp::from_millis;
+    let offered = Offered { cores: Cores(4), memory: MiB(4096), resources: gpus(&["0", "1"]) };
+    let (id, address) =
+        (WorkerId::new("worker-20261126055846-127.0.0.1-27078"), Address::new("127.0.0.1", 27_078));
+    let worker = WorkerDescription::new(id, address, offered, "/work");
+    let unused = WorkerView::unused(&worker, time(1_795_672_742_993));
+    let worker =
+        WorkerView { cores_used: Cores(2), memory_used: MiB(512), resources_used: gpus(&["0"]), ..unused };
+    let application = |id: &str, name: &str, submitted, ended, state| ApplicationView {
+        id: AppId::new(id),
+        name: name.to_owned(),
+        user: "root".to_owned(),
+        state,
+        end: None,
+        outcome: None,
+        submitted: time(submitted),
+        ended,
+        queue: None,
+        priority: 0,
+        gang: 1,
+        max_cores: Some(Cores(2)),
+        cores_granted: Cores(2),
+        memory_per_executor: MiB(512),
+        executors_live: 1,
+        executors_ended: 3,
+        executors_forgotten: 0,
+        executors: Vec::new(),
+    };
+    let begun = 1_795_672_750_938;
+    let (live, done) = ("app-20261126055910-0001", "app-20261126055854-0000");
+    let ended = Some(time(1_795_672_734_500 + 10_124));
+    MasterView {
+        now: time(begun + 1134),
+        workers: vec![worker],
+        applications: vec![application(live, "live", begun, None, ApplicationState::Running)],
+        completed: vec![application(done, "done", 1_795_672_734_500, ended, ApplicationState::Finished)],
+        ..json::nothing("spark://127.0.0.1:27077")
+    }
+}
+
+/// Without what a Master of Firesteel's does not know: where a Worker serves HTTP, and the custom resources that an
+/// application asks for.
+fn known(json: &str) -> String {
+    let asked = "[ {\n      \"name\" : \"gpu\",\n      \"amount\" : 1\n    } ]";
+    json.replace("\"http://127.0.0.1:28081\"", "\"\"").replace(asked, "[ ]")
+}
+
+#[test]
+fn the_json_is_spark_s() {
+    let view = recorded();
+    let page = MasterPage::of(&view, Status::of(&view));
+    assert_eq!(jackson::json(&page), known(SPARK_JSON).trim_end());
+    let only = |field| jackson::json(&page.only(field));
+    assert_eq!(only("aliveworkers"), "{\n  \"aliveworkers\" : 1\n}");
+    assert_eq!(only("applications"), "{\n  \"applications\" : \"\"\n}", "Spark has no such field");
+    let utilization = "{\n  \"waitingDrivers\" : 0,\n  \"cores\" : 4,\n  \"coresused\" : 2,\n  \"coresutilization\" : 50,\n  \
+        \"memory\" : 4096,\n  \"memoryused\" : 512,\n  \"memoryutilization\" : 12\n}";
+    assert_eq!(jackson::json(&page.utilization()), utilization);
+}
+
+#[test]
+fn a_worker_whose_resources_are_all_used_still_names_them() {
+    let mut view = recorded();
+    view.workers[0].resources_used = gpus(&["0", "1"]);
+    let page: serde_json::Value =
+        serde_json::from_str(&jackson::json(&MasterPage::of(&view, Status::Alive))).expect("it is JSON");
+    let free = &page["workers"][0]["resourcesfree"];
+    assert_eq!(*free, serde_json::json!({"gpu": {"name": "gpu", "addresses": []}}));
+}
+
+#[test]
+fn one_that_stands_by_has_nothing_and_says_so() {
+    let page = MasterPage::of_standby("spark://h:1");
+    let json: serde_json::Value = serde_json::from_str(&jackson::json(&page)).expect("it is JSON");
+    assert_eq!((&json["status"], &json["url"]), (&"STANDBY".into(), &"spark://h:1".into()));
+    assert_eq!((&json["aliveworkers"], json["workers"].as_array().map(Vec::len)), (&0.into(), Some(0)));
+    assert!(jackson::json(&page.utilization()).contains("\"coresutilization\" : 100"));
+}
+
+#[test]
+fn a_master_recovers_while_somebody_is_away() {
+    let view = recorded();
+    assert_eq!(Status::of(&view), Status::Alive);
+    let mut away = view.clone();
+    away.workers[0].state = WorkerState::Unknown;
+    assert_eq!(Status::of(&away), Status::Recovering);
+    let mut away = view;
+    away.applications[0].state = ApplicationState::Unknown;
+    assert_eq!(Status::of(&away), Status::Recovering);
+}
+
+#[test]
+fn the_metrics_with_spark_s_names_are_spark_s() {
+    assert_eq!(metrics::spark_master(&recorded()), SPARK_METRICS);
+    let lines = metrics::spark_applications(&recorded());
+    for line in [
+        "metrics_application_live_1795672750938_cores_Number{type=\"gauges\"} 2\n",
+        "metrics_application_live_1795672750938_runtime_ms_Value{type=\"gauges\"} 1134\n",
+        "metrics_application_done_1795672734500_runtime_ms_Value{type=\"gauges\"} 10124\n",
+    ] {
+        assert!(lines.contains(line), "{lines}");
+    }
+}
+
+fn metrics_of(view: Option<&MasterView>) -> String {
+    let (owner, journal) = (Default::default(), JournalMeter::default());
+    let source = metrics::Source { owner: (&owner, Default::default()), journal: Some(&journal), view };
+    metrics::of_leader(SystemTime::now(), &HttpMeter::default(), &source)
+}
+
+#[test]
+fn the_metrics_are_well_formed_and_say_what_is_there() {
+    let (_, samples) = parsed(&metrics_of(Some(&recorded())));
+    for (series, value) in [
+        ("firesteel_master_status{status=\"alive\"}", 1_i64),
+        ("firesteel_master_status{status=\"standby\"}", 0),
+        ("firesteel_master_workers{state=\"alive\"}", 1),
+        ("firesteel_master_cores{state=\"alive\"}", 4),
+        ("firesteel_master_cores_used{state=\"alive\"}", 2),
+        ("firesteel_master_memory_bytes{state=\"alive\"}", 4 << 30),
+        ("firesteel_master_memory_used_bytes{state=\"alive\"}", 512 << 20),
+        ("firesteel_master_applications{state=\"running\"}", 1),
+        ("firesteel_master_applications{state=\"finished\"}", 1),
+        ("firesteel_master_queue_applications{queue=\"default\",state=\"running\"}", 1),
+        ("firesteel_master_executors", 1),
+        ("firesteel_application_cores{app=\"app-20261126055910-0001\",name=\"live\"}", 2),
+        ("firesteel_application_executors_ended{app=\"app-20261126055910-0001\",name=\"live\"}", 3),
+        ("firesteel_master_applications_not_shown", 0),
+    ] {
+        assert_eq!(samples.get(series), Some(&(value as f64)), "{series}");
+    }
+    assert!(samples["process_resident_memory_bytes"] > 0.0);
+}
+
+#[test]
+fn a_master_that_does_not_answer_still_has_metrics() {
+    let (types, samples) = parsed(&metrics_of(None));
+    assert_eq!(samples["firesteel_master_answers"], 0.0);
+    assert!(types.contains_key("firesteel_master_event_duration_seconds"));
+    assert!(!types.contains_key("firesteel_master_workers"));
+    parsed(&metrics::of_standby(SystemTime::now(), &HttpMeter::default()));
+}
+
+#[test]
+fn the_number_of_series_is_bounded() {
+    let mut view = recorded();
+    let live = view.applications[0].clone();
+    for number in 0..10_000 {
+        let id = AppId::new(format!("app-20261126055910-{number:04}"));
+        view.applications.push(ApplicationView { id, name: "\"evil\\\n".to_owned(), ..live.clone() });
+    }
+    let (_, samples) = parsed(&metrics_of(Some(&view)));
+    assert!(samples.len() < 500, "{}", samples.len());
+    assert_eq!(samples["firesteel_master_applications_not_shown"], 9901.0);
+}
+
+/// docs/MONITORING.md has a row for each metric, and no other.
+#[test]
+fn the_page_of_metrics_names_each() {
+    let page = include_str!("../../../../../docs/MONITORING.md");
+    let named: std::collections::BTreeSet<&str> = page
+        .lines()
+        .filter_map(|line| line.strip_prefix("| `")?.split('`').next())
+        .filter(|name| name.starts_with("firesteel_") || name.starts_with("process_"))
+        .collect();
+    let (mut types, _) = parsed(&metrics_of(Some(&recorded())));
+    types.extend(parsed(&crate::http::worker::tests::metrics()).0);
+    assert_eq!(named, types.keys().map(String::as_str).collect());
+}

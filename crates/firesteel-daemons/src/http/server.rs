@@ -1,0 +1,433 @@
+//! Accepts connections, reads a request from each, and writes the answer. Knows no path.
+//!
+//! Everything is bounded: the number of connections, the length of a request, the time that it may take, and the bytes of the
+//! answers that wait to be read. One connection carries one request, so none is idle. While all places are taken, those who
+//! have said nothing have to leave.
+
+use std::convert::Infallible;
+use std::io;
+use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use bytes::Bytes;
+use firesteel_core::address::Address;
+use firesteel_host::daemon;
+use firesteel_host::meter::Counter;
+use firesteel_host::seldom::Seldom;
+use firesteel_settings::http::{HttpPort, HttpSettings};
+use http_body_util::Full;
+use hyper::body::Incoming;
+use hyper::header::{
+    ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderValue, X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
+};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::{Method, Request, Response, StatusCode};
+use hyper_util::rt::TokioIo;
+use nix::sys::resource::{Resource, getrlimit};
+use tokio::net::{TcpStream, lookup_host};
+use tokio::runtime;
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
+use tokio::time::{sleep, timeout};
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+use super::answer::Answer;
+
+/// The most connections, if the limit of open files allows that many.
+const PLACES: usize = 512;
+
+/// How long a connection may say nothing while others wait for its place.
+const CROWDED: Duration = Duration::from_millis(250);
+
+/// How long a request may take to come whole.
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// How long a connection with a request may last after that.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(20);
+
+/// The longest head of a request, in bytes.
+const LONGEST_HEAD: usize = 16 << 10;
+
+/// The most headers of a request.
+const MOST_HEADERS: usize = 64;
+
+/// The most bytes of answers that have not been read, in KiB. A single answer may be longer.
+const UNREAD: usize = 64 << 10;
+
+/// What a daemon answers.
+pub(crate) trait Site: Send + Sync + 'static {
+    /// The answer to a request for this path.
+    fn answer(&self, path: &str, meter: &HttpMeter) -> impl Future<Output = Answer> + Send;
+}
+
+/// What the server counts.
+#[derive(Debug, Default)]
+pub(crate) struct HttpMeter {
+    accepted: Counter,
+    ended: Counter,
+    /// Connections that ended without a request.
+    pub(super) silent: Counter,
+    /// Answers by the first digit of their status, from 1.
+    pub(super) answers: [Counter; 5],
+}
+
+impl HttpMeter {
+    /// The number of open connections.
+    pub(super) fn connections(&self) -> u64 {
+        let ended = self.ended.get();
+        self.accepted.get().saturating_sub(ended)
+    }
+}
+
+/// Why a daemon cannot serve HTTP.
+#[derive(Debug, thiserror::Error)]
+pub enum HttpError {
+    /// All ports that may be tried are in use.
+    #[error(
+        "cannot serve HTTP on {host}: port {first} is in use, and so are the {retries} after it: choose another one with \
+         --webui-port (0: any free one; none: no HTTP)"
+    )]
+    InUse {
+        /// The host to listen on.
+        host: String,
+        /// The first port.
+        first: u16,
+        /// The number of ports tried after it.
+        retries: u16,
+    },
+    /// The host or the port cannot be listened on, or the system gives no thread.
+    #[error("cannot serve HTTP on {address}: {error}")]
+    Io {
+        /// The address to listen on.
+        address: Address,
+        /// The error of the system.
+        error: io::Error,
+    },
+}
+
+/// A server that runs until it is dropped.
+#[derive(Debug)]
+pub(crate) struct Server {
+    url: String,
+    _end: DropGuard,
+}
+
+impl Server {
+    /// Starts a server on this host. `None` if there is to be none, or if nobody asked for one and all ports are in use.
+    pub(crate) async fn start(
+        host: &str,
+        settings: HttpSettings,
+        site: Arc<impl Site>,
+    ) -> Result<Option<Self>, HttpError> {
+        let (first, is_chosen) = match settings.port {
+            HttpPort::Off => return Ok(None),
+            HttpPort::Default(port) => (port, false),
+            HttpPort::Chosen(port) => (port, true),
+        };
+        let (listener, local) = match bind(host, first, settings.retries).await {
+            Ok(bound) => bound,
+            Err(error @ HttpError::InUse { .. }) if !is_chosen => {
+                tracing::warn!("{error}");
+                return Ok(None);
+            }
+            Err(error) => return Err(error),
+        };
+        let address = daemon::reachable(host, local.port());
+        let url = format!("http://{address}/");
+        let end = CancellationToken::new();
+        let until = end.clone();
+        let failed = |error| HttpError::Io { address: address.clone(), error };
+        let runtime = runtime::Builder::new_current_thread().enable_all().build().map_err(failed)?;
+        let serving = move || {
+            runtime.block_on(until.run_until_cancelled(async {
+                match tokio::net::TcpListener::from_std(listener) {
+                    Ok(listener) => accept(listener, site).await,
+                    Err(error) => tracing::error!("cannot serve HTTP: {error}"),
+                }
+            }));
+        };
+        thread::Builder::new().name("http".to_owned()).spawn(serving).map_err(failed)?;
+        tracing::info!("serving JSON, health and metrics at {url}");
+        Ok(Some(Self { url, _end: end.drop_guard() }))
+    }
+
+    /// Where it serves, `http://host:port/`.
+    pub(crate) fn url(&self) -> &str {
+        &self.url
+    }
+}
+
+/// Listens on the first of these ports that is not in use. Beyond 65535 they go on from 1024, as in Spark.
+async fn bind(host: &str, first: u16, retries: u16) -> Result<(TcpListener, SocketAddr), HttpError> {
+    let retries = if first == 0 { 0 } else { retries };
+    for retry in 0..=retries {
+        let port = nth_port(first, retry);
+        let failed = |error| HttpError::Io { address: Address::new(host.to_owned(), port), error };
+        let candidates: Vec<SocketAddr> = lookup_host((host, port)).await.map_err(failed)?.collect();
+        match TcpListener::bind(&candidates[..]) {
+            Ok(listener) => {
+                listener.set_nonblocking(true).map_err(failed)?;
+                let local = listener.local_addr().map_err(failed)?;
+                return Ok((listener, local));
+            }
+            Err(error) if error.kind() == io::ErrorKind::AddrInUse => {
+                tracing::debug!("port {port} for HTTP is in use");
+            }
+            Err(error) => return Err(failed(error)),
+        }
+    }
+    Err(HttpError::InUse { host: host.to_owned(), first, retries })
+}
+
+/// The port that is tried after this number of retries. Source: Spark Utils.userPort, 4.0.1.
+fn nth_port(first: u16, retry: u16) -> u16 {
+    let port = u32::from(first) + u32::from(retry);
+    let port = if port > u32::from(u16::MAX) { (port - 1024) % (65_536 - 1024) + 1024 } else { port };
+    u16::try_from(port).expect("it is below 65536")
+}
+
+/// What all connections share.
+struct Shared<S> {
+    site: Arc<S>,
+    meter: HttpMeter,
+    /// Tells those who have said nothing that another one waits for a place.
+    crowd: Notify,
+    unread: Arc<Semaphore>,
+}
+
+async fn accept<S: Site>(listener: tokio::net::TcpListener, site: Arc<S>) {
+    let open_files = getrlimit(Resource::RLIMIT_NOFILE).map_or(1024, |(soft, _)| soft);
+    let places = PLACES.min(usize::try_from(open_files / 16).unwrap_or(PLACES)).max(1);
+    let places = Arc::new(Semaphore::new(places));
+    let unread = Arc::new(Semaphore::new(UNREAD));
+    let shared = Arc::new(Shared { site, meter: HttpMeter::default(), crowd: Notify::new(), unread });
+    let errors = Seldom::a_minute(1);
+    loop {
+        let place = loop {
+            match timeout(CROWDED / 4, Arc::clone(&places).acquire_owned()).await {
+                Ok(place) => break place,
+                Err(_) => shared.crowd.notify_waiters(),
+            }
+        };
+        match listener.accept().await {
+            Ok((stream, _)) => {
+                let shared = Arc::clone(&shared);
+                tokio::spawn(async move {
+                    shared.meter.accepted.add(1);
+                    serve(stream, &shared).await;
+                    shared.meter.ended.add(1);
+                    drop(place);
+                });
+            }
+            Err(error) => {
+                if let Some(left_out) = errors.next() {
+                    tracing::warn!("cannot accept connections for HTTP: {error}; retrying{left_out}");
+                }
+                sleep(Duration::from_millis(50)).await;
+            }
+        }
+    }
+}
+
+/// Serves one connection.
+async fn serve<S: Site>(stream: TcpStream, shared: &Arc<Shared<S>>) {
+    let has_asked = Arc::new(AtomicBool::new(false));
+    let asked = Arc::clone(&has_asked);
+    let service = service_fn(move |request| {
+        asked.store(true, Ordering::Relaxed);
+        respond(request, Arc::clone(shared))
+    });
+    let connection = http1::Builder::new()
+        .keep_alive(false)
+        .half_close(true)
+        .max_headers(MOST_HEADERS)
+        .max_buf_size(LONGEST_HEAD)
+        .serve_connection(TokioIo::new(stream), service);
+    let is_silent = || !has_asked.load(Ordering::Relaxed);
+    let has_to_leave = async {
+        let crowded_out = async {
+            sleep(CROWDED).await;
+            shared.crowd.notified().await;
+        };
+        let _ = timeout(REQUEST_TIMEOUT, crowded_out).await;
+        if !is_silent() {
+            sleep(ANSWER_TIMEOUT).await;
+        }
+    };
+    tokio::select! {
+        ended = connection => {
+            if let Err(error) = ended {
+                tracing::debug!("a connection for HTTP failed: {error}");
+            }
+        }
+        () = has_to_leave => {}
+    }
+    if is_silent() {
+        shared.meter.silent.add(1);
+    }
+}
+
+/// Answers one request. Its body is not read.
+async fn respond<S: Site>(
+    request: Request<Incoming>,
+    shared: Arc<Shared<S>>,
+) -> Result<Response<Full<Bytes>>, Infallible> {
+    let is_read = [Method::GET, Method::HEAD].contains(request.method());
+    let answer = match is_read {
+        true => shared.site.answer(request.uri().path(), &shared.meter).await,
+        false => Answer::line(StatusCode::METHOD_NOT_ALLOWED, "Only GET and HEAD are served here."),
+    };
+    let kib = (answer.body.len() / 1024).min(UNREAD);
+    let room = u32::try_from(kib).expect("it is at most UNREAD");
+    let (answer, held) = match Arc::clone(&shared.unread).try_acquire_many_owned(room) {
+        Ok(held) => (answer, Some(held)),
+        Err(_) => {
+            let reason = "crowded: too much of other answers has not been read yet; try again";
+            (Answer::unavailable(reason), None)
+        }
+    };
+    let Answer { status, content_type, body } = answer;
+    if let Some(counter) = shared.meter.answers.get(usize::from(status.as_u16() / 100) - 1) {
+        counter.add(1);
+    }
+    let body = Bytes::from_owner(Body { text: body, _held: held });
+    let mut response = Response::new(Full::new(body));
+    *response.status_mut() = status;
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache, no-store, must-revalidate"));
+    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    headers.insert(X_FRAME_OPTIONS, HeaderValue::from_static("SAMEORIGIN"));
+    if status == StatusCode::METHOD_NOT_ALLOWED {
+        headers.insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
+    }
+    Ok(response)
+}
+
+/// The text of an answer, with its share of what may be unread.
+struct Body {
+    text: String,
+    _held: Option<OwnedSemaphorePermit>,
+}
+
+impl AsRef<[u8]> for Body {
+    fn as_ref(&self) -> &[u8] {
+        self.text.as_bytes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+    use super::*;
+
+    struct Echo;
+
+    impl Site for Echo {
+        async fn answer(&self, path: &str, _: &HttpMeter) -> Answer {
+            match path {
+                "/long" => Answer::json("x".repeat(4 << 20)),
+                path => Answer::line(StatusCode::OK, path),
+            }
+        }
+    }
+
+    async fn started() -> (Server, String) {
+        let settings = HttpSettings { port: HttpPort::Chosen(0), retries: 0 };
+        let server = Server::start("127.0.0.1", settings, Arc::new(Echo)).await.expect("it starts");
+        let server = server.expect("it is wanted");
+        let address = server.url().trim_start_matches("http://").trim_end_matches('/').to_owned();
+        (server, address)
+    }
+
+    async fn asked(address: &str, request: &[u8]) -> String {
+        let mut stream = TcpStream::connect(address).await.expect("it listens");
+        let _ = stream.write_all(request).await;
+        let mut text = Vec::new();
+        // A connection that is reset has said all it had to say.
+        let _ = timeout(Duration::from_secs(20), stream.read_to_end(&mut text)).await.expect("it ends");
+        String::from_utf8_lossy(&text).into_owned()
+    }
+
+    #[tokio::test]
+    async fn requests_are_answered_and_others_refused() {
+        let (_server, address) = started().await;
+        let get = asked(&address, b"GET /a?b=c HTTP/1.1\r\nHost: x\r\n\r\n").await;
+        assert!(get.starts_with("HTTP/1.1 200 OK\r\n") && get.ends_with("\r\n\r\n/a\n"), "{get}");
+        assert!(get.contains("connection: close"), "{get}");
+        let head = asked(&address, b"HEAD /long HTTP/1.0\r\n\r\n").await;
+        assert!(head.contains("content-length: 4194304\r\n") && head.ends_with("\r\n\r\n"), "{head}");
+        let long = asked(&address, b"GET /long HTTP/1.0\r\n\r\n").await;
+        assert!(long.len() > 4 << 20);
+        for method in ["POST", "PUT", "DELETE", "OPTIONS", "TRACE", "X"] {
+            let request = format!("{method} / HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{{}}");
+            let refused = asked(&address, request.as_bytes()).await;
+            assert!(refused.starts_with("HTTP/1.1 405 Method Not Allowed\r\n"), "{refused}");
+            assert!(refused.contains("allow: GET, HEAD\r\n"), "{refused}");
+        }
+    }
+
+    #[tokio::test]
+    async fn garbage_gets_no_answer_but_an_error() {
+        let (_server, address) = started().await;
+        let many: String = (0..100).map(|number| format!("h{number}: x\r\n")).collect();
+        let many = format!("GET / HTTP/1.1\r\n{many}\r\n");
+        let long = format!("GET /{} HTTP/1.1\r\n\r\n", "x".repeat(100_000));
+        let garbage: [&[u8]; 6] = [
+            b"\0\0\0\0",
+            b"\xf5FSTL\r\n\x05",
+            b"GET\r\n\r\n",
+            b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+            many.as_bytes(),
+            long.as_bytes(),
+        ];
+        for bytes in garbage {
+            let mut stream = TcpStream::connect(&address).await.expect("it listens");
+            let _ = stream.write_all(bytes).await;
+            let _ = stream.shutdown().await;
+            let mut text = Vec::new();
+            let _ = timeout(Duration::from_secs(20), stream.read_to_end(&mut text)).await.expect("it ends");
+            let text = String::from_utf8_lossy(&text);
+            assert!(
+                text.is_empty() || text.starts_with("HTTP/1.1 4") || text.starts_with("HTTP/1.1 5"),
+                "{text}"
+            );
+        }
+        assert!(asked(&address, b"GET / HTTP/1.0\r\n\r\n").await.contains(" 200 "));
+    }
+
+    #[tokio::test]
+    async fn a_thousand_who_say_nothing_leave_room_for_one_who_asks() {
+        let (_server, address) = started().await;
+        let mut idle = Vec::new();
+        for _ in 0..1000 {
+            idle.push(TcpStream::connect(&address).await.expect("it listens"));
+        }
+        let begun = std::time::Instant::now();
+        let answer = asked(&address, b"GET /livez HTTP/1.0\r\n\r\n").await;
+        assert!(answer.contains(" 200 "), "{answer}");
+        assert!(begun.elapsed() < Duration::from_secs(8), "{:?}", begun.elapsed());
+    }
+
+    #[tokio::test]
+    async fn the_next_ports_are_tried_and_a_default_port_may_be_missing() {
+        let taken = TcpListener::bind("127.0.0.1:0").expect("a free port");
+        let first = taken.local_addr().expect("it is bound").port();
+        let start =
+            |port, retries| Server::start("127.0.0.1", HttpSettings { port, retries }, Arc::new(Echo));
+        assert!(start(HttpPort::Default(first), 0).await.expect("it is not needed").is_none());
+        assert!(start(HttpPort::Off, 0).await.expect("it is not wanted").is_none());
+        let error = start(HttpPort::Chosen(first), 0).await.expect_err("it is needed").to_string();
+        assert!(
+            error.contains(&format!("port {first} is in use")) && error.contains("--webui-port"),
+            "{error}"
+        );
+        let server = start(HttpPort::Chosen(first), 50).await.expect("one is free").expect("it is wanted");
+        assert_ne!(server.url(), format!("http://127.0.0.1:{first}/"));
+        assert_eq!((nth_port(8080, 3), nth_port(65_535, 0), nth_port(65_535, 1)), (8083, 65_535, 1024));
+    }
+}

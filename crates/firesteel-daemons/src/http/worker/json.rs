@@ -1,0 +1,101 @@
+//! The fields of a Worker's `/json/`, with Spark's names and values. Source: Spark JsonProtocol, 4.0.1.
+//!
+//! A Worker of Firesteel's knows neither the user nor the limits of an application, and does not show commands, which may
+//! have secrets.
+
+use firesteel_core::ids::ExecutorKey;
+use firesteel_core::messages::WorkerViewOfItself;
+use firesteel_placement::Resources;
+use serde::Serialize;
+
+use super::plans::{Plan, Plans};
+use crate::http::master::{ResourceAmount, ResourceRows, resource_rows};
+
+/// What `/json/` has.
+#[derive(Serialize)]
+pub(super) struct WorkerPage {
+    id: String,
+    masterurl: String,
+    masterwebuiurl: String,
+    cores: i64,
+    coresused: i64,
+    memory: i64,
+    memoryused: i64,
+    resources: ResourceRows,
+    resourcesused: ResourceRows,
+    executors: Vec<ExecutorRow>,
+    finishedexecutors: Vec<ExecutorRow>,
+}
+
+#[derive(Serialize)]
+struct ExecutorRow {
+    id: u32,
+    memory: i64,
+    resources: ResourceRows,
+    appid: String,
+    appdesc: ApplicationRow,
+}
+
+#[derive(Serialize)]
+struct ApplicationRow {
+    name: String,
+    cores: i64,
+    memoryperexecutor: i64,
+    resourcesperexecutor: Vec<ResourceAmount>,
+    memoryperslave: i64,
+    resourcesperslave: Vec<ResourceAmount>,
+    user: &'static str,
+    command: &'static str,
+}
+
+impl WorkerPage {
+    /// The page of a Worker in this state, with these custom resources.
+    pub(super) fn of(view: &WorkerViewOfItself, plans: &Plans, resources: &Resources) -> Self {
+        let mut used = Resources::default();
+        for running in &view.executors {
+            used.give_back(plans.get(&running.executor).resources);
+        }
+        let running = view.executors.iter().map(|running| &running.executor);
+        let ended = view.ended.iter().map(|report| &report.executor);
+        Self {
+            id: view.id.to_string(),
+            masterurl: view.master_url.clone().unwrap_or_default(),
+            masterwebuiurl: String::new(),
+            cores: view.cores.0,
+            coresused: view.executors.iter().map(|running| running.cores.0).sum(),
+            memory: view.memory.0,
+            memoryused: view.executors.iter().map(|running| running.memory.0).sum(),
+            resources: resource_rows(resources),
+            resourcesused: resource_rows(&used),
+            executors: running.map(|executor| ExecutorRow::of(executor, plans.get(executor))).collect(),
+            finishedexecutors: ended.map(|executor| ExecutorRow::of(executor, plans.get(executor))).collect(),
+        }
+    }
+}
+
+impl ExecutorRow {
+    fn of(executor: &ExecutorKey, plan: Plan) -> Self {
+        let Plan { app_name, memory, resources } = plan;
+        let amounts = || {
+            let names = resources.iter().map(|(name, _)| name);
+            let amount = |name: &str| ResourceAmount { name: name.to_owned(), amount: resources.count(name) };
+            names.map(amount).collect()
+        };
+        Self {
+            id: executor.executor.0,
+            memory: memory.0,
+            resources: resource_rows(&resources),
+            appid: executor.app.to_string(),
+            appdesc: ApplicationRow {
+                name: app_name,
+                cores: 0,
+                memoryperexecutor: memory.0,
+                resourcesperexecutor: amounts(),
+                memoryperslave: memory.0,
+                resourcesperslave: amounts(),
+                user: "",
+                command: "",
+            },
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! The metrics of a Worker, and those that Spark's Worker has under Spark's names.
+
+use std::time::SystemTime;
+
+use firesteel_core::messages::WorkerViewOfItself;
+use firesteel_host::meter::{OwnerMeter, Traffic};
+
+use crate::http::exposition::Exposition;
+use crate::http::server::HttpMeter;
+use crate::http::vitals::{self, OwnerNames};
+
+const OWNER: OwnerNames = OwnerNames {
+    events: "firesteel_worker_event_duration_seconds",
+    inbox_messages: "firesteel_worker_inbox_messages",
+    inbox_bytes: "firesteel_worker_inbox_bytes",
+    outbox_bytes: "firesteel_worker_outbox_bytes",
+    connections: "firesteel_worker_connections",
+};
+
+/// The metrics of a Worker. `view` is its state, if it answered in time.
+pub(super) fn of(
+    started: SystemTime,
+    meter: &HttpMeter,
+    (owner, traffic): (&OwnerMeter, Traffic),
+    view: Option<&WorkerViewOfItself>,
+) -> String {
+    let mut page = Exposition::default();
+    page.gauge(
+        "firesteel_worker_answers",
+        "Whether the Worker answered in time; without it, its state is missing here.",
+    )
+    .sample(&[], u8::from(view.is_some()));
+    if let Some(view) = view {
+        state(&mut page, view);
+    }
+    vitals::owner(&mut page, &OWNER, owner, traffic);
+    vitals::process(&mut page, started);
+    vitals::http(&mut page, meter);
+    page.finish()
+}
+
+fn state(page: &mut Exposition, view: &WorkerViewOfItself) {
+    let Used { cores, mebibytes } = Used::of(view);
+    page.gauge("firesteel_worker_registered", "Whether a Master has accepted this Worker.")
+        .sample(&[], u8::from(view.master_url.is_some()));
+    page.gauge("firesteel_worker_cores", "Cores that this Worker offers.").sample(&[], view.cores.0);
+    page.gauge("firesteel_worker_cores_used", "Cores that its executors hold.").sample(&[], cores);
+    page.gauge("firesteel_worker_memory_bytes", "Memory that this Worker offers.")
+        .sample(&[], view.memory.0 << 20);
+    page.gauge("firesteel_worker_memory_used_bytes", "Memory that its executors hold.")
+        .sample(&[], mebibytes << 20);
+    let mut family = page.gauge("firesteel_worker_executors", "Executors that have not ended, by state.");
+    for state in ["launching", "running"] {
+        let of_state = |name: &str| name.eq_ignore_ascii_case(state);
+        let number = view.executors.iter().filter(|running| of_state(running.state.name())).count();
+        family = family.sample(&[("state", state)], number);
+    }
+    page.gauge("firesteel_worker_executors_listed", "Ended executors that this Worker still lists.")
+        .sample(&[], view.ended.len());
+}
+
+/// What executors hold.
+struct Used {
+    cores: i64,
+    mebibytes: i64,
+}
+
+impl Used {
+    fn of(view: &WorkerViewOfItself) -> Self {
+        let cores = view.executors.iter().map(|running| running.cores.0).sum();
+        Self { cores, mebibytes: view.executors.iter().map(|running| running.memory.0).sum() }
+    }
+}
+
+/// The metrics of Spark's Worker.
+pub(super) fn spark(view: &WorkerViewOfItself) -> String {
+    let Used { cores, mebibytes } = Used::of(view);
+    let mut page = String::new();
+    vitals::spark_gauge(&mut page, "worker_coresFree", view.cores.0 - cores);
+    vitals::spark_gauge(&mut page, "worker_coresUsed", cores);
+    vitals::spark_gauge(&mut page, "worker_executors", view.executors.len());
+    vitals::spark_gauge(&mut page, "worker_memFree_MB", view.memory.0 - mebibytes);
+    vitals::spark_gauge(&mut page, "worker_memUsed_MB", mebibytes);
+    page
+}

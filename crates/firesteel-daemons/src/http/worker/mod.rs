@@ -1,0 +1,133 @@
+//! What a Worker answers: JSON as Spark's Worker has it, whether it is alive and ready, and metrics.
+//!
+//! - `json`: the fields of `/json/`
+//! - `metrics`: the metrics of a Worker, and those that Spark's Worker has
+//! - `plans`: what the Worker was told about its executors
+
+mod json;
+mod metrics;
+mod plans;
+#[cfg(test)]
+pub(super) mod tests;
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::SystemTime;
+
+use firesteel_core::messages::{ClientToWorker, WorkerToClient, WorkerViewOfItself};
+use firesteel_core::wire::Role;
+use firesteel_core::worker::{Event, ExecutorPlan, Inbound};
+use firesteel_host::net::{Envoys, Letter};
+use firesteel_placement::Resources;
+use futures_util::StreamExt;
+use hyper::StatusCode;
+
+use self::json::WorkerPage;
+use self::plans::Plans;
+use super::answer::Answer;
+use super::jackson;
+use super::server::{HttpMeter, Site};
+use super::snapshot::{Snapshot, Unanswered};
+
+/// The number of bytes for which a question counts in the inbox.
+const QUESTION: usize = 64;
+
+/// All paths.
+const PATHS: [&str; 5] = ["/json/", "/livez", "/readyz", "/metrics", "/metrics/prometheus/"];
+
+/// What a Worker answers.
+#[derive(Debug)]
+pub(crate) struct WorkerSite {
+    started: SystemTime,
+    resources: Resources,
+    envoys: Envoys<Event>,
+    snapshot: Snapshot<WorkerViewOfItself>,
+    plans: Mutex<Plans>,
+}
+
+impl WorkerSite {
+    /// The site of a Worker with these custom resources, which lists this number of ended executors.
+    pub(crate) fn new(envoys: Envoys<Event>, resources: Resources, retained: usize) -> Self {
+        Self {
+            started: SystemTime::now(),
+            resources,
+            envoys,
+            snapshot: Snapshot::default(),
+            plans: Mutex::new(Plans::of(retained)),
+        }
+    }
+
+    /// The Worker starts an executor. `live` executors run already.
+    pub(crate) fn starts(&self, plan: &ExecutorPlan, live: usize) {
+        self.plans().add(plan, live);
+    }
+
+    fn plans(&self) -> MutexGuard<'_, Plans> {
+        self.plans.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    async fn state(&self) -> Result<Arc<WorkerViewOfItself>, Unanswered> {
+        self.snapshot.get(|| read(self.envoys.clone())).await
+    }
+
+    async fn json(&self) -> Answer {
+        match self.state().await {
+            Ok(view) => {
+                let page = WorkerPage::of(&view, &self.plans(), &self.resources);
+                Answer::json(jackson::json(&page))
+            }
+            Err(why) => Answer::unavailable(&why.to_string()),
+        }
+    }
+
+    async fn readyz(&self) -> Answer {
+        match self.state().await {
+            Ok(view) if view.master_url.is_some() => Answer::line(StatusCode::OK, "ready"),
+            Ok(_) => Answer::unavailable("unregistered: no Master has accepted this Worker"),
+            Err(why) => Answer::unavailable(&why.to_string()),
+        }
+    }
+
+    async fn metrics(&self, meter: &HttpMeter) -> Answer {
+        let view = self.state().await;
+        let owner = (self.envoys.meter(), self.envoys.traffic());
+        Answer::metrics(metrics::of(self.started, meter, owner, view.as_deref().ok()))
+    }
+
+    async fn spark_metrics(&self) -> Answer {
+        match self.state().await {
+            Ok(view) => Answer::spark_metrics(metrics::spark(&view)),
+            Err(why) => Answer::unavailable(&why.to_string()),
+        }
+    }
+}
+
+impl Site for WorkerSite {
+    async fn answer(&self, path: &str, meter: &HttpMeter) -> Answer {
+        match path.trim_end_matches('/') {
+            "/livez" | "/healthz" => Answer::line(StatusCode::OK, "alive"),
+            "/readyz" => self.readyz().await,
+            "/metrics" => self.metrics(meter).await,
+            "/metrics/prometheus" => self.spark_metrics().await,
+            "/json" => self.json().await,
+            _ => Answer::not_found(&PATHS),
+        }
+    }
+}
+
+/// Asks the Worker for its state, as a client would.
+async fn read(envoys: Envoys<Event>) -> Result<WorkerViewOfItself, Unanswered> {
+    let here = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+    let opened = envoys.open(Role::Client, "HTTP".to_owned(), here);
+    let (envoy, mut letters) = opened.map_err(|_| Unanswered::Ended)?;
+    let (peer, message) = (envoy.peer(), Inbound::Client(ClientToWorker::RequestWorkerState));
+    let said = envoy.say(envoy.now(), QUESTION, Event::Received { peer, message }).await;
+    said.map_err(|_| Unanswered::Ended)?;
+    match letters.next().await {
+        Some(Letter::Message(parcel)) => match parcel.open() {
+            WorkerToClient::WorkerStateResponse(view) => Ok(view),
+            WorkerToClient::LogResponse(_) | WorkerToClient::RequestLogFailed(_) => Err(Unanswered::Ended),
+        },
+        Some(Letter::End(_)) | None => Err(Unanswered::Ended),
+    }
+}

@@ -1,0 +1,51 @@
+//! What a Worker was told about its executors: the Worker itself need not remember all of it.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use firesteel_core::ids::ExecutorKey;
+use firesteel_core::worker::ExecutorPlan;
+use firesteel_placement::{MiB, Resources};
+
+/// The part of a plan that is shown.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Plan {
+    pub(super) app_name: String,
+    pub(super) memory: MiB,
+    pub(super) resources: Resources,
+}
+
+/// The plans of live executors and of the latest that ended.
+#[derive(Debug)]
+pub(super) struct Plans {
+    /// The number of ended executors that are listed.
+    retained: usize,
+    table: BTreeMap<ExecutorKey, Plan>,
+    /// All of them in the order of their starts.
+    order: VecDeque<ExecutorKey>,
+}
+
+impl Plans {
+    /// Plans for a Worker that lists this number of ended executors.
+    pub(super) fn of(retained: usize) -> Self {
+        Self { retained, table: BTreeMap::new(), order: VecDeque::new() }
+    }
+
+    /// Adds a plan, and forgets those of executors that started long before: one that is listed may be among them, if very
+    /// many have started after it.
+    pub(super) fn add(&mut self, plan: &ExecutorPlan, live: usize) {
+        let ExecutorPlan { executor, app_name, memory, resources, .. } = plan;
+        let shown = Plan { app_name: app_name.clone(), memory: *memory, resources: resources.clone() };
+        if self.table.insert(executor.clone(), shown).is_none() {
+            self.order.push_back(executor.clone());
+        }
+        while self.order.len() > 2 * self.retained + live + 1 {
+            let oldest = self.order.pop_front().expect("there are more");
+            self.table.remove(&oldest);
+        }
+    }
+
+    /// The plan of an executor.
+    pub(super) fn get(&self, executor: &ExecutorKey) -> Plan {
+        self.table.get(executor).cloned().unwrap_or_default()
+    }
+}

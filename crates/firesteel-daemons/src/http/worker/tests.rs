@@ -1,0 +1,110 @@
+use firesteel_core::executor_command::ExecutorCommand;
+use firesteel_core::ids::{AppId, ExecutorId, ExecutorKey, ProfileId, WorkerId};
+use firesteel_core::messages::{ExecutorReport, ExecutorState, RunningExecutor, TaskDirectory};
+use firesteel_core::process::Command;
+use firesteel_host::meter::OwnerMeter;
+use firesteel_placement::{Cores, MiB};
+
+use super::*;
+use crate::http::exposition::tests::parsed;
+
+const SPARK_JSON: &str = include_str!("../../../../../fixtures/http/spark-4.0.1-worker.json");
+const SPARK_METRICS: &str = include_str!("../../../../../fixtures/http/spark-4.0.1-worker.prom");
+
+fn gpus(addresses: &[&str]) -> Resources {
+    [("gpu", addresses.to_vec())].into_iter().collect()
+}
+
+fn executor(app: &str, number: u32) -> ExecutorKey {
+    ExecutorKey { app: AppId::new(app), executor: ExecutorId(number) }
+}
+
+fn plan(executor: ExecutorKey, name: &str) -> ExecutorPlan {
+    ExecutorPlan {
+        executor,
+        profile: ProfileId::DEFAULT,
+        app_name: name.to_owned(),
+        command: ExecutorCommand::Program(Command::of("true")),
+        directory: TaskDirectory::Executor,
+        cores: Cores(2),
+        memory: MiB(512),
+        resources: gpus(&["0"]),
+        files: Vec::new(),
+    }
+}
+
+/// The Worker from which Spark's answers were recorded.
+fn recorded() -> (WorkerViewOfItself, Plans) {
+    let (live, done) = (executor("app-20261126055910-0001", 0), executor("app-20261126055854-0000", 0));
+    let mut plans = Plans::of(10);
+    plans.add(&plan(done.clone(), "done"), 0);
+    plans.add(&plan(live.clone(), "live"), 0);
+    let running = RunningExecutor {
+        executor: live,
+        cores: Cores(2),
+        memory: MiB(512),
+        state: ExecutorState::Running,
+        pid: Some(7),
+    };
+    let view = WorkerViewOfItself {
+        id: WorkerId::new("worker-20261126055846-127.0.0.1-27078"),
+        master_url: Some("spark://127.0.0.1:27077".to_owned()),
+        cores: Cores(4),
+        memory: MiB(4096),
+        executors: vec![running],
+        ended: vec![ExecutorReport { executor: done, state: ExecutorState::Killed(None) }],
+    };
+    (view, plans)
+}
+
+/// Without what a Worker of Firesteel's does not know or does not show.
+fn known(json: &str) -> String {
+    json.replace("\"http://localhost:28080\"", "\"\"")
+        .replace("\"cores\" : 2,\n      \"memoryperexecutor\"", "\"cores\" : 0,\n      \"memoryperexecutor\"")
+        .replace("\"user\" : \"root\"", "\"user\" : \"\"")
+        .replace("\"Command(org.apache.spark.executor.CoarseGrainedExecutorBackend,...)\"", "\"\"")
+}
+
+/// The metrics of this Worker.
+pub(in super::super) fn metrics() -> String {
+    let (view, _) = recorded();
+    let meter = OwnerMeter::default();
+    metrics::of(SystemTime::now(), &HttpMeter::default(), (&meter, Default::default()), Some(&view))
+}
+
+#[test]
+fn the_json_is_spark_s() {
+    let (view, plans) = recorded();
+    let page = WorkerPage::of(&view, &plans, &gpus(&["0", "1"]));
+    assert_eq!(jackson::json(&page), known(SPARK_JSON).trim_end());
+}
+
+#[test]
+fn the_metrics_with_spark_s_names_are_spark_s() {
+    assert_eq!(metrics::spark(&recorded().0), SPARK_METRICS);
+}
+
+#[test]
+fn the_metrics_are_well_formed_and_say_what_is_there() {
+    let (_, samples) = parsed(&metrics());
+    for (series, value) in [
+        ("firesteel_worker_registered", 1),
+        ("firesteel_worker_cores", 4),
+        ("firesteel_worker_cores_used", 2),
+        ("firesteel_worker_memory_used_bytes", 512 << 20),
+        ("firesteel_worker_executors{state=\"running\"}", 1),
+        ("firesteel_worker_executors_listed", 1),
+    ] {
+        assert_eq!(samples.get(series), Some(&(value as f64)), "{series}");
+    }
+}
+
+#[test]
+fn plans_of_executors_that_are_no_longer_listed_are_forgotten() {
+    let mut plans = Plans::of(2);
+    for number in 0..100 {
+        plans.add(&plan(executor("app-1", number), "a"), 1);
+    }
+    assert_eq!(plans.get(&executor("app-1", 99)).app_name, "a");
+    assert_eq!(plans.get(&executor("app-1", 50)), plans::Plan::default());
+}

@@ -1,0 +1,87 @@
+//! The port at which a daemon serves HTTP.
+
+use super::keys;
+use super::properties::{Properties, SettingError};
+
+/// Where a daemon serves HTTP.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HttpSettings {
+    /// The port.
+    pub port: HttpPort,
+    /// The number of ports that are tried after the first one, if that is in use.
+    pub retries: u16,
+}
+
+/// The port for HTTP. Port 0 means any free port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HttpPort {
+    /// The daemon serves no HTTP.
+    Off,
+    /// Nobody chose a port: this is the default one. The daemon can do without.
+    Default(u16),
+    /// Somebody chose this port. The daemon does not start without.
+    Chosen(u16),
+}
+
+impl HttpSettings {
+    /// No HTTP.
+    pub const OFF: Self = Self { port: HttpPort::Off, retries: 0 };
+
+    /// The settings of a Master. One that listens on any free port serves HTTP on any free port, unless a port is set.
+    ///
+    /// # Errors
+    /// A value cannot be used.
+    pub fn of_master(properties: &Properties, is_any_port: bool) -> Result<Self, SettingError> {
+        Self::of(properties, keys::MASTER_UI_PORT, if is_any_port { 0 } else { 8080 })
+    }
+
+    /// The settings of a Worker. One that was told to listen on any free port serves HTTP on any free port, unless a port is
+    /// set.
+    ///
+    /// # Errors
+    /// A value cannot be used.
+    pub fn of_worker(properties: &Properties, is_any_port: bool) -> Result<Self, SettingError> {
+        Self::of(properties, keys::WORKER_UI_PORT, if is_any_port { 0 } else { 8081 })
+    }
+
+    fn of(properties: &Properties, key: &str, default: u16) -> Result<Self, SettingError> {
+        const EXPECTED: &str = "a port from 1 to 65535, 0 for any free port, or none for no HTTP";
+        let port = properties.read(key, EXPECTED, |text| match text {
+            "none" => Some(HttpPort::Off),
+            port => port.parse().ok().map(HttpPort::Chosen),
+        })?;
+        let retries = properties
+            .read(keys::PORT_MAX_RETRIES, "a whole number from 0 to 65535", |text| text.parse().ok())?;
+        Ok(Self { port: port.unwrap_or(HttpPort::Default(default)), retries: retries.unwrap_or(16) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn master(pairs: &[&str], is_any_port: bool) -> Result<HttpSettings, SettingError> {
+        let properties = Properties::parse(pairs.iter().copied()).expect("they are pairs");
+        HttpSettings::of_master(&properties, is_any_port)
+    }
+
+    #[test]
+    fn the_ports_are_spark_s_unless_another_is_set() {
+        let settings = |port| Ok(HttpSettings { port, retries: 16 });
+        assert_eq!(master(&[], false), settings(HttpPort::Default(8080)));
+        assert_eq!(master(&[], true), settings(HttpPort::Default(0)));
+        assert_eq!(master(&["spark.master.ui.port=4040"], true), settings(HttpPort::Chosen(4040)));
+        assert_eq!(master(&["spark.master.ui.port=none"], false), settings(HttpPort::Off));
+        let properties = Properties::parse(["spark.port.maxRetries=2"]).expect("a pair");
+        let worker = HttpSettings::of_worker(&properties, false);
+        assert_eq!(worker, Ok(HttpSettings { port: HttpPort::Default(8081), retries: 2 }));
+    }
+
+    #[test]
+    fn an_unusable_port_is_refused() {
+        for pair in ["spark.master.ui.port=70000", "spark.master.ui.port=off", "spark.port.maxRetries=-1"] {
+            let error = master(&[pair], false).expect_err(pair).to_string();
+            assert!(error.starts_with(pair.split('=').next().unwrap_or_default()), "{error}");
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! JSON, health and metrics of real daemons over HTTP.
+
+use std::io::{Read, Write};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::Signal;
+use serde_json::Value;
+
+use crate::cluster::{Daemon, firesteel, run, wait_for};
+
+/// What comes back for these bytes, until the end of the connection.
+fn exchange(daemon: &Daemon, request: &[u8]) -> String {
+    let mut stream = TcpStream::connect(daemon.http()).expect("it listens");
+    stream.set_read_timeout(Some(Duration::from_secs(30))).expect("a time limit");
+    // It may have hung up already.
+    let _ = stream.write_all(request).and_then(|()| stream.shutdown(Shutdown::Write));
+    let mut text = Vec::new();
+    let _ = stream.read_to_end(&mut text);
+    String::from_utf8_lossy(&text).into_owned()
+}
+
+fn json(daemon: &Daemon, path: &str) -> Value {
+    let (status, body) = daemon.get(path);
+    assert_eq!(status, 200, "{body}");
+    serde_json::from_str(&body).expect("it is JSON")
+}
+
+/// The value of a series. 0 if it is not there.
+fn sample(page: &str, series: &str) -> f64 {
+    let value = page.lines().find_map(|line| line.strip_prefix(series)?.strip_prefix(' ')?.parse().ok());
+    value.unwrap_or(0.0)
+}
+
+#[test]
+fn a_map_shows_in_the_json_and_the_metrics_of_master_and_worker() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let recovery = format!("spark.deploy.recoveryDirectory={}", directory.path().join("state").display());
+    let master = Daemon::master(&["--conf", &recovery]);
+    let work = directory.path().join("work");
+    let worker = Daemon::worker(&master, &work, &["--cores", "4", "--memory", "2g", "--resource", "gpu=2"]);
+    wait_for("the Worker to be ready", || {
+        (worker.get("/readyz") == (200, "ready\n".to_owned())).then_some(())
+    });
+    assert_eq!(master.get("/readyz"), (200, "ready\n".to_owned()));
+    assert_eq!(master.get("/livez"), (200, "alive\n".to_owned()));
+
+    let gate = directory.path().join("gate");
+    let script = format!("until [ -e {} ]; do sleep 0.05; done", gate.display());
+    let mut command = firesteel();
+    command.args(["map", "--master", master.url(), "--name", "a \"name\"", "--executor-cores", "1"]);
+    command.args(["--executor-memory", "256m", "--executor-resource", "gpu=1", "--", "sh", "-c", &script]);
+    command.args(["{}", ":::", "1", "2"]);
+    let mut map = Daemon::spawn(&mut command);
+
+    let page = wait_for("both executors", || {
+        assert!(map.is_alive(), "{}", map.log());
+        let page = json(&master, "/json/");
+        (page["coresused"] == 2 && json(&worker, "/json")["executors"][1]["id"] == 1).then_some(page)
+    });
+    let app = &page["activeapps"][0];
+    assert_eq!(
+        (&app["name"], &app["state"], &app["cores"]),
+        (&"a \"name\"".into(), &"RUNNING".into(), &2.into())
+    );
+    assert_eq!(
+        (&page["status"], &page["aliveworkers"], &page["memoryused"]),
+        (&"ALIVE".into(), &1.into(), &512.into())
+    );
+    assert_eq!(page["workers"][0]["resourcesused"]["gpu"]["addresses"], serde_json::json!(["0", "1"]));
+    assert_eq!(json(&master, "/json/activeapps")["activeapps"][0]["id"], app["id"]);
+    let own = json(&worker, "/json/");
+    assert_eq!((&own["id"], &own["masterurl"]), (&page["workers"][0]["id"], &page["url"]));
+    assert_eq!((&own["coresused"], &own["executors"][0]["appid"]), (&2.into(), &app["id"]));
+    assert_eq!(own["executors"][0]["appdesc"]["name"], "a \"name\"");
+
+    let (_, metrics) = master.get("/metrics");
+    let series = format!("firesteel_application_executors{{app={},name=\"a \\\"name\\\"\"}}", app["id"]);
+    for (series, least) in [
+        (series.as_str(), 2.0),
+        ("firesteel_master_cores{state=\"alive\"}", 4.0),
+        ("firesteel_master_cores_used{state=\"alive\"}", 2.0),
+        ("firesteel_master_connections{role=\"worker\"}", 1.0),
+        ("firesteel_master_connections{role=\"driver\"}", 1.0),
+        ("firesteel_master_event_duration_seconds_count", 4.0),
+        ("firesteel_master_journal_commit_duration_seconds_count", 2.0),
+        ("firesteel_master_journal_written_bytes_total", 100.0),
+        ("process_resident_memory_bytes", 1e6),
+    ] {
+        assert!(sample(&metrics, series) >= least, "{series}:\n{metrics}");
+    }
+    let (_, metrics) = worker.get("/metrics");
+    assert_eq!(sample(&metrics, "firesteel_worker_executors{state=\"running\"}"), 2.0, "{metrics}");
+    let (_, metrics) = master.get("/metrics/master/prometheus");
+    assert!(metrics.contains("metrics_master_apps_Value{type=\"gauges\"} 1\n"), "{metrics}");
+    let (_, metrics) = worker.get("/metrics/prometheus/");
+    assert!(metrics.contains("metrics_worker_coresUsed_Value{type=\"gauges\"} 2\n"), "{metrics}");
+
+    std::fs::write(&gate, "").expect("it can be written");
+    assert_eq!(map.wait(), 0, "{}", map.log());
+    wait_for("the application to be listed as completed", || {
+        let page = json(&master, "/json/");
+        let is_over = page["activeapps"][0].is_null() && page["coresused"] == 0;
+        (is_over && page["completedapps"][0]["state"] == "FINISHED").then_some(())
+    });
+}
+
+#[test]
+fn garbage_on_the_port_harms_nobody() {
+    let master = Daemon::master(&[]);
+    let long = format!("GET /{} HTTP/1.1\r\n\r\n", "x".repeat(1 << 20));
+    for bytes in [
+        &b"\0\0\0\0\0\0\0\x15"[..],
+        b"\xf5FSTL\r\n\x05",
+        b"\x16\x03\x01",
+        b"\r\n\r\n",
+        b"GET",
+        long.as_bytes(),
+    ] {
+        let answer = exchange(&master, bytes);
+        assert!(answer.is_empty() || answer.starts_with("HTTP/1.1 4"), "{answer}");
+    }
+    for method in ["POST", "DELETE", "OPTIONS"] {
+        let answer = exchange(&master, format!("{method} /json/ HTTP/1.0\r\n\r\n").as_bytes());
+        assert!(answer.starts_with("HTTP/1.0 405") || answer.starts_with("HTTP/1.1 405"), "{answer}");
+    }
+    let head = exchange(&master, b"HEAD /json/ HTTP/1.1\r\nHost: h\r\n\r\n");
+    assert!(head.contains(" 200 OK") && head.ends_with("\r\n\r\n"), "{head}");
+    let (status, sentence) = master.get("/app/kill/");
+    assert!(status == 404 && sentence.contains("/metrics"), "{sentence}");
+    let idle: Vec<TcpStream> =
+        (0..1000).map(|_| TcpStream::connect(master.http()).expect("it listens")).collect();
+    let begun = Instant::now();
+    assert_eq!(master.status()["workers"], serde_json::json!([]));
+    assert_eq!(master.get("/readyz").0, 200);
+    assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
+    drop(idle);
+}
+
+#[test]
+fn a_restarted_master_says_that_it_recovers() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let recovery = format!("spark.deploy.recoveryDirectory={}", directory.path().join("state").display());
+    let mut master = Daemon::master(&["--conf", &recovery]);
+    let worker = Daemon::worker(&master, &directory.path().join("work"), &["--cores", "1", "--memory", "1g"]);
+    master.wait_for_workers(1);
+    drop(worker);
+    master.signal(Signal::SIGKILL);
+    master.wait();
+    let master = Daemon::master(&["--conf", &recovery, "--conf", "spark.worker.timeout=3600s"]);
+    let page = json(&master, "/json/");
+    // The Master may have seen that the Worker was gone before it was killed.
+    if page["workers"][0]["state"] == "UNKNOWN" {
+        assert_eq!((&page["status"], &page["cores"]), (&"RECOVERING".into(), &0.into()));
+        let (status, line) = master.get("/readyz");
+        assert!(status == 200 && line.starts_with("recovering"), "{line}");
+        assert_eq!(sample(&master.get("/metrics").1, "firesteel_master_status{status=\"recovering\"}"), 1.0);
+    }
+}
+
+#[test]
+fn the_port_can_be_chosen_and_switched_off() {
+    let off = Daemon::master(&["--webui-port", "none"]);
+    assert_eq!(off.http(), "");
+    let taken = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let port = taken.local_addr().expect("it is bound").port().to_string();
+    let next = Daemon::master(&["--webui-port", &port, "--conf", "spark.port.maxRetries=100"]);
+    assert_eq!(next.get("/livez").0, 200);
+    for (arguments, code, words) in [
+        (
+            ["--webui-port", &port, "--conf", "spark.port.maxRetries=0"],
+            1,
+            "choose another one with --webui-port",
+        ),
+        (["--webui-port", "off", "--conf", "spark.port.maxRetries=0"], 2, "none for no HTTP"),
+    ] {
+        let done = run(firesteel().args(["master", "--port", "0"]).args(arguments));
+        assert!(done.code() == code && done.stderr.contains(words), "{done}");
+    }
+    let property = format!("spark.master.ui.port={port}");
+    let done = run(firesteel().args([
+        "master",
+        "--port",
+        "0",
+        "--conf",
+        &property,
+        "--conf",
+        "spark.port.maxRetries=0",
+    ]));
+    assert_eq!(done.code(), 1, "{done}");
+}
