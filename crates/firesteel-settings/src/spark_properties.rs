@@ -178,7 +178,6 @@ pub const TABLE: &[Row] = &[
         "Firesteel's own applications read only spark.executor.resource.NAME.amount",
     ),
     row("spark.driver.resource.*", SparkApplications, &[], "Firesteel's own drivers use no custom resources"),
-    row("spark.port.maxRetries", NoEffect, &["0"], "Firesteel's own applications try one port only"),
     row("spark.rpc.*", SparkApplications, &[], OWN_PROTOCOL),
     row("spark.network.*", SparkApplications, &[], OWN_PROTOCOL),
     // Properties of parts that Firesteel does not have.
