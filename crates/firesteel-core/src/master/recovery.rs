@@ -270,7 +270,7 @@ impl Recovery {
             }
             Record::ExecutorStarted { app, executor } => {
                 let time = self.time;
-                let application = self.application(app)?;
+                let application = self.recorded(app)?;
                 if !application.start_probation(time, executor) {
                     return Err(Contradiction::NoExecutor(app, executor));
                 }
@@ -476,9 +476,14 @@ impl Recovery {
         self.master.applications.at_mut(app).ok_or(Contradiction::NoApplication(app))
     }
 
+    /// The same, for what no pass looks at.
+    fn recorded(&mut self, app: u64) -> Result<&mut Application, Contradiction> {
+        self.master.applications.recorded_mut(app).ok_or(Contradiction::NoApplication(app))
+    }
+
     /// The key of a live executor.
     fn executor(&mut self, app: u64, executor: ExecutorId) -> Result<ExecutorKey, Contradiction> {
-        let application = self.application(app)?;
+        let application = self.recorded(app)?;
         let key = ExecutorKey { app: application.id.clone(), executor };
         application.executors.get(executor).ok_or(Contradiction::NoExecutor(app, executor))?;
         Ok(key)
