@@ -46,6 +46,7 @@ mod silent;
 mod simulate;
 mod spark;
 mod stuck;
+mod submit;
 mod terminal;
 mod top;
 mod transcripts;
