@@ -130,6 +130,7 @@ fn start(number: u64, clock: Clock, shared: Arc<Shared>) {
         masters: shared.masters.clone(),
         max_registration_retries: 16,
         kill_grace: Duration::from_secs(10),
+        driver_kill_grace: Duration::from_secs(10),
         cleanup: None,
         work_directory_pause: None,
         retained_executors: 1000,
@@ -194,6 +195,8 @@ impl Shell for MockShell {
                 shared.registered.fetch_sub(1, Ordering::Relaxed);
             }
             Effect::Note(_)
+            | Effect::StartDriver(_)
+            | Effect::SignalDriver { .. }
             | Effect::FetchFiles { .. }
             | Effect::RemoveFiles { .. }
             | Effect::CleanApplication { .. }

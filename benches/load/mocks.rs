@@ -158,7 +158,10 @@ fn on_message(message: MasterToWorker, outgoing: &mut Outgoing, seen: &Seen) -> 
         }
         MasterToWorker::ApplicationFinished { .. }
         | MasterToWorker::ExecutorEndNoted { .. }
-        | MasterToWorker::DecommissionWorker { .. } => return None,
+        | MasterToWorker::DecommissionWorker { .. }
+        | MasterToWorker::LaunchDriver(_)
+        | MasterToWorker::KillDriver { .. }
+        | MasterToWorker::DriverEndNoted { .. } => return None,
     };
     outgoing.push(&WorkerToMaster::ExecutorStateChanged(ExecutorReport { executor, state }));
     None

@@ -122,7 +122,10 @@ fn on_client(queue: &Queue, message: &ClientToMaster) {
         ClientToMaster::RequestReadyz => queue.push(&MasterToClient::ReadyzResponse),
         ClientToMaster::RequestMasterState { .. }
         | ClientToMaster::KillApplication { .. }
-        | ClientToMaster::DecommissionWorkers { .. } => {}
+        | ClientToMaster::DecommissionWorkers { .. }
+        | ClientToMaster::RequestSubmitDriver(_)
+        | ClientToMaster::RequestKillDriver { .. }
+        | ClientToMaster::RequestDriverStatus { .. } => {}
     }
 }
 
@@ -144,7 +147,8 @@ impl Null {
             WorkerToMaster::Heartbeat { .. }
             | WorkerToMaster::WorkerDecommissioning { .. }
             | WorkerToMaster::WorkDirectoryChecked { .. }
-            | WorkerToMaster::WorkerLatestState { .. } => {}
+            | WorkerToMaster::WorkerLatestState { .. }
+            | WorkerToMaster::DriverStateChanged(_) => {}
             WorkerToMaster::ExecutorStateChanged(report) => {
                 let ExecutorKey { app, executor } = report.executor.clone();
                 let is_end = report.state.is_finished();

@@ -48,6 +48,7 @@ mod silent;
 mod simulate;
 mod spark;
 mod stuck;
+mod submit;
 mod terminal;
 mod top;
 mod transcripts;

@@ -217,14 +217,17 @@ fn rows_of(view: &MasterView) -> Rows {
             (format!("{}/{}", app.id, executor.id), row)
         })
     });
-    workers.chain(all.map(app)).chain(executors).collect()
+    let driver = |view: &DriverView| {
+        (format!("{}", view.id), StateRow::Driver { number: 0, view: Box::new(view.clone()) })
+    };
+    workers.chain(all.map(app)).chain(view.drivers.iter().map(driver)).chain(executors).collect()
 }
 
 fn totals(view: &MasterView, rows: &Rows) -> StateTotals {
     let executors = rows.values().filter(|row| matches!(row, StateRow::Executor { .. })).count();
     let [workers, applications, completed, executors] =
         [view.workers.len(), view.applications.len(), view.completed.len(), executors].map(|it| it as u64);
-    StateTotals { workers, applications, completed, executors }
+    StateTotals { workers, applications, completed, drivers: view.drivers.len() as u64, executors }
 }
 
 /// Reads a state as the case says. Returns what is wrong with it.

@@ -10,7 +10,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use firesteel_core::address::Address;
 use firesteel_core::executor_command::{ExecutorCommand, JavaCommand};
-use firesteel_core::ids::{AppId, AttemptId, ExecutorId, ExecutorKey, ProfileId, TaskId, WorkerId};
+use firesteel_core::ids::{AppId, AttemptId, DriverId, ExecutorId, ExecutorKey, ProfileId, TaskId, WorkerId};
 use firesteel_core::label::Label;
 use firesteel_core::messages::*;
 use firesteel_core::process::{Command, ExitStatus, StartFailure, StartStep};
@@ -224,7 +224,7 @@ fn of_java(launch: ExecutorLaunch) -> ExecutorLaunch {
 fn the_bytes_of_every_message_are_as_recorded() {
     let lines = record().lines;
     assert!(lines.len() >= 50, "only {} messages are recorded", lines.len());
-    golden::check("wire/version-5.txt", &(lines.join("\n") + "\n"));
+    golden::check("wire/version-6.txt", &(lines.join("\n") + "\n"));
 }
 
 /// What happens to a frame on its way: overwritten, cut or lengthened, and where.

@@ -64,6 +64,10 @@ text_id! {
     WorkerId
 }
 text_id! {
+    /// A cluster driver: `driver-yyyyMMddHHmmss-0000`, made by the Master.
+    DriverId
+}
+text_id! {
     /// A container, as the manager of a cluster names it: `container_1795209755042_0001_01_000002`.
     ContainerId
 }

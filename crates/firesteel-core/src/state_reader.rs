@@ -116,6 +116,7 @@ impl StateReader {
                 state.applications.push(*view);
             }
             StateRow::Application { view, .. } => state.completed.push(*view),
+            StateRow::Driver { view, .. } => state.drivers.push(*view),
             StateRow::Executor { application, view } => {
                 self.executors += 1;
                 // An application that was registered after its place was read is not shown.
@@ -130,8 +131,11 @@ impl StateReader {
         match (self.extent, next) {
             (Extent::Whole, _)
             | (Extent::Workers | Extent::Executors(_), StatePlace::Worker(_))
-            | (Extent::Executors(_), StatePlace::Application(_)) => true,
-            (Extent::Workers, StatePlace::Application(_) | StatePlace::Executor { .. }) => false,
+            | (Extent::Executors(_), StatePlace::Application(_) | StatePlace::Driver(_)) => true,
+            (
+                Extent::Workers,
+                StatePlace::Application(_) | StatePlace::Driver(_) | StatePlace::Executor { .. },
+            ) => false,
             (Extent::Executors(most), StatePlace::Executor { .. }) => self.executors < most,
         }
     }
@@ -161,6 +165,7 @@ fn empty(head: StateHead, now: Timestamp) -> MasterView {
         workers: Vec::new(),
         applications: Vec::new(),
         completed: Vec::new(),
+        drivers: Vec::new(),
         unread_executors: 0,
     }
 }

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use crate::address::Address;
 
 /// The version of the protocol. It is incremented with every change but new variants at the end of an enum.
-pub const VERSION: u8 = 5;
+pub const VERSION: u8 = 6;
 
 /// The first bytes that both sides send: a byte that starts neither a frame of Spark's (0x00), nor TLS
 /// (0x16), nor a text protocol; then the name and the version.

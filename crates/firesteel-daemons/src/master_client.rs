@@ -6,9 +6,10 @@
 use std::time::Duration;
 
 use firesteel_core::address::Address;
-use firesteel_core::ids::ExecutorId;
+use firesteel_core::ids::{DriverId, ExecutorId};
 use firesteel_core::messages::{
-    ApplicationAnswer, ClientToMaster, DecommissionAnswer, KillAnswer, MasterToClient, MasterView,
+    ApplicationAnswer, ClientToMaster, DecommissionAnswer, DriverDescription, DriverView, KillAnswer,
+    KillDriverAnswer, MasterToClient, MasterView, SubmitDriverAnswer,
 };
 use firesteel_core::state_reader::{Extent, StateReader};
 use firesteel_core::time::millis;
@@ -116,6 +117,42 @@ impl MasterClient {
             return Err(self.other_answer());
         };
         Ok(answer)
+    }
+
+    /// Submits a cluster driver.
+    ///
+    /// # Errors
+    /// The Master does not answer. It may have taken the cluster driver all the same.
+    pub async fn submit_driver(
+        &mut self,
+        driver: DriverDescription,
+    ) -> Result<SubmitDriverAnswer, CallError> {
+        let question = ClientToMaster::RequestSubmitDriver(Box::new(driver));
+        let answer = self.inquiry.ask(&question).await?;
+        let MasterToClient::SubmitDriverResponse(answer) = answer else { return Err(self.other_answer()) };
+        Ok(answer)
+    }
+
+    /// Ends a cluster driver at the request of a user, `ann@host`.
+    ///
+    /// # Errors
+    /// The Master does not answer.
+    pub async fn kill_driver(&mut self, driver: &DriverId, by: &str) -> Result<KillDriverAnswer, CallError> {
+        let question = ClientToMaster::RequestKillDriver { driver: driver.clone(), by: by.to_owned() };
+        let answer = self.inquiry.ask(&question).await?;
+        let MasterToClient::KillDriverResponse(answer) = answer else { return Err(self.other_answer()) };
+        Ok(answer)
+    }
+
+    /// Asks for one cluster driver. `None`: the Master does not know it.
+    ///
+    /// # Errors
+    /// The Master does not answer.
+    pub async fn driver(&mut self, driver: &DriverId) -> Result<Option<DriverView>, CallError> {
+        let question = ClientToMaster::RequestDriverStatus { driver: driver.clone() };
+        let answer = self.inquiry.ask(&question).await?;
+        let MasterToClient::DriverStatusResponse(answer) = answer else { return Err(self.other_answer()) };
+        Ok(answer.map(|view| *view))
     }
 
     fn other_answer(&self) -> CallError {

@@ -75,7 +75,8 @@ from the table in `crates/firesteel-host/src/exit_code.rs`.
 With `--json`, an error is one line of JSON on standard error, `{\"schema\":1,\"error\":{\"code\":69,\"message\":\"..\"}}`. Standard
 output then has data or nothing. `launch --json` is different: it prints one JSON value per event, and its errors are text.
 
-`firesteel launch` ends with the exit code of its command; if signal N ended the command, with 128 + N.
+`firesteel launch` ends with the exit code of its command, and `firesteel submit --wait` with that of the driver; if signal N
+ended it, with 128 + N.
 
 | code | meaning |
 |---|---|

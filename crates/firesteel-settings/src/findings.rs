@@ -311,7 +311,7 @@ mod tests {
             ("spark.colour", Outcome::NotHonoured),
             ("spark.cores.max", Outcome::BadValue),
             ("spark.deploy.recoveryCompressionCodec", Outcome::NotHonoured),
-            ("spark.deploy.spreadOutDrivers", Outcome::NotHonoured),
+            ("spark.deploy.spreadOutDrivers", Outcome::Read),
             ("spark.sql.ansi.enabled", Outcome::Ignored),
             ("spark.worker.timeout", Outcome::Read),
         ];

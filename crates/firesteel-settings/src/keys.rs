@@ -60,6 +60,12 @@ table! {
     RECOVERY_TIMEOUT: "spark.deploy.recoveryTimeout", [Master], Otherwise("spark.worker.timeout");
     /// Number of ended applications that stay listed.
     RETAINED_APPLICATIONS: "spark.deploy.retainedApplications", [Master], Value("200");
+    /// Whether to give cluster drivers to one Worker after the other (true) or each to the first Worker by id that has room (false).
+    SPREAD_OUT_DRIVERS: "spark.deploy.spreadOutDrivers", [Master], Value("true");
+    /// Maximum number of cluster drivers that run at a time; others wait.
+    MAX_DRIVERS: "spark.deploy.maxDrivers", [Master], Otherwise("no limit");
+    /// Number of ended cluster drivers that stay listed.
+    RETAINED_DRIVERS: "spark.deploy.retainedDrivers", [Master], Value("200");
     /// How long a lost Worker stays listed, in multiples of spark.worker.timeout.
     DEAD_WORKER_PERSISTENCE: "spark.dead.worker.persistence", [Master], Value("15");
     /// An executor that runs this long no longer counts as a failed start (see spark.deploy.maxExecutorRetries).
@@ -105,6 +111,8 @@ table! {
     MAX_REGISTRATION_RETRIES: "spark.worker.maxRegistrationRetries", [Worker], Value("16");
     /// Time between SIGTERM and SIGKILL when an executor is ended.
     KILL_GRACE: "firesteel.worker.killGrace", [Worker], Value("10s");
+    /// Time between SIGTERM and SIGKILL when a cluster driver is ended.
+    DRIVER_KILL_GRACE: "spark.worker.driverTerminateTimeout", [Worker], Value("10s");
 
     /// Whether to remove directories of ended applications and executors (see spark.worker.cleanup.* and firesteel.worker.cleanup.*).
     CLEANUP_ENABLED: "spark.worker.cleanup.enabled", [Worker], Value("true");
@@ -235,13 +243,19 @@ table! {
     DRIVER_HOST: "spark.driver.host", [Application], Otherwise("the address from which this machine connects to the Master");
     /// Address that the driver listens on.
     DRIVER_BIND_ADDRESS: "spark.driver.bindAddress", [Application], Otherwise("spark.driver.host");
+    /// Where the driver runs: client (in the submitting command) or cluster (submit: on a Worker; on YARN: in a container) (--deploy-mode).
+    DEPLOY_MODE: "spark.submit.deployMode", [Application], Value("client");
+    /// Cores of the driver in cluster mode; on YARN virtual cores of the ApplicationMaster and the driver together.
+    DRIVER_CORES: "spark.driver.cores", [Application], Value("1");
+    /// Memory of the driver in cluster mode; on YARN of the ApplicationMaster and the driver together.
+    DRIVER_MEMORY: "spark.driver.memory", [Application], Value("1g");
+    /// Whether a cluster driver is started again when it fails or its Worker is lost (firesteel submit).
+    DRIVER_SUPERVISE: "spark.driver.supervise", [Application], Value("false");
     /// Port that the driver listens on; 0 takes any free port.
     DRIVER_PORT: "spark.driver.port", [Application], Value("0");
 
     /// On YARN: a property of Hadoop, which overrides yarn-site.xml and core-site.xml.
     HADOOP: "spark.hadoop.NAME", [Application], Otherwise("as in Hadoop's files");
-    /// On YARN: where the driver runs: client (in the submitting command) or cluster (in a container) (--deploy-mode).
-    DEPLOY_MODE: "spark.submit.deployMode", [Application], Value("client");
     /// On YARN: the cluster's queue for the application (--queue).
     YARN_QUEUE: "spark.yarn.queue", [Application], Value("default");
     /// On YARN: priority in the queue; higher numbers run first (--priority).
@@ -272,16 +286,12 @@ table! {
     YARN_SILENCE: "spark.yarn.am.clientModeTreatDisconnectAsFailed", [Application], Value("false");
     /// On YARN: maximum length of the message about the application's end.
     YARN_LONGEST_MESSAGE: "spark.yarn.am.finalMessageLimit", [Application], Value("1m");
-    /// On YARN in cluster mode: memory of the ApplicationMaster and the driver together.
-    DRIVER_MEMORY: "spark.driver.memory", [Application], Value("1g");
     /// On YARN in cluster mode: additional memory of their container.
     DRIVER_OVERHEAD: "spark.driver.memoryOverhead", [Application], Otherwise("spark.driver.memoryOverheadFactor of spark.driver.memory");
     /// On YARN in cluster mode: additional memory of their container as a share of spark.driver.memory.
     DRIVER_OVERHEAD_FACTOR: "spark.driver.memoryOverheadFactor", [Application], Value("0.1");
     /// On YARN in cluster mode: minimum additional memory of their container.
     DRIVER_LEAST_OVERHEAD: "spark.driver.minMemoryOverhead", [Application], Value("384m");
-    /// On YARN in cluster mode: virtual cores of the ApplicationMaster and the driver together.
-    DRIVER_CORES: "spark.driver.cores", [Application], Value("1");
     /// On YARN: additional memory of an executor's container.
     EXECUTOR_OVERHEAD: "spark.executor.memoryOverhead", [Application], Otherwise("spark.executor.memoryOverheadFactor of spark.executor.memory");
     /// On YARN: additional memory of an executor's container as a share of spark.executor.memory.

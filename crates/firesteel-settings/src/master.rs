@@ -48,6 +48,17 @@ pub fn config(properties: &Properties, url: String) -> Result<Config, SettingErr
         retained_applications: properties
             .count(keys::RETAINED_APPLICATIONS)?
             .map_or(defaults.retained_applications, |count| count as usize),
+        driver_strategy: match properties.boolean(keys::SPREAD_OUT_DRIVERS)? {
+            Some(true) => Strategy::SpreadOut,
+            Some(false) => Strategy::Consolidate,
+            None => defaults.driver_strategy,
+        },
+        max_drivers: properties
+            .positive(keys::MAX_DRIVERS)?
+            .map_or(defaults.max_drivers, |count: u32| count as usize),
+        retained_drivers: properties
+            .count(keys::RETAINED_DRIVERS)?
+            .map_or(defaults.retained_drivers, |count| count as usize),
         queues: properties.read(keys::QUEUES, QUEUES, |text| text.parse().ok())?.unwrap_or(defaults.queues),
         backfill: match properties.boolean(keys::BACKFILL)? {
             Some(true) => Backfill::On,
@@ -222,6 +233,9 @@ mod tests {
             "firesteel.master.exclusion.delay=200ms",
             "firesteel.master.exclusion.maxDelay=2m",
             "spark.deploy.retainedApplications=5",
+            "spark.deploy.spreadOutDrivers=false",
+            "spark.deploy.maxDrivers=6",
+            "spark.deploy.retainedDrivers=7",
             "spark.deploy.recoveryMode=none",
             "spark.deploy.recoveryTimeout=8s",
             "spark.dead.worker.persistence=0",
@@ -252,6 +266,9 @@ mod tests {
             },
             first_application: 0,
             retained_applications: 5,
+            driver_strategy: Strategy::Consolidate,
+            max_drivers: 6,
+            retained_drivers: 7,
             queues: "prod=3,dev=1".parse().expect("they are queues"),
             backfill: Backfill::Off,
             preemption: Preemption::AtMost { executors: 3, every: Duration::from_secs(10) },
@@ -333,6 +350,7 @@ mod tests {
             "spark.deploy.defaultCores=0",
             "spark.deploy.maxExecutorRetries=-2",
             "spark.deploy.retainedApplications=-1",
+            "spark.deploy.maxDrivers=0",
             "spark.deploy.recoveryMode=ZOOKEEPER",
             "spark.deploy.recoveryMode=CUSTOM",
             "spark.deploy.zookeeper.url=one",

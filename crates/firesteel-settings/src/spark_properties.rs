@@ -43,7 +43,6 @@ use Treatment::{NoEffect, NotOurs, Refused, SparkApplications};
 /// Why a daemon does not read a property of [`Treatment::SparkApplications`].
 pub const OF_APPLICATIONS: &str = "for Spark's applications";
 
-const NO_DRIVERS: &str = "Firesteel does not run drivers on Workers yet";
 const OWN_JOURNAL: &str = "a Master writes a journal of its own format";
 const NO_PAGES: &str = "Firesteel has no web pages yet";
 const NO_REST: &str = "Firesteel has no REST port yet";
@@ -80,15 +79,17 @@ pub const TABLE: &[Row] = &[
     row("spark.deploy.recoveryMode.factory", NoEffect, &[], OWN_JOURNAL),
     row("spark.deploy.recoveryCompressionCodec", NoEffect, &[], OWN_JOURNAL),
     row("spark.deploy.recoverySerializationFilter", NoEffect, &[], OWN_JOURNAL),
-    row("spark.deploy.retainedDrivers", NoEffect, &[], NO_DRIVERS),
-    row("spark.deploy.spreadOutDrivers", NoEffect, &[], NO_DRIVERS),
-    row("spark.deploy.maxDrivers", NoEffect, &[], NO_DRIVERS),
-    row("spark.deploy.driverIdPattern", NoEffect, &[], NO_DRIVERS),
+    row("spark.deploy.driverIdPattern", NoEffect, &[], IDS),
     row("spark.deploy.appIdPattern", NoEffect, &["app-%s-%04d"], IDS),
     row("spark.deploy.appNumberModulo", NoEffect, &[], IDS),
     row("spark.worker.idPattern", NoEffect, &["worker-%s-%s-%d"], IDS),
     row("spark.master.useAppNameAsAppId.enabled", NoEffect, &["false"], IDS),
-    row("spark.master.useDriverIdAsAppName.enabled", NoEffect, &["false"], NO_DRIVERS),
+    row(
+        "spark.master.useDriverIdAsAppName.enabled",
+        NoEffect,
+        &["false"],
+        "cluster drivers are programs, which name their applications themselves",
+    ),
     row("spark.master.rest.enabled", NoEffect, &["false"], NO_REST),
     row("spark.master.rest.*", NoEffect, &[], NO_REST),
     row("spark.master.ui.*", NoEffect, &[], NO_PAGES),
@@ -100,7 +101,6 @@ pub const TABLE: &[Row] = &[
         &[],
         "a Worker always uses the Master's configured address",
     ),
-    row("spark.worker.driverTerminateTimeout", NoEffect, &[], NO_DRIVERS),
     row(
         "spark.worker.executorStateSync.maxAttempts",
         NoEffect,
@@ -119,8 +119,7 @@ pub const TABLE: &[Row] = &[
     row("spark.decommission.*", SparkApplications, &["false"], DECOMMISSION),
     row("spark.storage.decommission.*", NotOurs, &[], SHUFFLE),
     // Properties of an application.
-    row("spark.driver.supervise", NoEffect, &["false"], NO_DRIVERS),
-    row("spark.standalone.submit.*", NoEffect, &["false"], NO_DRIVERS),
+    row("spark.standalone.submit.*", NoEffect, &["false"], "firesteel submit waits with --wait"),
     row("spark.dynamicAllocation.*", NotOurs, &[], SHUFFLE),
     row(
         "spark.locality.wait.process",

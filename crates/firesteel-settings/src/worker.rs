@@ -19,6 +19,8 @@ pub struct WorkerSettings {
     pub max_registration_retries: u32,
     /// The time from `firesteel.worker.killGrace`.
     pub kill_grace: Duration,
+    /// The time from `spark.worker.driverTerminateTimeout`.
+    pub driver_kill_grace: Duration,
     /// When the directories of ended applications are removed, from `spark.worker.cleanup.*`; `None`:
     /// never.
     pub cleanup: Option<Cleanup>,
@@ -49,6 +51,9 @@ impl WorkerSettings {
             max_registration_retries: properties.count(keys::MAX_REGISTRATION_RETRIES)?.unwrap_or(16),
             kill_grace: properties
                 .duration(keys::KILL_GRACE, Unit::Seconds)?
+                .unwrap_or(Duration::from_secs(10)),
+            driver_kill_grace: properties
+                .duration(keys::DRIVER_KILL_GRACE, Unit::Seconds)?
                 .unwrap_or(Duration::from_secs(10)),
             cleanup: cleanup(properties)?,
             resources: resources::of_worker(properties)?,
@@ -101,6 +106,7 @@ mod tests {
         let defaults = WorkerSettings {
             max_registration_retries: 16,
             kill_grace: Duration::from_secs(10),
+            driver_kill_grace: Duration::from_secs(10),
             cleanup: Some(Cleanup {
                 interval: Duration::from_secs(1_800),
                 keep: Duration::from_secs(7 * 86_400),
@@ -119,6 +125,7 @@ mod tests {
         let set = WorkerSettings {
             max_registration_retries: 2,
             kill_grace: Duration::from_millis(5),
+            driver_kill_grace: Duration::from_secs(6),
             cleanup: Some(Cleanup {
                 interval: Duration::from_secs(60),
                 keep: Duration::from_secs(3_600),
@@ -140,6 +147,7 @@ mod tests {
         let pairs = [
             "spark.worker.maxRegistrationRetries=2",
             "firesteel.worker.killGrace=5ms",
+            "spark.worker.driverTerminateTimeout=6s",
             "spark.worker.cleanup.interval=60",
             "spark.worker.cleanup.appDataTtl=1h",
             "firesteel.worker.cleanup.maxExecutors=5",

@@ -26,7 +26,7 @@ static PATTERNS: LazyLock<Vec<(Regex, &'static str)>> = LazyLock::new(|| {
 });
 
 static IDS: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"\b(app)-\d{14}-\d+|\b(worker)-\d{14}-[\w.]+-\d+").expect("the pattern is sound")
+    Regex::new(r"\b(app|driver)-\d{14}-\d+|\b(worker)-\d{14}-[\w.]+-\d+").expect("the pattern is sound")
 });
 
 /// The numbers that ids were given, in the order in which they came.

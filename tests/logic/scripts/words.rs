@@ -68,6 +68,15 @@ impl Names {
             Effect::Send { peer, message: Outbound::Client(MasterToClient::ReadyzResponse) } => {
                 vec![format!("{} <- ReadyzResponse", self.peers[peer])]
             }
+            Effect::Send {
+                peer,
+                message:
+                    Outbound::Client(
+                        answer @ (MasterToClient::SubmitDriverResponse(_)
+                        | MasterToClient::KillDriverResponse(_)
+                        | MasterToClient::DriverStatusResponse(_)),
+                    ),
+            } => vec![format!("{} <- {answer:?}", self.peers[peer])],
             Effect::Send { peer, message: Outbound::Worker(message) } => {
                 vec![format!("{} <- {}", self.peers[peer], worker_message(message))]
             }
@@ -97,6 +106,10 @@ impl Names {
             | Note::ApplicationRefused { .. }
             | Note::ExecutorLaunched { .. }
             | Note::ApplicationReconnected { .. }
+            | Note::DriverSubmitted { .. }
+            | Note::DriverRefused { .. }
+            | Note::DriverLaunched { .. }
+            | Note::DriverKillAsked { .. }
             | Note::ExecutorEnded { .. } => None,
             Note::WorkerRemoved { .. }
             | Note::Recovered
@@ -114,6 +127,10 @@ impl Names {
             | Note::WorkerExcluded { .. }
             | Note::WorkerDistrusted { .. }
             | Note::UnknownExecutor { .. }
+            | Note::DriverOrderRepeated { .. }
+            | Note::DriverReturned { .. }
+            | Note::DriverEnded { .. }
+            | Note::UnknownDriver { .. }
             | Note::Inconsistent(_) => Some(note.to_string()),
             Note::Ignored { peer, reason } => Some(format!("ignored of {}: {reason}", self.peers[peer])),
         }
@@ -273,6 +290,9 @@ fn worker_message(message: &MasterToWorker) -> String {
         MasterToWorker::DecommissionWorker { within_millis: Some(time) } => {
             format!("DecommissionWorker within {time} ms")
         }
+        MasterToWorker::LaunchDriver(launch) => format!("LaunchDriver {}", launch.driver),
+        MasterToWorker::KillDriver { driver } => format!("KillDriver {driver}"),
+        MasterToWorker::DriverEndNoted { driver } => format!("DriverEndNoted {driver}"),
     }
 }
 

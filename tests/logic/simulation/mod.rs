@@ -154,7 +154,9 @@ fn cpu_seconds() -> f64 {
 }
 
 /// What the default run does not see, each with its reason.
-const IMPOSSIBLE: [(&str, &str, &str); 17] = [
+const IMPOSSIBLE: [(&str, &str, &str); 19] = [
+    ("worker note", "UnknownDriverRunner", "the shell would have to report a process that was not started"),
+    ("DriverState", "Unknown", "a Worker that is away tells nothing, and nothing ends so"),
     ("worker note", "UnknownRunner", "the shell would have to report a process that was not started"),
     ("master note", "Inconsistent", "the Master's tables would have to contradict each other"),
     ("worker note", "EndForgotten", "more ends would have to be unconfirmed than a Worker keeps"),

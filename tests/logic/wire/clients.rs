@@ -8,6 +8,7 @@ pub(super) fn clients(record: &mut Record) {
     for from in [
         StatePlace::Worker(WorkerId::new("worker-1")),
         StatePlace::Application(300),
+        StatePlace::Driver(300),
         StatePlace::Executor { application: 2, executor: ExecutorId(300) },
     ] {
         record.add("client-to-master", &ClientToMaster::RequestMasterState { from });
@@ -22,13 +23,15 @@ pub(super) fn clients(record: &mut Record) {
         let order = ClientToMaster::DecommissionWorkers { which: "worker-1".to_owned(), within_millis };
         record.add("client-to-master", &order);
     }
-    let leaving = LeavingWorker { id: WorkerId::new("worker-1"), executors: 3, ends_itself: true };
+    let leaving =
+        LeavingWorker { id: WorkerId::new("worker-1"), executors: 3, drivers: 1, ends_itself: true };
     for answer in
         [DecommissionAnswer::Leaving { workers: vec![leaving], more: 1 }, DecommissionAnswer::Unknown]
     {
         record.add("master-to-client", &MasterToClient::DecommissionWorkersResponse(answer));
     }
     record.add("master-to-client", &MasterToClient::ReadyzResponse);
+    cluster_drivers(record);
     record.add("client-to-worker", &ClientToWorker::RequestWorkerState);
     logs(record);
     let executor = ExecutorView {
@@ -97,7 +100,7 @@ pub(super) fn clients(record: &mut Record) {
             preemption: Preemption::AtMost { executors: 2, every: Duration::from_secs(60) },
         },
         lag_millis: 250,
-        totals: StateTotals { workers: 1, applications: 2, completed: 4, executors: 300 },
+        totals: StateTotals { workers: 1, applications: 2, completed: 4, drivers: 5, executors: 300 },
     };
     let page = StatePage {
         now: Timestamp::from_millis(1_795_209_755_045),
@@ -124,8 +127,100 @@ pub(super) fn clients(record: &mut Record) {
         memory: MiB(1024),
         executors: vec![running],
         ended: vec![ExecutorReport { executor: key(), state: ExecutorState::Killed(None) }],
+        drivers: vec![RunningDriver {
+            driver: driver(),
+            cores: Cores(1),
+            memory: MiB(1024),
+            starts: 3,
+            pid: Some(4712),
+        }],
     };
     record.add("worker-to-client", &WorkerToClient::WorkerStateResponse(view));
+}
+
+/// The messages about cluster drivers.
+fn cluster_drivers(record: &mut Record) {
+    let (driver, successor) = (driver(), DriverId::new("driver-2"));
+    let description = DriverDescription {
+        user: "ann@host".to_owned(),
+        command: Command {
+            program: "sh".to_owned(),
+            arguments: vec!["-c".to_owned()],
+            environment: BTreeMap::from([("A".to_owned(), "b".to_owned())]),
+        },
+        cores: Cores(1),
+        memory: MiB(1024),
+        supervise: true,
+    };
+    record.add("client-to-master", &ClientToMaster::RequestSubmitDriver(Box::new(description.clone())));
+    record.add(
+        "client-to-master",
+        &ClientToMaster::RequestKillDriver { driver: driver.clone(), by: "ann@host".to_owned() },
+    );
+    record.add("client-to-master", &ClientToMaster::RequestDriverStatus { driver: driver.clone() });
+    for answer in [
+        SubmitDriverAnswer::Submitted { driver: driver.clone() },
+        SubmitDriverAnswer::Refused(RefusedDriver::NoProgram),
+        SubmitDriverAnswer::Refused(RefusedDriver::UnsoundSize { cores: Cores(0), memory: MiB(1) }),
+        SubmitDriverAnswer::Refused(RefusedDriver::TooLong { length: 200_000, most: 131_072 }),
+        SubmitDriverAnswer::Refused(RefusedDriver::TooManyWait { most: 10_000 }),
+        SubmitDriverAnswer::Refused(RefusedDriver::NoWorkers),
+    ] {
+        record.add("master-to-client", &MasterToClient::SubmitDriverResponse(answer));
+    }
+    for answer in [
+        KillDriverAnswer::Asked { driver: driver.clone() },
+        KillDriverAnswer::Killed { driver: driver.clone() },
+        KillDriverAnswer::Over { driver: driver.clone(), state: DriverState::Finished },
+        KillDriverAnswer::Unknown,
+    ] {
+        record.add("master-to-client", &MasterToClient::KillDriverResponse(answer));
+    }
+    let failure = StartFailure { step: StartStep::Lookup, error: "why".to_owned() };
+    for state in [
+        DriverState::Submitted,
+        DriverState::Running,
+        DriverState::Finished,
+        DriverState::Relaunching { successor },
+        DriverState::Unknown,
+        DriverState::Killed(Some(ExitStatus::Signal(15))),
+        DriverState::Failed(ExitStatus::Code(3)),
+        DriverState::Error(DriverError::NotStarted(failure)),
+        DriverState::Error(DriverError::WorkerLost(LossReason::Disconnected)),
+        DriverState::Error(DriverError::WorkerStopped),
+    ] {
+        let report = DriverReport { driver: driver.clone(), state };
+        record.add("worker-to-master", &WorkerToMaster::DriverStateChanged(report));
+    }
+    let view = DriverView {
+        id: driver.clone(),
+        user: "ann@host".to_owned(),
+        command: "sh -c".to_owned(),
+        cores: Cores(1),
+        memory: MiB(1024),
+        supervise: true,
+        state: DriverState::Running,
+        submitted: Timestamp::from_millis(1_795_209_755_042),
+        launched: Some(Timestamp::from_millis(1_795_209_755_043)),
+        ended: None,
+        worker: Some(DriverPlace {
+            worker: WorkerId::new("worker-1"),
+            host: "host".to_owned(),
+            port: 7078,
+            directory: "/work/driver-1".to_owned(),
+        }),
+    };
+    for answer in [None, Some(Box::new(view))] {
+        record.add("master-to-client", &MasterToClient::DriverStatusResponse(answer));
+    }
+    let launch = DriverLaunch { driver: driver.clone(), description };
+    record.add("master-to-worker", &MasterToWorker::LaunchDriver(Box::new(launch)));
+    record.add("master-to-worker", &MasterToWorker::KillDriver { driver: driver.clone() });
+    record.add("master-to-worker", &MasterToWorker::DriverEndNoted { driver });
+}
+
+fn driver() -> DriverId {
+    DriverId::new("driver-1")
 }
 
 /// One of each kind of change.

@@ -11,8 +11,9 @@ use crate::allocator;
 use crate::ids::{ExecutorId, PeerId, ProfileId};
 use crate::messages::{
     ApplicationAnswer, ApplicationDetail, ApplicationState, ApplicationView, ClientToMaster, ClusterView,
-    Deciding, DecommissionAnswer, ExecutorView, KillAnswer, MasterToClient, PageSize, ProfileView,
-    SchedulingStatus, StateHead, StatePage, StatePlace, StateRow, StateTotals, Step, page,
+    Deciding, DecommissionAnswer, ExecutorView, KillAnswer, KillDriverAnswer, MasterToClient, PageSize,
+    ProfileView, RefusedDriver, SchedulingStatus, StateHead, StatePage, StatePlace, StateRow, StateTotals,
+    Step, SubmitDriverAnswer, page,
 };
 use crate::time::Timestamp;
 
@@ -38,6 +39,16 @@ impl ApplicationMaster {
             ClientToMaster::DecommissionWorkers { .. } => {
                 let unknown = DecommissionAnswer::Unknown;
                 self.answer(peer, MasterToClient::DecommissionWorkersResponse(unknown));
+            }
+            ClientToMaster::RequestSubmitDriver(_) => {
+                let refused = SubmitDriverAnswer::Refused(RefusedDriver::NoWorkers);
+                self.answer(peer, MasterToClient::SubmitDriverResponse(refused));
+            }
+            ClientToMaster::RequestKillDriver { .. } => {
+                self.answer(peer, MasterToClient::KillDriverResponse(KillDriverAnswer::Unknown));
+            }
+            ClientToMaster::RequestDriverStatus { .. } => {
+                self.answer(peer, MasterToClient::DriverStatusResponse(None));
             }
             ClientToMaster::KillApplication { app, by } => {
                 if !self.is_meant(&app) {
@@ -69,7 +80,7 @@ impl ApplicationMaster {
         let row = (*from <= StatePlace::Application(0))
             .then(|| StateRow::Application { number: 0, view: Box::new(self.row()) });
         let first = match from {
-            StatePlace::Worker(_) | StatePlace::Application(_) => Some(ExecutorId(0)),
+            StatePlace::Worker(_) | StatePlace::Application(_) | StatePlace::Driver(_) => Some(ExecutorId(0)),
             StatePlace::Executor { application: 0, executor } => Some(*executor),
             StatePlace::Executor { .. } => None,
         };
@@ -86,7 +97,7 @@ impl ApplicationMaster {
             url: self.config.url.clone(),
             deciding: Deciding::default(),
             lag_millis: 0,
-            totals: StateTotals { workers: 0, applications: 1, completed: 0, executors },
+            totals: StateTotals { workers: 0, applications: 1, completed: 0, drivers: 0, executors },
         }
     }
 

@@ -16,7 +16,7 @@ impl Master {
     /// Checks the tables against each other:
     ///
     /// - every executor of an application is on a living Worker that lists it, and the other way round;
-    /// - a Worker's free amounts and those of its executors add up to what it has;
+    /// - a Worker's free amounts and those of its executors and cluster drivers add up to what it has;
     /// - the amounts of an application's executors add up to what it was granted;
     /// - applications blame living Workers only;
     /// - after a scheduling pass no waiting demand has room on a Worker that its application does not shun,
@@ -46,9 +46,42 @@ impl Master {
                 held.entry(executor.slot).or_default().add(&executor.grant.amounts());
             }
         }
+        self.check_drivers()?;
+        for driver in self.drivers.iter() {
+            if let Some(run) = &driver.run {
+                let held = held.entry(run.slot).or_default();
+                held.add(&run.grant.amounts());
+                held.executors -= 1;
+                held.drivers += 1;
+            }
+        }
         let nothing = Held::default();
         for (slot, row) in self.workers.slots() {
             check_worker(&row.description.id, row, held.get(&slot).unwrap_or(&nothing))?;
+        }
+        Ok(())
+    }
+
+    /// Every cluster driver that runs is on a living Worker that lists it. After a pass none that waits has room, unless as
+    /// many run as may.
+    fn check_drivers(&self) -> Result<(), Violation> {
+        ensure!("master", self.drivers.is_consistent(), "the tables of cluster drivers disagree");
+        for driver in self.drivers.iter() {
+            let listed = driver.run.as_ref().is_none_or(|run| {
+                self.workers.is_alive(run.slot) && self.workers.row(run.slot).drivers.contains(&driver.number)
+            });
+            ensure!("master", listed, "the Worker of {} does not list it, or is not alive", driver.id);
+        }
+        let is_over = self.drivers.running() >= self.config.max_drivers;
+        if !self.drivers.is_tried || !self.workers.is_settled() || is_over {
+            return Ok(());
+        }
+        for number in self.drivers.waiting() {
+            let driver = self.drivers.live(*number);
+            let mut rows = self.workers.iter().filter(|row| row.description.label.is_none());
+            let room = rows.find(|row| row.offer().fits(&driver.demand()));
+            let worker = room.map(|row| &row.description.id);
+            ensure!("master", worker.is_none(), "{} waits, and {worker:?} has room", driver.id);
         }
         Ok(())
     }
@@ -183,10 +216,11 @@ impl Master {
     }
 }
 
-/// The amounts that the executors on a Worker hold together.
+/// The amounts that the executors and cluster drivers on a Worker hold together.
 #[derive(Default)]
 struct Held {
     executors: usize,
+    drivers: usize,
     cores: Cores,
     memory: MiB,
     resources: Resources,
@@ -216,6 +250,13 @@ fn check_worker(id: &WorkerId, row: &WorkerRow, held: &Held) -> Result<(), Viola
         "{id} lists {listed} executors, {} are on it",
         held.executors
     );
+    let listed = row.drivers.len();
+    ensure!(
+        "master",
+        listed == held.drivers,
+        "{id} lists {listed} cluster drivers, {} are on it",
+        held.drivers
+    );
     ensure!(
         "master",
         free.cores + held.cores == total.cores,
@@ -232,7 +273,7 @@ fn check_worker(id: &WorkerId, row: &WorkerRow, held: &Held) -> Result<(), Viola
         free.memory,
         held.memory
     );
-    let over = held.executors > 0 && (free.cores < Cores::ZERO || free.memory < MiB::ZERO);
+    let over = held.executors + held.drivers > 0 && (free.cores < Cores::ZERO || free.memory < MiB::ZERO);
     ensure!(
         "master",
         !over,

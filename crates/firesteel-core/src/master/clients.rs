@@ -56,6 +56,15 @@ impl Master {
                 let answer = self.decommission_workers(now, &which, within_millis);
                 MasterToClient::DecommissionWorkersResponse(answer)
             }
+            ClientToMaster::RequestSubmitDriver(description) => {
+                MasterToClient::SubmitDriverResponse(self.on_submit_driver(now, *description))
+            }
+            ClientToMaster::RequestKillDriver { driver, by } => {
+                MasterToClient::KillDriverResponse(self.on_kill_driver(now, &driver, &plain_name(&by)))
+            }
+            ClientToMaster::RequestDriverStatus { driver } => {
+                MasterToClient::DriverStatusResponse(self.on_driver_status(&driver))
+            }
         };
         self.effects.push(Effect::Send { peer, message: Outbound::Client(answer) });
     }
@@ -259,12 +268,17 @@ impl Master {
             Meant::Live(app) => {
                 let row = self.applications.get(&app).expect("it was found live");
                 let (executors, cores) = (row.executors.len() as u64, row.cores_granted);
-                let by = by.chars().filter(|c| !c.is_control()).take(LONGEST_NAME).collect();
+                let by = plain_name(by);
                 self.remove_application(now, &app, ApplicationEnd::Killed { by });
                 KillAnswer::Killed { app, executors, cores }
             }
         }
     }
+}
+
+/// A user's name, short and without control characters.
+fn plain_name(name: &str) -> String {
+    name.chars().filter(|c| !c.is_control()).take(LONGEST_NAME).collect()
 }
 
 /// A profile, with what the cluster has for it.

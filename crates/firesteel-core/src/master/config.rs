@@ -34,11 +34,17 @@ pub struct Config {
     /// `firesteel.master.exclusion.delay` and `firesteel.master.exclusion.maxDelay`: how long a Worker is excluded for
     /// an application whose executor ended there before it was proven.
     pub exclusion: Exclusion,
-    /// The number in the first application's id. Ids are made of the second and a number, so a Master that
+    /// The number in the ids of the first application and of the first cluster driver. Ids are made of the second and a number, so a Master that
     /// restarts within a second must begin with another number than before.
     pub first_application: u64,
     /// `spark.deploy.retainedApplications`: the number of ended applications that are remembered.
     pub retained_applications: usize,
+    /// `spark.deploy.spreadOutDrivers`: whether cluster drivers go to one Worker after the other.
+    pub driver_strategy: Strategy,
+    /// `spark.deploy.maxDrivers`: the number of cluster drivers that run at a time.
+    pub max_drivers: usize,
+    /// `spark.deploy.retainedDrivers`: the number of ended cluster drivers that are remembered.
+    pub retained_drivers: usize,
     /// `firesteel.master.queues`: the queues that share the cluster, with their weights.
     pub queues: Queues,
     /// `firesteel.master.backfill`: whether applications behind a reservation are served.
@@ -114,6 +120,9 @@ impl Default for Config {
             exclusion: Exclusion::For { first: Duration::from_secs(1), longest: Duration::from_secs(60) },
             first_application: 0,
             retained_applications: 200,
+            driver_strategy: Strategy::SpreadOut,
+            max_drivers: i32::MAX as usize,
+            retained_drivers: 200,
             queues,
             backfill,
             preemption,

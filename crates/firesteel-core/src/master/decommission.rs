@@ -44,7 +44,13 @@ impl Master {
             self.tell_to_leave(now, slot);
             let row = self.workers.row(slot);
             let (id, executors) = (row.description.id.clone(), row.executors.len() as u64);
-            workers.push(LeavingWorker { id, executors, ends_itself: row.description.label.is_none() });
+            let drivers = row.drivers.len() as u64;
+            workers.push(LeavingWorker {
+                id,
+                executors,
+                drivers,
+                ends_itself: row.description.label.is_none(),
+            });
         }
         workers.sort_by(|a, b| a.id.cmp(&b.id));
         let more = workers.len().saturating_sub(MOST_LEAVING) as u64;

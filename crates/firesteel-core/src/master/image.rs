@@ -6,10 +6,11 @@ use std::sync::Arc;
 use super::Master;
 use super::application::{Application, Profile};
 use super::capacity::Amounts;
+use super::cluster_driver::ClusterDriver;
 use super::executor_record::ExecutorRecord;
 use super::record::{
-    ApplicationImage, ApplicationStanding, Counters, EndedImage, ExecutorImage, ProfileImage, Record,
-    WorkerStanding,
+    ApplicationImage, ApplicationStanding, Counters, EndedDriver, EndedImage, ExecutorImage, ProfileImage,
+    Record, WorkerStanding,
 };
 use crate::messages::{ApplicationState, WorkerDescription};
 use crate::time::Timestamp;
@@ -89,8 +90,35 @@ impl Master {
         for application in self.applications.queue() {
             self.add_application(&mut image, application);
         }
+        self.add_drivers(&mut image);
         image.at(self.now);
         image.records
+    }
+
+    fn add_drivers(&self, image: &mut Image) {
+        if self.drivers.submitted() == 0 {
+            return;
+        }
+        for (driver, view) in self.drivers.ended_in_order() {
+            let view = view.clone();
+            image.records.push(Record::EndedDriverRestored(Box::new(EndedDriver { driver, view })));
+        }
+        for ClusterDriver { number, id, description, submitted, kill_asked, run } in self.drivers.iter() {
+            let driver = *number;
+            image.at(*submitted);
+            let (id, description) = (id.clone(), Box::new(description.clone()));
+            image.records.push(Record::DriverSubmitted { driver, id, description });
+            if let Some(run) = run {
+                image.at(run.launched);
+                let worker = self.workers.row(run.slot).number;
+                image.records.push(Record::DriverLaunched { driver, worker });
+            }
+            if *kill_asked {
+                image.records.push(Record::DriverKillAsked { driver });
+            }
+        }
+        let (drivers, last_worker) = (self.drivers.submitted(), self.drivers.last_worker.clone());
+        image.records.push(Record::DriversCounted { drivers, last_worker });
     }
 
     fn add_workers(&self, image: &mut Image) {

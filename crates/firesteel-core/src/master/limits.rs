@@ -3,7 +3,9 @@
 use firesteel_placement::{Cores, MiB};
 
 use crate::label::Label;
-use crate::messages::{Bounded, ExecutorReport, MOST_CORES, RefusedRegistration, WorkerDescription};
+use crate::messages::{
+    Bounded, DriverReport, ExecutorReport, MOST_CORES, RefusedRegistration, WorkerDescription,
+};
 
 /// The most memory of a Worker, so that sums over a cluster cannot overflow.
 pub(super) const MOST_MEMORY: MiB = MiB(i32::MAX as i64);
@@ -61,6 +63,11 @@ impl Limits {
     /// Checks the executors that a Worker lists.
     pub(super) fn check_executors(&self, executors: &[ExecutorReport]) -> Result<(), RefusedRegistration> {
         check(Bounded::Executors, executors.len() as u64, self.executors)
+    }
+
+    /// Checks the cluster drivers that a Worker lists. Each takes a core at least, and ends may be unconfirmed.
+    pub(super) fn check_drivers(&self, drivers: &[DriverReport]) -> Result<(), RefusedRegistration> {
+        check(Bounded::Executors, drivers.len() as u64, self.executors)
     }
 
     /// Checks that there is room for one more Worker beside these.

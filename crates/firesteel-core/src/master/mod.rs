@@ -3,6 +3,9 @@
 //! Handlers change the tables and mark that a scheduling pass is due. The pass runs once, at the end of the
 //! event (`settle`); `firesteel_placement` decides which executors fit where.
 //!
+//! A *driver* owns an application. A *cluster driver* is a program that was submitted to run as a driver on a Worker;
+//! what owns its application knows nothing of that.
+//!
 //! The Master knows connections only by number. Each Worker and each application has a *link*: the
 //! connection with which it is lost, or none while the Master waits for it after a restart.
 
@@ -14,6 +17,9 @@ mod capacity;
 mod check;
 mod choice;
 mod clients;
+mod cluster_driver;
+mod cluster_driver_table;
+mod cluster_drivers;
 mod config;
 mod decommission;
 mod distrust;
@@ -53,6 +59,7 @@ mod worker_table;
 mod workers;
 
 use application_table::ApplicationTable;
+use cluster_driver_table::ClusterDriverTable;
 use lag::Lag;
 use leavers::Leavers;
 use link::Link;
@@ -68,8 +75,8 @@ pub use limits::Limits;
 pub use note::{Ignored, Note};
 pub use queue_scheduling::ReservationView;
 pub use record::{
-    ApplicationImage, ApplicationStanding, Counters, EndedImage, ExecutorImage, ProfileImage, Record,
-    UnreadableRecord, WorkerStanding,
+    ApplicationImage, ApplicationStanding, Counters, EndedDriver, EndedImage, ExecutorImage, ProfileImage,
+    Record, UnreadableRecord, WorkerStanding,
 };
 pub use recovery::{Away, Contradiction, RecoveryError};
 pub use snapshot::{
@@ -87,6 +94,7 @@ pub struct Master {
     config: Config,
     workers: WorkerTable,
     applications: ApplicationTable,
+    drivers: ClusterDriverTable,
     leavers: Leavers,
     queue_scheduling: QueueScheduling,
     preempted: Preempted,
@@ -134,6 +142,7 @@ impl Master {
             records: Records::new(config.durability),
             config,
             applications: ApplicationTable::default(),
+            drivers: ClusterDriverTable::default(),
             leavers: Leavers::default(),
             queue_scheduling: QueueScheduling::default(),
             preempted: Preempted::default(),
@@ -167,8 +176,8 @@ impl Master {
         message: WorkerToMaster,
     ) {
         match message {
-            WorkerToMaster::RegisterWorker { worker, executors } => {
-                self.on_register_worker(now, peer, *worker, executors);
+            WorkerToMaster::RegisterWorker { worker, executors, drivers } => {
+                self.on_register_worker(now, peer, *worker, executors, drivers);
             }
             WorkerToMaster::Heartbeat { worker, last_order } => {
                 self.on_heartbeat(now, (peer, arrived), &worker, last_order.as_ref());
@@ -183,6 +192,7 @@ impl Master {
                 self.on_worker_latest_state(now, peer, &worker, executors);
             }
             WorkerToMaster::ExecutorStateChanged(report) => self.on_executor_state_changed(now, peer, report),
+            WorkerToMaster::DriverStateChanged(report) => self.on_driver_state_changed(now, peer, report),
         }
     }
 

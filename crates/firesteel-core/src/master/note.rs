@@ -6,9 +6,12 @@ use std::time::Duration;
 use firesteel_placement::words::{counted, none_or};
 use firesteel_placement::{Cores, MiB};
 
-use crate::ids::{AppId, ExecutorKey, PeerId, WorkerId};
+use crate::ids::{AppId, DriverId, ExecutorKey, PeerId, WorkerId};
 use crate::machine::{NoteLevel, Violation};
-use crate::messages::{ApplicationEnd, EarlyEnd, ExecutorState, Impairment, LossReason, RefusedRegistration};
+use crate::messages::{
+    ApplicationEnd, DriverState, EarlyEnd, ExecutorState, Impairment, LossReason, RefusedDriver,
+    RefusedRegistration,
+};
 
 /// A note for the log.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -111,6 +114,64 @@ pub enum Note {
         app: AppId,
         /// How the application ended.
         end: ApplicationEnd,
+    },
+    /// A cluster driver was submitted.
+    DriverSubmitted {
+        /// Its id.
+        driver: DriverId,
+        /// The user who submitted it.
+        user: String,
+    },
+    /// The Master refused a cluster driver.
+    DriverRefused {
+        /// Why it is refused.
+        refusal: RefusedDriver,
+    },
+    /// A cluster driver was given to a Worker.
+    DriverLaunched {
+        /// Its id.
+        driver: DriverId,
+        /// The Worker.
+        worker: WorkerId,
+        /// The number of cores.
+        cores: Cores,
+        /// The amount of memory.
+        memory: MiB,
+    },
+    /// The order to start a cluster driver was not answered, and is repeated.
+    DriverOrderRepeated {
+        /// Its id.
+        driver: DriverId,
+        /// The Worker.
+        worker: WorkerId,
+    },
+    /// A cluster driver did not run on its Worker, and waits again.
+    DriverReturned {
+        /// Its id.
+        driver: DriverId,
+        /// The Worker.
+        worker: WorkerId,
+    },
+    /// Somebody asked for the end of a cluster driver.
+    DriverKillAsked {
+        /// Its id.
+        driver: DriverId,
+        /// Who asked: `ann@host`.
+        by: String,
+    },
+    /// A cluster driver ended.
+    DriverEnded {
+        /// Its id.
+        driver: DriverId,
+        /// How it ended.
+        state: DriverState,
+    },
+    /// A Worker runs a cluster driver that the Master does not know. It is ended.
+    UnknownDriver {
+        /// Its id.
+        driver: DriverId,
+        /// The Worker.
+        worker: WorkerId,
     },
     /// Room is reserved for a gang that does not fit yet.
     Reserved {
@@ -222,6 +283,18 @@ pub enum Ignored {
         /// The executor's id.
         executor: ExecutorKey,
     },
+    /// The message reports a state of a cluster driver that a Worker cannot know.
+    OddDriverState {
+        /// The cluster driver's id.
+        driver: DriverId,
+        /// The state.
+        state: DriverState,
+    },
+    /// The message is about a cluster driver that is not, or no longer, on that Worker.
+    UnknownDriver {
+        /// The cluster driver's id.
+        driver: DriverId,
+    },
 }
 
 impl Note {
@@ -241,6 +314,10 @@ impl Note {
             | Self::Reserved { .. }
             | Self::ExecutorLaunched { .. }
             | Self::ExecutorEnded { .. }
+            | Self::DriverSubmitted { .. }
+            | Self::DriverLaunched { .. }
+            | Self::DriverKillAsked { .. }
+            | Self::DriverEnded { .. }
             | Self::Ignored { reason: Ignored::UnknownExecutor { .. }, .. } => NoteLevel::Info,
             Self::WorkerRefused { .. }
             | Self::WorkersExcused { .. }
@@ -256,6 +333,10 @@ impl Note {
             | Self::WorkerExcluded { .. }
             | Self::WorkerDistrusted { .. }
             | Self::UnknownExecutor { .. }
+            | Self::DriverRefused { .. }
+            | Self::DriverOrderRepeated { .. }
+            | Self::DriverReturned { .. }
+            | Self::UnknownDriver { .. }
             | Self::Inconsistent(_)
             | Self::Ignored { .. } => NoteLevel::Warn,
         }
@@ -342,6 +423,22 @@ impl fmt::Display for Note {
             Self::UnknownExecutor { executor, worker } => {
                 write!(f, "{worker} runs {executor}, which belongs to no known application: stopping it")
             }
+            Self::DriverSubmitted { driver, user } => write!(f, "{user:?} submitted {driver}"),
+            Self::DriverRefused { refusal } => write!(f, "refused a driver: {refusal}"),
+            Self::DriverLaunched { driver, worker, cores, memory } => {
+                write!(f, "launching {driver} on {worker} with {} and {memory}", counted(cores.0, "core"))
+            }
+            Self::DriverOrderRepeated { driver, worker } => {
+                write!(f, "{worker} did not answer the request to launch {driver}: asked again")
+            }
+            Self::DriverReturned { driver, worker } => {
+                write!(f, "{driver} did not run on {worker}, and waits for a Worker again")
+            }
+            Self::DriverKillAsked { driver, by } => write!(f, "{by} asked for the end of {driver}"),
+            Self::DriverEnded { driver, state } => write!(f, "{driver} is {state}"),
+            Self::UnknownDriver { driver, worker } => {
+                write!(f, "{worker} runs {driver}, which is not to run there: stopping it")
+            }
             Self::Inconsistent(violation) => write!(f, "a bug in Firesteel, please report it: {violation}"),
             Self::Ignored { peer, reason } => write!(f, "ignored a message of connection {peer}: {reason}"),
         }
@@ -355,6 +452,8 @@ impl fmt::Display for Ignored {
             Self::NotItsOwn { named } => write!(f, "it names {named:?}, which does not belong to its sender"),
             Self::OddState { executor, state } => write!(f, "executor {executor} cannot become {state} now"),
             Self::UnknownExecutor { executor } => write!(f, "unknown executor {executor}"),
+            Self::OddDriverState { driver, state } => write!(f, "{driver} cannot become {state} now"),
+            Self::UnknownDriver { driver } => write!(f, "{driver} does not run there"),
         }
     }
 }
@@ -362,4 +461,5 @@ impl fmt::Display for Ignored {
 crate::kinds!("master note", Note: WorkerRegistered WorkerReconnected ApplicationReconnected Recovered WorkerLeaving WorkerRefused
     WorkerRemoved WorkersExcused OrderRepeated WorkerImpaired WorkerRecovered Behind CaughtUp ApplicationRegistered ApplicationRefused ApplicationRemoved Reserved GangNeverFits
     ExecutorPreempted ExecutorLaunched ExecutorEnded RelaunchDelayed WorkerExcluded WorkerDistrusted UnknownExecutor Inconsistent
-    Ignored);
+    Ignored DriverSubmitted DriverRefused DriverLaunched DriverOrderRepeated DriverReturned DriverKillAsked DriverEnded
+    UnknownDriver);

@@ -13,10 +13,10 @@ use serde::{Deserialize, Serialize};
 
 use super::distrust::Distrust;
 use super::exclusions::Blame;
-use crate::ids::{AppId, ExecutorId, ProfileId, WorkerId};
+use crate::ids::{AppId, DriverId, ExecutorId, ProfileId, WorkerId};
 use crate::messages::{
-    ApplicationDescription, ApplicationEnd, ApplicationView, ExecutorState, ExecutorTarget, HostWishes,
-    LossReason, WorkerDescription, WorkerView,
+    ApplicationDescription, ApplicationEnd, ApplicationView, DriverDescription, DriverState, DriverView,
+    ExecutorState, ExecutorTarget, HostWishes, LossReason, WorkerDescription, WorkerView,
 };
 use crate::process::ExitStatus;
 use crate::time::Timestamp;
@@ -151,6 +151,48 @@ pub enum Record {
     ApplicationRestored(Box<ApplicationImage>),
     /// In an image: an ended application that is remembered.
     EndedRestored(Box<EndedImage>),
+    /// A cluster driver was submitted. `driver` is its number in the order of submission.
+    DriverSubmitted {
+        /// The cluster driver's number.
+        driver: u64,
+        /// The cluster driver's id.
+        id: DriverId,
+        /// What it runs.
+        description: Box<DriverDescription>,
+    },
+    /// A cluster driver was given to a Worker.
+    DriverLaunched {
+        /// The cluster driver's number.
+        driver: u64,
+        /// The Worker's number.
+        worker: u64,
+    },
+    /// A cluster driver that was given to a Worker waits again: it never ran there.
+    DriverReturned {
+        /// The cluster driver's number.
+        driver: u64,
+    },
+    /// Somebody asked for the end of a cluster driver that runs.
+    DriverKillAsked {
+        /// The cluster driver's number.
+        driver: u64,
+    },
+    /// A cluster driver ended.
+    DriverEnded {
+        /// The cluster driver's number.
+        driver: u64,
+        /// How it ended.
+        state: DriverState,
+    },
+    /// In an image: an ended cluster driver that is remembered.
+    EndedDriverRestored(Box<EndedDriver>),
+    /// In an image, after all cluster drivers: where their numbers and their placement go on.
+    DriversCounted {
+        /// The number of cluster drivers that were ever submitted.
+        drivers: u64,
+        /// The Worker that was given one last.
+        last_worker: Option<WorkerId>,
+    },
 }
 
 /// The numbers from which a Master counts on.
@@ -232,6 +274,14 @@ pub struct EndedImage {
     pub(super) executors: Vec<ExecutorImage>,
 }
 
+/// An ended cluster driver.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EndedDriver {
+    /// Its number in the order of submission.
+    pub(super) driver: u64,
+    pub(super) view: DriverView,
+}
+
 /// An ended executor.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExecutorImage {
@@ -250,7 +300,8 @@ pub struct ExecutorImage {
 
 crate::kinds!("record", Record: Time Founded WorkerRegistered WorkerChanged WorkerRemoved ApplicationRegistered
     TargetsSet HostsPreferred ApplicationChanged ExecutorLaunched ExecutorStarted ExecutorEnded EndLearned
-    ApplicationEnded FormerWorker DeadWorker ApplicationRestored EndedRestored);
+    ApplicationEnded FormerWorker DeadWorker ApplicationRestored EndedRestored DriverSubmitted DriverLaunched
+    DriverReturned DriverKillAsked DriverEnded EndedDriverRestored DriversCounted);
 
 impl Record {
     /// Whether others may hear of all of these before they are durable: if they are lost, those who return say it again.

@@ -6,7 +6,7 @@ use firesteel_placement::Cores;
 use firesteel_placement::words::counted;
 
 use super::record::{Leave, Record, WorkerStanding};
-use crate::messages::{ExecutorTarget, WorkerDescription};
+use crate::messages::{DriverDescription, ExecutorTarget, WorkerDescription};
 use crate::time::Timestamp;
 
 /// Written as `application 0: executor 3 launched on Worker 1 with 2 cores and 1 GiB`.
@@ -89,6 +89,32 @@ impl fmt::Display for Record {
             ),
             Self::EndedRestored(image) => {
                 write!(f, "application {} had ended: {} ({})", image.app, image.row.id, image.end)
+            }
+            Self::DriverSubmitted { driver, id, description } => {
+                let DriverDescription { user, cores, memory, supervise, .. } = &**description;
+                let supervised = if *supervise { ", supervised" } else { "" };
+                write!(f, "cluster driver {driver} submitted: {id} of {user:?} with ")?;
+                write!(f, "{} and {memory}{supervised}", counted(cores.0, "core"))
+            }
+            Self::DriverLaunched { driver, worker } => {
+                write!(f, "cluster driver {driver}: launched on Worker {worker}")
+            }
+            Self::DriverReturned { driver } => write!(f, "cluster driver {driver}: waits again"),
+            Self::DriverKillAsked { driver } => write!(f, "cluster driver {driver}: asked to end"),
+            Self::DriverEnded { driver, state } => write!(f, "cluster driver {driver} ended: {state}"),
+            Self::EndedDriverRestored(image) => {
+                write!(
+                    f,
+                    "cluster driver {} had ended: {} ({})",
+                    image.driver, image.view.id, image.view.state
+                )
+            }
+            Self::DriversCounted { drivers, last_worker } => {
+                write!(f, "next number of a cluster driver: {drivers}")?;
+                match last_worker {
+                    None => Ok(()),
+                    Some(worker) => write!(f, "; the last one was given to {worker}"),
+                }
             }
         }
     }

@@ -12,26 +12,28 @@ use std::fmt;
 use std::sync::Arc;
 
 use firesteel_placement::index::Slot;
-use firesteel_placement::{Cores, ExecutorLimit};
+use firesteel_placement::{Cores, ExecutorLimit, Resources};
 
 use super::application::{Application, Entry, Profile};
 use super::capacity::Amounts;
+use super::cluster_driver::{ClusterDriver, Run};
 use super::ended_applications::Ended;
 use super::executor::Probation;
 use super::executor_record::ExecutorRecord;
 use super::link::Link;
 use super::record::{
-    ApplicationImage, ApplicationStanding, Counters, EndedImage, ExecutorImage, ProfileImage, Record,
-    WorkerStanding,
+    ApplicationImage, ApplicationStanding, Counters, EndedDriver, EndedImage, ExecutorImage, ProfileImage,
+    Record, WorkerStanding,
 };
 use super::wishes::Wishes;
 use super::worker_row::{Availability, WorkerRow};
 use super::{Config, Durability, Master, Note, Pass};
-use crate::ids::{AppId, ExecutorId, ExecutorKey, ProfileId, WorkerId};
+use crate::ids::{AppId, DriverId, ExecutorId, ExecutorKey, ProfileId, WorkerId};
 use crate::kind::Kind;
 use crate::last_heard::LastHeard;
 use crate::messages::{
-    ApplicationDescription, ApplicationEnd, ApplicationState, LossReason, Resumption, WorkerDescription,
+    ApplicationDescription, ApplicationEnd, ApplicationState, DriverDescription, LossReason, Resumption,
+    WorkerDescription,
 };
 use crate::time::Timestamp;
 
@@ -64,6 +66,10 @@ pub enum Contradiction {
     NoProfile,
     /// The Worker or the application still has executors.
     HasExecutors,
+    /// It names a cluster driver that is not there, or does not run.
+    NoDriver(u64),
+    /// The Worker still has cluster drivers.
+    HasDrivers,
 }
 
 impl fmt::Display for Contradiction {
@@ -76,6 +82,10 @@ impl fmt::Display for Contradiction {
             Self::NoAddresses => f.write_str("the Worker does not have these addresses free"),
             Self::NoProfile => f.write_str("the application does not have this resource profile"),
             Self::HasExecutors => f.write_str("it still has executors"),
+            Self::NoDriver(driver) => {
+                write!(f, "there is no cluster driver {driver} of which this can be true")
+            }
+            Self::HasDrivers => f.write_str("it still has cluster drivers"),
         }
     }
 }
@@ -223,6 +233,14 @@ pub struct Away {
     pub executors: usize,
 }
 
+/// Where a cluster driver has to be for a record to be true.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stay {
+    Waits,
+    Runs,
+    Any,
+}
+
 impl Recovery {
     fn replay(&mut self, record: Record) -> Result<(), Contradiction> {
         match record {
@@ -245,8 +263,12 @@ impl Recovery {
                 let row = self.master.workers.row_mut(slot);
                 row.last_heartbeat = LastHeard::at(last_heard);
                 let (id, has_executors) = (row.description.id.clone(), row.executors.len() > 0);
+                let has_drivers = row.drivers.len() > 0;
                 if has_executors {
                     return Err(Contradiction::HasExecutors);
+                }
+                if has_drivers {
+                    return Err(Contradiction::HasDrivers);
                 }
                 self.slots.remove(&worker);
                 self.master.remove_worker(self.time, &id, reason);
@@ -303,6 +325,33 @@ impl Recovery {
             }
             Record::ApplicationRestored(image) => self.restore_application(*image)?,
             Record::EndedRestored(image) => self.restore_ended(*image)?,
+            Record::DriverSubmitted { driver, id, description } => {
+                self.add_driver(driver, id, *description)?;
+            }
+            Record::DriverLaunched { driver, worker } => self.launch_driver(driver, worker)?,
+            Record::DriverReturned { driver } => {
+                self.driver(driver, Stay::Runs)?;
+                self.master.take_back_driver(driver);
+            }
+            Record::DriverKillAsked { driver } => {
+                self.driver(driver, Stay::Runs)?;
+                self.master.drivers.live_mut(driver).kill_asked = true;
+            }
+            Record::DriverEnded { driver, state } => {
+                self.driver(driver, Stay::Any)?;
+                self.master.end_driver(self.time, driver, state);
+            }
+            Record::EndedDriverRestored(image) => {
+                let EndedDriver { driver, view } = *image;
+                if self.master.drivers.is_known(driver, &view.id) {
+                    return Err(Contradiction::Twice);
+                }
+                self.master.drivers.bury(driver, view, self.master.config.retained_drivers);
+            }
+            Record::DriversCounted { drivers, last_worker } => {
+                self.master.drivers.count_from(drivers);
+                self.master.drivers.last_worker = last_worker;
+            }
         }
         Ok(())
     }
@@ -454,6 +503,43 @@ impl Recovery {
         }
         self.master.applications.retire(ended, self.master.config.retained_applications);
         Ok(())
+    }
+
+    fn add_driver(
+        &mut self,
+        number: u64,
+        id: DriverId,
+        description: DriverDescription,
+    ) -> Result<(), Contradiction> {
+        if self.master.drivers.is_known(number, &id) {
+            return Err(Contradiction::Twice);
+        }
+        let (submitted, kill_asked, run) = (self.time, false, None);
+        self.master.drivers.insert(ClusterDriver { number, id, description, submitted, kill_asked, run });
+        Ok(())
+    }
+
+    fn launch_driver(&mut self, number: u64, worker: u64) -> Result<(), Contradiction> {
+        self.driver(number, Stay::Waits)?;
+        let slot = self.slot(worker)?;
+        let DriverDescription { cores, memory, .. } = self.master.drivers.live(number).description;
+        let share = Amounts { cores, memory, resources: Resources::default() };
+        let grant = self.master.workers.grant_exactly(slot, share).ok_or(Contradiction::NoAddresses)?;
+        let row = self.master.workers.row_mut(slot);
+        row.drivers.insert(number);
+        let id = row.description.id.clone();
+        let run = Run { slot, grant, launched: self.time, unanswered: Some(0) };
+        self.master.drivers.run(number, run, id);
+        Ok(())
+    }
+
+    /// Checks that a cluster driver is live, and whether it runs.
+    fn driver(&self, number: u64, stay: Stay) -> Result<(), Contradiction> {
+        let driver = self.master.drivers.get(number).ok_or(Contradiction::NoDriver(number))?;
+        match (stay, driver.run.is_some()) {
+            (Stay::Any, _) | (Stay::Waits, false) | (Stay::Runs, true) => Ok(()),
+            (Stay::Waits, true) | (Stay::Runs, false) => Err(Contradiction::NoDriver(number)),
+        }
     }
 
     fn record(&self, image: ExecutorImage) -> Result<ExecutorRecord, Contradiction> {

@@ -13,7 +13,7 @@ use crate::time::Timestamp;
 impl Master {
     /// Runs the scheduling pass if it is due.
     ///
-    /// Applications are served first in, first out, each with its profiles in the order of their numbers. An
+    /// Cluster drivers come before all executors. Applications are served first in, first out, each with its profiles in the order of their numbers. An
     /// application that cannot use what is free does not block the next one. The pass skips demands for which
     /// nothing can have changed since the last one (see `backlog`). With queues, priorities or gangs the
     /// order is another, and every application is considered (see `queue_scheduling`).
@@ -23,6 +23,7 @@ impl Master {
         if std::mem::replace(&mut self.pass, Pass::NotDue) == Pass::NotDue {
             return;
         }
+        self.place_drivers(now);
         if self.schedules_by_queue() {
             self.serve_queues(now);
         } else {

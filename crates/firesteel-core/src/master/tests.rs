@@ -14,6 +14,7 @@ use crate::process::{Command, ExitStatus, StartFailure, StartStep};
 
 mod applications;
 mod clients;
+mod cluster_drivers;
 mod distrust;
 mod exclusions;
 mod executors;

@@ -11,8 +11,8 @@ use super::merged::merged;
 use super::{Config, Master};
 use crate::ids::{ExecutorId, ProfileId};
 use crate::messages::{
-    ApplicationState, ApplicationView, Deciding, ExecutorView, MasterView, StateHead, StatePage, StatePlace,
-    StateRow, StateTotals, Step,
+    ApplicationState, ApplicationView, Deciding, DriverView, ExecutorView, MasterView, StateHead, StatePage,
+    StatePlace, StateRow, StateTotals, Step,
 };
 use crate::time::millis;
 
@@ -29,6 +29,7 @@ impl Master {
             workers: self.workers.views(&self.applications.excluded_for()),
             applications: self.applications.queue().map(|app| self.view_of(app)).collect(),
             completed: self.applications.ended().iter().map(|ended| ended.view()).collect(),
+            drivers: self.driver_views(0).map(|(_, view)| view).collect(),
             unread_executors: 0,
         }
     }
@@ -41,9 +42,10 @@ impl Master {
 
     fn head(&self) -> StateHead {
         let (applications, completed, executors) = self.applications.totals();
-        let [workers, applications, completed, executors] =
-            [self.workers.len(), applications, completed, executors].map(|count| count as u64);
-        let totals = StateTotals { workers, applications, completed, executors };
+        let [workers, applications, completed, drivers, executors] =
+            [self.workers.len(), applications, completed, self.drivers.len(), executors]
+                .map(|count| count as u64);
+        let totals = StateTotals { workers, applications, completed, drivers, executors };
         let lag_millis = self.lag_millis();
         StateHead { url: self.config.url.clone(), deciding: self.deciding(), lag_millis, totals }
     }
@@ -54,10 +56,12 @@ impl Master {
 
     /// The rows of the state from that place on.
     fn rows_from(&self, from: &StatePlace) -> impl Iterator<Item = Step> {
-        let (worker, application, executor) = match from {
-            StatePlace::Worker(id) => (Some(id), Some(0), Some((0, ExecutorId(0)))),
-            StatePlace::Application(number) => (None, Some(*number), Some((0, ExecutorId(0)))),
-            StatePlace::Executor { application, executor } => (None, None, Some((*application, *executor))),
+        let first = (0, ExecutorId(0));
+        let (worker, application, driver, executor) = match from {
+            StatePlace::Worker(id) => (Some(id), Some(0), Some(0), first),
+            StatePlace::Application(number) => (None, Some(*number), Some(0), first),
+            StatePlace::Driver(number) => (None, None, Some(*number), first),
+            StatePlace::Executor { application, executor } => (None, None, None, (*application, *executor)),
         };
         let workers = worker
             .into_iter()
@@ -65,8 +69,18 @@ impl Master {
             .map(StateRow::Worker);
         let applications = application.into_iter().flat_map(|number| self.applications.from(number));
         let applications = applications.map(|application| self.state_row(application));
-        let executors = executor.into_iter().flat_map(|place| self.executor_rows(place));
-        workers.chain(applications).map(Step::Row).chain(executors)
+        let drivers = driver.into_iter().flat_map(|number| self.driver_views(number));
+        let drivers = drivers.map(|(number, view)| StateRow::Driver { number, view: Box::new(view) });
+        let executors = self.executor_rows(executor);
+        workers.chain(applications).chain(drivers).map(Step::Row).chain(executors)
+    }
+
+    /// Copies of the cluster drivers by number, from that number on.
+    fn driver_views(&self, number: u64) -> impl Iterator<Item = (u64, DriverView)> {
+        self.drivers.from(number).map(|(number, driver)| match driver {
+            Ok(live) => (number, self.view_of_driver(live)),
+            Err(ended) => (number, ended.clone()),
+        })
     }
 
     fn state_row(&self, application: AnyApplication<'_>) -> StateRow {

@@ -26,6 +26,8 @@ pub(super) struct WorkerRow {
     pub(super) link: Link,
     pub(super) capacity: Capacity,
     pub(super) executors: Sorted<ExecutorKey>,
+    /// The numbers of its cluster drivers.
+    pub(super) drivers: Sorted<u64>,
     pub(super) orders: Orders,
     pub(super) last_heartbeat: LastHeard,
     /// The time of its entry in the table of timeouts to check.
@@ -72,6 +74,7 @@ impl WorkerRow {
             link,
             capacity: Capacity::new(total),
             executors: Sorted::default(),
+            drivers: Sorted::default(),
             orders: Orders::default(),
             last_heartbeat: LastHeard::at(now),
             look: now,

@@ -237,6 +237,22 @@ impl WorkerTable {
         self.gained.iter().any(|slot| self.index.fits(*slot, one))
     }
 
+    /// The first Worker by id that has room for a cluster driver, or the first after this one, all round. Workers with a label
+    /// run only executors.
+    pub(super) fn first_with_room(&self, one: &Demand, after: Option<&WorkerId>) -> Option<Slot> {
+        if !self.index.fits_anywhere(one) {
+            return None;
+        }
+        let fits = |slot: &Slot| {
+            let row = self.row(*slot);
+            row.description.label.is_none() && row.offer().fits(one)
+        };
+        let Some(last) = after else { return self.index.iter().map(|(_, slot)| slot).find(fits) };
+        let behind = self.index.iter_from(last).filter(|(id, _)| *id != last);
+        let before = self.index.iter().take_while(|(id, _)| *id <= last);
+        behind.chain(before).map(|(_, slot)| slot).find(fits)
+    }
+
     /// Withholds amounts of a Worker until the end of the pass.
     pub(super) fn withhold(&mut self, slot: Slot, amounts: &shortfall::Amounts) {
         let withheld = Withheld { amounts: amounts.clone(), resources: Resources::default() };

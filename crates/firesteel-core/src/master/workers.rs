@@ -15,8 +15,8 @@ use super::{Effect, Ignored, Master, Note, Pass, Record};
 use crate::ids::{self, ExecutorKey, PeerId, WorkerId};
 use crate::last_heard::LATE;
 use crate::messages::{
-    ExecutorReport, ExecutorState, Impairment, LossReason, MOST_CORES, MasterToDriver, MasterToWorker,
-    RefusedRegistration, WorkerDescription,
+    DriverReport, ExecutorReport, ExecutorState, Impairment, LossReason, MOST_CORES, MasterToDriver,
+    MasterToWorker, RefusedRegistration, WorkerDescription,
 };
 use crate::time::{Timestamp, millis};
 
@@ -32,12 +32,13 @@ impl Master {
         peer: PeerId,
         worker: WorkerDescription,
         executors: Vec<ExecutorReport>,
+        drivers: Vec<DriverReport>,
     ) {
         if let Some(own) = self.worker_of(peer).filter(|own| *own != worker.id) {
             let named = format!("{} on the connection of {own}", worker.id);
             return self.ignore(peer, Ignored::NotItsOwn { named });
         }
-        if let Err(reason) = self.admits(peer, &worker, &executors) {
+        if let Err(reason) = self.admits(peer, &worker, &executors, &drivers) {
             self.effects.note(Note::WorkerRefused { worker: worker.id, reason: reason.clone() });
             return self.tell_worker(peer, MasterToWorker::RegisterWorkerFailed(reason));
         }
@@ -80,7 +81,8 @@ impl Master {
         self.tell_to_leave(now, slot);
         // On the same connection a launch may still be on its way, so an executor that is not listed may yet
         // come.
-        if old.is_some_and(|old| old != Link::Here(peer)) {
+        let is_elsewhere = old.is_some_and(|old| old != Link::Here(peer));
+        if is_elsewhere {
             let row = self.workers.row_mut(slot);
             row.is_to_list = row.description.label.is_some();
             if !row.is_to_list {
@@ -90,6 +92,7 @@ impl Master {
         for report in executors {
             self.reconcile(now, peer, &id, report);
         }
+        self.reconcile_drivers(now, (peer, slot), drivers, is_elsewhere);
     }
 
     /// A Worker that listed no executors when it registered says what runs on it.
@@ -132,6 +135,7 @@ impl Master {
         peer: PeerId,
         worker: &WorkerDescription,
         executors: &[ExecutorReport],
+        drivers: &[DriverReport],
     ) -> Result<(), RefusedRegistration> {
         let WorkerDescription { cores, memory, .. } = *worker;
         if !ids::is_sound(worker.id.as_str()) {
@@ -146,6 +150,7 @@ impl Master {
         }
         let limits = &self.config.limits;
         limits.check_worker(worker, executors)?;
+        limits.check_drivers(drivers)?;
         if living.is_none() {
             limits.check_workers(self.workers.alive_count())?;
         }
@@ -204,6 +209,7 @@ impl Master {
             self.hears_again(slot);
         }
         self.pursue(now, (slot, worker), overdue);
+        self.repeat_driver_orders((slot, worker), arrived);
     }
 
     /// A Worker reports on an executor, and so answers the order to launch it. That an executor has started, or was ended,
@@ -318,7 +324,7 @@ impl Master {
         }
     }
 
-    /// Removes a lost Worker with all its executors.
+    /// Removes a lost Worker with all its executors and cluster drivers.
     ///
     /// Source: Spark Master, 4.0.1. Executors that are lost this way do not count as failed.
     pub(super) fn remove_worker(&mut self, now: Timestamp, id: &WorkerId, reason: LossReason) {
@@ -334,6 +340,7 @@ impl Master {
         }
         self.see_gone_from(id, &BTreeSet::new(), &reason);
         let slot = self.workers.slot(id).expect("the Worker is alive");
+        self.lose_drivers_on(now, slot, &reason);
         self.applications.forget_worker(slot);
         let row = self.workers.remove(id);
         if self.records.are_wanted() {

@@ -6,10 +6,11 @@ use firesteel_placement::{Cores, MiB, Policy, Resources, Strategy, WorkerOrder};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    ApplicationAnswer, DecommissionAnswer, ExecutorReport, ExecutorState, KillAnswer, LogPiece, LogRequest,
-    Outcome, RefusedLog, StatePage, StatePlace, WorkerDescription,
+    ApplicationAnswer, DecommissionAnswer, DriverDescription, DriverView, ExecutorReport, ExecutorState,
+    KillAnswer, KillDriverAnswer, LogPiece, LogRequest, Outcome, RefusedLog, StatePage, StatePlace,
+    SubmitDriverAnswer, WorkerDescription,
 };
-use crate::ids::{AppId, ExecutorId, ExecutorKey, ProfileId, WorkerId};
+use crate::ids::{AppId, DriverId, ExecutorId, ExecutorKey, ProfileId, WorkerId};
 use crate::label::Label;
 use crate::queues::Queues;
 use crate::scheduling::{Backfill, Preemption};
@@ -50,6 +51,20 @@ pub enum ClientToMaster {
         /// The time after which they end what still runs, in milliseconds.
         within_millis: Option<u64>,
     },
+    /// Submits a cluster driver. Source: this message and the two after it have the names of Spark's.
+    RequestSubmitDriver(Box<DriverDescription>),
+    /// Asks the Master to end a cluster driver.
+    RequestKillDriver {
+        /// The cluster driver's id. If it was relaunched, its successor is ended.
+        driver: DriverId,
+        /// The user who asks for it: `ann@host`.
+        by: String,
+    },
+    /// Asks for one cluster driver, live or ended.
+    RequestDriverStatus {
+        /// The cluster driver's id.
+        driver: DriverId,
+    },
 }
 
 /// A message from a Master to a status client.
@@ -65,6 +80,12 @@ pub enum MasterToClient {
     ReadyzResponse,
     /// The outcome of a request to decommission Workers.
     DecommissionWorkersResponse(DecommissionAnswer),
+    /// The outcome of a submission.
+    SubmitDriverResponse(SubmitDriverAnswer),
+    /// The outcome of a request to end a cluster driver.
+    KillDriverResponse(KillDriverAnswer),
+    /// The cluster driver when the Master handled the request, if the Master knows it.
+    DriverStatusResponse(Option<Box<DriverView>>),
 }
 
 /// A message from a status client to a Worker.
@@ -106,6 +127,8 @@ pub struct MasterView {
     pub applications: Vec<ApplicationView>,
     /// Ended applications, the latest last.
     pub completed: Vec<ApplicationView>,
+    /// The cluster drivers in the order of their submission, ended ones too.
+    pub drivers: Vec<DriverView>,
     /// The number of executors that the reader did not ask for.
     pub unread_executors: u64,
 }
@@ -157,11 +180,11 @@ pub struct WorkerView {
     pub state: WorkerState,
     /// The number of cores.
     pub cores: Cores,
-    /// The number of cores that its executors hold.
+    /// The number of cores that its executors and cluster drivers hold.
     pub cores_used: Cores,
     /// The amount of memory.
     pub memory: MiB,
-    /// The amount of memory that its executors hold.
+    /// The amount of memory that its executors and cluster drivers hold.
     pub memory_used: MiB,
     /// The addresses of its custom resources.
     pub resources: Resources,
@@ -341,6 +364,24 @@ pub struct WorkerViewOfItself {
     pub executors: Vec<RunningExecutor>,
     /// The latest executors that ended, oldest first, as many as the Worker remembers.
     pub ended: Vec<ExecutorReport>,
+    /// The cluster drivers that have not ended, by id.
+    pub drivers: Vec<RunningDriver>,
+}
+
+impl WorkerViewOfItself {
+    /// The number of cores that its executors and cluster drivers hold.
+    #[must_use]
+    pub fn cores_used(&self) -> Cores {
+        let drivers = self.drivers.iter().map(|driver| driver.cores);
+        self.executors.iter().map(|executor| executor.cores).chain(drivers).sum()
+    }
+
+    /// The amount of memory that they hold.
+    #[must_use]
+    pub fn memory_used(&self) -> MiB {
+        let drivers = self.drivers.iter().map(|driver| driver.memory.0);
+        MiB(self.executors.iter().map(|executor| executor.memory.0).chain(drivers).sum())
+    }
 }
 
 /// An executor as its Worker sees it.
@@ -358,9 +399,25 @@ pub struct RunningExecutor {
     pub pid: Option<u32>,
 }
 
+/// A cluster driver as its Worker sees it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunningDriver {
+    /// The cluster driver's id.
+    pub driver: DriverId,
+    /// The number of cores.
+    pub cores: Cores,
+    /// The amount of memory.
+    pub memory: MiB,
+    /// How often its process was started.
+    pub starts: u32,
+    /// The id of its process, while it runs.
+    pub pid: Option<u32>,
+}
+
 crate::kinds!("ClientToMaster", ClientToMaster: RequestMasterState RequestApplication KillApplication
-    RequestReadyz DecommissionWorkers);
+    RequestReadyz DecommissionWorkers RequestSubmitDriver RequestKillDriver RequestDriverStatus);
 crate::kinds!("MasterToClient", MasterToClient: MasterStateResponse ApplicationResponse
-    KillApplicationResponse ReadyzResponse DecommissionWorkersResponse);
+    KillApplicationResponse ReadyzResponse DecommissionWorkersResponse SubmitDriverResponse KillDriverResponse
+    DriverStatusResponse);
 crate::kinds!("ClientToWorker", ClientToWorker: RequestWorkerState RequestLog);
 crate::kinds!("WorkerToClient", WorkerToClient: WorkerStateResponse LogResponse RequestLogFailed);

@@ -28,7 +28,9 @@ pub struct LeavingWorker {
     pub id: WorkerId,
     /// The number of executors that it still has.
     pub executors: u64,
-    /// Whether it ends by itself when its last executor has ended. Spark's own Workers do not.
+    /// The number of cluster drivers that it still has.
+    pub drivers: u64,
+    /// Whether it ends by itself when its last executor and cluster driver have ended. Spark's own Workers do not.
     pub ends_itself: bool,
 }
 

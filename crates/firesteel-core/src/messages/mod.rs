@@ -5,6 +5,7 @@
 
 mod application;
 mod client;
+mod cluster_driver;
 mod decommission;
 mod description;
 mod driver_executor;
@@ -23,7 +24,12 @@ pub use application::{
 };
 pub use client::{
     ApplicationState, ApplicationView, ClientToMaster, ClientToWorker, Deciding, ExecutorView, Impairment,
-    MasterToClient, MasterView, RunningExecutor, WorkerState, WorkerToClient, WorkerView, WorkerViewOfItself,
+    MasterToClient, MasterView, RunningDriver, RunningExecutor, WorkerState, WorkerToClient, WorkerView,
+    WorkerViewOfItself,
+};
+pub use cluster_driver::{
+    DriverDescription, DriverError, DriverLaunch, DriverPlace, DriverReport, DriverState, DriverView,
+    KillDriverAnswer, RefusedDriver, SubmitDriverAnswer,
 };
 pub use decommission::{DecommissionAnswer, LeavingWorker, MOST_LEAVING};
 pub use description::{ApplicationDescription, Placing, Submitter, UnsoundGang, WantedExecutors, Work};

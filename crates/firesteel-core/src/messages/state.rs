@@ -1,12 +1,12 @@
 //! A Master's state in pages, so that no answer is long and none keeps the Master busy.
 //!
 //! The state is a list of rows in the order of their places: the Workers by id, the applications in the order of
-//! registration, and the live executors by application and number. A place belongs to one row for ever, so a client that
+//! registration, the cluster drivers in the order of submission, and the live executors by application and number. A place belongs to one row for ever, so a client that
 //! asks for one page after the other gets each row that is there all the time exactly once.
 
 use serde::{Deserialize, Serialize};
 
-use super::{ApplicationView, Deciding, ExecutorView, WorkerView};
+use super::{ApplicationView, Deciding, DriverView, ExecutorView, WorkerView};
 use crate::ids::{ExecutorId, WorkerId};
 use crate::time::Timestamp;
 use crate::wire;
@@ -18,6 +18,8 @@ pub enum StatePlace {
     Worker(WorkerId),
     /// The application with this number, live or ended. Applications are numbered in the order of registration.
     Application(u64),
+    /// The cluster driver with this number, live or ended. They are numbered in the order of their submission.
+    Driver(u64),
     /// An executor that has not ended.
     Executor {
         /// The number of its application.
@@ -38,6 +40,13 @@ pub enum StateRow {
         number: u64,
         /// The application.
         view: Box<ApplicationView>,
+    },
+    /// A cluster driver, live or ended.
+    Driver {
+        /// The cluster driver's number.
+        number: u64,
+        /// The cluster driver.
+        view: Box<DriverView>,
     },
     /// An executor that has not ended.
     Executor {
@@ -83,6 +92,8 @@ pub struct StateTotals {
     pub applications: u64,
     /// The number of ended applications that are remembered.
     pub completed: u64,
+    /// The number of cluster drivers, live or ended, that are remembered.
+    pub drivers: u64,
     /// The number of executors that have not ended.
     pub executors: u64,
 }
@@ -120,6 +131,7 @@ impl StateRow {
         match self {
             Self::Worker(view) => StatePlace::Worker(view.id.clone()),
             Self::Application { number, .. } => StatePlace::Application(*number),
+            Self::Driver { number, .. } => StatePlace::Driver(*number),
             Self::Executor { application, view } => {
                 StatePlace::Executor { application: *application, executor: view.id }
             }

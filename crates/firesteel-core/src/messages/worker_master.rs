@@ -6,10 +6,10 @@ use bytes::Bytes;
 use firesteel_placement::{Cores, MiB, Resources};
 use serde::{Deserialize, Serialize};
 
-use super::{ApplicationFiles, ExecutorState, Shared, TaskDirectory};
+use super::{ApplicationFiles, DriverLaunch, DriverReport, ExecutorState, Shared, TaskDirectory};
 use crate::address::Address;
 use crate::executor_command::ExecutorCommand;
-use crate::ids::{AppId, ExecutorKey, ProfileId, WorkerId};
+use crate::ids::{AppId, DriverId, ExecutorKey, ProfileId, WorkerId};
 use crate::label::Label;
 use crate::process::short_if_any;
 use crate::secret::Secret;
@@ -29,6 +29,8 @@ pub enum WorkerToMaster {
         worker: Box<WorkerDescription>,
         /// The executors that run on the Worker, and those that ended without the Master having confirmed it.
         executors: Vec<ExecutorReport>,
+        /// The cluster drivers that run on the Worker, and those that ended without the Master having confirmed it.
+        drivers: Vec<DriverReport>,
     },
     /// Tells the Master that the Worker is alive.
     Heartbeat {
@@ -64,13 +66,17 @@ pub enum WorkerToMaster {
         /// The executors that run on it.
         executors: Vec<ExecutorReport>,
     },
+    /// A cluster driver's state changed. An end is repeated on the next connection until
+    /// [`MasterToWorker::DriverEndNoted`] confirms it. Source: the message's name is Spark's, which loses ends that it
+    /// reports while no Master can be reached.
+    DriverStateChanged(DriverReport),
 }
 
 impl WorkerToMaster {
     /// The registration of a Worker with its executors.
     #[must_use]
     pub fn register(worker: WorkerDescription, executors: Vec<ExecutorReport>) -> Self {
-        Self::RegisterWorker { worker: Box::new(worker), executors }
+        Self::RegisterWorker { worker: Box::new(worker), executors, drivers: Vec::new() }
     }
 }
 
@@ -190,6 +196,18 @@ pub enum MasterToWorker {
     DecommissionWorker {
         /// The time after which it ends what still runs, in milliseconds.
         within_millis: Option<u64>,
+    },
+    /// Tells the Worker to start a cluster driver. Repeated until the Worker has reported on it.
+    LaunchDriver(Box<DriverLaunch>),
+    /// Tells the Worker to end a cluster driver.
+    KillDriver {
+        /// The cluster driver's id.
+        driver: DriverId,
+    },
+    /// The Master knows that the cluster driver ended: the Worker need not report it again.
+    DriverEndNoted {
+        /// The cluster driver's id.
+        driver: DriverId,
     },
 }
 
@@ -313,8 +331,9 @@ impl fmt::Display for RefusedRegistration {
 }
 
 crate::kinds!("WorkerToMaster", WorkerToMaster: RegisterWorker Heartbeat WorkerDecommissioning
-    ExecutorStateChanged WorkDirectoryChecked WorkerLatestState);
+    ExecutorStateChanged WorkDirectoryChecked WorkerLatestState DriverStateChanged);
 crate::kinds!("MasterToWorker", MasterToWorker: RegisteredWorker RegisterWorkerFailed ReconnectWorker
-    LaunchExecutor KillExecutor ApplicationFinished ExecutorEndNoted DecommissionWorker);
+    LaunchExecutor KillExecutor ApplicationFinished ExecutorEndNoted DecommissionWorker LaunchDriver KillDriver
+    DriverEndNoted);
 crate::kinds!("RefusedRegistration", RefusedRegistration: UnsoundId SameAddress UnsoundSize
     IdTaken Exceeds);

@@ -62,9 +62,11 @@ impl Worker {
         }
     }
 
-    /// The applications that have a live executor here, or files for the next one.
+    /// The applications that have a live executor here, or files for the next one. The live cluster drivers are among them,
+    /// whose directories are beside those of applications.
     fn living_apps(&self) -> BTreeSet<AppId> {
-        self.executors.apps().chain(self.files.apps()).cloned().collect()
+        let drivers = self.drivers.ids().map(|driver| AppId::new(driver.as_str()));
+        self.executors.apps().chain(self.files.apps()).cloned().chain(drivers).collect()
     }
 
     pub(super) fn on_stale_found(&mut self, now: Timestamp, apps: Vec<AppId>) {

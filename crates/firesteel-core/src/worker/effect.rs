@@ -7,9 +7,9 @@ use firesteel_placement::{Cores, MiB, Resources};
 use super::Note;
 use crate::address::Address;
 use crate::executor_command::ExecutorCommand;
-use crate::ids::{AppId, ExecutorKey, FetchId, PeerId, ProfileId};
+use crate::ids::{AppId, DriverId, ExecutorKey, FetchId, PeerId, ProfileId};
 use crate::messages::{ApplicationFiles, LogRequest, TaskDirectory, WorkerToClient, WorkerToMaster};
-use crate::process::Signal;
+use crate::process::{Command, Signal};
 use crate::time::Timestamp;
 
 /// An effect of a Worker, which its shell performs.
@@ -56,6 +56,15 @@ pub enum Effect {
         /// The signal to send.
         signal: Signal,
     },
+    /// Start a cluster driver. Leads to `DriverStarted` or `DriverFailed`, and in the end to `DriverExited`.
+    StartDriver(DriverPlan),
+    /// Signal a cluster driver's process group. If it has ended, nothing happens.
+    SignalDriver {
+        /// The cluster driver's id.
+        driver: DriverId,
+        /// The signal to send.
+        signal: Signal,
+    },
     /// An application has ended, and none of its executors is left here. Their directories stay for people to
     /// read: see [`Effect::RemoveDirectory`].
     CleanApplication {
@@ -64,7 +73,7 @@ pub enum Effect {
     },
     /// Try to write in the work directory. Leads to `WorkDirectoryTried`.
     TryWorkDirectory,
-    /// Find directories of applications in which nothing is written any more. Leads to `StaleFound`.
+    /// Find directories of applications and cluster drivers in which nothing is written any more. Leads to `StaleFound`.
     FindStale {
         /// The applications to skip, since they live here.
         keep: BTreeSet<AppId>,
@@ -136,6 +145,23 @@ pub struct ExecutorPlan {
     pub files: Vec<String>,
 }
 
+/// A cluster driver's process to start. It gets the directory `<work directory>/<id>` and leads its own process group.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DriverPlan {
+    /// The cluster driver's id.
+    pub driver: DriverId,
+    /// The command to run.
+    pub command: Command,
+    /// The number of cores.
+    pub cores: Cores,
+    /// The amount of memory.
+    pub memory: MiB,
+    /// The Masters of the cluster: `spark://host:port[,host:port..]`.
+    pub master_url: String,
+    /// Whether this is its first start here. A later one appends to its logs.
+    pub is_first: bool,
+}
+
 /// Why the daemon ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Exit {
@@ -151,5 +177,5 @@ pub enum Exit {
 }
 
 crate::kinds!("worker effect", Effect: Connect Send Close FetchFiles RemoveFiles StartExecutor SignalExecutor
-    CleanApplication TryWorkDirectory FindStale RemoveDirectory RemoveExecutorDirectories ReadLog Exit Note);
+    StartDriver SignalDriver CleanApplication TryWorkDirectory FindStale RemoveDirectory RemoveExecutorDirectories ReadLog Exit Note);
 crate::kinds!("worker exit", Exit: Shutdown NoMaster Refused);

@@ -4,7 +4,7 @@ use bytes::Bytes;
 
 use super::EarlierDirectory;
 use crate::address::Address;
-use crate::ids::{AppId, ExecutorKey, FetchId, PeerId};
+use crate::ids::{AppId, DriverId, ExecutorKey, FetchId, PeerId};
 use crate::kind::{Kind, Label};
 use crate::leadership::Leadership;
 use crate::messages::{ClientToWorker, MasterToWorker};
@@ -77,6 +77,27 @@ pub enum Event {
     RunnerExited {
         /// The executor's id.
         executor: ExecutorKey,
+        /// How the process ended.
+        status: ExitStatus,
+    },
+    /// A cluster driver's process runs.
+    DriverStarted {
+        /// The cluster driver's id.
+        driver: DriverId,
+        /// The id of the process, which leads its own process group.
+        pid: u32,
+    },
+    /// A cluster driver's process could not be started.
+    DriverFailed {
+        /// The cluster driver's id.
+        driver: DriverId,
+        /// Why the start failed.
+        failure: StartFailure,
+    },
+    /// A cluster driver's process ended, and nothing that it started is left.
+    DriverExited {
+        /// The cluster driver's id.
+        driver: DriverId,
         /// How the process ended.
         status: ExitStatus,
     },
@@ -158,5 +179,5 @@ impl Inbound {
 }
 
 crate::kinds!("worker event", Event: Start Connected ConnectFailed Received Disconnected FilesFetched
-    FilesFailed RunnerStarted RunnerFailed RunnerExited WorkDirectoryTried StaleFound
+    FilesFailed RunnerStarted RunnerFailed RunnerExited DriverStarted DriverFailed DriverExited WorkDirectoryTried StaleFound
     DirectoryLeft EarlierFound LogRead Shutdown Deadline; Received => message);

@@ -8,6 +8,7 @@ use rand_chacha::ChaCha8Rng;
 
 use super::cleaning::Cleaning;
 use super::disk::Disk;
+use super::drivers::Drivers;
 use super::executors::Executors;
 use super::files::Files;
 use super::kept_directories::KeptDirectories;
@@ -15,7 +16,7 @@ use super::logs::Logs;
 use super::registration::Registration;
 use super::shutdown::ShutdownPhase;
 use super::{Config, Effect, Event, Inbound, Note, Outbound};
-use crate::ids::{ExecutorKey, PeerId};
+use crate::ids::{DriverId, ExecutorKey, PeerId};
 use crate::machine::{Effects, Machine, Violation, ensure};
 use crate::messages::{ClientToWorker, MasterToWorker, WorkerToClient, WorkerToMaster, WorkerViewOfItself};
 use crate::time::Timestamp;
@@ -28,6 +29,7 @@ pub struct Worker {
     pub(super) chance: ChaCha8Rng,
     pub(super) registration: Registration,
     pub(super) executors: Executors,
+    pub(super) drivers: Drivers,
     pub(super) files: Files,
     pub(super) cleaning: Cleaning,
     pub(super) disk: Disk,
@@ -49,6 +51,10 @@ pub enum Reason {
     RegistrationTimeout,
     /// The grace of an executor is over.
     KillGrace(ExecutorKey),
+    /// The grace of a cluster driver is over.
+    DriverKillGrace(DriverId),
+    /// A supervised driver is to be started again.
+    DriverPause(DriverId),
     /// A search for old directories is due.
     Cleaning,
     /// A try to write in the work directory is due.
@@ -68,6 +74,7 @@ impl Worker {
             registration: Registration::default(),
             files: Files::default(),
             executors: Executors::remembering(config.retained_executors),
+            drivers: Drivers::default(),
             cleaning: Cleaning::default(),
             disk: Disk::default(),
             kept_directories: KeptDirectories::default(),
@@ -88,25 +95,27 @@ impl Worker {
             memory: self.config.description.memory,
             executors: self.executors.view(),
             ended: self.executors.ended(),
+            drivers: self.drivers.view(),
         }
     }
 
-    /// The cores of all live executors. They may exceed the Worker's own, since it does not check.
+    /// The cores of all live executors and cluster drivers. They may exceed the Worker's own, since it does not check.
     #[must_use]
     pub fn cores_used(&self) -> Cores {
-        self.executors.cores_used()
+        self.executors.cores_used() + self.drivers.cores_used()
     }
 
-    /// The memory of all live executors. It may exceed the Worker's own, since it does not check.
+    /// The memory of all live executors and cluster drivers. It may exceed the Worker's own, since it does not check.
     #[must_use]
     pub fn memory_used(&self) -> MiB {
-        self.executors.memory_used()
+        self.executors.memory_used() + self.drivers.memory_used()
     }
 
     fn on_deadline(&mut self, now: Timestamp) {
         self.send_due_heartbeat(now);
         self.on_round_due(now);
         self.kill_overdue(now);
+        self.attend_drivers(now);
         self.clean_if_due(now);
         self.try_work_directory_if_due(now);
         self.give_up_if_overdue(now);
@@ -134,11 +143,17 @@ impl Worker {
             MasterToWorker::DecommissionWorker { within_millis } if orders => {
                 self.on_decommission_worker(now, within_millis.map(Duration::from_millis));
             }
+            MasterToWorker::LaunchDriver(launch) if orders => self.on_launch_driver(*launch),
+            MasterToWorker::KillDriver { driver } if orders => self.on_kill_driver(now, &driver),
+            MasterToWorker::DriverEndNoted { driver } if orders => self.drivers.confirm_end(&driver),
             stray @ (MasterToWorker::LaunchExecutor(_)
             | MasterToWorker::KillExecutor { .. }
             | MasterToWorker::ApplicationFinished { .. }
             | MasterToWorker::ExecutorEndNoted { .. }
-            | MasterToWorker::DecommissionWorker { .. }) => {
+            | MasterToWorker::DecommissionWorker { .. }
+            | MasterToWorker::LaunchDriver(_)
+            | MasterToWorker::KillDriver { .. }
+            | MasterToWorker::DriverEndNoted { .. }) => {
                 self.effects.note(Note::NotMyMaster { peer, message: name_of(&stray) });
             }
         }
@@ -199,6 +214,9 @@ impl Machine for Worker {
             Event::RunnerExited { executor, status } => {
                 self.on_runner_exited(executor, status);
             }
+            Event::DriverStarted { driver, pid } => self.on_driver_started(now, driver, pid),
+            Event::DriverFailed { driver, failure } => self.on_driver_failed(driver, failure),
+            Event::DriverExited { driver, status } => self.on_driver_exited(now, driver, status),
             Event::WorkDirectoryTried { error } => self.on_work_directory_tried(now, error),
             Event::StaleFound { apps } => self.on_stale_found(now, apps),
             Event::DirectoryLeft { executor, bytes } => self.on_directory_left(executor, bytes),
@@ -221,7 +239,8 @@ impl Machine for Worker {
             }
         };
         let (cleaning, disk) = (self.cleaning.next_deadline(), self.disk.next_deadline());
-        [self.registration.next_deadline(), self.executors.next_deadline(), cleaning, disk, give_up]
+        let (executors, drivers) = (self.executors.next_deadline(), self.drivers.next_deadline());
+        [self.registration.next_deadline(), executors, drivers, cleaning, disk, give_up]
             .into_iter()
             .flatten()
             .min()
@@ -231,6 +250,7 @@ impl Machine for Worker {
         self.effects.check("worker")?;
         self.registration.check(&self.shutdown)?;
         self.executors.check(&self.shutdown)?;
+        self.drivers.check(&self.shutdown)?;
         self.files.check(&self.executors)?;
         self.disk.check(&self.executors)?;
         self.kept_directories.check()?;
@@ -251,6 +271,9 @@ fn name_of(message: &MasterToWorker) -> &'static str {
         MasterToWorker::ApplicationFinished { .. } => "ApplicationFinished",
         MasterToWorker::ExecutorEndNoted { .. } => "ExecutorEndNoted",
         MasterToWorker::DecommissionWorker { .. } => "DecommissionWorker",
+        MasterToWorker::LaunchDriver(_) => "LaunchDriver",
+        MasterToWorker::KillDriver { .. } => "KillDriver",
+        MasterToWorker::DriverEndNoted { .. } => "DriverEndNoted",
     }
 }
 

@@ -4,12 +4,15 @@
 //! asked to end, or killed. Executors survive the loss of the Master: the Worker lists them to the next one,
 //! with every end that no Master has confirmed.
 //!
+//! It also runs cluster drivers, and starts those that are supervised again when they fail.
+//!
 //! A Worker does not compare launches with its own free cores and memory. The Master counts, and two counts
 //! would disagree while messages are on their way. Source: Spark Worker, 4.0.1.
 
 mod cleaning;
 mod config;
 mod disk;
+mod drivers;
 mod effect;
 mod event;
 mod executors;
@@ -24,7 +27,7 @@ mod shutdown;
 mod tests;
 
 pub use config::{Cleanup, Config};
-pub use effect::{Effect, ExecutorPlan, Exit, Outbound};
+pub use effect::{DriverPlan, Effect, ExecutorPlan, Exit, Outbound};
 pub use event::{Event, Inbound, LogRead};
 pub use kept_directories::EarlierDirectory;
 pub use machine::{Reason, Worker};

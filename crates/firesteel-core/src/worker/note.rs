@@ -7,9 +7,10 @@ use firesteel_placement::words::{counted, none_or};
 
 use crate::NoteLevel;
 use crate::address::Address;
-use crate::ids::{AppId, ExecutorKey, PeerId};
+use crate::ids::{AppId, DriverId, ExecutorKey, PeerId};
 use crate::leadership::Dispute;
-use crate::messages::{ExecutorState, RefusedRegistration};
+use crate::messages::{DriverState, ExecutorState, RefusedRegistration};
+use crate::process::ExitStatus;
 
 /// A note for the log.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -159,6 +160,56 @@ pub enum Note {
         /// The executor's id.
         executor: ExecutorKey,
     },
+    /// A cluster driver that is here, or was, is to be started again by a repeated order.
+    DriverLaunchRepeated {
+        /// The cluster driver's id.
+        driver: DriverId,
+    },
+    /// A cluster driver's process has started.
+    DriverStarted {
+        /// The cluster driver's id.
+        driver: DriverId,
+        /// The process's id.
+        pid: u32,
+        /// How often it was started, with this time.
+        starts: u32,
+    },
+    /// A supervised driver failed, and will be started again.
+    DriverPauses {
+        /// The cluster driver's id.
+        driver: DriverId,
+        /// How its process ended.
+        status: ExitStatus,
+        /// The pause before its next start.
+        pause: Duration,
+    },
+    /// A cluster driver ended here, or could not be started.
+    DriverEnded {
+        /// The cluster driver's id.
+        driver: DriverId,
+        /// Its state.
+        state: DriverState,
+    },
+    /// The Master asked for a cluster driver to be ended.
+    DriverKillAsked {
+        /// The cluster driver's id.
+        driver: DriverId,
+    },
+    /// The Master asked for the end of a cluster driver that does not live here. It was ignored.
+    DriverKillUnknown {
+        /// The cluster driver's id.
+        driver: DriverId,
+    },
+    /// A cluster driver did not end in time, and is killed.
+    DriverGraceOver {
+        /// The cluster driver's id.
+        driver: DriverId,
+    },
+    /// The shell reports on a cluster driver that does not live here, or reports its start twice.
+    UnknownDriverRunner {
+        /// The cluster driver's id.
+        driver: DriverId,
+    },
     /// Directories of ended applications are removed.
     DirectoriesRemoved {
         /// The number of directories.
@@ -230,6 +281,14 @@ impl Note {
             | Self::AskedToLeave { .. }
             | Self::ShuttingDown { .. }
             | Self::ShutdownForced { .. }
+            | Self::DriverLaunchRepeated { .. }
+            | Self::DriverStarted { .. }
+            | Self::DriverPauses { .. }
+            | Self::DriverEnded { .. }
+            | Self::DriverKillAsked { .. }
+            | Self::DriverKillUnknown { .. }
+            | Self::DriverGraceOver { .. }
+            | Self::UnknownDriverRunner { .. }
             | Self::LeftBehind { .. } => None,
         }
     }
@@ -252,6 +311,11 @@ impl Note {
             | Self::EndForgotten { .. }
             | Self::ShutdownForced { .. }
             | Self::CannotWrite { .. }
+            | Self::DriverLaunchRepeated { .. }
+            | Self::DriverPauses { .. }
+            | Self::DriverGraceOver { .. }
+            | Self::UnknownDriverRunner { .. }
+            | Self::DriverEnded { state: DriverState::Failed(_) | DriverState::Error(_), .. }
             | Self::LeftBehind { .. } => NoteLevel::Warn,
             Self::Registered { duplicate: true, .. } => NoteLevel::Warn,
             Self::ExecutorEnded { state, .. } => match state {
@@ -271,6 +335,10 @@ impl Note {
             | Self::ExecutorStarted { .. }
             | Self::KillAsked { .. }
             | Self::KillUnknown { .. }
+            | Self::DriverStarted { .. }
+            | Self::DriverEnded { .. }
+            | Self::DriverKillAsked { .. }
+            | Self::DriverKillUnknown { .. }
             | Self::DirectoriesRemoved { .. }
             | Self::SurplusRemoved { .. }
             | Self::CanWriteAgain
@@ -339,6 +407,28 @@ impl fmt::Display for Note {
             Self::EndForgotten { executor } => {
                 write!(f, "too many ends that no Master confirmed: dropped that of executor {executor}")
             }
+            Self::DriverLaunchRepeated { driver } => {
+                write!(f, "answered a repeated request to launch {driver}")
+            }
+            Self::DriverStarted { driver, pid, starts: 1 } => write!(f, "{driver} runs as process {pid}"),
+            Self::DriverStarted { driver, pid, starts } => {
+                write!(f, "{driver} runs again as process {pid}; it was started {starts} times")
+            }
+            Self::DriverPauses { driver, status, pause } => {
+                write!(f, "{driver} ended with {status}: starting it again after {} s", pause.as_secs())
+            }
+            Self::DriverEnded { driver, state: DriverState::Submitted } => {
+                write!(f, "gave {driver} back: this Worker is ending")
+            }
+            Self::DriverEnded { driver, state } => write!(f, "{driver} ended: {state}"),
+            Self::DriverKillAsked { driver } => write!(f, "the Master ends {driver}"),
+            Self::DriverKillUnknown { driver } => {
+                write!(f, "ignored a request to end {driver}: it does not run here")
+            }
+            Self::DriverGraceOver { driver } => {
+                write!(f, "{driver} did not end after SIGTERM: sending SIGKILL")
+            }
+            Self::UnknownDriverRunner { driver } => write!(f, "a runner without a row: {driver}"),
             Self::DirectoriesRemoved { directories, unwritten_for } => {
                 let (applications, seconds) = (ended_applications(*directories), unwritten_for.as_secs());
                 write!(f, "removing the work of {applications}, not written for {seconds} s")
@@ -393,4 +483,5 @@ fn count(executors: usize) -> String {
 crate::kinds!("worker note", Note: Registered MasterLost MasterUnreachable MasterSilent MasterHungUp
     MasterStandsBy Dispute Refused NextRound AskedToReconnect NotMyMaster LaunchRepeated FetchingFiles FilesFetched FilesFailed StrayFetch
     ExecutorStarted ExecutorEnded CannotWrite CanWriteAgain KillAsked KillUnknown GraceOver UnknownRunner EndForgotten
-    DirectoriesRemoved SurplusRemoved AskedToLeave ShuttingDown ShutdownForced LeftBehind);
+    DirectoriesRemoved SurplusRemoved AskedToLeave ShuttingDown ShutdownForced LeftBehind DriverLaunchRepeated DriverStarted
+    DriverPauses DriverEnded DriverKillAsked DriverKillUnknown DriverGraceOver UnknownDriverRunner);

@@ -12,7 +12,9 @@ use crate::address::Address;
 use crate::ids::{ExecutorKey, PeerId};
 use crate::leadership::{Dispute, Leaders, Leadership};
 use crate::machine::{Violation, ensure};
-use crate::messages::{ExecutorReport, ExecutorState, RefusedRegistration, WorkerToMaster};
+use crate::messages::{
+    DriverReport, DriverState, ExecutorReport, ExecutorState, RefusedRegistration, WorkerToMaster,
+};
 use crate::time::{Timestamp, doubled};
 
 /// How long the Masters of a round have to accept the connection and answer.
@@ -85,6 +87,8 @@ struct Asked {
     previous_role: PreviousRole,
     /// The executors that it was told of.
     listed: BTreeMap<ExecutorKey, ExecutorState>,
+    /// The cluster drivers that it was told of.
+    listed_drivers: Vec<DriverReport>,
 }
 
 /// What this Master was to the Worker before.
@@ -96,9 +100,14 @@ enum PreviousRole {
 }
 
 impl Asked {
-    fn new((address, epoch): (Address, u64), previous_role: PreviousRole, listed: &[ExecutorReport]) -> Self {
+    fn new(
+        (address, epoch): (Address, u64),
+        previous_role: PreviousRole,
+        listed: &[ExecutorReport],
+        listed_drivers: Vec<DriverReport>,
+    ) -> Self {
         let listed = listed.iter().map(|report| (report.executor.clone(), report.state.clone())).collect();
-        Self { address, epoch, previous_role, listed }
+        Self { address, epoch, previous_role, listed, listed_drivers }
     }
 }
 
@@ -275,7 +284,8 @@ impl Worker {
         let listed = self.executors.reports();
         match &mut self.registration.phase {
             Phase::Round { asked, .. } => {
-                asked.insert(peer, Asked::new((master, epoch), PreviousRole::None, &listed));
+                let drivers = self.drivers.reports();
+                asked.insert(peer, Asked::new((master, epoch), PreviousRole::None, &listed, drivers));
                 self.effects.push(self.register_worker(peer, listed));
             }
             Phase::Idle | Phase::Pause { .. } | Phase::Registered(_) => {
@@ -358,7 +368,7 @@ impl Worker {
             }
             Phase::Idle | Phase::Pause { .. } | Phase::Registered(_) => None,
         };
-        let Some(Asked { address, epoch, listed, .. }) = chosen else {
+        let Some(Asked { address, epoch, listed, listed_drivers, .. }) = chosen else {
             self.effects.note(Note::NotMyMaster { peer, message: "RegisteredWorker" });
             return;
         };
@@ -389,6 +399,16 @@ impl Worker {
         for (executor, state) in listed {
             if state.is_finished() {
                 self.executors.confirm_end(&executor);
+            }
+        }
+        for report in self.drivers.reports() {
+            if !listed_drivers.contains(&report) {
+                self.effects.push(send(peer, WorkerToMaster::DriverStateChanged(report)));
+            }
+        }
+        for DriverReport { driver, state } in listed_drivers {
+            if state != DriverState::Running {
+                self.drivers.confirm_end(&driver);
             }
         }
     }
@@ -426,7 +446,8 @@ impl Worker {
             Phase::Registered(master) if master.peer == peer => {
                 self.effects.note(Note::AskedToReconnect { master_url: master.url.clone() });
                 let address = (master.address.clone(), master.epoch);
-                let asked = Asked::new(address, PreviousRole::Master, &listed);
+                let drivers = self.drivers.reports();
+                let asked = Asked::new(address, PreviousRole::Master, &listed, drivers);
                 self.registration.phase =
                     Phase::Round { asked: BTreeMap::from([(peer, asked)]), until: now + ROUND_TIMEOUT };
                 self.effects.push(self.register_worker(peer, listed));
@@ -543,6 +564,7 @@ impl Worker {
     }
 
     fn register_worker(&self, peer: PeerId, executors: Vec<ExecutorReport>) -> Effect {
-        send(peer, WorkerToMaster::register(self.config.description.clone(), executors))
+        let worker = Box::new(self.config.description.clone());
+        send(peer, WorkerToMaster::RegisterWorker { worker, executors, drivers: self.drivers.reports() })
     }
 }

@@ -56,6 +56,7 @@ impl Worker {
         }
         self.effects.note(Note::AskedToLeave { executors: self.executors.live(), within });
         self.shutdown = ShutdownPhase::Draining { until: within.map(|within| now + within) };
+        self.give_up_pauses();
         self.tell_of_leaving();
     }
 
@@ -72,16 +73,19 @@ impl Worker {
         match self.shutdown {
             ShutdownPhase::Serving | ShutdownPhase::Draining { .. } => {
                 self.effects.note(Note::ShuttingDown { executors });
-                self.shutdown = ShutdownPhase::Ending { give_up: now + self.config.kill_grace + GONE_WITHIN };
+                let grace = self.config.kill_grace.max(self.config.driver_kill_grace);
+                self.shutdown = ShutdownPhase::Ending { give_up: now + grace + GONE_WITHIN };
                 self.tell_of_leaving();
                 let asked = self.registration.stop_looking();
                 self.effects.extend(asked.into_iter().map(|peer| Effect::Close { peer }));
                 self.signal_all(now, Signal::Terminate);
+                self.signal_all_drivers(now, Signal::Terminate);
             }
             ShutdownPhase::Ending { .. } => {
                 self.effects.note(Note::ShutdownForced { executors });
                 self.shutdown = ShutdownPhase::Killing { give_up: now + GONE_WITHIN };
                 self.signal_all(now, Signal::Kill);
+                self.signal_all_drivers(now, Signal::Kill);
             }
             ShutdownPhase::Killing { .. } => {
                 self.effects.note(Note::ShutdownForced { executors });
@@ -106,11 +110,11 @@ impl Worker {
         }
     }
 
-    /// Ends the daemon if it is leaving or shutting down and no executor is left.
+    /// Ends the daemon if it is leaving or shutting down and neither an executor nor a cluster driver is left.
     pub(super) fn exit_if_done(&mut self) {
         match self.shutdown {
             ShutdownPhase::Draining { .. } | ShutdownPhase::Ending { .. } | ShutdownPhase::Killing { .. }
-                if self.executors.live() == 0 =>
+                if self.executors.live() + self.drivers.live() == 0 =>
             {
                 self.exit(Exit::Shutdown);
             }

@@ -1,6 +1,6 @@
 //! Removal of the directories that ended applications leave in the work directory.
 //!
-//! The cleaner touches only directories that are named like an application, `app-20261121003159-0000`,
+//! The cleaner touches only directories that are named like an application, `app-20261121003159-0000`, or a cluster driver,
 //! because users put other things there. It removes links and never follows them. The files that an
 //! application brings are removed by [files](super::files). Only those of a Worker that was killed are left
 //! to the cleaner.
@@ -48,7 +48,9 @@ impl Cleaner {
             if name.starts_with(REMOVED) {
                 // An earlier Worker did not finish the removal.
                 self.remove(&path);
-            } else if is_applications(&name) && !keep.contains(&AppId::new(name.as_str())) {
+            } else if (is_applications(&name) || is_drivers(&name))
+                && !keep.contains(&AppId::new(name.as_str()))
+            {
                 match last_written(&path, unwritten_since) {
                     Ok(time) if time < unwritten_since => stale.push(AppId::new(name)),
                     Ok(_) => {}
@@ -65,7 +67,11 @@ impl Cleaner {
         if apps.is_empty() {
             return apps;
         }
-        let markers: Vec<Marker> = apps.iter().map(Marker::of_application).collect();
+        let marker = |app: &AppId| match is_drivers(app.as_str()) {
+            true => Marker::of_driver_anywhere(app.as_str()),
+            false => Marker::of_application(app),
+        };
+        let markers: Vec<Marker> = apps.iter().map(marker).collect();
         let matching = scan(&markers);
         apps.into_iter()
             .zip(matching)
@@ -130,7 +136,16 @@ impl Cleaner {
 
 /// Whether a Master gives such a name: `app-`, a time of 14 digits, and a number of at least 4 digits.
 pub(super) fn is_applications(name: &str) -> bool {
-    let Some((time, number)) = name.strip_prefix("app-").and_then(|rest| rest.split_once('-')) else {
+    is_numbered(name, "app-")
+}
+
+/// The same for a cluster driver: `driver-`.
+fn is_drivers(name: &str) -> bool {
+    is_numbered(name, "driver-")
+}
+
+fn is_numbered(name: &str, prefix: &str) -> bool {
+    let Some((time, number)) = name.strip_prefix(prefix).and_then(|rest| rest.split_once('-')) else {
         return false;
     };
     let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());

@@ -10,17 +10,20 @@ use std::time::Duration;
 
 use firesteel_core::Timestamp;
 use firesteel_core::address::Address;
-use firesteel_core::ids::{ExecutorKey, PeerId, WorkerId, is_sound};
+use firesteel_core::ids::{DriverId, ExecutorKey, PeerId, WorkerId, is_sound};
 use firesteel_core::messages::{LogRequest, Offered, RefusedRegistration, WorkerDescription};
 use firesteel_core::process::Signal;
 use firesteel_core::wire::{self, DecodeError, Role};
-use firesteel_core::worker::{Config, Effect, Event, ExecutorPlan, Exit, Inbound, Outbound, Worker};
+use firesteel_core::worker::{
+    Config, DriverPlan, Effect, Event, ExecutorPlan, Exit, Inbound, Outbound, Worker,
+};
 use firesteel_placement::words::counted;
 use firesteel_placement::{Cores, MiB, Resources};
 use futures_util::future::BoxFuture;
 
 use super::cleaner::Cleaner;
 use super::dead_workers::{self, DeadWorkers, Looker};
+use super::driver_runner::DriverRunner;
 use super::executor_runner::{ExecutorRunner, RunnerContext};
 use super::files::{self, FileStore};
 use super::java::Java;
@@ -275,6 +278,7 @@ fn config(options: &Options, id: &WorkerId, reached: Address, work: &WorkDirecto
         masters: options.masters.clone(),
         max_registration_retries: options.settings.max_registration_retries,
         kill_grace: options.settings.kill_grace,
+        driver_kill_grace: options.settings.driver_kill_grace,
         cleanup: options.settings.cleanup,
         work_directory_pause: Some(Duration::from_secs(5)),
         retained_executors: options.settings.retained_executors,
@@ -358,6 +362,8 @@ impl Shell for WorkerShell {
                 self.runners.start(plan, context.inbox());
             }
             Effect::SignalExecutor { executor, signal } => self.runners.signal(&executor, signal),
+            Effect::StartDriver(plan) => self.runners.start_driver(plan, context.inbox()),
+            Effect::SignalDriver { driver, signal } => self.runners.signal_driver(&driver, signal),
             // The output of its executors stays: users read it after the end.
             Effect::CleanApplication { app } => {
                 tracing::info!("application {app} ended");
@@ -417,15 +423,16 @@ fn raise_later(inbox: Inbox<Event>, event: impl FnOnce() -> Event + Send + 'stat
     });
 }
 
-/// The runners of this Worker's executors.
+/// The runners of this Worker's executors and cluster drivers.
 struct Runners {
     context: Arc<RunnerContext>,
     table: BTreeMap<ExecutorKey, ExecutorRunner>,
+    drivers: BTreeMap<DriverId, DriverRunner>,
 }
 
 impl Runners {
     fn new(context: Arc<RunnerContext>) -> Self {
-        Self { context, table: BTreeMap::new() }
+        Self { context, table: BTreeMap::new(), drivers: BTreeMap::new() }
     }
 
     fn start(&mut self, plan: ExecutorPlan, inbox: Inbox<Event>) {
@@ -441,6 +448,18 @@ impl Runners {
 
     fn signal(&self, executor: &ExecutorKey, signal: Signal) {
         if let Some(runner) = self.table.get(executor) {
+            runner.signal(signal);
+        }
+    }
+
+    fn start_driver(&mut self, plan: DriverPlan, inbox: Inbox<Event>) {
+        self.drivers.retain(|_, runner| !runner.is_over());
+        let driver = plan.driver.clone();
+        self.drivers.insert(driver, DriverRunner::start(plan, Arc::clone(&self.context), inbox));
+    }
+
+    fn signal_driver(&self, driver: &DriverId, signal: Signal) {
+        if let Some(runner) = self.drivers.get(driver) {
             runner.signal(signal);
         }
     }

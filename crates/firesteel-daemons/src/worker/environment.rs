@@ -27,6 +27,10 @@ use super::work_directory::files_of;
 pub const APP_ID: &str = "FIRESTEEL_APP_ID";
 /// The variable with the executor's number in its application.
 pub const EXECUTOR_ID: &str = "FIRESTEEL_EXECUTOR_ID";
+/// The variable with the id of the cluster driver.
+pub const DRIVER_ID: &str = "FIRESTEEL_DRIVER_ID";
+/// The variable with the Masters of the cluster, which commands like `firesteel map` read.
+pub const MASTER: &str = "MASTER";
 /// The variable with the id of the Worker.
 pub const WORKER_ID: &str = "FIRESTEEL_WORKER_ID";
 /// The variable with the executor's own directory.

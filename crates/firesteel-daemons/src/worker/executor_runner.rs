@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::PipeReader;
 use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::Arc;
 
@@ -31,7 +31,7 @@ use firesteel_host::start_failure::{enter, not_started};
 use firesteel_settings::rolling::Rolling;
 
 /// The number of signals that may be queued for a runner. The machine sends at most two.
-const SIGNALS: usize = 4;
+pub(super) const SIGNALS: usize = 4;
 
 /// What all runners of a Worker share.
 #[derive(Debug)]
@@ -140,18 +140,8 @@ async fn start(plan: ExecutorPlan, context: &Arc<RunnerContext>) -> Result<Start
     let Prepared { command: Command { program, arguments, environment: _ }, variables, outputs } = prepared;
     let OutputTargets { stdout, stderr, pipes } = connect(outputs, &plan.executor, context)?;
 
-    let mut command = std::process::Command::new(&program);
-    for name in environment::not_inherited() {
-        command.env_remove(name);
-    }
-    command
-        .args(arguments)
-        .envs(variables)
-        .current_dir(&directory)
-        .stdin(Stdio::null())
-        .stdout(stdout)
-        .stderr(stderr)
-        .process_group(0);
+    let mut command = child_command(&program, variables, &directory);
+    command.args(arguments).stdout(stdout).stderr(stderr);
     if let TaskDirectory::Path(path) = &plan.directory {
         enter(path)?;
         command.current_dir(path);
@@ -167,6 +157,20 @@ async fn start(plan: ExecutorPlan, context: &Arc<RunnerContext>) -> Result<Start
         }
     };
     Ok(Started { child, group, appenders: pipes.into_iter().filter_map(appender).collect() })
+}
+
+/// The command of a child of the Worker, which leads its own process group. Its arguments and outputs are missing.
+pub(super) fn child_command(
+    program: &str,
+    variables: BTreeMap<String, String>,
+    directory: &Path,
+) -> std::process::Command {
+    let mut command = std::process::Command::new(program);
+    for name in environment::not_inherited() {
+        command.env_remove(name);
+    }
+    command.envs(variables).current_dir(directory).stdin(Stdio::null()).process_group(0);
+    command
 }
 
 /// An executor that can be started.
@@ -224,7 +228,7 @@ fn connect(
 }
 
 /// The command with this program in place of its placeholder.
-fn filled(command: &Command, context: &RunnerContext) -> Command {
+pub(super) fn filled(command: &Command, context: &RunnerContext) -> Command {
     let mut command = command.clone();
     for word in std::iter::once(&mut command.program).chain(&mut command.arguments) {
         if Placeholder::of(word) == Some(Placeholder::Firesteel) {
@@ -236,7 +240,11 @@ fn filled(command: &Command, context: &RunnerContext) -> Command {
 
 /// Waits for the process's end and passes signals on meanwhile. A signal cannot reach a wrong process: the
 /// process id stays in use until this function has waited for the end.
-async fn wait(mut child: Child, group: ProcessGroup, mut signals: mpsc::Receiver<Signal>) -> ExitStatus {
+pub(super) async fn wait(
+    mut child: Child,
+    group: ProcessGroup,
+    mut signals: mpsc::Receiver<Signal>,
+) -> ExitStatus {
     loop {
         tokio::select! {
             status = child.wait() => return exit_status(status),
@@ -245,11 +253,11 @@ async fn wait(mut child: Child, group: ProcessGroup, mut signals: mpsc::Receiver
     }
 }
 
-/// Kills the processes that the executor left behind: first its group, then those that left the group.
-async fn kill_leftovers(group: ProcessGroup, marker: Marker, sweeper: &Sweeper) {
+/// Kills the processes that an executor or a cluster driver left behind: first its group, then those that left the group.
+pub(super) async fn kill_leftovers(group: ProcessGroup, marker: Marker, sweeper: &Sweeper) {
     group.signal(Signal::Kill);
     if let Err(survivors) = sweeper.sweep(marker).await {
-        tracing::error!("an executor has ended and {survivors}");
+        tracing::error!("an executor or a driver has ended and {survivors}");
     }
 }
 

@@ -17,14 +17,26 @@ const END: &str = "\n========================================\n\n";
 /// Source: Spark Worker, 4.0.1, which shows the command only.
 #[must_use]
 pub fn header(command: &Command, variables: &BTreeMap<String, String>) -> String {
-    let mut text = format!("{BEGINNING}{}\n", redacted(command));
-    text.push_str("Firesteel Executor Environment:");
+    header_of("Executor", command, variables)
+}
+
+fn header_of(role: &str, command: &Command, variables: &BTreeMap<String, String>) -> String {
+    let mut text = format!("Firesteel {role} Command: {}\n", redacted(command));
+    text.push_str(&format!("Firesteel {role} Environment:"));
     for (name, value) in variables {
         text.push(' ');
         text.push_str(&Quoted(&format!("{name}={}", shown(name, value))).to_string());
     }
     text.push_str(END);
     text
+}
+
+/// The header of a start of a cluster driver, like that of an executor.
+///
+/// Source: Spark Worker, 4.0.1 (`Launch Command`).
+#[must_use]
+pub fn driver_header(command: &Command, variables: &BTreeMap<String, String>) -> String {
+    header_of("Driver", command, variables)
 }
 
 /// The length of the header at the beginning of a log, in bytes; 0 if it has none.

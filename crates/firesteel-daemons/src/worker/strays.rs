@@ -5,11 +5,11 @@ use std::fmt;
 use std::fs;
 use std::time::{Duration, Instant};
 
-use firesteel_core::ids::{AppId, ExecutorId, ExecutorKey, WorkerId};
+use firesteel_core::ids::{AppId, DriverId, ExecutorId, ExecutorKey, WorkerId};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-use super::environment::{APP_ID, EXECUTOR_ID, WORKER_ID};
+use super::environment::{APP_ID, DRIVER_ID, EXECUTOR_ID, WORKER_ID};
 
 /// The pause between two scans.
 pub(super) const PAUSE: Duration = Duration::from_millis(10);
@@ -41,6 +41,18 @@ impl Marker {
         marker.entries.push(format!("{APP_ID}={}", executor.app).into_bytes());
         marker.entries.push(format!("{EXECUTOR_ID}={}", executor.executor).into_bytes());
         marker
+    }
+
+    /// The marker of all processes of a cluster driver.
+    #[must_use]
+    pub fn of_driver(worker: &WorkerId, driver: &DriverId) -> Self {
+        Self::of_worker(worker).and(DRIVER_ID, driver)
+    }
+
+    /// The marker of all processes of a cluster driver, on any Worker.
+    #[must_use]
+    pub fn of_driver_anywhere(driver: &str) -> Self {
+        Self { entries: vec![format!("{DRIVER_ID}={driver}").into_bytes()] }
     }
 
     /// The marker of all processes of an application, on any Worker.

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-use firesteel_core::ids::{AppId, ExecutorKey, WorkerId};
+use firesteel_core::ids::{AppId, DriverId, ExecutorKey, WorkerId};
 use firesteel_core::process::{StartFailure, StartStep};
 
 use crate::files::private;
@@ -13,6 +13,8 @@ use crate::files::private;
 /// The Worker's work directory, which exists and can be written.
 ///
 /// ```text
+/// <work directory>/<cluster driver>/stdout
+///                                   stderr
 /// <work directory>/<application>/<executor>/stdout
 ///                                           stderr
 ///                                           NAME -> ../files-<Worker>/NAME
@@ -87,6 +89,12 @@ impl WorkDirectory {
         self.of_app(&executor.app).join(executor.executor.to_string())
     }
 
+    /// The directory of a cluster driver. The Worker's machine has already checked the id.
+    #[must_use]
+    pub fn of_driver(&self, driver: &DriverId) -> PathBuf {
+        self.0.join(driver.as_str())
+    }
+
     /// The directory of an application's files. Several Workers may share one work directory; each fetches
     /// its own files.
     #[must_use]
@@ -134,22 +142,33 @@ impl WorkDirectory {
     /// # Errors
     /// The path that could not be made or written, and why.
     pub fn prepare(&self, executor: &ExecutorKey, header: &str) -> Result<Outputs, StartFailure> {
-        let directory = self.of_executor(executor);
-        private::despite_removal(|| private::create_group_directories(&directory))
-            .map_err(|error| failure(StartStep::Directory, &directory, &error))?;
-        let open = |name| {
-            let path = directory.join(name);
-            let mut options = OpenOptions::new();
-            private::open_log(options.write(true).create(true).truncate(true), &path)
-                .map_err(|error| failure(StartStep::Output, &path, &error))
-        };
-        let stdout = open("stdout")?;
-        let mut stderr = open("stderr")?;
-        stderr
-            .write_all(header.as_bytes())
-            .map_err(|error| failure(StartStep::Output, &directory.join("stderr"), &error))?;
-        Ok(Outputs { stdout, stderr })
+        open_outputs(&self.of_executor(executor), OpenOptions::new().write(true).truncate(true), header)
     }
+
+    /// Makes a cluster driver's directory and opens its files, to append to them.
+    ///
+    /// # Errors
+    /// The path that could not be made or written, and why.
+    pub fn prepare_driver(&self, driver: &DriverId, header: &str) -> Result<Outputs, StartFailure> {
+        open_outputs(&self.of_driver(driver), OpenOptions::new().append(true), header)
+    }
+}
+
+/// Makes a directory and opens the files for output in it.
+fn open_outputs(directory: &Path, options: &mut OpenOptions, header: &str) -> Result<Outputs, StartFailure> {
+    private::despite_removal(|| private::create_group_directories(directory))
+        .map_err(|error| failure(StartStep::Directory, directory, &error))?;
+    options.create(true);
+    let mut open = |name| {
+        let path = directory.join(name);
+        private::open_log(options, &path).map_err(|error| failure(StartStep::Output, &path, &error))
+    };
+    let stdout = open("stdout")?;
+    let mut stderr = open("stderr")?;
+    stderr
+        .write_all(header.as_bytes())
+        .map_err(|error| failure(StartStep::Output, &directory.join("stderr"), &error))?;
+    Ok(Outputs { stdout, stderr })
 }
 
 /// The name of a Worker's directory for an application's files.

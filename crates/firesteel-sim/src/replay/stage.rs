@@ -158,7 +158,10 @@ impl<'a, A: Apply> Stage<'a, A> {
             | MasterToWorker::ReconnectWorker
             | MasterToWorker::ApplicationFinished { .. }
             | MasterToWorker::ExecutorEndNoted { .. }
-            | MasterToWorker::DecommissionWorker { .. } => return None,
+            | MasterToWorker::DecommissionWorker { .. }
+            | MasterToWorker::LaunchDriver(_)
+            | MasterToWorker::KillDriver { .. }
+            | MasterToWorker::DriverEndNoted { .. } => return None,
         };
         let message = WorkerToMaster::ExecutorStateChanged(ExecutorReport { executor, state });
         Some(Event::Received { peer, arrived: self.now, message: Inbound::Worker(message) })

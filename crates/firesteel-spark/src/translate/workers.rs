@@ -120,7 +120,11 @@ pub fn to_worker(
         // Without spark.decommission.enabled such a Worker would not obey, and it never ends by itself.
         MasterToWorker::DecommissionWorker { .. }
         | MasterToWorker::LaunchExecutor(_)
-        | MasterToWorker::ExecutorEndNoted { .. } => return None,
+        | MasterToWorker::ExecutorEndNoted { .. }
+        // Cluster drivers do not run on Workers of Spark's.
+        | MasterToWorker::LaunchDriver(_)
+        | MasterToWorker::KillDriver { .. }
+        | MasterToWorker::DriverEndNoted { .. } => return None,
     })
 }
 

@@ -76,6 +76,9 @@ impl AttemptCoverage {
                     MasterToClient::KillApplicationResponse(answer) => self.kill.count(answer),
                     MasterToClient::MasterStateResponse(_)
                     | MasterToClient::DecommissionWorkersResponse(_)
+                    | MasterToClient::SubmitDriverResponse(_)
+                    | MasterToClient::KillDriverResponse(_)
+                    | MasterToClient::DriverStatusResponse(_)
                     | MasterToClient::ReadyzResponse => {}
                 }
             }

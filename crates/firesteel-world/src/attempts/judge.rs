@@ -218,7 +218,7 @@ impl Books {
         let MasterToClient::MasterStateResponse(page) = message else { return Ok(()) };
         let application = page.rows.iter().find_map(|row| match row {
             StateRow::Application { view, .. } => Some(view),
-            StateRow::Worker(_) | StateRow::Executor { .. } => None,
+            StateRow::Worker(_) | StateRow::Driver { .. } | StateRow::Executor { .. } => None,
         });
         let Some(application) = application else {
             return Err("a status client is shown no application".to_owned());

@@ -5,9 +5,9 @@ use std::marker::PhantomData;
 
 use firesteel_core::kind::Kind;
 use firesteel_core::messages::{
-    ApplicationEnd, ClientToMaster, ClientToWorker, DriverToExecutor, DriverToMaster, ExecutorState,
-    ExecutorToDriver, LossReason, MasterToClient, MasterToDriver, MasterToWorker, Outcome, RefusedExecutor,
-    RefusedLog, RefusedRegistration, TaskEnd, TaskState, WorkerToClient, WorkerToMaster,
+    ApplicationEnd, ClientToMaster, ClientToWorker, DriverState, DriverToExecutor, DriverToMaster,
+    ExecutorState, ExecutorToDriver, LossReason, MasterToClient, MasterToDriver, MasterToWorker, Outcome,
+    RefusedExecutor, RefusedLog, RefusedRegistration, TaskEnd, TaskState, WorkerToClient, WorkerToMaster,
 };
 use firesteel_core::{driver, executor, launcher, master, worker};
 
@@ -142,6 +142,7 @@ tallies! {
     "to driver" executor_state: ExecutorState,
     "to driver" lost: LossReason,
     "to master" reported: ExecutorState,
+    "driver" driver_state: DriverState,
     "application" application_end: ApplicationEnd,
     "application" outcome: Outcome,
     "application" ending: driver::Ending,

@@ -1,7 +1,7 @@
 //! The happenings in the world's queue.
 
 use firesteel_core::Leadership;
-use firesteel_core::ids::{AppId, AttemptId, FetchId, PeerId};
+use firesteel_core::ids::{AppId, AttemptId, DriverId, FetchId, PeerId};
 use firesteel_core::process::ExitStatus;
 
 use super::election::Deposition;
@@ -74,6 +74,14 @@ pub(crate) enum Happening {
     TaskUp { node: NodeIndex, attempt: AttemptId },
     /// A task's process takes its next step.
     TaskStep { node: NodeIndex, attempt: AttemptId },
+    /// An operator submits the cluster driver with this number.
+    SubmitDriver { plan: usize },
+    /// An operator asks for the end of some cluster driver.
+    KillDriver,
+    /// The process of a cluster driver starts, or fails to.
+    ClusterDriverUp { driver: DriverId, start: u64 },
+    /// The process of a cluster driver ends.
+    ClusterDriverEnd { driver: DriverId, start: u64, status: ExitStatus },
     /// A fault strikes.
     Strike,
     /// A stranger sends a message, and has this many left to send.

@@ -117,6 +117,7 @@ impl World {
         self.after(AUDIT_EVERY, Happening::Audit);
         self.compare_tables();
         self.check_questions();
+        self.audit_cluster_drivers();
         let believed: Vec<ExecutorKey> = self.ledger.executors().map(|(key, _)| key.clone()).collect();
         for key in believed {
             // An executor that was just launched may still be on its way.
@@ -181,6 +182,7 @@ impl World {
                 | WorkerToMaster::Heartbeat { .. }
                 | WorkerToMaster::WorkDirectoryChecked { .. }
                 | WorkerToMaster::WorkerLatestState { .. }
+                | WorkerToMaster::DriverStateChanged(_)
                 | WorkerToMaster::WorkerDecommissioning { .. } => false,
             },
             Happening::Tell { event: NodeEvent::Worker(event), .. } => matches!(event,
@@ -225,6 +227,9 @@ impl World {
         }
         if let Some(key) = self.processes.keys().next().cloned() {
             return self.violate(format!("the process of executor {key} still lives"));
+        }
+        if let Some(driver) = self.some_cluster_driver() {
+            return self.violate(format!("{driver} still runs"));
         }
         for plan in 0..self.workers.len() {
             let Some(node) = self.workers[plan] else {
@@ -286,6 +291,8 @@ impl World {
             | Happening::Speak { node, .. }
             | Happening::Dial { node, .. }
             | Happening::Tell { node, .. } => self.node(*node).body.is_alive(),
+            // A signal has come first.
+            Happening::ClusterDriverEnd { .. } | Happening::ClusterDriverUp { .. } => false,
             Happening::Cut { link } => self.links[link.0].is_open(),
             Happening::Hangup { link, side } => self.links[link.0].end(*side).open,
             Happening::Deliver { link, side, .. } => self.links[link.0].receives(*side),
@@ -295,6 +302,8 @@ impl World {
             | Happening::Depose(_)
             | Happening::StartWorker { .. }
             | Happening::StartDriver { .. }
+            | Happening::SubmitDriver { .. }
+            | Happening::KillDriver
             | Happening::Part(_)
             | Happening::Stall(_)
             | Happening::Depart(_)

@@ -61,6 +61,8 @@ impl World {
             policy: self.scenario.policy,
             queues: self.scenario.queues.clone(),
             backfill: self.scenario.backfill,
+            driver_strategy: self.scenario.driver_strategy,
+            max_drivers: self.scenario.max_drivers,
             // The same value as in the daemon: a Master may replace another one within the same second.
             first_application: self.timestamp().millis() % 1000 * 10,
             page: self.page(),
@@ -125,6 +127,7 @@ impl World {
             masters: self.master_addresses(),
             max_registration_retries: u32::try_from(self.dice.between(2, 16)).expect("it is small"),
             kill_grace: KILL_GRACE,
+            driver_kill_grace: KILL_GRACE,
             // Most Workers are not woken for this again and again.
             work_directory_pause: self.scenario.full_disk.as_ref().map(|_| Duration::from_secs(20)),
             cleanup: Some(worker::Cleanup {
@@ -152,6 +155,7 @@ impl World {
         self.workers[plan] = None;
         self.fetches.forget(node);
         self.end_process(node, end);
+        self.end_cluster_drivers(node);
         let orphans: Vec<NodeIndex> = self.living_processes().into_iter().collect();
         for process in orphans {
             if self.process(process).is_none_or(|process| process.worker != node) {

@@ -10,7 +10,7 @@
 //!   faults.
 //! - `world`, `run`, `happening`: virtual time, the queue of happenings, and one run.
 //! - `node`, `lives`, `processes`, `task_lives`: processes, with or without a state machine.
-//! - `launches`: launchers, whose executors are commands.
+//! - `launches`: launchers, whose executors are commands; `cluster_drivers`: drivers that run on Workers.
 //! - `master_disk`: what a Master has written down, and restarts from it.
 //! - `election`: several Masters, of which one leads.
 //! - `network`, `links`, `message`, `busy_master`, `stalls`, `partitions`: connections, messages, and
@@ -22,6 +22,7 @@
 
 mod busy_master;
 mod cleaning;
+mod cluster_drivers;
 pub(crate) mod coverage;
 mod disks;
 mod election;

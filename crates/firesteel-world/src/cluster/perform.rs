@@ -95,10 +95,18 @@ impl World {
                 self.keep_waiting(records);
             }
             master::Effect::Persist(_) => {}
-            master::Effect::Send { peer, message } => self.send(node, peer, message.into()),
+            master::Effect::Send { peer, message } => {
+                if let master::Outbound::Worker(message) = &message {
+                    self.see_driver_order(message);
+                }
+                self.send(node, peer, message.into());
+            }
             master::Effect::Close { peer } => self.close(node, peer),
             master::Effect::Note(note) => {
                 self.coverage.master_note.count(&note);
+                if let master::Note::DriverEnded { state, .. } = &note {
+                    self.coverage.driver_state.count(state);
+                }
                 if let (true, master::Note::WorkerRemoved { worker, reason, .. }) = (self.is_settled(), &note)
                 {
                     self.violate(format!("{worker} is removed though nothing goes wrong any more: {reason}"));
@@ -111,7 +119,7 @@ impl World {
     fn latest_state(&self, node: NodeIndex, message: &worker::Outbound) -> Option<WorkerToMaster> {
         let Body::Worker(body) = &self.node(node).body else { return None };
         match message {
-            worker::Outbound::Master(WorkerToMaster::RegisterWorker { worker, executors })
+            worker::Outbound::Master(WorkerToMaster::RegisterWorker { worker, executors, .. })
                 if body.plan % 3 == 1 =>
             {
                 let (worker, executors) = (worker.id.clone(), executors.clone());
@@ -131,6 +139,7 @@ impl World {
                     let result = self.executors.report(message);
                     self.hold(result);
                     self.check_left(node, message);
+                    self.check_driver_report(message);
                 }
                 if let worker::Outbound::Client(message) = &message {
                     self.answer_client(node, peer, message);
@@ -144,6 +153,10 @@ impl World {
             worker::Effect::Close { peer } => self.close(node, peer),
             worker::Effect::FetchFiles { fetch, app, files } => self.fetch_files(node, fetch, app, &files),
             worker::Effect::RemoveFiles { app } => self.remove_files(node, &app),
+            worker::Effect::StartDriver(plan) => self.start_cluster_driver(node, plan),
+            worker::Effect::SignalDriver { driver, signal } => {
+                self.signal_cluster_driver(node, driver, signal);
+            }
             worker::Effect::StartExecutor(plan) => self.start_executor(node, plan),
             worker::Effect::SignalExecutor { executor, signal } => {
                 let result = self.executors.signal(&executor, node);

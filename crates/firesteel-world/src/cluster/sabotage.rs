@@ -95,6 +95,16 @@ pub enum Sabotage {
     HastyEnd,
     /// Workers, drivers and launchers forget the epochs of the Masters that they have met.
     IgnoreEpoch,
+    /// The Master misses the end of a cluster driver.
+    MissDriverEnd,
+    /// The Master does not order the end of a cluster driver.
+    DropKillDriver,
+    /// The Worker does not start a cluster driver.
+    DropDriver,
+    /// The Worker starts a cluster driver twice.
+    DoubleLaunchDriver,
+    /// The Worker forgets that a cluster driver is supervised.
+    ForgetSupervise,
     /// The Worker reports RUNNING twice.
     RunningTwice,
     /// The Worker does not report an executor's end, and forgets it.
@@ -199,7 +209,7 @@ pub enum Sabotage {
 
 firesteel_core::kinds!("sabotage", Sabotage: DropGiveBack DoubleLaunch ForgetWorker ForgetLeaving ForgetDriver DropKillExecutor
     ReuseExecutorId WrongDriver LaunchOnTheDead OneCoreTooMany DropExecutorAdded DropRegisteredWorker
-    DropKilled MissTurn SplitGang StarveGang StealReserved ForgetPriority ForgetQueue PreemptTooMany PreemptPeers DropExecutorsGone EarlyExecutorsGone ForgetOutcome TrustAnyToken TrustAnySize LateKillForgetsOutcome JudgeByReading TakeForAnswered MissFullDisk SkipPersist TellBeforeDurable ReplayTwice EpochNotIncreased TellUnwritten WriteUnfenced SpeakAfterTenure StandbyAnswers StandbyStaysOn AskOnce SkipRow ForgetBlame NeverReadmit HastyEnd IgnoreEpoch RunningTwice LoseEnd StartTwice ForgetWords DropSignal StayOn DropHeartbeat TrustFetch FetchTwice KeepFiles EndLog KeepNothing RemoveTheLiving RemoveLivingExecutor UseLeaving ForgetUnregister ClaimSuccess TrustAnySecret TrustAnyNumber DoubleLaunchTask
+    DropKilled MissTurn SplitGang StarveGang StealReserved ForgetPriority ForgetQueue PreemptTooMany PreemptPeers DropExecutorsGone EarlyExecutorsGone ForgetOutcome TrustAnyToken TrustAnySize LateKillForgetsOutcome JudgeByReading TakeForAnswered MissFullDisk SkipPersist TellBeforeDurable ReplayTwice EpochNotIncreased TellUnwritten WriteUnfenced SpeakAfterTenure StandbyAnswers StandbyStaysOn AskOnce SkipRow ForgetBlame NeverReadmit HastyEnd IgnoreEpoch MissDriverEnd DropKillDriver DropDriver DoubleLaunchDriver ForgetSupervise RunningTwice LoseEnd StartTwice ForgetWords DropSignal StayOn DropHeartbeat TrustFetch FetchTwice KeepFiles EndLog KeepNothing RemoveTheLiving RemoveLivingExecutor UseLeaving ForgetUnregister ClaimSuccess TrustAnySecret TrustAnyNumber DoubleLaunchTask
     DropOutputCredit DoubleCredit DoubleOutput DropOutput DoubleTaskEnd DropTaskEnd DropKillTask
     EarlyCancelled DropAnswer DoubleAnswer Impatient ForgetProfile ForgetBinding SameAddress DropAddresses AskForMore AskForNone KillNeighbours DropKills IgnoreSilence DropDriverHeartbeat DropExecutorHeartbeat WrongCode EndlessLaunch
     DropStatusUpdate DoubleStatusUpdate DoubleTaskOutput DropTaskOutput LeaveTasks DropExit);
@@ -252,6 +262,11 @@ impl Sabotage {
         Self::NeverReadmit,
         Self::HastyEnd,
         Self::IgnoreEpoch,
+        Self::MissDriverEnd,
+        Self::DropKillDriver,
+        Self::DropDriver,
+        Self::DoubleLaunchDriver,
+        Self::ForgetSupervise,
         Self::RunningTwice,
         Self::LoseEnd,
         Self::StartTwice,

@@ -106,6 +106,14 @@ impl Saboteur {
             {
                 NodeEvent::Worker(core_worker::Event::FilesFetched { app, fetch })
             }
+            NodeEvent::Worker(core_worker::Event::Received {
+                peer,
+                message: core_worker::Inbound::Master(MasterToWorker::LaunchDriver(mut launch)),
+            }) if self.sabotage == Sabotage::ForgetSupervise => {
+                launch.description.supervise = false;
+                let message = core_worker::Inbound::Master(MasterToWorker::LaunchDriver(launch));
+                NodeEvent::Worker(core_worker::Event::Received { peer, message })
+            }
             NodeEvent::Master(core_master::Event::Received { peer, arrived, message }) => {
                 let message = self.bend_master_message(message, peer, ledger);
                 NodeEvent::Master(core_master::Event::Received { peer, arrived, message })
@@ -161,8 +169,9 @@ impl Saboteur {
                 let state = ExecutorState::Killed(Some(status));
                 WorkerToMaster::ExecutorStateChanged(ExecutorReport { executor, state })
             }
-            WorkerToMaster::RegisterWorker { worker, executors } => {
-                WorkerToMaster::register(self.bend_claim(*worker), executors)
+            WorkerToMaster::RegisterWorker { worker, executors, drivers } => {
+                let worker = Box::new(self.bend_claim(*worker));
+                WorkerToMaster::RegisterWorker { worker, executors, drivers }
             }
             message => message,
         }
@@ -173,6 +182,10 @@ impl Saboteur {
         match (event, self.sabotage) {
             (NodeEvent::Master(core_master::Event::Received { message, .. }), Sabotage::DropGiveBack) => {
                 matches!(message, core_master::Inbound::Worker(WorkerToMaster::ExecutorStateChanged(report))
+                    if report.state.is_finished())
+            }
+            (NodeEvent::Master(core_master::Event::Received { message, .. }), Sabotage::MissDriverEnd) => {
+                matches!(message, core_master::Inbound::Worker(WorkerToMaster::DriverStateChanged(report))
                     if report.state.is_finished())
             }
             (NodeEvent::Master(core_master::Event::Disconnected { peer }), Sabotage::ForgetWorker) => {

@@ -20,6 +20,7 @@ use firesteel_placement::{
 };
 
 use super::busy_master::BusySpell;
+use super::cluster_drivers::SubmissionPlan;
 use super::disks::FullDisk;
 use super::election::Election;
 use super::entrance::secret_of;
@@ -66,6 +67,12 @@ pub struct Scenario {
     pub partitions: Vec<Partition>,
     /// The Worker that an operator has leave, if there is one.
     pub departure: Option<Departure>,
+    /// The cluster drivers that are submitted.
+    pub submissions: Vec<SubmissionPlan>,
+    /// How cluster drivers are spread.
+    pub driver_strategy: Strategy,
+    /// The number of cluster drivers that run at a time.
+    pub max_drivers: usize,
     /// The applications of the cluster.
     pub apps: Vec<AppPlan>,
     /// The faults that strike.
@@ -185,6 +192,8 @@ const DISKS: u64 = 0x6469_736B_7300;
 const PARTITIONS: u64 = 0x7061_7274_6564;
 /// Separates the random numbers of departures from all others.
 const DEPARTURES: u64 = 0x6465_7061_7274;
+/// Separates the random numbers of cluster drivers from all others.
+const DRIVERS: u64 = 0x6472_6976_6572;
 /// Separates the random numbers of stalls from all others.
 const STALLS: u64 = 0x7374_616C_6C73;
 /// Separates the random numbers of queues, priorities and gangs from all others.
@@ -245,6 +254,9 @@ impl Scenario {
             stalls: Vec::new(),
             partitions: Vec::new(),
             departure: None,
+            submissions: Vec::new(),
+            driver_strategy: Strategy::SpreadOut,
+            max_drivers: usize::MAX,
             apps: (0..apps).map(|number| AppPlan::rolled(dice, gpus, number, scale)).collect(),
             faults,
             check_every: scale.check_every(),
@@ -279,6 +291,14 @@ impl Scenario {
         scenario.partitions = Partition::rolled(&mut dice_of_partitions, scenario.faults.until, parties);
         let mut dice_of_departures = Dice::new(seed ^ DEPARTURES);
         scenario.departure = Departure::rolled(&mut dice_of_departures, scenario.faults.until, machines);
+        let mut drivers = Dice::new(seed ^ DRIVERS);
+        scenario.submissions = SubmissionPlan::rolled(&mut drivers);
+        if drivers.one_in(3) {
+            scenario.driver_strategy = Strategy::Consolidate;
+        }
+        if drivers.one_in(4) {
+            scenario.max_drivers = 2;
+        }
         scenario.busy_spell = BusySpell::rolled(&mut Dice::new(seed ^ BUSY), scenario.faults.until);
         // Uses a separate random generator, so that a seed's cluster and faults do not depend on what its
         // tasks need.

@@ -54,6 +54,7 @@ impl Executors {
             | WorkerToMaster::Heartbeat { .. }
             | WorkerToMaster::WorkDirectoryChecked { .. }
             | WorkerToMaster::WorkerLatestState { .. }
+            | WorkerToMaster::DriverStateChanged(_)
             | WorkerToMaster::WorkerDecommissioning { .. } => Ok(()),
             WorkerToMaster::ExecutorStateChanged(ExecutorReport { executor, state }) => {
                 if *state == ExecutorState::Running && !self.told_running.insert(executor.clone()) {

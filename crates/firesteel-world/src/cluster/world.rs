@@ -8,6 +8,7 @@ use firesteel_core::master::ReservationView;
 use firesteel_core::{Timestamp, driver, master, worker};
 
 use super::busy_master::MasterInbox;
+use super::cluster_drivers::ClusterDrivers;
 use super::coverage::Coverage;
 use super::election::Seat;
 use super::faults::Fault;
@@ -67,6 +68,7 @@ pub(crate) struct World {
     pub(crate) processes: BTreeMap<ExecutorKey, NodeIndex>,
     pub(crate) executors: Executors,
     pub(crate) fetches: Fetches,
+    pub(crate) cluster_drivers: ClusterDrivers,
     pub(crate) ledger: Ledger,
     pub(crate) master_disk: MasterDisk,
     pub(crate) is_calm: bool,
@@ -109,6 +111,7 @@ impl World {
             processes: BTreeMap::new(),
             executors: Executors::default(),
             fetches: Fetches::default(),
+            cluster_drivers: ClusterDrivers::default(),
             ledger: Ledger::default(),
             master_disk: MasterDisk::default(),
             is_calm: scenario.faults.until == 0,
@@ -143,6 +146,9 @@ impl World {
         }
         for app in 0..self.scenario.apps.len() {
             self.at(self.scenario.apps[app].starts_at, Happening::StartDriver { app });
+        }
+        for plan in 0..self.scenario.submissions.len() {
+            self.at(self.scenario.submissions[plan].at, Happening::SubmitDriver { plan });
         }
         for stall in self.scenario.stalls.clone() {
             self.at(stall.from, Happening::Stall(stall));
@@ -271,6 +277,12 @@ impl World {
             Happening::IdleCheck { node, since } => self.check_idle(node, since),
             Happening::TaskUp { node, attempt } => self.task_up(node, attempt),
             Happening::TaskStep { node, attempt } => self.task_step(node, attempt),
+            Happening::SubmitDriver { plan } => self.submit_driver(plan),
+            Happening::KillDriver => self.kill_driver(),
+            Happening::ClusterDriverUp { driver, start } => self.cluster_driver_up(driver, start),
+            Happening::ClusterDriverEnd { driver, start, status } => {
+                self.cluster_driver_end(driver, start, status);
+            }
             Happening::Strike => self.strike(),
             Happening::Speak { node, role, left } => self.speak(node, role, left),
             Happening::Calm => self.calm_down(),

@@ -6,9 +6,10 @@ use std::time::Duration;
 use clap::Args;
 use firesteel_apps::master_url::MasterUrl;
 use firesteel_core::address::{Address, parse_masters};
-use firesteel_core::ids::{AppId, ExecutorId};
+use firesteel_core::ids::{AppId, DriverId, ExecutorId};
 use firesteel_core::messages::{
-    ApplicationAnswer, ApplicationDetail, DecommissionAnswer, KillAnswer, MasterView,
+    ApplicationAnswer, ApplicationDetail, DecommissionAnswer, DriverDescription, DriverView, KillAnswer,
+    KillDriverAnswer, MasterView, SubmitDriverAnswer,
 };
 use firesteel_core::state_reader::Extent;
 use firesteel_daemons::master_client::MasterClient;
@@ -18,7 +19,7 @@ use firesteel_settings::description;
 use firesteel_settings::properties::Property;
 use firesteel_settings::sources::{Files, Sources};
 use firesteel_settings::variables::Environment;
-use firesteel_settings::{Origin, Reader, keys};
+use firesteel_settings::{Origin, Properties, Reader, keys};
 
 use super::block_on;
 use super::exit::{Exit, Failure};
@@ -91,6 +92,12 @@ impl Unanswered {
 impl Masters {
     /// Uses this URL, or the default sources if there is none.
     pub(super) fn of(master: Option<String>) -> Self {
+        Self { master }
+    }
+
+    /// The same, or the Masters of these properties if no option names any.
+    pub(super) fn or_those_of(&self, properties: &Properties) -> Self {
+        let master = self.master.clone().or_else(|| properties.get(keys::MASTER).map(str::to_owned));
         Self { master }
     }
 
@@ -176,6 +183,41 @@ impl Cluster {
     pub(super) async fn kill(&self, app: &str) -> Result<KillAnswer, Unanswered> {
         let (name, by) = (&self.name, &user_at_host());
         self.first(|master| async move { MasterClient::open(&master, name).await?.kill(app, by).await }).await
+    }
+
+    /// Submits a cluster driver. A Master that may have taken it without answering is not followed by another one.
+    pub(super) async fn submit_driver(
+        &self,
+        driver: &DriverDescription,
+    ) -> Result<SubmitDriverAnswer, Unanswered> {
+        let mut errors = Vec::new();
+        for master in &self.masters {
+            let mut client = match MasterClient::open(master, &self.name).await {
+                Ok(client) => client,
+                Err(error) => {
+                    errors.push(error);
+                    continue;
+                }
+            };
+            return client.submit_driver(driver.clone()).await.map_err(|error| Unanswered(vec![error]));
+        }
+        Err(Unanswered(errors))
+    }
+
+    /// Ends a cluster driver.
+    pub(super) async fn kill_driver(&self, driver: &DriverId) -> Result<KillDriverAnswer, Unanswered> {
+        let (name, by) = (&self.name, &user_at_host());
+        self.first(
+            |master| async move { MasterClient::open(&master, name).await?.kill_driver(driver, by).await },
+        )
+        .await
+    }
+
+    /// Returns a cluster driver, if the Master knows it.
+    pub(super) async fn driver(&self, driver: &DriverId) -> Result<Option<DriverView>, Unanswered> {
+        let name = &self.name;
+        self.first(|master| async move { MasterClient::open(&master, name).await?.driver(driver).await })
+            .await
     }
 
     /// Has Workers leave: that with this id, or all on this host.

@@ -245,6 +245,7 @@ mod tests {
             workers: Vec::new(),
             applications: vec![application("app-1", "sums", &[0, 2]), application("app-2", "logs", &[1])],
             completed: vec![application("app-0", "old", &[])],
+            drivers: Vec::new(),
         }
     }
 

@@ -19,7 +19,7 @@ const NOTES: &str = "\
 The Workers get no more executors, and status shows them as DECOMMISSIONED. Drivers are told: map, shell and Spark's drivers \
 give executors there no more tasks. Each executor ends when its tasks have ended, and is replaced; Spark's only with \
 spark.decommission.enabled=true. Commands of launch run on. A Worker ends, with \
-exit code 0, when its last executor has ended, or at the deadline; executors that still run then are ended as by SIGTERM to the \
+exit code 0, when its last executor and its last driver of firesteel submit have ended, or at the deadline; those that still run then are ended as by SIGTERM to the \
 Worker. The command does not wait for that. Asking again changes the deadline, or removes it; only a new start of the Worker \
 makes it take executors again. A service manager that restarts the Worker whatever its exit code brings it back at once.";
 
@@ -78,7 +78,11 @@ fn lines(which: &str, answer: &DecommissionAnswer) -> Result<Vec<String>, String
 }
 
 fn line(worker: &LeavingWorker) -> String {
-    let LeavingWorker { id, executors, ends_itself } = worker;
+    let LeavingWorker { id, executors, drivers, ends_itself } = worker;
+    if *ends_itself && *drivers > 0 {
+        let (executors, drivers) = (none_or(*executors, "executor"), counted(*drivers, "driver"));
+        return format!("{id} leaves: it ends when what it has has ended, {executors} and {drivers}");
+    }
     let (count, have) = (counted(*executors, "executor"), have(*executors));
     match (ends_itself, executors) {
         (true, 0) => format!("{id} ends now: it has no executor"),
@@ -99,8 +103,12 @@ mod tests {
 
     #[test]
     fn each_worker_has_a_line_that_says_when_it_ends() {
-        let worker =
-            |executors, ends_itself| LeavingWorker { id: WorkerId::new("w1"), executors, ends_itself };
+        let worker = |executors, ends_itself| LeavingWorker {
+            id: WorkerId::new("w1"),
+            executors,
+            drivers: 0,
+            ends_itself,
+        };
         for (leaving, words) in [
             (worker(0, true), "w1 ends now: it has no executor"),
             (worker(1, true), "w1 leaves: it ends when 1 executor has ended"),

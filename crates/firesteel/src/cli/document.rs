@@ -4,14 +4,16 @@
 mod next_executor;
 
 use firesteel_core::Timestamp;
-use firesteel_core::ids::{AppId, ExecutorId, ProfileId, WorkerId};
+use firesteel_core::ids::{AppId, DriverId, ExecutorId, ProfileId, WorkerId};
 use firesteel_core::messages::{
-    ApplicationDetail, ApplicationState, ApplicationView, ClusterView, EarlyEnd, ExcludedWorker,
-    ExecutorState, ExecutorView, Holder, ImpairedWorker, MasterView, Outcome, ProfileView, SchedulingStatus,
-    WorkerState, WorkerView,
+    ApplicationDetail, ApplicationState, ApplicationView, ClusterView, DriverState, DriverView, EarlyEnd,
+    ExcludedWorker, ExecutorState, ExecutorView, Holder, ImpairedWorker, MasterView, Outcome, ProfileView,
+    SchedulingStatus, WorkerState, WorkerView,
 };
+use firesteel_core::process::ExitStatus;
 use firesteel_placement::advice::{Advice, Change};
 use firesteel_placement::{ExecutorLimit, ExecutorSize, ResourceAmounts, Resources};
+use firesteel_settings::secrets::shown_text;
 use serde::Serialize;
 
 use super::application::shown_state;
@@ -33,7 +35,10 @@ only Spark executors of these releases).
 
 An application has id, name, user, state, end, outcome (succeeded, failed, cancelled, or null if its driver does not say), \
 outcome_words, submitted_ms, ended_ms, queue, priority, gang, max_cores, cores_granted, memory_per_executor_mib, \
-executors_live, executors_ended, executors_forgotten, executors.";
+executors_live, executors_ended, executors_forgotten, executors.
+
+A driver that was submitted with firesteel submit has id, user, command, cores, memory_mib, supervise, state, exit_code, error, \
+successor (the driver that took its place), worker, host, port, directory, submitted_ms, launched_ms, ended_ms.";
 
 /// The tables of a Master.
 #[derive(Serialize)]
@@ -49,6 +54,78 @@ pub(super) struct Master<'a> {
     workers: Vec<Worker<'a>>,
     applications: Vec<Application<'a>>,
     completed: Vec<Application<'a>>,
+    /// The cluster drivers, live and ended, in the order of their submission.
+    drivers: Vec<Driver<'a>>,
+}
+
+/// A cluster driver.
+#[derive(Serialize)]
+pub(super) struct Driver<'a> {
+    id: &'a DriverId,
+    user: &'a str,
+    /// Without its secrets.
+    command: String,
+    cores: i64,
+    memory_mib: i64,
+    supervise: bool,
+    state: &'static str,
+    /// 128 + N for signal N.
+    exit_code: Option<i32>,
+    /// Why it is in state ERROR.
+    error: Option<String>,
+    /// The cluster driver that took its place, if it was relaunched.
+    successor: Option<&'a DriverId>,
+    worker: Option<&'a WorkerId>,
+    host: Option<&'a str>,
+    port: Option<u16>,
+    directory: Option<&'a str>,
+    submitted_ms: u64,
+    launched_ms: Option<u64>,
+    ended_ms: Option<u64>,
+}
+
+impl<'a> Driver<'a> {
+    pub(super) fn of(view: &'a DriverView) -> Self {
+        let DriverView {
+            id,
+            user,
+            command,
+            cores,
+            memory,
+            supervise,
+            state,
+            submitted,
+            launched,
+            ended,
+            worker,
+        } = view;
+        let place = worker.as_ref();
+        Self {
+            id,
+            user,
+            command: shown_text(command),
+            cores: cores.0,
+            memory_mib: memory.0,
+            supervise: *supervise,
+            state: state.name(),
+            exit_code: state.exit_status().map(ExitStatus::shell_code),
+            error: match state {
+                DriverState::Error(error) => Some(error.to_string()),
+                _ => None,
+            },
+            successor: match state {
+                DriverState::Relaunching { successor } => Some(successor),
+                _ => None,
+            },
+            worker: place.map(|place| &place.worker),
+            host: place.map(|place| place.host.as_str()),
+            port: place.map(|place| place.port),
+            directory: place.map(|place| place.directory.as_str()),
+            submitted_ms: submitted.millis(),
+            launched_ms: launched.map(Timestamp::millis),
+            ended_ms: ended.map(Timestamp::millis),
+        }
+    }
 }
 
 /// One application, live or ended.
@@ -210,6 +287,7 @@ impl<'a> Master<'a> {
             workers,
             applications,
             completed,
+            drivers,
             unread_executors: _,
         } = view;
         Self {
@@ -221,6 +299,7 @@ impl<'a> Master<'a> {
             workers: workers.iter().map(Worker::of).collect(),
             applications: applications.iter().map(Application::of).collect(),
             completed: completed.iter().map(Application::of).collect(),
+            drivers: drivers.iter().map(Driver::of).collect(),
         }
     }
 }

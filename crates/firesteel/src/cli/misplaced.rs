@@ -35,7 +35,7 @@ const ELSEWHERE: &[(&[&str], &str)] = &[
 /// Subcommands of similar programs, and what to do instead.
 const SUBCOMMANDS: &[(&[&str], &str)] = &[
     (
-        &["submit", "spark-submit", "spark-shell", "pyspark", "spark-sql"],
+        &["spark-submit", "spark-shell", "pyspark", "spark-sql"],
         "Spark's own spark-submit, spark-shell and pyspark take a Firesteel Master's URL (--master spark://HOST:PORT); \
          firesteel map runs a command for each item, launch one on every executor, and shell the commands that you type",
     ),
@@ -283,7 +283,7 @@ mod tests {
         let meant = |word: &str| subcommand(None, word);
         assert_eq!(meant("mpa").as_deref(), Some("did you mean map?"));
         assert!(meant("stop").is_some_and(|advice| advice.contains("firesteel kill ends applications")));
-        assert!(meant("submit").is_some_and(|advice| advice.contains("take a Firesteel Master's URL")));
+        assert!(meant("spark-submit").is_some_and(|advice| advice.contains("take a Firesteel Master's URL")));
         assert_eq!(subcommand(Some("config"), "shwo").as_deref(), Some("did you mean show?"));
         for word in ["frobnicate", "metrics", "history-server"] {
             assert_eq!(meant(word), None, "{word}");

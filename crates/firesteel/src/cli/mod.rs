@@ -37,6 +37,7 @@ mod shell;
 mod simulate;
 mod status;
 mod submit;
+mod submit_driver;
 mod table;
 mod top;
 mod worker;
@@ -83,6 +84,8 @@ enum Command {
     Shell(shell::Args),
     /// Run a command on every executor of an application, in the foreground
     Launch(launch::Args),
+    /// Submit a program that runs as a driver on a Worker, show it, or kill it
+    Submit(submit_driver::Args),
     /// Show what executors wrote to standard output and standard error
     Logs(logs::Args),
     /// Show where executors would be placed, without starting anything
@@ -147,6 +150,10 @@ pub(crate) fn main() -> ExitCode {
             Ok(code) => return code.into(),
             Err(failure) => Err(failure),
         },
+        Command::Submit(args) => match submit_driver::run(&args) {
+            Ok(code) => return code,
+            Err(failure) => Err(failure),
+        },
         Command::Plan(args) => plan::run(&args),
         Command::Simulate(args) => simulate::run(&args),
         Command::Yarn(args) => yarn::run(&args),
@@ -189,6 +196,7 @@ impl Command {
             | Self::Map(_)
             | Self::Shell(_)
             | Self::Launch(_)
+            | Self::Submit(_)
             | Self::Plan(_)
             | Self::Simulate(_)
             | Self::Yarn(_)

@@ -10,11 +10,12 @@ use clap::Args as ClapArgs;
 use firesteel_core::Timestamp;
 use firesteel_core::ids::WorkerId;
 use firesteel_core::messages::{
-    ApplicationState, ApplicationView, ExecutorView, MasterView, Outcome, WorkerState, WorkerView,
+    ApplicationState, ApplicationView, DriverView, ExecutorView, MasterView, Outcome, WorkerState, WorkerView,
 };
 use firesteel_core::state_reader::Extent;
 use firesteel_host::plain;
 use firesteel_placement::{Cores, Resources};
+use firesteel_settings::secrets::shown_text;
 
 use super::application;
 use super::ask::{self, Masters};
@@ -132,7 +133,9 @@ pub(super) fn tables(view: &MasterView, length: Length) -> String {
     if lag > LAG {
         let _ = write!(text, ", {} behind: messages wait before it handles them", duration(lag));
     }
-    for (name, rows, folded, which) in parts {
+    let drivers = (!view.drivers.is_empty()).then(|| drivers(&view.drivers, *now, length));
+    let drivers = drivers.map(|(rows, folded)| ("Drivers", rows, folded, "earlier"));
+    for (name, rows, folded, which) in parts.into_iter().chain(drivers) {
         let _ = write!(text, "\n\n{name}\n{rows}");
         if folded > 0 {
             let _ = write!(text, "\n  and {folded} more, {which}: firesteel status --all lists them");
@@ -233,6 +236,36 @@ fn executors(applications: &[ApplicationView], now: Timestamp) -> String {
         live.map(move |executor| row(application, executor))
     });
     table(&["EXECUTOR", "STATE", "CORES", "MEMORY", "RESOURCES", "WORKER", "LAUNCHED"], rows.collect())
+}
+
+/// The table of cluster drivers, and the number of ended ones that are left out.
+fn drivers(drivers: &[DriverView], now: Timestamp, length: Length) -> (String, usize) {
+    let ended = drivers.iter().filter(|driver| driver.state.is_finished()).count();
+    let mut folded = match length {
+        Length::Short => ended.saturating_sub(COMPLETED),
+        Length::Whole => 0,
+    };
+    let left_out = folded;
+    let mut rows = Vec::new();
+    for driver in drivers {
+        if driver.state.is_finished() && folded > 0 {
+            folded -= 1;
+            continue;
+        }
+        let worker = driver.worker.as_ref().map(|place| place.worker.to_string());
+        rows.push(vec![
+            driver.id.to_string(),
+            driver.user.clone(),
+            shortened(&driver.state.to_string(), length),
+            driver.cores.0.to_string(),
+            driver.memory.to_string(),
+            worker.unwrap_or_default(),
+            format!("{} ago", duration(now.since(driver.submitted))),
+            shortened(&shown_text(&driver.command), length),
+        ]);
+    }
+    let header = ["DRIVER", "USER", "STATE", "CORES", "MEMORY", "WORKER", "SUBMITTED", "COMMAND"];
+    (table(&header, rows), left_out)
 }
 
 /// The state's name as in Spark, such as `RUNNING`.
@@ -358,6 +391,7 @@ mod tests {
 
     fn view() -> MasterView {
         MasterView {
+            drivers: Vec::new(),
             url: "spark://h:1".to_owned(),
             began: Timestamp::default(),
             now: Timestamp::default(),

@@ -69,7 +69,7 @@ fn workers_that_are_asked_to_leave_get_no_more_executors_and_are_told_each_time(
     };
     let order = |within_millis| to_worker(2, MasterToWorker::DecommissionWorker { within_millis });
     let told = answer(DecommissionAnswer::Leaving {
-        workers: vec![LeavingWorker { id: WorkerId::new("w2"), executors: 1, ends_itself: true }],
+        workers: vec![LeavingWorker { id: WorkerId::new("w2"), executors: 1, drivers: 0, ends_itself: true }],
         more: 0,
     });
     let host = Some("host2".to_owned());
@@ -250,12 +250,14 @@ fn executors_that_are_remembered_no_longer_are_counted() {
 fn answers_come_in_short_pages_and_are_whole_however_large_the_cluster() {
     let mut bench = Bench::new(Config::default());
     for n in 0..4 {
-        let WorkerToMaster::RegisterWorker { mut worker, executors } = register(n, 30_000, Vec::new()) else {
+        let WorkerToMaster::RegisterWorker { mut worker, executors, drivers } =
+            register(n, 30_000, Vec::new())
+        else {
             unreachable!("it is a registration");
         };
         worker.memory = MiB(1 << 30);
         worker.work_dir = format!("/{}", "long/".repeat(40));
-        bench.worker_says(n, WorkerToMaster::RegisterWorker { worker, executors });
+        bench.worker_says(n, WorkerToMaster::RegisterWorker { worker, executors, drivers });
     }
     bench.application(Some(60_000), 1);
     let PageSize { rows, bytes } = PageSize::default();
@@ -298,13 +300,14 @@ fn an_explanation_fits_a_frame_and_gives_advice_for_the_first_profiles_only() {
     let name = |number: usize| format!("{number:0>width$}", width = ResourceProfile::LONGEST_NAME);
     let names = || (0..ResourceProfile::MOST_RESOURCES).map(name);
     for n in 0..300 {
-        let WorkerToMaster::RegisterWorker { mut worker, executors } = register(n, 8, Vec::new()) else {
+        let WorkerToMaster::RegisterWorker { mut worker, executors, drivers } = register(n, 8, Vec::new())
+        else {
             unreachable!("it is a registration");
         };
         // The first has them all, the others lack one or some.
         let has = |(bit, _): &(usize, String)| n == 0 || n >> bit & 1 == 1;
         worker.resources = names().enumerate().filter(has).map(|(_, name)| (name, ["0"])).collect();
-        bench.worker_says(n, WorkerToMaster::RegisterWorker { worker, executors });
+        bench.worker_says(n, WorkerToMaster::RegisterWorker { worker, executors, drivers });
     }
     bench.application(None, 8);
     let target = |id| {

@@ -6,7 +6,7 @@ use crate::label::Label;
 
 /// Registers Worker `w<n>` with the label of these releases.
 fn labelled(bench: &mut Bench, n: u64, cores: i64, releases: &[&str]) -> Vec<Effect> {
-    let WorkerToMaster::RegisterWorker { worker, executors } = register(n, cores, Vec::new()) else {
+    let WorkerToMaster::RegisterWorker { worker, executors, .. } = register(n, cores, Vec::new()) else {
         unreachable!()
     };
     let worker = worker.with_label(Label::of(releases.iter().copied()));

@@ -281,7 +281,7 @@ fn who_does_not_show_the_token_is_another_application() {
 fn a_worker_without_the_token_does_not_get_the_place_of_one_that_is_away() {
     let mut bench = two_executors();
     bench.restart();
-    let WorkerToMaster::RegisterWorker { worker, executors } = register(1, 8, Vec::new()) else {
+    let WorkerToMaster::RegisterWorker { worker, executors, .. } = register(1, 8, Vec::new()) else {
         unreachable!("it is one")
     };
     let stranger = worker.with_token(Secret::new("guessed"));
@@ -293,11 +293,11 @@ fn a_worker_without_the_token_does_not_get_the_place_of_one_that_is_away() {
 fn a_worker_at_the_address_of_one_that_is_away_replaces_it() {
     let mut bench = two_executors();
     bench.restart();
-    let WorkerToMaster::RegisterWorker { mut worker, executors } = register(1, 8, Vec::new()) else {
+    let WorkerToMaster::RegisterWorker { mut worker, executors, drivers } = register(1, 8, Vec::new()) else {
         unreachable!("it is one")
     };
     worker.id = WorkerId::new("w1-restarted");
-    bench.worker_says(51, WorkerToMaster::RegisterWorker { worker, executors });
+    bench.worker_says(51, WorkerToMaster::RegisterWorker { worker, executors, drivers });
     assert_eq!(bench.master.away(), Away { workers: 1, applications: 1, executors: 1 });
 }
 

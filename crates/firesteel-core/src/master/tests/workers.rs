@@ -157,7 +157,11 @@ fn a_worker_on_a_new_connection_keeps_its_executors_but_for_orders_that_were_los
             unreachable!()
         };
         worker.id = WorkerId::new("w1");
-        WorkerToMaster::RegisterWorker { worker, executors: vec![named(0, ExecutorState::Running)] }
+        WorkerToMaster::RegisterWorker {
+            worker,
+            drivers: Vec::new(),
+            executors: vec![named(0, ExecutorState::Running)],
+        }
     });
     let relaunched = launch(2, 1, 4).map(|effect| match effect {
         Effect::Send { message: message @ Outbound::Worker(_), .. } => {
@@ -234,10 +238,12 @@ fn who_claims_more_than_the_settings_allow_is_refused_with_the_settings_name() {
             "21 bytes in one text are more than the Master takes: firesteel.master.maxTextLength is 20",
         ),
     ] {
-        let message = WorkerToMaster::RegisterWorker { worker, executors: reports(executors) };
+        let message =
+            WorkerToMaster::RegisterWorker { worker, drivers: Vec::new(), executors: reports(executors) };
         check_refused(&bench.worker_says(1, message), sentence);
     }
-    let message = WorkerToMaster::RegisterWorker { worker: sound, executors: reports(1) };
+    let message =
+        WorkerToMaster::RegisterWorker { worker: sound, drivers: Vec::new(), executors: reports(1) };
     assert!(bench.worker_says(1, message).contains(&registered(1, false)));
     assert!(bench.worker(2, 16).contains(&registered(2, false)));
     check_refused(
@@ -288,7 +294,7 @@ fn an_application_that_is_one_too_many_or_has_a_long_name_is_refused() {
 fn a_second_worker_of_one_id_is_refused_unless_it_shows_the_token() {
     let mut bench = Bench::new(Config::default());
     let with_token = |token: &str| match register(1, 8, Vec::new()) {
-        WorkerToMaster::RegisterWorker { worker, executors } => {
+        WorkerToMaster::RegisterWorker { worker, executors, .. } => {
             WorkerToMaster::register(worker.with_token(Secret::new(token)), executors)
         }
         other => unreachable!("{other:?}"),
@@ -307,11 +313,11 @@ fn a_second_worker_of_one_id_is_refused_unless_it_shows_the_token() {
 #[test]
 fn a_lost_worker_is_remembered_without_its_addresses() {
     let mut bench = Bench::new(Config::default());
-    let WorkerToMaster::RegisterWorker { mut worker, executors } = register(1, 8, Vec::new()) else {
+    let WorkerToMaster::RegisterWorker { mut worker, executors, drivers } = register(1, 8, Vec::new()) else {
         unreachable!("it registers")
     };
     worker.resources = Resources::from_iter([("gpu", ["0", "1"])]);
-    bench.worker_says(1, WorkerToMaster::RegisterWorker { worker, executors });
+    bench.worker_says(1, WorkerToMaster::RegisterWorker { worker, executors, drivers });
     assert_eq!(bench.master.view().workers[0].resources.count("gpu"), 2);
     bench.apply(Event::Disconnected { peer: PeerId(1) });
     let workers = bench.master.view().workers;
@@ -420,18 +426,22 @@ fn workers_that_cannot_be_are_refused() {
     assert_eq!(bench.worker(2, -4), [refused(2, size(-4))]);
     assert_eq!(bench.worker(2, 65_537), [refused(2, size(65_537))]);
     assert_eq!(bench.worker(2, i64::MAX), [refused(2, size(i64::MAX))]);
-    let WorkerToMaster::RegisterWorker { mut worker, executors } = register(2, 8, Vec::new()) else {
+    let WorkerToMaster::RegisterWorker { mut worker, executors, drivers } = register(2, 8, Vec::new()) else {
         unreachable!()
     };
     worker.id = WorkerId::new("../w2");
-    let message = WorkerToMaster::RegisterWorker { worker: worker.clone(), executors: executors.clone() };
+    let message = WorkerToMaster::RegisterWorker {
+        worker: worker.clone(),
+        executors: executors.clone(),
+        drivers: drivers.clone(),
+    };
     assert_eq!(bench.worker_says(2, message), [refused(2, RefusedRegistration::UnsoundId)]);
     worker.id = WorkerId::new("w2");
     worker.host = "host1".to_owned();
     let same =
         RefusedRegistration::SameAddress { address: "host1:7078".to_owned(), other: WorkerId::new("w1") };
     assert_eq!(
-        bench.worker_says(2, WorkerToMaster::RegisterWorker { worker, executors }),
+        bench.worker_says(2, WorkerToMaster::RegisterWorker { worker, executors, drivers }),
         [refused(2, same)]
     );
 }

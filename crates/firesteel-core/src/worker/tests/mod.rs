@@ -1,6 +1,7 @@
 //! Tables: what each event makes the Worker do, as whole vectors of effects.
 
 mod cleaning;
+mod drivers;
 mod executors;
 mod files;
 mod leaders;
@@ -48,6 +49,7 @@ impl Bench {
             masters,
             max_registration_retries,
             kill_grace: GRACE,
+            driver_kill_grace: GRACE,
             cleanup: None,
             work_directory_pause: None,
             retained_executors: 1_000,

@@ -389,6 +389,7 @@ fn a_status_client_is_told_the_tables() {
         cores: Cores(8),
         memory: MiB(4096),
         executors: vec![row(0, ExecutorState::Running, Some(70)), row(1, ExecutorState::Launching, None)],
+        drivers: Vec::new(),
         ended: vec![],
     };
     assert_eq!((bench.worker.cores_used(), bench.worker.memory_used()), (Cores(4), MiB(1024)));

@@ -91,7 +91,9 @@ fn whatever_comes_the_invariants_hold_and_nothing_is_done_twice() {
                         exits += 1;
                         bench.worker.next_deadline().is_none()
                     }
-                    Effect::Connect { .. }
+                    Effect::StartDriver(_)
+                    | Effect::SignalDriver { .. }
+                    | Effect::Connect { .. }
                     | Effect::Send { .. }
                     | Effect::Close { .. }
                     | Effect::FetchFiles { .. }

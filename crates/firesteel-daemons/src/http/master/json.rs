@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use firesteel_core::Timestamp;
 use firesteel_core::messages::{
-    ApplicationState, ApplicationView, Deciding, MasterView, WorkerState, WorkerView,
+    ApplicationState, ApplicationView, Deciding, DriverState, DriverView, MasterView, WorkerState, WorkerView,
 };
 use firesteel_placement::Resources;
 use serde::ser::{Serialize, SerializeMap, Serializer};
@@ -20,6 +20,8 @@ pub(super) struct MasterPage {
     resources_used: Vec<ResourceRows>,
     active: Vec<ApplicationRow>,
     completed: Vec<ApplicationRow>,
+    active_drivers: Vec<DriverRow>,
+    completed_drivers: Vec<DriverRow>,
     status: Status,
 }
 
@@ -85,6 +87,20 @@ struct ApplicationRow {
     duration: u64,
 }
 
+/// A cluster driver. It has no main class; its program stands for that.
+#[derive(serde::Serialize)]
+struct DriverRow {
+    id: String,
+    starttime: String,
+    state: &'static str,
+    cores: i64,
+    memory: i64,
+    resources: ResourceRows,
+    submitdate: String,
+    worker: String,
+    mainclass: String,
+}
+
 /// What `/json/clusterutilization` has.
 #[derive(serde::Serialize)]
 pub(super) struct Utilization {
@@ -109,6 +125,7 @@ pub(super) fn nothing(url: &str) -> MasterView {
         workers: Vec::new(),
         applications: Vec::new(),
         completed: Vec::new(),
+        drivers: Vec::new(),
         unread_executors: 0,
     }
 }
@@ -137,6 +154,8 @@ impl MasterPage {
     pub(super) fn of(view: &MasterView, status: Status) -> Self {
         let alive = || view.workers.iter().filter(|worker| worker.state == WorkerState::Alive);
         let mut totals = Totals::default();
+        let (ended, live): (Vec<_>, Vec<_>) =
+            view.drivers.iter().partition(|driver| driver.state.is_finished());
         for worker in alive() {
             totals.workers += 1;
             totals.cores += worker.cores.0;
@@ -154,6 +173,8 @@ impl MasterPage {
                 .collect(),
             active: view.applications.iter().map(|app| ApplicationRow::of(app, view.now)).collect(),
             completed: view.completed.iter().map(|app| ApplicationRow::of(app, view.now)).collect(),
+            active_drivers: live.into_iter().map(DriverRow::of).collect(),
+            completed_drivers: ended.into_iter().map(DriverRow::of).collect(),
             status,
         }
     }
@@ -166,9 +187,11 @@ impl MasterPage {
     /// How much of the cluster is used.
     pub(super) fn utilization(&self) -> Utilization {
         let Totals { cores, cores_used, memory, memory_used, .. } = self.totals;
+        let submitted = DriverState::Submitted.name();
+        let waiting = self.active_drivers.iter().filter(|driver| driver.state == submitted);
         let percent = |used: i64, all: i64| if all == 0 { 100 } else { used * 100 / all };
         Utilization {
-            waiting_drivers: 0,
+            waiting_drivers: waiting.count() as u64,
             cores,
             coresused: cores_used,
             coresutilization: percent(cores_used, cores),
@@ -194,7 +217,6 @@ impl MasterPage {
                 }
             };
         }
-        const NO_DRIVERS: [(); 0] = [];
         entry!("url", &self.url);
         entry!("workers", &self.workers);
         entry!("aliveworkers", &self.totals.workers);
@@ -206,8 +228,8 @@ impl MasterPage {
         entry!("resourcesused", &self.resources_used);
         entry!("activeapps", &self.active);
         entry!("completedapps", &self.completed);
-        entry!("activedrivers", &NO_DRIVERS);
-        entry!("completeddrivers", &NO_DRIVERS);
+        entry!("activedrivers", &self.active_drivers);
+        entry!("completeddrivers", &self.completed_drivers);
         entry!("status", self.status.name());
         Ok(found)
     }
@@ -255,6 +277,23 @@ impl WorkerRow {
             resourcesfree: share_rows(&worker.resources, &worker.resources.without(&worker.resources_used)),
             state: worker.state,
             lastheartbeat: worker.last_heartbeat.millis(),
+        }
+    }
+}
+
+impl DriverRow {
+    fn of(driver: &DriverView) -> Self {
+        Self {
+            id: driver.id.to_string(),
+            starttime: driver.submitted.millis().to_string(),
+            state: driver.state.name(),
+            cores: driver.cores.0,
+            memory: driver.memory.0,
+            resources: ResourceRows::new(),
+            submitdate: driver.submitted.java_date(),
+            worker: driver.worker.as_ref().map_or("None".to_owned(), |place| place.worker.to_string()),
+            // Its arguments may be secret.
+            mainclass: driver.command.split_whitespace().next().unwrap_or_default().to_owned(),
         }
     }
 }

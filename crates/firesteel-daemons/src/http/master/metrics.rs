@@ -137,7 +137,7 @@ fn workers(page: &mut Exposition, view: &MasterView) {
     sums(
         page,
         "firesteel_master_cores_used",
-        "Cores that executors hold, by their Worker's state.",
+        "Cores that executors and cluster drivers hold, by their Worker's state.",
         |worker| worker.cores_used.0,
     );
     sums(page, "firesteel_master_memory_bytes", "Memory of the Workers, by their state.", |worker| {
@@ -146,7 +146,7 @@ fn workers(page: &mut Exposition, view: &MasterView) {
     sums(
         page,
         "firesteel_master_memory_used_bytes",
-        "Memory that executors hold, by their Worker's state.",
+        "Memory that executors and cluster drivers hold, by their Worker's state.",
         |worker| worker.memory_used.0 << 20,
     );
     let impaired = |is: fn(&Impairment) -> bool| {

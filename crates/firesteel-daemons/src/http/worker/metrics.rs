@@ -40,14 +40,15 @@ pub(super) fn of(
 }
 
 fn state(page: &mut Exposition, view: &WorkerViewOfItself) {
-    let Used { cores, mebibytes } = Used::of(view);
+    let (cores, mebibytes) = (view.cores_used().0, view.memory_used().0);
     page.gauge("firesteel_worker_registered", "Whether a Master has accepted this Worker.")
         .sample(&[], u8::from(view.master_url.is_some()));
     page.gauge("firesteel_worker_cores", "Cores that this Worker offers.").sample(&[], view.cores.0);
-    page.gauge("firesteel_worker_cores_used", "Cores that its executors hold.").sample(&[], cores);
+    page.gauge("firesteel_worker_cores_used", "Cores that its executors and cluster drivers hold.")
+        .sample(&[], cores);
     page.gauge("firesteel_worker_memory_bytes", "Memory that this Worker offers.")
         .sample(&[], view.memory.0 << 20);
-    page.gauge("firesteel_worker_memory_used_bytes", "Memory that its executors hold.")
+    page.gauge("firesteel_worker_memory_used_bytes", "Memory that its executors and cluster drivers hold.")
         .sample(&[], mebibytes << 20);
     let mut family = page.gauge("firesteel_worker_executors", "Executors that have not ended, by state.");
     for state in ["launching", "running"] {
@@ -59,22 +60,9 @@ fn state(page: &mut Exposition, view: &WorkerViewOfItself) {
         .sample(&[], view.ended.len());
 }
 
-/// What executors hold.
-struct Used {
-    cores: i64,
-    mebibytes: i64,
-}
-
-impl Used {
-    fn of(view: &WorkerViewOfItself) -> Self {
-        let cores = view.executors.iter().map(|running| running.cores.0).sum();
-        Self { cores, mebibytes: view.executors.iter().map(|running| running.memory.0).sum() }
-    }
-}
-
 /// The metrics of Spark's Worker.
 pub(super) fn spark(view: &WorkerViewOfItself) -> String {
-    let Used { cores, mebibytes } = Used::of(view);
+    let (cores, mebibytes) = (view.cores_used().0, view.memory_used().0);
     let mut page = String::new();
     vitals::spark_gauge(&mut page, "worker_coresFree", view.cores.0 - cores);
     vitals::spark_gauge(&mut page, "worker_coresUsed", cores);

@@ -53,6 +53,7 @@ fn recorded() -> (WorkerViewOfItself, Plans) {
         memory: MiB(4096),
         executors: vec![running],
         ended: vec![ExecutorReport { executor: done, state: ExecutorState::Killed(None) }],
+        drivers: Vec::new(),
     };
     (view, plans)
 }

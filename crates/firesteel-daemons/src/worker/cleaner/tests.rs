@@ -72,9 +72,7 @@ fn an_application_is_stale_when_nothing_in_its_directory_was_written_for_long_en
 #[test]
 fn what_no_master_has_named_is_left_alone() {
     let rig = Rig::new();
-    for name in
-        ["data", "app-data", "app-1", "app-20261121003159-000x", "driver-20261121003159-0000", ".hidden"]
-    {
+    for name in ["data", "app-data", "app-1", "app-20261121003159-000x", "driver-20261121003159", ".hidden"] {
         rig.write(&format!("{name}/file"), 200);
     }
     rig.write("app-20261121003159-0001", 200);

@@ -53,8 +53,14 @@ impl Ledger {
                 ApplicationAnswer::Unknown | ApplicationAnswer::Ambiguous { .. },
             )
             | MasterToClient::ReadyzResponse
+            | MasterToClient::DriverStatusResponse(_)
             | MasterToClient::DecommissionWorkersResponse(DecommissionAnswer::Unknown)
             | MasterToClient::KillApplicationResponse(KillAnswer::Unknown | KillAnswer::Ambiguous { .. }) => {
+                Ok(())
+            }
+            MasterToClient::SubmitDriverResponse(answer) => self.check_submission(event, answer),
+            MasterToClient::KillDriverResponse(answer) => {
+                self.check_driver_kill(answer);
                 Ok(())
             }
             MasterToClient::DecommissionWorkersResponse(DecommissionAnswer::Leaving { workers, more }) => {

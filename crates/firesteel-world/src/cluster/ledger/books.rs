@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use firesteel_core::ids::{ExecutorId, ExecutorKey, PeerId, ProfileId, WorkerId};
+use firesteel_core::ids::{DriverId, ExecutorId, ExecutorKey, PeerId, ProfileId, WorkerId};
 use firesteel_core::messages::{ExecutorLaunch, Relaunch, WorkerDescription};
 use firesteel_core::secret::Secret;
 use firesteel_placement::{Cores, ExecutorLimit, MiB};
@@ -19,6 +19,8 @@ pub(super) struct WorkerBook {
     /// Whether the Worker has said that it cannot write.
     pub(super) cannot_write: bool,
     pub(super) grants: BTreeMap<ExecutorKey, ExecutorLaunch>,
+    /// The cores and the memory of its cluster drivers.
+    pub(super) drivers: BTreeMap<DriverId, (Cores, MiB)>,
 }
 
 /// Whether a Worker may be given executors.
@@ -58,10 +60,16 @@ pub(super) struct AppBook {
 }
 
 impl WorkerBook {
+    /// The cores and the memory of its executors and cluster drivers.
+    pub(super) fn used(&self) -> (Cores, MiB) {
+        let executors = self.grants.values().map(|launch| (launch.cores, launch.memory));
+        let all = executors.chain(self.drivers.values().copied());
+        all.fold((Cores::ZERO, MiB::ZERO), |(cores, memory), share| (cores + share.0, memory + share.1))
+    }
+
     /// Checks that no more is given than there is, and no address twice.
     pub(super) fn check(&self, id: &WorkerId) -> Result<(), String> {
-        let cores: Cores = self.grants.values().map(|launch| launch.cores).sum();
-        let memory: MiB = self.grants.values().map(|launch| launch.memory).sum();
+        let (cores, memory) = self.used();
         if cores > self.total.cores || memory > self.total.memory {
             return Err(format!(
                 "Worker {id} has {} and {}, and is given executors of {cores} and {memory}",

@@ -49,12 +49,15 @@ impl Ledger {
                 let taken = launched.extract_if(.., |(_, launch)| launch.executor == *executor);
                 self.taken.extend(taken.map(|(worker, launch)| (worker, launch.executor.app)));
             }
+            MasterToWorker::LaunchDriver(launch) => self.launch_driver(peer, launch, event)?,
             MasterToWorker::RegisterWorkerFailed(_)
             | MasterToWorker::ReconnectWorker
             | MasterToWorker::KillExecutor { .. }
             | MasterToWorker::ApplicationFinished { .. }
             | MasterToWorker::ExecutorEndNoted { .. }
-            | MasterToWorker::DecommissionWorker { .. } => {}
+            | MasterToWorker::DecommissionWorker { .. }
+            | MasterToWorker::KillDriver { .. }
+            | MasterToWorker::DriverEndNoted { .. } => {}
         }
         Ok(())
     }

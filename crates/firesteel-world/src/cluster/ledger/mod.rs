@@ -3,6 +3,7 @@
 //! sends.
 //!
 //! - `books`: the rows of the ledger, for Workers and applications.
+//! - `drivers`: cluster drivers.
 //! - `messages`: the check of messages to Workers and drivers.
 //! - `reading`: queries of the ledger, and its comparison with the Master's tables.
 //! - `answers`, `pages`: the check of answers to status clients.
@@ -12,6 +13,7 @@
 
 mod answers;
 mod books;
+mod drivers;
 mod exclusions;
 mod messages;
 mod pages;
@@ -30,6 +32,7 @@ use firesteel_core::messages::{
 use firesteel_placement::{Cores, ExecutorLimit};
 
 use self::books::{AppBook, Availability, WorkerBook};
+use self::drivers::DriverBooks;
 use self::exclusions::EarlyEnds;
 use self::pages::Reading;
 use self::queue_order::Preempted;
@@ -64,6 +67,7 @@ pub(crate) struct Ledger {
     /// When the processes of held executors were reported to run, in milliseconds.
     started: BTreeMap<ExecutorKey, u64>,
     early_ends: EarlyEnds,
+    drivers: DriverBooks,
     /// Which Workers and applications the Master's records mean.
     numbers: Numbers,
 }
@@ -130,6 +134,7 @@ impl Ledger {
         for effect in effects {
             self.on_release(effect, &mut released, &mut outcome);
         }
+        self.release_drivers(event, effects);
         for effect in effects {
             if let Effect::Persist(records) = effect {
                 self.on_records(records, &mut released, &mut outcome);
@@ -160,6 +165,7 @@ impl Ledger {
                 outcome.doomed.remove(executor);
             }
         }
+        self.check_driver_kills(event, effects)?;
         if let Some(executor) = outcome.doomed.first() {
             return Err(format!("executor {executor} is taken back, and its Worker is not told to end it"));
         }
@@ -221,9 +227,14 @@ impl Ledger {
     ) {
         match message {
             WorkerToMaster::ExecutorStateChanged(report) => self.end_reported(peer, report, released),
-            WorkerToMaster::RegisterWorker { worker, executors } => {
+            WorkerToMaster::RegisterWorker { worker, executors, drivers } => {
+                let book = self.workers.get(&worker.id);
+                let is_elsewhere = book.is_some_and(|book| book.peer != Some(peer));
                 if let Some(duplicate) = registration(peer, effects) {
                     self.register_worker(peer, worker, duplicate, released);
+                    if is_elsewhere {
+                        self.forget_unlisted_drivers(&worker.id, drivers);
+                    }
                     for report in executors {
                         self.end_reported(peer, report, released);
                     }
@@ -236,6 +247,7 @@ impl Ledger {
                     }
                 }
             }
+            WorkerToMaster::DriverStateChanged(_) => {}
             WorkerToMaster::WorkerDecommissioning { worker } => {
                 if self.worker_of.get(&peer) == Some(worker) {
                     self.let_leave(worker);
@@ -328,6 +340,7 @@ impl Ledger {
                     is_asked: false,
                     cannot_write: false,
                     grants: BTreeMap::new(),
+                    drivers: BTreeMap::new(),
                 };
                 self.workers.insert(worker.id.clone(), book);
             }
@@ -437,6 +450,7 @@ impl Ledger {
 
     fn remove_worker(&mut self, id: &WorkerId, released: &mut BTreeSet<ExecutorKey>) {
         self.forget_early_ends(id);
+        self.lose_drivers(id);
         let Some(book) = self.workers.remove(id) else { return };
         if let Some(peer) = book.peer {
             self.worker_of.remove(&peer);

@@ -33,6 +33,9 @@ impl Ledger {
             ClientToMaster::RequestApplication { .. }
             | ClientToMaster::KillApplication { .. }
             | ClientToMaster::DecommissionWorkers { .. }
+            | ClientToMaster::RequestSubmitDriver(_)
+            | ClientToMaster::RequestKillDriver { .. }
+            | ClientToMaster::RequestDriverStatus { .. }
             | ClientToMaster::RequestReadyz => None,
         }
     }

@@ -49,6 +49,9 @@ impl WorkerBook {
     fn held(&self) -> Amounts {
         let mut held = Amounts::default();
         self.grants.values().for_each(|launch| held.add(&amounts(launch)));
+        for (cores, memory) in self.drivers.values() {
+            held.add(&Amounts { cores: *cores, memory: *memory, ..Amounts::default() });
+        }
         held
     }
 }

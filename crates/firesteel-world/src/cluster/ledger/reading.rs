@@ -2,7 +2,6 @@
 
 use firesteel_core::ids::{AppId, ExecutorId, ExecutorKey, PeerId, WorkerId};
 use firesteel_core::messages::{MasterView, Outcome, WorkerState};
-use firesteel_placement::{Cores, MiB};
 
 use super::Ledger;
 use firesteel_sim::dice::Dice;
@@ -78,11 +77,10 @@ impl Ledger {
                 return Err(format!("the Master has Worker {id}, which is gone"));
             };
             seen += usize::from(!book.grants.is_empty());
-            let cores: Cores = book.grants.values().map(|launch| launch.cores).sum();
-            let memory: MiB = book.grants.values().map(|launch| launch.memory).sum();
+            let (cores, memory) = book.used();
             if (cores, memory) != (worker.cores_used, worker.memory_used) {
                 return Err(format!(
-                    "the Master counts {} and {} as used on Worker {id}; its executors have {cores} and {memory}",
+                    "the Master counts {} and {} as used on Worker {id}; its executors and drivers have {cores} and {memory}",
                     worker.cores_used, worker.memory_used
                 ));
             }
@@ -109,6 +107,7 @@ impl Ledger {
                 ));
             }
         }
+        self.compare_drivers(view)?;
         let mut listed = view.applications.iter().chain(&view.completed);
         listed.try_for_each(|app| self.compare_outcome(&app.id, app.outcome.as_ref()))
     }

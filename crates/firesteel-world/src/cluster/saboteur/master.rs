@@ -96,6 +96,7 @@ impl Saboteur {
                 Fate::Doubled
             }
             (Sabotage::DropKillExecutor, master::Outbound::Worker(MasterToWorker::KillExecutor { .. }))
+            | (Sabotage::DropKillDriver, master::Outbound::Worker(MasterToWorker::KillDriver { .. }))
             | (
                 Sabotage::DropKilled,
                 master::Outbound::Driver(MasterToDriver::ApplicationRemoved(ApplicationEnd::Killed {

@@ -52,8 +52,10 @@ impl Saboteur {
     pub(super) fn of_worker(&self, effect: &worker::Effect) -> Fate {
         match (self.sabotage, effect) {
             (Sabotage::StartTwice, worker::Effect::StartExecutor(_))
+            | (Sabotage::DoubleLaunchDriver, worker::Effect::StartDriver(_))
             | (Sabotage::FetchTwice, worker::Effect::FetchFiles { .. }) => Fate::Doubled,
             (Sabotage::DropSignal, worker::Effect::SignalExecutor { .. })
+            | (Sabotage::DropDriver, worker::Effect::StartDriver(_))
             | (Sabotage::KeepFiles, worker::Effect::RemoveFiles { .. }) => Fate::Dropped,
             (_, worker::Effect::Send { message: worker::Outbound::Master(message), .. }) => {
                 self.of_worker_message(message)

@@ -120,13 +120,13 @@ fn add_defaults(properties: &mut Properties) {
     }
 }
 
-/// Refuses cluster mode on Firesteel's own clusters, which run no drivers.
+/// Refuses cluster mode on Firesteel's own clusters, which run the drivers of `firesteel submit` only.
 pub(in crate::cli) fn refuse_cluster_mode(properties: &Properties) -> Result<(), Failure> {
     match properties.get(keys::DEPLOY_MODE) {
         None | Some("client") => Ok(()),
         Some(mode) => {
             let words = format!(
-                "{} cannot be {mode:?} here: only YARN runs drivers on the cluster; write client, or use --master yarn",
+                "{} cannot be {mode:?} here: write client, or use --master yarn; firesteel submit runs a program on a Worker",
                 keys::DEPLOY_MODE
             );
             Err(Failure::of(blame(properties, keys::DEPLOY_MODE), words))

@@ -1,0 +1,185 @@
+//! The Master's cluster drivers, live and ended.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use super::cluster_driver::{ClusterDriver, Run};
+use super::merged::merged;
+use crate::ids::{DriverId, WorkerId};
+use crate::messages::{DriverState, DriverView};
+
+/// The cluster drivers that live, and the latest that have ended.
+#[derive(Debug, Default)]
+pub(super) struct ClusterDriverTable {
+    /// The live ones by number.
+    live: BTreeMap<u64, ClusterDriver>,
+    /// Those of them that wait for a Worker.
+    waiting: BTreeSet<u64>,
+    /// The ended ones by number.
+    ended: BTreeMap<u64, DriverView>,
+    /// Their numbers in the order of their ends.
+    order: VecDeque<u64>,
+    /// The numbers of all of these.
+    numbers: BTreeMap<DriverId, u64>,
+    /// The number of cluster drivers that were ever submitted.
+    next_number: u64,
+    /// Whether every one that waits had no room at the last pass.
+    pub(super) is_tried: bool,
+    /// The Worker that was given one last. The next one goes to a Worker after it, if they are spread.
+    pub(super) last_worker: Option<WorkerId>,
+}
+
+impl ClusterDriverTable {
+    /// Adds one that waits.
+    pub(super) fn insert(&mut self, driver: ClusterDriver) {
+        let number = driver.number;
+        self.count_from(number + 1);
+        self.is_tried = false;
+        self.waiting.insert(number);
+        self.numbers.insert(driver.id.clone(), number);
+        self.live.insert(number, driver);
+    }
+
+    /// One that waits is given to a Worker.
+    pub(super) fn run(&mut self, number: u64, run: Run, worker: WorkerId) {
+        self.waiting.remove(&number);
+        self.live_mut(number).run = Some(run);
+        self.last_worker = Some(worker);
+    }
+
+    /// One that ran waits again.
+    pub(super) fn wait(&mut self, number: u64) -> Option<Run> {
+        self.is_tried = false;
+        self.waiting.insert(number);
+        self.live_mut(number).run.take()
+    }
+
+    /// Takes out one that ended.
+    pub(super) fn remove(&mut self, number: u64) -> ClusterDriver {
+        // Another one may run in its place, if their number is limited.
+        self.is_tried = false;
+        self.waiting.remove(&number);
+        let driver = self.live.remove(&number).expect("the cluster driver is live");
+        self.numbers.remove(&driver.id);
+        driver
+    }
+
+    /// Remembers one that ended. A full history drops its oldest tenth.
+    ///
+    /// Source: Spark Master, 4.0.1.
+    pub(super) fn bury(&mut self, number: u64, view: DriverView, limit: usize) {
+        if self.order.len() >= limit {
+            let dropped = (limit / 10).max(1).min(self.order.len());
+            for number in self.order.drain(..dropped) {
+                let old = self.ended.remove(&number).expect("each number has a row");
+                self.numbers.remove(&old.id);
+            }
+        }
+        if limit > 0 {
+            self.order.push_back(number);
+            self.numbers.insert(view.id.clone(), number);
+            self.ended.insert(number, view);
+        }
+    }
+
+    pub(super) fn get(&self, number: u64) -> Option<&ClusterDriver> {
+        self.live.get(&number)
+    }
+
+    /// One that another table names, so that it must be live.
+    pub(super) fn live(&self, number: u64) -> &ClusterDriver {
+        self.get(number).expect("the cluster driver is live")
+    }
+
+    pub(super) fn live_mut(&mut self, number: u64) -> &mut ClusterDriver {
+        self.live.get_mut(&number).expect("the cluster driver is live")
+    }
+
+    /// The number of a live one.
+    pub(super) fn number(&self, id: &DriverId) -> Option<u64> {
+        self.numbers.get(id).copied().filter(|number| self.live.contains_key(number))
+    }
+
+    /// One that has ended and is remembered.
+    pub(super) fn ended(&self, id: &DriverId) -> Option<&DriverView> {
+        self.ended.get(self.numbers.get(id)?)
+    }
+
+    /// The one that took the place of this one in the end: itself, unless it was relaunched.
+    pub(super) fn latest(&self, id: &DriverId) -> DriverId {
+        let mut latest = id;
+        // A successor has a higher number, so this ends.
+        while let Some(DriverView { state: DriverState::Relaunching { successor }, .. }) = self.ended(latest)
+        {
+            latest = successor;
+        }
+        latest.clone()
+    }
+
+    /// Whether a number or an id is in use.
+    pub(super) fn is_known(&self, number: u64, id: &DriverId) -> bool {
+        self.live.contains_key(&number) || self.ended.contains_key(&number) || self.numbers.contains_key(id)
+    }
+
+    /// The numbers of those that wait, in the order of their submission.
+    pub(super) fn waiting(&self) -> &BTreeSet<u64> {
+        &self.waiting
+    }
+
+    /// The number of those that run.
+    pub(super) fn running(&self) -> usize {
+        self.live.len() - self.waiting.len()
+    }
+
+    /// The live ones by number.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &ClusterDriver> {
+        self.live.values()
+    }
+
+    /// The remembered ones that have ended, with their numbers, in the order of their ends.
+    pub(super) fn ended_in_order(&self) -> impl Iterator<Item = (u64, &DriverView)> {
+        self.order.iter().map(|number| (*number, &self.ended[number]))
+    }
+
+    /// All by number, from that number on.
+    pub(super) fn from(
+        &self,
+        number: u64,
+    ) -> impl Iterator<Item = (u64, Result<&ClusterDriver, &DriverView>)> {
+        let live = self.live.range(number..).map(|(number, row)| (*number, (*number, Ok(row))));
+        let ended = self.ended.range(number..).map(|(number, view)| (*number, (*number, Err(view))));
+        merged(live, ended)
+    }
+
+    /// The number of those that are listed.
+    pub(super) fn len(&self) -> usize {
+        self.live.len() + self.ended.len()
+    }
+
+    /// The number of those that were ever submitted.
+    pub(super) fn submitted(&self) -> u64 {
+        self.next_number
+    }
+
+    /// Gives the next one this number at least.
+    pub(super) fn count_from(&mut self, number: u64) {
+        self.next_number = self.next_number.max(number);
+    }
+
+    /// Whether all parts name the same cluster drivers.
+    pub(super) fn is_consistent(&self) -> bool {
+        let live = self.live.iter().all(|(number, row)| {
+            row.number == *number
+                && self.numbers.get(&row.id) == Some(number)
+                && self.waiting.contains(number) == row.run.is_none()
+                && *number < self.next_number
+        });
+        let ended = self.order.iter().all(|number| {
+            let row = self.ended.get(number);
+            row.is_some_and(|row| row.state.is_finished() && self.numbers.get(&row.id) == Some(number))
+        });
+        live && ended
+            && self.order.len() == self.ended.len()
+            && self.numbers.len() == self.live.len() + self.ended.len()
+            && self.waiting.iter().all(|number| self.live.contains_key(number))
+    }
+}

@@ -1,0 +1,365 @@
+//! The cluster drivers of this Worker: started, started again if they are supervised, and ended.
+//!
+//! Source: Spark Worker, 4.0.1 (`DriverRunner`).
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use firesteel_placement::{Cores, MiB};
+
+use super::machine::{Reason, Worker, send};
+use super::shutdown::ShutdownPhase;
+use super::{DriverPlan, Effect, Note};
+use crate::ids::{DriverId, is_sound};
+use crate::machine::{Violation, ensure};
+use crate::messages::{
+    DriverDescription, DriverError, DriverLaunch, DriverReport, DriverState, RunningDriver, WorkerToMaster,
+};
+use crate::process::{ExitStatus, Signal, StartFailure, StartStep};
+use crate::time::Timestamp;
+
+/// The pause before a supervised driver is started again. It doubles with every start.
+const FIRST_PAUSE: Duration = Duration::from_secs(1);
+/// After a run longer than this the next pause is the first one again.
+const SUCCESSFUL_RUN: Duration = Duration::from_secs(5);
+/// The maximum number of unconfirmed ends. Beyond it the first one is forgotten.
+const MOST_UNCONFIRMED: usize = 10_000;
+
+/// The tables of cluster drivers.
+#[derive(Debug, Default)]
+pub(super) struct Drivers {
+    /// Those that have not ended.
+    live: BTreeMap<DriverId, Driver>,
+    /// The ends that no Master has confirmed.
+    unconfirmed: BTreeMap<DriverId, DriverState>,
+}
+
+#[derive(Debug)]
+struct Driver {
+    description: DriverDescription,
+    stage: Stage,
+    /// How often its process was started.
+    starts: u32,
+    /// The pause before the next start.
+    pause: Duration,
+}
+
+/// The stages of a cluster driver.
+///
+/// ```text
+///             started              asked to end              grace over
+///  STARTING ------------> RUNNING -------------> ENDING ------------> DYING
+///   |  ^ | asked to end     |                      ^
+///   |  | +-----> DOOMED ----|----------------------+
+///   |  |                    | failed, and is supervised
+///   |  +------ PAUSING <----+
+///   |    pause over  | asked to end
+///  every stage --- could not be started, ended, or asked to end in a pause ---> (end)
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    /// The shell was told to start it.
+    Starting,
+    /// It is to be ended with this signal as soon as it has started.
+    Doomed(Signal),
+    /// Its process runs.
+    Running { pid: u32, since: Timestamp },
+    /// It was sent SIGTERM, and will be killed at this time.
+    Ending { pid: u32, kill_at: Timestamp },
+    /// It was sent SIGKILL, and has not ended yet.
+    Dying { pid: u32 },
+    /// It failed in this way, and will be started again at this time.
+    Pausing { until: Timestamp, last: ExitStatus },
+}
+
+impl Stage {
+    fn pid(self) -> Option<u32> {
+        match self {
+            Self::Starting | Self::Doomed(_) | Self::Pausing { .. } => None,
+            Self::Running { pid, .. } | Self::Ending { pid, .. } | Self::Dying { pid } => Some(pid),
+        }
+    }
+
+    /// Whether it was asked to end.
+    fn is_unwanted(self) -> bool {
+        match self {
+            Self::Starting | Self::Running { .. } | Self::Pausing { .. } => false,
+            Self::Doomed(_) | Self::Ending { .. } | Self::Dying { .. } => true,
+        }
+    }
+
+    /// When something is due, and what.
+    fn deadline(self, driver: &DriverId) -> Option<(Timestamp, Reason)> {
+        match self {
+            Self::Ending { kill_at, .. } => Some((kill_at, Reason::DriverKillGrace(driver.clone()))),
+            Self::Pausing { until, .. } => Some((until, Reason::DriverPause(driver.clone()))),
+            Self::Starting | Self::Doomed(_) | Self::Running { .. } | Self::Dying { .. } => None,
+        }
+    }
+}
+
+impl Drivers {
+    /// The number of live ones.
+    pub(super) fn live(&self) -> usize {
+        self.live.len()
+    }
+
+    /// The ids of live ones.
+    pub(super) fn ids(&self) -> impl Iterator<Item = &DriverId> {
+        self.live.keys()
+    }
+
+    pub(super) fn cores_used(&self) -> Cores {
+        self.live.values().map(|driver| driver.description.cores).sum()
+    }
+
+    pub(super) fn memory_used(&self) -> MiB {
+        self.live.values().map(|driver| driver.description.memory).sum()
+    }
+
+    pub(super) fn view(&self) -> Vec<RunningDriver> {
+        let view = |(driver, row): (&DriverId, &Driver)| RunningDriver {
+            driver: driver.clone(),
+            cores: row.description.cores,
+            memory: row.description.memory,
+            starts: row.starts,
+            pid: row.stage.pid(),
+        };
+        self.live.iter().map(view).collect()
+    }
+
+    /// Those that a Master is told at registration: all live ones, then those with unconfirmed ends.
+    pub(super) fn reports(&self) -> Vec<DriverReport> {
+        let live = self.live.keys().map(|driver| (driver, DriverState::Running));
+        let ends = self.unconfirmed.iter().map(|(driver, state)| (driver, state.clone()));
+        live.chain(ends).map(|(driver, state)| DriverReport { driver: driver.clone(), state }).collect()
+    }
+
+    /// A Master has confirmed the end of a cluster driver.
+    pub(super) fn confirm_end(&mut self, driver: &DriverId) {
+        self.unconfirmed.remove(driver);
+    }
+
+    pub(super) fn next_deadline(&self) -> Option<(Timestamp, Reason)> {
+        self.live.iter().filter_map(|(driver, row)| row.stage.deadline(driver)).min()
+    }
+
+    pub(super) fn check(&self, shutdown: &ShutdownPhase) -> Result<(), Violation> {
+        for (driver, row) in &self.live {
+            ensure!("worker", is_sound(driver.as_str()), "{driver:?} cannot be a directory");
+            ensure!("worker", !self.unconfirmed.contains_key(driver), "{driver} lives and has ended");
+            ensure!(
+                "worker",
+                shutdown.wants_master() || *shutdown == ShutdownPhase::Over || row.stage.is_unwanted(),
+                "{driver} was not asked to end in {shutdown:?}"
+            );
+        }
+        let live = self.unconfirmed.iter().find(|(_, state)| **state == DriverState::Running);
+        ensure!("worker", live.is_none(), "{live:?} is kept as ended");
+        ensure!(
+            "worker",
+            self.unconfirmed.len() <= MOST_UNCONFIRMED,
+            "{} unconfirmed ends",
+            self.unconfirmed.len()
+        );
+        Ok(())
+    }
+}
+
+impl Worker {
+    /// The Master has this Worker start a cluster driver. An order for one that is here, or was, is a repetition: it is
+    /// answered once more.
+    pub(super) fn on_launch_driver(&mut self, launch: DriverLaunch) {
+        let DriverLaunch { driver, description } = launch;
+        let known = self.drivers.unconfirmed.get(&driver).cloned();
+        let known = known.or_else(|| self.drivers.live.contains_key(&driver).then_some(DriverState::Running));
+        if let Some(state) = known {
+            self.effects.note(Note::DriverLaunchRepeated { driver: driver.clone() });
+            return self.tell_of_driver(driver, state);
+        }
+        if !is_sound(driver.as_str()) {
+            let error = format!("{:?} cannot be the name of a directory", driver.as_str());
+            let failure = StartFailure { step: StartStep::Directory, error };
+            return self.report_driver_end(driver, DriverState::Error(DriverError::NotStarted(failure)));
+        }
+        if self.shutdown != ShutdownPhase::Serving {
+            return self.report_driver_end(driver, DriverState::Submitted);
+        }
+        let row = Driver { description, stage: Stage::Starting, starts: 0, pause: FIRST_PAUSE };
+        self.effects.push(self.start(&driver, &row));
+        self.drivers.live.insert(driver.clone(), row);
+        self.tell_of_driver(driver, DriverState::Running);
+    }
+
+    fn start(&self, driver: &DriverId, row: &Driver) -> Effect {
+        let DriverDescription { user: _, command, cores, memory, supervise: _ } = &row.description;
+        let masters: Vec<String> = self.config.masters.iter().map(ToString::to_string).collect();
+        Effect::StartDriver(DriverPlan {
+            driver: driver.clone(),
+            command: command.clone(),
+            cores: *cores,
+            memory: *memory,
+            master_url: format!("spark://{}", masters.join(",")),
+            is_first: row.starts == 0,
+        })
+    }
+
+    pub(super) fn on_kill_driver(&mut self, now: Timestamp, driver: &DriverId) {
+        if self.drivers.live.contains_key(driver) {
+            self.effects.note(Note::DriverKillAsked { driver: driver.clone() });
+            self.signal_driver(now, driver, Signal::Terminate);
+        } else {
+            self.effects.note(Note::DriverKillUnknown { driver: driver.clone() });
+        }
+    }
+
+    pub(super) fn on_driver_started(&mut self, now: Timestamp, driver: DriverId, pid: u32) {
+        let doom = match self.drivers.live.get(&driver).map(|row| row.stage) {
+            Some(Stage::Starting) => None,
+            Some(Stage::Doomed(signal)) => Some(signal),
+            Some(
+                Stage::Running { .. } | Stage::Ending { .. } | Stage::Dying { .. } | Stage::Pausing { .. },
+            )
+            | None => {
+                return self.effects.note(Note::UnknownDriverRunner { driver });
+            }
+        };
+        let row = self.drivers.live.get_mut(&driver).expect("it was just found");
+        row.stage = Stage::Running { pid, since: now };
+        row.starts = row.starts.saturating_add(1);
+        self.effects.note(Note::DriverStarted { driver: driver.clone(), pid, starts: row.starts });
+        if let Some(signal) = doom {
+            self.signal_driver(now, &driver, signal);
+        }
+    }
+
+    /// A cluster driver's process could not be started. Source: Spark Worker, 4.0.1: it is not tried again.
+    pub(super) fn on_driver_failed(&mut self, driver: DriverId, failure: StartFailure) {
+        let state = match self.drivers.live.get(&driver).map(|row| row.stage) {
+            Some(Stage::Starting) => DriverState::Error(DriverError::NotStarted(failure)),
+            Some(Stage::Doomed(_)) => DriverState::Killed(None),
+            Some(
+                Stage::Running { .. } | Stage::Ending { .. } | Stage::Dying { .. } | Stage::Pausing { .. },
+            )
+            | None => {
+                return self.effects.note(Note::UnknownDriverRunner { driver });
+            }
+        };
+        self.drivers.live.remove(&driver);
+        self.report_driver_end(driver, state);
+    }
+
+    /// A cluster driver's process has ended. Exit code 0 is success, even if it was asked to end.
+    pub(super) fn on_driver_exited(&mut self, now: Timestamp, driver: DriverId, status: ExitStatus) {
+        let Some(row) = self.drivers.live.get_mut(&driver).filter(|row| row.stage.pid().is_some()) else {
+            return self.effects.note(Note::UnknownDriverRunner { driver });
+        };
+        let state = match row.stage {
+            _ if status == ExitStatus::SUCCESS => DriverState::Finished,
+            Stage::Running { since, .. }
+                if row.description.supervise && self.shutdown == ShutdownPhase::Serving =>
+            {
+                if now.since(since) > SUCCESSFUL_RUN {
+                    row.pause = FIRST_PAUSE;
+                }
+                let pause = row.pause;
+                row.stage = Stage::Pausing { until: now + pause, last: status };
+                row.pause = pause.saturating_mul(2);
+                return self.effects.note(Note::DriverPauses { driver, status, pause });
+            }
+            // This Worker leaves. The Master has it started elsewhere: nobody asked for its end.
+            Stage::Running { .. } if row.description.supervise => DriverState::Killed(Some(status)),
+            Stage::Running { .. } => DriverState::Failed(status),
+            Stage::Starting
+            | Stage::Doomed(_)
+            | Stage::Ending { .. }
+            | Stage::Dying { .. }
+            | Stage::Pausing { .. } => DriverState::Killed(Some(status)),
+        };
+        self.drivers.live.remove(&driver);
+        self.report_driver_end(driver, state);
+    }
+
+    /// Starts supervised drivers again whose pauses are over, and kills drivers whose grace is.
+    pub(super) fn attend_drivers(&mut self, now: Timestamp) {
+        let due = |(driver, row): (&DriverId, &Driver)| {
+            row.stage.deadline(driver).is_some_and(|(at, _)| at <= now).then(|| driver.clone())
+        };
+        let due: Vec<DriverId> = self.drivers.live.iter().filter_map(due).collect();
+        for driver in due {
+            let row = self.drivers.live.get_mut(&driver).expect("it was just found");
+            if let Stage::Pausing { .. } = row.stage {
+                row.stage = Stage::Starting;
+                let effect = self.start(&driver, &self.drivers.live[&driver]);
+                self.effects.push(effect);
+            } else {
+                self.effects.note(Note::DriverGraceOver { driver: driver.clone() });
+                self.signal_driver(now, &driver, Signal::Kill);
+            }
+        }
+    }
+
+    /// Ends all live cluster drivers. One that is being started ends after its start.
+    pub(super) fn signal_all_drivers(&mut self, now: Timestamp, signal: Signal) {
+        let all: Vec<DriverId> = self.drivers.live.keys().cloned().collect();
+        for driver in &all {
+            self.signal_driver(now, driver, signal);
+        }
+    }
+
+    /// The Worker leaves: supervised drivers that pause are started elsewhere.
+    pub(super) fn give_up_pauses(&mut self) {
+        let pauses = |(driver, row): (&DriverId, &Driver)| match row.stage {
+            Stage::Pausing { last, .. } => Some((driver.clone(), last)),
+            Stage::Starting
+            | Stage::Doomed(_)
+            | Stage::Running { .. }
+            | Stage::Ending { .. }
+            | Stage::Dying { .. } => None,
+        };
+        let pausing: Vec<_> = self.drivers.live.iter().filter_map(pauses).collect();
+        for (driver, last) in pausing {
+            self.drivers.live.remove(&driver);
+            self.report_driver_end(driver, DriverState::Killed(Some(last)));
+        }
+    }
+
+    /// Moves a cluster driver towards its end. A signal no stronger than an earlier one has no effect.
+    fn signal_driver(&mut self, now: Timestamp, driver: &DriverId, signal: Signal) {
+        let row = self.drivers.live.get_mut(driver).expect("only a live driver is signalled");
+        let stage = match (row.stage, signal) {
+            (Stage::Pausing { last, .. }, _) => {
+                self.drivers.live.remove(driver);
+                return self.report_driver_end(driver.clone(), DriverState::Killed(Some(last)));
+            }
+            (Stage::Starting, signal) => Stage::Doomed(signal),
+            (Stage::Doomed(before), signal) => Stage::Doomed(before.max(signal)),
+            (Stage::Running { pid, .. }, Signal::Terminate) => {
+                Stage::Ending { pid, kill_at: now + self.config.driver_kill_grace }
+            }
+            (Stage::Running { pid, .. } | Stage::Ending { pid, .. }, Signal::Kill) => Stage::Dying { pid },
+            (same @ Stage::Ending { .. }, Signal::Terminate) | (same @ Stage::Dying { .. }, _) => same,
+        };
+        if stage != row.stage && stage.pid().is_some() {
+            self.effects.push(Effect::SignalDriver { driver: driver.clone(), signal });
+        }
+        row.stage = stage;
+    }
+
+    /// Reports an end to the log and to the Master, and keeps it until a Master confirms it.
+    fn report_driver_end(&mut self, driver: DriverId, state: DriverState) {
+        self.effects.note(Note::DriverEnded { driver: driver.clone(), state: state.clone() });
+        self.tell_of_driver(driver.clone(), state.clone());
+        self.drivers.unconfirmed.insert(driver, state);
+        if self.drivers.unconfirmed.len() > MOST_UNCONFIRMED {
+            self.drivers.unconfirmed.pop_first();
+        }
+    }
+
+    fn tell_of_driver(&mut self, driver: DriverId, state: DriverState) {
+        if let Some(master) = self.registration.master() {
+            let report = DriverReport { driver, state };
+            self.effects.push(send(master.peer, WorkerToMaster::DriverStateChanged(report)));
+        }
+    }
+}

@@ -1,0 +1,211 @@
+//! Cluster drivers: started, started again with growing pauses, ended.
+
+use super::*;
+use crate::ids::DriverId;
+use crate::messages::{DriverDescription, DriverError, DriverLaunch, DriverReport, DriverState};
+use crate::process::{ExitStatus, StartFailure, StartStep};
+use crate::worker::DriverPlan;
+
+const FAILURE: ExitStatus = ExitStatus::Code(3);
+
+fn driver() -> DriverId {
+    DriverId::new("driver-20261120212235-0000")
+}
+
+fn launch_driver(supervise: bool) -> MasterToWorker {
+    let (cores, memory) = (Cores(2), MiB(512));
+    let description =
+        DriverDescription { user: "me".into(), command: Command::of("app"), cores, memory, supervise };
+    MasterToWorker::LaunchDriver(Box::new(DriverLaunch { driver: driver(), description }))
+}
+
+fn start(is_first: bool) -> Effect {
+    let (cores, memory, master_url) = (Cores(2), MiB(512), "spark://m:7077".to_owned());
+    Effect::StartDriver(DriverPlan {
+        driver: driver(),
+        command: Command::of("app"),
+        cores,
+        memory,
+        master_url,
+        is_first,
+    })
+}
+
+fn report(state: DriverState) -> Effect {
+    let message = WorkerToMaster::DriverStateChanged(DriverReport { driver: driver(), state });
+    Effect::Send { peer: MASTER, message: Outbound::Master(message) }
+}
+
+fn signal(signal: Signal) -> Effect {
+    Effect::SignalDriver { driver: driver(), signal }
+}
+
+impl Bench {
+    /// The same without notes.
+    fn tell(&mut self, event: Event) -> Vec<Effect> {
+        let mut effects = self.apply(event);
+        effects.retain(|effect| !matches!(effect, Effect::Note(_)));
+        effects
+    }
+
+    fn order(&mut self, message: MasterToWorker) -> Vec<Effect> {
+        self.tell(Event::Received { peer: MASTER, message: Inbound::Master(message) })
+    }
+
+    fn started(&mut self) -> Vec<Effect> {
+        self.tell(Event::DriverStarted { driver: driver(), pid: 70 })
+    }
+
+    fn exited(&mut self, status: ExitStatus) -> Vec<Effect> {
+        self.tell(Event::DriverExited { driver: driver(), status })
+    }
+
+    /// A registered Worker that runs a cluster driver.
+    fn with_driver(supervise: bool) -> Self {
+        let mut bench = Self::registered();
+        assert_eq!(bench.order(launch_driver(supervise)), [start(true), report(DriverState::Running)]);
+        assert_eq!(bench.started(), []);
+        bench
+    }
+
+    /// Passes the pause, and returns its length in seconds.
+    fn pass_pause(&mut self) -> u64 {
+        let before = self.now;
+        loop {
+            let (reason, effects) = self.deadline();
+            if reason == Reason::DriverPause(driver()) {
+                assert!(effects.contains(&start(false)), "{effects:?}");
+                return self.now.since(before).as_secs();
+            }
+        }
+    }
+}
+
+/// Spark's tests of its DriverRunner.
+#[test]
+fn a_supervised_driver_is_started_again_after_1_2_4_seconds() {
+    let mut bench = Bench::with_driver(true);
+    let mut pauses = Vec::new();
+    for _ in 0..3 {
+        assert_eq!(bench.exited(FAILURE), [], "the Master is not told");
+        pauses.push(bench.pass_pause());
+        bench.started();
+    }
+    assert_eq!(pauses, [1, 2, 4]);
+    assert_eq!(bench.exited(ExitStatus::SUCCESS), [report(DriverState::Finished)]);
+}
+
+#[test]
+fn the_pause_begins_anew_after_a_run_of_more_than_five_seconds() {
+    let mut bench = Bench::with_driver(true);
+    let mut pauses = Vec::new();
+    for millis in [100, 5000, 5001, 0] {
+        bench.now = bench.now + Duration::from_millis(millis);
+        bench.exited(FAILURE);
+        pauses.push(bench.pass_pause());
+        bench.started();
+    }
+    assert_eq!(pauses, [1, 2, 1, 2]);
+}
+
+#[test]
+fn a_driver_that_is_not_supervised_runs_once() {
+    for (status, state) in [
+        (FAILURE, DriverState::Failed(FAILURE)),
+        (ExitStatus::Signal(9), DriverState::Failed(ExitStatus::Signal(9))),
+        (ExitStatus::SUCCESS, DriverState::Finished),
+    ] {
+        assert_eq!(Bench::with_driver(false).exited(status), [report(state)]);
+    }
+}
+
+#[test]
+fn a_driver_that_cannot_be_started_is_not_tried_again() {
+    let mut bench = Bench::registered();
+    bench.order(launch_driver(true));
+    let failure = StartFailure { step: StartStep::Lookup, error: "no app".to_owned() };
+    let effects = bench.tell(Event::DriverFailed { driver: driver(), failure: failure.clone() });
+    assert_eq!(effects, [report(DriverState::Error(DriverError::NotStarted(failure)))]);
+}
+
+#[test]
+fn a_driver_that_is_killed_is_not_started_again_and_exit_code_0_is_success() {
+    let kill = || MasterToWorker::KillDriver { driver: driver() };
+    for (status, state) in [
+        (ExitStatus::Signal(15), DriverState::Killed(Some(ExitStatus::Signal(15)))),
+        (ExitStatus::SUCCESS, DriverState::Finished),
+    ] {
+        let mut bench = Bench::with_driver(true);
+        assert_eq!(bench.order(kill()), [signal(Signal::Terminate)]);
+        assert_eq!(bench.exited(status), [report(state)]);
+    }
+    // During a pause.
+    let mut bench = Bench::with_driver(true);
+    bench.exited(FAILURE);
+    assert_eq!(bench.order(kill()), [report(DriverState::Killed(Some(FAILURE)))]);
+    // Before its start.
+    let mut bench = Bench::registered();
+    bench.order(launch_driver(true));
+    assert_eq!(bench.order(kill()), []);
+    assert_eq!(bench.started(), [signal(Signal::Terminate)]);
+    bench.now = bench.now + GRACE;
+    assert!(bench.tell(Event::Deadline).contains(&signal(Signal::Kill)));
+    assert_eq!(
+        bench.exited(ExitStatus::Signal(9)),
+        [report(DriverState::Killed(Some(ExitStatus::Signal(9))))]
+    );
+}
+
+#[test]
+fn a_repeated_order_is_answered_and_starts_nothing() {
+    let mut bench = Bench::with_driver(false);
+    assert_eq!(bench.order(launch_driver(false)), [report(DriverState::Running)]);
+    bench.exited(FAILURE);
+    assert_eq!(bench.order(launch_driver(false)), [report(DriverState::Failed(FAILURE))]);
+}
+
+#[test]
+fn an_end_is_listed_until_a_master_confirms_it() {
+    let listed = |effects: Vec<Effect>| {
+        let drivers = effects.into_iter().find_map(|effect| match effect {
+            Effect::Send {
+                message: Outbound::Master(WorkerToMaster::RegisterWorker { drivers, .. }),
+                ..
+            } => Some(drivers),
+            _ => None,
+        });
+        drivers.expect("it registers").into_iter().map(|report| report.state).collect::<Vec<_>>()
+    };
+    let mut bench = Bench::with_driver(false);
+    bench.disconnect(1);
+    bench.deadline();
+    assert_eq!(listed(bench.connect(2, "m")), [DriverState::Running]);
+    assert_eq!(bench.exited(FAILURE), []);
+    let effects = bench.master(2, registered("m"));
+    let message = DriverReport { driver: driver(), state: DriverState::Failed(FAILURE) };
+    let message = Outbound::Master(WorkerToMaster::DriverStateChanged(message));
+    assert!(effects.contains(&Effect::Send { peer: PeerId(2), message }), "{effects:?}");
+    bench.disconnect(2);
+    bench.deadline();
+    assert_eq!(listed(bench.connect(3, "m")), [DriverState::Failed(FAILURE)]);
+    bench.master(3, registered("m"));
+    bench.disconnect(3);
+    bench.deadline();
+    assert_eq!(listed(bench.connect(4, "m")), []);
+}
+
+#[test]
+fn a_worker_that_leaves_waits_for_its_drivers_and_gives_new_ones_back() {
+    let mut bench = Bench::with_driver(true);
+    bench.order(MasterToWorker::DecommissionWorker { within_millis: None });
+    let MasterToWorker::LaunchDriver(mut other) = launch_driver(false) else { unreachable!("it is one") };
+    other.driver = DriverId::new("driver-1");
+    let effects = bench.order(MasterToWorker::LaunchDriver(other.clone()));
+    let given_back = DriverReport { driver: other.driver, state: DriverState::Submitted };
+    let given_back = Outbound::Master(WorkerToMaster::DriverStateChanged(given_back));
+    assert_eq!(effects, [Effect::Send { peer: MASTER, message: given_back }]);
+    // It is supervised, and fails: the Master has it started elsewhere. Then the Worker ends.
+    let effects = bench.exited(FAILURE);
+    assert_eq!(effects[0], report(DriverState::Killed(Some(FAILURE))));
+    assert!(matches!(effects.last(), Some(Effect::Exit(_))), "{effects:?}");
+}

@@ -1,0 +1,130 @@
+//! The DriverRunner: runs one process of a cluster driver, from its start until none of its processes is left.
+//!
+//! Whether the cluster driver is started again, the Worker's machine decides. Its logs are appended to then, and are not rolled.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use firesteel_core::ids::{DriverId, WorkerId};
+use firesteel_core::process::{Command, Signal, StartFailure};
+use firesteel_core::worker::{DriverPlan, Event};
+use tokio::process::Child;
+use tokio::sync::mpsc;
+
+use super::environment;
+use super::executor_runner::{RunnerContext, SIGNALS, child_command, filled, kill_leftovers, wait};
+use super::header::driver_header;
+use super::strays::Marker;
+use super::work_directory::Outputs;
+use firesteel_host::inbox::Inbox;
+use firesteel_host::process_group::ProcessGroup;
+use firesteel_host::start_failure::not_started;
+
+/// The handle of a runner. Dropping it does not end the cluster driver.
+#[derive(Debug)]
+pub struct DriverRunner {
+    signals: mpsc::Sender<Signal>,
+}
+
+impl DriverRunner {
+    /// Starts a cluster driver. The inbox receives [`Event::DriverStarted`] or [`Event::DriverFailed`]. After
+    /// `DriverStarted` it receives [`Event::DriverExited`], once none of its processes is left.
+    ///
+    /// Call this on a thread of the runtime: see [`super`].
+    #[must_use]
+    pub fn start(plan: DriverPlan, context: Arc<RunnerContext>, inbox: Inbox<Event>) -> Self {
+        let (sender, signals) = mpsc::channel(SIGNALS);
+        tokio::spawn(run(plan, context, signals, inbox));
+        Self { signals: sender }
+    }
+
+    /// Signals the cluster driver's process group. Before its start the signal is queued. Does nothing if it has ended.
+    pub fn signal(&self, signal: Signal) {
+        // If the queue is full, it is being ended already.
+        let _ = self.signals.try_send(signal);
+    }
+
+    /// Whether the end of the process was reported.
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        self.signals.is_closed()
+    }
+}
+
+async fn run(
+    plan: DriverPlan,
+    context: Arc<RunnerContext>,
+    signals: mpsc::Receiver<Signal>,
+    inbox: Inbox<Event>,
+) {
+    let driver = plan.driver.clone();
+    let marker = Marker::of_driver(&context.worker, &driver);
+    let last = match start(plan, &context).await {
+        Ok((child, group)) => {
+            let pid = group.leader();
+            // If the owner has ended, the reaper ends the process.
+            let _ = inbox.send(Event::DriverStarted { driver: driver.clone(), pid }).await;
+            let status = wait(child, group, signals).await;
+            kill_leftovers(group, marker, &context.sweeper).await;
+            Event::DriverExited { driver, status }
+        }
+        Err(failure) => Event::DriverFailed { driver, failure },
+    };
+    let _ = inbox.send(last).await;
+}
+
+async fn start(
+    plan: DriverPlan,
+    context: &Arc<RunnerContext>,
+) -> Result<(Child, ProcessGroup), StartFailure> {
+    let directory = context.work.of_driver(&plan.driver);
+    let at = Arc::clone(context);
+    let preparing = tokio::task::spawn_blocking(move || prepare(&plan, &at));
+    let prepared = preparing.await.expect("preparing a cluster driver does not panic")?;
+    let Prepared { command: Command { program, arguments, environment: _ }, variables, outputs } = prepared;
+    let Outputs { stdout, stderr } = outputs;
+    let mut command = child_command(&program, variables, &directory);
+    command.args(arguments).stdout(stdout).stderr(stderr);
+    let child =
+        tokio::process::Command::from(command).spawn().map_err(|error| not_started(&program, &error))?;
+    let group = ProcessGroup::of(&child);
+    Ok((child, group))
+}
+
+/// A cluster driver that can be started.
+struct Prepared {
+    command: Command,
+    /// All variables that it gets on top of the Worker's.
+    variables: BTreeMap<String, String>,
+    outputs: Outputs,
+}
+
+/// Makes a cluster driver's directory and files, and finds out what to start. Blocks the thread.
+fn prepare(plan: &DriverPlan, context: &RunnerContext) -> Result<Prepared, StartFailure> {
+    let command = filled(&plan.command, context);
+    let variables = variables(plan, &context.worker);
+    let outputs = context.work.prepare_driver(&plan.driver, &driver_header(&command, &variables))?;
+    Ok(Prepared { command, variables, outputs })
+}
+
+/// All variables that a cluster driver gets on top of the Worker's environment: those that its submitter asked for, and ours.
+/// `MASTER` names the cluster for `firesteel map` and other commands, unless the submitter named another one.
+fn variables(plan: &DriverPlan, worker: &WorkerId) -> BTreeMap<String, String> {
+    let DriverPlan { driver, command, cores, memory, master_url, is_first: _ } = plan;
+    let mut variables = BTreeMap::from([(environment::MASTER.to_owned(), master_url.clone())]);
+    variables.extend(command.environment.clone());
+    variables.extend(own_variables(driver, worker));
+    variables.extend([
+        (environment::CORES.to_owned(), cores.0.to_string()),
+        (environment::MEMORY_MIB.to_owned(), memory.0.to_string()),
+    ]);
+    variables
+}
+
+/// The variables by which a cluster driver's processes are found.
+fn own_variables(driver: &DriverId, worker: &WorkerId) -> [(String, String); 2] {
+    [
+        (environment::DRIVER_ID.to_owned(), driver.to_string()),
+        (environment::WORKER_ID.to_owned(), worker.to_string()),
+    ]
+}

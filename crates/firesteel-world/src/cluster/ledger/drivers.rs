@@ -1,0 +1,240 @@
+//! The books of cluster drivers.
+
+use std::collections::BTreeMap;
+
+use firesteel_core::ids::{DriverId, PeerId, WorkerId};
+use firesteel_core::master::{Effect, Event, Inbound, Note, Outbound};
+use firesteel_core::messages::{
+    ClientToMaster, DriverDescription, DriverError, DriverLaunch, DriverReport, DriverState,
+    KillDriverAnswer, MasterToClient, MasterToWorker, MasterView, SubmitDriverAnswer, WorkerToMaster,
+};
+
+use super::Ledger;
+use super::books::Availability;
+
+/// The books of cluster drivers.
+#[derive(Debug, Default)]
+pub(super) struct DriverBooks {
+    /// Those of which operators or Workers were told, as they were submitted.
+    known: BTreeMap<DriverId, DriverDescription>,
+    /// The Worker of each that was given to one.
+    placed: BTreeMap<DriverId, WorkerId>,
+    /// When an operator was told that one will end, in milliseconds.
+    asked: BTreeMap<DriverId, u64>,
+}
+
+impl Ledger {
+    /// The ids that operators and Workers were told.
+    pub(crate) fn submitted(&self) -> impl Iterator<Item = &DriverId> {
+        self.drivers.known.keys()
+    }
+
+    /// Those that the Master counts on, each with its Worker, and when it was asked to end.
+    pub(crate) fn placed_drivers(&self) -> impl Iterator<Item = (&DriverId, &WorkerId, Option<u64>)> {
+        self.drivers.placed.iter().map(|(id, worker)| (id, worker, self.drivers.asked.get(id).copied()))
+    }
+
+    /// An operator is told what comes of a submission.
+    pub(super) fn check_submission(
+        &mut self,
+        event: &Event,
+        answer: &SubmitDriverAnswer,
+    ) -> Result<(), String> {
+        let Event::Received {
+            message: Inbound::Client(ClientToMaster::RequestSubmitDriver(description)),
+            ..
+        } = event
+        else {
+            return Err(format!("a submission is answered, and the event is {event:?}"));
+        };
+        let is_sound = description.cores.0 > 0;
+        match answer {
+            SubmitDriverAnswer::Refused(_) if !is_sound => Ok(()),
+            SubmitDriverAnswer::Submitted { driver } if is_sound => {
+                match self.drivers.known.insert(driver.clone(), (**description).clone()) {
+                    None => Ok(()),
+                    Some(_) => Err(format!("the id {driver} is used again")),
+                }
+            }
+            other => Err(format!("{description:?} is answered with {other:?}")),
+        }
+    }
+
+    /// An operator is told what comes of a request to end a cluster driver.
+    pub(super) fn check_driver_kill(&mut self, answer: &KillDriverAnswer) {
+        if let KillDriverAnswer::Asked { driver } = answer {
+            let now = self.now;
+            self.drivers.asked.entry(driver.clone()).or_insert(now);
+        }
+    }
+
+    /// A Worker is told to end each cluster driver of which an operator is told that it will end, and again when it returns
+    /// with it.
+    pub(super) fn check_driver_kills(&self, event: &Event, effects: &[Effect]) -> Result<(), String> {
+        let is_told = |peer: PeerId, id: &DriverId| {
+            effects.iter().any(|effect| {
+                matches!(effect, Effect::Send { peer: to, message: Outbound::Worker(MasterToWorker::KillDriver { driver }) }
+                    if *to == peer && driver == id)
+            })
+        };
+        let asked = effects.iter().find_map(|effect| match effect {
+            Effect::Send {
+                message:
+                    Outbound::Client(MasterToClient::KillDriverResponse(KillDriverAnswer::Asked { driver })),
+                ..
+            } => Some(driver),
+            _ => None,
+        });
+        let on = asked
+            .and_then(|driver| self.workers.get(self.drivers.placed.get(driver)?)?.peer.zip(Some(driver)));
+        let untold = on.filter(|(peer, driver)| !is_told(*peer, driver)).map(|(_, driver)| driver);
+        let returned = match event {
+            Event::Received {
+                peer,
+                message: Inbound::Worker(WorkerToMaster::RegisterWorker { worker, drivers, .. }),
+                ..
+            } if self.worker_of.get(peer) == Some(&worker.id) => {
+                let running = drivers.iter().filter(|report| report.state == DriverState::Running);
+                let asked = |id: &&DriverId| {
+                    self.drivers.asked.contains_key(*id) && self.drivers.placed.get(*id) == Some(&worker.id)
+                };
+                running.map(|report| &report.driver).filter(asked).find(|id| !is_told(*peer, id))
+            }
+            _ => None,
+        };
+        match untold.or(returned) {
+            Some(driver) => Err(format!("{driver} is to end, and its Worker is not told")),
+            None => Ok(()),
+        }
+    }
+
+    /// A Worker is given a cluster driver.
+    pub(super) fn launch_driver(
+        &mut self,
+        peer: PeerId,
+        launch: &DriverLaunch,
+        event: &Event,
+    ) -> Result<(), String> {
+        let DriverLaunch { driver, description } = launch;
+        let Some(worker) = self.worker_of.get(&peer).cloned() else {
+            return Err(format!("{driver} is given to peer {peer}, which is no Worker"));
+        };
+        match self.drivers.placed.get(driver) {
+            Some(on) if *on == worker => {
+                let is_heartbeat = matches!(event, Event::Received { peer: from,
+                    message: Inbound::Worker(WorkerToMaster::Heartbeat { .. }), .. } if *from == peer);
+                return match is_heartbeat {
+                    true => Ok(()),
+                    false => Err(format!("{driver} is given to {worker} twice")),
+                };
+            }
+            Some(on) => return Err(format!("{driver} is given to {worker}, and runs on {on}")),
+            None => {}
+        }
+        // One that takes the place of another is first told of here.
+        let known = self.drivers.known.entry(driver.clone()).or_insert_with(|| description.clone());
+        if known != description {
+            return Err(format!("{driver} is given to {worker} as {description:?}, it is {known:?}"));
+        }
+        let book = self.workers.get_mut(&worker).ok_or("a Worker's connection outlives it")?;
+        if book.availability == Availability::Decommissioning || book.cannot_write {
+            return Err(format!("{driver} is given to {worker}, which takes nothing"));
+        }
+        book.drivers.insert(driver.clone(), (description.cores, description.memory));
+        self.drivers.placed.insert(driver.clone(), worker.clone());
+        self.workers[&worker].check(&worker)
+    }
+
+    /// Enters what an event and its effects say of cluster drivers that are no longer on their Workers.
+    pub(super) fn release_drivers(&mut self, event: &Event, effects: &[Effect]) {
+        for effect in effects {
+            if let Effect::Note(Note::WorkerRemoved { worker, .. }) = effect {
+                self.lose_drivers(worker);
+            }
+        }
+        let Event::Received { peer, message: Inbound::Worker(message), .. } = event else { return };
+        match message {
+            WorkerToMaster::DriverStateChanged(report) => self.driver_reported(*peer, report),
+            WorkerToMaster::RegisterWorker { drivers, .. } => {
+                let is_registered = effects.iter().any(|effect| {
+                    matches!(effect, Effect::Send { peer: to,
+                    message: Outbound::Worker(MasterToWorker::RegisteredWorker { .. }) } if to == peer)
+                });
+                if is_registered {
+                    drivers.iter().for_each(|report| self.driver_reported(*peer, report));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// A Worker that is known registers on another connection. What it does not list never came there.
+    pub(super) fn forget_unlisted_drivers(&mut self, worker: &WorkerId, listed: &[DriverReport]) {
+        let Some(book) = self.workers.get_mut(worker) else { return };
+        let is_listed = |id: &DriverId| listed.iter().any(|report| report.driver == *id);
+        book.drivers.retain(|id, _| is_listed(id));
+        self.drivers.placed.retain(|id, on| on != worker || is_listed(id));
+    }
+
+    fn driver_reported(&mut self, peer: PeerId, DriverReport { driver, state }: &DriverReport) {
+        let Some(worker) = self.worker_of.get(&peer) else { return };
+        let is_over = match state {
+            // Only a Master can say this.
+            DriverState::Running | DriverState::Unknown | DriverState::Relaunching { .. } => false,
+            DriverState::Submitted
+            | DriverState::Finished
+            | DriverState::Killed(_)
+            | DriverState::Failed(_)
+            | DriverState::Error(_) => true,
+        };
+        if is_over && self.drivers.placed.get(driver) == Some(worker) {
+            self.drivers.placed.remove(driver);
+            self.drivers.asked.remove(driver);
+            if let Some(book) = self.workers.get_mut(worker) {
+                book.drivers.remove(driver);
+            }
+        }
+    }
+
+    pub(super) fn lose_drivers(&mut self, worker: &WorkerId) {
+        if let Some(book) = self.workers.get_mut(worker) {
+            book.drivers.clear();
+        }
+        self.drivers.placed.retain(|_, on| on != worker);
+    }
+
+    /// Compares the Master's cluster drivers with the books.
+    pub(super) fn compare_drivers(&self, view: &MasterView) -> Result<(), String> {
+        let listed: BTreeMap<&DriverId, _> = view.drivers.iter().map(|driver| (&driver.id, driver)).collect();
+        if listed.len() != view.drivers.len() {
+            return Err("the Master lists a driver twice".to_owned());
+        }
+        for (id, description) in &self.drivers.known {
+            let Some(driver) = listed.get(id) else { return Err(format!("the Master forgot {id}")) };
+            if driver.supervise != description.supervise {
+                return Err(format!("the Master confuses whether {id} is supervised"));
+            }
+            let placed = self.drivers.placed.get(id);
+            let wrong = match &driver.state {
+                DriverState::Submitted => placed.is_some(),
+                DriverState::Running | DriverState::Unknown => {
+                    placed != driver.worker.as_ref().map(|place| &place.worker)
+                }
+                DriverState::Relaunching { successor } => {
+                    placed.is_some() || !driver.supervise || !listed.contains_key(successor)
+                }
+                DriverState::Error(DriverError::WorkerLost(_) | DriverError::WorkerStopped) => {
+                    placed.is_some() || driver.supervise
+                }
+                DriverState::Error(DriverError::NotStarted(_))
+                | DriverState::Finished
+                | DriverState::Killed(_)
+                | DriverState::Failed(_) => placed.is_some(),
+            };
+            if wrong {
+                return Err(format!("{id} is {} at the Master, and is on {placed:?}", driver.state));
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,212 @@
+//! Drivers that run on Workers: `firesteel submit`.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use nix::sys::signal::Signal;
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::cluster::{BINARY, Daemon, Finished, firesteel, processes, run, wait_for};
+
+/// A cluster with a durable Master.
+struct Cluster {
+    master: Daemon,
+    directory: TempDir,
+    port: String,
+}
+
+impl Cluster {
+    fn start() -> Self {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let master = Daemon::start(&mut durable_master(directory.path(), "0"));
+        let port = master.address().port().to_string();
+        Self { master, directory, port }
+    }
+
+    fn worker(&self, name: &str) -> Daemon {
+        let arguments = ["--cores", "2", "--memory", "4g"];
+        let worker = Daemon::worker(&self.master, &self.directory.path().join(name), &arguments);
+        worker.wait_for_line(&["registered with"]);
+        worker
+    }
+
+    fn restart_master(&mut self) {
+        self.master.signal(Signal::SIGKILL);
+        self.master.wait();
+        self.master = Daemon::start(&mut durable_master(self.directory.path(), &self.port));
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = firesteel();
+        command.args(["submit", "--master", self.master.url()]).args(arguments);
+        command
+    }
+
+    fn submit(&self, options: &[&str], script: &str) -> String {
+        let options = [&["--deploy-mode", "cluster"], options, &["--", "sh", "-c", script]].concat();
+        let done = run(&mut self.command(&options));
+        assert_eq!(done.code(), 0, "{done}");
+        done.stdout.trim().to_owned()
+    }
+
+    fn ask(&self, arguments: &[&str]) -> Finished {
+        run(&mut self.command(arguments))
+    }
+
+    fn driver(&self, id: &str) -> Value {
+        let done = self.ask(&["--status", id, "--json"]);
+        assert_eq!(done.code(), 0, "{done}");
+        serde_json::from_str(&done.stdout).expect("it is JSON")
+    }
+
+    fn wait_for_state(&self, id: &str, state: &str) -> Value {
+        wait_for(state, || Some(self.driver(id)).filter(|driver| driver["state"] == state))
+    }
+}
+
+fn durable_master(directory: &Path, port: &str) -> Command {
+    let mut command = firesteel();
+    let state = format!("spark.deploy.recoveryDirectory={}", directory.join("state").display());
+    command.args(["master", "--port", port, "--conf", &state]);
+    command
+}
+
+/// The lines of a driver's standard output so far.
+fn output(driver: &Value) -> Vec<String> {
+    let directory = driver["directory"].as_str().expect("it was given to a Worker");
+    let text = fs::read_to_string(Path::new(directory).join("stdout")).unwrap_or_default();
+    text.lines().map(str::to_owned).collect()
+}
+
+/// The lines of a driver's output, once there are this many.
+fn wait_for_lines(cluster: &Cluster, id: &str, count: usize) -> Vec<String> {
+    wait_for("the output of a driver", || {
+        let driver = cluster.driver(id);
+        driver["directory"].as_str()?;
+        Some(output(&driver)).filter(|lines| lines.len() >= count)
+    })
+}
+
+fn kill(pid: &str) {
+    let pid = pid.parse().expect("the driver wrote its process id");
+    let _ = processes::signal(pid, Signal::SIGKILL);
+}
+
+#[test]
+fn a_driver_runs_on_a_worker_finds_its_cluster_and_its_exit_code_is_the_commands() {
+    let cluster = Cluster::start();
+    let _worker = cluster.worker("work");
+    let script =
+        format!("echo $FIRESTEEL_DRIVER_ID; {BINARY} map --executor-cores 1 -- echo ::: a b; exit 3");
+    let options = ["--deploy-mode", "cluster", "--wait", "--", "sh", "-c", &script];
+    let done = cluster.ask(&options);
+    assert_eq!(done.code(), 3, "{done}");
+    let id = done.stdout.trim();
+    let driver = cluster.driver(id);
+    assert_eq!((&driver["state"], &driver["exit_code"]), (&"FAILED".into(), &3.into()), "{driver}");
+    assert_eq!(output(&driver), [id, "a", "b"], "{driver}");
+    let status = cluster.ask(&["--status", id]);
+    assert!(status.stdout.contains("state       FAILED (exit code 3)"), "{status}");
+    let table = run(firesteel().args(["status", "--master", cluster.master.url()]));
+    assert!(table.stdout.contains("\nDrivers\n") && table.stdout.contains(id), "{table}");
+    let directory = driver["directory"].as_str().expect("it ran");
+    let stderr = fs::read_to_string(Path::new(directory).join("stderr")).expect("it is there");
+    assert!(stderr.starts_with("Firesteel Driver Command: sh -c "), "{stderr}");
+}
+
+#[test]
+fn a_supervised_driver_is_started_again_and_moves_when_its_worker_is_killed() {
+    let mut cluster = Cluster::start();
+    let first = cluster.worker("one");
+    let id = cluster.submit(&["--supervise"], "echo $$; exec sleep 1000");
+    let pid = wait_for_lines(&cluster, &id, 1).remove(0);
+    kill(&pid);
+    // On the same Worker, after a second.
+    let again = wait_for_lines(&cluster, &id, 2).remove(1);
+    assert_ne!(pid, again);
+    assert_eq!(cluster.driver(&id)["state"], "RUNNING");
+
+    // A Master that is started again still has it.
+    cluster.restart_master();
+    cluster.master.wait_for_line(&["all Workers and applications are back"]);
+    assert_eq!(cluster.driver(&id)["state"], "RUNNING");
+    assert_eq!(output(&cluster.driver(&id)), [pid.as_str(), &again]);
+
+    // Its Worker is killed.
+    let _second = cluster.worker("two");
+    first.signal(Signal::SIGKILL);
+    let old = cluster.wait_for_state(&id, "RELAUNCHING");
+    let successor = old["successor"].as_str().expect("another one takes its place").to_owned();
+    let moved = wait_for_lines(&cluster, &successor, 1).remove(0);
+    assert!(![&pid, &again].contains(&&moved));
+    let directory = cluster.driver(&successor)["directory"].as_str().map(str::to_owned);
+    assert!(directory.is_some_and(|directory| directory.contains("/two/")));
+    // The first id means the one that took its place.
+    let killed = cluster.ask(&["--kill", &id, "--wait"]);
+    assert_eq!(killed.code(), 128 + 15, "{killed}");
+    assert_eq!(killed.stdout, format!("{successor} is told to end\n"));
+    assert_eq!(cluster.driver(&successor)["state"], "KILLED");
+}
+
+#[test]
+fn the_secrets_of_a_command_are_not_shown() {
+    let cluster = Cluster::start();
+    let id = cluster.submit(&[], "APP_TOKEN=open-sesame sleep 100");
+    let status = run(firesteel().args(["status", "--master", cluster.master.url()]));
+    for done in [cluster.ask(&["--status", &id]), cluster.ask(&["--status", &id, "--json"]), status] {
+        assert!(done.stdout.contains("APP_TOKEN") && !done.stdout.contains("open-sesame"), "{done}");
+    }
+}
+
+#[test]
+fn a_driver_without_supervision_is_in_error_when_its_worker_is_killed() {
+    let cluster = Cluster::start();
+    let worker = cluster.worker("one");
+    let id = cluster.submit(&[], "echo $$; exec sleep 1000");
+    wait_for_lines(&cluster, &id, 1);
+    worker.signal(Signal::SIGKILL);
+    let driver = cluster.wait_for_state(&id, "ERROR");
+    assert_eq!(driver["error"], "the Worker's connection ended");
+    let waited = cluster.ask(&["--status", &id, "--wait"]);
+    assert_eq!(waited.code(), 1, "{waited}");
+    assert!(waited.stderr.contains("is in state ERROR: the Worker's connection ended"), "{waited}");
+}
+
+#[test]
+fn a_driver_that_waits_is_placed_when_there_is_room_or_killed() {
+    let cluster = Cluster::start();
+    let waiting = cluster.submit(&["--driver-cores", "2"], "true");
+    let killed = cluster.submit(&["--driver-cores", "2"], "true");
+    assert_eq!(cluster.driver(&waiting)["state"], "SUBMITTED");
+    let kill = cluster.ask(&["--kill", &killed]);
+    assert_eq!(kill.stdout, format!("killed {killed}, which waited for a Worker\n"), "{kill}");
+    let _worker = cluster.worker("one");
+    cluster.wait_for_state(&waiting, "FINISHED");
+    assert_eq!(cluster.driver(&killed)["state"], "KILLED");
+    let again = cluster.ask(&["--kill", &killed]);
+    assert_eq!(again.code(), 1, "{again}");
+    assert_eq!(again.stderr, format!("firesteel: {killed} had already ended: KILLED\n"));
+}
+
+#[test]
+fn a_driver_that_cannot_be_submitted_has_a_sentence() {
+    let cluster = Cluster::start();
+    for (arguments, code, words) in [
+        (&["--", "true"][..], 2, "add --deploy-mode cluster"),
+        (&["--deploy-mode", "cluster"], 2, "no program given"),
+        (&["--deploy-mode", "cluster", "--driver-cores", "0", "--", "true"], 2, "--driver-cores"),
+        (
+            &["--deploy-mode", "cluster", "--driver-cores", "70000", "--", "true"],
+            1,
+            "a driver has 1 to 65,536 cores",
+        ),
+        (&["--status", "driver-1"], 1, "no driver has the id"),
+        (&["--kill", "driver-1"], 1, "no driver has the id"),
+        (&["--status", "driver-1", "--supervise"], 2, "cannot be used with"),
+    ] {
+        let done = cluster.ask(arguments);
+        assert!(done.code() == code && done.stderr.contains(words), "{arguments:?}: {done}");
+    }
+}
