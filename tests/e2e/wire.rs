@@ -120,7 +120,7 @@ fn a_stranger_is_turned_away_in_its_handshake() {
             foreign.to_vec(),
             Then::Wait,
             "WARN",
-            "speaks version 9 of the protocol, this side speaks version 5",
+            "speaks version 9 of the protocol, this side speaks version 6",
         ),
         (PREAMBLE[..5].to_vec(), Then::HangUp, "INFO", "in the middle of the handshake"),
         (PREAMBLE.to_vec(), Then::HangUp, "INFO", "in the middle of the handshake"),

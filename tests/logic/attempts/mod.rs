@@ -69,7 +69,7 @@ fn applications_keep_every_law_under_faults_and_end_rightly_after_them() {
 }
 
 /// What no world can see, each with its reason.
-const IMPOSSIBLE: [(&str, &str, &str); 16] = [
+const IMPOSSIBLE: [(&str, &str, &str); 22] = [
     ("MasterToDriver", "WorkerRemoved", "there are no Workers"),
     ("ExecutorState", "Launching", "an executor that is launched is told as added"),
     ("LossReason", "Disconnected", "there are no Workers whose connection could end"),
@@ -86,6 +86,12 @@ const IMPOSSIBLE: [(&str, &str, &str); 16] = [
     ("ApplicationAnswer", "Ambiguous", "there is one application"),
     ("KillAnswer", "Over", "an ApplicationMaster ends when its application does"),
     ("KillAnswer", "Ambiguous", "there is one application"),
+    ("ClientToMaster", "RequestSubmitDriver", "an ApplicationMaster runs no cluster drivers"),
+    ("ClientToMaster", "RequestKillDriver", "an ApplicationMaster runs no cluster drivers"),
+    ("ClientToMaster", "RequestDriverStatus", "an ApplicationMaster runs no cluster drivers"),
+    ("MasterToClient", "SubmitDriverResponse", "an ApplicationMaster runs no cluster drivers"),
+    ("MasterToClient", "KillDriverResponse", "an ApplicationMaster runs no cluster drivers"),
+    ("MasterToClient", "DriverStatusResponse", "an ApplicationMaster runs no cluster drivers"),
 ];
 
 /// Everything that can happen has happened, and nothing else.

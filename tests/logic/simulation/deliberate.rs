@@ -44,7 +44,7 @@ const BUGS: &[(Sabotage, u64, &str)] = &[
     (Sabotage::DropExecutorsGone, 10, "is left, and its driver is not told"),
     (Sabotage::EarlyExecutorsGone, 10, "is told that nothing of"),
     (Sabotage::ForgetOutcome, 40, "is listed with"),
-    (Sabotage::LateKillForgetsOutcome, 2_000, "is listed with"),
+    (Sabotage::LateKillForgetsOutcome, 1_000, "is listed with"),
     (Sabotage::JudgeByReading, 1_000, "is called silent, and its heartbeat arrived"),
     (Sabotage::TakeForAnswered, 400, "stays LAUNCHING where nobody has heard of it"),
     (Sabotage::MissFullDisk, 400, "which has said that it cannot write"),

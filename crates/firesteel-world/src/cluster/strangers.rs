@@ -68,6 +68,8 @@ impl World {
             0 => format!("app {}", self.dice.below(4)),
             _ => self.odd_app().to_string(),
         };
+        // One in three who kill is too late, if there is something to be late for.
+        let app = self.ledger.over().filter(|_| kind == 2).map_or(app, ToString::to_string);
         match kind {
             0 if self.dice.one_in(2) => ClientToMaster::DecommissionWorkers {
                 which: match self.dice.below(3) {

@@ -112,6 +112,11 @@ impl Ledger {
         listed.try_for_each(|app| self.compare_outcome(&app.id, app.outcome.as_ref()))
     }
 
+    /// An application that is over, and whose driver said how.
+    pub(crate) fn over(&self) -> Option<&AppId> {
+        self.told.keys().rev().find(|app| !self.apps.contains_key(*app))
+    }
+
     /// Compares what an application is listed with and what its driver said of its work.
     pub(super) fn compare_outcome(&self, app: &AppId, listed: Option<&Outcome>) -> Result<(), String> {
         let told = self.told.get(app);
