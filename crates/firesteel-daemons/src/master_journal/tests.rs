@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 use std::fs;
 
 use firesteel_core::address::Address;
-use firesteel_core::ids::{AppId, ExecutorKey, PeerId, ProfileId, WorkerId};
+use firesteel_core::ids::{AppId, DriverId, ExecutorKey, PeerId, ProfileId, WorkerId};
 use firesteel_core::master::{Durability, Effect, Event, Inbound, Outbound};
 use firesteel_core::messages::{
-    ApplicationDescription, DriverToMaster, ExecutorReport, ExecutorState, ExecutorTarget, HostWishes,
-    MasterToDriver, MasterToWorker, Offered, Placing, ResourceProfile, Submitter, WantedExecutors, Work,
-    WorkerDescription, WorkerToMaster,
+    ApplicationDescription, ClientToMaster, DriverDescription, DriverReport, DriverState, DriverToMaster,
+    ExecutorReport, ExecutorState, ExecutorTarget, HostWishes, MasterToDriver, MasterToWorker, Offered,
+    Placing, ResourceProfile, Submitter, WantedExecutors, Work, WorkerDescription, WorkerToMaster,
 };
 use firesteel_core::process::{Command, ExitStatus};
 use firesteel_core::{Kind, Machine};
@@ -56,6 +56,33 @@ impl Story {
         self.worker(*peer, WorkerToMaster::ExecutorStateChanged(ExecutorReport { executor, state }));
     }
 
+    fn client(&mut self, peer: PeerId, message: ClientToMaster) -> Vec<Effect> {
+        self.apply(Event::Received { peer, arrived: NOW, message: Inbound::Client(message) })
+    }
+
+    /// A cluster driver is submitted. Returns it with the connection of its Worker.
+    fn submit(&mut self, client: PeerId) -> (PeerId, DriverId) {
+        let user = "a test".to_owned();
+        let (cores, memory, supervise) = (Cores(1), MiB(512), false);
+        let description = DriverDescription { user, command: Command::of("true"), cores, memory, supervise };
+        let effects = self.client(client, ClientToMaster::RequestSubmitDriver(Box::new(description)));
+        launched(&effects)
+    }
+
+    fn report_driver(&mut self, (worker, driver): &(PeerId, DriverId), state: DriverState) -> Vec<Effect> {
+        let report = DriverReport { driver: driver.clone(), state };
+        self.worker(*worker, WorkerToMaster::DriverStateChanged(report))
+    }
+
+    /// Of two cluster drivers, one did not run where it was placed first, and ends; the other one is asked to end.
+    fn run_cluster_drivers(&mut self, client: PeerId) {
+        let first = self.submit(client);
+        let again = launched(&self.report_driver(&first, DriverState::Submitted));
+        self.report_driver(&again, DriverState::Finished);
+        let (_, driver) = self.submit(client);
+        self.client(client, ClientToMaster::RequestKillDriver { driver, by: "a test".to_owned() });
+    }
+
     /// Two Workers come, of which one is decommissioned and ends. Of two applications, one goes on, with executors that
     /// failed and that were taken back.
     fn tell(&mut self, chapter: u64) {
@@ -80,6 +107,7 @@ impl Story {
         self.driver(driver, DriverToMaster::KillExecutors { app, executors: taken });
         self.report(&executors[1], ExecutorState::Killed(Some(ExitStatus::Signal(15))));
 
+        self.run_cluster_drivers(PeerId(chapter * 10 + 4));
         let (app, _) = registered(&self.driver(guest, application(2)));
         self.driver(guest, DriverToMaster::UnregisterApplication { app, outcome: None });
         let worker = WorkerId::new(format!("worker-20261120212235-{}-7078", host(other)));
@@ -102,6 +130,17 @@ fn application(max_cores: i64) -> DriverToMaster {
     let submitter = Submitter::new("a test", "a test");
     let description = ApplicationDescription::new(submitter, wanted, Placing::default(), work);
     DriverToMaster::RegisterApplication(Box::new(description))
+}
+
+/// The cluster driver that was launched, with its Worker's connection.
+fn launched(effects: &[Effect]) -> (PeerId, DriverId) {
+    let launched = effects.iter().find_map(|effect| match effect {
+        Effect::Send { peer, message: Outbound::Worker(MasterToWorker::LaunchDriver(launch)) } => {
+            Some((*peer, launch.driver.clone()))
+        }
+        _ => None,
+    });
+    launched.expect("there is room")
 }
 
 /// The application that was registered, and its executors with their Workers' connections.
