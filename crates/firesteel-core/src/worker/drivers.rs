@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use firesteel_placement::{Cores, MiB};
 
+use super::executors::MOST_UNCONFIRMED;
 use super::machine::{Reason, Worker, send};
+use super::process_stage::ProcessStage;
 use super::shutdown::ShutdownPhase;
 use super::{DriverPlan, Effect, Note};
 use crate::ids::{DriverId, is_sound};
@@ -22,8 +24,6 @@ use crate::time::Timestamp;
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 /// After a run longer than this the next pause is the first one again.
 const SUCCESSFUL_RUN: Duration = Duration::from_secs(5);
-/// The maximum number of unconfirmed ends. Beyond it the first one is forgotten.
-const MOST_UNCONFIRMED: usize = 10_000;
 
 /// The tables of cluster drivers.
 #[derive(Debug, Default)]
@@ -47,53 +47,46 @@ struct Driver {
 /// The stages of a cluster driver.
 ///
 /// ```text
-///             started              asked to end              grace over
-///  STARTING ------------> RUNNING -------------> ENDING ------------> DYING
-///   |  ^ | asked to end     |                      ^
-///   |  | +-----> DOOMED ----|----------------------+
-///   |  |                    | failed, and is supervised
-///   |  +------ PAUSING <----+
-///   |    pause over  | asked to end
-///  every stage --- could not be started, ended, or asked to end in a pause ---> (end)
+///  the stages of its process --- could not be started, or ended ---> (end)
+///     |                   ^
+///     | failed, and       | pause over
+///     | is supervised     |
+///     +----> PAUSING -----+
+///               | asked to end
+///               v
+///             (end)
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
     /// The shell was told to start it.
-    Starting,
-    /// It is to be ended with this signal as soon as it has started.
-    Doomed(Signal),
-    /// Its process runs.
-    Running { pid: u32, since: Timestamp },
-    /// It was sent SIGTERM, and will be killed at this time.
-    Ending { pid: u32, kill_at: Timestamp },
-    /// It was sent SIGKILL, and has not ended yet.
-    Dying { pid: u32 },
+    Process(ProcessStage),
     /// It failed in this way, and will be started again at this time.
     Pausing { until: Timestamp, last: ExitStatus },
 }
 
 impl Stage {
-    fn pid(self) -> Option<u32> {
+    /// The stage of its process, unless it pauses.
+    fn process(self) -> Option<ProcessStage> {
         match self {
-            Self::Starting | Self::Doomed(_) | Self::Pausing { .. } => None,
-            Self::Running { pid, .. } | Self::Ending { pid, .. } | Self::Dying { pid } => Some(pid),
+            Self::Process(process) => Some(process),
+            Self::Pausing { .. } => None,
         }
+    }
+
+    fn pid(self) -> Option<u32> {
+        self.process()?.pid()
     }
 
     /// Whether it was asked to end.
     fn is_unwanted(self) -> bool {
-        match self {
-            Self::Starting | Self::Running { .. } | Self::Pausing { .. } => false,
-            Self::Doomed(_) | Self::Ending { .. } | Self::Dying { .. } => true,
-        }
+        self.process().is_some_and(ProcessStage::is_unwanted)
     }
 
     /// When something is due, and what.
     fn deadline(self, driver: &DriverId) -> Option<(Timestamp, Reason)> {
         match self {
-            Self::Ending { kill_at, .. } => Some((kill_at, Reason::DriverKillGrace(driver.clone()))),
+            Self::Process(process) => Some((process.kill_at()?, Reason::DriverKillGrace(driver.clone()))),
             Self::Pausing { until, .. } => Some((until, Reason::DriverPause(driver.clone()))),
-            Self::Starting | Self::Doomed(_) | Self::Running { .. } | Self::Dying { .. } => None,
         }
     }
 }
@@ -185,7 +178,12 @@ impl Worker {
         if self.shutdown != ShutdownPhase::Serving {
             return self.report_driver_end(driver, DriverState::Submitted);
         }
-        let row = Driver { description, stage: Stage::Starting, starts: 0, pause: FIRST_PAUSE };
+        let row = Driver {
+            description,
+            stage: Stage::Process(ProcessStage::Starting),
+            starts: 0,
+            pause: FIRST_PAUSE,
+        };
         self.effects.push(self.start(&driver, &row));
         self.drivers.live.insert(driver.clone(), row);
         self.tell_of_driver(driver, DriverState::Running);
@@ -214,36 +212,29 @@ impl Worker {
     }
 
     pub(super) fn on_driver_started(&mut self, now: Timestamp, driver: DriverId, pid: u32) {
-        let doom = match self.drivers.live.get(&driver).map(|row| row.stage) {
-            Some(Stage::Starting) => None,
-            Some(Stage::Doomed(signal)) => Some(signal),
-            Some(
-                Stage::Running { .. } | Stage::Ending { .. } | Stage::Dying { .. } | Stage::Pausing { .. },
-            )
-            | None => {
-                return self.effects.note(Note::UnknownDriverRunner { driver });
-            }
+        let row = self.drivers.live.get_mut(&driver);
+        let started = row.and_then(|row| {
+            let (stage, signal) = row.stage.process()?.started(now, pid)?;
+            row.stage = Stage::Process(stage);
+            row.starts = row.starts.saturating_add(1);
+            Some((row.starts, signal))
+        });
+        let Some((starts, signal)) = started else {
+            return self.effects.note(Note::UnknownDriverRunner { driver });
         };
-        let row = self.drivers.live.get_mut(&driver).expect("it was just found");
-        row.stage = Stage::Running { pid, since: now };
-        row.starts = row.starts.saturating_add(1);
-        self.effects.note(Note::DriverStarted { driver: driver.clone(), pid, starts: row.starts });
-        if let Some(signal) = doom {
+        self.effects.note(Note::DriverStarted { driver: driver.clone(), pid, starts });
+        if let Some(signal) = signal {
             self.signal_driver(now, &driver, signal);
         }
     }
 
     /// A cluster driver's process could not be started. Source: Spark Worker, 4.0.1: it is not tried again.
     pub(super) fn on_driver_failed(&mut self, driver: DriverId, failure: StartFailure) {
-        let state = match self.drivers.live.get(&driver).map(|row| row.stage) {
-            Some(Stage::Starting) => DriverState::Error(DriverError::NotStarted(failure)),
-            Some(Stage::Doomed(_)) => DriverState::Killed(None),
-            Some(
-                Stage::Running { .. } | Stage::Ending { .. } | Stage::Dying { .. } | Stage::Pausing { .. },
-            )
-            | None => {
-                return self.effects.note(Note::UnknownDriverRunner { driver });
-            }
+        let stage = self.drivers.live.get(&driver).and_then(|row| row.stage.process());
+        let state = match stage.filter(|stage| stage.pid().is_none()) {
+            None => return self.effects.note(Note::UnknownDriverRunner { driver }),
+            Some(stage) if stage.is_unwanted() => DriverState::Killed(None),
+            Some(_) => DriverState::Error(DriverError::NotStarted(failure)),
         };
         self.drivers.live.remove(&driver);
         self.report_driver_end(driver, state);
@@ -256,7 +247,7 @@ impl Worker {
         };
         let state = match row.stage {
             _ if status == ExitStatus::SUCCESS => DriverState::Finished,
-            Stage::Running { since, .. }
+            Stage::Process(ProcessStage::Running { since, .. })
                 if row.description.supervise && self.shutdown == ShutdownPhase::Serving =>
             {
                 if now.since(since) > SUCCESSFUL_RUN {
@@ -267,14 +258,10 @@ impl Worker {
                 row.pause = pause.saturating_mul(2);
                 return self.effects.note(Note::DriverPauses { driver, status, pause });
             }
+            stage if stage.is_unwanted() => DriverState::Killed(Some(status)),
             // This Worker leaves. The Master has it started elsewhere: nobody asked for its end.
-            Stage::Running { .. } if row.description.supervise => DriverState::Killed(Some(status)),
-            Stage::Running { .. } => DriverState::Failed(status),
-            Stage::Starting
-            | Stage::Doomed(_)
-            | Stage::Ending { .. }
-            | Stage::Dying { .. }
-            | Stage::Pausing { .. } => DriverState::Killed(Some(status)),
+            _ if row.description.supervise => DriverState::Killed(Some(status)),
+            _ => DriverState::Failed(status),
         };
         self.drivers.live.remove(&driver);
         self.report_driver_end(driver, state);
@@ -289,7 +276,7 @@ impl Worker {
         for driver in due {
             let row = self.drivers.live.get_mut(&driver).expect("it was just found");
             if let Stage::Pausing { .. } = row.stage {
-                row.stage = Stage::Starting;
+                row.stage = Stage::Process(ProcessStage::Starting);
                 let effect = self.start(&driver, &self.drivers.live[&driver]);
                 self.effects.push(effect);
             } else {
@@ -311,11 +298,7 @@ impl Worker {
     pub(super) fn give_up_pauses(&mut self) {
         let pauses = |(driver, row): (&DriverId, &Driver)| match row.stage {
             Stage::Pausing { last, .. } => Some((driver.clone(), last)),
-            Stage::Starting
-            | Stage::Doomed(_)
-            | Stage::Running { .. }
-            | Stage::Ending { .. }
-            | Stage::Dying { .. } => None,
+            Stage::Process(_) => None,
         };
         let pausing: Vec<_> = self.drivers.live.iter().filter_map(pauses).collect();
         for (driver, last) in pausing {
@@ -327,23 +310,18 @@ impl Worker {
     /// Moves a cluster driver towards its end. A signal no stronger than an earlier one has no effect.
     fn signal_driver(&mut self, now: Timestamp, driver: &DriverId, signal: Signal) {
         let row = self.drivers.live.get_mut(driver).expect("only a live driver is signalled");
-        let stage = match (row.stage, signal) {
-            (Stage::Pausing { last, .. }, _) => {
+        let process = match row.stage {
+            Stage::Process(process) => process,
+            Stage::Pausing { last, .. } => {
                 self.drivers.live.remove(driver);
                 return self.report_driver_end(driver.clone(), DriverState::Killed(Some(last)));
             }
-            (Stage::Starting, signal) => Stage::Doomed(signal),
-            (Stage::Doomed(before), signal) => Stage::Doomed(before.max(signal)),
-            (Stage::Running { pid, .. }, Signal::Terminate) => {
-                Stage::Ending { pid, kill_at: now + self.config.driver_kill_grace }
-            }
-            (Stage::Running { pid, .. } | Stage::Ending { pid, .. }, Signal::Kill) => Stage::Dying { pid },
-            (same @ Stage::Ending { .. }, Signal::Terminate) | (same @ Stage::Dying { .. }, _) => same,
         };
-        if stage != row.stage && stage.pid().is_some() {
+        let (stage, is_sent) = process.signalled(signal, now + self.config.driver_kill_grace);
+        row.stage = Stage::Process(stage);
+        if is_sent {
             self.effects.push(Effect::SignalDriver { driver: driver.clone(), signal });
         }
-        row.stage = stage;
     }
 
     /// Reports an end to the log and to the Master, and keeps it until a Master confirms it.

@@ -158,7 +158,7 @@ pub struct DriverPlan {
     pub memory: MiB,
     /// The Masters of the cluster: `spark://host:port[,host:port..]`.
     pub master_url: String,
-    /// Whether this is its first start here. A later one appends to its logs.
+    /// Whether it is its first start here. Its logs are appended to at every start.
     pub is_first: bool,
 }
 

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use firesteel_placement::{Cores, MiB};
 
 use super::machine::{Reason, Worker, send};
+use super::process_stage::ProcessStage;
 use super::shutdown::ShutdownPhase;
 use super::{Effect, ExecutorPlan, Note};
 use crate::ids::{AppId, ExecutorKey, PeerId, is_sound};
@@ -18,7 +19,7 @@ use crate::time::Timestamp;
 
 /// The maximum number of unconfirmed ends. Beyond it the first one is forgotten. The Master then takes the
 /// executor for lost, since the Worker does not list it at its next registration.
-const MOST_UNCONFIRMED: usize = 10_000;
+pub(super) const MOST_UNCONFIRMED: usize = 10_000;
 
 /// The tables of executors.
 #[derive(Debug, Default)]
@@ -45,43 +46,37 @@ struct Executor {
 /// ```text
 ///  FETCHING --- asked to end, or no files ---> (end)
 ///     | files are there
-///     v         started                asked to end              grace over
-///  STARTING ------------> RUNNING -------------------> ENDING ------------> DYING
-///     | asked to end                                     ^
-///     +------------> DOOMED -----------------------------+
-///                              started
-///  every stage --- the runner failed, or the process exited ---> (end)
+///     v
+///  the stages of its process --- the runner failed, or the process exited ---> (end)
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
     /// Its application's files are being fetched.
     Fetching,
     /// The shell was told to start it.
-    Starting,
-    /// It is to be ended with this signal as soon as it has started.
-    Doomed(Signal),
-    /// Its process runs.
-    Running { pid: u32 },
-    /// It was sent SIGTERM, and will be killed at this time.
-    Ending { pid: u32, kill_at: Timestamp },
-    /// It was sent SIGKILL, and has not ended yet.
-    Dying { pid: u32 },
+    Process(ProcessStage),
 }
 
 impl Stage {
-    fn pid(self) -> Option<u32> {
+    /// The stage of its process, if the shell was told to start one.
+    fn process(self) -> Option<ProcessStage> {
         match self {
-            Self::Fetching | Self::Starting | Self::Doomed(_) => None,
-            Self::Running { pid } | Self::Ending { pid, .. } | Self::Dying { pid } => Some(pid),
+            Self::Fetching => None,
+            Self::Process(process) => Some(process),
         }
+    }
+
+    fn pid(self) -> Option<u32> {
+        self.process()?.pid()
     }
 
     /// Whether the executor was asked to end.
     fn is_unwanted(self) -> bool {
-        match self {
-            Self::Fetching | Self::Starting | Self::Running { .. } => false,
-            Self::Doomed(_) | Self::Ending { .. } | Self::Dying { .. } => true,
-        }
+        self.process().is_some_and(ProcessStage::is_unwanted)
+    }
+
+    fn kill_at(self) -> Option<Timestamp> {
+        self.process()?.kill_at()
     }
 
     fn state(self) -> ExecutorState {
@@ -180,14 +175,7 @@ impl Executors {
     pub(super) fn next_deadline(&self) -> Option<(Timestamp, Reason)> {
         self.live
             .iter()
-            .filter_map(|(executor, row)| match row.stage {
-                Stage::Ending { kill_at, .. } => Some((kill_at, executor)),
-                Stage::Fetching
-                | Stage::Starting
-                | Stage::Doomed(_)
-                | Stage::Running { .. }
-                | Stage::Dying { .. } => None,
-            })
+            .filter_map(|(executor, row)| Some((row.stage.kill_at()?, executor)))
             .min()
             .map(|(kill_at, executor)| (kill_at, Reason::KillGrace(executor.clone())))
     }
@@ -240,7 +228,7 @@ impl Executors {
     pub(super) fn no_longer_waits(&mut self, executor: &ExecutorKey) {
         let row = self.live.get_mut(executor).expect("an executor that waits for files lives");
         if row.stage == Stage::Fetching {
-            row.stage = Stage::Starting;
+            row.stage = Stage::Process(ProcessStage::Starting);
         }
     }
 
@@ -281,7 +269,7 @@ impl Worker {
             None => Some(plan),
             Some(files) => self.want_files(files, plan),
         };
-        let stage = if ready.is_some() { Stage::Starting } else { Stage::Fetching };
+        let stage = if ready.is_some() { Stage::Process(ProcessStage::Starting) } else { Stage::Fetching };
         self.use_directory(&executor);
         self.executors.live.insert(executor, Executor { cores, memory, stage });
         self.effects.extend(ready.map(Effect::StartExecutor));
@@ -306,22 +294,18 @@ impl Worker {
     }
 
     pub(super) fn on_runner_started(&mut self, now: Timestamp, executor: ExecutorKey, pid: u32) {
-        let Some(row) = self.executors.live.get_mut(&executor) else {
-            self.effects.note(Note::UnknownRunner { executor });
-            return;
+        let row = self.executors.live.get_mut(&executor);
+        let started = row.and_then(|row| {
+            let (stage, signal) = row.stage.process()?.started(now, pid)?;
+            row.stage = Stage::Process(stage);
+            Some(signal)
+        });
+        let Some(signal) = started else {
+            return self.effects.note(Note::UnknownRunner { executor });
         };
-        let doom = match row.stage {
-            Stage::Starting => None,
-            Stage::Doomed(signal) => Some(signal),
-            Stage::Fetching | Stage::Running { .. } | Stage::Ending { .. } | Stage::Dying { .. } => {
-                self.effects.note(Note::UnknownRunner { executor });
-                return;
-            }
-        };
-        row.stage = Stage::Running { pid };
         self.effects.note(Note::ExecutorStarted { executor: executor.clone(), pid });
         self.tell_master(executor.clone(), ExecutorState::Running);
-        if let Some(signal) = doom {
+        if let Some(signal) = signal {
             self.signal(now, &executor, signal);
         }
     }
@@ -371,7 +355,7 @@ impl Worker {
 
     /// Kills executors whose grace is over.
     pub(super) fn kill_overdue(&mut self, now: Timestamp) {
-        let overdue = |row: &Executor| matches!(row.stage, Stage::Ending { kill_at, .. } if kill_at <= now);
+        let overdue = |row: &Executor| row.stage.kill_at().is_some_and(|at| at <= now);
         let late = self.executors.live.iter().filter(|(_, row)| overdue(row));
         let late: Vec<ExecutorKey> = late.map(|(executor, _)| executor.clone()).collect();
         for executor in late {
@@ -383,25 +367,17 @@ impl Worker {
     /// Moves an executor towards its end. A signal no stronger than an earlier one has no effect.
     fn signal(&mut self, now: Timestamp, executor: &ExecutorKey, signal: Signal) {
         let row = self.executors.live.get_mut(executor).expect("only a live executor is signalled");
-        let stage = match (row.stage, signal) {
-            (Stage::Fetching, _) => {
-                self.executors.live.remove(executor);
-                self.files.forgo(executor);
-                self.report_end(executor.clone(), ExecutorState::Killed(None));
-                return;
-            }
-            (Stage::Starting, signal) => Stage::Doomed(signal),
-            (Stage::Doomed(before), signal) => Stage::Doomed(before.max(signal)),
-            (Stage::Running { pid }, Signal::Terminate) => {
-                Stage::Ending { pid, kill_at: now + self.config.kill_grace }
-            }
-            (Stage::Running { pid } | Stage::Ending { pid, .. }, Signal::Kill) => Stage::Dying { pid },
-            (same @ Stage::Ending { .. }, Signal::Terminate) | (same @ Stage::Dying { .. }, _) => same,
+        let Stage::Process(process) = row.stage else {
+            self.executors.live.remove(executor);
+            self.files.forgo(executor);
+            self.report_end(executor.clone(), ExecutorState::Killed(None));
+            return;
         };
-        if stage != row.stage && stage.pid().is_some() {
+        let (stage, is_sent) = process.signalled(signal, now + self.config.kill_grace);
+        row.stage = Stage::Process(stage);
+        if is_sent {
             self.effects.push(Effect::SignalExecutor { executor: executor.clone(), signal });
         }
-        row.stage = stage;
     }
 
     /// Reports an end to the log and to the Master, and keeps it until a Master confirms it.

@@ -21,6 +21,7 @@ mod kept_directories;
 mod logs;
 mod machine;
 mod note;
+mod process_stage;
 mod registration;
 mod shutdown;
 #[cfg(test)]
