@@ -151,7 +151,7 @@ impl ApplicationTable {
 
     /// Remembers an application that has ended, and at most this number of them.
     pub(super) fn retire(&mut self, ended: Ended, limit: usize) {
-        self.ended.insert(ended, limit);
+        self.ended.insert((ended.sequence, ended.row.id.clone()), ended, limit);
     }
 
     /// Gives an application no executors before `until`; with `None` it may be given some again.
@@ -407,7 +407,7 @@ impl ApplicationTable {
             self.rows.values().filter_map(|row| Some((row.exclusions.next_end()?, row.id.clone()))).collect();
         numbers
             && peers
-            && self.ended.is_consistent()
+            && self.ended.is_consistent(|ended, number, id| ended.sequence == number && ended.row.id == *id)
             && ends == self.excluding
             && self.rows.values().all(|row| row.exclusions.is_consistent())
             && self.is_filed()

@@ -1,8 +1,9 @@
 //! The Master's cluster drivers, live and ended.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::cluster_driver::{ClusterDriver, Run};
+use super::history::History;
 use super::merged::merged;
 use crate::ids::{DriverId, WorkerId};
 use crate::messages::{DriverState, DriverView};
@@ -14,12 +15,9 @@ pub(super) struct ClusterDriverTable {
     live: BTreeMap<u64, ClusterDriver>,
     /// Those of them that wait for a Worker.
     waiting: BTreeSet<u64>,
-    /// The ended ones by number.
-    ended: BTreeMap<u64, DriverView>,
-    /// Their numbers in the order of their ends.
-    order: VecDeque<u64>,
-    /// The numbers of all of these.
+    /// The numbers of the live ones.
     numbers: BTreeMap<DriverId, u64>,
+    ended: History<DriverId, DriverView>,
     /// The number of cluster drivers that were ever submitted.
     next_number: u64,
     /// Whether every one that waits had no room at the last pass.
@@ -63,22 +61,9 @@ impl ClusterDriverTable {
         driver
     }
 
-    /// Remembers one that ended. A full history drops its oldest tenth.
-    ///
-    /// Source: Spark Master, 4.0.1.
+    /// Remembers one that ended, and at most this number of them.
     pub(super) fn bury(&mut self, number: u64, view: DriverView, limit: usize) {
-        if self.order.len() >= limit {
-            let dropped = (limit / 10).max(1).min(self.order.len());
-            for number in self.order.drain(..dropped) {
-                let old = self.ended.remove(&number).expect("each number has a row");
-                self.numbers.remove(&old.id);
-            }
-        }
-        if limit > 0 {
-            self.order.push_back(number);
-            self.numbers.insert(view.id.clone(), number);
-            self.ended.insert(number, view);
-        }
+        self.ended.insert((number, view.id.clone()), view, limit);
     }
 
     pub(super) fn get(&self, number: u64) -> Option<&ClusterDriver> {
@@ -96,12 +81,12 @@ impl ClusterDriverTable {
 
     /// The number of a live one.
     pub(super) fn number(&self, id: &DriverId) -> Option<u64> {
-        self.numbers.get(id).copied().filter(|number| self.live.contains_key(number))
+        self.numbers.get(id).copied()
     }
 
     /// One that has ended and is remembered.
     pub(super) fn ended(&self, id: &DriverId) -> Option<&DriverView> {
-        self.ended.get(self.numbers.get(id)?)
+        self.ended.get(id)
     }
 
     /// The one that took the place of this one in the end: itself, unless it was relaunched.
@@ -117,7 +102,8 @@ impl ClusterDriverTable {
 
     /// Whether a number or an id is in use.
     pub(super) fn is_known(&self, number: u64, id: &DriverId) -> bool {
-        self.live.contains_key(&number) || self.ended.contains_key(&number) || self.numbers.contains_key(id)
+        let is_live = self.live.contains_key(&number) || self.numbers.contains_key(id);
+        is_live || self.ended.is_numbered(number) || self.ended.get(id).is_some()
     }
 
     /// The numbers of those that wait, in the order of their submission.
@@ -137,7 +123,7 @@ impl ClusterDriverTable {
 
     /// The remembered ones that have ended, with their numbers, in the order of their ends.
     pub(super) fn ended_in_order(&self) -> impl Iterator<Item = (u64, &DriverView)> {
-        self.order.iter().map(|number| (*number, &self.ended[number]))
+        self.ended.iter()
     }
 
     /// All by number, from that number on.
@@ -146,7 +132,7 @@ impl ClusterDriverTable {
         number: u64,
     ) -> impl Iterator<Item = (u64, Result<&ClusterDriver, &DriverView>)> {
         let live = self.live.range(number..).map(|(number, row)| (*number, (*number, Ok(row))));
-        let ended = self.ended.range(number..).map(|(number, view)| (*number, (*number, Err(view))));
+        let ended = self.ended.from(number).map(|(number, view)| (number, (number, Err(view))));
         merged(live, ended)
     }
 
@@ -173,13 +159,9 @@ impl ClusterDriverTable {
                 && self.waiting.contains(number) == row.run.is_none()
                 && *number < self.next_number
         });
-        let ended = self.order.iter().all(|number| {
-            let row = self.ended.get(number);
-            row.is_some_and(|row| row.state.is_finished() && self.numbers.get(&row.id) == Some(number))
-        });
-        live && ended
-            && self.order.len() == self.ended.len()
-            && self.numbers.len() == self.live.len() + self.ended.len()
+        let is_row = |view: &DriverView, _, id: &DriverId| view.state.is_finished() && view.id == *id;
+        live && self.ended.is_consistent(is_row)
+            && self.numbers.len() == self.live.len()
             && self.waiting.iter().all(|number| self.live.contains_key(number))
     }
 }

@@ -82,7 +82,7 @@ impl Master {
             next_worker: counters.workers,
         };
         self.add_workers(&mut image);
-        for ended in self.applications.ended().iter() {
+        for (_, ended) in self.applications.ended().iter() {
             let executors = ended.executors.iter().map(|record| image.executor(record)).collect();
             let (app, end, row) = (ended.sequence, ended.end.clone(), ended.row.clone());
             image.records.push(Record::EndedRestored(Box::new(EndedImage { app, end, row, executors })));

@@ -32,6 +32,7 @@ mod executor_record;
 mod executor_table;
 mod executors;
 mod failures;
+mod history;
 mod image;
 mod lag;
 mod leavers;

@@ -28,7 +28,7 @@ impl Master {
             lag_millis: self.lag_millis(),
             workers: self.workers.views(&self.applications.excluded_for()),
             applications: self.applications.queue().map(|app| self.view_of(app)).collect(),
-            completed: self.applications.ended().iter().map(|ended| ended.view()).collect(),
+            completed: self.applications.ended().iter().map(|(_, ended)| ended.view()).collect(),
             drivers: self.driver_views(0).map(|(_, view)| view).collect(),
             unread_executors: 0,
         }
