@@ -23,13 +23,14 @@ use futures_util::future::BoxFuture;
 
 use super::cleaner::Cleaner;
 use super::dead_workers::{self, DeadWorkers, Looker};
-use super::driver_runner::DriverRunner;
-use super::executor_runner::{ExecutorRunner, RunnerContext};
+use super::driver_runner::start_driver;
+use super::executor_runner::start_executor;
 use super::files::{self, FileStore};
 use super::java::Java;
 use super::left_directories;
 use super::log::LogReader;
 use super::reaper::{Reaper, ReaperError};
+use super::runner::{Runner, RunnerContext};
 use super::scratch::{Scratch, ScratchRoots};
 use super::shuffle_service::{ShuffleService, ShuffleServiceError};
 use super::spark_homes::SparkHomes;
@@ -426,8 +427,8 @@ fn raise_later(inbox: Inbox<Event>, event: impl FnOnce() -> Event + Send + 'stat
 /// The runners of this Worker's executors and cluster drivers.
 struct Runners {
     context: Arc<RunnerContext>,
-    table: BTreeMap<ExecutorKey, ExecutorRunner>,
-    drivers: BTreeMap<DriverId, DriverRunner>,
+    table: BTreeMap<ExecutorKey, Runner>,
+    drivers: BTreeMap<DriverId, Runner>,
 }
 
 impl Runners {
@@ -438,7 +439,7 @@ impl Runners {
     fn start(&mut self, plan: ExecutorPlan, inbox: Inbox<Event>) {
         self.table.retain(|_, runner| !runner.is_over());
         let executor = plan.executor.clone();
-        self.table.insert(executor, ExecutorRunner::start(plan, Arc::clone(&self.context), inbox));
+        self.table.insert(executor, start_executor(plan, Arc::clone(&self.context), inbox));
     }
 
     /// The number of executors that it has started, and some that have ended.
@@ -455,7 +456,7 @@ impl Runners {
     fn start_driver(&mut self, plan: DriverPlan, inbox: Inbox<Event>) {
         self.drivers.retain(|_, runner| !runner.is_over());
         let driver = plan.driver.clone();
-        self.drivers.insert(driver, DriverRunner::start(plan, Arc::clone(&self.context), inbox));
+        self.drivers.insert(driver, start_driver(plan, Arc::clone(&self.context), inbox));
     }
 
     fn signal_driver(&self, driver: &DriverId, signal: Signal) {

@@ -12,43 +12,18 @@ use tokio::process::Child;
 use tokio::sync::mpsc;
 
 use super::environment;
-use super::executor_runner::{RunnerContext, SIGNALS, child_command, filled, kill_leftovers, wait};
 use super::header::driver_header;
+use super::runner::{Runner, RunnerContext, child_command, filled, kill_leftovers, spawned, wait};
 use super::strays::Marker;
 use super::work_directory::Outputs;
 use firesteel_host::inbox::Inbox;
 use firesteel_host::process_group::ProcessGroup;
-use firesteel_host::start_failure::not_started;
 
-/// The handle of a runner. Dropping it does not end the cluster driver.
-#[derive(Debug)]
-pub struct DriverRunner {
-    signals: mpsc::Sender<Signal>,
-}
-
-impl DriverRunner {
-    /// Starts a cluster driver. The inbox receives [`Event::DriverStarted`] or [`Event::DriverFailed`]. After
-    /// `DriverStarted` it receives [`Event::DriverExited`], once none of its processes is left.
-    ///
-    /// Call this on a thread of the runtime: see [`super`].
-    #[must_use]
-    pub fn start(plan: DriverPlan, context: Arc<RunnerContext>, inbox: Inbox<Event>) -> Self {
-        let (sender, signals) = mpsc::channel(SIGNALS);
-        tokio::spawn(run(plan, context, signals, inbox));
-        Self { signals: sender }
-    }
-
-    /// Signals the cluster driver's process group. Before its start the signal is queued. Does nothing if it has ended.
-    pub fn signal(&self, signal: Signal) {
-        // If the queue is full, it is being ended already.
-        let _ = self.signals.try_send(signal);
-    }
-
-    /// Whether the end of the process was reported.
-    #[must_use]
-    pub fn is_over(&self) -> bool {
-        self.signals.is_closed()
-    }
+/// Starts a cluster driver. The inbox receives [`Event::DriverStarted`] or [`Event::DriverFailed`]. After `DriverStarted` it
+/// receives [`Event::DriverExited`], once none of its processes is left.
+#[must_use]
+pub fn start_driver(plan: DriverPlan, context: Arc<RunnerContext>, inbox: Inbox<Event>) -> Runner {
+    Runner::start(|signals| run(plan, context, signals, inbox))
 }
 
 async fn run(
@@ -85,10 +60,7 @@ async fn start(
     let Outputs { stdout, stderr } = outputs;
     let mut command = child_command(&program, variables, &directory);
     command.args(arguments).stdout(stdout).stderr(stderr);
-    let child =
-        tokio::process::Command::from(command).spawn().map_err(|error| not_started(&program, &error))?;
-    let group = ProcessGroup::of(&child);
-    Ok((child, group))
+    spawned(command, &program)
 }
 
 /// A cluster driver that can be started.

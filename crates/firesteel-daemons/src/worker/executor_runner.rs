@@ -2,89 +2,34 @@
 
 use std::collections::BTreeMap;
 use std::io::PipeReader;
-use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::Arc;
 
 use firesteel_core::executor_command::ExecutorCommand;
-use firesteel_core::ids::{ExecutorKey, WorkerId};
+use firesteel_core::ids::ExecutorKey;
 use firesteel_core::messages::{Stream, TaskDirectory};
-use firesteel_core::process::{Command, ExitStatus, Placeholder, Signal, StartFailure, StartStep};
+use firesteel_core::process::{Command, Signal, StartFailure, StartStep};
 use firesteel_core::worker::{Event, ExecutorPlan};
 use tokio::process::Child;
 use tokio::sync::mpsc;
 
 use super::environment;
 use super::header::header;
-use super::java::Java;
 use super::left_directories;
 use super::log::segments::active_name;
-use super::log::{Appender, RemovedBytesTable, Roller};
+use super::log::{Appender, Roller};
+use super::runner::{Runner, RunnerContext, child_command, filled, kill_leftovers, spawned, wait};
 use super::strays::Marker;
-use super::sweeper::Sweeper;
-use super::work_directory::{Outputs, WorkDirectory, failure};
-use firesteel_host::clock::Clock;
+use super::work_directory::{Outputs, failure};
 use firesteel_host::inbox::Inbox;
-use firesteel_host::process_group::{ProcessGroup, exit_status};
-use firesteel_host::start_failure::{enter, not_started};
-use firesteel_settings::rolling::Rolling;
+use firesteel_host::process_group::ProcessGroup;
+use firesteel_host::start_failure::enter;
 
-/// The number of signals that may be queued for a runner. The machine sends at most two.
-pub(super) const SIGNALS: usize = 4;
-
-/// What all runners of a Worker share.
-#[derive(Debug)]
-pub struct RunnerContext {
-    /// The Worker's id, which is part of every marker.
-    pub worker: WorkerId,
-    /// The work directory of the executors.
-    pub work: WorkDirectory,
-    /// What executors need that are Java classes.
-    pub java: Java,
-    /// The path of the program, which replaces `{{FIRESTEEL}}`.
-    pub firesteel: PathBuf,
-    /// The sweeper that ends processes that executors leave behind.
-    pub sweeper: Sweeper,
-    /// How their logs are rolled; `None` if they are not.
-    pub rolling: Option<Rolling>,
-    /// The records of rolled logs.
-    pub removed_bytes: Arc<RemovedBytesTable>,
-    /// The clock for the names of rolled files.
-    pub clock: Clock,
-}
-
-/// The handle of a runner. Dropping it does not end the executor.
-#[derive(Debug)]
-pub struct ExecutorRunner {
-    signals: mpsc::Sender<Signal>,
-}
-
-impl ExecutorRunner {
-    /// Starts an executor. The inbox receives [`Event::RunnerStarted`] or [`Event::RunnerFailed`]. After
-    /// `RunnerStarted` it receives [`Event::RunnerExited`], once none of the executor's processes is left.
-    /// The last event is [`Event::DirectoryLeft`].
-    ///
-    /// Call this on a thread of the runtime: see [`super`].
-    #[must_use]
-    pub fn start(plan: ExecutorPlan, context: Arc<RunnerContext>, inbox: Inbox<Event>) -> Self {
-        let (sender, signals) = mpsc::channel(SIGNALS);
-        tokio::spawn(run(plan, context, signals, inbox));
-        Self { signals: sender }
-    }
-
-    /// Signals the executor's process group. Before the executor's start the signal is queued. Does nothing
-    /// if it has ended.
-    pub fn signal(&self, signal: Signal) {
-        // If the queue is full, the executor is being ended already.
-        let _ = self.signals.try_send(signal);
-    }
-
-    /// Whether the executor's end was reported.
-    #[must_use]
-    pub fn is_over(&self) -> bool {
-        self.signals.is_closed()
-    }
+/// Starts an executor. The inbox receives [`Event::RunnerStarted`] or [`Event::RunnerFailed`]. After `RunnerStarted` it
+/// receives [`Event::RunnerExited`], once none of the executor's processes is left. The last event is [`Event::DirectoryLeft`].
+#[must_use]
+pub fn start_executor(plan: ExecutorPlan, context: Arc<RunnerContext>, inbox: Inbox<Event>) -> Runner {
+    Runner::start(|signals| run(plan, context, signals, inbox))
 }
 
 async fn run(
@@ -146,9 +91,7 @@ async fn start(plan: ExecutorPlan, context: &Arc<RunnerContext>) -> Result<Start
         enter(path)?;
         command.current_dir(path);
     }
-    let child =
-        tokio::process::Command::from(command).spawn().map_err(|error| not_started(&program, &error))?;
-    let group = ProcessGroup::of(&child);
+    let (child, group) = spawned(command, &program)?;
     let appender = |(pipe, roller, name)| match Appender::start(pipe, roller, context.clock, name) {
         Ok(appender) => Some(appender),
         Err(error) => {
@@ -157,20 +100,6 @@ async fn start(plan: ExecutorPlan, context: &Arc<RunnerContext>) -> Result<Start
         }
     };
     Ok(Started { child, group, appenders: pipes.into_iter().filter_map(appender).collect() })
-}
-
-/// The command of a child of the Worker, which leads its own process group. Its arguments and outputs are missing.
-pub(super) fn child_command(
-    program: &str,
-    variables: BTreeMap<String, String>,
-    directory: &Path,
-) -> std::process::Command {
-    let mut command = std::process::Command::new(program);
-    for name in environment::not_inherited() {
-        command.env_remove(name);
-    }
-    command.envs(variables).current_dir(directory).stdin(Stdio::null()).process_group(0);
-    command
 }
 
 /// An executor that can be started.
@@ -225,40 +154,6 @@ fn connect(
     let stdout = through_pipe(Stream::Stdout, stdout).map_err(failure)?;
     let stderr = through_pipe(Stream::Stderr, stderr).map_err(failure)?;
     Ok(OutputTargets { stdout, stderr, pipes })
-}
-
-/// The command with this program in place of its placeholder.
-pub(super) fn filled(command: &Command, context: &RunnerContext) -> Command {
-    let mut command = command.clone();
-    for word in std::iter::once(&mut command.program).chain(&mut command.arguments) {
-        if Placeholder::of(word) == Some(Placeholder::Firesteel) {
-            *word = context.firesteel.display().to_string();
-        }
-    }
-    command
-}
-
-/// Waits for the process's end and passes signals on meanwhile. A signal cannot reach a wrong process: the
-/// process id stays in use until this function has waited for the end.
-pub(super) async fn wait(
-    mut child: Child,
-    group: ProcessGroup,
-    mut signals: mpsc::Receiver<Signal>,
-) -> ExitStatus {
-    loop {
-        tokio::select! {
-            status = child.wait() => return exit_status(status),
-            Some(signal) = signals.recv() => group.signal(signal),
-        }
-    }
-}
-
-/// Kills the processes that an executor or a cluster driver left behind: first its group, then those that left the group.
-pub(super) async fn kill_leftovers(group: ProcessGroup, marker: Marker, sweeper: &Sweeper) {
-    group.signal(Signal::Kill);
-    if let Err(survivors) = sweeper.sweep(marker).await {
-        tracing::error!("an executor or a driver has ended and {survivors}");
-    }
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use super::executor_runner::RunnerContext;
+use super::runner::RunnerContext;
 use crate::files::fetch::{FetchError, Fetcher};
 use crate::files::private;
 use crate::files::unpack::{UnpackError, unpack};

@@ -8,20 +8,24 @@ use std::time::Duration;
 
 use firesteel_core::address::Address;
 use firesteel_core::executor_command::JavaCommand;
-use firesteel_core::ids::{AppId, ExecutorId, ExecutorKey, ProfileId};
-use firesteel_core::process::StartStep;
+use firesteel_core::ids::{AppId, ExecutorId, ExecutorKey, ProfileId, WorkerId};
+use firesteel_core::process::ExitStatus;
 use firesteel_placement::{Cores, MiB, Resources};
 use tempfile::TempDir;
 use tokio::time::timeout;
 
 use super::*;
+use crate::worker::java::Java;
 use crate::worker::log::LogReader;
 use crate::worker::scratch::ScratchRoots;
 use crate::worker::spark_homes::SparkHomes;
+use crate::worker::sweeper::Sweeper;
+use crate::worker::work_directory::WorkDirectory;
 use firesteel_core::messages::{LogRequest, LogStart};
 use firesteel_core::worker::LogRead;
+use firesteel_host::clock::Clock;
 use firesteel_host::inbox::{InboxEntry, InboxReceiver, inbox};
-use firesteel_settings::rolling::{Compression, LEAST_SIZE, Strategy};
+use firesteel_settings::rolling::{Compression, LEAST_SIZE, Rolling, Strategy};
 
 /// A plan for executor `app-1/3` with 2 cores and 512 MiB.
 pub(crate) fn plan(program: &str, arguments: &[&str]) -> ExecutorPlan {
@@ -80,11 +84,11 @@ impl Rig {
         Self { scratch, context, inbox, receiver }
     }
 
-    fn start(&self, plan: ExecutorPlan) -> ExecutorRunner {
-        ExecutorRunner::start(plan, Arc::clone(&self.context), self.inbox.clone())
+    fn start(&self, plan: ExecutorPlan) -> Runner {
+        start_executor(plan, Arc::clone(&self.context), self.inbox.clone())
     }
 
-    fn shell(&self, script: &str) -> ExecutorRunner {
+    fn shell(&self, script: &str) -> Runner {
         self.start(plan("sh", &["-c", script]))
     }
 
