@@ -3,7 +3,7 @@
 //! - `server`: accepts connections, within bounds; knows no path
 //! - `answer`: what a request gets
 //! - `master`, `worker`: the paths of each daemon, with what they answer
-//! - `snapshot`: a daemon's state, read from its owner at most once a second
+//! - `snapshot`: a daemon's state, read from its owner at most once a second; `inquiry`: how the owner is asked
 //! - `jackson`: JSON in the layout of Spark's pages
 //! - `exposition`: metrics in the text format of Prometheus; `vitals`: those that every daemon has
 //!
@@ -12,6 +12,7 @@
 
 mod answer;
 mod exposition;
+mod inquiry;
 mod jackson;
 pub(crate) mod master;
 mod server;

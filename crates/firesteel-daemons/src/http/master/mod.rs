@@ -8,7 +8,6 @@ mod metrics;
 #[cfg(test)]
 mod tests;
 
-use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
@@ -16,21 +15,17 @@ use firesteel_core::address::Address;
 use firesteel_core::master::{Event, Inbound};
 use firesteel_core::messages::{ApplicationState, MasterToClient, MasterView, WorkerState};
 use firesteel_core::state_reader::{Extent, StateReader};
-use firesteel_core::wire::Role;
 use firesteel_host::journal::JournalMeter;
-use firesteel_host::net::{Envoys, Letter};
-use futures_util::StreamExt;
+use firesteel_host::net::{Arrival, Envoys};
 use hyper::StatusCode;
 
 use self::json::MasterPage;
 pub(super) use self::json::{ResourceAmount, ResourceRows, resource_rows};
 use super::answer::Answer;
+use super::inquiry::Inquiry;
 use super::jackson;
 use super::server::{HttpMeter, Site};
 use super::snapshot::{Snapshot, Unanswered};
-
-/// The number of bytes for which a question counts in the inbox.
-const QUESTION: usize = 64;
 
 /// All paths.
 const PATHS: [&str; 6] = [
@@ -219,18 +214,16 @@ impl Reign {
     }
 }
 
-/// Reads the Master's state page by page, as a client would.
+/// Reads the Master's state page by page.
 async fn read(envoys: Envoys<Event>) -> Result<MasterView, Unanswered> {
-    let here = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
-    let opened = envoys.open(Role::Client, "HTTP".to_owned(), here);
-    let (envoy, mut letters) = opened.map_err(|_| Unanswered::Ended)?;
+    let mut inquiry = Inquiry::open(&envoys)?;
     let mut reader = StateReader::new(Extent::Executors(0));
     while let Some(question) = reader.question() {
-        let (peer, arrived) = (envoy.peer(), envoy.now());
-        let event = Event::Received { peer, arrived, message: Inbound::Client(question) };
-        envoy.say(arrived, QUESTION, event).await.map_err(|_| Unanswered::Ended)?;
-        let Some(Letter::Message(parcel)) = letters.next().await else { return Err(Unanswered::Ended) };
-        let MasterToClient::MasterStateResponse(page) = parcel.open() else { return Err(Unanswered::Ended) };
+        let message = Inbound::Client(question);
+        let event = |Arrival { peer, at }| Event::Received { peer, arrived: at, message };
+        let MasterToClient::MasterStateResponse(page) = inquiry.ask(event).await? else {
+            return Err(Unanswered::Ended);
+        };
         reader.read(page).map_err(|_| Unanswered::Ended)?;
     }
     reader.finish().ok_or(Unanswered::Ended)

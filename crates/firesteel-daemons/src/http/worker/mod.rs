@@ -10,27 +10,22 @@ mod plans;
 #[cfg(test)]
 pub(super) mod tests;
 
-use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
 use firesteel_core::messages::{ClientToWorker, WorkerToClient, WorkerViewOfItself};
-use firesteel_core::wire::Role;
 use firesteel_core::worker::{Event, ExecutorPlan, Inbound};
-use firesteel_host::net::{Envoys, Letter};
+use firesteel_host::net::{Arrival, Envoys};
 use firesteel_placement::Resources;
-use futures_util::StreamExt;
 use hyper::StatusCode;
 
 use self::json::WorkerPage;
 use self::plans::Plans;
 use super::answer::Answer;
+use super::inquiry::Inquiry;
 use super::jackson;
 use super::server::{HttpMeter, Site};
 use super::snapshot::{Snapshot, Unanswered};
-
-/// The number of bytes for which a question counts in the inbox.
-const QUESTION: usize = 64;
 
 /// All paths.
 const PATHS: [&str; 5] = ["/json/", "/livez", "/readyz", "/metrics", "/metrics/prometheus/"];
@@ -115,19 +110,12 @@ impl Site for WorkerSite {
     }
 }
 
-/// Asks the Worker for its state, as a client would.
+/// Asks the Worker for its state.
 async fn read(envoys: Envoys<Event>) -> Result<WorkerViewOfItself, Unanswered> {
-    let here = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
-    let opened = envoys.open(Role::Client, "HTTP".to_owned(), here);
-    let (envoy, mut letters) = opened.map_err(|_| Unanswered::Ended)?;
-    let (peer, message) = (envoy.peer(), Inbound::Client(ClientToWorker::RequestWorkerState));
-    let said = envoy.say(envoy.now(), QUESTION, Event::Received { peer, message }).await;
-    said.map_err(|_| Unanswered::Ended)?;
-    match letters.next().await {
-        Some(Letter::Message(parcel)) => match parcel.open() {
-            WorkerToClient::WorkerStateResponse(view) => Ok(view),
-            WorkerToClient::LogResponse(_) | WorkerToClient::RequestLogFailed(_) => Err(Unanswered::Ended),
-        },
-        Some(Letter::End(_)) | None => Err(Unanswered::Ended),
+    let message = Inbound::Client(ClientToWorker::RequestWorkerState);
+    let event = |Arrival { peer, at: _ }| Event::Received { peer, message };
+    match Inquiry::open(&envoys)?.ask(event).await? {
+        WorkerToClient::WorkerStateResponse(view) => Ok(view),
+        WorkerToClient::LogResponse(_) | WorkerToClient::RequestLogFailed(_) => Err(Unanswered::Ended),
     }
 }

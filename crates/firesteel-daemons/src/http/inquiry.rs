@@ -1,0 +1,41 @@
+//! Questions to a daemon's owner loop, asked as a client on a connection asks them.
+
+use std::net::{Ipv4Addr, SocketAddr};
+
+use firesteel_core::wire::{Message, Role};
+use firesteel_host::net::{Arrival, Envoy, Envoys, Letter, Letters};
+use futures_util::StreamExt;
+
+use super::snapshot::Unanswered;
+
+/// The number of bytes for which a question counts in the inbox.
+const QUESTION: usize = 64;
+
+/// A client of the owner loop.
+pub(super) struct Inquiry<E> {
+    envoy: Envoy<E>,
+    letters: Letters,
+}
+
+impl<E: Send + 'static> Inquiry<E> {
+    pub(super) fn open(envoys: &Envoys<E>) -> Result<Self, Unanswered> {
+        let here = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+        let opened = envoys.open(Role::Client, "HTTP".to_owned(), here);
+        let (envoy, letters) = opened.map_err(|_| Unanswered::Ended)?;
+        Ok(Self { envoy, letters })
+    }
+
+    /// Asks a question and waits for its answer. `event` makes the question an event of the machine.
+    pub(super) async fn ask<A: Message>(
+        &mut self,
+        event: impl FnOnce(Arrival) -> E,
+    ) -> Result<A, Unanswered> {
+        let arrival = Arrival { peer: self.envoy.peer(), at: self.envoy.now() };
+        let said = self.envoy.say(arrival.at, QUESTION, event(arrival)).await;
+        said.map_err(|_| Unanswered::Ended)?;
+        match self.letters.next().await {
+            Some(Letter::Message(parcel)) => Ok(parcel.open()),
+            Some(Letter::End(_)) | None => Err(Unanswered::Ended),
+        }
+    }
+}
