@@ -62,10 +62,20 @@ impl Contents {
         self.tail
     }
 
+    /// The bytes that are read: all without a torn tail and without room for more.
+    #[must_use]
+    pub fn written(&self) -> &[u8] {
+        &self.file[..self.end()]
+    }
+
+    fn end(&self) -> usize {
+        self.batches.last().unwrap_or(&self.image).end
+    }
+
     /// The number of bytes that are read: all without a torn tail.
     #[must_use]
     pub fn length(&self) -> u64 {
-        self.batches.last().unwrap_or(&self.image).end as u64
+        self.end() as u64
     }
 }
 
