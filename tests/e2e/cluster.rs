@@ -415,6 +415,11 @@ pub(crate) mod processes {
         field(pid, "State:").is_some_and(|state| !state.starts_with(['Z', 'X']))
     }
 
+    /// Whether it stands still.
+    pub(crate) fn is_stopped(pid: u32) -> bool {
+        field(pid, "State:").is_some_and(|state| state.starts_with('T'))
+    }
+
     /// Its words; empty if it has ended.
     pub(crate) fn command_line(pid: u32) -> Vec<String> {
         let bytes = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use nix::sys::signal::Signal;
 
-use crate::cluster::{Daemon, forgetful_master};
+use crate::cluster::{Daemon, forgetful_master, processes, wait_for};
 
 /// A stand-in for systemd.
 struct ServiceManager(UnixDatagram);
@@ -14,9 +14,8 @@ struct ServiceManager(UnixDatagram);
 impl ServiceManager {
     /// Waits for a message with these words.
     fn wait_for(&self, words: &str) -> String {
-        self.0.set_read_timeout(Some(Duration::from_secs(60))).expect("it is a time");
         loop {
-            let message = self.next().unwrap_or_else(|| panic!("nobody said {words}"));
+            let message = self.next(Duration::from_secs(60)).unwrap_or_else(|| panic!("nobody said {words}"));
             if message.contains(words) {
                 return message;
             }
@@ -25,11 +24,12 @@ impl ServiceManager {
 
     /// Drops what has been said so far.
     fn forget(&self) {
-        self.0.set_read_timeout(Some(Duration::from_millis(1))).expect("it is a time");
-        while self.next().is_some() {}
+        while self.next(Duration::from_millis(1)).is_some() {}
     }
 
-    fn next(&self) -> Option<String> {
+    /// The next message, if one comes within this time.
+    fn next(&self, within: Duration) -> Option<String> {
+        self.0.set_read_timeout(Some(within)).expect("it is a time");
         let mut message = [0; 1024];
         loop {
             match self.0.recv(&mut message) {
@@ -54,12 +54,10 @@ fn a_service_manager_hears_that_a_master_is_ready_that_its_loop_turns_and_that_i
     manager.wait_for("WATCHDOG=1");
     manager.wait_for("WATCHDOG=1");
     master.signal(Signal::SIGSTOP);
+    wait_for("the Master to stand still", || processes::is_stopped(master.pid()).then_some(()));
     // What it had said before comes first.
-    std::thread::sleep(Duration::from_millis(100));
     manager.forget();
-    std::thread::sleep(Duration::from_millis(600));
-    manager.0.set_read_timeout(Some(Duration::from_millis(1))).expect("it is a time");
-    assert_eq!(manager.next(), None, "it stands still");
+    assert_eq!(manager.next(Duration::from_millis(600)), None, "it stands still");
     master.signal(Signal::SIGCONT);
     manager.wait_for("WATCHDOG=1");
     assert_eq!(master.terminate(), 0);

@@ -108,14 +108,10 @@ fn clusters_keep_every_invariant_under_faults_and_heal_after_them() {
         (number("FIRESTEEL_FIRST_SEED").unwrap_or(0), number("FIRESTEEL_SEEDS").unwrap_or(SMALL));
     let small = first..first + count;
     let large = small.start.div_ceil(SMALL_FOR_ONE_LARGE)..small.end.div_ceil(SMALL_FOR_ONE_LARGE);
-    let (all_large, all_small) = (large.clone(), small.clone());
-    let seeds = move |half: u64| {
-        let mine = move |seed: &u64| seed % 2 == half;
-        let large = all_large.clone().filter(mine).map(Seed::Large);
-        large.chain(all_small.clone().filter(mine).map(Seed::Small))
-    };
     let halves = [0, 1].map(|half| {
-        let seeds = seeds(half);
+        let mine = move |seed: &u64| seed % 2 == half;
+        let large = large.clone().filter(mine).map(Seed::Large);
+        let seeds = large.chain(small.clone().filter(mine).map(Seed::Small));
         thread::spawn(move || Tally::of(seeds))
     });
     let mut tally = Tally::default();

@@ -48,10 +48,7 @@ impl World {
         let (Some(worker), Some(master)) = (self.workers[departure.machine], self.master) else { return };
         let Body::Worker(body) = &self.node(worker).body else { return };
         let which = body.id.to_string();
-        let link = self.node(worker).connections.iter().copied().find(|link| {
-            let row = &self.links[link.0];
-            row.is_open() && row.end(row.side_of(worker).other()).node == master
-        });
+        let link = self.open_links(worker, master).first().copied();
         let operator = self.add_node(Body::Stranger);
         let peer = self.connect(operator, master);
         let within_millis = Some(departure.within_millis);

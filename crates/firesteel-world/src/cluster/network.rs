@@ -160,6 +160,15 @@ impl World {
         peers[0]
     }
 
+    /// The open connections between two nodes.
+    pub(crate) fn open_links(&self, node: NodeIndex, other: NodeIndex) -> Vec<LinkIndex> {
+        let is_between = |link: &LinkIndex| {
+            let row = &self.links[link.0];
+            row.is_open() && row.end(row.side_of(node).other()).node == other
+        };
+        self.node(node).connections.iter().copied().filter(is_between).collect()
+    }
+
     /// A node sends a message.
     pub(crate) fn send(&mut self, node: NodeIndex, peer: PeerId, message: Message) {
         let Some(link) = self.link_of(node, peer) else {

@@ -48,14 +48,10 @@ impl World {
     /// Nothing that the Master sends reaches this Worker for a while.
     pub(crate) fn stall(&mut self, Stall { machine, millis, .. }: Stall) {
         let (Some(worker), Some(master)) = (self.workers[machine], self.master) else { return };
-        let links = self.node(worker).connections.clone();
-        for link in links {
+        for link in self.open_links(worker, master) {
             let row = &mut self.links[link.0];
-            let side = row.side_of(worker);
-            if row.is_open() && row.end(side.other()).node == master {
-                row.stall(side, self.now + millis);
-                self.fault(Fault::Stall);
-            }
+            row.stall(row.side_of(worker), self.now + millis);
+            self.fault(Fault::Stall);
         }
     }
 
