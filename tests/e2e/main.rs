@@ -15,6 +15,7 @@ mod crowd;
 mod dead_workers;
 mod deaf;
 mod decommission;
+mod detach;
 mod driver;
 mod dynamic_allocation;
 mod environment;

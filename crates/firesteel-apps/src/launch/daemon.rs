@@ -102,7 +102,8 @@ pub async fn start(
 }
 
 fn config(launch: Launch, masters: Vec<Address>, files: Option<ApplicationFiles>) -> Config {
-    let Launch { name, command, directory, until, cluster: _, settings, properties: _ } = launch;
+    let Launch { name, command, directory, until, cluster: _, settings, properties: _, announcement: _ } =
+        launch;
     let description = describe(name, &settings, Work { command: command.into(), directory, files });
     Config {
         masters,

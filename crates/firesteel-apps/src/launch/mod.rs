@@ -26,6 +26,7 @@ use tokio::io::AsyncWriteExt;
 use tokio::sync::mpsc;
 
 use crate::cluster::Cluster;
+use crate::detached::Announcement;
 use crate::end_reason::EndReason;
 use crate::startup::{self, Prepared, StartError};
 use daemon::{Handle, LaunchResult};
@@ -54,6 +55,8 @@ pub struct Launch {
     pub settings: ApplicationSettings,
     /// All properties. An application with files reads `spark.driver.*` here.
     pub properties: Properties,
+    /// Where a detached launch says that it is registered.
+    pub announcement: Option<Announcement>,
 }
 
 /// How a launch ended.
@@ -104,9 +107,11 @@ async fn run_launch(launch: Launch, lines: Lines, progress: &Progress) -> Result
             ControlFlow::Continue(prepared) => prepared,
             ControlFlow::Break(request) => return Ok(Ending::Asked(request)),
         };
+    let announcement = launch.announcement.clone();
     let (handle, events) = daemon::start(launch, masters, files, requests).await?;
     daemon::follow(&handle.inbox, cluster.events());
-    let ending = follow(handle, events, lines, progress).await;
+    let printer = Printer { lines, announcement, progress };
+    let ending = follow(handle, events, printer).await;
     // A repeated request to end does not wait.
     if !matches!(ending, Ending::Abandoned(_)) {
         cluster.end().await;
@@ -116,14 +121,10 @@ async fn run_launch(launch: Launch, lines: Lines, progress: &Progress) -> Result
 
 /// Prints events until the launch is over. A blocked reader does not delay a repeated request to
 /// end.
-async fn follow(
-    handle: Handle,
-    events: mpsc::Receiver<LaunchEvent>,
-    lines: Lines,
-    progress: &Progress,
-) -> Ending {
+async fn follow(handle: Handle, events: mpsc::Receiver<LaunchEvent>, printer: Printer<'_>) -> Ending {
     let Handle { inbox, mut result } = handle;
-    let mut printing = pin!(print(events, lines, progress));
+    let progress = printer.progress;
+    let mut printing = pin!(printer.print(events));
     let mut reader = Reader::There;
     loop {
         tokio::select! {
@@ -179,33 +180,44 @@ fn say(ending: Ending, progress: &Progress) -> Ending {
     ending
 }
 
-async fn print(
-    mut events: mpsc::Receiver<LaunchEvent>,
-    mut lines: Lines,
-    progress: &Progress,
-) -> io::Result<()> {
-    let mut stdout = tokio::io::stdout();
-    let mut unreachable = std::collections::BTreeSet::new();
-    let mut last_lines = LastLines::default();
-    while let Some(event) = events.recv().await {
-        if let LaunchEvent::Noted { note, .. } = &event {
-            // Print each pair of Master and error once.
-            let repeated =
-                matches!(note, Note::MasterUnreachable { .. }) && !unreachable.insert(note.to_string());
-            if note.level() == NoteLevel::Warn && !repeated {
-                progress.remark(note);
+/// Prints the events of a launch.
+struct Printer<'a> {
+    lines: Lines,
+    announcement: Option<Announcement>,
+    progress: &'a Progress,
+}
+
+impl Printer<'_> {
+    /// Prints all events that come.
+    async fn print(mut self, mut events: mpsc::Receiver<LaunchEvent>) -> io::Result<()> {
+        let mut stdout = tokio::io::stdout();
+        let mut unreachable = std::collections::BTreeSet::new();
+        let mut last_lines = LastLines::default();
+        while let Some(event) = events.recv().await {
+            if let LaunchEvent::Noted { note, .. } = &event {
+                // Print each pair of Master and error once.
+                let repeated =
+                    matches!(note, Note::MasterUnreachable { .. }) && !unreachable.insert(note.to_string());
+                if note.level() == NoteLevel::Warn && !repeated {
+                    self.progress.remark(note);
+                }
             }
-        }
-        for line in lines.of(&event) {
-            stdout.write_all(format!("{line}\n").as_bytes()).await?;
-        }
-        stdout.flush().await?;
-        if let (LineFormat::Text, LaunchEvent::Noted { note, .. }) = (lines.format(), &event) {
-            for line in last_lines.after(note).await {
+            for line in self.lines.of(&event) {
                 stdout.write_all(format!("{line}\n").as_bytes()).await?;
             }
             stdout.flush().await?;
+            if let (LineFormat::Text, LaunchEvent::Noted { note, .. }) = (self.lines.format(), &event) {
+                for line in last_lines.after(note).await {
+                    stdout.write_all(format!("{line}\n").as_bytes()).await?;
+                }
+                stdout.flush().await?;
+            }
+            if let (Some(announcement), LaunchEvent::Noted { note: Note::Registered { app, .. }, .. }) =
+                (&self.announcement, &event)
+            {
+                announcement.registered(app);
+            }
         }
+        Ok(())
     }
-    Ok(())
 }

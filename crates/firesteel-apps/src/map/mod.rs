@@ -40,6 +40,7 @@ use tokio::sync::mpsc;
 use tokio::task::spawn_blocking;
 
 use crate::cluster::Cluster;
+use crate::detached::Announcement;
 use crate::end_reason::EndReason;
 use crate::startup::{self, Prepared};
 use firesteel_daemons::cluster_event::ClusterEvent;
@@ -91,6 +92,8 @@ pub struct Job {
     pub cluster: Cluster,
     /// All properties; `spark.driver.*` are read here.
     pub properties: Properties,
+    /// Where a detached run says that it is registered.
+    pub announcement: Option<Announcement>,
 }
 
 /// Why a map run did not start.
@@ -192,7 +195,8 @@ async fn drive(
         Outlet::start(TaskId::FIRST, job.order, job.limits, sinks, progress.clone(), driver.clone())?;
     let (work, driver) = ((input, template), (driver, reports));
     let run = Run::new(work, driver, outlet, progress.clone(), Scope::Application, requests);
-    Ok(run.with_record(record, job.cut.unit).with_host_check(unknown_hosts).finish().await)
+    let run = run.with_record(record, job.cut.unit).with_host_check(unknown_hosts);
+    Ok(run.with_announcement(job.announcement).finish().await)
 }
 
 /// Records all items as left, since none of them ran.

@@ -9,7 +9,7 @@ use std::os::fd::AsFd;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use firesteel_core::driver::TaskRequest;
+use firesteel_core::driver::{Note, TaskRequest};
 use firesteel_core::map::{Config, Effect, Ending, Event, Item, MapRun, Remark, Scope, Unusable};
 use firesteel_core::{Machine as _, NoteLevel};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -21,6 +21,8 @@ use firesteel_daemons::driver_daemon::{Handle, Report};
 use firesteel_host::clock::Clock;
 use firesteel_host::progress::{Progress, RunProgress};
 use firesteel_host::signals::EndRequests;
+
+use crate::detached::Announcement;
 
 use super::input::{Input, InputError};
 use super::items::{self, Content, Unit};
@@ -51,6 +53,7 @@ pub struct Run {
     /// The file that will get the items that are left.
     left: Leftovers,
     unknown_hosts: UnknownHosts,
+    announcement: Option<Announcement>,
     /// Events of this shell itself, which come before all others.
     raised: VecDeque<Event>,
 }
@@ -101,6 +104,7 @@ impl Run {
             record: None,
             left: Leftovers { file: PathBuf::new(), unit: Unit::Record },
             unknown_hosts: UnknownHosts::none(),
+            announcement: None,
             raised: VecDeque::from([Event::Start]),
         }
     }
@@ -116,6 +120,12 @@ impl Run {
     #[must_use]
     pub fn with_host_check(self, unknown_hosts: UnknownHosts) -> Self {
         Self { unknown_hosts, ..self }
+    }
+
+    /// Sets where the run says that it is registered.
+    #[must_use]
+    pub fn with_announcement(self, announcement: Option<Announcement>) -> Self {
+        Self { announcement, ..self }
     }
 
     /// Performs the run until it ends.
@@ -181,7 +191,12 @@ impl Run {
             }
             Some(Report::DiscardOutput { attempt }) => Event::OutputDiscarded { attempt },
             Some(Report::TaskEnded { task, outcome }) => Event::TaskEnded { task, outcome },
-            Some(Report::Note(note)) => Event::NoteReceived(note),
+            Some(Report::Note(note)) => {
+                if let (Some(announcement), Note::Registered { app, .. }) = (&self.announcement, &note) {
+                    announcement.registered(app);
+                }
+                Event::NoteReceived(note)
+            }
             Some(Report::Done(ending)) => Event::ApplicationEnded(ending),
             Some(Report::Exited) | None => {
                 self.reports.is_open = false;

@@ -1,6 +1,7 @@
 //! `firesteel launch`: its options, and the start of the application.
 
 use clap::{Args as ClapArgs, ValueEnum};
+use firesteel_apps::detached::Announcement;
 use firesteel_apps::launch::event::{LineFormat, Lines};
 use firesteel_apps::launch::{self, Launch};
 use firesteel_core::launcher;
@@ -9,12 +10,13 @@ use firesteel_host::progress::{Progress, Show};
 use firesteel_settings::Reader;
 
 use super::command_context::{directory, environment};
+use super::detach::{self, Detach};
 use super::exit::Failure;
 use super::submit::{Submission, Submit, TaskOptions};
 use super::yarn::{program, request};
 use super::{block_on, command_file, conf, help, misplaced};
 
-/// Runs a command on every executor of an application, in the foreground.
+/// Runs a command on every executor of an application.
 #[derive(Debug, ClapArgs)]
 #[command(
     after_help = help::short("launch", EXAMPLES),
@@ -39,6 +41,8 @@ pub(super) struct Args {
     /// Print events as JSON, one object per line
     #[arg(long, help_heading = "Output")]
     json: bool,
+    #[command(flatten)]
+    detach: Detach,
     /// Command with its arguments
     #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "COMMAND")]
     command: Vec<String>,
@@ -83,8 +87,8 @@ Events are printed as they happen, each with its time in UTC, as in the logs of 
 since 1970 in time_ms.
 
 Ctrl-c sends SIGTERM to the executors, and SIGKILL after the Worker's grace period, and returns when all have ended; a \
-second ctrl-c returns at once. To limit the time write timeout 60 firesteel launch ...; to keep running after logout \
-write nohup firesteel launch ... &
+second ctrl-c returns at once. To limit the time write timeout 60 firesteel launch .... With --detach, the application goes \
+on after logout: launch prints its id and returns, and firesteel attach ID shows the events and the exit code.
 
 Exit codes: --until all: 0 if every executor returned 0, else the greatest of their codes; --until any: that of the \
 first that ended; 128 + N if signal N ended it, 127 if it could not be started; 1 the Master ended the application \
@@ -92,18 +96,24 @@ first that ended; 128 + N if signal N ended it, 127 if it could not be started; 
 could be reached; 78 a settings file or variable is wrong; 129, 130 and 143 ended by SIGHUP, ctrl-c and SIGTERM; \
 143 also if firesteel kill killed the application; 141 the reader of standard output is gone.";
 
-/// Launches the application and waits until it is over.
+/// Launches the application and waits until it is over, here or detached.
 pub(super) fn run(args: Args, show: Show) -> Result<u8, Failure> {
+    args.detach.run(show, |announcement| run_here(args, show, announcement))
+}
+
+fn run_here(args: Args, show: Show, announcement: Option<Announcement>) -> Result<u8, Failure> {
     let progress = Progress::new(show);
     let format = match (args.json, show) {
         (true, _) => LineFormat::Json,
         (false, Show::Auto) => LineFormat::Text,
         (false, Show::Quiet) => LineFormat::Nothing,
     };
-    let launch = args.launch(&progress)?;
+    let mut launch = args.launch(&progress)?;
     if let Some(request) = launch.cluster.in_a_container() {
+        detach::refuse_container(announcement.as_ref())?;
         return request::submit(request, program::launch(&launch, format), &launch.settings, &progress);
     }
+    launch.announcement = announcement;
     let ending = block_on(launch::run(launch, Lines::new(format), &progress))?;
     Ok(ending.map_err(|error| Failure::start(&error))?.exit_code())
 }
@@ -137,6 +147,7 @@ impl Args {
             cluster,
             settings,
             properties,
+            announcement: None,
         })
     }
 }

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args as ClapArgs, ValueEnum};
 use firesteel_apps::cluster::Cluster;
+use firesteel_apps::detached::Announcement;
 use firesteel_apps::map::input::Source;
 use firesteel_apps::map::items::{Cut, Separator, Unit};
 use firesteel_apps::map::preference::preferred_hosts;
@@ -23,6 +24,7 @@ use firesteel_host::progress::{Progress, Show};
 use firesteel_settings::{ApplicationSettings, Reader};
 
 use super::command_context::CommandContext;
+use super::detach::{self, Detach};
 use super::exit::{Exit, Failure};
 use super::submit::{Submission, Submit, TaskOptions};
 use super::yarn::{program, request};
@@ -110,6 +112,8 @@ pub(super) struct Args {
     #[arg(long, value_name = "FILE", help_heading = "Output", conflicts_with = "locality")]
     failed: Option<PathBuf>,
     #[command(flatten)]
+    detach: Detach,
+    #[command(flatten)]
     command_context: CommandContext,
     /// Command with its arguments, then optionally ::: and the items
     #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "COMMAND")]
@@ -155,7 +159,10 @@ a free core on one of them. After spark.locality.wait it may run on any host in 
 anywhere. It waits only for hosts that have an executor.
 
 Files and the items after ::: are checked before anything starts (files of up to 64 MiB), so that a bad item is \
-reported at once. To run again what did not succeed:
+reported at once. With --detach, the run goes on after logout: map prints the id of the application and returns, and firesteel attach ID shows \
+the outputs, the summary and the exit code.
+
+To run again what did not succeed:
 
   firesteel map -i urls --failed todo -- curl -sO
   firesteel map -i todo --failed todo.2 -- curl -sO
@@ -190,16 +197,22 @@ an input or output that cannot be used, and nothing ran; 69 no Master could be r
 is wrong; 129, 130 and 143 ended by SIGHUP, ctrl-c and SIGTERM; 143 also if firesteel kill killed the application; \
 141 the reader of standard output is gone.";
 
-/// Runs every item.
+/// Runs every item, here or detached.
 pub(super) fn run(args: Args, show: Show) -> Result<u8, Failure> {
+    args.detach.run(show, |announcement| run_here(args, show, announcement))
+}
+
+fn run_here(args: Args, show: Show, announcement: Option<Announcement>) -> Result<u8, Failure> {
     let progress = Progress::new(show);
     let (form, file, output) = (args.summary, args.summary_file.clone(), args.output.clone());
-    let (job, settings) = args.job(&progress)?;
+    let (mut job, settings) = args.job(&progress)?;
     if let Some(request) = job.cluster.in_a_container() {
+        detach::refuse_container(announcement.as_ref())?;
         let summary = program::Summary { form: form.word(), file: file.as_deref() };
         let program = program::map(&job, &summary, output.as_deref())?;
         return request::submit(request, program, &settings, &progress);
     }
+    job.announcement = announcement;
     let directory = job.directory.clone();
     let leaves = job.leftovers.is_some();
     let is_piped = matches!(job.source, Source::StandardInput);
@@ -359,6 +372,7 @@ impl Args {
             name,
             cluster,
             properties,
+            announcement: None,
         };
         Ok((job, settings))
     }

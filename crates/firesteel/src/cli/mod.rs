@@ -5,6 +5,7 @@
 mod application;
 mod application_master;
 mod ask;
+mod attach;
 mod color;
 mod command_context;
 mod command_file;
@@ -13,6 +14,7 @@ mod completions;
 mod conf;
 mod config;
 mod decommission;
+mod detach;
 mod document;
 mod excluded;
 mod executor;
@@ -82,8 +84,10 @@ enum Command {
     Map(map::Args),
     /// Run commands on the executors of an application, interactively or from a script
     Shell(shell::Args),
-    /// Run a command on every executor of an application, in the foreground
+    /// Run a command on every executor of an application
     Launch(launch::Args),
+    /// Show the output of an application that runs detached, or list these applications
+    Attach(attach::Args),
     /// Submit a program that runs as a driver on a Worker, show it, or kill it
     Submit(submit_driver::Args),
     /// Show what executors wrote to standard output and standard error
@@ -150,6 +154,10 @@ pub(crate) fn main() -> ExitCode {
             Ok(code) => return code.into(),
             Err(failure) => Err(failure),
         },
+        Command::Attach(args) => match attach::run(&args, log_options.show()) {
+            Ok(code) => return code.into(),
+            Err(failure) => Err(failure),
+        },
         Command::Submit(args) => match submit_driver::run(&args) {
             Ok(code) => return code,
             Err(failure) => Err(failure),
@@ -196,6 +204,7 @@ impl Command {
             | Self::Map(_)
             | Self::Shell(_)
             | Self::Launch(_)
+            | Self::Attach(_)
             | Self::Submit(_)
             | Self::Plan(_)
             | Self::Simulate(_)

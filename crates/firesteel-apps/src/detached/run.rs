@@ -1,0 +1,158 @@
+//! One detached run: its directory, and what its files say.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use firesteel_core::ids::AppId;
+use firesteel_daemons::life_lock::LifeLock;
+
+/// How long a process may take from its start until it holds its lock.
+const START: Duration = Duration::from_secs(60);
+
+/// A detached run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DetachedRun {
+    directory: PathBuf,
+}
+
+/// Whether a detached run goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RunState {
+    /// Its driver lives, or is being started.
+    Running,
+    /// Its driver ended with this exit code.
+    Ended(u8),
+    /// Its driver was killed, so it left no exit code.
+    Killed,
+}
+
+impl RunState {
+    /// Whether the driver is gone.
+    #[must_use]
+    pub fn is_ended(self) -> bool {
+        match self {
+            Self::Running => false,
+            Self::Ended(_) | Self::Killed => true,
+        }
+    }
+}
+
+impl DetachedRun {
+    /// The run with this directory.
+    #[must_use]
+    pub fn at(directory: PathBuf) -> Self {
+        Self { directory }
+    }
+
+    /// The run's directory.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.directory
+    }
+
+    /// The file with the driver's standard output.
+    #[must_use]
+    pub fn stdout(&self) -> PathBuf {
+        self.directory.join("stdout")
+    }
+
+    /// The file with the driver's standard error.
+    #[must_use]
+    pub fn stderr(&self) -> PathBuf {
+        self.directory.join("stderr")
+    }
+
+    /// The command line.
+    #[must_use]
+    pub fn command(&self) -> String {
+        let bytes = fs::read(self.directory.join("command")).unwrap_or_default();
+        String::from_utf8_lossy(&bytes).into_owned()
+    }
+
+    /// When the run was started.
+    #[must_use]
+    pub fn started(&self) -> SystemTime {
+        let data = fs::metadata(self.directory.join("command"));
+        data.and_then(|data| data.modified()).unwrap_or(SystemTime::UNIX_EPOCH)
+    }
+
+    /// The ids under which Masters accepted the application, the latest last. Empty: none has yet.
+    #[must_use]
+    pub fn apps(&self) -> Vec<String> {
+        let text = fs::read_to_string(self.directory.join("apps")).unwrap_or_default();
+        // A line that has no end yet is being written.
+        text.split_inclusive('\n').filter_map(|line| line.strip_suffix('\n')).map(str::to_owned).collect()
+    }
+
+    /// Whether the driver lives, and how it ended.
+    #[must_use]
+    pub fn state(&self) -> RunState {
+        let lives = match LifeLock::take_over(&self.lock()) {
+            Ok(taken) => taken.is_none(),
+            Err(_) => self.started().elapsed().unwrap_or_default() < START,
+        };
+        let code =
+            fs::read_to_string(self.directory.join("exit")).ok().and_then(|text| text.trim().parse().ok());
+        match (lives, code) {
+            (true, _) => RunState::Running,
+            (false, Some(code)) => RunState::Ended(code),
+            (false, None) => RunState::Killed,
+        }
+    }
+
+    /// Makes this process the run's driver: it leaves its terminal, and holds the lock until it ends.
+    ///
+    /// # Errors
+    /// The process leads a group already, or the lock cannot be made.
+    pub fn become_driver(&self) -> io::Result<()> {
+        nix::unistd::setsid()?;
+        // The system unlocks it when the process ends, after its last words.
+        std::mem::forget(LifeLock::create(&self.lock())?);
+        Ok(())
+    }
+
+    /// Where the driver says that it is registered.
+    #[must_use]
+    pub fn announcement(&self) -> Announcement {
+        Announcement { file: self.directory.join("apps") }
+    }
+
+    /// Records the exit code with which the driver is about to end.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn record_exit(&self, code: u8) -> io::Result<()> {
+        fs::write(self.directory.join("exit"), format!("{code}\n"))
+    }
+
+    /// Forgets the run, with its output.
+    pub fn remove(&self) {
+        // What cannot be removed now is tried again by the next run.
+        let _ = fs::remove_dir_all(&self.directory);
+    }
+
+    fn lock(&self) -> PathBuf {
+        self.directory.join("lock")
+    }
+}
+
+/// Tells the command that started a detached run that a Master has accepted its application.
+#[derive(Clone, Debug)]
+pub struct Announcement {
+    file: PathBuf,
+}
+
+impl Announcement {
+    /// Announces the application's id.
+    pub fn registered(&self, app: &AppId) {
+        let added = OpenOptions::new().create(true).append(true).open(&self.file);
+        if let Err(error) = added.and_then(|mut file| file.write_all(format!("{app}\n").as_bytes())) {
+            tracing::warn!(
+                "cannot write {app} to {}: {error}; firesteel attach will not know it",
+                self.file.display()
+            );
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! `--detach`: starts the same command again, without this terminal, and returns when its application is registered.
+
+use std::env;
+use std::error::Error;
+use std::ffi::OsString;
+use std::fs::{File, OpenOptions};
+use std::io::{self, IsTerminal, Write as _};
+use std::iter;
+use std::os::unix::process::ExitStatusExt as _;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
+
+use clap::Args;
+use firesteel_apps::detached::{Announcement, DetachedRun, DetachedRuns};
+use firesteel_host::plain;
+use firesteel_host::progress::{Progress, Show};
+use firesteel_host::signals::EndRequests;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use tokio::process::{Child, Command};
+
+use super::block_on;
+use super::exit::{Exit, Failure};
+
+/// The variable that tells the second process its run's directory.
+const DIRECTORY: &str = "FIRESTEEL_DETACHED_RUN";
+
+/// The interval at which the first process looks whether the second one is registered.
+const TICK: Duration = Duration::from_millis(20);
+
+/// Whether the command returns before its application ends.
+#[derive(Clone, Copy, Debug, Args)]
+pub(super) struct Detach {
+    /// Return once the application is registered; firesteel attach shows its output
+    ///
+    /// The id of the application goes to standard output.
+    #[arg(long, help_heading = "Output")]
+    detach: bool,
+}
+
+impl Detach {
+    /// Runs a command here, or, with `--detach`, in a process of its own.
+    pub(super) fn run(
+        self,
+        show: Show,
+        here: impl FnOnce(Option<Announcement>) -> Result<u8, Failure>,
+    ) -> Result<u8, Failure> {
+        if !self.detach {
+            return here(None);
+        }
+        let Some(directory) = env::var_os(DIRECTORY) else { return block_on(start(show))? };
+        let run = DetachedRun::at(PathBuf::from(directory));
+        run.become_driver().map_err(|error| failed(run.path(), &error))?;
+        let done = here(Some(run.announcement()));
+        let code = done.as_ref().map_or_else(|failure| failure.exit().code(), |code| *code);
+        run.record_exit(code).map_err(|error| failed(run.path(), &error))?;
+        done
+    }
+}
+
+/// Refuses `--detach` for an application whose driver runs in a container.
+pub(super) fn refuse_container(announcement: Option<&Announcement>) -> Result<(), Failure> {
+    match announcement {
+        None => Ok(()),
+        Some(_) => Err(Failure::of(
+            Exit::Usage,
+            "--detach is for a driver on this machine, and this one runs in a container of YARN: write --conf \
+             spark.yarn.submit.waitAppCompletion=false in its place",
+        )),
+    }
+}
+
+/// The detached runs of this user.
+pub(super) fn runs() -> Result<DetachedRuns, Failure> {
+    DetachedRuns::of(|name| env::var_os(name)).map_err(|error| Failure::with(Exit::Failure, &error))
+}
+
+/// Starts the second process, and waits until its application is registered or it has ended.
+async fn start(show: Show) -> Result<u8, Failure> {
+    let mut requests = EndRequests::install().map_err(|error| Failure::with(Exit::Failure, &error))?;
+    let words: Vec<OsString> = iter::once("firesteel".into()).chain(env::args_os().skip(1)).collect();
+    let run = runs()?.begin(&words).map_err(|error| Failure::with(Exit::Failure, &error))?;
+    let mut child = spawn(&run, &words).map_err(|error| {
+        run.remove();
+        failed(run.path(), &error)
+    })?;
+    let mut remarks = File::open(run.stderr()).map_err(|error| failed(run.path(), &error))?;
+    loop {
+        // Asked first: what it wrote before its end is there.
+        let ended = child.try_wait().map_err(|error| failed(run.path(), &error))?;
+        let app = run.apps().pop();
+        copy(&mut remarks, io::stderr());
+        if let Some(app) = app {
+            // Nobody may read it.
+            let _ = writeln!(plain::stdout(), "{app}");
+            let remark = format!("{app} runs without this command; firesteel attach {app} shows its output");
+            Progress::new(show).remark(remark);
+            return Ok(Exit::Done.code());
+        }
+        if let Some(status) = ended {
+            let _ = File::open(run.stdout()).map(|mut output| copy(&mut output, io::stdout()));
+            run.remove();
+            let signal = status.signal().map(|signal| signal + 128);
+            let code = status.code().or(signal).and_then(|code| u8::try_from(code).ok());
+            return Ok(code.unwrap_or_else(|| Exit::Failure.code()));
+        }
+        tokio::select! {
+            _ = child.wait() => {}
+            _ = requests.next() => ask_to_end(&child),
+            () = tokio::time::sleep(TICK) => {}
+        }
+    }
+}
+
+/// Starts the driver: this program with these words, and the run's files for its output.
+fn spawn(run: &DetachedRun, words: &[OsString]) -> io::Result<Child> {
+    let append = |path| OpenOptions::new().append(true).open(path);
+    // Items may come from a pipe, but not from the terminal that the driver leaves.
+    let stdin = if io::stdin().is_terminal() { Stdio::null() } else { Stdio::inherit() };
+    Command::new(env::current_exe()?)
+        .args(words.iter().skip(1))
+        .env(DIRECTORY, run.path())
+        .stdin(stdin)
+        .stdout(append(run.stdout())?)
+        .stderr(append(run.stderr())?)
+        .spawn()
+}
+
+fn ask_to_end(child: &Child) {
+    let id = child.id().and_then(|id| i32::try_from(id).ok());
+    if let Some(id) = id {
+        // If it has ended by itself, that shows soon.
+        let _ = kill(Pid::from_raw(id), Signal::SIGTERM);
+    }
+}
+
+/// Copies what the driver has written since the last copy, as it is.
+fn copy(file: &mut File, mut to: impl io::Write) {
+    // The reader may be gone, and the driver goes on.
+    let _ = io::copy(file, &mut to).and_then(|_| to.flush());
+}
+
+fn failed(directory: &Path, error: &dyn Error) -> Failure {
+    Failure::of(Exit::Failure, format!("cannot run detached with {}: {error}", directory.display()))
+}
