@@ -360,12 +360,14 @@ fn clap_stays_in_the_binary() {
 
 /// Files that write bytes to standard output or standard error as they are, each with what it writes. All other text
 /// goes through `plain.rs`, which lets no control character and no bidirectional mark pass.
-const EXACT: [(&str, &str); 9] = [
+const EXACT: [(&str, &str); 11] = [
     ("firesteel-host/src/plain.rs", "the writers of text"),
     ("firesteel-daemons/src/worker/reaper.rs", "one word to its Worker, over a pipe"),
     ("firesteel-apps/src/map/printer.rs", "the output of items"),
     ("firesteel-apps/src/shell/console.rs", "the output of tasks, and text that it cleans"),
     ("firesteel-apps/src/launch/mod.rs", "lines that are clean"),
+    ("firesteel/src/cli/attach.rs", "the output of a detached run, as it was written"),
+    ("firesteel/src/cli/detach.rs", "the same"),
     ("firesteel/src/cli/logs/print.rs", "the logs of executors"),
     ("firesteel/src/cli/yarn/logs.rs", "the logs of containers"),
     ("firesteel/src/cli/completions.rs", "a script of this program"),
