@@ -24,6 +24,7 @@ mod journal;
 mod kill;
 mod launch;
 mod log;
+mod log_format;
 mod log_queue;
 mod logs;
 mod man;
@@ -125,7 +126,7 @@ pub(crate) fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => return exit::usage(error, format),
     };
-    let last_lines = log_options.start(command.default_level());
+    let last_lines = log_options.start(command.name(), command.default_level());
     let done = match command {
         Command::Master(args) => master::run(args),
         Command::Worker(args) => worker::run(args),
@@ -177,6 +178,34 @@ pub(crate) fn main() -> ExitCode {
 }
 
 impl Command {
+    /// The name of the command, which is the component of its log.
+    fn name(&self) -> &'static str {
+        match self {
+            Self::Master(_) => "master",
+            Self::Worker(_) => "worker",
+            Self::Executor(_) => "executor",
+            Self::ApplicationMaster(_) => "application-master",
+            Self::Map(_) => "map",
+            Self::Shell(_) => "shell",
+            Self::Launch(_) => "launch",
+            Self::Config(_)
+            | Self::Journal(_)
+            | Self::Completions(_)
+            | Self::Man(_)
+            | Self::Status(_)
+            | Self::Explain(_)
+            | Self::Kill(_)
+            | Self::Decommission(_)
+            | Self::Top(_)
+            | Self::Logs(_)
+            | Self::Submit(_)
+            | Self::Plan(_)
+            | Self::Simulate(_)
+            | Self::Yarn(_)
+            | Self::Reaper(_) => "command",
+        }
+    }
+
     /// The default log level of the command.
     fn default_level(&self) -> log::DefaultLevel {
         match self {
