@@ -11,6 +11,7 @@ mod cleaning;
 mod cli;
 mod client;
 mod cluster;
+mod cluster_command;
 mod config;
 mod crowd;
 mod dead_workers;

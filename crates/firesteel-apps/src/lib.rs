@@ -3,10 +3,11 @@
 //! [`launch`], [`map`] and [`shell`] are the applications. Each begins in [`startup`], which
 //! opens its files and gets its [`cluster`]. A [`master_url`] names the cluster; [`local_cluster`]
 //! starts one on this machine. [`end_reason`] explains why an application ended, and [`table`] formats
-//! tables and durations. `scratch` is the temporary directory of a command.
+//! tables and durations. [`hosts`] starts daemons on other machines. `scratch` is the temporary directory of a command.
 
 pub mod cluster;
 pub mod end_reason;
+pub mod hosts;
 pub mod launch;
 pub mod local_cluster;
 pub mod map;

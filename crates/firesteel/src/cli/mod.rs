@@ -5,6 +5,7 @@
 mod application;
 mod application_master;
 mod ask;
+mod cluster;
 mod color;
 mod command_context;
 mod command_file;
@@ -99,6 +100,8 @@ enum Command {
     Config(config::Args),
     /// Check and show what a Master has written down
     Journal(journal::Args),
+    /// Start, stop and show a Master and the Workers on the machines of conf/workers
+    Cluster(cluster::Args),
     /// Print a script for a shell that completes commands, options and ids
     Completions(completions::Args),
     /// Write manual pages
@@ -160,6 +163,7 @@ pub(crate) fn main() -> ExitCode {
         Command::Yarn(args) => yarn::run(&args),
         Command::Config(args) => config::run(args),
         Command::Journal(args) => journal::run(args),
+        Command::Cluster(args) => cluster::run(&args),
         Command::Completions(args) => completions::run(&args),
         Command::Man(args) => man::run(&args, Cli::command()),
         Command::Executor(args) => executor::run(args),
@@ -190,6 +194,7 @@ impl Command {
             Self::Launch(_) => "launch",
             Self::Config(_)
             | Self::Journal(_)
+            | Self::Cluster(_)
             | Self::Completions(_)
             | Self::Man(_)
             | Self::Status(_)
@@ -214,6 +219,7 @@ impl Command {
             }
             Self::Config(_)
             | Self::Journal(_)
+            | Self::Cluster(_)
             | Self::Completions(_)
             | Self::Man(_)
             | Self::Status(_)
