@@ -115,6 +115,23 @@ fn audit_lines_stay_in_a_quiet_log_and_text_has_no_fields_for_programs() {
 }
 
 #[test]
+fn why_a_daemon_ends_is_a_line_of_its_json_log_too() {
+    let work = tempfile::tempdir().expect("a temporary directory");
+    let mut command = firesteel();
+    command.args(["worker", "--log-format", "json", "--port", "0", "--work-dir"]).arg(work.path());
+    command.args(["--conf", "spark.worker.maxRegistrationRetries=1", "spark://127.0.0.1:1"]);
+    let done = run(&mut command);
+    assert_eq!(done.code(), 69, "{done}");
+    let lines = lines(&done.stderr);
+    let last = lines.last().expect("it says why");
+    assert_eq!((&last["level"], &last["component"]), (&"error".into(), &"worker".into()));
+    assert!(
+        last["message"].as_str().is_some_and(|words| words.contains("no Master accepted this Worker")),
+        "{last}"
+    );
+}
+
+#[test]
 fn an_unknown_form_of_the_log_is_wrong_usage_and_in_the_variable_a_warning() {
     let done = run(firesteel().args(["master", "--log-format", "xml"]));
     assert_eq!(done.code(), 2, "{done}");

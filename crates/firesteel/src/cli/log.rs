@@ -107,6 +107,7 @@ impl LogOptions {
             .log_internal_errors(false)
             .with_writer(writer);
         if format == LogFormat::Json {
+            std::panic::set_hook(Box::new(|panic| tracing::error!("{panic}")));
             log.fmt_fields(JsonFields).event_format(JsonLines { command }).finish().with(filter).init();
         } else {
             let log = log.fmt_fields(CleanFields).with_ansi(self.color.on_stderr());
@@ -147,6 +148,11 @@ impl LogOptions {
         let filter =
             Targets::new().with_default(level).with_target(audit_log::TARGET, level.max(Level::INFO));
         if level > Level::INFO { filter } else { filter.with_target("zookeeper_client", Level::ERROR) }
+    }
+
+    /// Whether a failure is a line of the log, and no sentence after it: all that a daemon writes is to be JSON then.
+    pub(super) fn tells_failure(self, default: DefaultLevel) -> bool {
+        default == DefaultLevel::Info && self.format().0 == LogFormat::Json
     }
 
     /// Whether commands show a progress bar and print remarks.

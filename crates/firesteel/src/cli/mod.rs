@@ -129,7 +129,8 @@ pub(crate) fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => return exit::usage(error, format),
     };
-    let last_lines = log_options.start(command.name(), command.default_level());
+    let level = command.default_level();
+    let last_lines = log_options.start(command.name(), level);
     let done = match command {
         Command::Master(args) => master::run(args),
         Command::Worker(args) => worker::run(args),
@@ -173,11 +174,17 @@ pub(crate) fn main() -> ExitCode {
         },
         Command::Reaper(args) => reaper::run(&args),
     };
-    // They come before the word of failure.
-    drop(last_lines);
     match done {
         Ok(exit) => exit.into(),
-        Err(failure) => failure.report(format),
+        Err(failure) if log_options.tells_failure(level) => {
+            tracing::error!("{}", failure.sentence());
+            failure.exit().into()
+        }
+        Err(failure) => {
+            // They come before the word of failure.
+            drop(last_lines);
+            failure.report(format)
+        }
     }
 }
 
