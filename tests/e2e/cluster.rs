@@ -54,8 +54,15 @@ pub(crate) fn clean(program: impl AsRef<OsStr>) -> Command {
 
 /// Whether a variable of that name would change what Firesteel does.
 pub(crate) fn is_ours(name: &str) -> bool {
-    const OTHERS: [&str; 6] =
-        ["RUST_LOG", "MASTER", "NO_COLOR", "HADOOP_CONF_DIR", "YARN_CONF_DIR", "HADOOP_USER_NAME"];
+    const OTHERS: [&str; 7] = [
+        "RUST_LOG",
+        "MASTER",
+        "NO_COLOR",
+        "HADOOP_CONF_DIR",
+        "YARN_CONF_DIR",
+        "HADOOP_USER_NAME",
+        "FIRESTEEL_LOG_FORMAT",
+    ];
     name.starts_with("SPARK_") || OTHERS.contains(&name)
 }
 

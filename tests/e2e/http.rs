@@ -1,10 +1,13 @@
 //! JSON, health and metrics of real daemons over HTTP.
 
+use std::collections::BTreeSet;
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use nix::sys::signal::Signal;
+use regex::Regex;
 use serde_json::Value;
 
 use crate::cluster::{Daemon, firesteel, run, wait_for};
@@ -188,4 +191,51 @@ fn the_port_can_be_chosen_and_switched_off() {
         "spark.port.maxRetries=0",
     ]));
     assert_eq!(done.code(), 1, "{done}");
+}
+
+/// The names of metrics in a text: those of Firesteel's, and of processes.
+fn metric_names(text: &str) -> BTreeSet<String> {
+    let pattern =
+        Regex::new(r"\b(firesteel_(master|worker|application|build|http)|process)_[a-z0-9_]+[a-z0-9]\b")
+            .expect("the pattern is sound");
+    pattern.find_iter(text).map(|name| name.as_str().to_owned()).collect()
+}
+
+/// The names of metrics that a page serves, with those of the series of histograms.
+fn served(page: &str) -> BTreeSet<String> {
+    let mut names = BTreeSet::new();
+    for line in page.lines().filter_map(|line| line.strip_prefix("# TYPE ")) {
+        let (name, kind) = line.split_once(' ').expect("a metric has a type");
+        names.insert(name.to_owned());
+        if kind == "histogram" {
+            names.extend(["bucket", "sum", "count"].map(|series| format!("{name}_{series}")));
+        }
+    }
+    names
+}
+
+#[test]
+fn every_metric_of_the_board_and_the_alerts_is_served_and_the_page_names_all() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let recovery = format!("spark.deploy.recoveryDirectory={}", directory.path().join("state").display());
+    let master = Daemon::master(&["--conf", &recovery]);
+    let worker = Daemon::worker(&master, &directory.path().join("work"), &["--cores", "1", "--memory", "1g"]);
+    master.wait_for_workers(1);
+    let pages = [master.get("/metrics").1, worker.get("/metrics").1];
+    let served: BTreeSet<String> = pages.iter().flat_map(|page| served(page)).collect();
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
+    for file in ["grafana/firesteel.json", "grafana/alerts.yml", "MONITORING.md", "RUNBOOK.md"] {
+        let text = std::fs::read_to_string(docs.join(file)).expect("it can be read");
+        let named = metric_names(&text);
+        let unknown: Vec<_> = named.difference(&served).collect();
+        assert!(
+            unknown.is_empty() && !named.is_empty(),
+            "{file} names metrics that no daemon serves: {unknown:?}"
+        );
+    }
+    let page = std::fs::read_to_string(docs.join("MONITORING.md")).expect("it can be read");
+    let families = pages.iter().flat_map(|page| page.lines()).filter_map(|line| line.strip_prefix("# TYPE "));
+    let missing: Vec<_> =
+        families.filter(|line| !page.contains(line.split(' ').next().unwrap_or("-"))).collect();
+    assert!(missing.is_empty(), "docs/MONITORING.md does not name {missing:?}");
 }

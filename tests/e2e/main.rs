@@ -4,12 +4,14 @@
 //! for something that happens, with a deadline after which the test fails and shows the logs.
 
 mod answers;
+mod audit;
 mod bad_worker;
 mod classic;
 mod cleaning;
 mod cli;
 mod client;
 mod cluster;
+mod cluster_command;
 mod config;
 mod crowd;
 mod dead_workers;

@@ -4,14 +4,17 @@ use std::process::Command;
 
 use libtest_mimic::Trial;
 
-use crate::cluster::{Daemon, run_with_input};
+use crate::cluster::{Daemon, run, run_with_input};
 use crate::component::{Component, Readiness};
 
 const PROMTOOL: Component =
     Component { name: "promtool", look: promtool_is_there, prepare: || Readiness::Ready };
 
 pub(crate) fn trials() -> Vec<Trial> {
-    PROMTOOL.trials(&[("metrics::promtool_accepts_the_metrics_of_master_and_worker", accepted)])
+    PROMTOOL.trials(&[
+        ("metrics::promtool_accepts_the_metrics_of_master_and_worker", accepted),
+        ("metrics::promtool_accepts_the_alerts", alerts_are_accepted),
+    ])
 }
 
 fn promtool_is_there() -> Result<(), String> {
@@ -29,4 +32,10 @@ fn accepted() {
         let judged = run_with_input(Command::new("promtool").args(["check", "metrics"]), page.into_bytes());
         assert!(judged.code() == 0 && judged.stdout.is_empty() && judged.stderr.is_empty(), "{judged}");
     }
+}
+
+fn alerts_are_accepted() {
+    let alerts = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/grafana/alerts.yml");
+    let judged = run(Command::new("promtool").args(["check", "rules", alerts]));
+    assert!(judged.code() == 0 && judged.stdout.contains("SUCCESS"), "{judged}");
 }

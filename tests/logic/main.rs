@@ -14,6 +14,7 @@ mod map_runs;
 mod on_yarn;
 mod placement;
 mod replay;
+mod runbook;
 mod scripts;
 mod sessions;
 mod simulation;

@@ -3,12 +3,13 @@
 //! [`launch`], [`map`] and [`shell`] are the applications. Each begins in [`startup`], which
 //! opens its files and gets its [`cluster`]. A [`master_url`] names the cluster; [`local_cluster`]
 //! starts one on this machine. [`end_reason`] explains why an application ended, and [`table`] formats
-//! tables and durations. `scratch` is the temporary directory of a command, and [`detached`] has the applications that
-//! go on without theirs.
+//! tables and durations. [`hosts`] starts daemons on other machines, and [`detached`] has the applications that go on
+//! without their command. `scratch` is the temporary directory of a command.
 
 pub mod cluster;
 pub mod detached;
 pub mod end_reason;
+pub mod hosts;
 pub mod launch;
 pub mod local_cluster;
 pub mod map;

@@ -30,7 +30,7 @@
 //!             Effect::Send { peer, message: Outbound::Client(message) } => context.peers.send(peer, message),
 //!             Effect::Close { peer } => context.peers.close(peer),
 //!             Effect::StartExecutor(plan) => self.runners.start(plan, context.inbox()),
-//!             Effect::Note(note) => owner::note(note.level(), &note),
+//!             Effect::Note(note) => owner::note(note.level(), note.mentions(), &note),
 //!             Effect::Exit(exit) => return ControlFlow::Break(exit),
 //!             // ...
 //!         }
@@ -75,9 +75,10 @@ use std::time::{Duration, Instant};
 use firesteel_core::fair_queue::Urgency;
 use firesteel_core::ids::PeerId;
 use firesteel_core::wire::{Hello, Role};
-use firesteel_core::{Kind, Machine, NoteLevel, Timestamp};
+use firesteel_core::{Kind, Machine, Mentions, NoteLevel, Timestamp};
 use futures_util::future::BoxFuture;
 use tokio::time::{sleep, sleep_until};
+use tracing::field::display;
 
 use crate::clock::Clock;
 use crate::inbox::{Inbox, InboxReceiver, inbox};
@@ -419,7 +420,7 @@ fn step<S: Shell>(
     peer: Option<PeerId>,
     event: EventOf<S>,
 ) -> ControlFlow<S::End> {
-    let peer = peer.map(tracing::field::display);
+    let peer = peer.map(display);
     let span = tracing::info_span!("event", kind = %event.label(), peer);
     let _entered = span.enter();
     let (now, begun) = (context.now(), Instant::now());
@@ -441,10 +442,28 @@ async fn finish<E: Send + 'static, End>(context: Context<E>, end: End) -> End {
     end
 }
 
-/// Writes a note of the machine into the log, within the event's span.
-pub fn note(level: NoteLevel, note: &dyn fmt::Display) {
+/// Writes a note of the machine into the log, within the event's span. The names of fields that a program reads, and a person
+/// reads in the words, begin with `id.`.
+pub fn note(level: NoteLevel, mentions: Mentions<'_>, note: &dyn fmt::Display) {
+    let Mentions { app, executor, worker, driver, peer } = mentions;
+    let (app, worker, driver) = (app.map(display), worker.map(display), driver.map(display));
+    let (executor, peer) = (executor.map(display), peer.map(display));
     match level {
-        NoteLevel::Info => tracing::info!("{note}"),
-        NoteLevel::Warn => tracing::warn!("{note}"),
+        NoteLevel::Info => tracing::info!(
+            id.app = app,
+            id.executor = executor,
+            id.worker = worker,
+            id.driver = driver,
+            id.peer = peer,
+            "{note}"
+        ),
+        NoteLevel::Warn => tracing::warn!(
+            id.app = app,
+            id.executor = executor,
+            id.worker = worker,
+            id.driver = driver,
+            id.peer = peer,
+            "{note}"
+        ),
     }
 }

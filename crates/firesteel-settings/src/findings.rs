@@ -271,9 +271,9 @@ pub fn of_file(path: &Path) -> Option<Finding> {
 }
 
 const BESIDE: [(&str, &str); 7] = [
-    ("spark-env.sh", "a shell script: source it before starting a daemon"),
-    ("workers", "for Spark's start scripts: start each Worker yourself"),
-    ("slaves", "for Spark's start scripts: start each Worker yourself"),
+    ("spark-env.sh", "a shell script: source it before starting a daemon; firesteel cluster does"),
+    ("workers", "for firesteel cluster, which starts a Worker on each of these hosts"),
+    ("slaves", "the old name of workers: rename it, for firesteel cluster"),
     ("log4j2.properties", "Firesteel has no JVM: RUST_LOG sets what is logged"),
     ("log4j.properties", "Firesteel has no JVM: RUST_LOG sets what is logged"),
     ("metrics.properties", "Firesteel has no metrics sinks"),

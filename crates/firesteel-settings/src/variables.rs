@@ -76,7 +76,7 @@ const fn row(name: &'static str, readers: &'static [Reader], role: Role, meaning
     Variable { name, readers, role, meaning }
 }
 
-const NO_SCRIPT: &str = "Firesteel has no start scripts: start each daemon yourself or by a service manager";
+const NO_SCRIPT: &str = "only firesteel cluster reads it";
 const NO_JVM: &str = "Firesteel has no JVM";
 
 /// The variables that Firesteel reads, and Spark's variables that it ignores. If several stand for one
@@ -171,13 +171,33 @@ pub const TABLE: &[Variable] = &[
         Role::Ignored,
         "for web pages, which Firesteel does not have yet: see --host",
     ),
-    row("SPARK_WORKER_INSTANCES", WORKER, Role::Ignored, NO_SCRIPT),
+    row(
+        "SPARK_WORKER_INSTANCES",
+        WORKER,
+        Role::Ignored,
+        "firesteel cluster starts one Worker on each host: start others yourself",
+    ),
     row("SPARK_DRIVER_MEMORY", APPLICATION, Role::Ignored, NO_JVM),
-    row("SPARK_LOG_DIR", DAEMONS, Role::Ignored, "the log goes to standard error: redirect it"),
-    row("SPARK_LOG_MAX_FILES", DAEMONS, Role::Ignored, "the log goes to standard error: redirect it"),
+    row(
+        "SPARK_LOG_DIR",
+        DAEMONS,
+        Role::Ignored,
+        "the log goes to standard error; only firesteel cluster writes it to a file there",
+    ),
+    row(
+        "SPARK_LOG_MAX_FILES",
+        DAEMONS,
+        Role::Ignored,
+        "the log goes to standard error; firesteel cluster keeps the last five files",
+    ),
     row("SPARK_PID_DIR", DAEMONS, Role::Ignored, NO_SCRIPT),
     row("SPARK_IDENT_STRING", DAEMONS, Role::Ignored, NO_SCRIPT),
-    row("SPARK_NICENESS", DAEMONS, Role::Ignored, "start the daemon with nice"),
+    row(
+        "SPARK_NICENESS",
+        DAEMONS,
+        Role::Ignored,
+        "start the daemon with nice; only firesteel cluster reads it",
+    ),
     row("SPARK_NO_DAEMONIZE", DAEMONS, Role::Ignored, "daemons always stay in the foreground"),
     row("SPARK_SSH_FOREGROUND", DAEMONS, Role::Ignored, NO_SCRIPT),
     row("SPARK_SSH_OPTS", DAEMONS, Role::Ignored, NO_SCRIPT),

@@ -96,4 +96,4 @@ macro_rules! pages {
     };
 }
 
-pages! { general journal logs map launch shell files status applications plan simulate daemons settings config completions resources policies turns yarn submit detach }
+pages! { general journal logs map launch shell files status applications plan simulate daemons settings config completions resources policies turns yarn submit detach cluster }

@@ -110,6 +110,7 @@ impl Names {
             | Note::DriverRefused { .. }
             | Note::DriverLaunched { .. }
             | Note::DriverKillAsked { .. }
+            | Note::Audited(_)
             | Note::ExecutorEnded { .. } => None,
             Note::WorkerRemoved { .. }
             | Note::Recovered

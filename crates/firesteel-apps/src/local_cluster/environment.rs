@@ -14,7 +14,7 @@ const LOGIN: &[&str] =
     &["PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TZ", "TMPDIR", "XDG_RUNTIME_DIR"];
 
 /// Variables that control the daemons' log.
-const LOG: &[&str] = &["RUST_LOG", "RUST_BACKTRACE"];
+const LOG: &[&str] = &["RUST_LOG", "RUST_BACKTRACE", "FIRESTEEL_LOG_FORMAT"];
 
 /// Variables by which an executor finds processes that its tasks left behind. A task may itself
 /// start a local cluster.

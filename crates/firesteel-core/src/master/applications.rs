@@ -9,7 +9,7 @@ use super::ended_applications::Ended;
 use super::limits::Limits;
 use super::link::Link;
 use super::wishes::Wishes;
-use super::{Ignored, Master, Note, Pass, Record};
+use super::{Audit, Ignored, Master, Note, Pass, Record};
 use crate::ids::{AppId, ExecutorId, ExecutorKey, PeerId, ProfileId, WorkerId};
 use crate::messages::{
     ApplicationDescription, ApplicationEnd, ApplicationState, ApplicationView, ExecutorState, ExecutorTarget,
@@ -48,6 +48,7 @@ impl Master {
         let number = self.config.first_application.saturating_add(self.applications.registered());
         let app = AppId::new(format!("app-{}-{number:04}", now.compact()));
         self.effects.note(Note::ApplicationRegistered { app: app.clone(), name: description.name.clone() });
+        self.audit(Audit::register(peer, &description, Ok(&app)));
         let row = Application::new(app.clone(), description, peer.into(), now, &entry);
         // Reports about executors now mean those of the new application.
         self.leavers.forget_driver(peer);
@@ -99,6 +100,7 @@ impl Master {
             Refusal::Unsound(reason) => (reason.clone(), ApplicationEnd::Refused { reason }),
             Refusal::Gang(gang) => (gang.to_string(), ApplicationEnd::GangRefused(gang)),
         };
+        self.audit(Audit::register(peer, description, Err(&reason)));
         self.effects.note(Note::ApplicationRefused { name, reason });
         self.tell_driver(peer, MasterToDriver::ApplicationRemoved(end));
     }

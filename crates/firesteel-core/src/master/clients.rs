@@ -10,7 +10,7 @@ use firesteel_placement::{Cores, Demand, MiB, Offer, Shortfall, shortfall};
 
 use super::application::{Application, Profile};
 use super::exclusions::Blame;
-use super::{Effect, Master, Outbound};
+use super::{Audit, Effect, Master, Note, Outbound};
 use crate::ids::{AppId, ExecutorId, PeerId, ProfileId};
 use crate::label::Label;
 use crate::messages::{
@@ -50,23 +50,36 @@ impl Master {
             }
             ClientToMaster::RequestReadyz => MasterToClient::ReadyzResponse,
             ClientToMaster::KillApplication { app, by } => {
-                MasterToClient::KillApplicationResponse(self.kill_application(now, &app, &by))
+                let answer = self.kill_application(now, &app, &by);
+                self.audit(Audit::kill(peer, &app, &by, &answer));
+                MasterToClient::KillApplicationResponse(answer)
             }
             ClientToMaster::DecommissionWorkers { which, within_millis } => {
                 let answer = self.decommission_workers(now, &which, within_millis);
+                self.audit(Audit::decommission(peer, &which, &answer));
                 MasterToClient::DecommissionWorkersResponse(answer)
             }
             ClientToMaster::RequestSubmitDriver(description) => {
-                MasterToClient::SubmitDriverResponse(self.on_submit_driver(now, *description))
+                let (user, program) = (description.user.clone(), description.command.program.clone());
+                let answer = self.on_submit_driver(now, *description);
+                self.audit(Audit::submit_driver(peer, &program, &user, &answer));
+                MasterToClient::SubmitDriverResponse(answer)
             }
             ClientToMaster::RequestKillDriver { driver, by } => {
-                MasterToClient::KillDriverResponse(self.on_kill_driver(now, &driver, &plain_name(&by)))
+                let answer = self.on_kill_driver(now, &driver, &plain_name(&by));
+                self.audit(Audit::kill_driver(peer, &driver, &by, &answer));
+                MasterToClient::KillDriverResponse(answer)
             }
             ClientToMaster::RequestDriverStatus { driver } => {
                 MasterToClient::DriverStatusResponse(self.on_driver_status(&driver))
             }
         };
         self.effects.push(Effect::Send { peer, message: Outbound::Client(answer) });
+    }
+
+    /// Has a request of a person, and what became of it, written into the log.
+    pub(super) fn audit(&mut self, audit: Audit) {
+        self.effects.note(Note::Audited(Box::new(audit)));
     }
 
     /// Finds an application by its id or name. A name means the only live application that has it, or else

@@ -12,6 +12,7 @@
 mod application;
 mod application_table;
 mod applications;
+mod audit;
 mod backlog;
 mod capacity;
 mod check;
@@ -40,6 +41,7 @@ mod limits;
 mod link;
 mod merged;
 mod note;
+mod note_mentions;
 mod orders;
 mod preemption;
 mod queue_scheduling;
@@ -69,6 +71,7 @@ use queue_scheduling::QueueScheduling;
 use records::Records;
 use worker_table::WorkerTable;
 
+pub use audit::{Action, Audit, Verdict};
 pub use config::{Config, Durability, Exclusion, Retries};
 pub use effect::{Effect, Outbound};
 pub use event::{Event, Inbound};

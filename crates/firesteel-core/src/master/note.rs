@@ -6,6 +6,7 @@ use std::time::Duration;
 use firesteel_placement::words::{counted, none_or};
 use firesteel_placement::{Cores, MiB};
 
+use super::Audit;
 use crate::ids::{AppId, DriverId, ExecutorKey, PeerId, WorkerId};
 use crate::machine::{NoteLevel, Violation};
 use crate::messages::{
@@ -250,6 +251,8 @@ pub enum Note {
         /// The Worker's id.
         worker: WorkerId,
     },
+    /// A person or a program asked for a change.
+    Audited(Box<Audit>),
     /// The Master's tables contradict each other, so it left something undone. This is a bug.
     Inconsistent(Violation),
     /// A message is not valid from this sender at this time, and was ignored.
@@ -317,6 +320,7 @@ impl Note {
             | Self::DriverSubmitted { .. }
             | Self::DriverLaunched { .. }
             | Self::DriverKillAsked { .. }
+            | Self::Audited(_)
             | Self::DriverEnded { .. }
             | Self::Ignored { reason: Ignored::UnknownExecutor { .. }, .. } => NoteLevel::Info,
             Self::WorkerRefused { .. }
@@ -439,6 +443,7 @@ impl fmt::Display for Note {
             Self::UnknownDriver { driver, worker } => {
                 write!(f, "{worker} runs {driver}, which is not to run there: stopping it")
             }
+            Self::Audited(audit) => audit.fmt(f),
             Self::Inconsistent(violation) => write!(f, "a bug in Firesteel, please report it: {violation}"),
             Self::Ignored { peer, reason } => write!(f, "ignored a message of connection {peer}: {reason}"),
         }
@@ -462,4 +467,4 @@ crate::kinds!("master note", Note: WorkerRegistered WorkerReconnected Applicatio
     WorkerRemoved WorkersExcused OrderRepeated WorkerImpaired WorkerRecovered Behind CaughtUp ApplicationRegistered ApplicationRefused ApplicationRemoved Reserved GangNeverFits
     ExecutorPreempted ExecutorLaunched ExecutorEnded RelaunchDelayed WorkerExcluded WorkerDistrusted UnknownExecutor Inconsistent
     Ignored DriverSubmitted DriverRefused DriverLaunched DriverOrderRepeated DriverReturned DriverKillAsked DriverEnded
-    UnknownDriver);
+    UnknownDriver Audited);

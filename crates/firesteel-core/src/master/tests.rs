@@ -7,12 +7,14 @@ use firesteel_placement::index::{Share, Slot};
 use firesteel_placement::{Cores, Demand, ExecutorLimit, MiB, Policy, ResourceAmounts, Resources};
 
 use super::*;
+use crate::Mentions;
 use crate::address::Address;
-use crate::ids::{AppId, ExecutorId, ExecutorKey, ProfileId, WorkerId};
+use crate::ids::{AppId, DriverId, ExecutorId, ExecutorKey, ProfileId, WorkerId};
 use crate::messages::*;
 use crate::process::{Command, ExitStatus, StartFailure, StartStep};
 
 mod applications;
+mod audit;
 mod clients;
 mod cluster_drivers;
 mod distrust;

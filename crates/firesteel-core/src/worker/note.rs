@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use firesteel_placement::words::{counted, none_or};
 
-use crate::NoteLevel;
 use crate::address::Address;
 use crate::ids::{AppId, DriverId, ExecutorKey, PeerId};
 use crate::leadership::Dispute;
 use crate::messages::{DriverState, ExecutorState, RefusedRegistration};
 use crate::process::ExitStatus;
+use crate::{Mentions, NoteLevel};
 
 /// A note for the log.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -247,6 +247,27 @@ pub enum Note {
 }
 
 impl Note {
+    /// The ids that the note names.
+    #[must_use]
+    pub fn mentions(&self) -> Mentions<'_> {
+        match self {
+            Self::DriverLaunchRepeated { driver }
+            | Self::DriverStarted { driver, .. }
+            | Self::DriverPauses { driver, .. }
+            | Self::DriverEnded { driver, .. }
+            | Self::DriverKillAsked { driver }
+            | Self::DriverKillUnknown { driver }
+            | Self::DriverGraceOver { driver }
+            | Self::UnknownDriverRunner { driver } => Mentions::driver(driver),
+            Self::FetchingFiles { app, .. }
+            | Self::FilesFetched { app }
+            | Self::FilesFailed { app, .. }
+            | Self::StrayFetch { app } => Mentions::app(app),
+            Self::NotMyMaster { peer, .. } => Mentions::peer(*peer),
+            note => note.executor().map_or(Mentions::NONE, Mentions::executor),
+        }
+    }
+
     /// The executor that the note is about, for the fields of the log line.
     #[must_use]
     pub fn executor(&self) -> Option<&ExecutorKey> {

@@ -6,13 +6,13 @@ use std::ops::ControlFlow;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use firesteel_core::Timestamp;
 use firesteel_core::address::Address;
 use firesteel_core::executor::{Config, Effect, Event, Executor, Exit};
 use firesteel_core::ids::{AppId, AttemptId, ExecutorId, ExecutorKey, PeerId, ProfileId, WorkerId};
 use firesteel_core::messages::RefusedExecutor;
 use firesteel_core::secret::Secret;
 use firesteel_core::wire::{self, DecodeError, Role};
+use firesteel_core::{Mentions, Timestamp};
 use firesteel_placement::words::counted;
 use firesteel_placement::{Cores, Resources};
 use futures_util::future::BoxFuture;
@@ -126,6 +126,7 @@ async fn serve(options: Options) -> Result<(), ExecutorError> {
     let mut context = Context::new(Role::Executor, &key.to_string(), LIMITS, Clock::start());
     context.raise(Event::Start);
     let shell = ExecutorShell {
+        key: key.clone(),
         driver,
         peer: Arc::default(),
         runners: Runners { context: runner_context, table: BTreeMap::new() },
@@ -155,6 +156,7 @@ async fn serve(options: Options) -> Result<(), ExecutorError> {
 
 /// Performs the effects of the executor's machine.
 struct ExecutorShell {
+    key: ExecutorKey,
     driver: Address,
     /// The connection to the driver, once it is open.
     peer: Arc<OnceLock<PeerId>>,
@@ -198,7 +200,7 @@ impl Shell for ExecutorShell {
                 self.runners.tell(attempt, |runner| runner.signal(signal));
             }
             Effect::Exit(exit) => return ControlFlow::Break(exit),
-            Effect::Note(note) => owner::note(note.level(), &note),
+            Effect::Note(note) => owner::note(note.level(), Mentions::executor(&self.key), &note),
         }
         ControlFlow::Continue(())
     }

@@ -4,7 +4,9 @@
 //! - `standby`: a Master that stands by, and turns everybody away
 //! - `election`: a Master that is one of several: it stands by and leads in turn
 //! - `shell`: performs a Master's effects
+//! - `audit_log`: the lines of the log on what people asked for
 
+pub mod audit_log;
 mod election;
 mod leader;
 mod shell;

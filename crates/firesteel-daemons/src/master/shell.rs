@@ -5,11 +5,12 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use firesteel_core::Timestamp;
 use firesteel_core::ids::PeerId;
-use firesteel_core::master::{Effect, Event, Master, Outbound, Record};
+use firesteel_core::master::{Effect, Event, Master, Note, Outbound, Record};
 use firesteel_host::journal::{Batch, JournalError, Writer};
 use firesteel_host::owner::{self, Commit, Context, Shell};
 use firesteel_host::signals::EndRequest;
 
+use super::audit_log;
 use crate::master_journal;
 
 /// Performs a Master's effects: it keeps records, sends messages and writes the log.
@@ -62,7 +63,10 @@ impl Shell for MasterShell {
             Effect::Send { peer, message: Outbound::Driver(message) } => context.peers.send(peer, message),
             Effect::Send { peer, message: Outbound::Client(message) } => context.peers.send(peer, message),
             Effect::Close { peer } => context.peers.close(peer),
-            Effect::Note(note) => owner::note(note.level(), &note),
+            Effect::Note(Note::Audited(audit)) => {
+                audit_log::write(&audit, context.peers.info(audit.peer));
+            }
+            Effect::Note(note) => owner::note(note.level(), note.mentions(), &note),
         }
         ControlFlow::Continue(())
     }

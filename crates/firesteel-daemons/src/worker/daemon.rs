@@ -397,7 +397,7 @@ impl Shell for WorkerShell {
                 let span =
                     about.map(|key| tracing::info_span!("executor", app = %key.app, id = %key.executor));
                 let _entered = span.map(tracing::Span::entered);
-                owner::note(note.level(), &note);
+                owner::note(note.level(), note.mentions(), &note);
             }
         }
         ControlFlow::Continue(())

@@ -2,9 +2,9 @@
 
 use std::ops::ControlFlow;
 
-use firesteel_core::Timestamp;
 use firesteel_core::application_master::{ApplicationMaster, Effect, Event, Exit, Outbound};
 use firesteel_core::ids::PeerId;
+use firesteel_core::{Mentions, Timestamp};
 
 use super::launches::Launches;
 use super::manager::{Manager, ManagerRequest};
@@ -51,7 +51,7 @@ impl Shell for ApplicationMasterShell {
                 self.manager.send(ManagerRequest::Unregister { status, message });
             }
             Effect::Exit(exit) => return ControlFlow::Break(exit),
-            Effect::Note(note) => owner::note(note.level(), &note),
+            Effect::Note(note) => owner::note(note.level(), Mentions::NONE, &note),
         }
         ControlFlow::Continue(())
     }

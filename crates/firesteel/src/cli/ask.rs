@@ -143,7 +143,9 @@ impl Cluster {
     /// These Masters for the command with this name, or the default Masters.
     pub(super) fn of(masters: Option<Vec<Address>>, command: &str) -> Self {
         let masters = masters.unwrap_or_else(|| parse_masters(DEFAULT).expect("the default can be used"));
-        Self { masters, name: format!("firesteel {command} {}", std::process::id()) }
+        // The Master's log names it where a request names nobody.
+        let name = format!("{} (firesteel {command}, process {})", user_at_host(), std::process::id());
+        Self { masters, name }
     }
 
     /// The Masters' names for people.

@@ -23,7 +23,7 @@ use super::misplaced;
 /// The end of the text of `firesteel --help`.
 pub(super) const HELP: &str = "\
 Results go to standard output, everything else to standard error. Daemons log events, other commands only warnings. Each \
---verbose logs one level more, each --quiet one level less, down to errors; RUST_LOG overrides both. With --quiet, commands \
+--verbose logs one level more, each --quiet one level less, down to errors; RUST_LOG overrides both. FIRESTEEL_LOG_FORMAT stands for --log-format, also for executors. With --quiet, commands \
 also print no progress, summaries, remarks or events. Times are in UTC. \
 Commands with --json print one JSON value with the number of its schema, and their errors are JSON, too; launch --json prints \
 one value per event, and its errors as text.

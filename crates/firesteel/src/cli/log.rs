@@ -1,17 +1,13 @@
 //! The log: lines on standard error.
 
-use std::time::{SystemTime, UNIX_EPOCH};
 use std::{fmt, io};
 
-use clap::{ArgAction, Args};
-use firesteel_core::Timestamp;
-use firesteel_host::plain::clean;
+use clap::{ArgAction, Args, ValueEnum as _};
+use firesteel_daemons::master::audit_log;
 use firesteel_host::progress::Show;
 use tracing::{Event, Level, Subscriber};
-use tracing_subscriber::field::RecordFields;
 use tracing_subscriber::filter::Targets;
-use tracing_subscriber::fmt::format::{DefaultFields, Writer};
-use tracing_subscriber::fmt::time::FormatTime;
+use tracing_subscriber::fmt::format::Writer;
 use tracing_subscriber::fmt::writer::BoxMakeWriter;
 use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields};
 use tracing_subscriber::layer::SubscriberExt;
@@ -19,7 +15,11 @@ use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::util::SubscriberInitExt;
 
 use super::color::Colors;
+use super::log_format::{CleanFields, JsonFields, JsonLines, LogFormat, Utc};
 use super::log_queue::{LastLines, LogQueue};
+
+/// Stands for `--log-format`, also for the executors of a Worker.
+const FORMAT_VARIABLE: &str = "FIRESTEEL_LOG_FORMAT";
 
 /// The options of the log.
 #[derive(Clone, Copy, Debug, Args)]
@@ -42,6 +42,16 @@ pub(super) struct LogOptions {
         display_order = 900
     )]
     color: Colors,
+    /// Form of the log: text, or json: an object on each line [default: text]
+    #[arg(
+        long,
+        global = true,
+        value_enum,
+        value_name = "FORM",
+        hide_possible_values = true,
+        display_order = 900
+    )]
+    log_format: Option<LogFormat>,
 }
 
 /// The default log level.
@@ -51,18 +61,6 @@ pub(super) enum DefaultLevel {
     Info,
     /// The level of commands that print a result.
     Warnings,
-}
-
-/// Writes an event's fields without control characters and bidirectional marks. What a field says may come from
-/// a peer.
-struct CleanFields;
-
-impl<'writer> FormatFields<'writer> for CleanFields {
-    fn format_fields<R: RecordFields>(&self, mut writer: Writer<'writer>, fields: R) -> fmt::Result {
-        let mut text = String::new();
-        DefaultFields::new().format_fields(Writer::new(&mut text), fields)?;
-        writer.write_str(&clean(&text))
-    }
 }
 
 /// Writes a command's remarks in the form of its errors: `firesteel: WORDS`.
@@ -86,20 +84,11 @@ where
     }
 }
 
-/// Times in RFC 3339, UTC, to the millisecond, as in all other output.
-struct Utc;
-
-impl FormatTime for Utc {
-    fn format_time(&self, writer: &mut Writer<'_>) -> fmt::Result {
-        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        write!(writer, "{}", Timestamp::default() + since)
-    }
-}
-
 impl LogOptions {
     /// Starts the log. `RUST_LOG` overrides the flags. The last lines of a daemon are written when the result is dropped.
     #[must_use]
-    pub(super) fn start(self, default: DefaultLevel) -> Option<LastLines> {
+    pub(super) fn start(self, command: &'static str, default: DefaultLevel) -> Option<LastLines> {
+        let (format, unknown) = self.format();
         let asked = std::env::var("RUST_LOG").ok().filter(|words| !words.is_empty());
         let (filter, unsound) = match asked.as_deref().map(str::parse::<Targets>) {
             Some(Ok(filter)) => (filter, None),
@@ -107,36 +96,63 @@ impl LogOptions {
             None => (self.filter(default), None),
         };
         let (writer, last_lines) = match default {
-            DefaultLevel::Info => queued(),
+            DefaultLevel::Info => queued(format),
             // The lines of a command stand in order with its other output.
             DefaultLevel::Warnings => (BoxMakeWriter::new(io::stderr), None),
         };
         let log = tracing_subscriber::fmt()
             .with_max_level(Level::TRACE)
             .with_timer(Utc)
-            .fmt_fields(CleanFields)
-            .with_ansi(self.color.on_stderr())
             // A failed write to the log, for example on a full disk, must not end the daemon.
             .log_internal_errors(false)
             .with_writer(writer);
-        match default {
-            // Times and modules are shown only on request.
-            DefaultLevel::Warnings if self.verbose == 0 && asked.is_none() => {
-                log.event_format(Remarks).finish().with(filter).init();
+        if format == LogFormat::Json {
+            std::panic::set_hook(Box::new(|panic| tracing::error!("{panic}")));
+            log.fmt_fields(JsonFields).event_format(JsonLines { command }).finish().with(filter).init();
+        } else {
+            let log = log.fmt_fields(CleanFields).with_ansi(self.color.on_stderr());
+            match default {
+                // Times and modules are shown only on request.
+                DefaultLevel::Warnings if self.verbose == 0 && asked.is_none() => {
+                    log.event_format(Remarks).finish().with(filter).init();
+                }
+                DefaultLevel::Warnings | DefaultLevel::Info => log.finish().with(filter).init(),
             }
-            DefaultLevel::Warnings | DefaultLevel::Info => log.finish().with(filter).init(),
         }
         if let Some(error) = unsound {
             tracing::warn!("RUST_LOG is ignored: {error}");
         }
+        if let Some(word) = unknown {
+            tracing::warn!("{FORMAT_VARIABLE}={word} is ignored: write text or json");
+        }
         last_lines
+    }
+
+    /// The form of the log, and the value of the variable if it is none.
+    fn format(self) -> (LogFormat, Option<String>) {
+        if let Some(format) = self.log_format {
+            return (format, None);
+        }
+        match std::env::var(FORMAT_VARIABLE).ok().filter(|word| !word.is_empty()) {
+            None => (LogFormat::Text, None),
+            Some(word) => match LogFormat::from_str(&word, false) {
+                Ok(format) => (format, None),
+                Err(_) => (LogFormat::Text, Some(word)),
+            },
+        }
     }
 
     fn filter(self, default: DefaultLevel) -> Targets {
         let level = self.level(default);
         // What a session with ZooKeeper means for the Master, the Master says.
-        let filter = Targets::new().with_default(level);
+        let filter =
+            Targets::new().with_default(level).with_target(audit_log::TARGET, level.max(Level::INFO));
         if level > Level::INFO { filter } else { filter.with_target("zookeeper_client", Level::ERROR) }
+    }
+
+    /// Whether a failure is a line of the log, and no sentence after it: all that a daemon writes is to be JSON then.
+    pub(super) fn tells_failure(self, default: DefaultLevel) -> bool {
+        default == DefaultLevel::Info && self.format().0 == LogFormat::Json
     }
 
     /// Whether commands show a progress bar and print remarks.
@@ -156,8 +172,8 @@ impl LogOptions {
 }
 
 /// Standard error behind a queue; without one if the system gives no thread for it.
-fn queued() -> (BoxMakeWriter, Option<LastLines>) {
-    match LogQueue::start(io::stderr()) {
+fn queued(format: LogFormat) -> (BoxMakeWriter, Option<LastLines>) {
+    match LogQueue::start(format.dropped(), io::stderr()) {
         Ok((queue, last_lines)) => (BoxMakeWriter::new(queue), Some(last_lines)),
         Err(_) => (BoxMakeWriter::new(io::stderr), None),
     }
@@ -169,8 +185,9 @@ mod tests {
 
     #[test]
     fn flags_move_the_level_within_its_ends() {
-        let level =
-            |verbose, quiet, default| LogOptions { verbose, quiet, color: Colors::Auto }.level(default);
+        let level = |verbose, quiet, default| {
+            LogOptions { verbose, quiet, color: Colors::Auto, log_format: None }.level(default)
+        };
         assert_eq!(level(0, 0, DefaultLevel::Info), Level::INFO);
         assert_eq!(level(0, 0, DefaultLevel::Warnings), Level::WARN);
         assert_eq!(level(1, 0, DefaultLevel::Info), Level::DEBUG);

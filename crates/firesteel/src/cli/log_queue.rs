@@ -9,7 +9,6 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use firesteel_placement::words::counted;
 use tracing_subscriber::fmt::MakeWriter;
 
 /// The most bytes that wait. Lines for which there is no room are dropped, and the log says how many they were.
@@ -33,6 +32,8 @@ pub(super) struct LastLines(LogQueue);
 struct Queue {
     /// The most bytes that wait.
     limit: usize,
+    /// The line that says how many lines were dropped.
+    dropped: fn(u64) -> String,
     state: Mutex<State>,
     /// There are lines where there were none, or the daemon ends.
     came: Condvar,
@@ -53,17 +54,25 @@ struct State {
 }
 
 impl LogQueue {
-    /// Starts the thread that writes.
+    /// Starts the thread that writes. `dropped` makes the line that says how many lines were dropped.
     ///
     /// # Errors
     /// The system gives no thread.
-    pub(super) fn start(to: impl Write + Send + 'static) -> io::Result<(Self, LastLines)> {
-        Self::with_room(BYTES, to)
+    pub(super) fn start(
+        dropped: fn(u64) -> String,
+        to: impl Write + Send + 'static,
+    ) -> io::Result<(Self, LastLines)> {
+        Self::with_room(BYTES, dropped, to)
     }
 
-    fn with_room(limit: usize, to: impl Write + Send + 'static) -> io::Result<(Self, LastLines)> {
+    fn with_room(
+        limit: usize,
+        dropped: fn(u64) -> String,
+        to: impl Write + Send + 'static,
+    ) -> io::Result<(Self, LastLines)> {
         let state = Mutex::default();
-        let queue = Self(Arc::new(Queue { limit, state, came: Condvar::new(), written: Condvar::new() }));
+        let queue =
+            Self(Arc::new(Queue { limit, dropped, state, came: Condvar::new(), written: Condvar::new() }));
         let writer = queue.clone();
         thread::Builder::new().name("log".to_owned()).spawn(move || writer.0.write_all(to))?;
         Ok((queue.clone(), LastLines(queue)))
@@ -128,10 +137,7 @@ impl Queue {
             drop(state);
 
             if dropped > 0 {
-                let lines = counted(dropped, "line");
-                let words =
-                    format!("({lines} of the log dropped: they came faster than they were written)\n");
-                batch.extend_from_slice(words.as_bytes());
+                batch.extend_from_slice((self.dropped)(dropped).as_bytes());
             }
             // A failed write to the log, for example on a full disk, must not end the daemon.
             let _ = to.write_all(&batch);
@@ -179,7 +185,8 @@ mod tests {
     fn a_log_that_nobody_reads_keeps_nobody_waiting_and_tells_what_it_dropped() {
         let (slow, go, seen) = slow();
         let (mut queue, last_lines) =
-            LogQueue::with_room("second\nthird\n".len(), slow).expect("there are threads");
+            LogQueue::with_room("second\nthird\n".len(), |lines| format!("({lines} dropped)\n"), slow)
+                .expect("there are threads");
         let mut log = |line: &str| queue.write_all(line.as_bytes()).expect("it never fails");
         log("first\n");
         assert_eq!(seen.recv().as_deref(), Ok("first\n"));
@@ -187,10 +194,7 @@ mod tests {
             log(line);
         }
         go.send(()).expect("the writer waits");
-        assert_eq!(
-            seen.recv().as_deref(),
-            Ok("second\nthird\n(3 lines of the log dropped: they came faster than they were written)\n")
-        );
+        assert_eq!(seen.recv().as_deref(), Ok("second\nthird\n(3 dropped)\n"));
         log("last\n");
         go.send(()).expect("the writer waits");
         go.send(()).expect("the writer will wait");

@@ -220,6 +220,7 @@ fn environment(roff: &mut Roff, command: &Command) {
         "RUST_LOG",
         "what to log, such as info, debug or firesteel_host::net=trace; it overrides --verbose and --quiet",
     );
+    entry(roff, "FIRESTEEL_LOG_FORMAT", "form of the log: text or json (default of --log-format)");
     entry(roff, "NO_COLOR, CLICOLOR_FORCE, TERM", "whether to use colour, if --color is not given");
 }
 

@@ -6,6 +6,7 @@ mod application;
 mod application_master;
 mod ask;
 mod attach;
+mod cluster;
 mod color;
 mod command_context;
 mod command_file;
@@ -26,6 +27,7 @@ mod journal;
 mod kill;
 mod launch;
 mod log;
+mod log_format;
 mod log_queue;
 mod logs;
 mod man;
@@ -102,6 +104,8 @@ enum Command {
     Config(config::Args),
     /// Check and show what a Master has written down
     Journal(journal::Args),
+    /// Start, stop and show a Master and the Workers on the machines of conf/workers
+    Cluster(cluster::Args),
     /// Print a script for a shell that completes commands, options and ids
     Completions(completions::Args),
     /// Write manual pages
@@ -129,7 +133,8 @@ pub(crate) fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => return exit::usage(error, format),
     };
-    let last_lines = log_options.start(command.default_level());
+    let level = command.default_level();
+    let last_lines = log_options.start(command.name(), level);
     let done = match command {
         Command::Master(args) => master::run(args),
         Command::Worker(args) => worker::run(args),
@@ -167,6 +172,7 @@ pub(crate) fn main() -> ExitCode {
         Command::Yarn(args) => yarn::run(&args),
         Command::Config(args) => config::run(args),
         Command::Journal(args) => journal::run(args),
+        Command::Cluster(args) => cluster::run(&args),
         Command::Completions(args) => completions::run(&args),
         Command::Man(args) => man::run(&args, Cli::command()),
         Command::Executor(args) => executor::run(args),
@@ -176,15 +182,50 @@ pub(crate) fn main() -> ExitCode {
         },
         Command::Reaper(args) => reaper::run(&args),
     };
-    // They come before the word of failure.
-    drop(last_lines);
     match done {
         Ok(exit) => exit.into(),
-        Err(failure) => failure.report(format),
+        Err(failure) if log_options.tells_failure(level) => {
+            tracing::error!("{}", failure.sentence());
+            failure.exit().into()
+        }
+        Err(failure) => {
+            // They come before the word of failure.
+            drop(last_lines);
+            failure.report(format)
+        }
     }
 }
 
 impl Command {
+    /// The name of the command, which is the component of its log.
+    fn name(&self) -> &'static str {
+        match self {
+            Self::Master(_) => "master",
+            Self::Worker(_) => "worker",
+            Self::Executor(_) => "executor",
+            Self::ApplicationMaster(_) => "application-master",
+            Self::Map(_) => "map",
+            Self::Shell(_) => "shell",
+            Self::Launch(_) => "launch",
+            Self::Config(_)
+            | Self::Journal(_)
+            | Self::Cluster(_)
+            | Self::Completions(_)
+            | Self::Man(_)
+            | Self::Status(_)
+            | Self::Explain(_)
+            | Self::Kill(_)
+            | Self::Decommission(_)
+            | Self::Top(_)
+            | Self::Logs(_)
+            | Self::Submit(_)
+            | Self::Plan(_)
+            | Self::Simulate(_)
+            | Self::Yarn(_)
+            | Self::Reaper(_) => "command",
+        }
+    }
+
     /// The default log level of the command.
     fn default_level(&self) -> log::DefaultLevel {
         match self {
@@ -193,6 +234,7 @@ impl Command {
             }
             Self::Config(_)
             | Self::Journal(_)
+            | Self::Cluster(_)
             | Self::Completions(_)
             | Self::Man(_)
             | Self::Status(_)

@@ -170,6 +170,10 @@ fn warn_of_loopback(own: &Address, masters: &[Address]) {
 
 /// Warns of a spark-env.sh, which Spark's start scripts source and Firesteel does not.
 fn warn_of_script(environment: &Environment) {
+    // Spark's scripts set it when they have sourced the file, and so does firesteel cluster.
+    if environment.get("SPARK_ENV_LOADED").is_some() {
+        return;
+    }
     let script = sources::conf_directory(environment).map(|directory| directory.join("spark-env.sh"));
     if let Some(script) = script.filter(|script| script.is_file()) {
         tracing::warn!(

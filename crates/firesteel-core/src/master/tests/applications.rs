@@ -151,6 +151,7 @@ fn a_name_that_no_table_could_show_is_refused_in_a_short_line() {
     assert!(matches!(
         &effects[..],
         [
+            Effect::Note(Note::Audited(_)),
             Effect::Note(Note::ApplicationRefused { name, .. }),
             Effect::Send {
                 message: Outbound::Driver(MasterToDriver::ApplicationRemoved(ApplicationEnd::Refused { .. })),

@@ -1,0 +1,159 @@
+//! The daemons of a cluster on the machines of `conf/workers`, as Spark's `sbin/start-all.sh` starts them.
+//!
+//! - `workers_file`: which machines those are
+//! - `remote_shell`: how a script gets there
+//! - `daemon.sh`: the script that starts, stops or shows a daemon
+//! - `outcome`: what the script says of it
+
+mod outcome;
+mod remote_shell;
+pub mod workers_file;
+
+use std::collections::VecDeque;
+use std::path::PathBuf;
+use std::sync::Mutex;
+use std::thread;
+
+use firesteel_core::process::Quoted;
+
+pub use self::outcome::Outcome;
+pub use self::remote_shell::RemoteShell;
+
+/// What each machine does. Lines that set its parameters come before it.
+const SCRIPT: &str = include_str!("daemon.sh");
+
+/// What to do with the daemons.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// Start those that do not run.
+    Start,
+    /// End those that run.
+    Stop,
+    /// Say which run.
+    Status,
+}
+
+/// A daemon of the cluster.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// The machine, as the file names it.
+    pub host: String,
+    /// Its daemon: `master` or `worker`.
+    pub daemon: &'static str,
+    /// What became of it.
+    pub outcome: Outcome,
+}
+
+/// A cluster of the machines of a file.
+#[derive(Clone, Debug)]
+pub struct Machines {
+    /// The machines with Workers.
+    pub workers: Vec<String>,
+    /// How they are reached.
+    pub shell: RemoteShell,
+    /// The program; the same path on all machines, or else the one in `PATH` there.
+    pub program: PathBuf,
+    /// The directory of settings on each machine, if it is not to be the machine's own.
+    pub conf_dir: Option<PathBuf>,
+    /// `SPARK_PID_DIR` and `SPARK_LOG_DIR`, if they are set here.
+    pub directories: (Option<String>, Option<String>),
+    /// The name of this machine, for Workers on others.
+    pub name: String,
+    /// How long a daemon may take to be ready, or to end, in seconds.
+    pub patience: u32,
+}
+
+impl Machines {
+    /// Does this with all daemons, and returns what became of each: the Master first. Workers are not started without
+    /// their Master.
+    #[must_use]
+    pub fn all(&self, action: Action) -> Vec<Entry> {
+        match action {
+            Action::Start => {
+                let master = self.master(action);
+                let Some(url) = master.outcome.url().map(str::to_owned) else { return vec![master] };
+                let workers = self.on_workers(action, &url);
+                [master].into_iter().chain(workers).collect()
+            }
+            Action::Stop => {
+                let workers = self.on_workers(action, "");
+                [self.master(action)].into_iter().chain(workers).collect()
+            }
+            Action::Status => {
+                let master = self.master(action);
+                [master].into_iter().chain(self.on_workers(action, "")).collect()
+            }
+        }
+    }
+
+    fn master(&self, action: Action) -> Entry {
+        self.one("localhost", "master", &self.script(action, "master", self.own_name(), ""))
+    }
+
+    /// The name that a Master listens on, if no variable says it: other machines have to reach it.
+    fn own_name(&self) -> &str {
+        if self.workers.iter().all(|host| remote_shell::is_here(host)) { "127.0.0.1" } else { &self.name }
+    }
+
+    fn on_workers(&self, action: Action, url: &str) -> Vec<Entry> {
+        let left: Mutex<VecDeque<(usize, &String)>> = Mutex::new(self.workers.iter().enumerate().collect());
+        let done = Mutex::new(Vec::new());
+        thread::scope(|scope| {
+            for _ in 0..self.shell.at_once(self.workers.len()) {
+                scope.spawn(|| {
+                    loop {
+                        let next = left.lock().expect("nobody panics with it").pop_front();
+                        let Some((at, host)) = next else { return };
+                        let entry =
+                            self.one(host, "worker", &self.script(action, "worker", self.name_of(host), url));
+                        done.lock().expect("nobody panics with it").push((at, entry));
+                    }
+                });
+            }
+        });
+        let mut done = done.into_inner().expect("nobody panics with it");
+        done.sort_by_key(|(at, _)| *at);
+        done.into_iter().map(|(_, entry)| entry).collect()
+    }
+
+    /// The name that a Worker listens on, if no variable of its machine says it.
+    fn name_of<'a>(&'a self, host: &'a str) -> &'a str {
+        match host.rsplit_once('@') {
+            _ if remote_shell::is_here(host) => self.own_name(),
+            Some((_, host)) => host,
+            None => host,
+        }
+    }
+
+    fn one(&self, host: &str, daemon: &'static str, script: &str) -> Entry {
+        let outcome = match self.shell.run(host, script) {
+            Ok(output) => Outcome::of(&output),
+            Err(error) => Outcome::Failed(format!("the shell or ssh cannot be started: {error}")),
+        };
+        Entry { host: host.to_owned(), daemon, outcome }
+    }
+
+    fn script(&self, action: Action, daemon: &str, default_host: &str, master_url: &str) -> String {
+        let action = match action {
+            Action::Start => "start",
+            Action::Stop => "stop",
+            Action::Status => "status",
+        };
+        let conf_dir = self.conf_dir.as_ref().map(|path| path.display().to_string());
+        let (pid_dir, log_dir) = &self.directories;
+        let parameters = [
+            ("action", action),
+            ("daemon", daemon),
+            ("program", &self.program.display().to_string()),
+            ("conf_dir", conf_dir.as_deref().unwrap_or_default()),
+            ("pid_dir", pid_dir.as_deref().unwrap_or_default()),
+            ("log_dir", log_dir.as_deref().unwrap_or_default()),
+            ("default_host", default_host),
+            ("master_url", master_url),
+            ("patience", &self.patience.to_string()),
+        ];
+        let lines: String =
+            parameters.iter().map(|(name, value)| format!("{name}={}\n", Quoted(value))).collect();
+        lines + SCRIPT
+    }
+}

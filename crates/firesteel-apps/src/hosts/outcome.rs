@@ -1,0 +1,100 @@
+//! What became of a daemon on its machine, as the last line of the script says it.
+
+use std::process::Output;
+
+/// What became of a daemon.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// It was started and is ready.
+    Started {
+        /// Its process.
+        pid: u32,
+        /// The URL that it listens on.
+        url: String,
+    },
+    /// It runs, and did before.
+    Running {
+        /// Its process.
+        pid: u32,
+        /// The URL that it listens on, if it was asked for.
+        url: String,
+    },
+    /// It was asked to end, and has.
+    Ended {
+        /// Its process.
+        pid: u32,
+    },
+    /// It does not run, and did not before.
+    Stopped,
+    /// It could not be done, for this reason.
+    Failed(String),
+}
+
+impl Outcome {
+    /// What the output of the script says.
+    pub(super) fn of(output: &Output) -> Self {
+        let text = String::from_utf8_lossy(&output.stdout);
+        if let Some(outcome) = text.lines().last().and_then(Self::parse) {
+            return outcome;
+        }
+        let errors = String::from_utf8_lossy(&output.stderr);
+        let last = errors.lines().rev().find(|line| !line.trim().is_empty());
+        Self::Failed(last.map_or_else(|| output.status.to_string(), |line| line.trim().to_owned()))
+    }
+
+    fn parse(line: &str) -> Option<Self> {
+        let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
+        let (pid, url) = rest.split_once(' ').unwrap_or((rest, ""));
+        let url = url.trim().to_owned();
+        match word {
+            "started" => Some(Self::Started { pid: pid.parse().ok()?, url }),
+            "running" => Some(Self::Running { pid: pid.parse().ok()?, url }),
+            "ended" => Some(Self::Ended { pid: pid.parse().ok()? }),
+            "stopped" => Some(Self::Stopped),
+            "failed" => Some(Self::Failed(rest.to_owned())),
+            _ => None,
+        }
+    }
+
+    /// The URL of a daemon that runs.
+    pub(super) fn url(&self) -> Option<&str> {
+        match self {
+            Self::Started { url, .. } | Self::Running { url, .. } => {
+                Some(url).filter(|url| !url.is_empty()).map(String::as_str)
+            }
+            Self::Ended { .. } | Self::Stopped | Self::Failed(_) => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::process::ExitStatusExt as _;
+    use std::process::ExitStatus;
+
+    use super::*;
+
+    fn check(stdout: &str, stderr: &str, expected: Outcome) {
+        let (stdout, stderr) = (stdout.as_bytes().to_vec(), stderr.as_bytes().to_vec());
+        let output = Output { status: ExitStatus::from_raw(255 << 8), stdout, stderr };
+        assert_eq!(Outcome::of(&output), expected);
+    }
+
+    #[test]
+    fn the_last_line_says_what_became_of_a_daemon() {
+        let url = "spark://node-1:7077".to_owned();
+        check("Welcome!\nstarted 7 spark://node-1:7077\n", "", Outcome::Started { pid: 7, url: url.clone() });
+        check("running 7 spark://node-1:7077\n", "x", Outcome::Running { pid: 7, url });
+        check("running 7\n", "", Outcome::Running { pid: 7, url: String::new() });
+        check("ended 7\n", "", Outcome::Ended { pid: 7 });
+        check("stopped\n", "", Outcome::Stopped);
+        check("failed it ended at once: no\n", "", Outcome::Failed("it ended at once: no".to_owned()));
+    }
+
+    #[test]
+    fn without_such_a_line_the_last_words_of_ssh_are_the_reason() {
+        let words = "ssh: connect to host node-9 port 22: No route to host";
+        check("", &format!("{words}\n\n"), Outcome::Failed(words.to_owned()));
+        check("started x\n", "", Outcome::Failed("exit status: 255".to_owned()));
+    }
+}

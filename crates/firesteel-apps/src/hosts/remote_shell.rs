@@ -1,0 +1,83 @@
+//! A script on another machine, by ssh, or on this one.
+
+use std::io::{self, Write as _};
+use std::process::{Command, Output, Stdio};
+
+/// What ssh is told if `SPARK_SSH_OPTS` is not set. Without a terminal of its own it must not ask.
+const OPTIONS: &[&str] = &["-o", "StrictHostKeyChecking=accept-new", "-o", "ConnectTimeout=10"];
+const NO_QUESTIONS: &[&str] = &["-o", "BatchMode=yes"];
+
+/// How scripts reach other machines.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RemoteShell {
+    /// The options of ssh; `None`: Firesteel's own.
+    options: Option<Vec<String>>,
+    /// One machine after the other, so that ssh can ask for a password.
+    is_foreground: bool,
+}
+
+impl RemoteShell {
+    /// As the values of `SPARK_SSH_OPTS` and `SPARK_SSH_FOREGROUND` say. Source: Spark 4.0.1 (`sbin/workers.sh`), whose
+    /// options are `StrictHostKeyChecking=no` if the variable is not set.
+    #[must_use]
+    pub fn new(options: Option<&str>, foreground: Option<&str>) -> Self {
+        let options = options.map(|text| text.split_whitespace().map(str::to_owned).collect());
+        Self { options, is_foreground: foreground.is_some_and(|value| !value.is_empty()) }
+    }
+
+    /// The number of machines that are reached at the same time, of this number.
+    pub(super) fn at_once(&self, hosts: usize) -> usize {
+        if self.is_foreground { 1 } else { hosts.clamp(1, 64) }
+    }
+
+    /// Runs a script on a machine to its end. Blocks.
+    ///
+    /// # Errors
+    /// The shell or ssh cannot be started.
+    pub(super) fn run(&self, host: &str, script: &str) -> io::Result<Output> {
+        let mut command = if is_here(host) {
+            let mut command = Command::new("sh");
+            command.arg("-s");
+            command
+        } else {
+            let mut command = Command::new("ssh");
+            match &self.options {
+                Some(options) => command.args(options),
+                None if self.is_foreground => command.args(OPTIONS),
+                None => command.args(OPTIONS).args(NO_QUESTIONS),
+            };
+            command.args(["--", host, "sh -s"]);
+            command
+        };
+        let mut child =
+            command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
+        let mut stdin = child.stdin.take().expect("it is piped");
+        // It may have ended without reading: its end says why. The script is shorter than what a pipe holds.
+        let _ = stdin.write_all(script.as_bytes());
+        drop(stdin);
+        child.wait_with_output()
+    }
+}
+
+/// Whether a host of the file is this machine, and needs no ssh.
+pub(super) fn is_here(host: &str) -> bool {
+    matches!(host, "localhost" | "127.0.0.1" | "::1" | "[::1]")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_foreground_takes_one_machine_at_a_time() {
+        assert_eq!(RemoteShell::new(None, Some("yes")).at_once(50), 1);
+        assert_eq!(RemoteShell::new(None, None).at_once(5), 5);
+        assert_eq!(RemoteShell::new(Some("-p 2222"), Some("")).at_once(1000), 64);
+    }
+
+    #[test]
+    fn a_script_runs_here_without_ssh() {
+        let done = RemoteShell::default().run("localhost", "echo $((6 * 7))").expect("there is a shell");
+        assert_eq!(String::from_utf8_lossy(&done.stdout), "42\n");
+    }
+}

@@ -1,0 +1,117 @@
+//! `conf/workers`: the hosts on which Workers run.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// The most hosts of a file.
+const MOST: usize = 10_000;
+
+/// Why a list of hosts cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum WorkersFileError {
+    /// The file cannot be read.
+    #[error("cannot read {}: {error}; write the name of one host on each line", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// The operating system's error.
+        error: io::Error,
+    },
+    /// A word is no name of a host.
+    #[error(
+        "{}:{line}: {word:?} is no host: write HOST or USER@HOST, with letters, digits, dots, colons, - and _", path.display()
+    )]
+    NoHost {
+        /// The file.
+        path: PathBuf,
+        /// The number of the line, from 1 on.
+        line: usize,
+        /// The word.
+        word: String,
+    },
+    /// There are too many hosts.
+    #[error("{}: {MOST} hosts at most", path.display())]
+    TooMany {
+        /// The file.
+        path: PathBuf,
+    },
+}
+
+/// Reads the file. Source: Spark 4.0.1 (`sbin/workers.sh`): `#` begins a comment, blanks part hosts, and without a file the
+/// only host is localhost. A host that is named twice counts once here, so that it gets one Worker.
+///
+/// # Errors
+/// The file cannot be read, or names something that is no host.
+pub fn read(path: &Path) -> Result<Vec<String>, WorkersFileError> {
+    match std::fs::read_to_string(path) {
+        Ok(text) => parse(path, &text),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(vec!["localhost".to_owned()]),
+        Err(error) => Err(WorkersFileError::Unreadable { path: path.to_owned(), error }),
+    }
+}
+
+fn parse(path: &Path, text: &str) -> Result<Vec<String>, WorkersFileError> {
+    let path = path.to_owned();
+    let mut hosts: Vec<String> = Vec::new();
+    for (at, line) in text.lines().enumerate() {
+        for word in line.split('#').next().unwrap_or_default().split_whitespace() {
+            if !is_host(word) {
+                return Err(WorkersFileError::NoHost { path, line: at + 1, word: word.to_owned() });
+            }
+            if !hosts.iter().any(|host| host == word) {
+                hosts.push(word.to_owned());
+            }
+            if hosts.len() > MOST {
+                return Err(WorkersFileError::TooMany { path });
+            }
+        }
+    }
+    Ok(hosts)
+}
+
+/// Whether ssh takes the word for a host, and never for an option.
+fn is_host(word: &str) -> bool {
+    let plain = |b: u8| b.is_ascii_alphanumeric() || b"-_.:@[]%".contains(&b);
+    !word.starts_with('-') && word.len() <= 255 && word.bytes().all(plain)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str, expected: Result<&[&str], &str>) {
+        let found = parse(Path::new("workers"), text).map_err(|error| error.to_string());
+        match (found, expected) {
+            (Ok(hosts), Ok(expected)) => assert_eq!(hosts, expected, "{text:?}"),
+            (Err(error), Err(words)) => assert!(error.contains(words), "{text:?}: {error}"),
+            (found, expected) => panic!("{text:?}: {found:?}, not {expected:?}"),
+        }
+    }
+
+    #[test]
+    fn hosts_are_words_outside_comments() {
+        check("", Ok(&[]));
+        check("# A Spark Worker will be started on each\n\nlocalhost\n", Ok(&["localhost"]));
+        check("node-1 # the first\r\n  ann@node-2\tnode-3\nnode-1", Ok(&["node-1", "ann@node-2", "node-3"]));
+        check("[fe80::1%eth0]", Ok(&["[fe80::1%eth0]"]));
+    }
+
+    #[test]
+    fn a_word_that_a_shell_or_ssh_would_take_for_something_else_is_refused() {
+        for (text, words) in [
+            ("node-1\n-oProxyCommand=x", "workers:2: \"-oProxyCommand=x\" is no host"),
+            ("a;reboot", "workers:1: \"a;reboot\" is no host"),
+            ("$(x)", "is no host"),
+            ("nöde", "is no host"),
+        ] {
+            check(text, Err(words));
+        }
+    }
+
+    #[test]
+    fn without_a_file_there_is_one_worker_here() {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        assert_eq!(read(&directory.path().join("workers")).expect("there need not be one"), ["localhost"]);
+        assert!(read(directory.path()).is_err(), "a directory is no file");
+    }
+}

@@ -1,0 +1,31 @@
+//! The audit lines of a Master's log: who asked for what, from where, and what became of it.
+
+use firesteel_core::Mentions;
+use firesteel_core::master::Audit;
+use firesteel_host::net::PeerInfo;
+
+/// The target of audit lines. The log has them at each level of `--quiet`.
+pub const TARGET: &str = "audit";
+
+/// Writes an audit line. `peer` describes the connection that the request came on.
+pub(super) fn write(audit: &Audit, peer: Option<&PeerInfo>) {
+    let Mentions { app, executor: _, worker, driver, peer: number } = audit.mentions();
+    let from = peer.map_or_else(|| "a connection that is gone".to_owned(), |peer| peer.remote.to_string());
+    // Requests that name nobody come from a client that has a name.
+    let who = audit.by.as_deref().or(peer.map(|peer| peer.name.as_str())).unwrap_or("somebody");
+    tracing::info!(
+        target: TARGET,
+        {
+            id.audit = audit.action.name(),
+            id.who = who,
+            id.from = from,
+            id.target = audit.target,
+            id.outcome = audit.verdict.name(),
+            id.app = app.map(display),
+            id.worker = worker.map(display),
+            id.driver = driver.map(display),
+            id.peer = number.map(display)
+        },
+        "{who} from {from}: {audit}"
+    );
+}

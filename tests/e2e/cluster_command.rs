@@ -1,0 +1,208 @@
+//! `firesteel cluster`: daemons on the machines of a file. The other machines are loopback addresses, and a script stands in
+//! for ssh.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use nix::sys::signal::Signal;
+use tempfile::TempDir;
+
+use crate::cluster::processes;
+use crate::cluster::{Finished, firesteel, run, wait_for};
+
+/// Stands in for ssh: writes down its words, gives each host a home of its own, and runs what it is told. Nobody is at home at
+/// 127.0.0.9.
+const SSH: &str = r#"#!/bin/sh
+echo "$*" >>"$SSH_WORDS"
+while [ "$1" != -- ]; do shift; done
+[ "$2" = 127.0.0.9 ] && { echo "ssh: connect to host 127.0.0.9 port 22: No route to host" >&2; exit 255; }
+echo "Welcome to $2!"
+mkdir -p "$HOME/$2"
+HOME=$HOME/$2 SPARK_LOG_DIR=$HOME/$2 SPARK_PID_DIR=$HOME/$2 exec sh -c "$3"
+"#;
+
+/// A directory with a home, settings and a stand-in for ssh. All daemons are ended with it.
+struct Site {
+    directory: TempDir,
+}
+
+impl Site {
+    fn new(workers: &str) -> Self {
+        let site = Self { directory: TempDir::new().expect("a temporary directory") };
+        for folder in ["bin", "conf", "home"] {
+            fs::create_dir(site.path(folder)).expect("it is new");
+        }
+        fs::write(site.path("bin/ssh"), SSH).expect("it can be written");
+        let executable = fs::Permissions::from_mode(0o755);
+        fs::set_permissions(site.path("bin/ssh"), executable).expect("it is ours");
+        fs::write(site.path("conf/workers"), workers).expect("it can be written");
+        // Free ports, so that nothing on this machine is in the way.
+        let variables = "SPARK_MASTER_HOST=127.0.0.1\nSPARK_MASTER_PORT=0\nSPARK_MASTER_WEBUI_PORT=none\n\
+                         SPARK_WORKER_WEBUI_PORT=none\nSPARK_WORKER_CORES=3\nSPARK_WORKER_MEMORY=1g\n\
+                         case $HOME in */home) SPARK_WORKER_HOST=127.0.0.1 ;; esac\n";
+        fs::write(site.path("conf/spark-env.sh"), variables).expect("it can be written");
+        site
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.directory.path().join(name)
+    }
+
+    fn command(&self, verb: &str) -> Command {
+        let mut command = firesteel();
+        let path = std::env::var("PATH").expect("there is a PATH");
+        command.args(["cluster", verb, "--conf-dir"]).arg(self.path("conf"));
+        command.env("PATH", format!("{}:{path}", self.path("bin").display()));
+        command.env("HOME", self.path("home")).env("SSH_WORDS", self.path("ssh.words"));
+        command.env_remove("XDG_STATE_HOME");
+        command
+    }
+
+    fn run(&self, verb: &str) -> Finished {
+        run(&mut self.command(verb))
+    }
+
+    /// The processes that run in its homes.
+    fn processes(&self) -> Vec<u32> {
+        processes::within(&self.path("home"))
+    }
+
+    fn ssh_words(&self) -> String {
+        fs::read_to_string(self.path("ssh.words")).unwrap_or_default()
+    }
+}
+
+impl Drop for Site {
+    fn drop(&mut self) {
+        for pid in self.processes() {
+            let _ = processes::signal(pid, Signal::SIGKILL);
+        }
+    }
+}
+
+/// The states of a table, in the order of its rows, each with its host and daemon.
+fn states(done: &Finished) -> Vec<String> {
+    let rows = done.stdout.lines().skip(1);
+    rows.map(|row| row.split_whitespace().take(3).collect::<Vec<_>>().join(" ")).collect()
+}
+
+/// The number behind `process` in a row.
+fn pid_of(done: &Finished, host: &str) -> u32 {
+    let row = done.stdout.lines().find(|row| row.trim_start().starts_with(host)).expect("it has a row");
+    let after = row.split_once("process ").expect("it runs").1;
+    after.split([',', ' ']).next().and_then(|pid| pid.parse().ok()).expect("a number")
+}
+
+#[test]
+fn a_cluster_is_started_once_shown_and_stopped() {
+    let site = Site::new("# two machines\nlocalhost\nann@127.0.0.2 # over there\n127.0.0.3\n");
+    let before = site.run("status");
+    assert_eq!(
+        (before.code(), states(&before)),
+        (
+            1,
+            ["localhost master", "localhost worker", "ann@127.0.0.2 worker", "127.0.0.3 worker"]
+                .map(|row| format!("{row} stopped"))
+                .to_vec()
+        ),
+        "{before}"
+    );
+
+    let started = site.run("start");
+    assert_eq!(started.code(), 0, "{started}");
+    assert!(states(&started).iter().all(|row| row.ends_with(" started")), "{started}");
+    let url = started.stdout.lines().nth(1).and_then(|row| row.split_whitespace().last()).expect("a URL");
+    assert!(url.starts_with("spark://127.0.0.1:"), "{started}");
+    let workers = wait_for("three Workers", || {
+        let status = run(firesteel().args(["status", "--json", "--master", url]));
+        let status: serde_json::Value = serde_json::from_str(&status.stdout).ok()?;
+        let workers = status["workers"].as_array()?.clone();
+        (workers.len() == 3).then_some(workers)
+    });
+    let hosts: std::collections::BTreeSet<&str> =
+        workers.iter().filter_map(|worker| worker["host"].as_str()).collect();
+    assert_eq!(hosts, ["127.0.0.1", "127.0.0.2", "127.0.0.3"].into(), "each listens under the file's name");
+    assert!(workers.iter().all(|worker| worker["cores"] == 3), "spark-env.sh is read: {workers:?}");
+    assert!(!site.ssh_words().contains("localhost"), "this machine needs no ssh");
+    assert!(site.ssh_words().contains("BatchMode=yes -- ann@127.0.0.2 sh -s"), "{}", site.ssh_words());
+
+    // What runs is left alone, and what has ended is started again.
+    let victim = pid_of(&started, "127.0.0.3");
+    processes::signal(victim, Signal::SIGKILL).expect("it runs");
+    wait_for("its end", || (!processes::is_alive(victim)).then_some(()));
+    let partly = site.run("status");
+    assert_eq!(partly.code(), 1, "{partly}");
+    assert!(partly.stderr.contains("1 of 4 daemons do not run"), "{partly}");
+    let again = site.run("start");
+    assert_eq!(again.code(), 0, "{again}");
+    let expected = ["localhost master running", "localhost worker running", "ann@127.0.0.2 worker running"];
+    assert_eq!(states(&again)[..3], expected, "{again}");
+    assert_eq!(states(&again)[3], "127.0.0.3 worker started");
+    assert_eq!(pid_of(&again, "localhost"), pid_of(&started, "localhost"));
+    assert_eq!(site.run("status").code(), 0);
+
+    let stopped = site.run("stop");
+    assert_eq!(stopped.code(), 0, "{stopped}");
+    assert!(states(&stopped).iter().all(|row| row.ends_with(" stopped")), "{stopped}");
+    assert_eq!(site.processes(), [0_u32; 0]);
+    assert_eq!(site.run("stop").code(), 0, "to stop what does not run is no error");
+}
+
+#[test]
+fn a_machine_that_is_away_keeps_no_other_from_starting() {
+    let site = Site::new("127.0.0.9\n127.0.0.2\n");
+    let started = site.run("start");
+    assert_eq!(started.code(), 1, "{started}");
+    assert_eq!(
+        states(&started),
+        ["localhost master started", "127.0.0.9 worker failed", "127.0.0.2 worker started"],
+        "{started}"
+    );
+    assert!(started.stdout.contains("No route to host"), "{started}");
+    assert!(started.stderr.contains("1 of 3 daemons could not be started"), "{started}");
+    let stopped = site.run("stop");
+    assert_eq!(stopped.code(), 1, "{stopped}");
+    assert_eq!(site.processes(), [0_u32; 0], "{stopped}");
+}
+
+#[test]
+fn without_its_master_no_worker_is_started() {
+    let site = Site::new("localhost\n");
+    fs::write(site.path("conf/spark-defaults.conf"), "spark.worker.timeout never\n")
+        .expect("it can be written");
+    let done = site.run("start");
+    assert_eq!((done.code(), states(&done)), (1, vec!["localhost master failed".to_owned()]), "{done}");
+    assert!(done.stdout.contains("spark.worker.timeout"), "the last line of its log is shown: {done}");
+    assert!(done.stderr.contains("no Worker was started"), "{done}");
+}
+
+#[test]
+fn ssh_gets_the_options_of_spark_and_one_host_at_a_time_in_the_foreground() {
+    let site = Site::new("127.0.0.2\n127.0.0.3\n");
+    let mut command = site.command("status");
+    command.env("SPARK_SSH_OPTS", "-p 2222").env("SPARK_SSH_FOREGROUND", "yes");
+    let done = run(&mut command);
+    assert_eq!(done.code(), 1, "{done}");
+    assert_eq!(site.ssh_words(), "-p 2222 -- 127.0.0.2 sh -s\n-p 2222 -- 127.0.0.3 sh -s\n");
+}
+
+/// A pid file that names another process by now harms nobody.
+#[test]
+fn a_process_that_is_no_daemon_of_firesteel_is_never_ended() {
+    let site = Site::new("localhost\n");
+    let mut other = Command::new("sleep").arg("1000").spawn().expect("there is a sleep");
+    let mut command = site.command("stop");
+    let pids: &Path = &site.path("pids");
+    fs::create_dir(pids).expect("it is new");
+    for daemon in ["master", "worker"] {
+        fs::write(pids.join(format!("firesteel-me-{daemon}.pid")), other.id().to_string())
+            .expect("it can be written");
+    }
+    let done = run(command.env("SPARK_PID_DIR", pids).env("SPARK_IDENT_STRING", "me"));
+    let is_alive = other.try_wait().expect("it is our child").is_none();
+    let _ = other.kill();
+    let _ = other.wait();
+    assert!(is_alive && done.code() == 0 && done.stdout.contains("it did not run"), "{done}");
+}
