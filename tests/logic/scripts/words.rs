@@ -130,6 +130,7 @@ impl Names {
             | Note::DriverOrderRepeated { .. }
             | Note::DriverReturned { .. }
             | Note::DriverEnded { .. }
+            | Note::CompletedCleared { .. }
             | Note::UnknownDriver { .. }
             | Note::Inconsistent(_) => Some(note.to_string()),
             Note::Ignored { peer, reason } => Some(format!("ignored of {}: {reason}", self.peers[peer])),

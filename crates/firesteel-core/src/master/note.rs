@@ -159,6 +159,11 @@ pub enum Note {
         /// Who asked: `ann@host`.
         by: String,
     },
+    /// Somebody had the applications and cluster drivers forgotten that have ended.
+    CompletedCleared {
+        /// Who asked: `ann@host`.
+        by: String,
+    },
     /// A cluster driver ended.
     DriverEnded {
         /// Its id.
@@ -318,6 +323,7 @@ impl Note {
             | Self::DriverLaunched { .. }
             | Self::DriverKillAsked { .. }
             | Self::DriverEnded { .. }
+            | Self::CompletedCleared { .. }
             | Self::Ignored { reason: Ignored::UnknownExecutor { .. }, .. } => NoteLevel::Info,
             Self::WorkerRefused { .. }
             | Self::WorkersExcused { .. }
@@ -435,6 +441,9 @@ impl fmt::Display for Note {
                 write!(f, "{driver} did not run on {worker}, and waits for a Worker again")
             }
             Self::DriverKillAsked { driver, by } => write!(f, "{by} asked for the end of {driver}"),
+            Self::CompletedCleared { by } => {
+                write!(f, "{by} had ended applications and cluster drivers forgotten")
+            }
             Self::DriverEnded { driver, state } => write!(f, "{driver} is {state}"),
             Self::UnknownDriver { driver, worker } => {
                 write!(f, "{worker} runs {driver}, which is not to run there: stopping it")
@@ -462,4 +471,4 @@ crate::kinds!("master note", Note: WorkerRegistered WorkerReconnected Applicatio
     WorkerRemoved WorkersExcused OrderRepeated WorkerImpaired WorkerRecovered Behind CaughtUp ApplicationRegistered ApplicationRefused ApplicationRemoved Reserved GangNeverFits
     ExecutorPreempted ExecutorLaunched ExecutorEnded RelaunchDelayed WorkerExcluded WorkerDistrusted UnknownExecutor Inconsistent
     Ignored DriverSubmitted DriverRefused DriverLaunched DriverOrderRepeated DriverReturned DriverKillAsked DriverEnded
-    UnknownDriver);
+    UnknownDriver CompletedCleared);
