@@ -4,7 +4,7 @@ use firesteel_core::messages::{DriverView, KillDriverAnswer, SubmitDriverAnswer}
 use serde_json::{Map, Value};
 
 use super::Call;
-use crate::translate::clients::{Standing, exception, killed, submitted};
+use crate::translate::clients::{NotAlive, exception, killed, submitted};
 
 /// The version of Spark whose answers these are. Clients of other releases take them, too.
 pub const VERSION: &str = "4.0.1";
@@ -102,16 +102,16 @@ pub fn ready() -> Answer {
 
 /// What a Master answers that does not lead. A client then asks the next one.
 #[must_use]
-pub fn not_leading(call: &Call, standing: Standing) -> Answer {
+pub fn not_leading(call: &Call, state: NotAlive) -> Answer {
     match call {
         Call::Create(submission) => {
-            creation(None, false, standing.no_submissions(), &submission.unknown_fields)
+            creation(None, false, state.no_submissions(), &submission.unknown_fields)
         }
-        Call::Kill(id) => killing(id, false, standing.no_kills()),
-        Call::KillAll => killing_all(false, standing.no_kills()),
+        Call::Kill(id) => killing(id, false, state.no_kills()),
+        Call::KillAll => killing_all(false, state.no_kills()),
         Call::Clear => cleared(),
         Call::Status(id) => {
-            let message = from_the_cluster(format!("java.lang.Exception: {}", standing.no_status()));
+            let message = from_the_cluster(format!("java.lang.Exception: {}", state.no_status()));
             let fields = [
                 ("message", message.into()),
                 ("submissionId", id.as_str().into()),
@@ -127,6 +127,12 @@ pub fn not_leading(call: &Call, standing: Standing) -> Answer {
 #[must_use]
 pub fn unanswered(reason: &str) -> Answer {
     error(503, reason)
+}
+
+/// A request cannot be read.
+#[must_use]
+pub fn unreadable(why: &str) -> Answer {
+    malformed(why)
 }
 
 pub(super) fn no_id(called: &str) -> Answer {

@@ -17,14 +17,14 @@ use crate::messages::{self, DriverStatus, DriverSubmission, ToClient};
 
 /// What a Master does that does not lead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum NotAlive {
     /// Another one leads, or nobody yet.
     Standby,
     /// It reads its state, and will lead.
     Recovering,
 }
 
-impl Standing {
+impl NotAlive {
     /// Why it takes no submission.
     #[must_use]
     pub fn no_submissions(self) -> String {
