@@ -104,9 +104,7 @@ pub fn ready() -> Answer {
 #[must_use]
 pub fn not_leading(call: &Call, state: NotAlive) -> Answer {
     match call {
-        Call::Create(submission) => {
-            creation(None, false, state.no_submissions(), &submission.unknown_fields)
-        }
+        Call::Create(submission) => creation(None, false, state.no_submissions(), &submission.unknown_fields),
         Call::Kill(id) => killing(id, false, state.no_kills()),
         Call::KillAll => killing_all(false, state.no_kills()),
         Call::Clear => cleared(),

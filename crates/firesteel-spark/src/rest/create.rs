@@ -48,18 +48,25 @@ impl Submission {
     /// Source: Spark 4.0.1 (`CreateSubmissionRequest`, `StandaloneSubmitRequestServlet`). Where Spark answers with status 500
     /// and a page, because of an action that no class has or of a number of cores with a fraction, this is 400 and JSON.
     pub(super) fn read(body: &[u8], variable: impl Fn(&str) -> Option<String>) -> Result<Self, Answer> {
-        let fields: JsonFields = serde_json::from_slice(body).map_err(|error| {
-            answers::malformed(&format!("com.fasterxml.jackson.core.JsonProcessingException: {error}"))
-        })?;
+        let no_action = || {
+            let text = String::from_utf8_lossy(body);
+            answers::missing(&format!("Action field not found in JSON:\n{text}"))
+        };
+        let fields: JsonFields = match serde_json::from_slice(body) {
+            Ok(fields) => fields,
+            // It is JSON, and no object.
+            Err(_) if serde_json::from_slice::<Value>(body).is_ok() => return Err(no_action()),
+            Err(error) => {
+                let class = "com.fasterxml.jackson.core.JsonProcessingException";
+                return Err(answers::malformed(&format!("{class}: {error}")));
+            }
+        };
         match fields.get("action") {
             Some(Value::String(action)) if action == REQUEST => {}
             Some(Value::String(action)) => {
                 return Err(answers::invalid(action, "it is no request to create a submission"));
             }
-            Some(_) | None => {
-                let text = String::from_utf8_lossy(body);
-                return Err(answers::missing(&format!("Action field not found in JSON:\n{text}")));
-            }
+            Some(_) | None => return Err(no_action()),
         }
         let request = Request { fields: &fields };
         let version = request.required("clientSparkVersion")?;
