@@ -40,8 +40,8 @@ fn client(version: &str, program: &str) -> Command {
     let settings = Path::new(env!("CARGO_TARGET_TMPDIR")).join("spark-clients-log4j2.properties");
     fs::write(&settings, LOG).expect("it is written");
     let mut command = clean(home(version).join("bin").join(program));
-    let options = format!("-Xmx256m -Dlog4j2.configurationFile=file:{}", settings.display());
-    command.env("SPARK_SUBMIT_OPTS", options);
+    command
+        .env("JDK_JAVA_OPTIONS", format!("-Xmx256m -Dlog4j2.configurationFile=file:{}", settings.display()));
     in_surroundings(command)
 }
 
@@ -157,7 +157,8 @@ fn supervised() {
     wait("the end of all processes", LONGEST, || cluster.processes().is_empty().then_some(()));
 }
 
-/// Spark 3.5 uses the classic gateway. Spark 4.3 tries REST first, which is not served at that port.
+/// Spark's clients use the classic gateway, unless they are told to use REST. If they are, and the port is none for REST, they
+/// fall back to the classic gateway.
 fn classic() {
     let cluster = Cluster::start(1, 2);
     let master = cluster.master.url().to_owned();
@@ -183,7 +184,8 @@ fn classic() {
     });
 
     fs::write(&file, "0").expect("it is written");
-    let wait_for_it = ["--conf", "spark.standalone.submit.waitAppCompletion=true"];
+    let completion = "spark.standalone.submit.waitAppCompletion=true";
+    let wait_for_it = ["--conf", "spark.master.rest.enabled=true", "--conf", completion];
     let (code, text) = run(submission("4.3.0", &master, &file, &wait_for_it));
     assert_eq!(code, 0, "{text}");
     assert!(text.contains("Falling back to legacy submission gateway"), "{text}");

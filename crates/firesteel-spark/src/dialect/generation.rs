@@ -69,17 +69,9 @@ impl Release {
     }
 
     /// The releases whose references to endpoints have this serial version id.
-    fn of_reference(serial: i64) -> Vec<Self> {
+    pub(super) fn of_reference(serial: i64) -> Vec<Self> {
         let all = [Self::V3_3, Self::V3_4To3_5, Self::V4_0, Self::V4_1To4_2, Self::V4_3];
         all.into_iter().filter(|release| release.reference() == serial).collect()
-    }
-
-    /// The release whose references to endpoints and resource profiles have these serial version ids.
-    pub(super) fn of_serials(reference: i64, profile: i64) -> Option<Self> {
-        match Self::of_reference(reference)[..] {
-            [release] => Some(release),
-            ref releases => Self::of_profile(profile).filter(|release| releases.contains(release)),
-        }
     }
 
     /// The serial version id of its references to endpoints.

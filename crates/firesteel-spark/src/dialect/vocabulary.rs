@@ -80,17 +80,25 @@ impl Vocabulary {
         Self { generation, is_known: known.is_some(), exceptions: BTreeMap::new() }
     }
 
-    /// The classes whose ids are to be asked of one who submits cluster drivers, none if all are known. Its messages have
-    /// no reference, from which its release could be known.
-    pub(crate) fn to_ask_client(&self) -> Vec<&'static str> {
-        let others = TO_CLIENTS.iter().map(|class| class.name).filter(|name| *name != REFERENCE);
-        let asked = [REFERENCE, PROFILE].into_iter().chain(others.filter(|_| !self.is_known));
-        asked.filter(|name| !self.exceptions.contains_key(name)).collect()
+    /// The class whose id is to be asked next of one who submits cluster drivers. `None`: nothing more is to be asked. Its
+    /// messages have no reference, from which its release could be known. It complains in its log of each question.
+    pub(crate) fn to_ask_client(&self) -> Option<&'static str> {
+        let unknown = |name: &&str| !self.exceptions.contains_key(name);
+        let others = TO_CLIENTS.iter().map(|class| class.name).filter(|_| !self.is_known);
+        let mut asked = [REFERENCE].into_iter().chain(others).filter(unknown);
+        asked.next().or_else(|| {
+            let releases = Release::of_reference(*self.exceptions.get(REFERENCE)?);
+            (releases.len() > 1).then_some(PROFILE).filter(unknown)
+        })
     }
 
     /// The release of one who has told all that is asked of a client. `None`: it is not known here.
     pub(crate) fn client_release(&self) -> Option<Release> {
-        Release::of_serials(*self.exceptions.get(REFERENCE)?, *self.exceptions.get(PROFILE)?)
+        match Release::of_reference(*self.exceptions.get(REFERENCE)?)[..] {
+            [release] => Some(release),
+            ref releases => Release::of_profile(*self.exceptions.get(PROFILE)?)
+                .filter(|release| releases.contains(release)),
+        }
     }
 
     /// Takes note that the peer is of that release.

@@ -1,7 +1,7 @@
 //! Those on a connection who submit cluster drivers.
 //!
 //! Their messages have no reference, from which their release could be known. So each is asked for the serial version ids of a
-//! few classes with its first request, and its requests wait until it has answered.
+//! class or two with its first request, and its requests wait until it has answered.
 
 use crate::dialect::{NotTold, Release, Vocabulary};
 use crate::envelope::{Address, Envelope};
@@ -24,8 +24,8 @@ pub(super) struct Client {
     master: Address,
     vocabulary: Vocabulary,
     release: Option<Release>,
-    /// The classes of which it has not told the ids yet.
-    asked: Vec<&'static str>,
+    /// Whether it was asked for the id of a class, and has not answered yet.
+    is_asked: bool,
     /// The requests that wait for that, with their numbers.
     held: Vec<(i64, ClientRequest)>,
 }
@@ -54,30 +54,29 @@ impl Session {
                 return vec![failure(id, format!("more than {MOST_CLIENTS} submit on one connection"))];
             }
             None => {
-                let (asked, held, release) = (Vec::new(), Vec::new(), None);
-                self.clients.push(Client { address: sender, master, vocabulary, release, asked, held });
+                let (held, release, is_asked) = (Vec::new(), None, false);
+                self.clients.push(Client { address: sender, master, vocabulary, release, is_asked, held });
                 self.clients.len() - 1
             }
         };
+        let client = ClientNumber(number);
         let row = &mut self.clients[number];
-        let is_first = row.asked.is_empty() && !row.vocabulary.to_ask_client().is_empty();
-        if !is_first && row.asked.is_empty() {
-            return vec![Heard::Client(ClientNumber(number), id, request)];
+        let to_ask = row.vocabulary.to_ask_client();
+        if to_ask.is_none() {
+            return vec![Heard::Client(client, id, request)];
         }
         if row.held.len() == MOST_HELD {
             return vec![failure(id, format!("more than {MOST_HELD} requests wait"))];
         }
         row.held.push((id, request));
-        if !is_first {
-            return Vec::new();
-        }
-        row.asked = row.vocabulary.to_ask_client();
-        row.asked.clone().into_iter().map(|class| self.ask_client(ClientNumber(number), class)).collect()
+        let unasked = to_ask.filter(|_| !row.is_asked);
+        unasked.into_iter().map(|class| self.ask_client(client, class)).collect()
     }
 
     /// Asks one who submits for the serial version id of a class.
     fn ask_client(&mut self, client: ClientNumber, class: &'static str) -> Heard {
-        let Client { address, master, .. } = &self.clients[client.0];
+        let Client { address, master, is_asked, .. } = &mut self.clients[client.0];
+        *is_asked = true;
         let envelope = Envelope {
             sender: Some(master.clone()),
             receiver: address.clone(),
@@ -96,17 +95,17 @@ impl Session {
         answer: &str,
     ) -> Vec<Heard> {
         let row = &mut self.clients[client.0];
-        row.asked.retain(|asked| *asked != class);
-        match row.vocabulary.learn(class, answer) {
-            Err(error) => row.refuse(&error),
-            Ok(()) if !row.asked.is_empty() || !row.vocabulary.to_ask_client().is_empty() => Vec::new(),
-            Ok(()) => {
-                row.release = row.vocabulary.client_release();
-                row.vocabulary.settle(row.release);
-                let held = std::mem::take(&mut row.held);
-                held.into_iter().map(|(id, request)| Heard::Client(client, id, request)).collect()
-            }
+        row.is_asked = false;
+        if let Err(error) = row.vocabulary.learn(class, answer) {
+            return row.refuse(&error);
         }
+        if let Some(next) = row.vocabulary.to_ask_client() {
+            return vec![self.ask_client(client, next)];
+        }
+        row.release = row.vocabulary.client_release();
+        row.vocabulary.settle(row.release);
+        let held = std::mem::take(&mut row.held);
+        held.into_iter().map(|(id, request)| Heard::Client(client, id, request)).collect()
     }
 
     /// The frame that answers a request of one who submits.
