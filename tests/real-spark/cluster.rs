@@ -16,7 +16,7 @@ use tempfile::TempDir;
 use crate::binary::{Daemon, clean, firesteel, processes, run, scratch_of_applications, wait_for};
 use crate::component::{self, Component, Readiness};
 use crate::ensemble::Ensemble;
-use crate::ports::free_ports;
+use crate::ports::{free_port, free_ports};
 use crate::wait::wait;
 
 /// The longest that a driver takes for anything, on a busy machine.
@@ -131,7 +131,7 @@ pub(crate) fn home(version: &str) -> PathBuf {
 }
 
 /// The jar with the applications in Scala, for a release. Its own compiler makes it once.
-fn scala_apps(version: &str) -> PathBuf {
+pub(crate) fn scala_apps(version: &str) -> PathBuf {
     static MADE: Mutex<BTreeMap<String, PathBuf>> = Mutex::new(BTreeMap::new());
     let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
     let jar = made.entry(version.to_owned()).or_insert_with(|| {
@@ -155,6 +155,10 @@ pub(crate) struct Cluster {
     /// Ports for Workers whose ids shall be in the order of their start.
     pub(crate) ports: [u16; 6],
     pub(crate) root: TempDir,
+    /// The Master's properties, if it keeps its state.
+    settings: Vec<String>,
+    /// The Master's port for REST, 0 if it has none.
+    pub(crate) rest: u16,
 }
 
 impl Cluster {
@@ -171,9 +175,20 @@ impl Cluster {
 
     /// Workers of this number of cores each, and a Master that keeps its state.
     pub(crate) fn durable(workers: usize, cores: u32) -> Self {
+        Self::durable_with(workers, cores, 0, Vec::new())
+    }
+
+    /// The same, with a port for REST.
+    pub(crate) fn durable_with_rest(workers: usize, cores: u32) -> Self {
+        let rest = free_port();
+        Self::durable_with(workers, cores, rest, rest_settings(rest))
+    }
+
+    fn durable_with(workers: usize, cores: u32, rest: u16, settings: Vec<String>) -> Self {
         let root = tempfile::tempdir().expect("a temporary directory");
-        let master = Daemon::start(&mut durable_master(root.path(), "0"));
-        let cluster = Self { master, masters: None, workers: Vec::new(), ports: free_ports(), root };
+        let master = Daemon::start(&mut durable_master(root.path(), "0", &settings));
+        let (workers_so_far, ports) = (Vec::new(), free_ports());
+        let cluster = Self { master, masters: None, workers: workers_so_far, ports, root, settings, rest };
         let arguments = ["--cores", &cores.to_string(), "--memory", "8g"];
         (0..workers).fold(cluster, |cluster, _| cluster.and_worker(&arguments))
     }
@@ -184,7 +199,14 @@ impl Cluster {
         let start = || {
             let mut command = firesteel();
             command.args(["master", "--port", "0", "--conf", "spark.deploy.recoveryMode=ZOOKEEPER"]);
-            command.args(["--conf", "firesteel.master.zookeeper.sessionTimeout=2s", "--conf"]);
+            command.args(["--conf", "firesteel.master.zookeeper.sessionTimeout=2s"]);
+            command.args([
+                "--conf",
+                "spark.master.rest.enabled=true",
+                "--conf",
+                "spark.master.rest.port=0",
+                "--conf",
+            ]);
             Daemon::start(command.arg(format!("spark.deploy.zookeeper.url={}", ensemble.url())))
         };
         let master = start();
@@ -192,7 +214,8 @@ impl Cluster {
         let standby = start();
         standby.wait_for_line(&["standing by", "leads"]);
         let masters = Some(format!("{},{}", master.url(), standby.url().trim_start_matches("spark://")));
-        (Self { master, masters, workers: Vec::new(), ports: free_ports(), root }, standby)
+        let (settings, rest) = (Vec::new(), rest_port(&master));
+        (Self { master, masters, workers: Vec::new(), ports: free_ports(), root, settings, rest }, standby)
     }
 
     /// Kills the Master, and starts it again with what it has kept.
@@ -200,7 +223,7 @@ impl Cluster {
         let port = self.master.address().port().to_string();
         self.master.signal(Signal::SIGKILL);
         self.master.wait();
-        self.master = Daemon::start(&mut durable_master(self.root.path(), &port));
+        self.master = Daemon::start(&mut durable_master(self.root.path(), &port, &self.settings));
     }
 
     /// A Master with these arguments.
@@ -212,7 +235,18 @@ impl Cluster {
             workers: Vec::new(),
             ports: free_ports(),
             root,
+            settings: Vec::new(),
+            rest: 0,
         }
+    }
+
+    /// A Master with these properties and a port for REST.
+    pub(crate) fn with_rest(settings: &[&str]) -> Self {
+        let rest = free_port();
+        let settings = settings.iter().map(|setting| (*setting).to_owned()).chain(rest_settings(rest));
+        let arguments: Vec<String> = settings.flat_map(|setting| ["--conf".to_owned(), setting]).collect();
+        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+        Self { rest, ..Self::without_workers(&arguments) }
     }
 
     /// One Worker more, with these arguments and the installations of all releases.
@@ -298,11 +332,24 @@ impl Cluster {
     }
 }
 
-fn durable_master(root: &Path, port: &str) -> Command {
+fn durable_master(root: &Path, port: &str, settings: &[String]) -> Command {
     let mut command = firesteel();
     let directory = format!("spark.deploy.recoveryDirectory={}", root.join("state").display());
     command.args(["master", "--port", port, "--webui-port", "0", "--conf", &directory]);
+    command.args(settings.iter().flat_map(|setting| ["--conf", setting]));
     command
+}
+
+/// The properties of a Master that serves REST at this port.
+pub(crate) fn rest_settings(port: u16) -> Vec<String> {
+    vec!["spark.master.rest.enabled=true".to_owned(), format!("spark.master.rest.port={port}")]
+}
+
+/// The port at which a Master of Firesteel's says that it serves REST.
+pub(crate) fn rest_port(master: &Daemon) -> u16 {
+    let line = master.wait_for_line(&["serving Spark's REST protocol"]);
+    let port = line.trim_end().trim_end_matches('/').rsplit(':').next();
+    port.and_then(|port| port.parse().ok()).unwrap_or_else(|| panic!("{line:?} has no port"))
 }
 
 /// The executors' processes within a directory.

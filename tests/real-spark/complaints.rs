@@ -7,10 +7,12 @@ use std::time::{Duration, Instant};
 
 use libtest_mimic::Trial;
 use nix::sys::signal::Signal;
+use serde_json::json;
 
 use crate::binary::{firesteel, processes, run_with_input};
-use crate::cluster::{Cluster, Driver, LONGEST, MAIN, SPARK, driver, scala};
-use crate::standalone::{Manager, on_both};
+use crate::cluster::{Cluster, Driver, LONGEST, MAIN, SPARK, driver, scala, scala_apps};
+use crate::standalone::{Manager, on_both, on_both_with_rest};
+use crate::submissions::{creation, rest};
 use crate::wait::{poll, wait};
 
 pub(crate) fn trials() -> Vec<Trial> {
@@ -20,6 +22,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         ("spark_22628_replacements_are_spread_over_workers", replacements),
         ("spark_23532_an_executor_comes_to_the_host_that_is_preferred", locality),
         ("spark_24340_scratch_of_what_was_killed_is_removed", scratch),
+        ("spark_27750_drivers_leave_room_for_executors_where_their_number_is_limited", starving),
     ])
 }
 
@@ -61,6 +64,52 @@ fn first_of_two(manager: &mut dyn Manager) -> &'static str {
         manager.live().into_iter().find(|app| app.state == "RUNNING" && app.id != waiting[0].id)
     });
     if running.id == waiting[1].id { "the earlier one" } else { "the urgent one" }
+}
+
+/// SPARK-27750: drivers on the cluster take all cores, and none of their applications ever gets an executor. The setting
+/// `spark.deploy.maxDrivers` is Spark's answer, and Firesteel's.
+fn starving() {
+    let (ours, theirs) = on_both_with_rest(&[], states_of_two);
+    println!("two drivers on two cores: {theirs:?} on Spark, {ours:?} on Firesteel");
+    assert_eq!((&ours, &theirs), (&vec!["WAITING".to_owned(); 2], &vec!["WAITING".to_owned(); 2]));
+    let (ours, theirs) = on_both_with_rest(&["spark.deploy.maxDrivers=1"], both_end);
+    assert_eq!((ours, theirs), (2, 2), "one after the other");
+}
+
+/// Submits two drivers to two cores. Each waits for this file when its job is done.
+fn two_drivers(manager: &mut dyn Manager, file: &str) -> Vec<String> {
+    manager.add_worker(0, "127.0.0.1", 2);
+    let jar = format!("file:{}", scala_apps(MAIN).display());
+    let body = creation(&jar, "Submitted", &[file], json!({"spark.master": manager.url()}));
+    let submit = |_| {
+        let (status, answer) = rest(manager.rest(), "POST", "/v1/submissions/create", &body);
+        assert_eq!((status, &answer["success"]), (200, &json!(true)), "{answer}");
+        answer["submissionId"].as_str().expect("an id").to_owned()
+    };
+    (0..2).map(submit).collect()
+}
+
+/// The states of both applications, some time after they registered.
+fn states_of_two(manager: &mut dyn Manager) -> Vec<String> {
+    two_drivers(manager, "/nowhere/go");
+    wait("both applications to register", LONGEST, || (manager.live().len() == 2).then_some(()));
+    let states = || manager.live().into_iter().map(|app| app.state).collect::<Vec<_>>();
+    poll(WATCHED, || states().contains(&"RUNNING".to_owned()).then_some(()));
+    states()
+}
+
+/// The number of applications that have ended, once both drivers have done their work.
+fn both_end(manager: &mut dyn Manager) -> usize {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    fs::write(directory.path().join("go"), "0").expect("it is written");
+    let ids = two_drivers(manager, &file_in(directory.path(), "go"));
+    for id in ids {
+        wait("the end of a driver", LONGEST, || {
+            let (_, answer) = rest(manager.rest(), "GET", &format!("/v1/submissions/status/{id}"), "");
+            (answer["driverState"] == "FINISHED").then_some(())
+        });
+    }
+    manager.ended().len()
 }
 
 /// What is left when a Worker and the driver were killed.

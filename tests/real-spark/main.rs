@@ -31,6 +31,7 @@ mod proxy;
 mod shuffle_service;
 mod standalone;
 mod standby;
+mod submissions;
 #[path = "../heavy/wait.rs"]
 #[allow(dead_code, reason = "other tests do more with it")]
 mod wait;
@@ -47,6 +48,7 @@ fn main() -> ExitCode {
             workers::trials(),
             standby::trials(),
             complaints::trials(),
+            submissions::trials(),
         ]);
     }
     libtest_mimic::run(&arguments, trials.into_iter().flatten().collect()).exit_code()

@@ -9,7 +9,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::binary::{Daemon, clean, firesteel, run};
-use crate::cluster::{Cluster, LONGEST, MAIN, executors_within, home, in_surroundings};
+use crate::cluster::{Cluster, LONGEST, MAIN, executors_within, home, in_surroundings, rest_settings};
 use crate::ports::{free_port, free_ports};
 use crate::wait::wait;
 
@@ -47,6 +47,9 @@ pub(crate) trait Manager {
 
     /// The directory of that Worker for scratch directories.
     fn local(&self, number: usize) -> PathBuf;
+
+    /// Where submissions by REST go, if it was started so.
+    fn rest(&self) -> u16;
 
     /// The executors' processes below that Worker's directory.
     fn executors(&self, number: usize) -> Vec<u32> {
@@ -92,7 +95,23 @@ pub(crate) fn on_both<T: Send>(test: impl Fn(&mut dyn Manager) -> T + Sync) -> (
     })
 }
 
+/// Does the same at both, with these properties of a Master, and with a port for REST.
+pub(crate) fn on_both_with_rest<T: Send>(
+    settings: &[&str],
+    test: impl Fn(&mut dyn Manager) -> T + Sync,
+) -> (T, T) {
+    thread::scope(|scope| {
+        let theirs = scope.spawn(|| test(&mut Standalone::with_rest(settings)));
+        let ours = test(&mut Cluster::with_rest(settings));
+        (ours, theirs.join().unwrap_or_else(|panic| resume_unwind(panic)))
+    })
+}
+
 impl Manager for Cluster {
+    fn rest(&self) -> u16 {
+        self.rest
+    }
+
     fn url(&self) -> &str {
         self.master.url()
     }
@@ -142,15 +161,30 @@ pub(crate) struct Standalone {
     workers: Vec<Daemon>,
     ports: [u16; 6],
     root: TempDir,
+    rest: u16,
 }
 
 impl Standalone {
     /// A Master without Workers.
     pub(crate) fn start() -> Self {
+        Self::with(0, &[])
+    }
+
+    /// A Master with these properties and a port for REST.
+    pub(crate) fn with_rest(settings: &[&str]) -> Self {
+        let rest = free_port();
+        let settings = settings.iter().map(|setting| (*setting).to_owned()).chain(rest_settings(rest));
+        Self::with(rest, &settings.collect::<Vec<_>>())
+    }
+
+    fn with(rest: u16, settings: &[String]) -> Self {
         let root = tempfile::tempdir().expect("a temporary directory");
         let (port, page) = (free_port(), free_port());
         let words = ["--host", "127.0.0.1", "--port", &port.to_string(), "--webui-port", &page.to_string()];
-        let master = Daemon::spawn(&mut daemon("master.Master", &words));
+        let mut command = daemon("master.Master", &words);
+        let options: Vec<String> = settings.iter().map(|setting| format!("-D{setting}")).collect();
+        command.env("SPARK_MASTER_OPTS", options.join(" "));
+        let master = Daemon::spawn(&mut command);
         let cluster = Self {
             url: format!("spark://127.0.0.1:{port}"),
             page,
@@ -158,6 +192,7 @@ impl Standalone {
             workers: Vec::new(),
             ports: free_ports(),
             root,
+            rest,
         };
         wait("Spark's Master", LONGEST, || cluster.ask());
         cluster
@@ -181,6 +216,10 @@ fn daemon(class: &str, words: &[&str]) -> Command {
 }
 
 impl Manager for Standalone {
+    fn rest(&self) -> u16 {
+        self.rest
+    }
+
     fn url(&self) -> &str {
         &self.url
     }

@@ -32,7 +32,9 @@ pub(crate) fn sent_to(name: &str, endpoint: &str) -> Vec<Bytes> {
 pub(crate) fn from_driver(object: &[u8]) -> Result<FromDriver, Unreadable> {
     match messages::read(object)? {
         Message::Driver(message) => Ok(message),
-        message @ (Message::Worker(_) | Message::Readyz) => panic!("{message:?} is no driver's"),
+        message @ (Message::Worker(_) | Message::Client(_) | Message::Readyz) => {
+            panic!("{message:?} is no driver's")
+        }
     }
 }
 
@@ -476,10 +478,10 @@ fn yes_is_written_as_spark_s_master_wrote_it() {
 
 #[test]
 fn what_is_no_message_of_a_driver_s_is_named() {
-    let submission = &sent_to("spark-4.0.1/cluster-rpc-RequestSubmitDriver.to-master", "Master")[0];
+    let answer = &sent_to("spark-4.0.1/master-to-driver", "AppClient")[0];
     assert_eq!(
-        from_driver(submission).expect_err("it is neither a driver's nor a Worker's").to_string(),
-        "a message of the class org.apache.spark.deploy.DeployMessages$RequestSubmitDriver, which is not known here"
+        from_driver(answer).expect_err("a Master says it").to_string(),
+        "a message of the class org.apache.spark.deploy.DeployMessages$RegisteredApplication, which is not known here"
     );
     let null = [0xac, 0xed, 0, 5, 0x70];
     assert_eq!(from_driver(&null), Err(Unreadable::Unknown("null".to_owned())));

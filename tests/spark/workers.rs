@@ -22,7 +22,9 @@ const VERSIONS: [&str; 4] = ["3.5.7", "4.0.1", "4.1.4", "4.3.0"];
 pub(crate) fn from_worker(object: &[u8]) -> Result<FromWorker, Unreadable> {
     match messages::read(object)? {
         Message::Worker(message) => Ok(message),
-        message @ (Message::Driver(_) | Message::Readyz) => panic!("{message:?} is no Worker's"),
+        message @ (Message::Driver(_) | Message::Client(_) | Message::Readyz) => {
+            panic!("{message:?} is no Worker's")
+        }
     }
 }
 

@@ -44,16 +44,40 @@ impl HttpSettings {
         Self::of(properties, keys::WORKER_UI_PORT, if is_any_port { 0 } else { 8081 })
     }
 
+    /// The settings of a Master's REST port.
+    ///
+    /// # Errors
+    /// A value cannot be used.
+    pub fn of_rest(properties: &Properties) -> Result<Self, SettingError> {
+        const EXPECTED: &str = "a port from 1 to 65535, or 0 for any free port";
+        let port = properties.read(keys::REST_PORT, EXPECTED, |text| text.parse().ok())?.unwrap_or(6066);
+        match properties.boolean(keys::REST_ENABLED)? {
+            Some(true) => Ok(Self { port: HttpPort::Chosen(port), retries: retries(properties)? }),
+            Some(false) | None => Ok(Self::OFF),
+        }
+    }
+
     fn of(properties: &Properties, key: &str, default: u16) -> Result<Self, SettingError> {
         const EXPECTED: &str = "a port from 1 to 65535, 0 for any free port, or none for no HTTP";
         let port = properties.read(key, EXPECTED, |text| match text {
             "none" => Some(HttpPort::Off),
             port => port.parse().ok().map(HttpPort::Chosen),
         })?;
-        let retries = properties
-            .read(keys::PORT_MAX_RETRIES, "a whole number from 0 to 65535", |text| text.parse().ok())?;
-        Ok(Self { port: port.unwrap_or(HttpPort::Default(default)), retries: retries.unwrap_or(16) })
+        Ok(Self { port: port.unwrap_or(HttpPort::Default(default)), retries: retries(properties)? })
     }
+}
+
+/// The number of ports that are tried after the first one.
+fn retries(properties: &Properties) -> Result<u16, SettingError> {
+    let expected = "a whole number from 0 to 65535";
+    let retries = properties.read(keys::PORT_MAX_RETRIES, expected, |text| text.parse().ok())?;
+    Ok(retries.unwrap_or(16))
+}
+
+/// The host that a Master's REST port listens on, if it is another one than the Master's.
+#[must_use]
+pub fn rest_host(properties: &Properties) -> Option<&str> {
+    properties.get(keys::REST_HOST).filter(|host| !host.is_empty())
 }
 
 #[cfg(test)]
@@ -75,6 +99,21 @@ mod tests {
         let properties = Properties::parse(["spark.port.maxRetries=2"]).expect("a pair");
         let worker = HttpSettings::of_worker(&properties, false);
         assert_eq!(worker, Ok(HttpSettings { port: HttpPort::Default(8081), retries: 2 }));
+    }
+
+    #[test]
+    fn the_rest_port_is_served_where_it_is_enabled() {
+        let rest = |pairs: &[&str]| {
+            let properties = Properties::parse(pairs.iter().copied()).expect("they are pairs");
+            HttpSettings::of_rest(&properties)
+        };
+        assert_eq!(rest(&[]), Ok(HttpSettings::OFF));
+        assert_eq!(rest(&["spark.master.rest.port=1"]), Ok(HttpSettings::OFF));
+        let on = "spark.master.rest.enabled=true";
+        let settings = |port| Ok(HttpSettings { port: HttpPort::Chosen(port), retries: 16 });
+        assert_eq!(rest(&[on]), settings(6066));
+        assert_eq!(rest(&[on, "spark.master.rest.port=0"]), settings(0));
+        assert!(rest(&[on, "spark.master.rest.port=none"]).is_err());
     }
 
     #[test]

@@ -77,6 +77,12 @@ table! {
 
     /// Port at which the Master serves HTTP: JSON, health and metrics; 0: any free one; none: no HTTP (--webui-port).
     MASTER_UI_PORT: "spark.master.ui.port", [Master], Otherwise("8080; any free one with --port 0");
+    /// Whether the Master takes cluster drivers by Spark's REST protocol (spark-submit --deploy-mode cluster). Whoever reaches the port can run programs on Workers.
+    REST_ENABLED: "spark.master.rest.enabled", [Master], Value("false");
+    /// Port for Spark's REST protocol; 0: any free one.
+    REST_PORT: "spark.master.rest.port", [Master], Value("6066");
+    /// Host or address that the port for REST listens on.
+    REST_HOST: "spark.master.rest.host", [Master], Otherwise("the Master's");
     /// Port at which the Worker serves HTTP: JSON, health and metrics; 0: any free one; none: no HTTP (--webui-port).
     WORKER_UI_PORT: "spark.worker.ui.port", [Worker], Otherwise("8081; any free one with --port 0");
     /// Number of further ports to try if the port for HTTP is in use.

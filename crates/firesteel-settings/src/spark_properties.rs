@@ -45,7 +45,7 @@ pub const OF_APPLICATIONS: &str = "for Spark's applications";
 
 const OWN_JOURNAL: &str = "a Master writes a journal of its own format";
 const NO_PAGES: &str = "Firesteel has no web pages yet";
-const NO_REST: &str = "Firesteel has no REST port yet";
+const REST: &str = "the REST port is served by one thread and has no filters";
 const IDS: &str = "ids always have Spark's default pattern";
 const NO_JVM: &str = "for Spark's drivers and executors; Firesteel's own have no JVM";
 const SHUFFLE: &str = "for Spark's drivers and executors; Firesteel's own applications have no shuffles";
@@ -90,8 +90,7 @@ pub const TABLE: &[Row] = &[
         &["false"],
         "cluster drivers are programs, which name their applications themselves",
     ),
-    row("spark.master.rest.enabled", NoEffect, &["false"], NO_REST),
-    row("spark.master.rest.*", NoEffect, &[], NO_REST),
+    row("spark.master.rest.*", NoEffect, &[], REST),
     row("spark.master.ui.*", NoEffect, &[], NO_PAGES),
     // Properties of a Worker.
     row("spark.worker.initialRegistrationRetries", NoEffect, &[], "see spark.worker.maxRegistrationRetries"),

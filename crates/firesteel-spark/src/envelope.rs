@@ -64,6 +64,15 @@ impl Envelope {
         Ok(Self { sender, receiver, endpoint: text(body)? })
     }
 
+    /// A body with this envelope around an object.
+    #[must_use]
+    pub fn around(&self, object: &[u8]) -> Bytes {
+        let mut body = BytesMut::new();
+        self.encode(&mut body);
+        body.extend_from_slice(object);
+        body.freeze()
+    }
+
     /// Appends the envelope to a body.
     pub fn encode(&self, body: &mut BytesMut) {
         Address::encode(self.sender.as_ref(), body);

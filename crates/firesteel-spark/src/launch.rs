@@ -47,25 +47,36 @@ pub fn program(
     let mut arguments = installation.java_options.clone();
     arguments.extend(["-cp".to_owned(), installation.class_path(&command.class_path, variables)]);
     arguments.push(format!("-Xmx{}M", executor.memory));
-    let options = command.java_options.iter().filter(|option| !has_secret(option));
-    arguments.extend(options.map(|option| executor.in_option(option)));
+    arguments.extend(java_options(command).map(|option| executor.in_option(option)));
     arguments.push(command.main_class.clone());
     arguments.extend(command.arguments.iter().map(|argument| executor.in_argument(argument)));
     if let Some(file) = &executor.resources_file {
         arguments.extend(["--resourcesFile".to_owned(), file.clone()]);
     }
+    let mut environment = environment(command, installation, variables);
+    environment.insert("SPARK_EXECUTOR_DIRS".to_owned(), executor.directories.join(":"));
+    Command { program: variables.java(), arguments, environment }
+}
+
+/// The options of the JVM that a command asks for, without secrets.
+pub(crate) fn java_options(command: &JavaCommand) -> impl Iterator<Item = &String> {
+    command.java_options.iter().filter(|option| !has_secret(option))
+}
+
+/// The variables of a Java class: those that its command asks for, and those that Spark's scripts need.
+pub(crate) fn environment(
+    command: &JavaCommand,
+    installation: &Installation,
+    variables: Variables<'_>,
+) -> BTreeMap<String, String> {
     let mut environment = command.environment.clone();
     if !command.library_path.is_empty() {
         let paths = command.library_path.iter().map(String::as_str).chain(variables.each(LIBRARY_PATH));
         environment.insert(LIBRARY_PATH.to_owned(), paths.collect::<Vec<_>>().join(":"));
     }
-    let ours = [
-        ("SPARK_HOME", installation.home.clone()),
-        ("SPARK_EXECUTOR_DIRS", executor.directories.join(":")),
-        ("SPARK_LAUNCH_WITH_SCALA", "0".to_owned()),
-    ];
-    environment.extend(ours.map(|(name, value)| (name.to_owned(), value)));
-    Command { program: variables.java(), arguments, environment }
+    environment.insert("SPARK_HOME".to_owned(), installation.home.clone());
+    environment.insert("SPARK_LAUNCH_WITH_SCALA".to_owned(), "0".to_owned());
+    environment
 }
 
 impl Executor {

@@ -17,22 +17,31 @@
 //! - `order_form.rs`: orders to launch executors, written once for each application
 //! - [`installation`], [`launch`], [`shuffle_service`]: how a Worker starts executors of Spark's, and its external shuffle
 //!   service
+//! - [`cluster_driver`], [`jar`], [`driver_launch`]: what a cluster driver of Spark's is, and how a Worker starts it
+//! - [`rest`]: submissions by HTTP
+//! - `memory.rs`, `words.rs`: amounts of memory and options of a JVM in Spark's properties
 //!
 //! There is no I/O here, and nothing that decides: a connection's task feeds bytes in and sends what comes out.
 //!
 //! Source: Spark 3.3 to 4.3, streams recorded from its Master, Worker and driver.
 
+pub mod cluster_driver;
 pub mod dialect;
+pub mod driver_launch;
 pub mod envelope;
 pub mod frame;
 pub mod installation;
+pub mod jar;
 pub mod java;
 pub mod launch;
+mod memory;
 pub mod messages;
 mod order_form;
+pub mod rest;
 pub mod scala;
 pub mod session;
 pub mod shuffle_service;
 pub mod translate;
+mod words;
 
 pub use order_form::{Order, OrderForms};

@@ -158,6 +158,11 @@ fn cluster_drivers(record: &mut Record) {
         &ClientToMaster::RequestKillDriver { driver: driver.clone(), by: "ann@host".to_owned() },
     );
     record.add("client-to-master", &ClientToMaster::RequestDriverStatus { driver: driver.clone() });
+    let by = "ann@host".to_owned();
+    record.add("client-to-master", &ClientToMaster::RequestKillAllDrivers { by: by.clone() });
+    record.add("client-to-master", &ClientToMaster::RequestClearCompletedDriversAndApps { by });
+    record.add("master-to-client", &MasterToClient::KillAllDriversResponse { drivers: 2 });
+    record.add("master-to-client", &MasterToClient::ClearCompletedResponse);
     for answer in [
         SubmitDriverAnswer::Submitted { driver: driver.clone() },
         SubmitDriverAnswer::Refused(RefusedDriver::NoProgram),

@@ -167,3 +167,19 @@ object Prefers {
     spark.stop()
   }
 }
+
+/** Is submitted to run on the cluster: it takes its Master from its properties, waits for the file of the first argument, and
+  * ends with the exit code in it. */
+object Submitted {
+  def main(args: Array[String]): Unit = {
+    val context = SparkSession.builder().getOrCreate().sparkContext
+    println("master " + context.master)
+    println("variables " + sys.env.keys.filter(name => name.startsWith("SECRET") || name.startsWith("SPARK_OF")).toSeq.sorted.mkString(" "))
+    println("sum " + context.parallelize(0 until 10, 2).map(n => n.toLong * n).sum().toLong)
+    println("ready " + context.applicationId)
+    while (!Files.exists(Paths.get(args(0)))) Thread.sleep(100)
+    val code = new String(Files.readAllBytes(Paths.get(args(0)))).trim.toInt
+    context.stop()
+    sys.exit(code)
+  }
+}

@@ -50,6 +50,12 @@ impl ApplicationMaster {
             ClientToMaster::RequestDriverStatus { .. } => {
                 self.answer(peer, MasterToClient::DriverStatusResponse(None));
             }
+            ClientToMaster::RequestKillAllDrivers { .. } => {
+                self.answer(peer, MasterToClient::KillAllDriversResponse { drivers: 0 });
+            }
+            ClientToMaster::RequestClearCompletedDriversAndApps { .. } => {
+                self.answer(peer, MasterToClient::ClearCompletedResponse);
+            }
             ClientToMaster::KillApplication { app, by } => {
                 if !self.is_meant(&app) {
                     let unknown = MasterToClient::KillApplicationResponse(KillAnswer::Unknown);

@@ -149,6 +149,11 @@ impl ApplicationTable {
         row
     }
 
+    /// Forgets those that have ended.
+    pub(super) fn forget_ended(&mut self) {
+        self.ended = EndedApplications::default();
+    }
+
     /// Remembers an application that has ended, and at most this number of them.
     pub(super) fn retire(&mut self, ended: Ended, limit: usize) {
         self.ended.insert((ended.sequence, ended.row.id.clone()), ended, limit);

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use firesteel_placement::words::none_or;
+
 use crate::Mentions;
 use crate::ids::{AppId, DriverId, PeerId, WorkerId};
 use crate::messages::{
@@ -43,6 +45,10 @@ pub enum Action {
     SubmitDriver,
     /// End a cluster driver.
     KillDriver,
+    /// End all cluster drivers.
+    KillAllDrivers,
+    /// Forget what has ended.
+    ClearCompleted,
 }
 
 /// The id of what was changed.
@@ -77,6 +83,8 @@ impl Action {
             Self::DecommissionWorkers => "decommission-workers",
             Self::SubmitDriver => "submit-driver",
             Self::KillDriver => "kill-driver",
+            Self::KillAllDrivers => "kill-all-drivers",
+            Self::ClearCompleted => "clear-completed",
         }
     }
 }
@@ -169,6 +177,22 @@ impl Audit {
             }
             KillDriverAnswer::Unknown => asked.ends(Verdict::Refused, None, "no driver has this id"),
         }
+    }
+
+    /// A client asks for the end of all cluster drivers, of which there are this many.
+    pub(super) fn kill_all_drivers(peer: PeerId, by: &str, drivers: u64) -> Self {
+        let asked = Self::of(peer, Some(by), Action::KillAllDrivers, "all");
+        let verdict = if drivers == 0 { Verdict::Unchanged } else { Verdict::Done };
+        asked.ends(verdict, None, none_or(drivers, "driver"))
+    }
+
+    /// A client has the applications and cluster drivers that have ended forgotten.
+    pub(super) fn clear_completed(peer: PeerId, by: &str) -> Self {
+        Self::of(peer, Some(by), Action::ClearCompleted, "all").ends(
+            Verdict::Done,
+            None,
+            "what had ended is forgotten",
+        )
     }
 
     fn of(peer: PeerId, by: Option<&str>, action: Action, target: &str) -> Self {

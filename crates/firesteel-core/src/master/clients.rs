@@ -10,7 +10,7 @@ use firesteel_placement::{Cores, Demand, MiB, Offer, Shortfall, shortfall};
 
 use super::application::{Application, Profile};
 use super::exclusions::Blame;
-use super::{Audit, Effect, Master, Note, Outbound};
+use super::{Audit, Effect, Master, Note, Outbound, Record};
 use crate::ids::{AppId, ExecutorId, PeerId, ProfileId};
 use crate::label::Label;
 use crate::messages::{
@@ -73,6 +73,17 @@ impl Master {
             ClientToMaster::RequestDriverStatus { driver } => {
                 MasterToClient::DriverStatusResponse(self.on_driver_status(&driver))
             }
+            ClientToMaster::RequestKillAllDrivers { by } => {
+                let drivers = self.on_kill_all_drivers(now, &plain_name(&by));
+                self.audit(Audit::kill_all_drivers(peer, &by, drivers));
+                MasterToClient::KillAllDriversResponse { drivers }
+            }
+            ClientToMaster::RequestClearCompletedDriversAndApps { by } => {
+                self.records.add(now, Record::CompletedCleared);
+                self.clear_completed();
+                self.audit(Audit::clear_completed(peer, &by));
+                MasterToClient::ClearCompletedResponse
+            }
         };
         self.effects.push(Effect::Send { peer, message: Outbound::Client(answer) });
     }
@@ -80,6 +91,12 @@ impl Master {
     /// Has a request of a person, and what became of it, written into the log.
     pub(super) fn audit(&mut self, audit: Audit) {
         self.effects.note(Note::Audited(Box::new(audit)));
+    }
+
+    /// Forgets the applications and cluster drivers that have ended.
+    pub(super) fn clear_completed(&mut self) {
+        self.applications.forget_ended();
+        self.drivers.forget_ended();
     }
 
     /// Finds an application by its id or name. A name means the only live application that has it, or else

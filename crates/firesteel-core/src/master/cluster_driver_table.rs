@@ -66,6 +66,11 @@ impl ClusterDriverTable {
         self.ended.insert((number, view.id.clone()), view, limit);
     }
 
+    /// Forgets those that have ended.
+    pub(super) fn forget_ended(&mut self) {
+        self.ended = History::default();
+    }
+
     pub(super) fn get(&self, number: u64) -> Option<&ClusterDriver> {
         self.live.get(&number)
     }

@@ -327,6 +327,17 @@ impl Master {
         KillDriverAnswer::Asked { driver }
     }
 
+    /// A client asks for the end of all cluster drivers. Returns their number.
+    ///
+    /// Source: Spark Master, 4.0.1 (`RequestKillAllDrivers`).
+    pub(super) fn on_kill_all_drivers(&mut self, now: Timestamp, by: &str) -> u64 {
+        let all: Vec<DriverId> = self.drivers.iter().map(|driver| driver.id.clone()).collect();
+        for driver in &all {
+            self.on_kill_driver(now, driver, by);
+        }
+        all.len() as u64
+    }
+
     /// A client asks for a cluster driver.
     pub(super) fn on_driver_status(&self, id: &DriverId) -> Option<Box<DriverView>> {
         let live = self.drivers.number(id).map(|number| self.view_of_driver(self.drivers.live(number)));

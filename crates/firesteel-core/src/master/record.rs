@@ -193,6 +193,8 @@ pub enum Record {
         /// The Worker that was given one last.
         last_worker: Option<WorkerId>,
     },
+    /// The applications and cluster drivers that had ended are forgotten.
+    CompletedCleared,
 }
 
 /// The numbers from which a Master counts on.
@@ -301,7 +303,8 @@ pub struct ExecutorImage {
 crate::kinds!("record", Record: Time Founded WorkerRegistered WorkerChanged WorkerRemoved ApplicationRegistered
     TargetsSet HostsPreferred ApplicationChanged ExecutorLaunched ExecutorStarted ExecutorEnded EndLearned
     ApplicationEnded FormerWorker DeadWorker ApplicationRestored EndedRestored DriverSubmitted DriverLaunched
-    DriverReturned DriverKillAsked DriverEnded EndedDriverRestored DriversCounted);
+    DriverReturned DriverKillAsked DriverEnded EndedDriverRestored DriversCounted
+    CompletedCleared);
 
 impl Record {
     /// Whether others may hear of all of these before they are durable: if they are lost, those who return say it again.

@@ -109,6 +109,7 @@ impl fmt::Display for Record {
                     image.driver, image.view.id, image.view.state
                 )
             }
+            Self::CompletedCleared => f.write_str("ended applications and cluster drivers forgotten"),
             Self::DriversCounted { drivers, last_worker } => {
                 write!(f, "next number of a cluster driver: {drivers}")?;
                 match last_worker {

@@ -348,6 +348,7 @@ impl Recovery {
                 }
                 self.master.drivers.bury(driver, view, self.master.config.retained_drivers);
             }
+            Record::CompletedCleared => self.master.clear_completed(),
             Record::DriversCounted { drivers, last_worker } => {
                 self.master.drivers.count_from(drivers);
                 self.master.drivers.last_worker = last_worker;

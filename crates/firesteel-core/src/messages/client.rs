@@ -65,6 +65,16 @@ pub enum ClientToMaster {
         /// The cluster driver's id.
         driver: DriverId,
     },
+    /// Asks the Master to end all cluster drivers. Source: this message and the next one have the names of Spark's.
+    RequestKillAllDrivers {
+        /// The user who asks for it: `ann@host`.
+        by: String,
+    },
+    /// Asks the Master to forget the cluster drivers and applications that have ended.
+    RequestClearCompletedDriversAndApps {
+        /// The user who asks for it: `ann@host`.
+        by: String,
+    },
 }
 
 /// A message from a Master to a status client.
@@ -86,6 +96,13 @@ pub enum MasterToClient {
     KillDriverResponse(KillDriverAnswer),
     /// The cluster driver when the Master handled the request, if the Master knows it.
     DriverStatusResponse(Option<Box<DriverView>>),
+    /// The Master ends all cluster drivers: this number of them.
+    KillAllDriversResponse {
+        /// The number of cluster drivers that lived.
+        drivers: u64,
+    },
+    /// The Master has forgotten the cluster drivers and applications that had ended.
+    ClearCompletedResponse,
 }
 
 /// A message from a status client to a Worker.
@@ -415,9 +432,10 @@ pub struct RunningDriver {
 }
 
 crate::kinds!("ClientToMaster", ClientToMaster: RequestMasterState RequestApplication KillApplication
-    RequestReadyz DecommissionWorkers RequestSubmitDriver RequestKillDriver RequestDriverStatus);
+    RequestReadyz DecommissionWorkers RequestSubmitDriver RequestKillDriver RequestDriverStatus
+    RequestKillAllDrivers RequestClearCompletedDriversAndApps);
 crate::kinds!("MasterToClient", MasterToClient: MasterStateResponse ApplicationResponse
     KillApplicationResponse ReadyzResponse DecommissionWorkersResponse SubmitDriverResponse KillDriverResponse
-    DriverStatusResponse);
+    DriverStatusResponse KillAllDriversResponse ClearCompletedResponse);
 crate::kinds!("ClientToWorker", ClientToWorker: RequestWorkerState RequestLog);
 crate::kinds!("WorkerToClient", WorkerToClient: WorkerStateResponse LogResponse RequestLogFailed);

@@ -30,6 +30,11 @@ impl Answer {
         Self { status: StatusCode::OK, content_type: JSON, body }
     }
 
+    /// JSON of Spark's REST protocol.
+    pub(super) fn rest(status: StatusCode, body: String) -> Self {
+        Self { status, content_type: "application/json;charset=utf-8", body }
+    }
+
     /// Metrics with their types.
     pub(super) fn metrics(body: String) -> Self {
         Self { status: StatusCode::OK, content_type: METRICS, body }

@@ -3,6 +3,7 @@
 //! - `server`: accepts connections, within bounds; knows no path
 //! - `answer`: what a request gets
 //! - `master`, `worker`: the paths of each daemon, with what they answer
+//! - `rest`: Spark's REST protocol for submissions, at a port of its own
 //! - `snapshot`: a daemon's state, read from its owner at most once a second; `inquiry`: how the owner is asked
 //! - `jackson`: JSON in the layout of Spark's pages
 //! - `exposition`: metrics in the text format of Prometheus; `vitals`: those that every daemon has
@@ -15,6 +16,7 @@ mod exposition;
 mod inquiry;
 mod jackson;
 pub(crate) mod master;
+pub(crate) mod rest;
 mod server;
 mod snapshot;
 mod vitals;

@@ -6,7 +6,7 @@
 
 use std::convert::Infallible;
 use std::io;
-use std::net::{SocketAddr, TcpListener};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -63,6 +63,36 @@ pub(crate) trait Site: Send + Sync + 'static {
     fn answer(&self, path: &str, meter: &HttpMeter) -> impl Future<Output = Answer> + Send;
 }
 
+/// Who answers requests of all methods.
+pub(crate) trait Responder: Send + Sync + 'static {
+    /// What is served, for the log.
+    const SERVES: &'static str;
+    /// The setting that chooses another port.
+    const PORT_SETTING: &'static str;
+
+    /// The answer to a request of somebody at this address.
+    fn respond(
+        &self,
+        request: Request<Incoming>,
+        from: IpAddr,
+        meter: &HttpMeter,
+    ) -> impl Future<Output = Answer> + Send;
+}
+
+/// A site is only read.
+impl<S: Site> Responder for S {
+    const SERVES: &'static str = "JSON, health and metrics";
+    const PORT_SETTING: &'static str = "--webui-port (0: any free one; none: no HTTP)";
+
+    /// The answer. The body is not read.
+    async fn respond(&self, request: Request<Incoming>, _: IpAddr, meter: &HttpMeter) -> Answer {
+        match [Method::GET, Method::HEAD].contains(request.method()) {
+            true => self.answer(request.uri().path(), meter).await,
+            false => Answer::line(StatusCode::METHOD_NOT_ALLOWED, "Only GET and HEAD are served here."),
+        }
+    }
+}
+
 /// What the server counts.
 #[derive(Debug, Default)]
 pub(crate) struct HttpMeter {
@@ -88,7 +118,7 @@ pub enum HttpError {
     /// All ports that may be tried are in use.
     #[error(
         "cannot serve HTTP on {host}: port {first} is in use, and so are the {retries} after it: choose another one with \
-         --webui-port (0: any free one; none: no HTTP)"
+         {setting}"
     )]
     InUse {
         /// The host to listen on.
@@ -97,6 +127,8 @@ pub enum HttpError {
         first: u16,
         /// The number of ports tried after it.
         retries: u16,
+        /// The setting that chooses another one.
+        setting: &'static str,
     },
     /// The host or the port cannot be listened on, or the system gives no thread.
     #[error("cannot serve HTTP on {address}: {error}")]
@@ -117,17 +149,17 @@ pub(crate) struct Server {
 
 impl Server {
     /// Starts a server on this host. `None` if there is to be none, or if nobody asked for one and all ports are in use.
-    pub(crate) async fn start(
+    pub(crate) async fn start<R: Responder>(
         host: &str,
         settings: HttpSettings,
-        site: Arc<impl Site>,
+        site: Arc<R>,
     ) -> Result<Option<Self>, HttpError> {
         let (first, is_chosen) = match settings.port {
             HttpPort::Off => return Ok(None),
             HttpPort::Default(port) => (port, false),
             HttpPort::Chosen(port) => (port, true),
         };
-        let (listener, local) = match bind(host, first, settings.retries).await {
+        let (listener, local) = match bind(host, first, settings.retries, R::PORT_SETTING).await {
             Ok(bound) => bound,
             Err(error @ HttpError::InUse { .. }) if !is_chosen => {
                 tracing::warn!("{error}");
@@ -150,7 +182,7 @@ impl Server {
             }));
         };
         thread::Builder::new().name("http".to_owned()).spawn(serving).map_err(failed)?;
-        tracing::info!("serving JSON, health and metrics at {url}");
+        tracing::info!("serving {} at {url}", R::SERVES);
         Ok(Some(Self { url, _end: end.drop_guard() }))
     }
 
@@ -161,7 +193,12 @@ impl Server {
 }
 
 /// Listens on the first of these ports that is not in use. Beyond 65535 they go on from 1024, as in Spark.
-async fn bind(host: &str, first: u16, retries: u16) -> Result<(TcpListener, SocketAddr), HttpError> {
+async fn bind(
+    host: &str,
+    first: u16,
+    retries: u16,
+    setting: &'static str,
+) -> Result<(TcpListener, SocketAddr), HttpError> {
     let retries = if first == 0 { 0 } else { retries };
     for retry in 0..=retries {
         let port = nth_port(first, retry);
@@ -179,7 +216,7 @@ async fn bind(host: &str, first: u16, retries: u16) -> Result<(TcpListener, Sock
             Err(error) => return Err(failed(error)),
         }
     }
-    Err(HttpError::InUse { host: host.to_owned(), first, retries })
+    Err(HttpError::InUse { host: host.to_owned(), first, retries, setting })
 }
 
 /// The port that is tried after this number of retries. Source: Spark Utils.userPort, 4.0.1.
@@ -198,7 +235,7 @@ struct Shared<S> {
     unread: Arc<Semaphore>,
 }
 
-async fn accept<S: Site>(listener: tokio::net::TcpListener, site: Arc<S>) {
+async fn accept<S: Responder>(listener: tokio::net::TcpListener, site: Arc<S>) {
     let open_files = getrlimit(Resource::RLIMIT_NOFILE).map_or(1024, |(soft, _)| soft);
     let places = PLACES.min(usize::try_from(open_files / 16).unwrap_or(PLACES)).max(1);
     let places = Arc::new(Semaphore::new(places));
@@ -233,12 +270,13 @@ async fn accept<S: Site>(listener: tokio::net::TcpListener, site: Arc<S>) {
 }
 
 /// Serves one connection.
-async fn serve<S: Site>(stream: TcpStream, shared: &Arc<Shared<S>>) {
+async fn serve<S: Responder>(stream: TcpStream, shared: &Arc<Shared<S>>) {
     let has_asked = Arc::new(AtomicBool::new(false));
     let asked = Arc::clone(&has_asked);
+    let from = stream.peer_addr().map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |peer| peer.ip());
     let service = service_fn(move |request| {
         asked.store(true, Ordering::Relaxed);
-        respond(request, Arc::clone(shared))
+        respond(request, from, Arc::clone(shared))
     });
     let connection = http1::Builder::new()
         .keep_alive(false)
@@ -270,16 +308,13 @@ async fn serve<S: Site>(stream: TcpStream, shared: &Arc<Shared<S>>) {
     }
 }
 
-/// Answers one request. Its body is not read.
-async fn respond<S: Site>(
+/// Answers one request.
+async fn respond<S: Responder>(
     request: Request<Incoming>,
+    from: IpAddr,
     shared: Arc<Shared<S>>,
 ) -> Result<Response<Full<Bytes>>, Infallible> {
-    let is_read = [Method::GET, Method::HEAD].contains(request.method());
-    let answer = match is_read {
-        true => shared.site.answer(request.uri().path(), &shared.meter).await,
-        false => Answer::line(StatusCode::METHOD_NOT_ALLOWED, "Only GET and HEAD are served here."),
-    };
+    let answer = shared.site.respond(request, from, &shared.meter).await;
     let kib = (answer.body.len() / 1024).min(UNREAD);
     let room = u32::try_from(kib).expect("it is at most UNREAD");
     let (answer, held) = match Arc::clone(&shared.unread).try_acquire_many_owned(room) {
@@ -290,7 +325,7 @@ async fn respond<S: Site>(
         }
     };
     let Answer { status, content_type, body } = answer;
-    if let Some(counter) = shared.meter.answers.get(usize::from(status.as_u16() / 100) - 1) {
+    if let Some(counter) = shared.meter.answers.get(usize::from(status.as_u16() / 100).saturating_sub(1)) {
         counter.add(1);
     }
     let body = Bytes::from_owner(Body { text: body, _held: held });

@@ -8,6 +8,7 @@ use firesteel_host::seldom::Seldom;
 use firesteel_host::service_manager::{self, Watchdog};
 use firesteel_host::signals::{EndRequest, EndRequests};
 use firesteel_settings::master::ZooKeeper;
+use firesteel_spark::translate::clients::NotAlive;
 use firesteel_zookeeper::{Candidate, Ensemble, Reign, Standing, ZooKeeperError};
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
@@ -140,6 +141,7 @@ async fn lead(
     };
     tracing::info!("read {} bytes of state", read.as_ref().map_or(0, |(_, bytes)| bytes.len()));
     seat.site.starts();
+    seat.rest.stands(NotAlive::Recovering);
     let (config, now) = (seat.config()?, seat.clock.now());
     let recovering = spawn_blocking(move || master_journal::take_over(read, znodes, config, now));
     let (master, journal) = match recovering.await.expect("it does not panic") {

@@ -44,6 +44,7 @@ impl Leader {
             Welcome { role: Role::Client, decode: from_client },
         ];
         seat.site.leads(context.peers.envoys(), journal.as_ref().map(Writer::meter));
+        seat.rest.leads(context.peers.envoys());
         tokio::spawn(spark::master::serve(arriving, calls, context.peers.envoys()));
         context.peers.serve_apart(listener, welcome).map_err(MasterError::Acceptor)?;
         announce();

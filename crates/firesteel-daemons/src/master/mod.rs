@@ -33,6 +33,7 @@ use futures_util::future::BoxFuture;
 use self::leader::Leader;
 use self::shell::End;
 use crate::http::master::MasterSite;
+use crate::http::rest::RestSite;
 use crate::http::{HttpError, Server};
 use crate::master_journal::{self, StateError};
 
@@ -93,13 +94,18 @@ async fn serve(options: Options) -> Result<(), MasterError> {
     firesteel_settings::master::config(&properties, String::new())?;
     let recovery = firesteel_settings::master::recovery(&properties)?;
     let http = HttpSettings::of_master(&properties, address.port == 0)?;
+    let rest_settings = HttpSettings::of_rest(&properties)?;
+    let rest_host = firesteel_settings::http::rest_host(&properties).unwrap_or(&address.host).to_owned();
     daemon::raise_open_files();
     let mut requests = lifetime.end_requests().map_err(MasterError::Signals)?;
     let listener = Listener::bind(&address).await?;
     let reached = daemon::reachable(&address.host, listener.local().port());
     let site = Arc::new(MasterSite::new(reached.url()));
     let server = Server::start(&address.host, http, Arc::clone(&site)).await?;
-    let seat = Seat { listener, reached, properties, clock: Clock::start(), site, server };
+    let rest = Arc::new(RestSite::new());
+    let rest_server = Server::start(&rest_host, rest_settings, Arc::clone(&rest)).await?;
+    let seat =
+        Seat { listener, reached, properties, clock: Clock::start(), site, server, rest, _rest: rest_server };
     match recovery {
         Recovery::ZooKeeper(zookeeper) => {
             election::serve(&seat, &zookeeper, announcement, &mut requests).await
@@ -123,6 +129,9 @@ struct Seat {
     /// What HTTP requests are answered from.
     site: Arc<MasterSite>,
     server: Option<Server>,
+    /// What submissions by REST are answered from.
+    rest: Arc<RestSite>,
+    _rest: Option<Server>,
 }
 
 impl Seat {

@@ -7,6 +7,7 @@ use firesteel_host::net::{QueueLimits, Welcome};
 use firesteel_host::owner::Context;
 use firesteel_host::tenure::Tenure;
 use firesteel_spark::messages::MASTER;
+use firesteel_spark::translate::clients::NotAlive;
 
 use super::{MasterError, Seat};
 use crate::spark;
@@ -18,6 +19,7 @@ impl Standby {
     /// Begins. Those who come are told this leader.
     pub(super) fn begin(seat: &Seat, leader: Option<Address>) -> Result<Self, MasterError> {
         seat.site.stands_by(leader.clone());
+        seat.rest.stands(NotAlive::Standby);
         let tenure = Tenure::default();
         let (listener, arriving) = spark::also_at(seat.listener()?);
         let hello = Hello { leader, ..Hello::new(Role::Standby, seat.reached.to_string()) };

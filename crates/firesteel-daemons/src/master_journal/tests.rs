@@ -79,6 +79,10 @@ impl Story {
         let first = self.submit(client);
         let again = launched(&self.report_driver(&first, DriverState::Submitted));
         self.report_driver(&again, DriverState::Finished);
+        let by = "a test".to_owned();
+        self.client(client, ClientToMaster::RequestClearCompletedDriversAndApps { by });
+        let third = self.submit(client);
+        self.report_driver(&third, DriverState::Finished);
         let (_, driver) = self.submit(client);
         self.client(client, ClientToMaster::RequestKillDriver { driver, by: "a test".to_owned() });
     }

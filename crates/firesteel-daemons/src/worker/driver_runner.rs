@@ -6,8 +6,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use firesteel_core::ids::{DriverId, WorkerId};
-use firesteel_core::process::{Command, Signal, StartFailure};
+use firesteel_core::process::{Command, Signal, StartFailure, StartStep};
 use firesteel_core::worker::{DriverPlan, Event};
+use firesteel_spark::cluster_driver::SparkDriver;
 use tokio::process::Child;
 use tokio::sync::mpsc;
 
@@ -73,18 +74,28 @@ struct Prepared {
 
 /// Makes a cluster driver's directory and files, and finds out what to start. Blocks the thread.
 fn prepare(plan: &DriverPlan, context: &RunnerContext) -> Result<Prepared, StartFailure> {
-    let command = filled(&plan.command, context);
-    let variables = variables(plan, &context.worker);
+    let command = match SparkDriver::of(&plan.command) {
+        None => filled(&plan.command, context),
+        Some(Ok(driver)) => context.java.driver_program(&driver, plan, &context.work)?,
+        Some(Err(unsound)) => {
+            return Err(StartFailure { step: StartStep::Program, error: unsound.to_string() });
+        }
+    };
+    let variables = variables(plan, &command.environment, &context.worker);
     let outputs = context.work.prepare_driver(&plan.driver, &driver_header(&command, &variables))?;
     Ok(Prepared { command, variables, outputs })
 }
 
 /// All variables that a cluster driver gets on top of the Worker's environment: those that its submitter asked for, and ours.
 /// `MASTER` names the cluster for `firesteel map` and other commands, unless the submitter named another one.
-fn variables(plan: &DriverPlan, worker: &WorkerId) -> BTreeMap<String, String> {
-    let DriverPlan { driver, command, cores, memory, master_url, is_first: _ } = plan;
+fn variables(
+    plan: &DriverPlan,
+    asked: &BTreeMap<String, String>,
+    worker: &WorkerId,
+) -> BTreeMap<String, String> {
+    let DriverPlan { driver, command: _, cores, memory, master_url, is_first: _ } = plan;
     let mut variables = BTreeMap::from([(environment::MASTER.to_owned(), master_url.clone())]);
-    variables.extend(command.environment.clone());
+    variables.extend(asked.clone());
     variables.extend(own_variables(driver, worker));
     variables.extend([
         (environment::CORES.to_owned(), cores.0.to_string()),

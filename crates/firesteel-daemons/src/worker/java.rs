@@ -1,22 +1,25 @@
-//! From a Java class to the program that an executor of Spark's is.
+//! From a Java class to the program that an executor or a cluster driver of Spark's is.
 
 use std::fs;
 
 use firesteel_core::address::Address;
 use firesteel_core::executor_command::JavaCommand;
 use firesteel_core::process::{Command, StartFailure, StartStep};
-use firesteel_core::worker::ExecutorPlan;
+use firesteel_core::worker::{DriverPlan, ExecutorPlan};
 use firesteel_placement::Resources;
+use firesteel_spark::cluster_driver::SparkDriver;
+use firesteel_spark::driver_launch::{self, Place};
 use firesteel_spark::launch::{self, Executor};
 use serde_json::json;
 
+use super::driver_jar;
 use super::environment::inherited;
 use super::scratch::Scratch;
 use super::spark_homes::SparkHomes;
 use super::work_directory::{WorkDirectory, failure};
 use crate::files::private;
 
-/// What a Worker has for executors of Spark's.
+/// What a Worker has for executors and cluster drivers of Spark's.
 #[derive(Debug)]
 pub struct Java {
     /// The installations of Spark.
@@ -52,6 +55,32 @@ impl Java {
             directories: directories.iter().map(|path| path.display().to_string()).collect(),
         };
         Ok(launch::program(command, &installation, &executor, &inherited()))
+    }
+}
+
+impl Java {
+    /// The program of a cluster driver. Makes its directory, and fetches its jar into that. Blocks the thread.
+    ///
+    /// # Errors
+    /// No installation of Spark fits, the jar cannot be fetched, or the directory cannot be made.
+    pub fn driver_program(
+        &self,
+        driver: &SparkDriver,
+        plan: &DriverPlan,
+        work: &WorkDirectory,
+    ) -> Result<Command, StartFailure> {
+        let installation = self.homes.choose(&driver.command)?;
+        let directory = work.of_driver(&plan.driver);
+        private::despite_removal(|| private::create_group_directories(&directory))
+            .map_err(|error| failure(StartStep::Directory, &directory, &error))?;
+        let jar = driver_jar::fetch(&driver.jar, &directory)?;
+        let place = Place {
+            worker: self.worker.clone(),
+            masters: plan.master_url.clone(),
+            jar: jar.unwrap_or(directory).display().to_string(),
+            memory: plan.memory.0,
+        };
+        Ok(driver_launch::program(driver, &installation, &place, &inherited()))
     }
 }
 

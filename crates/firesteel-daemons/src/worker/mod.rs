@@ -3,7 +3,8 @@
 //! - [`daemon`]: the Worker's state machine, its connections and its runners.
 //! - [`executor_runner`], [`environment`], [`header`]: one executor's process, its variables, and the header of its
 //!   `stderr`.
-//! - [`driver_runner`]: one process of a cluster driver; [`runner`]: what both runners share.
+//! - [`driver_runner`]: one process of a cluster driver; [`runner`]: what both runners share. `driver_jar`: the jar of a cluster
+//!   driver of Spark's.
 //! - [`java`], [`spark_homes`], [`scratch`]: executors of Spark's, which are Java classes: what starts them, with which Spark,
 //!   and their scratch directories.
 //! - [`shuffle_service`]: Spark's external shuffle service, which serves the files of executors that have ended.
@@ -39,6 +40,7 @@ pub mod capacity;
 pub mod cleaner;
 pub mod daemon;
 pub mod dead_workers;
+mod driver_jar;
 pub mod driver_runner;
 pub mod environment;
 pub mod executor_runner;

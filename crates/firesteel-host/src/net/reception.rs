@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use firesteel_core::fair_queue::Urgency;
-use firesteel_core::wire::Role;
+use firesteel_core::wire::{PREAMBLE, PreambleError, Role};
 use tokio::net::TcpStream;
 use tokio::runtime::Handle;
 use tokio::time::timeout;
@@ -104,6 +104,10 @@ impl<E: Send + 'static> Shared<E> {
             let receiving = reception.receive(room, stream, remote, half_open);
             self.stop.run_until_cancelled(receiving).await;
             return;
+        }
+        if first.is_some_and(|first| first != PREAMBLE[0]) {
+            // It is sent nothing: one who speaks HTTP would take our hello for an answer that it cannot read.
+            return log_failed(remote, &PreambleError::Foreign.into(), lines);
         }
         let roles = reception.roles();
         let shaking = shake_hands(stream, &self.hello, &roles);

@@ -3,15 +3,16 @@
 use std::collections::BTreeMap;
 
 use super::classes::{
-    BOOLEAN, COLLECTION_PROXY, Described, EMPTY_MAP, ENUMERATION_VALUE, EXECUTOR_STATE, HASH_MAP,
-    HASH_MAP_MODULE, INTEGER, MAP_FACTORY, MAP_OF_ONE, MODULE_PROXY, NONE, PAIR, RESOURCE_INFORMATION,
-    RPC_ADDRESS, SOME, STRINGS,
+    BOOLEAN, COLLECTION_PROXY, DRIVER_STATE, Described, EMPTY_MAP, ENDPOINT_ADDRESS, ENUMERATION_VALUE,
+    EXCEPTION, EXECUTOR_STATE, FINITE_DURATION, HASH_MAP, HASH_MAP_MODULE, INTEGER, MAP_FACTORY, MAP_OF_ONE,
+    MODULE_PROXY, NETTY_REFERENCE, NONE, PAIR, RESOURCE_INFORMATION, RPC_ADDRESS, RPC_TIMEOUT, SOME, STRINGS,
+    TIME_UNIT,
 };
 use super::copy::Copy;
 use super::{Fragment, Generation, Reference, Vocabulary};
 use crate::envelope::Address;
 use crate::java::{self, Class, ClassId, Content, Field, FieldKind, Graph, Object, ObjectId, Part, Value};
-use crate::messages::ExecutorState;
+use crate::messages::{DriverState, ExecutorState};
 
 /// Collects the objects of one message.
 pub(crate) struct Composer<'a> {
@@ -87,8 +88,38 @@ impl<'a> Composer<'a> {
     }
 
     pub(crate) fn executor_state(&mut self, state: ExecutorState) -> Value {
-        let outer = self.singleton(&EXECUTOR_STATE);
-        self.object(&ENUMERATION_VALUE, &[outer, outer, Value::Int(state.number()), Value::Null])
+        self.enumeration_value(&EXECUTOR_STATE, state.number())
+    }
+
+    pub(crate) fn driver_state(&mut self, state: DriverState) -> Value {
+        self.enumeration_value(&DRIVER_STATE, state.number())
+    }
+
+    fn enumeration_value(&mut self, enumeration: &'static Described, number: i32) -> Value {
+        let outer = self.singleton(enumeration);
+        self.object(&ENUMERATION_VALUE, &[outer, outer, Value::Int(number), Value::Null])
+    }
+
+    /// A `java.lang.Exception` with this message, and without a stack.
+    pub(crate) fn exception(&mut self, message: &str) -> Value {
+        let message = self.text(message);
+        self.object(&EXCEPTION, &[message])
+    }
+
+    /// A reference to one of our endpoints, for a peer that has sent none of its own. An ask over it may take two minutes.
+    ///
+    /// Source: what Spark's Master answers, 4.0.1.
+    pub(crate) fn new_reference(&mut self, name: &str, address: &Address) -> Value {
+        let class = self.class(&TIME_UNIT);
+        let name_of_unit = self.graph.add_object(Object::Text("SECONDS".to_owned()));
+        let unit = self.add(Object::Constant { class, name: name_of_unit });
+        let duration = self.object(&FINITE_DURATION, &[Value::Long(120), unit]);
+        let property = self.text("spark.rpc.askTimeout");
+        let timeout = self.object(&RPC_TIMEOUT, &[duration, property]);
+        let url = format!("spark://{name}@{}:{}", address.host, address.port);
+        let fields = [self.text(name), self.address(address), self.text(url)];
+        let endpoint = self.object(&ENDPOINT_ADDRESS, &fields);
+        self.object(&NETTY_REFERENCE, &[timeout, endpoint])
     }
 
     pub(crate) fn address(&mut self, address: &Address) -> Value {
@@ -201,8 +232,7 @@ impl<'a> Composer<'a> {
         let fields = described.fields.iter().map(field).collect();
         let serial = self.vocabulary.serial(described);
         let name = described.name.to_owned();
-        let flags = Class::SERIALIZABLE + if described.writes { Class::WRITES } else { 0 };
-        self.add_class(Class { name, serial, flags, fields, parent })
+        self.add_class(Class { name, serial, flags: described.flags, fields, parent })
     }
 
     fn described_field(&mut self, name: &str, kind: &str) -> Field {

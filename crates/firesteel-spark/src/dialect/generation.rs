@@ -23,7 +23,7 @@ pub enum Release {
 }
 
 /// The class of references to endpoints.
-const REFERENCE: &str = "org.apache.spark.rpc.RpcEndpointRef";
+pub(super) const REFERENCE: &str = "org.apache.spark.rpc.RpcEndpointRef";
 
 /// The class of resource profiles.
 pub(crate) const PROFILE: &str = "org.apache.spark.resource.ResourceProfile";
@@ -65,8 +65,13 @@ impl Release {
     /// The releases of which a Worker may be, by its registration, which has no profile.
     pub(crate) fn of_worker(registration: &Graph) -> Vec<Self> {
         let reference = registration.find_class(REFERENCE).map(|class| class.serial);
+        reference.map(Self::of_reference).unwrap_or_default()
+    }
+
+    /// The releases whose references to endpoints have this serial version id.
+    pub(super) fn of_reference(serial: i64) -> Vec<Self> {
         let all = [Self::V3_3, Self::V3_4To3_5, Self::V4_0, Self::V4_1To4_2, Self::V4_3];
-        all.into_iter().filter(|release| Some(release.reference()) == reference).collect()
+        all.into_iter().filter(|release| release.reference() == serial).collect()
     }
 
     /// The serial version id of its references to endpoints.

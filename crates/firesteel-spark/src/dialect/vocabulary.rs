@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use thiserror::Error;
 
-use super::classes::{Described, OF_SPARK_3_3, TO_DRIVERS};
+use super::classes::{Described, OF_SPARK_3_3, TO_CLIENTS, TO_DRIVERS};
+use super::generation::{PROFILE, REFERENCE};
 use super::{Composer, Generation, Release};
 use crate::java::Graph;
 
@@ -51,14 +52,60 @@ impl Vocabulary {
             Some(1_314_361_325_537_467_148 | 3_085_801_672_543_586_679) => Some(Generation::Scala2_13),
             _ => None,
         };
-        let has_proxies = serial("scala.collection.generic.DefaultSerializationProxy")
-            .or_else(|| serial("scala.runtime.ModuleSerializationProxy"));
-        let by_shape = if has_proxies.is_some() { Generation::Scala2_13 } else { Generation::Scala2_12 };
+        let by_shape = by_shape(registration);
         let exceptions = match Release::of(registration) {
             Some(Release::V3_3) => BTreeMap::from(OF_SPARK_3_3),
             _ => BTreeMap::new(),
         };
         Self { generation: known.unwrap_or(by_shape), is_known: known.is_some(), exceptions }
+    }
+
+    /// The classes of one who submits a cluster driver or asks for one, by the request.
+    pub(crate) fn of_client(request: &Graph) -> Self {
+        let serial = |name: &str| {
+            let name = format!("org.apache.spark.deploy.DeployMessages$Request{name}");
+            request.find_class(&name).map(|class| class.serial)
+        };
+        let serial = ["SubmitDriver", "KillDriver", "DriverStatus"].into_iter().find_map(serial);
+        let known = match serial {
+            Some(2_086_705_296_795_265_444 | 7_763_132_472_584_695_338 | -5_846_948_205_890_614_879) => {
+                Some(Generation::Scala2_12)
+            }
+            Some(-4_723_813_690_162_202_536 | -6_009_959_939_375_207_245 | -1_863_272_440_264_723_007) => {
+                Some(Generation::Scala2_13)
+            }
+            _ => None,
+        };
+        let generation = known.unwrap_or_else(|| by_shape(request));
+        Self { generation, is_known: known.is_some(), exceptions: BTreeMap::new() }
+    }
+
+    /// The class whose id is to be asked next of one who submits cluster drivers. `None`: nothing more is to be asked. Its
+    /// messages have no reference, from which its release could be known. It complains in its log of each question.
+    pub(crate) fn to_ask_client(&self) -> Option<&'static str> {
+        let unknown = |name: &&str| !self.exceptions.contains_key(name);
+        let others = TO_CLIENTS.iter().map(|class| class.name).filter(|_| !self.is_known);
+        let mut asked = [REFERENCE].into_iter().chain(others).filter(unknown);
+        asked.next().or_else(|| {
+            let releases = Release::of_reference(*self.exceptions.get(REFERENCE)?);
+            (releases.len() > 1).then_some(PROFILE).filter(unknown)
+        })
+    }
+
+    /// The release of one who has told all that is asked of a client. `None`: it is not known here.
+    pub(crate) fn client_release(&self) -> Option<Release> {
+        match Release::of_reference(*self.exceptions.get(REFERENCE)?)[..] {
+            [release] => Some(release),
+            ref releases => Release::of_profile(*self.exceptions.get(PROFILE)?)
+                .filter(|release| releases.contains(release)),
+        }
+    }
+
+    /// Takes note that the peer is of that release.
+    pub(crate) fn settle(&mut self, release: Option<Release>) {
+        if release == Some(Release::V3_3) {
+            self.exceptions.extend(OF_SPARK_3_3);
+        }
     }
 
     /// The classes whose ids are to be asked of the peer, none if all are known.
@@ -88,6 +135,14 @@ impl Vocabulary {
     pub(super) fn serial(&self, class: &Described) -> i64 {
         self.exceptions.get(class.name).copied().unwrap_or_else(|| class.serial(self.generation))
     }
+}
+
+/// The generation that the shapes of a message's collections show.
+fn by_shape(message: &Graph) -> Generation {
+    let has = |name| message.find_class(name).is_some();
+    let names =
+        ["scala.collection.generic.DefaultSerializationProxy", "scala.runtime.ModuleSerializationProxy"];
+    if names.into_iter().any(has) { Generation::Scala2_13 } else { Generation::Scala2_12 }
 }
 
 /// The serial version id of a class that a failure tells.

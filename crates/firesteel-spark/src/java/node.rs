@@ -86,6 +86,14 @@ impl<'a> Node<'a> {
         }
     }
 
+    /// The `boolean`.
+    pub fn boolean(self) -> Option<bool> {
+        match self.value {
+            Value::Boolean(truth) => Some(truth),
+            _ => None,
+        }
+    }
+
     /// The `long`.
     pub fn long(self) -> Option<i64> {
         match self.value {

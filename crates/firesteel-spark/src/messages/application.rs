@@ -95,7 +95,10 @@ impl Profile {
 }
 
 /// Reads a command, of a driver of one of these releases.
-fn java_command(command: &Fields<'_>, release: Option<Release>) -> Result<JavaCommand, Unreadable> {
+pub(super) fn java_command(
+    command: &Fields<'_>,
+    release: Option<Release>,
+) -> Result<JavaCommand, Unreadable> {
     let mut environment = BTreeMap::new();
     for (name, value) in command.entries("environment")? {
         let text = |node| command.text_of("environment", node);

@@ -94,6 +94,10 @@ impl<'a> Fields<'a> {
         self.value(field)?.int().ok_or_else(|| self.wrong(field, "an int"))
     }
 
+    pub(crate) fn boolean(&self, field: &'static str) -> Result<bool, Unreadable> {
+        self.value(field)?.boolean().ok_or_else(|| self.wrong(field, "a boolean"))
+    }
+
     pub(crate) fn long(&self, field: &'static str) -> Result<i64, Unreadable> {
         self.value(field)?.long().ok_or_else(|| self.wrong(field, "a long"))
     }

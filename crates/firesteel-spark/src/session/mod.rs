@@ -4,26 +4,34 @@
 //! application, a Worker or an executor, and those belong to one of them.
 //!
 //! - `questions.rs`: registrations that wait until their peer has told more of itself
+//! - `clients.rs`: those who submit cluster drivers
 
+mod clients;
 mod questions;
 
 use std::collections::{BTreeMap, VecDeque};
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use thiserror::Error;
 
+use self::clients::Client;
+pub use self::clients::ClientNumber;
 use self::questions::{Held, Question};
 use crate::dialect::Dialect;
 use crate::envelope::{Address, Envelope};
 use crate::frame::Frame;
 use crate::java::ReadError;
-use crate::messages::{self, FromDriver, FromWorker, MASTER, Message, ToDriver, ToWorker, asked_endpoint};
+use crate::messages::{
+    self, ClientRequest, FromDriver, FromWorker, MASTER, Message, ToDriver, ToWorker, asked_endpoint,
+};
 use crate::order_form::{Order, OrderForms};
 
 /// One connection.
 #[derive(Debug, Default)]
 pub struct Session {
     peers: Vec<Peer>,
+    /// Those who submit cluster drivers.
+    clients: Vec<Client>,
     /// The peers by what they call themselves: address and endpoint.
     names: BTreeMap<(Address, String), PeerNumber>,
     /// The driver of each application.
@@ -64,6 +72,8 @@ pub enum Heard {
     Driver(PeerNumber, FromDriver),
     /// A Worker has said this.
     Worker(PeerNumber, FromWorker),
+    /// One who submits cluster drivers has this request, with this number.
+    Client(ClientNumber, i64, ClientRequest),
     /// Somebody asks, with this number of a request, whether the Master works with everything that came before.
     Readyz(i64),
     /// A sentence for the log: something came that nobody here can do anything with.
@@ -114,7 +124,7 @@ impl Session {
             Frame::Request { id, ref body } => {
                 let mut object = body.clone();
                 match Envelope::decode(&mut object) {
-                    Ok(envelope) if envelope.endpoint == MASTER => self.on_request(id, &object),
+                    Ok(envelope) if envelope.endpoint == MASTER => self.on_request(envelope, id, &object),
                     Ok(_) | Err(_) => verify(&frame, MASTER).into_iter().map(Heard::Reply).collect(),
                 }
             }
@@ -233,7 +243,7 @@ impl Session {
         &self.peers[peer.0].master
     }
 
-    fn on_request(&mut self, id: i64, object: &[u8]) -> Vec<Heard> {
+    fn on_request(&mut self, envelope: Envelope, id: i64, object: &[u8]) -> Vec<Heard> {
         match messages::read(object) {
             Ok(Message::Driver(message)) => match self.driver_of(&message) {
                 Some(peer) => {
@@ -251,6 +261,7 @@ impl Session {
                 }
                 None => vec![response(id, true)],
             },
+            Ok(Message::Client(message)) => self.on_client(envelope, id, *message),
             Ok(Message::Readyz) => vec![Heard::Readyz(id)],
             Err(error) => vec![failure(id, error.to_string())],
         }
@@ -289,7 +300,7 @@ impl Session {
                 }
                 None => strange("a Worker speaks that is not registered on its connection".to_owned()),
             },
-            Ok(Message::Readyz) => strange("a question without a number".to_owned()),
+            Ok(Message::Readyz | Message::Client(_)) => strange("a question without a number".to_owned()),
             Err(error) => strange(error.to_string()),
         }
     }
@@ -359,15 +370,12 @@ impl Session {
     /// A body for a peer. The Master calls itself as the peer does, so that all comparisons of addresses come out right.
     fn addressed(&self, peer: PeerNumber, object: &[u8]) -> Bytes {
         let Peer { dialect, master, .. } = &self.peers[peer.0];
-        let mut body = BytesMut::new();
         let envelope = Envelope {
             sender: Some(master.clone()),
             receiver: Some(dialect.reference.address.clone()),
             endpoint: dialect.reference.name.clone(),
         };
-        envelope.encode(&mut body);
-        body.extend_from_slice(object);
-        body.freeze()
+        envelope.around(object)
     }
 }
 

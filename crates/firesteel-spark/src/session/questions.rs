@@ -1,6 +1,6 @@
 //! Registrations that are held until their peer has told the serial version ids of its classes.
 
-use super::{Heard, PeerNumber, Session, strange, too_many};
+use super::{ClientNumber, Heard, PeerNumber, Session, strange, too_many};
 use crate::dialect::{NotTold, PROFILE, Release, Vocabulary, told};
 use crate::envelope::Address;
 use crate::frame::Frame;
@@ -16,8 +16,17 @@ pub(super) enum Held {
 /// Which serial version id was asked of whom.
 #[derive(Debug)]
 pub(super) struct Question {
-    peer: PeerNumber,
-    class: &'static str,
+    pub(super) whom: Whom,
+    pub(super) class: &'static str,
+}
+
+/// Who was asked.
+#[derive(Debug)]
+pub(super) enum Whom {
+    /// A driver or a Worker.
+    Peer(PeerNumber),
+    /// One who submits cluster drivers.
+    Client(ClientNumber),
 }
 
 impl Session {
@@ -58,17 +67,26 @@ impl Session {
 
     /// Asks a peer for the serial version id of a class.
     fn ask(&mut self, peer: PeerNumber, class: &'static str) -> Heard {
-        self.last_question += 1;
-        let id = self.last_question;
-        self.questions.insert(id, Question { peer, class });
         let body = self.addressed(peer, &Vocabulary::question(class));
+        let id = self.question(Question { whom: Whom::Peer(peer), class });
         Heard::Reply(Frame::Request { id, body })
+    }
+
+    /// The number of the request that asks a question.
+    pub(super) fn question(&mut self, question: Question) -> i64 {
+        self.last_question += 1;
+        self.questions.insert(self.last_question, question);
+        self.last_question
     }
 
     /// An answer to a question of ours.
     pub(super) fn on_answer(&mut self, id: i64, reason: &str) -> Vec<Heard> {
-        let Some(Question { peer, class }) = self.questions.remove(&id) else {
+        let Some(Question { whom, class }) = self.questions.remove(&id) else {
             return strange(format!("an answer to the request {id}, which nobody made"));
+        };
+        let peer = match whom {
+            Whom::Peer(peer) => peer,
+            Whom::Client(client) => return self.on_client_answer(client, class, reason),
         };
         let row = &mut self.peers[peer.0];
         let vocabulary = &mut row.dialect.vocabulary;

@@ -5,7 +5,9 @@
 //!
 //! - `drivers.rs`: applications, the executors that they want, and what their drivers are told
 //! - `workers.rs`: Workers of Spark's, and what they are told
+//! - [`clients`]: cluster drivers, and what those are told who submit them
 
+pub mod clients;
 mod drivers;
 mod workers;
 

@@ -74,6 +74,10 @@ fn each_request_that_changes_something_leaves_one_audit_line_with_its_outcome() 
             kill_driver("driver-1"),
             "ann@host: kill-driver \"driver-1\": refused: no driver has this id".to_owned(),
         ),
+        (
+            ClientToMaster::RequestKillAllDrivers { by: "ann@host".to_owned() },
+            "ann@host: kill-all-drivers \"all\": done: 1 driver".to_owned(),
+        ),
         (kill_app("test", "ann@host"), format!("ann@host: kill-application \"test\": done: {}", app())),
         (
             kill_app("test", "bob@host"),
@@ -87,6 +91,10 @@ fn each_request_that_changes_something_leaves_one_audit_line_with_its_outcome() 
         (
             decommission("w9"),
             "-: decommission-workers \"w9\": refused: no living Worker has this id or host".to_owned(),
+        ),
+        (
+            ClientToMaster::RequestClearCompletedDriversAndApps { by: "ann@host".to_owned() },
+            "ann@host: clear-completed \"all\": done: what had ended is forgotten".to_owned(),
         ),
     ] {
         assert_eq!(bench.client_audited(message), [line]);

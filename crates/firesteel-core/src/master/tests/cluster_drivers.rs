@@ -365,3 +365,27 @@ fn ended_drivers_are_remembered_up_to_a_number_and_each_can_be_asked_for() {
     };
     assert_eq!([status(0), status(49)], [None, Some(DriverState::Finished)]);
 }
+
+/// Source: Spark Master, 4.0.1 (`RequestKillAllDrivers`): those that wait are ended at once, and Workers are told of the others.
+#[test]
+fn all_drivers_are_asked_to_end_and_ended_ones_forgotten() {
+    let mut bench = Bench::new(Config::default());
+    bench.sized_worker(1, 2, 4096, Vec::new());
+    for cores in [2, 2, 1] {
+        bench.submit(&wanted(cores, 512, true));
+    }
+    let by = "ann".to_owned();
+    let (effects, answer) = bench.client(ClientToMaster::RequestKillAllDrivers { by: by.clone() });
+    assert_eq!(answer, MasterToClient::KillAllDriversResponse { drivers: 3 });
+    assert!(effects.contains(&kill_driver(1, 0)), "{effects:?}");
+    assert_eq!(bench.states(), ["RUNNING", "KILLED", "KILLED"]);
+    let clear = ClientToMaster::RequestClearCompletedDriversAndApps { by };
+    assert_eq!(bench.client(clear.clone()).1, MasterToClient::ClearCompletedResponse);
+    assert_eq!(bench.states(), ["RUNNING"]);
+    bench.driver_reports(1, 0, KILLED);
+    assert_eq!(bench.states(), ["KILLED"]);
+    bench.client(clear);
+    assert_eq!(bench.states(), [""; 0]);
+    bench.submit(&wanted(1, 512, false));
+    assert_eq!(bench.drivers()[0].0, "0003", "no id is given twice");
+}

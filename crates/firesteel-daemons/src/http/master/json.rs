@@ -7,6 +7,7 @@ use firesteel_core::messages::{
     ApplicationState, ApplicationView, Deciding, DriverState, DriverView, MasterView, WorkerState, WorkerView,
 };
 use firesteel_placement::Resources;
+use firesteel_spark::cluster_driver::SPARK;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use super::Status;
@@ -293,9 +294,14 @@ impl DriverRow {
             submitdate: driver.submitted.java_date(),
             worker: driver.worker.as_ref().map_or("None".to_owned(), |place| place.worker.to_string()),
             // Its arguments may be secret.
-            mainclass: driver.command.split_whitespace().next().unwrap_or_default().to_owned(),
+            mainclass: main_class(&driver.command),
         }
     }
+}
+
+/// The program of a cluster driver, or the class if it is one of Spark's.
+fn main_class(command: &str) -> String {
+    command.split_whitespace().find(|word| *word != SPARK).unwrap_or_default().to_owned()
 }
 
 impl ApplicationRow {

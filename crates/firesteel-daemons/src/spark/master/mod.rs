@@ -3,14 +3,16 @@
 //! - `drivers.rs`: the drivers on a connection
 //! - `calls.rs`: connections to drivers that wait for a Master that was restarted
 //! - `workers.rs`: the Workers of Spark's on it
+//! - `clients.rs`: those on it who submit cluster drivers, or ask whether the Master works
 //!
 //! Several of them may share a connection. Each is a peer of the owner's, with an [`Envoy`] of its own.
 
 mod calls;
+mod clients;
 mod drivers;
 mod workers;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::ops::ControlFlow;
 use std::pin::Pin;
@@ -21,7 +23,6 @@ use std::time::Duration;
 use firesteel_core::ids::PeerId;
 use firesteel_core::master::{Event, Inbound};
 use firesteel_core::messages::ClientToMaster;
-use firesteel_core::wire::Role;
 use firesteel_host::inbox::OwnerGone;
 use firesteel_host::net::{Envoy, Envoys, Guest, Letter, Letters};
 use firesteel_host::seldom::Seldom;
@@ -34,6 +35,7 @@ use tokio::sync::mpsc;
 use tokio::time::timeout;
 
 pub use self::calls::Calls;
+use self::clients::{Asker, Owed};
 use self::drivers::Driver;
 use self::workers::SparkWorker;
 use super::frames::{Broken, Frames};
@@ -95,13 +97,6 @@ struct Connection {
     /// Whether somebody has registered.
     has_registered: bool,
     common: Arc<Common>,
-}
-
-/// Those who ask whether the Master works. They need not register.
-struct Asker {
-    envoy: Envoy<Event>,
-    /// The numbers of the requests that the Master has not answered, oldest first.
-    owed: VecDeque<i64>,
 }
 
 /// What the Master sends to one of the peers.
@@ -210,24 +205,13 @@ impl Connection {
                     self.worker_says(number, bytes, message).await?;
                 }
             }
-            Heard::Readyz(id) => self.ask(id, bytes).await?,
+            Heard::Client(client, id, request) => {
+                self.client_asks((client, id), request, bytes, frames).await?
+            }
+            Heard::Readyz(id) => self.ask(Owed::Readyz(id), bytes, ClientToMaster::RequestReadyz).await?,
             Heard::Strange(sentence) => self.complain(&sentence),
         }
         Ok(())
-    }
-
-    /// Asks the Master whether it works, behind all that came on this connection before.
-    async fn ask(&mut self, id: i64, bytes: usize) -> Result<(), OwnerGone> {
-        let asker = match &mut self.asker {
-            Some(asker) => asker,
-            none => {
-                let (envoy, letters) = self.envoys.open(Role::Client, "readyz".to_owned(), self.remote)?;
-                self.letters.push(Addressed { address: Addressee::Asker, letters });
-                none.insert(Asker { envoy, owed: VecDeque::new() })
-            }
-        };
-        asker.owed.push_back(id);
-        tell(&asker.envoy, bytes, Inbound::Client(ClientToMaster::RequestReadyz)).await
     }
 
     /// Has written what the Master sends, this first, and then all that is there: it leaves with one write. `Break` if the
@@ -249,15 +233,7 @@ impl Connection {
         match address {
             Addressee::Driver(number, peer) => self.deliver_to_driver((number, peer), letter, frames),
             Addressee::Worker(number) => self.deliver_to_worker(number, letter, frames).await,
-            Addressee::Asker => {
-                let Letter::Message(_) = letter else {
-                    self.asker = None;
-                    return ControlFlow::Break(());
-                };
-                let id = self.asker.as_mut().and_then(|asker| asker.owed.pop_front());
-                id.into_iter().for_each(|id| frames.push(&Session::accept(id)));
-                ControlFlow::Continue(())
-            }
+            Addressee::Asker => self.deliver_to_asker(letter, frames),
         }
     }
 

@@ -36,6 +36,8 @@ impl Ledger {
             | ClientToMaster::RequestSubmitDriver(_)
             | ClientToMaster::RequestKillDriver { .. }
             | ClientToMaster::RequestDriverStatus { .. }
+            | ClientToMaster::RequestKillAllDrivers { .. }
+            | ClientToMaster::RequestClearCompletedDriversAndApps { .. }
             | ClientToMaster::RequestReadyz => None,
         }
     }

@@ -1,0 +1,149 @@
+//! Spark's REST protocol for submissions, at a Master's port of its own.
+//!
+//! What a request means and what is answered, `firesteel_spark::rest` decides. The Master is asked as a client asks it.
+
+use std::net::IpAddr;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use firesteel_core::ids::DriverId;
+use firesteel_core::master::{Event, Inbound};
+use firesteel_core::messages::{ClientToMaster, MasterToClient};
+use firesteel_host::net::{Arrival, Envoys};
+use firesteel_spark::rest::{self, Asked, Call, Submission, answers};
+use firesteel_spark::translate::clients::{self, NotAlive};
+use http_body_util::{BodyExt, Limited};
+use hyper::body::Incoming;
+use hyper::{Request, StatusCode};
+use tokio::time::timeout;
+
+use super::answer::Answer;
+use super::inquiry::Inquiry;
+use super::jackson;
+use super::server::{HttpMeter, Responder};
+use super::snapshot::{PATIENCE, Unanswered};
+
+/// The longest body of a request, in bytes. A Master takes cluster drivers of half this length.
+const LONGEST_BODY: usize = 256 << 10;
+
+/// What a Master answers who submit by REST. It is the same while the Master leads and stands by in turn.
+#[derive(Debug)]
+pub(crate) struct RestSite {
+    role: Mutex<Role>,
+}
+
+/// What the Master does.
+#[derive(Clone, Debug)]
+enum Role {
+    /// It does not lead.
+    Other(NotAlive),
+    /// It leads.
+    Leads(Envoys<Event>),
+}
+
+impl RestSite {
+    /// The site of a Master that starts.
+    pub(crate) fn new() -> Self {
+        Self { role: Mutex::new(Role::Other(NotAlive::Recovering)) }
+    }
+
+    /// The Master does not lead.
+    pub(crate) fn stands(&self, state: NotAlive) {
+        *self.role() = Role::Other(state);
+    }
+
+    /// The Master leads.
+    pub(crate) fn leads(&self, envoys: Envoys<Event>) {
+        *self.role() = Role::Leads(envoys);
+    }
+
+    fn role(&self) -> MutexGuard<'_, Role> {
+        self.role.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Does what a client of this name wants.
+    async fn perform(&self, call: &Call, by: String) -> answers::Answer {
+        let role = self.role().clone();
+        let envoys = match role {
+            Role::Leads(envoys) if envoys.tenure().holds() => envoys,
+            Role::Leads(_) => return answers::not_leading(call, NotAlive::Standby),
+            Role::Other(state) => return answers::not_leading(call, state),
+        };
+        let question = match question(call, by) {
+            Ok(question) => question,
+            Err(answer) => return answer,
+        };
+        match ask(&envoys, question).await {
+            Ok(answer) => worded(call, &answer),
+            Err(why) => answers::unanswered(&why.to_string()),
+        }
+    }
+}
+
+/// What the Master is asked.
+fn question(call: &Call, by: String) -> Result<ClientToMaster, answers::Answer> {
+    Ok(match call {
+        Call::Create(submission) => {
+            let Submission { driver, wanted, unknown_fields } = &**submission;
+            let description = clients::driver(driver.clone(), wanted.clone(), &by)
+                .map_err(|unfit| answers::refused(unfit.to_string(), unknown_fields))?;
+            ClientToMaster::RequestSubmitDriver(Box::new(description))
+        }
+        Call::Kill(id) => ClientToMaster::RequestKillDriver { driver: DriverId::new(id.as_str()), by },
+        Call::KillAll => ClientToMaster::RequestKillAllDrivers { by },
+        Call::Clear => ClientToMaster::RequestClearCompletedDriversAndApps { by },
+        Call::Status(id) => ClientToMaster::RequestDriverStatus { driver: DriverId::new(id.as_str()) },
+        Call::Readyz => ClientToMaster::RequestReadyz,
+    })
+}
+
+async fn ask(envoys: &Envoys<Event>, question: ClientToMaster) -> Result<MasterToClient, Unanswered> {
+    let mut inquiry = Inquiry::open(envoys)?;
+    let message = Inbound::Client(question);
+    let event = |Arrival { peer, at }| Event::Received { peer, arrived: at, message };
+    timeout(PATIENCE, inquiry.ask(event)).await.unwrap_or(Err(Unanswered::Late))
+}
+
+/// What the Master said, in Spark's words.
+fn worded(call: &Call, answer: &MasterToClient) -> answers::Answer {
+    match (call, answer) {
+        (Call::Create(submission), MasterToClient::SubmitDriverResponse(answer)) => {
+            answers::created(answer, &submission.unknown_fields)
+        }
+        (Call::Kill(id), MasterToClient::KillDriverResponse(answer)) => answers::kill(id, answer),
+        (Call::KillAll, MasterToClient::KillAllDriversResponse { .. }) => answers::killed_all(),
+        (Call::Clear, MasterToClient::ClearCompletedResponse) => answers::cleared(),
+        (Call::Status(id), MasterToClient::DriverStatusResponse(view)) => {
+            answers::status(id, view.as_deref())
+        }
+        (Call::Readyz, MasterToClient::ReadyzResponse) => answers::ready(),
+        (call, answer) => unreachable!("{answer:?} is no answer to {call:?}"),
+    }
+}
+
+impl Responder for RestSite {
+    const SERVES: &'static str = "Spark's REST protocol for submissions";
+    const PORT_SETTING: &'static str =
+        "spark.master.rest.port (0: any free one), or serve none with spark.master.rest.enabled=false";
+
+    async fn respond(&self, request: Request<Incoming>, from: IpAddr, _: &HttpMeter) -> Answer {
+        let (head, body) = request.into_parts();
+        let body = match Limited::new(body, LONGEST_BODY).collect().await {
+            Ok(body) => body.to_bytes(),
+            Err(error) => {
+                let why = format!("the body cannot be read: {error}. It may have {LONGEST_BODY} bytes.");
+                return written(&answers::unreadable(&why));
+            }
+        };
+        let asked = Asked { method: head.method.as_str(), path: head.uri.path(), body: &body };
+        let answer = match rest::read(asked, |name| std::env::var(name).ok()) {
+            Ok(call) => self.perform(&call, format!("REST client at {from}")).await,
+            Err(answer) => answer,
+        };
+        written(&answer)
+    }
+}
+
+fn written(answer: &answers::Answer) -> Answer {
+    let status = StatusCode::from_u16(answer.status).expect("statuses of Spark's are statuses");
+    Answer::rest(status, jackson::json(&answer.body))
+}

@@ -1,0 +1,145 @@
+//! A cluster driver of Spark's: a Java class that a Worker runs with the Spark that is installed there.
+//!
+//! To the state machines it is a command like any other. Its program is [`SPARK`], its arguments are the class and the class's
+//! own arguments. What only the Worker needs besides is in a variable that is named like the program, so that tables do not
+//! show it.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use firesteel_core::executor_command::JavaCommand;
+use firesteel_core::process::Command;
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+/// In a command, the place of the Spark that the Worker has. It is the program, and the name of a variable.
+pub const SPARK: &str = "{{SPARK}}";
+
+/// A cluster driver of Spark's.
+#[derive(Clone, PartialEq, Eq)]
+pub struct SparkDriver {
+    /// The URL of its jar. Empty if it has none.
+    pub jar: String,
+    /// The class that has `main`, its arguments, and how the JVM is started.
+    pub command: JavaCommand,
+}
+
+/// Shows no URL, which may have a password.
+impl fmt::Debug for SparkDriver {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SparkDriver").field("command", &self.command).finish_non_exhaustive()
+    }
+}
+
+/// What only the Worker needs.
+#[derive(Serialize, Deserialize)]
+struct Particulars {
+    jar: String,
+    class_path: Vec<String>,
+    library_path: Vec<String>,
+    java_options: Vec<String>,
+    releases: Vec<String>,
+}
+
+/// Why a command is no cluster driver of Spark's, although its program is [`SPARK`].
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum Unsound {
+    /// It does not say how the JVM is started.
+    #[error("the variable {SPARK} of its command cannot be read: {0}")]
+    Particulars(String),
+    /// It names no class.
+    #[error("its command names no class")]
+    NoClass,
+}
+
+impl SparkDriver {
+    /// The command that state machines know.
+    #[must_use]
+    pub fn into_command(self) -> Command {
+        let Self { jar, command } = self;
+        let JavaCommand {
+            main_class,
+            mut arguments,
+            mut environment,
+            class_path,
+            library_path,
+            java_options,
+            releases,
+            description: _,
+        } = command;
+        let particulars = Particulars { jar, class_path, library_path, java_options, releases };
+        let particulars = serde_json::to_string(&particulars).expect("texts can be written as JSON");
+        environment.insert(SPARK.to_owned(), particulars);
+        arguments.insert(0, main_class);
+        Command { program: SPARK.to_owned(), arguments, environment }
+    }
+
+    /// The cluster driver of Spark's that a command is. `None` if it is a program.
+    ///
+    /// # Errors
+    /// Its program is [`SPARK`], and the rest does not fit.
+    pub fn of(command: &Command) -> Option<Result<Self, Unsound>> {
+        (command.program == SPARK).then(|| Self::read(command))
+    }
+
+    fn read(command: &Command) -> Result<Self, Unsound> {
+        let mut environment: BTreeMap<String, String> = command.environment.clone();
+        let text = environment.remove(SPARK).unwrap_or_default();
+        let particulars: Particulars =
+            serde_json::from_str(&text).map_err(|error| Unsound::Particulars(error.to_string()))?;
+        let Particulars { jar, class_path, library_path, java_options, releases } = particulars;
+        let (main_class, arguments) = command.arguments.split_first().ok_or(Unsound::NoClass)?;
+        let command = JavaCommand {
+            main_class: main_class.clone(),
+            arguments: arguments.to_vec(),
+            environment,
+            class_path,
+            library_path,
+            java_options,
+            releases,
+            ..JavaCommand::default()
+        };
+        Ok(Self { jar, command })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn texts(words: &str) -> Vec<String> {
+        words.split_whitespace().map(str::to_owned).collect()
+    }
+
+    fn driver() -> SparkDriver {
+        let command = JavaCommand {
+            main_class: "Pi".to_owned(),
+            arguments: texts("ten --fast"),
+            environment: [("SPARK_X".to_owned(), "1".to_owned())].into(),
+            class_path: texts("/a.jar"),
+            library_path: texts("/lib"),
+            java_options: texts("-Dspark.password=s3cret"),
+            releases: texts("4.0"),
+            ..JavaCommand::default()
+        };
+        SparkDriver { jar: "http://me:s3cret@host/pi.jar".to_owned(), command }
+    }
+
+    #[test]
+    fn a_driver_is_a_command_that_shows_class_and_arguments_and_no_secret() {
+        let command = driver().into_command();
+        assert_eq!(command.to_string(), "{{SPARK}} Pi ten --fast");
+        assert_eq!(SparkDriver::of(&command), Some(Ok(driver())));
+        let shown = format!("{command:?} {:?}", driver());
+        assert!(!shown.contains("s3cret"), "{shown}");
+    }
+
+    #[test]
+    fn a_program_is_none_and_a_broken_command_says_what_is_wrong() {
+        assert_eq!(SparkDriver::of(&Command::of("sh")), None);
+        let Some(Err(unsound)) = SparkDriver::of(&Command::of(SPARK)) else { panic!("it has no variable") };
+        assert!(unsound.to_string().starts_with("the variable {{SPARK}} of its command"), "{unsound}");
+        let without = Command { arguments: Vec::new(), ..driver().into_command() };
+        assert_eq!(SparkDriver::of(&without), Some(Err(Unsound::NoClass)));
+    }
+}

@@ -1,0 +1,153 @@
+//! Where the jar of a cluster driver is.
+
+use thiserror::Error;
+
+/// Where the jar of a cluster driver is, and what it is called.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Jar {
+    /// There is none: the class comes with Spark, such as `org.apache.spark.deploy.SparkSubmit`.
+    None,
+    /// A file that every Worker has at this path.
+    File {
+        /// Its absolute path.
+        path: String,
+        /// The last part of the path.
+        name: String,
+    },
+    /// A file on an HTTP server.
+    Http {
+        /// Its URL.
+        url: String,
+        /// The last part of its path.
+        name: String,
+    },
+}
+
+/// Why a Worker cannot get a jar.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum Unfetchable {
+    /// It is of a scheme that Workers do not speak.
+    #[error(
+        "the driver's jar cannot be fetched from {scheme}: Workers copy it from file: or http: only. Put it at the same path on \
+         every Worker or on an HTTP server, and name it with file:/PATH or http://HOST/PATH"
+    )]
+    Scheme {
+        /// The scheme of its URL.
+        scheme: String,
+    },
+    /// It has no absolute path.
+    #[error("the driver's jar needs an absolute path, such as file:/PATH or http://HOST/PATH, not {url:?}")]
+    Path {
+        /// Its URL.
+        url: String,
+    },
+}
+
+impl Jar {
+    /// The jar at a URL.
+    ///
+    /// Source: Spark Worker, 4.0.1 (`DriverRunner`), which asks Hadoop for all other schemes.
+    ///
+    /// # Errors
+    /// It is of another scheme, or has no name.
+    pub fn of(url: &str) -> Result<Self, Unfetchable> {
+        if url.is_empty() {
+            return Ok(Self::None);
+        }
+        let no_path = || Unfetchable::Path { url: url.to_owned() };
+        let (scheme, rest) = match url.split_once(':') {
+            Some((scheme, rest)) if !scheme.contains('/') => (scheme.to_ascii_lowercase(), rest),
+            Some(_) | None => ("file".to_owned(), url),
+        };
+        match scheme.as_str() {
+            // `local:` is Spark's word for a file that is on every machine.
+            "file" | "local" => {
+                let path = match rest.strip_prefix("//") {
+                    Some(rest) => &rest[rest.find('/').ok_or_else(no_path)?..],
+                    None => rest,
+                };
+                let path = percent_decoded(path).filter(|path| path.starts_with('/')).ok_or_else(no_path)?;
+                let name = last_part(&path).ok_or_else(no_path)?.to_owned();
+                Ok(Self::File { path, name })
+            }
+            "http" => {
+                let (_, path) =
+                    rest.strip_prefix("//").and_then(|rest| rest.split_once('/')).ok_or_else(no_path)?;
+                let path = path.split(['?', '#']).next().unwrap_or_default();
+                let name = percent_decoded(path).and_then(|path| last_part(&path).map(str::to_owned));
+                Ok(Self::Http { url: url.to_owned(), name: name.ok_or_else(no_path)? })
+            }
+            _ => Err(Unfetchable::Scheme { scheme: format!("{scheme}:") }),
+        }
+    }
+}
+
+/// The last part of a path, if it can be the name of a file.
+fn last_part(path: &str) -> Option<&str> {
+    let name = path.rsplit('/').next()?;
+    (!["", ".", ".."].contains(&name) && !name.contains('\0')).then_some(name)
+}
+
+/// A text with the bytes that `%41` and the like stand for. `None` if that is no text.
+pub(crate) fn percent_decoded(text: &str) -> Option<String> {
+    let mut bytes = Vec::new();
+    let mut rest = text.bytes();
+    while let Some(byte) = rest.next() {
+        bytes.push(match byte {
+            b'%' => {
+                let mut digit = || char::from(rest.next()?).to_digit(16);
+                u8::try_from(digit()? * 16 + digit()?).ok()?
+            }
+            byte => byte,
+        });
+    }
+    String::from_utf8(bytes).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_and_http_are_fetched() {
+        let file = |path: &str, name: &str| Ok(Jar::File { path: path.to_owned(), name: name.to_owned() });
+        assert_eq!(Jar::of(""), Ok(Jar::None));
+        for url in [
+            "file:/a/x.jar",
+            "file:///a/x.jar",
+            "file://host/a/x.jar",
+            "local:/a/x.jar",
+            "/a/x.jar",
+            "FILE:/a/x.jar",
+        ] {
+            assert_eq!(Jar::of(url), file("/a/x.jar", "x.jar"), "{url}");
+        }
+        assert_eq!(Jar::of("file:/my%20jars/%C3%A9.jar"), file("/my jars/é.jar", "é.jar"));
+        let http = |url: &str, name: &str| Ok(Jar::Http { url: url.to_owned(), name: name.to_owned() });
+        assert_eq!(Jar::of("http://h:80/a/x.jar?b=/c"), http("http://h:80/a/x.jar?b=/c", "x.jar"));
+    }
+
+    #[test]
+    fn others_are_refused_with_what_to_do() {
+        for url in
+            ["hdfs://n:8020/x.jar", "s3a://bucket/x.jar", "s3://b/x.jar", "https://h/x.jar", "ftp://h/x.jar"]
+        {
+            let refused = Jar::of(url).expect_err(url).to_string();
+            let scheme = url.split_once("//").expect("a scheme").0;
+            assert!(refused.contains(&format!("cannot be fetched from {scheme}: ")), "{refused}");
+            assert!(refused.contains("Put it at the same path on every Worker"), "{refused}");
+        }
+        for url in [
+            "x.jar",
+            "file:x.jar",
+            "file:/a/",
+            "file://host",
+            "file:/a/..",
+            "http://h",
+            "http://h/",
+            "file:/%zz",
+        ] {
+            assert!(matches!(Jar::of(url), Err(Unfetchable::Path { .. })), "{url}");
+        }
+    }
+}

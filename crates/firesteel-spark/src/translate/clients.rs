@@ -1,0 +1,220 @@
+//! What those are told who submit cluster drivers, by REST and by the classic gateway, in the words of Spark's Master.
+
+use firesteel_core::messages::{
+    DriverDescription, DriverError, DriverState, DriverView, KillDriverAnswer, SubmitDriverAnswer,
+};
+use firesteel_placement::{Cores, MiB};
+
+use firesteel_core::executor_command::JavaCommand;
+use thiserror::Error;
+
+use crate::cluster_driver::SparkDriver;
+use crate::dialect::Release;
+use crate::driver_launch::{USER_JAR, WORKER_URL, WRAPPER, is_passed_on};
+use crate::envelope::Address;
+use crate::jar::{Jar, Unfetchable};
+use crate::messages::{self, DriverStatus, DriverSubmission, ToClient};
+
+/// What a Master does that does not lead.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NotAlive {
+    /// Another one leads, or nobody yet.
+    Standby,
+    /// It reads its state, and will lead.
+    Recovering,
+}
+
+impl NotAlive {
+    /// Why it takes no submission.
+    #[must_use]
+    pub fn no_submissions(self) -> String {
+        self.not_alive("accept driver submissions")
+    }
+
+    /// Why it ends no cluster driver.
+    #[must_use]
+    pub fn no_kills(self) -> String {
+        self.not_alive("kill drivers")
+    }
+
+    /// Why it knows no cluster driver.
+    #[must_use]
+    pub fn no_status(self) -> String {
+        self.not_alive("request driver status")
+    }
+
+    /// Clients go on to the next Master at these words. Source: Spark Master, 4.0.1.
+    fn not_alive(self, what: &str) -> String {
+        let state = match self {
+            Self::Standby => "STANDBY",
+            Self::Recovering => "RECOVERING",
+        };
+        format!("Current state is not alive: {state}. Can only {what} in ALIVE state.")
+    }
+}
+
+/// What a cluster driver needs, and whether it is started again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wanted {
+    /// The number of its cores.
+    pub cores: i64,
+    /// Its memory in MiB.
+    pub memory: i64,
+    /// Whether it is started again when it fails or its Worker is lost.
+    pub supervise: bool,
+    /// The names of the custom resources that it needs.
+    pub resources: Vec<String>,
+}
+
+/// Why a cluster driver of Spark's cannot be taken.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum UnfitDriver {
+    /// No Worker can fetch its jar.
+    #[error(transparent)]
+    Jar(#[from] Unfetchable),
+    /// It needs custom resources.
+    #[error(
+        "a cluster driver cannot have custom resources here, and this one asks for {0}: leave out spark.driver.resource.*"
+    )]
+    Resources(String),
+    /// It is not started as Spark's clients have drivers started.
+    #[error(
+        "a cluster driver has to be started by {WRAPPER} with {WORKER_URL}, {USER_JAR} and a class; submit it with spark-submit"
+    )]
+    Command,
+}
+
+/// A cluster driver of Spark's, as the Master knows it. The user is the one whom its variables name, or else this one.
+///
+/// # Errors
+/// No Worker can fetch its jar, or it needs custom resources.
+pub fn driver(
+    driver: SparkDriver,
+    wanted: Wanted,
+    otherwise: &str,
+) -> Result<DriverDescription, UnfitDriver> {
+    Jar::of(&driver.jar)?;
+    if !wanted.resources.is_empty() {
+        return Err(UnfitDriver::Resources(wanted.resources.join(", ")));
+    }
+    let named = driver.command.environment.get("SPARK_USER").filter(|user| !user.is_empty());
+    let user = named.map_or(otherwise, String::as_str).to_owned();
+    let Wanted { cores, memory, supervise, resources: _ } = wanted;
+    Ok(DriverDescription {
+        user,
+        command: driver.into_command(),
+        cores: Cores(cores),
+        memory: MiB(memory),
+        supervise,
+    })
+}
+
+/// A cluster driver that was submitted by the classic gateway, by a client of this release. Of the submitter's variables, all of
+/// which such a client sends, the driver gets Spark's own.
+///
+/// # Errors
+/// It is none that a Worker can start.
+pub fn submission(
+    submission: DriverSubmission,
+    release: Option<Release>,
+) -> Result<DriverDescription, UnfitDriver> {
+    let DriverSubmission { jar, memory, cores, supervise, command, resources } = submission;
+    let is_wrapped =
+        command.main_class == WRAPPER && command.arguments.starts_with(&[WORKER_URL.into(), USER_JAR.into()]);
+    let mut arguments = command.arguments.into_iter().skip(2);
+    let main_class = arguments.next().filter(|_| is_wrapped).ok_or(UnfitDriver::Command)?;
+    let mut environment = command.environment;
+    environment.retain(|name, _| name.starts_with("SPARK_") && is_passed_on(name));
+    let releases = release.map(Release::numbers).unwrap_or_default();
+    let command = JavaCommand {
+        main_class,
+        arguments: arguments.collect(),
+        environment,
+        releases: releases.iter().map(|number| (*number).to_owned()).collect(),
+        ..command
+    };
+    let wanted = Wanted { cores: cores.into(), memory: memory.into(), supervise, resources };
+    driver(SparkDriver { jar, command }, wanted, "spark-submit")
+}
+
+/// What one is told who submitted a cluster driver by the classic gateway.
+#[must_use]
+pub fn to_submitter(answer: &SubmitDriverAnswer) -> ToClient {
+    let (driver, message) = submitted(answer);
+    ToClient::SubmitDriverResponse { driver, message }
+}
+
+/// What one is told whose cluster driver is refused before the Master is asked.
+#[must_use]
+pub fn refusal(why: &UnfitDriver) -> ToClient {
+    ToClient::SubmitDriverResponse { driver: None, message: why.to_string() }
+}
+
+/// What one is told who asked by the classic gateway for the end of this cluster driver.
+#[must_use]
+pub fn to_killer(id: &str, answer: &KillDriverAnswer) -> ToClient {
+    let (success, message) = killed(id, answer);
+    ToClient::KillDriverResponse { driver: id.to_owned(), success, message }
+}
+
+/// What one is told who asked by the classic gateway for the state of a cluster driver.
+#[must_use]
+pub fn to_watcher(view: Option<&DriverView>) -> ToClient {
+    let status = |view: &DriverView| DriverStatus {
+        state: state(&view.state),
+        worker: view.worker.as_ref().map(|place| place.worker.to_string()),
+        address: view.worker.as_ref().map(|place| Address { host: place.host.clone(), port: place.port }),
+        exception: exception(&view.state),
+    };
+    ToClient::DriverStatusResponse(view.map(status))
+}
+
+fn state(state: &DriverState) -> messages::DriverState {
+    match state {
+        DriverState::Submitted => messages::DriverState::Submitted,
+        DriverState::Running => messages::DriverState::Running,
+        DriverState::Finished => messages::DriverState::Finished,
+        DriverState::Relaunching { .. } => messages::DriverState::Relaunching,
+        DriverState::Unknown => messages::DriverState::Unknown,
+        DriverState::Killed(_) => messages::DriverState::Killed,
+        DriverState::Failed(_) => messages::DriverState::Failed,
+        DriverState::Error(_) => messages::DriverState::Error,
+    }
+}
+
+/// The id of a cluster driver that was submitted, and the Master's words.
+pub(crate) fn submitted(answer: &SubmitDriverAnswer) -> (Option<String>, String) {
+    match answer {
+        SubmitDriverAnswer::Submitted { driver } => {
+            (Some(driver.to_string()), format!("Driver successfully submitted as {driver}"))
+        }
+        SubmitDriverAnswer::Refused(refusal) => (None, format!("the Master refuses the driver: {refusal}")),
+    }
+}
+
+/// Whether a cluster driver is ended, and the Master's words.
+pub(crate) fn killed(id: &str, answer: &KillDriverAnswer) -> (bool, String) {
+    match answer {
+        KillDriverAnswer::Asked { .. } | KillDriverAnswer::Killed { .. } => {
+            (true, format!("Kill request for {id} submitted"))
+        }
+        KillDriverAnswer::Over { .. } | KillDriverAnswer::Unknown => {
+            (false, format!("Driver {id} has already finished or does not exist"))
+        }
+    }
+}
+
+/// Why a cluster driver could not be started. Spark's Master has words for nothing else.
+pub(crate) fn exception(state: &DriverState) -> Option<String> {
+    match state {
+        DriverState::Error(DriverError::NotStarted(failure)) => Some(failure.to_string()),
+        DriverState::Error(DriverError::WorkerLost(_) | DriverError::WorkerStopped)
+        | DriverState::Submitted
+        | DriverState::Running
+        | DriverState::Finished
+        | DriverState::Relaunching { .. }
+        | DriverState::Unknown
+        | DriverState::Killed(_)
+        | DriverState::Failed(_) => None,
+    }
+}

@@ -1,0 +1,319 @@
+//! Those who submit cluster drivers by the classic gateway: recorded requests, and the answers of a recorded Master.
+
+use std::collections::BTreeMap;
+
+use bytes::Bytes;
+use firesteel_core::ids::DriverId;
+use firesteel_core::messages::{
+    DriverDescription, DriverState, KillDriverAnswer, RefusedDriver, SubmitDriverAnswer,
+};
+use firesteel_placement::{Cores, MiB};
+use firesteel_spark::cluster_driver::SparkDriver;
+use firesteel_spark::dialect::Release;
+use firesteel_spark::envelope::Address;
+use firesteel_spark::frame::Frame;
+use firesteel_spark::java::{self, Bounds, Graph, Node, Object};
+use firesteel_spark::messages::{self, ClientRequest, DriverSubmission, ToClient};
+use firesteel_spark::session::{ClientNumber, Heard, Session};
+use firesteel_spark::translate::clients;
+
+use crate::drivers::recording;
+use crate::recorded::{frames, opened};
+
+const FIRST: ClientNumber = ClientNumber(0);
+
+/// The serial version ids that a release tells of references and of profiles, and the release.
+const RELEASES: [(&str, i64, i64, Release); 2] = [
+    ("3.5.7", -2_184_441_956_866_814_275, 6_817_910_790_482_746_242, Release::V3_4To3_5),
+    ("4.0.1", 3_898_290_494_905_438_830, -6_369_593_179_083_993_645, Release::V4_0),
+];
+
+fn said(version: &str, to: &str) -> Vec<Frame> {
+    frames(&recording(&format!("spark-{version}/cluster-rpc-RequestSubmitDriver.{to}-master")))
+}
+
+/// What a JVM answers that has another id of a class.
+fn told(question: &Frame, serials: &[(&str, i64)]) -> Frame {
+    let Frame::Request { id, .. } = question else { panic!("{question:?}") };
+    let (_, object) = opened(question).expect("it has a body");
+    let (graph, value) = java::read(&object, Bounds::default()).expect("a stream");
+    let class = Node { graph: &graph, value }.class_name().expect("a class").to_owned();
+    let serial = serials.iter().find(|(name, _)| class.ends_with(name)).map_or(7, |(_, serial)| *serial);
+    let reason = format!(
+        "java.io.InvalidClassException: {class}; local class incompatible: stream classdesc \
+         serialVersionUID = 0, local class serialVersionUID = {serial}\n\tat java.base"
+    );
+    Frame::Failure { id: *id, reason }
+}
+
+/// A session that has heard a recorded submission, and that knows the client's release: what came of it.
+fn heard(version: &str, reference: i64, profile: i64) -> (Session, Vec<Heard>) {
+    let mut session = Session::default();
+    let frames = said(version, "to");
+    session.hear(frames[0].clone());
+    let mut heard = session.hear(frames[1].clone());
+    while let [Heard::Reply(question @ Frame::Request { .. })] = &heard[..] {
+        heard = session.hear(told(question, &[("RpcEndpointRef", reference), ("ResourceProfile", profile)]));
+    }
+    (session, heard)
+}
+
+fn submission(version: &str, heard: &[Heard]) -> DriverSubmission {
+    match heard {
+        [Heard::Client(FIRST, _, ClientRequest::SubmitDriver(submission))] => (**submission).clone(),
+        other => panic!("{version}: {other:?}"),
+    }
+}
+
+#[test]
+fn a_submission_becomes_a_cluster_driver_with_spark_s_variables_alone() {
+    for (version, reference, profile, release) in RELEASES {
+        let (session, heard) = heard(version, reference, profile);
+        assert_eq!(session.client_release(FIRST), Some(release));
+        let submission = submission(version, &heard);
+        assert!(submission.command.environment.contains_key("HOME"), "the client sends all that it has");
+        let DriverDescription { user, command, cores, memory, supervise } =
+            clients::submission(submission, session.client_release(FIRST)).expect("it fits");
+        assert_eq!((user.as_str(), cores, memory, supervise), ("spark-submit", Cores(1), MiB(512), false));
+        assert_eq!(command.to_string(), "{{SPARK}} Pi hello");
+        let SparkDriver { jar, command } =
+            SparkDriver::of(&command).expect("it is one").expect("it is sound");
+        assert!(jar.starts_with("file:/") && jar.ends_with("pi.jar"), "{jar}");
+        assert_eq!(command.main_class, "Pi");
+        let variables: Vec<&String> = command.environment.keys().collect();
+        assert!(variables.iter().all(|name| name.starts_with("SPARK_")), "{variables:?}");
+        assert!(!command.environment.contains_key("SPARK_HOME"), "{variables:?}");
+        assert!(command.java_options.iter().any(|option| option == "-Dspark.driver.memory=512m"));
+        assert_eq!(command.releases, release.numbers());
+    }
+}
+
+#[test]
+fn a_submission_that_no_worker_can_start_is_refused() {
+    let (_, heard) = heard("4.0.1", RELEASES[1].1, RELEASES[1].2);
+    let submission = submission("4.0.1", &heard);
+    let refused = |change: &dyn Fn(&mut DriverSubmission)| {
+        let mut changed = submission.clone();
+        change(&mut changed);
+        clients::submission(changed, None).expect_err("it does not fit").to_string()
+    };
+    let hdfs = refused(&|submission| submission.jar = "hdfs://n/x.jar".to_owned());
+    assert!(hdfs.starts_with("the driver's jar cannot be fetched from hdfs:: Workers copy it"), "{hdfs}");
+    let gpu = refused(&|submission| submission.resources = vec!["gpu".to_owned()]);
+    assert!(gpu.contains("this one asks for gpu"), "{gpu}");
+    for odd in [
+        refused(&|submission| submission.command.main_class = "java.lang.Runtime".to_owned()),
+        refused(&|submission| submission.command.arguments.truncate(2)),
+        refused(&|submission| submission.command.arguments.rotate_left(1)),
+    ] {
+        assert!(odd.contains("submit it with spark-submit"), "{odd}");
+    }
+}
+
+/// The classes of an object's graph with their serial version ids.
+fn classes(object: &Bytes) -> BTreeMap<String, i64> {
+    let (graph, root) = java::read(object, Bounds::default()).expect("a stream");
+    let mut found = BTreeMap::new();
+    for name in NAMES {
+        if let Some(class) = graph.find_class(name) {
+            found.insert(name.to_owned(), class.serial);
+        }
+    }
+    assert!(!found.is_empty(), "{root:?}");
+    found
+}
+
+/// The classes of answers.
+const NAMES: [&str; 16] = [
+    "org.apache.spark.deploy.DeployMessages$SubmitDriverResponse",
+    "org.apache.spark.deploy.DeployMessages$DriverStatusResponse",
+    "org.apache.spark.deploy.master.DriverState$",
+    "org.apache.spark.rpc.netty.NettyRpcEndpointRef",
+    "org.apache.spark.rpc.RpcEndpointRef",
+    "org.apache.spark.rpc.RpcEndpointAddress",
+    "org.apache.spark.rpc.RpcAddress",
+    "org.apache.spark.rpc.RpcTimeout",
+    "scala.concurrent.duration.FiniteDuration",
+    "scala.concurrent.duration.Duration",
+    "java.util.concurrent.TimeUnit",
+    "java.lang.Enum",
+    "scala.Enumeration$Val",
+    "scala.Some",
+    "scala.None$",
+    "scala.runtime.ModuleSerializationProxy",
+];
+
+/// A value in words, with all that it refers to but the insides of enumerations.
+fn shown(node: Node<'_>) -> String {
+    let Graph { .. } = node.graph;
+    match node.object() {
+        None => format!("{:?}", node.value),
+        Some(Object::Text(text)) => format!("{text:?}"),
+        Some(Object::Constant { name, .. }) => format!("constant {:?}", node.graph.object(*name)),
+        Some(Object::Class(class)) => format!("class {}", node.graph.class(*class).name),
+        Some(Object::Array { .. }) => "array".to_owned(),
+        Some(Object::Instance { class, parts }) => {
+            let line = node.graph.line(*class);
+            let name = &node.graph.class(*class).name;
+            if name.ends_with("DriverState$") || name.ends_with("None$") {
+                return name.clone();
+            }
+            let fields = line.iter().zip(parts).flat_map(|(class, part)| {
+                node.graph
+                    .class(*class)
+                    .fields
+                    .iter()
+                    .zip(&part.fields)
+                    .map(|(field, value)| format!("{}: {}", field.name, shown(node.at(*value))))
+            });
+            format!("{name} {{{}}}", fields.collect::<Vec<_>>().join(", "))
+        }
+    }
+}
+
+fn body(frame: &Frame) -> Bytes {
+    match frame {
+        Frame::Response { body, .. } => body.clone(),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn same(ours: &Bytes, theirs: &Bytes, version: &str) {
+    let read = |object: &Bytes| {
+        let (graph, value) = java::read(object, Bounds::default()).expect("a stream");
+        shown(Node { graph: &graph, value })
+    };
+    assert_eq!(read(ours), read(theirs), "{version}");
+    assert_eq!(classes(ours), classes(theirs), "{version}");
+}
+
+#[test]
+fn answers_are_those_of_a_recorded_master() {
+    for (version, reference, profile, _) in RELEASES {
+        let (session, _) = heard(version, reference, profile);
+        let recorded = said(version, "from");
+        let id = {
+            let (graph, value) = java::read(&body(&recorded[1]), Bounds::default()).expect("a stream");
+            let node = Node { graph: &graph, value };
+            let id = node.field("driverId").and_then(|option| option.field("value")).expect("it is given");
+            id.text().expect("a text").to_owned()
+        };
+        let submitted = SubmitDriverAnswer::Submitted { driver: DriverId::new(id.as_str()) };
+        let ours = session.answer_client(FIRST, 1, &clients::to_submitter(&submitted));
+        // The recording went through a proxy: the client called the Master by another port than it has.
+        let master = |object: &Bytes| {
+            let (graph, value) = java::read(object, Bounds::default()).expect("a stream");
+            shown(Node { graph: &graph, value }.field("master").expect("a reference"))
+        };
+        let [here, there] = [master(&body(&ours)), master(&body(&recorded[1]))];
+        assert_eq!(here.replace("28076", "28077"), there, "{version}");
+        assert_eq!(classes(&body(&ours)), classes(&body(&recorded[1])), "{version}");
+
+        let (graph, value) = java::read(&body(&recorded[2]), Bounds::default()).expect("a stream");
+        let node = Node { graph: &graph, value };
+        let option = |name: &str| {
+            node.field(name)
+                .and_then(|option| option.field("value"))
+                .and_then(Node::text)
+                .expect("a text")
+                .to_owned()
+        };
+        let (host, port) = option("workerHostPort")
+            .split_once(':')
+            .map(|(host, port)| (host.to_owned(), port.to_owned()))
+            .expect("both");
+        let status = messages::DriverStatus {
+            state: messages::DriverState::Running,
+            worker: Some(option("workerId")),
+            address: Some(Address { host, port: port.parse().expect("a port") }),
+            exception: None,
+        };
+        let ours = session.answer_client(FIRST, 2, &ToClient::DriverStatusResponse(Some(status)));
+        same(&body(&ours), &body(&recorded[2]), version);
+    }
+}
+
+#[test]
+fn the_master_s_words_are_spark_s() {
+    let driver = || DriverId::new("driver-1");
+    let submitted = clients::to_submitter(&SubmitDriverAnswer::Submitted { driver: driver() });
+    let message = "Driver successfully submitted as driver-1".to_owned();
+    assert_eq!(submitted, ToClient::SubmitDriverResponse { driver: Some("driver-1".to_owned()), message });
+    let refused = clients::to_submitter(&SubmitDriverAnswer::Refused(RefusedDriver::NoProgram));
+    let message = "the Master refuses the driver: a driver needs a program".to_owned();
+    assert_eq!(refused, ToClient::SubmitDriverResponse { driver: None, message });
+    let words = |answer| match clients::to_killer("driver-1", &answer) {
+        ToClient::KillDriverResponse { success, message, .. } => (success, message),
+        other => panic!("{other:?}"),
+    };
+    let asked = (true, "Kill request for driver-1 submitted".to_owned());
+    assert_eq!(words(KillDriverAnswer::Asked { driver: driver() }), asked);
+    assert_eq!(words(KillDriverAnswer::Killed { driver: driver() }), asked);
+    let over = (false, "Driver driver-1 has already finished or does not exist".to_owned());
+    let state = DriverState::Finished;
+    assert_eq!(words(KillDriverAnswer::Over { driver: driver(), state }), over);
+    assert_eq!(words(KillDriverAnswer::Unknown), over);
+    assert_eq!(clients::to_watcher(None), ToClient::DriverStatusResponse(None));
+}
+
+#[test]
+fn a_client_of_a_release_that_is_not_known_is_asked_for_all_classes_of_answers() {
+    let mut session = Session::default();
+    let mut request = said("4.0.1", "to").remove(1);
+    let Frame::Request { body, .. } = &mut request else { panic!("a request") };
+    let name = b"DeployMessages$RequestSubmitDriver";
+    let at = body.windows(name.len()).position(|window| window == name).expect("it is there") + name.len();
+    let mut later = body.to_vec();
+    later[at] ^= 1;
+    *body = later.into();
+    let (mut heard, mut questions) = (session.hear(request), 0);
+    while let [Heard::Reply(question @ Frame::Request { .. })] = &heard[..] {
+        heard = session.hear(told(question, &[]));
+        questions += 1;
+    }
+    assert_eq!(questions, 8, "all classes of answers");
+    submission("later", &heard);
+    assert_eq!(session.client_release(FIRST), None);
+    let ours = session.answer_client(
+        FIRST,
+        1,
+        &ToClient::SubmitDriverResponse { driver: None, message: String::new() },
+    );
+    let classes = classes(&self::body(&ours));
+    assert_eq!(classes["org.apache.spark.deploy.DeployMessages$SubmitDriverResponse"], 7);
+    assert_eq!(classes["org.apache.spark.rpc.RpcEndpointRef"], 7);
+}
+
+/// Each question is an error in its log.
+#[test]
+fn a_client_is_asked_no_more_than_its_release_needs() {
+    let of_4_1 = -6_062_078_299_962_416_402;
+    for (version, reference, questions) in
+        [("3.5.7", RELEASES[0].1, 1), ("4.0.1", RELEASES[1].1, 1), ("4.0.1", of_4_1, 2)]
+    {
+        let mut session = Session::default();
+        let request = said(version, "to").remove(1);
+        let mut heard = session.hear(request.clone());
+        assert_eq!(session.hear(request), [], "it is asked already");
+        let mut asked = 0;
+        while let [Heard::Reply(question @ Frame::Request { .. })] = &heard[..] {
+            let profile = -1_872_747_411_836_192_885;
+            heard =
+                session.hear(told(question, &[("RpcEndpointRef", reference), ("ResourceProfile", profile)]));
+            asked += 1;
+        }
+        assert_eq!((asked, heard.len()), (questions, 2), "{version}: both requests are heard");
+        let is_4_3 = session.client_release(FIRST) == Some(Release::V4_3);
+        assert_eq!(is_4_3, questions == 2);
+    }
+}
+
+#[test]
+fn a_client_that_tells_nothing_is_refused_with_a_sentence() {
+    let mut session = Session::default();
+    let questions = session.hear(said("4.0.1", "to").remove(1));
+    let Heard::Reply(Frame::Request { id, .. }) = questions[0] else { panic!("{questions:?}") };
+    let heard = session.hear(Frame::Response { id, body: Bytes::new() });
+    let [Heard::Reply(Frame::Failure { reason, .. })] = &heard[..] else { panic!("{heard:?}") };
+    assert!(reason.starts_with("this release of Spark does not tell"), "{reason}");
+}
