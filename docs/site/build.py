@@ -15,7 +15,7 @@ body { margin: 0; display: flex; font: 16px/1.55 system-ui, sans-serif; color: #
 nav { flex: 0 0 15rem; padding: 1.5rem; border-right: 1px solid #ddd; font-size: 14px; min-height: 100vh; box-sizing: border-box }
 nav a { display: block; padding: .15rem 0; color: #444; text-decoration: none } nav a.here { font-weight: 600; color: #000 }
 main { padding: 1.5rem 2.5rem; max-width: 56rem; min-width: 0 }
-pre { background: #f5f6f7; padding: .8rem; overflow-x: auto; border-radius: 4px; line-height: 1.4 } code { font-size: 14px }
+pre { background: #f5f6f7; padding: .8rem; overflow-x: auto; border-radius: 4px; line-height: 1.4 } code { font-size: 14px } td code { overflow-wrap: anywhere }
 table { border-collapse: collapse; display: block; overflow-x: auto } td, th { border: 1px solid #ddd; padding: .3rem .6rem; text-align: left; vertical-align: top }
 img { max-width: 100% } a { color: #0b57d0 }
 @media (max-width: 50rem) { body { display: block } nav { border: 0; min-height: 0 } main { padding: 1rem } }
