@@ -8,14 +8,14 @@ import sys
 from html.parser import HTMLParser
 from pathlib import Path
 
-import markdown
+from markdown_it import MarkdownIt
 
 STYLE = """
 body { margin: 0; display: flex; font: 16px/1.55 system-ui, sans-serif; color: #1c1e21; background: #fff }
 nav { flex: 0 0 15rem; padding: 1.5rem; border-right: 1px solid #ddd; font-size: 14px; min-height: 100vh; box-sizing: border-box }
 nav a { display: block; padding: .15rem 0; color: #444; text-decoration: none } nav a.here { font-weight: 600; color: #000 }
 main { padding: 1.5rem 2.5rem; max-width: 56rem; min-width: 0 }
-pre { background: #f5f6f7; padding: .8rem; overflow-x: auto; border-radius: 4px; line-height: 1.4 } code { font-size: 14px }
+pre { background: #f5f6f7; padding: .8rem; overflow-x: auto; border-radius: 4px; line-height: 1.4 } code { font-size: 14px } td code { overflow-wrap: anywhere }
 table { border-collapse: collapse; display: block; overflow-x: auto } td, th { border: 1px solid #ddd; padding: .3rem .6rem; text-align: left; vertical-align: top }
 img { max-width: 100% } a { color: #0b57d0 }
 @media (max-width: 50rem) { body { display: block } nav { border: 0; min-height: 0 } main { padding: 1rem } }
@@ -24,9 +24,16 @@ img { max-width: 100% } a { color: #0b57d0 }
 """
 
 
-def slug(text, separator):
-    """The anchor of a heading, by the rule of the site that shows these files in the repository."""
-    return re.sub(r"[^\w\- ]", "", text.strip().lower()).replace(" ", separator)
+def anchored(tokens):
+    """Gives each heading its anchor, by the rule of the site that shows these files in the repository."""
+    seen = {}
+    for heading, inline in zip(tokens, tokens[1:]):
+        if heading.type == "heading_open":
+            text = "".join(part.content for part in inline.children)
+            slug = re.sub(r"[^\w\- ]", "", text.strip().lower()).replace(" ", "-")
+            count = seen[slug] = seen.get(slug, -1) + 1
+            heading.attrSet("id", f"{slug}-{count}" if count else slug)
+    return tokens
 
 
 def site_path(path):
@@ -55,6 +62,7 @@ class Links(HTMLParser):
 class Site:
     def __init__(self, root, out):
         self.root, self.out = root, out
+        self.markdown = MarkdownIt("commonmark").enable("table")
         self.pages = {}  # file of the repository -> HTML of its text
         self.files = set()
 
@@ -66,13 +74,10 @@ class Site:
         if path in self.pages:
             return
         text = (self.root / path).read_text(encoding="utf-8")
-        converter = markdown.Markdown(
-            extensions=["tables", "fenced_code", "sane_lists", "toc"],
-            extension_configs={"toc": {"slugify": slug}},
-        )
         self.pages[path] = ""
+        body = self.markdown.renderer.render(anchored(self.markdown.parse(text)), self.markdown.options, {})
         self.pages[path] = re.sub(
-            r'(href|src)="([^"]*)"', lambda found: f'{found[1]}="{self.follow(path, found[2])}"', converter.convert(text)
+            r'(href|src)="([^"]*)"', lambda found: f'{found[1]}="{self.follow(path, found[2])}"', body
         )
 
     def follow(self, page, link):
@@ -89,27 +94,28 @@ class Site:
             self.files.add(there)
         return os.path.relpath(site_path(there), page.parent) + mark + fragment
 
+    def title(self, path):
+        """The text of a page's first heading."""
+        heading = re.search(r"<h1[^>]*>(.*?)</h1>", self.pages[path])
+        return re.sub(r"<[^>]*>", "", heading[1]) if heading else path.stem
+
     def navigation(self, here):
         """The pages that the README's table lists, in its order."""
-        listed = re.findall(r"^\| \[([^\]]+)\]\(([^)]+)\)", (self.root / "README.md").read_text(encoding="utf-8"), re.MULTILINE)
-        rows = [("Firesteel", "README.md")] + listed
+        readme = (self.root / "README.md").read_text(encoding="utf-8")
+        listed = re.findall(r"^\| \[[^\]]+\]\(([^)]+\.md)\)", readme, re.MULTILINE)
         lines = []
-        for name, path in rows:
-            name = re.sub(r"^docs/|\.md$", "", name)
-            name = name if name.isupper() is False else name.capitalize().replace("-", " ")
-            mark = ' class="here"' if Path(path) == here else ""
-            target = os.path.relpath(site_path(Path(path)), here.parent)
-            lines.append(f'<a href="{html.escape(target)}"{mark}>{html.escape(name)}</a>')
+        for path in map(Path, ["README.md"] + listed):
+            mark = ' class="here"' if path == here else ""
+            target = os.path.relpath(site_path(path), here.parent)
+            lines.append(f'<a href="{html.escape(target)}"{mark}>{self.title(path)}</a>')
         return "\n".join(lines)
 
     def write(self):
         for path, body in self.pages.items():
-            title = re.search(r"<h1[^>]*>(.*?)</h1>", body)
-            title = re.sub(r"<[^>]*>", "", title[1]) if title else path.stem
             page = self.out / site_path(path)
             page.parent.mkdir(parents=True, exist_ok=True)
             page.write_text(
-                f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{title}</title>\n'
+                f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{self.title(path)}</title>\n'
                 f'<meta name="viewport" content="width=device-width, initial-scale=1">\n<style>{STYLE}</style></head>\n'
                 f"<body><nav>\n{self.navigation(path)}\n</nav><main>\n{body}\n</main></body></html>\n",
                 encoding="utf-8",

@@ -69,6 +69,11 @@ impl Site {
         processes::within(&self.path("home"))
     }
 
+    /// Waits until no process is left in its homes. A Worker's reaper ends after it.
+    fn wait_until_empty(&self) {
+        wait_for("nothing to run", || self.processes().is_empty().then_some(()));
+    }
+
     fn ssh_words(&self) -> String {
         fs::read_to_string(self.path("ssh.words")).unwrap_or_default()
     }
@@ -146,7 +151,7 @@ fn a_cluster_is_started_once_shown_and_stopped() {
     let stopped = site.run("stop");
     assert_eq!(stopped.code(), 0, "{stopped}");
     assert!(states(&stopped).iter().all(|row| row.ends_with(" stopped")), "{stopped}");
-    assert_eq!(site.processes(), [0_u32; 0]);
+    site.wait_until_empty();
     assert_eq!(site.run("stop").code(), 0, "to stop what does not run is no error");
 }
 
@@ -164,7 +169,7 @@ fn a_machine_that_is_away_keeps_no_other_from_starting() {
     assert!(started.stderr.contains("1 of 3 daemons could not be started"), "{started}");
     let stopped = site.run("stop");
     assert_eq!(stopped.code(), 1, "{stopped}");
-    assert_eq!(site.processes(), [0_u32; 0], "{stopped}");
+    site.wait_until_empty();
 }
 
 #[test]

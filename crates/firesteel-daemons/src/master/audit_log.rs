@@ -2,6 +2,7 @@
 
 use firesteel_core::Mentions;
 use firesteel_core::master::Audit;
+use firesteel_core::process::Quoted;
 use firesteel_host::net::PeerInfo;
 
 /// The target of audit lines. The log has them at each level of `--quiet`.
@@ -26,6 +27,8 @@ pub(super) fn write(audit: &Audit, peer: Option<&PeerInfo>) {
             id.driver = driver.map(display),
             id.peer = number.map(display)
         },
-        "{who} from {from}: {audit}"
+        "{} from {from}: {audit}",
+        // A name cannot look like the rest of the line.
+        Quoted(who)
     );
 }
