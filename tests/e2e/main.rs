@@ -39,6 +39,7 @@ mod plan_cluster;
 mod proxy;
 mod recovery;
 mod resources;
+mod rest;
 mod retries;
 mod service_manager;
 mod settings;
