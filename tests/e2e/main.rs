@@ -42,6 +42,7 @@ mod plan_cluster;
 mod proxy;
 mod recovery;
 mod resources;
+mod rest;
 mod retries;
 mod service_manager;
 mod settings;

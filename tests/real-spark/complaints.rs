@@ -72,8 +72,8 @@ fn starving() {
     let (ours, theirs) = on_both_with_rest(&[], states_of_two);
     println!("two drivers on two cores: {theirs:?} on Spark, {ours:?} on Firesteel");
     assert_eq!((&ours, &theirs), (&vec!["WAITING".to_owned(); 2], &vec!["WAITING".to_owned(); 2]));
-    let (ours, theirs) = on_both_with_rest(&["spark.deploy.maxDrivers=1"], both_end);
-    assert_eq!((ours, theirs), (2, 2), "one after the other");
+    let ended = both_end(&mut Cluster::with_rest(&["spark.deploy.maxDrivers=1"]));
+    assert_eq!(ended, 2, "one after the other");
 }
 
 /// Submits two drivers to two cores. Each waits for this file when its job is done.

@@ -220,7 +220,7 @@ pub(crate) fn rest(port: u16, method: &str, path: &str, body: &str) -> (u16, Val
 pub(crate) fn creation(jar: &str, class: &str, arguments: &[&str], properties: Value) -> String {
     let mut all = json!({
         "spark.app.name": "submitted", "spark.driver.memory": "512m", "spark.executor.memory": "512m",
-        "spark.cores.max": "1", "spark.ui.enabled": "false",
+        "spark.cores.max": "1", "spark.ui.enabled": "false", "spark.jars": jar,
     });
     all.as_object_mut().expect("an object").extend(properties.as_object().expect("an object").clone());
     json!({

@@ -74,7 +74,9 @@ impl Names {
                     Outbound::Client(
                         answer @ (MasterToClient::SubmitDriverResponse(_)
                         | MasterToClient::KillDriverResponse(_)
-                        | MasterToClient::DriverStatusResponse(_)),
+                        | MasterToClient::DriverStatusResponse(_)
+                        | MasterToClient::KillAllDriversResponse { .. }
+                        | MasterToClient::ClearCompletedResponse),
                     ),
             } => vec![format!("{} <- {answer:?}", self.peers[peer])],
             Effect::Send { peer, message: Outbound::Worker(message) } => {

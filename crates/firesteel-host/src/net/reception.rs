@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use firesteel_core::fair_queue::Urgency;
-use firesteel_core::wire::{PREAMBLE, PreambleError, Role};
+use firesteel_core::wire::{PreambleError, Role};
 use tokio::net::TcpStream;
 use tokio::runtime::Handle;
 use tokio::time::timeout;
@@ -105,8 +105,8 @@ impl<E: Send + 'static> Shared<E> {
             self.stop.run_until_cancelled(receiving).await;
             return;
         }
-        if first.is_some_and(|first| first != PREAMBLE[0]) {
-            // It is sent nothing: one who speaks HTTP would take our hello for an answer that it cannot read.
+        if first.is_some_and(|first| first.is_ascii_uppercase()) {
+            // The method of an HTTP request. It is sent nothing: it would take our hello for an answer that it cannot read.
             return log_failed(remote, &PreambleError::Foreign.into(), lines);
         }
         let roles = reception.roles();

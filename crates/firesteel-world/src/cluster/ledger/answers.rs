@@ -53,6 +53,8 @@ impl Ledger {
                 ApplicationAnswer::Unknown | ApplicationAnswer::Ambiguous { .. },
             )
             | MasterToClient::ReadyzResponse
+            | MasterToClient::KillAllDriversResponse { .. }
+            | MasterToClient::ClearCompletedResponse
             | MasterToClient::DriverStatusResponse(_)
             | MasterToClient::DecommissionWorkersResponse(DecommissionAnswer::Unknown)
             | MasterToClient::KillApplicationResponse(KillAnswer::Unknown | KillAnswer::Ambiguous { .. }) => {
