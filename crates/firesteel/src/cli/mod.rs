@@ -14,7 +14,6 @@ mod conf;
 mod config;
 mod decommission;
 mod document;
-mod excluded;
 mod executor;
 mod exit;
 mod explain;
