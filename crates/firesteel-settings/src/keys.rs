@@ -75,10 +75,20 @@ table! {
     /// Longest time that a Worker is excluded for an application.
     EXCLUSION_MAX_DELAY: "firesteel.master.exclusion.maxDelay", [Master], Value("60s");
 
-    /// Port at which the Master serves HTTP: JSON, health and metrics; 0: any free one; none: no HTTP (--webui-port).
+    /// Port at which the Master serves HTTP: pages, JSON, health and metrics; 0: any free one; none: no HTTP (--webui-port).
     MASTER_UI_PORT: "spark.master.ui.port", [Master], Otherwise("8080; any free one with --port 0");
-    /// Port at which the Worker serves HTTP: JSON, health and metrics; 0: any free one; none: no HTTP (--webui-port).
+    /// Port at which the Worker serves HTTP: pages, JSON, health and metrics; 0: any free one; none: no HTTP (--webui-port).
     WORKER_UI_PORT: "spark.worker.ui.port", [Worker], Otherwise("8081; any free one with --port 0");
+    /// Name of the cluster at the top of the Master's page.
+    MASTER_UI_TITLE: "spark.master.ui.title", [Master], Otherwise("Cluster");
+    /// URL of Spark's history server; pages of the Master link to it.
+    HISTORY_SERVER_URL: "spark.master.ui.historyServerUrl", [Master], Otherwise("not set");
+    /// Whether readers of the Master's pages may end applications and cluster drivers and decommission Workers.
+    UI_KILL_ENABLED: "spark.ui.killEnabled", [Master], Value("false");
+    /// Whether links from Spark's executors to their logs lead to the Master instead of the Worker, which readers then need not reach.
+    UI_REVERSE_PROXY: "spark.ui.reverseProxy", [Worker], Value("false");
+    /// URL under which readers reach the Master's pages behind another server, for the links of spark.ui.reverseProxy.
+    UI_REVERSE_PROXY_URL: "spark.ui.reverseProxyUrl", [Worker], Otherwise("not set");
     /// Number of further ports to try if the port for HTTP is in use.
     PORT_MAX_RETRIES: "spark.port.maxRetries", [Master, Worker], Value("16");
 

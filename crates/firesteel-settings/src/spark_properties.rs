@@ -44,7 +44,7 @@ use Treatment::{NoEffect, NotOurs, Refused, SparkApplications};
 pub const OF_APPLICATIONS: &str = "for Spark's applications";
 
 const OWN_JOURNAL: &str = "a Master writes a journal of its own format";
-const NO_PAGES: &str = "Firesteel has no web pages yet";
+const OWN_PAGES: &str = "Firesteel has pages of its own";
 const NO_REST: &str = "Firesteel has no REST port yet";
 const IDS: &str = "ids always have Spark's default pattern";
 const NO_JVM: &str = "for Spark's drivers and executors; Firesteel's own have no JVM";
@@ -92,7 +92,7 @@ pub const TABLE: &[Row] = &[
     ),
     row("spark.master.rest.enabled", NoEffect, &["false"], NO_REST),
     row("spark.master.rest.*", NoEffect, &[], NO_REST),
-    row("spark.master.ui.*", NoEffect, &[], NO_PAGES),
+    row("spark.master.ui.*", NoEffect, &[], OWN_PAGES),
     // Properties of a Worker.
     row("spark.worker.initialRegistrationRetries", NoEffect, &[], "see spark.worker.maxRegistrationRetries"),
     row(
@@ -115,7 +115,7 @@ pub const TABLE: &[Row] = &[
         &[],
         "only the amount is read; for addresses use the flag --resource gpu=0,1",
     ),
-    row("spark.worker.ui.*", NoEffect, &[], NO_PAGES),
+    row("spark.worker.ui.*", NoEffect, &[], OWN_PAGES),
     row("spark.decommission.*", SparkApplications, &["false"], DECOMMISSION),
     row("spark.storage.decommission.*", NotOurs, &[], SHUFFLE),
     // Properties of an application.
@@ -180,7 +180,7 @@ pub const TABLE: &[Row] = &[
     row("spark.rpc.*", SparkApplications, &[], OWN_PROTOCOL),
     row("spark.network.*", SparkApplications, &[], OWN_PROTOCOL),
     // Properties of parts that Firesteel does not have.
-    row("spark.ui.*", NotOurs, &[], NO_PAGES),
+    row("spark.ui.*", NotOurs, &[], OWN_PAGES),
     row("spark.storage.*", NotOurs, &[], SHUFFLE),
     row("spark.driver.*", NotOurs, &[], NO_JVM),
     row("spark.executor.*", NotOurs, &[], NO_JVM),
@@ -196,7 +196,7 @@ pub const TABLE: &[Row] = &[
     row("spark.yarn.am.extra*", NotOurs, &[], NO_JVM),
     row("spark.yarn.metrics.*", NotOurs, &[], "Firesteel has no metrics sinks"),
     row("spark.yarn.historyServer.*", NotOurs, &[], "for Spark's history server"),
-    row("spark.yarn.includeDriverLogsLink", NotOurs, &[], NO_PAGES),
+    row("spark.yarn.includeDriverLogsLink", NotOurs, &[], OWN_PAGES),
     row("spark.yarn.cache.*", NotOurs, &[], "spark-submit sets it"),
     row("spark.yarn.client.statCache.*", NotOurs, &[], "Firesteel requests the status of each file once"),
     row("spark.yarn.keytab", NoEffect, &[], NO_KERBEROS),

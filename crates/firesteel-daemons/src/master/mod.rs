@@ -25,6 +25,7 @@ use firesteel_host::signals::EndRequests;
 use firesteel_host::tenure::Tenure;
 use firesteel_settings::http::HttpSettings;
 use firesteel_settings::master::Recovery;
+use firesteel_settings::pages::PageSettings;
 use firesteel_settings::{Properties, SettingError};
 use futures_util::future::BoxFuture;
 
@@ -91,11 +92,12 @@ async fn serve(options: Options) -> Result<(), MasterError> {
     firesteel_settings::master::config(&properties, String::new())?;
     let recovery = firesteel_settings::master::recovery(&properties)?;
     let http = HttpSettings::of_master(&properties, address.port == 0)?;
+    let pages = PageSettings::of_master(&properties)?;
     daemon::raise_open_files();
     let mut requests = lifetime.end_requests().map_err(MasterError::Signals)?;
     let listener = Listener::bind(&address).await?;
     let reached = daemon::reachable(&address.host, listener.local().port());
-    let site = Arc::new(MasterSite::new(reached.url()));
+    let site = Arc::new(MasterSite::new(reached.url(), pages));
     let server = Server::start(&address.host, http, Arc::clone(&site)).await?;
     let seat = Seat { listener, reached, properties, clock: Clock::start(), site, server };
     match recovery {
