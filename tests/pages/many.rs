@@ -1,7 +1,7 @@
 //! A cluster of a thousand Workers and ten thousand executors.
 
 use std::path::PathBuf;
-use std::sync::OnceLock;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use serde_json::Value;
@@ -29,47 +29,51 @@ struct Cluster {
     crowd: Crowd,
 }
 
-fn cluster() -> &'static Cluster {
-    static CLUSTER: OnceLock<Cluster> = OnceLock::new();
-    CLUSTER.get_or_init(|| {
-        let settings = [
-            "spark.deploy.recoveryMode=NONE",
-            "spark.worker.timeout=3600s",
-            "spark.master.ui.title=Analytics",
-            "spark.master.ui.historyServerUrl=http://127.0.0.1:18080",
-        ];
-        let settings: Vec<&str> = settings.iter().flat_map(|setting| ["--conf", setting]).collect();
-        let master = Daemon::master(&settings);
-        let crowd = Crowd::of(&master.address().to_string());
-        crowd.workers(0..WORKERS);
-        wait("all Workers", PATIENCE, || (json(&master)["aliveworkers"] == WORKERS).then_some(()));
-        for ended in ["monthly-close", "backfill-2025", "train-embeddings"] {
-            let ends = if ended == "backfill-2025" { Ends::Failed } else { Ends::Well };
-            crowd.application(Asked { executors: 4, ends: Some(ends), ..asked(ended, "dana", (2, 4)) });
-        }
-        wait("ended applications", PATIENCE, || {
-            (json(&master)["completedapps"][2] != Value::Null).then_some(())
-        });
-        for number in 0..APPLICATIONS {
-            let names = ["clickstream", "fraud-scores", "orders-etl", "sessions", "features"];
-            let users = ["ann", "ben", "chloe", "dana"];
-            let name = format!("{}-{number:02}", names[number as usize % names.len()]);
-            let each = if number % 4 == 3 { (2, 8) } else { (1, 4) };
-            crowd.application(Asked {
-                executors: EXECUTORS,
-                ..asked(&name, users[number as usize % 4], each)
-            });
-        }
-        let used = 10_000 + 2500;
-        wait("all executors", PATIENCE, || (json(&master)["coresused"] == used).then_some(()));
-        crowd.application(Asked { executors: 2, ..asked("large-joins", "ann", (4, 256)) });
-        crowd.application(Asked { executors: 40, ..asked("graph <em>& co</em>", "ben", (24, 96)) });
-        crowd.application(Asked { executors: 600, gang: 600, ..asked("train-ranker", "chloe", (8, 24)) });
-        wait("applications that wait", PATIENCE, || {
-            (json(&master)["activeapps"][42] != Value::Null).then_some(())
-        });
-        Cluster { master, crowd }
-    })
+static CLUSTER: Mutex<Option<Arc<Cluster>>> = Mutex::new(None);
+
+fn cluster() -> Arc<Cluster> {
+    let mut cluster = CLUSTER.lock().unwrap_or_else(PoisonError::into_inner);
+    Arc::clone(cluster.get_or_insert_with(|| Arc::new(started())))
+}
+
+/// Ends the cluster: nothing else drops it.
+pub(crate) fn end() {
+    CLUSTER.lock().unwrap_or_else(PoisonError::into_inner).take();
+}
+
+fn started() -> Cluster {
+    let settings = [
+        "spark.deploy.recoveryMode=NONE",
+        "spark.worker.timeout=3600s",
+        "spark.master.ui.title=Analytics",
+        "spark.master.ui.historyServerUrl=http://127.0.0.1:18080",
+    ];
+    let settings: Vec<&str> = settings.iter().flat_map(|setting| ["--conf", setting]).collect();
+    let master = Daemon::master(&settings);
+    let crowd = Crowd::of(&master.address().to_string());
+    crowd.workers(0..WORKERS);
+    wait("all Workers", PATIENCE, || (json(&master)["aliveworkers"] == WORKERS).then_some(()));
+    for ended in ["monthly-close", "backfill-2025", "train-embeddings"] {
+        let ends = if ended == "backfill-2025" { Ends::Failed } else { Ends::Well };
+        crowd.application(Asked { executors: 4, ends: Some(ends), ..asked(ended, "dana", (2, 4)) });
+    }
+    wait("ended applications", PATIENCE, || (json(&master)["completedapps"][2] != Value::Null).then_some(()));
+    for number in 0..APPLICATIONS {
+        let names = ["clickstream", "fraud-scores", "orders-etl", "sessions", "features"];
+        let users = ["ann", "ben", "chloe", "dana"];
+        let name = format!("{}-{number:02}", names[number as usize % names.len()]);
+        let each = if number % 4 == 3 { (2, 8) } else { (1, 4) };
+        crowd.application(Asked { executors: EXECUTORS, ..asked(&name, users[number as usize % 4], each) });
+    }
+    let used = 10_000 + 2500;
+    wait("all executors", PATIENCE, || (json(&master)["coresused"] == used).then_some(()));
+    crowd.application(Asked { executors: 2, ..asked("large-joins", "ann", (4, 256)) });
+    crowd.application(Asked { executors: 40, ..asked("graph <em>& co</em>", "ben", (24, 96)) });
+    crowd.application(Asked { executors: 600, gang: 600, ..asked("train-ranker", "chloe", (8, 24)) });
+    wait("applications that wait", PATIENCE, || {
+        (json(&master)["activeapps"][42] != Value::Null).then_some(())
+    });
+    Cluster { master, crowd }
 }
 
 fn asked(name: &str, user: &str, each: (i64, i64)) -> Asked {
