@@ -78,11 +78,13 @@ fn main() {
     ] {
         report(&master, &path, requests);
     }
+    let more = |pages: &str| {
+        let more = resident(&master) as f64 - before as f64;
+        println!("{:.1} MiB more resident after {pages}", more / f64::from(1 << 20));
+    };
+    more("these pages");
     report(&master, "/policies/", 3.min(requests));
-    println!(
-        "{:.1} MiB more resident after all pages",
-        (resident(&master) as f64 - before as f64) / f64::from(1 << 20)
-    );
+    more("policies, too");
     decisions(&master, rounds, if is_test { 2 } else { 20 }, &app);
     drop(crowd);
 }

@@ -8,7 +8,7 @@ use firesteel_core::messages::Deciding;
 use firesteel_core::state_reader::Extent;
 use firesteel_host::net::Envoys;
 use firesteel_placement::words::counted;
-use firesteel_sim::draft::{Draft, Metrics, Outcome, figures, has};
+use firesteel_sim::draft::{Draft, Metrics, figures, has};
 use firesteel_sim::setup::Setup;
 use maud::{Markup, html};
 
@@ -135,18 +135,19 @@ fn compare(draft: &Draft) -> Result<Compared, String> {
     Ok(Compared { names, next: sheet(draft)?, anew: sheet(&draft.emptied())? })
 }
 
+/// Decides by one policy after the other, and keeps only what is shown: an outcome is as large as the cluster.
 fn sheet(draft: &Draft) -> Result<Sheet, String> {
-    let decide = |setup: Setup| draft.decide(setup.config(Config::default()));
-    let outcomes: Vec<Outcome> = Setup::ALL
-        .into_iter()
-        .map(decide)
-        .collect::<Result<_, _>>()
-        .map_err(|error| format!("The state cannot be compared: {error}."))?;
-    let metrics: Vec<Metrics> = outcomes.iter().map(Metrics::of).collect();
-    let line = |(index, app): (usize, &firesteel_sim::draft::DraftApplication)| {
-        let each = outcomes.iter().map(|outcome| has(&outcome.applications[index]));
-        std::iter::once(app.name().to_owned()).chain(each).collect()
-    };
-    let applications = draft.applications.iter().enumerate().take(MOST_LINES).map(line).collect();
+    let shown = draft.applications.len().min(MOST_LINES);
+    let mut metrics: Vec<Metrics> = Vec::new();
+    let mut applications: Vec<Vec<String>> =
+        draft.applications.iter().take(shown).map(|app| vec![app.name().to_owned()]).collect();
+    for setup in Setup::ALL {
+        let decided = draft.decide(setup.config(Config::default()));
+        let outcome = decided.map_err(|error| format!("The state cannot be compared: {error}."))?;
+        for (line, app) in applications.iter_mut().zip(&outcome.applications) {
+            line.push(has(app));
+        }
+        metrics.push(Metrics::of(&outcome));
+    }
     Ok(Sheet { figures: figures(&metrics.iter().collect::<Vec<_>>()), applications })
 }
