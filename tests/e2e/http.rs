@@ -129,7 +129,7 @@ fn garbage_on_the_port_harms_nobody() {
     }
     let head = exchange(&master, b"HEAD /json/ HTTP/1.1\r\nHost: h\r\n\r\n");
     assert!(head.contains(" 200 OK") && head.ends_with("\r\n\r\n"), "{head}");
-    let (status, sentence) = master.get("/app/kill/");
+    let (status, sentence) = master.get("/app/none/");
     assert!(status == 404 && sentence.contains("/metrics"), "{sentence}");
     let idle: Vec<TcpStream> =
         (0..1000).map(|_| TcpStream::connect(master.http()).expect("it listens")).collect();
@@ -138,6 +138,51 @@ fn garbage_on_the_port_harms_nobody() {
     assert_eq!(master.get("/readyz").0, 200);
     assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
     drop(idle);
+}
+
+#[test]
+fn pages_are_complete_and_load_nothing_from_elsewhere() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let master = Daemon::master(&["--conf", "spark.master.ui.title=<Blue>"]);
+    let worker = Daemon::worker(&master, directory.path(), &["--cores", "1", "--memory", "1g"]);
+    master.wait_for_workers(1);
+    let mut command = firesteel();
+    command.args(["launch", "--master", master.url(), "--name", "<i>&\"waits", "--executor-cores", "64"]);
+    let launch = Daemon::spawn(command.args(["--total-executor-cores", "64", "--", "true"]));
+    let page = wait_for("an application that waits, with the reason", || {
+        let (status, page) = master.get("/");
+        (status == 200 && page.contains("no Worker has 64 cores")).then_some(page)
+    });
+    assert!(page.contains("<h1>&lt;Blue&gt;</h1>") && page.contains("&lt;i&gt;&amp;&quot;waits"), "{page}");
+    assert!(!page.contains("<i>") && !page.contains("method=\"post\""), "{page}");
+    let id = json(&master, "/json/")["activeapps"][0]["id"].as_str().map(str::to_owned).expect("it is there");
+    for (daemon, path, words) in [
+        (&master, format!("/app/?appId={id}"), "It wants any number of executors of 64 cores"),
+        (&master, "/worker/?workerId=none".to_owned(), "No Worker has the id none"),
+        (&master, "/picture/".to_owned(), "The whole cluster"),
+        (&master, "/policies/".to_owned(), "least-fragmentation"),
+        (&master, "/logPage/?appId=none&executorId=1".to_owned(), "No application has the id none"),
+        (&worker, "/".to_owned(), "No executor runs here."),
+        (
+            &worker,
+            "/logPage/?appId=..&executorId=1&logType=stdout".to_owned(),
+            "characters that an id may not have",
+        ),
+        (&worker, "/log/?appId=a&executorId=1&logType=out".to_owned(), "Error: Log type must be one of"),
+    ] {
+        let (status, page) = daemon.get(&path);
+        assert!(status == 200 && page.contains(words), "{path}: {page}");
+        assert!(!page.contains(" style=") && !page.contains("http://") || path.contains("log"), "{page}");
+    }
+    let style = exchange(&master, b"GET /static/style.css HTTP/1.1\r\nHost: h\r\n\r\n");
+    let version = style.lines().find_map(|line| line.strip_prefix("etag: ")).expect("it has a version");
+    assert!(style.contains("content-security-policy: default-src 'none'; style-src 'self'"), "{style}");
+    let again = format!("GET /static/style.css HTTP/1.1\r\nHost: h\r\nIf-None-Match: {version}\r\n\r\n");
+    let again = exchange(&master, again.as_bytes());
+    assert!(again.starts_with("HTTP/1.1 304 ") && again.ends_with("\r\n\r\n"), "{again}");
+    let refused = exchange(&master, b"POST /app/kill/ HTTP/1.1\r\nHost: h\r\nContent-Length: 4\r\n\r\nid=a");
+    assert!(refused.starts_with("HTTP/1.1 405 ") && refused.contains("spark.ui.killEnabled"), "{refused}");
+    drop(launch);
 }
 
 #[test]

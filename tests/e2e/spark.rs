@@ -188,10 +188,10 @@ fn a_driver_of_spark_s_gets_an_executor_and_loses_it_with_its_connection() {
 #[test]
 fn flags_of_spark_s_daemons_are_taken() {
     let master = Daemon::master(&["-i", "127.0.0.1", "--webui-port", "0"]);
-    master.wait_for_line(&["serving JSON, health and metrics at http://127.0.0.1:"]);
+    master.wait_for_line(&["serving pages, JSON, health and metrics at http://127.0.0.1:"]);
     let work = tempfile::tempdir().expect("a temporary directory");
     let worker = Daemon::worker(&master, work.path(), &["--ip", "127.0.0.1", "--webui-port", "0"]);
-    worker.wait_for_line(&["serving JSON, health and metrics at http://127.0.0.1:"]);
+    worker.wait_for_line(&["serving pages, JSON, health and metrics at http://127.0.0.1:"]);
 }
 
 #[test]

@@ -47,6 +47,7 @@ const FLOORS: &[(&str, &[&str])] = &[
         &[
             "firesteel-placement",
             "firesteel-core",
+            "firesteel-sim",
             "firesteel-spark",
             "firesteel-host",
             "firesteel-settings",

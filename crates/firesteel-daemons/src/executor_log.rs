@@ -148,12 +148,12 @@ fn unreachable(executor: &ExecutorView, error: CallError) -> LogError {
 }
 
 /// The number of header bytes in a log's first piece; 0 if the beginning of the log was removed.
-fn header_of(first: &LogPiece) -> u64 {
+pub(crate) fn header_of(first: &LogPiece) -> u64 {
     if first.start == 0 { header::length(&first.bytes) as u64 } else { 0 }
 }
 
 /// The part of a piece after the header.
-fn behind(header: u64, piece: LogPiece) -> LogPiece {
+pub(crate) fn behind(header: u64, piece: LogPiece) -> LogPiece {
     let skipped = header.saturating_sub(piece.start).min(piece.bytes.len() as u64);
     let at = usize::try_from(skipped).expect("no more than there are bytes");
     let bytes: Bytes = piece.bytes.slice(at..);

@@ -6,6 +6,7 @@
 //! - [`executor`]: the executor's daemon, which runs tasks as child processes.
 //! - [`driver_daemon`]: the driver's daemon, which runs inside the command that submits an application.
 //! - [`files`]: the files that an application brings, from the driver to the Workers.
+//! - [`wording`]: what Masters and Workers report, in words.
 //! - [`http`]: the HTTP server of Master and Worker.
 //! - [`executor_log`]: a client that reads executors' logs from Workers.
 //! - [`master_client`]: a client that asks Masters.
@@ -27,4 +28,5 @@ pub mod master_journal;
 pub mod remark;
 pub mod secret;
 pub mod spark;
+pub mod wording;
 pub mod worker;

@@ -1,4 +1,6 @@
-//! Counts and lists in English sentences, for all user-facing text.
+//! Counts, durations and lists in English sentences, for all user-facing text.
+
+use std::time::Duration;
 
 /// `executor` for one, `executors` for any other number.
 #[must_use]
@@ -62,6 +64,20 @@ pub fn choice(parts: &[&str]) -> String {
     }
 }
 
+/// A duration for people: `35 ms`, `1.2 s`, `12 s`, `3 m 12 s`, `2 h 5 m`, `9 d 4 h`.
+#[must_use]
+pub fn duration(duration: Duration) -> String {
+    let seconds = duration.as_secs();
+    match seconds {
+        0 => format!("{} ms", duration.subsec_millis()),
+        1..=9 => format!("{}.{} s", seconds, duration.subsec_millis() / 100),
+        10..=59 => format!("{seconds} s"),
+        60..=3599 => format!("{} m {} s", seconds / 60, seconds % 60),
+        3600..=86_399 => format!("{} h {} m", seconds / 3600, seconds / 60 % 60),
+        _ => format!("{} d {} h", seconds / 86_400, seconds / 3600 % 24),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -79,5 +95,21 @@ mod tests {
         assert_eq!(counted(u64::MAX, "byte"), "18446744073709551615 bytes");
         let parts: Vec<String> = ["a", "b", "c"].map(str::to_owned).into();
         assert_eq!([0, 1, 2, 3].map(|length| list(&parts[..length])), ["", "a", "a and b", "a, b and c"]);
+    }
+
+    #[test]
+    fn durations_have_two_units_at_most() {
+        for (millis, words) in [
+            (0, "0 ms"),
+            (450, "450 ms"),
+            (1_250, "1.2 s"),
+            (9_999, "9.9 s"),
+            (10_000, "10 s"),
+            (192_000, "3 m 12 s"),
+            (7_500_000, "2 h 5 m"),
+            (792_000_000, "9 d 4 h"),
+        ] {
+            assert_eq!(duration(Duration::from_millis(millis)), words);
+        }
     }
 }

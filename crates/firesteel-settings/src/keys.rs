@@ -75,7 +75,7 @@ table! {
     /// Longest time that a Worker is excluded for an application.
     EXCLUSION_MAX_DELAY: "firesteel.master.exclusion.maxDelay", [Master], Value("60s");
 
-    /// Port at which the Master serves HTTP: JSON, health and metrics; 0: any free one; none: no HTTP (--webui-port).
+    /// Port at which the Master serves HTTP: pages, JSON, health and metrics; 0: any free one; none: no HTTP (--webui-port).
     MASTER_UI_PORT: "spark.master.ui.port", [Master], Otherwise("8080; any free one with --port 0");
     /// Whether the Master takes cluster drivers by Spark's REST protocol (spark-submit --deploy-mode cluster). Whoever reaches the port can run programs on Workers.
     REST_ENABLED: "spark.master.rest.enabled", [Master], Value("false");
@@ -83,8 +83,18 @@ table! {
     REST_PORT: "spark.master.rest.port", [Master], Value("6066");
     /// Host or address that the port for REST listens on.
     REST_HOST: "spark.master.rest.host", [Master], Otherwise("the Master's");
-    /// Port at which the Worker serves HTTP: JSON, health and metrics; 0: any free one; none: no HTTP (--webui-port).
+    /// Port at which the Worker serves HTTP: pages, JSON, health and metrics; 0: any free one; none: no HTTP (--webui-port).
     WORKER_UI_PORT: "spark.worker.ui.port", [Worker], Otherwise("8081; any free one with --port 0");
+    /// Name of the cluster at the top of the Master's page.
+    MASTER_UI_TITLE: "spark.master.ui.title", [Master], Otherwise("Cluster");
+    /// URL of Spark's history server; pages of the Master link to it.
+    HISTORY_SERVER_URL: "spark.master.ui.historyServerUrl", [Master], Otherwise("not set");
+    /// Whether readers of the Master's pages may end applications and cluster drivers and decommission Workers.
+    UI_KILL_ENABLED: "spark.ui.killEnabled", [Master], Value("false");
+    /// Whether links from Spark's executors to their logs lead to the Master instead of the Worker, which readers then need not reach.
+    UI_REVERSE_PROXY: "spark.ui.reverseProxy", [Worker], Value("false");
+    /// URL under which readers reach the Master's pages behind another server, for the links of spark.ui.reverseProxy.
+    UI_REVERSE_PROXY_URL: "spark.ui.reverseProxyUrl", [Worker], Otherwise("not set");
     /// Number of further ports to try if the port for HTTP is in use.
     PORT_MAX_RETRIES: "spark.port.maxRetries", [Master, Worker], Value("16");
 

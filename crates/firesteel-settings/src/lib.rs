@@ -30,6 +30,7 @@ pub mod listen;
 pub mod master;
 pub mod near;
 pub mod origin;
+pub mod pages;
 pub mod properties;
 pub mod properties_file;
 pub mod property_effect;

@@ -44,7 +44,7 @@ use Treatment::{NoEffect, NotOurs, Refused, SparkApplications};
 pub const OF_APPLICATIONS: &str = "for Spark's applications";
 
 const OWN_JOURNAL: &str = "a Master writes a journal of its own format";
-const NO_PAGES: &str = "Firesteel has no web pages yet";
+const OWN_PAGES: &str = "Firesteel has pages of its own";
 const REST: &str = "the REST port is served by one thread and has no filters";
 const IDS: &str = "ids always have Spark's default pattern";
 const NO_JVM: &str = "for Spark's drivers and executors; Firesteel's own have no JVM";
@@ -91,7 +91,7 @@ pub const TABLE: &[Row] = &[
         "cluster drivers are programs, which name their applications themselves",
     ),
     row("spark.master.rest.*", NoEffect, &[], REST),
-    row("spark.master.ui.*", NoEffect, &[], NO_PAGES),
+    row("spark.master.ui.*", NoEffect, &[], OWN_PAGES),
     // Properties of a Worker.
     row("spark.worker.initialRegistrationRetries", NoEffect, &[], "see spark.worker.maxRegistrationRetries"),
     row(
@@ -114,7 +114,7 @@ pub const TABLE: &[Row] = &[
         &[],
         "only the amount is read; for addresses use the flag --resource gpu=0,1",
     ),
-    row("spark.worker.ui.*", NoEffect, &[], NO_PAGES),
+    row("spark.worker.ui.*", NoEffect, &[], OWN_PAGES),
     row("spark.decommission.*", SparkApplications, &["false"], DECOMMISSION),
     row("spark.storage.decommission.*", NotOurs, &[], SHUFFLE),
     // Properties of an application.
@@ -179,7 +179,7 @@ pub const TABLE: &[Row] = &[
     row("spark.rpc.*", SparkApplications, &[], OWN_PROTOCOL),
     row("spark.network.*", SparkApplications, &[], OWN_PROTOCOL),
     // Properties of parts that Firesteel does not have.
-    row("spark.ui.*", NotOurs, &[], NO_PAGES),
+    row("spark.ui.*", NotOurs, &[], OWN_PAGES),
     row("spark.storage.*", NotOurs, &[], SHUFFLE),
     row("spark.driver.*", NotOurs, &[], NO_JVM),
     row("spark.executor.*", NotOurs, &[], NO_JVM),
@@ -195,7 +195,7 @@ pub const TABLE: &[Row] = &[
     row("spark.yarn.am.extra*", NotOurs, &[], NO_JVM),
     row("spark.yarn.metrics.*", NotOurs, &[], "Firesteel has no metrics sinks"),
     row("spark.yarn.historyServer.*", NotOurs, &[], "for Spark's history server"),
-    row("spark.yarn.includeDriverLogsLink", NotOurs, &[], NO_PAGES),
+    row("spark.yarn.includeDriverLogsLink", NotOurs, &[], OWN_PAGES),
     row("spark.yarn.cache.*", NotOurs, &[], "spark-submit sets it"),
     row("spark.yarn.client.statCache.*", NotOurs, &[], "Firesteel requests the status of each file once"),
     row("spark.yarn.keytab", NoEffect, &[], NO_KERBEROS),

@@ -169,7 +169,7 @@ pub const TABLE: &[Variable] = &[
         "SPARK_PUBLIC_DNS",
         ALL,
         Role::Ignored,
-        "for web pages, which Firesteel does not have yet: see --host",
+        "links to pages name the host that --host says",
     ),
     row(
         "SPARK_WORKER_INSTANCES",

@@ -7,6 +7,7 @@ use firesteel_core::worker::Cleanup;
 use firesteel_placement::Resources;
 
 use super::duration::Unit;
+use super::pages::LogLinks;
 use super::rolling::Rolling;
 use super::rolling::{self, NotRolled};
 use super::shuffle_service::{self, ShuffleServiceSettings};
@@ -38,6 +39,8 @@ pub struct WorkerSettings {
     pub rolling: Option<Rolling>,
     /// Why logs are not rolled although a strategy is set, for the log.
     pub not_rolled: Option<NotRolled>,
+    /// Where links from Spark's executors to their logs lead, from `spark.ui.reverseProxy` and `spark.ui.reverseProxyUrl`.
+    pub log_links: LogLinks,
 }
 
 impl WorkerSettings {
@@ -65,6 +68,7 @@ impl WorkerSettings {
             shuffle_service: shuffle_service::of(properties)?,
             rolling,
             not_rolled,
+            log_links: LogLinks::of(properties)?,
         })
     }
 }
@@ -120,6 +124,7 @@ mod tests {
             shuffle_service: None,
             rolling: None,
             not_rolled: None,
+            log_links: LogLinks::Worker,
         };
         assert_eq!(parsed(&[]), Ok(defaults.clone()));
         let set = WorkerSettings {
@@ -143,6 +148,7 @@ mod tests {
                 compression: Compression::Off,
             }),
             not_rolled: None,
+            log_links: LogLinks::Worker,
         };
         let pairs = [
             "spark.worker.maxRegistrationRetries=2",

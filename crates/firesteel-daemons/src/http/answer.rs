@@ -1,5 +1,6 @@
 //! What a request gets: a status, a type and a text.
 
+use firesteel_host::plain;
 use hyper::StatusCode;
 
 /// What a request gets.
@@ -8,6 +9,10 @@ pub(crate) struct Answer {
     pub(super) status: StatusCode,
     pub(super) content_type: &'static str,
     pub(super) body: String,
+    /// The address that the browser shall open instead.
+    pub(super) location: Option<String>,
+    /// What a browser may ask for again, to learn that it has the same already.
+    pub(super) version: Option<String>,
 }
 
 /// A sentence for people.
@@ -19,30 +24,63 @@ const JSON: &str = "text/json;charset=utf-8";
 /// The text format of Prometheus.
 const METRICS: &str = "text/plain; version=0.0.4; charset=utf-8";
 
+/// A page for browsers.
+const HTML: &str = "text/html; charset=utf-8";
+
 impl Answer {
+    /// A text of this type.
+    fn of(status: StatusCode, content_type: &'static str, body: String) -> Self {
+        Self { status, content_type, body, location: None, version: None }
+    }
+
+    /// A page. Hidden characters in it are replaced.
+    pub(super) fn page(status: StatusCode, document: &str) -> Self {
+        Self::of(status, HTML, plain::clean_lines(document))
+    }
+
+    /// Text of many lines. Hidden characters in it are replaced.
+    pub(super) fn text(text: &str) -> Self {
+        Self::of(StatusCode::OK, PLAIN, plain::clean_lines(text))
+    }
+
+    /// A file that does not change while the daemon runs.
+    pub(super) fn file(content_type: &'static str, body: String, version: String) -> Self {
+        Self { version: Some(version), ..Self::of(StatusCode::OK, content_type, body) }
+    }
+
+    /// The browser has this version of a file already.
+    pub(super) fn not_modified(version: String) -> Self {
+        Self { version: Some(version), ..Self::of(StatusCode::NOT_MODIFIED, PLAIN, String::new()) }
+    }
+
+    /// The browser shall open this address.
+    pub(super) fn see(location: String) -> Self {
+        Self { location: Some(location), ..Self::of(StatusCode::FOUND, PLAIN, String::new()) }
+    }
+
     /// One line of text.
     pub(super) fn line(status: StatusCode, line: &str) -> Self {
-        Self { status, content_type: PLAIN, body: format!("{line}\n") }
+        Self::of(status, PLAIN, format!("{line}\n"))
     }
 
     /// JSON.
     pub(super) fn json(body: String) -> Self {
-        Self { status: StatusCode::OK, content_type: JSON, body }
+        Self::of(StatusCode::OK, JSON, body)
     }
 
     /// JSON of Spark's REST protocol.
     pub(super) fn rest(status: StatusCode, body: String) -> Self {
-        Self { status, content_type: "application/json;charset=utf-8", body }
+        Self::of(status, "application/json;charset=utf-8", body)
     }
 
     /// Metrics with their types.
     pub(super) fn metrics(body: String) -> Self {
-        Self { status: StatusCode::OK, content_type: METRICS, body }
+        Self::of(StatusCode::OK, METRICS, body)
     }
 
     /// Metrics as Spark writes them.
     pub(super) fn spark_metrics(body: String) -> Self {
-        Self { status: StatusCode::OK, content_type: PLAIN, body }
+        Self::of(StatusCode::OK, PLAIN, body)
     }
 
     /// The daemon cannot answer now, for this reason.

@@ -1,7 +1,8 @@
-//! The HTTP server of a daemon: JSON for monitors, whether it is alive and ready, and metrics.
+//! The HTTP server of a daemon: pages for people, JSON for monitors, whether it is alive and ready, and metrics.
 //!
 //! - `server`: accepts connections, within bounds; knows no path
-//! - `answer`: what a request gets
+//! - `question`, `query`: what a request asks; `answer`: what it gets
+//! - `pages`: what the pages of both daemons have in common
 //! - `master`, `worker`: the paths of each daemon, with what they answer
 //! - `rest`: Spark's REST protocol for submissions, at a port of its own
 //! - `snapshot`: a daemon's state, read from its owner at most once a second; `inquiry`: how the owner is asked
@@ -16,6 +17,9 @@ mod exposition;
 mod inquiry;
 mod jackson;
 pub(crate) mod master;
+mod pages;
+mod query;
+mod question;
 pub(crate) mod rest;
 mod server;
 mod snapshot;

@@ -1,7 +1,7 @@
 //! Accepts connections, reads a request from each, and writes the answer. Knows no path.
 //!
-//! Everything is bounded: the number of connections, the length of a request, the time that it may take, and the bytes of the
-//! answers that wait to be read. One connection carries one request, so none is idle. While all places are taken, those who
+//! Everything is bounded: the number of connections, the length of a request and of its form, the time that it may take, and
+//! the bytes of the answers that wait to be read. One connection carries one request, so none is idle. While all places are taken, those who
 //! have said nothing have to leave.
 
 use std::convert::Infallible;
@@ -18,10 +18,11 @@ use firesteel_host::daemon;
 use firesteel_host::meter::Counter;
 use firesteel_host::seldom::Seldom;
 use firesteel_settings::http::{HttpPort, HttpSettings};
-use http_body_util::Full;
+use http_body_util::{BodyExt, Full, Limited};
 use hyper::body::Incoming;
 use hyper::header::{
-    ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderValue, X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
+    ALLOW, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, HeaderValue, LOCATION,
+    REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
 };
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -35,6 +36,7 @@ use tokio::time::{sleep, timeout};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::answer::Answer;
+use super::question::Question;
 
 /// The most connections, if the limit of open files allows that many.
 const PLACES: usize = 512;
@@ -57,10 +59,21 @@ const MOST_HEADERS: usize = 64;
 /// The most bytes of answers that have not been read, in KiB. A single answer may be longer.
 const UNREAD: usize = 64 << 10;
 
+/// The longest form that a request may send, in bytes.
+const LONGEST_FORM: usize = 64 << 10;
+
+/// What pages may do: use style sheets, scripts and pictures of this server, send forms to it, and nothing else. So text
+/// that found its way into a page as code would not run.
+const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; \
+                      form-action 'self'; base-uri 'none'; frame-ancestors 'self'";
+
 /// What a daemon answers.
 pub(crate) trait Site: Send + Sync + 'static {
-    /// The answer to a request for this path.
-    fn answer(&self, path: &str, meter: &HttpMeter) -> impl Future<Output = Answer> + Send;
+    /// The answer to a request.
+    fn answer(&self, question: &Question, meter: &HttpMeter) -> impl Future<Output = Answer> + Send;
+
+    /// Whether forms are sent to this path. At all other paths nothing can be changed.
+    fn takes_forms(&self, path: &str) -> bool;
 }
 
 /// Who answers requests of all methods.
@@ -79,16 +92,29 @@ pub(crate) trait Responder: Send + Sync + 'static {
     ) -> impl Future<Output = Answer> + Send;
 }
 
-/// A site is only read.
+/// A site is read, and takes forms where it says so.
 impl<S: Site> Responder for S {
-    const SERVES: &'static str = "JSON, health and metrics";
+    const SERVES: &'static str = "pages, JSON, health and metrics";
     const PORT_SETTING: &'static str = "--webui-port (0: any free one; none: no HTTP)";
 
-    /// The answer. The body is not read.
-    async fn respond(&self, request: Request<Incoming>, _: IpAddr, meter: &HttpMeter) -> Answer {
-        match [Method::GET, Method::HEAD].contains(request.method()) {
-            true => self.answer(request.uri().path(), meter).await,
-            false => Answer::line(StatusCode::METHOD_NOT_ALLOWED, "Only GET and HEAD are served here."),
+    /// The answer. A body is read only at paths that take forms.
+    async fn respond(&self, request: Request<Incoming>, from: IpAddr, meter: &HttpMeter) -> Answer {
+        let is_read = [Method::GET, Method::HEAD].contains(request.method());
+        let is_form = request.method() == Method::POST && self.takes_forms(request.uri().path());
+        let (head, body) = request.into_parts();
+        let form = match is_form {
+            true => Limited::new(body, LONGEST_FORM).collect().await.map(|form| Some(form.to_bytes())),
+            false => Ok(None),
+        };
+        match form {
+            Ok(form) if is_read || is_form => {
+                self.answer(&Question::of(&head, form.as_deref(), from), meter).await
+            }
+            Ok(_) => Answer::line(StatusCode::METHOD_NOT_ALLOWED, "Only GET and HEAD are served here."),
+            Err(error) => {
+                let line = format!("The form cannot be read: {error}. It may have {LONGEST_FORM} bytes.");
+                Answer::line(StatusCode::BAD_REQUEST, &line)
+            }
         }
     }
 }
@@ -324,7 +350,7 @@ async fn respond<S: Responder>(
             (Answer::unavailable(reason), None)
         }
     };
-    let Answer { status, content_type, body } = answer;
+    let Answer { status, content_type, body, location, version } = answer;
     if let Some(counter) = shared.meter.answers.get(usize::from(status.as_u16() / 100).saturating_sub(1)) {
         counter.add(1);
     }
@@ -333,7 +359,20 @@ async fn respond<S: Responder>(
     *response.status_mut() = status;
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
-    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache, no-store, must-revalidate"));
+    headers.insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY));
+    headers.insert(REFERRER_POLICY, HeaderValue::from_static("same-origin"));
+    match version.map(|version| HeaderValue::from_str(&version)) {
+        Some(Ok(version)) => {
+            headers.insert(ETAG, version);
+            headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+        }
+        Some(Err(_)) | None => {
+            headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache, no-store, must-revalidate"));
+        }
+    }
+    if let Some(Ok(location)) = location.map(|location| HeaderValue::from_str(&location)) {
+        headers.insert(LOCATION, location);
+    }
     headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     headers.insert(X_FRAME_OPTIONS, HeaderValue::from_static("SAMEORIGIN"));
     if status == StatusCode::METHOD_NOT_ALLOWED {
@@ -363,11 +402,16 @@ mod tests {
     struct Echo;
 
     impl Site for Echo {
-        async fn answer(&self, path: &str, _: &HttpMeter) -> Answer {
-            match path {
-                "/long" => Answer::json("x".repeat(4 << 20)),
-                path => Answer::line(StatusCode::OK, path),
+        async fn answer(&self, question: &Question, _: &HttpMeter) -> Answer {
+            match (question.path.as_str(), &question.form) {
+                ("/long", _) => Answer::json("x".repeat(4 << 20)),
+                (path, None) => Answer::line(StatusCode::OK, path),
+                (_, Some(form)) => Answer::line(StatusCode::OK, form.get("id").unwrap_or("none")),
             }
+        }
+
+        fn takes_forms(&self, path: &str) -> bool {
+            path == "/form/"
         }
     }
 
@@ -404,6 +448,20 @@ mod tests {
             assert!(refused.starts_with("HTTP/1.1 405 Method Not Allowed\r\n"), "{refused}");
             assert!(refused.contains("allow: GET, HEAD\r\n"), "{refused}");
         }
+    }
+
+    #[tokio::test]
+    async fn forms_are_read_where_they_are_taken_and_may_not_be_long() {
+        let (_server, address) = started().await;
+        let post = |form: &str| {
+            let length = form.len();
+            format!("POST /form/ HTTP/1.1\r\nHost: x\r\nContent-Length: {length}\r\n\r\n{form}")
+        };
+        let answer = asked(&address, post("a=b&id=app-1").as_bytes()).await;
+        assert!(answer.starts_with("HTTP/1.1 200 OK\r\n") && answer.ends_with("\r\n\r\napp-1\n"), "{answer}");
+        assert!(answer.contains("content-security-policy: default-src 'none';"), "{answer}");
+        let long = asked(&address, post(&"x".repeat(LONGEST_FORM + 1)).as_bytes()).await;
+        assert!(long.is_empty() || long.starts_with("HTTP/1.1 400 Bad Request\r\n"), "{long}");
     }
 
     #[tokio::test]

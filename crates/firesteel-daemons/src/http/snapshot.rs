@@ -1,4 +1,4 @@
-//! A daemon's state as its owner told it, read at most once a second however many ask.
+//! A daemon's state as its owner told it, read at most once a second or in a longer time, however many ask.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use tokio::sync::Mutex;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout};
 
-/// How long a snapshot answers requests.
+/// How long a snapshot answers requests, unless it is made for another time.
 const FRESH: Duration = Duration::from_secs(1);
 
 /// How long a request waits for the owner.
@@ -16,6 +16,8 @@ pub(super) const PATIENCE: Duration = Duration::from_secs(5);
 /// The latest state, and the reading of a newer one.
 #[derive(Debug)]
 pub(super) struct Snapshot<V> {
+    /// How long the state answers requests.
+    fresh: Duration,
     state: Mutex<State<V>>,
 }
 
@@ -39,12 +41,19 @@ pub(super) enum Unanswered {
 
 impl<V> Default for Snapshot<V> {
     fn default() -> Self {
-        Self { state: Mutex::new(State { latest: None, under_way: None }) }
+        Self::lasting(FRESH)
+    }
+}
+
+impl<V> Snapshot<V> {
+    /// A snapshot that answers requests for this time.
+    pub(super) fn lasting(fresh: Duration) -> Self {
+        Self { fresh, state: Mutex::new(State { latest: None, under_way: None }) }
     }
 }
 
 impl<V: Send + Sync + 'static> Snapshot<V> {
-    /// The state, not older than a second. `read` reads it from the owner.
+    /// The state, not older than it may be. `read` reads it from the owner.
     pub(super) async fn get<F>(&self, read: impl FnOnce() -> F) -> Result<Arc<V>, Unanswered>
     where
         F: Future<Output = Result<V, Unanswered>> + Send + 'static,
@@ -58,7 +67,7 @@ impl<V: Send + Sync + 'static> Snapshot<V> {
     {
         let mut state = self.state.lock().await;
         if let Some((at, view)) = &state.latest
-            && at.elapsed() < FRESH
+            && at.elapsed() < self.fresh
         {
             return Ok(Arc::clone(view));
         }

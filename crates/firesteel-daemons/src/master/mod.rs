@@ -27,6 +27,7 @@ use firesteel_host::signals::EndRequests;
 use firesteel_host::tenure::Tenure;
 use firesteel_settings::http::HttpSettings;
 use firesteel_settings::master::Recovery;
+use firesteel_settings::pages::PageSettings;
 use firesteel_settings::{Properties, SettingError};
 use futures_util::future::BoxFuture;
 
@@ -96,11 +97,12 @@ async fn serve(options: Options) -> Result<(), MasterError> {
     let http = HttpSettings::of_master(&properties, address.port == 0)?;
     let rest_settings = HttpSettings::of_rest(&properties)?;
     let rest_host = firesteel_settings::http::rest_host(&properties).unwrap_or(&address.host).to_owned();
+    let pages = PageSettings::of_master(&properties)?;
     daemon::raise_open_files();
     let mut requests = lifetime.end_requests().map_err(MasterError::Signals)?;
     let listener = Listener::bind(&address).await?;
     let reached = daemon::reachable(&address.host, listener.local().port());
-    let site = Arc::new(MasterSite::new(reached.url()));
+    let site = Arc::new(MasterSite::new(reached.url(), pages));
     let server = Server::start(&address.host, http, Arc::clone(&site)).await?;
     let rest = Arc::new(RestSite::new());
     let rest_server = Server::start(&rest_host, rest_settings, Arc::clone(&rest)).await?;

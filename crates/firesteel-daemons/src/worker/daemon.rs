@@ -26,7 +26,7 @@ use super::dead_workers::{self, DeadWorkers, Looker};
 use super::driver_runner::start_driver;
 use super::executor_runner::start_executor;
 use super::files::{self, FileStore};
-use super::java::Java;
+use super::java::{Java, LogUrls};
 use super::left_directories;
 use super::log::LogReader;
 use super::reaper::{Reaper, ReaperError};
@@ -167,6 +167,7 @@ async fn serve(options: Options) -> Result<(), WorkerError> {
         context.peers.envoys(),
         options.resources.clone(),
         options.settings.retained_executors,
+        work.path().to_owned(),
     ));
     let server = match Server::start(&address.host, options.http, Arc::clone(&site)).await {
         Ok(server) => server,
@@ -186,7 +187,12 @@ async fn serve(options: Options) -> Result<(), WorkerError> {
     context.raise(Event::Start);
     find_earlier(work.clone(), id.clone(), context.inbox());
     let scratch = scratch_roots.of_worker(&id);
-    let java = Java { homes, scratch: scratch.clone(), worker: reached.clone() };
+    let logs = LogUrls {
+        links: options.settings.log_links.clone(),
+        worker: server.as_ref().map(|server| server.url().to_owned()),
+        id: id.clone(),
+    };
+    let java = Java { homes, scratch: scratch.clone(), worker: reached.clone(), logs };
     let config = config(&options, &id, reached, &work);
     let runner_context = RunnerContext {
         worker: id,

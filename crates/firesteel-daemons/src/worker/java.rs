@@ -4,9 +4,11 @@ use std::fs;
 
 use firesteel_core::address::Address;
 use firesteel_core::executor_command::JavaCommand;
+use firesteel_core::ids::{ExecutorKey, WorkerId};
 use firesteel_core::process::{Command, StartFailure, StartStep};
 use firesteel_core::worker::{DriverPlan, ExecutorPlan};
 use firesteel_placement::Resources;
+use firesteel_settings::pages::LogLinks;
 use firesteel_spark::cluster_driver::SparkDriver;
 use firesteel_spark::driver_launch::{self, Place};
 use firesteel_spark::launch::{self, Executor};
@@ -28,6 +30,35 @@ pub struct Java {
     pub scratch: Scratch,
     /// The address that the Worker listens on.
     pub worker: Address,
+    /// Where executors' logs can be read.
+    pub logs: LogUrls,
+}
+
+/// Where the logs of a Worker's executors can be read. Spark's executors tell their driver, whose pages link there.
+#[derive(Clone, Debug)]
+pub struct LogUrls {
+    /// Whose pages have them.
+    pub links: LogLinks,
+    /// The URL of the Worker's page, if it has one.
+    pub worker: Option<String>,
+    /// The Worker's id.
+    pub id: WorkerId,
+}
+
+impl LogUrls {
+    /// The variables of an executor's environment. Source: Spark ExecutorRunner, 4.0.1.
+    fn variables(&self, executor: &ExecutorKey) -> Vec<(String, String)> {
+        let pages = match (&self.links, &self.worker) {
+            (LogLinks::Master(at), _) => format!("{}/proxy/{}/", at.as_deref().unwrap_or_default(), self.id),
+            (LogLinks::Worker, Some(worker)) => worker.clone(),
+            (LogLinks::Worker, None) => return Vec::new(),
+        };
+        let variable = |(name, stream)| {
+            let log = format!("appId={}&executorId={}&logType={stream}", executor.app, executor.executor);
+            (format!("SPARK_LOG_URL_{name}"), format!("{pages}logPage/?{log}"))
+        };
+        [("STDERR", "stderr"), ("STDOUT", "stdout")].map(variable).into()
+    }
 }
 
 impl Java {
@@ -54,7 +85,9 @@ impl Java {
             resources_file: resources_file(plan, work)?,
             directories: directories.iter().map(|path| path.display().to_string()).collect(),
         };
-        Ok(launch::program(command, &installation, &executor, &inherited()))
+        let mut program = launch::program(command, &installation, &executor, &inherited());
+        program.environment.extend(self.logs.variables(&plan.executor));
+        Ok(program)
     }
 }
 
@@ -118,7 +151,30 @@ fn described(resources: &Resources) -> String {
 
 #[cfg(test)]
 mod tests {
+    use firesteel_core::ids::{AppId, ExecutorId};
+
     use super::*;
+
+    #[test]
+    fn executors_know_where_their_logs_are_as_in_spark() {
+        let executor = ExecutorKey { app: AppId::new("app-1"), executor: ExecutorId(3) };
+        let variables = |links, worker: Option<&str>| {
+            LogUrls { links, worker: worker.map(str::to_owned), id: WorkerId::new("worker-1") }
+                .variables(&executor)
+        };
+        let log = |stream: &str| format!("logPage/?appId=app-1&executorId=3&logType={stream}");
+        let found = variables(LogLinks::Worker, Some("http://h:8081/"));
+        let expected = [("STDERR", "stderr"), ("STDOUT", "stdout")].map(|(name, stream)| {
+            (format!("SPARK_LOG_URL_{name}"), format!("http://h:8081/{}", log(stream)))
+        });
+        assert_eq!(found, expected);
+        assert_eq!(variables(LogLinks::Worker, None), []);
+        let proxied = variables(LogLinks::Master(None), Some("http://h:8081/"));
+        assert_eq!(proxied[1].1, format!("/proxy/worker-1/{}", log("stdout")));
+        let at = Some("https://p/spark".to_owned());
+        let proxied = variables(LogLinks::Master(at), None);
+        assert_eq!(proxied[0].1, format!("https://p/spark/proxy/worker-1/{}", log("stderr")));
+    }
 
     #[test]
     fn resources_are_described_as_spark_s_worker_does() {

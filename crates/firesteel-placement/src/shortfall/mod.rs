@@ -101,6 +101,28 @@ pub enum Reason {
     },
 }
 
+impl Shortfall {
+    /// Whether an application with this number of executors has less than it asks for because of it. Too small a rest of
+    /// its own maximum is no lack, unless the maximum is too small for even one executor.
+    #[must_use]
+    pub fn is_lack(&self, executors: u64) -> bool {
+        match self.reason {
+            Reason::TooFewCoresLeft { .. } => executors == 0,
+            // The limit is reached. Executors of no fixed size are smaller than asked if cores are missing still.
+            Reason::LimitReached { .. } => matches!(self.missing, Missing::Cores(_)),
+            Reason::NoWorkers
+            | Reason::NotGranted { .. }
+            | Reason::TooSmall { .. }
+            | Reason::Busy { .. }
+            | Reason::GangTooLarge { .. }
+            | Reason::GangWaits { .. }
+            | Reason::KeptForAnother
+            | Reason::Excluded { .. }
+            | Reason::Labelled { .. } => true,
+        }
+    }
+}
+
 impl Reason {
     /// Whether the shortfall lasts until a new Worker registers, whatever else ends.
     #[must_use]

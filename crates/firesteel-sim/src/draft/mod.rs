@@ -4,9 +4,11 @@
 //! [`Outcome`]. [`Metrics`] are its figures, by which set-ups of a Master can be compared.
 
 mod decide;
+mod figures;
 mod file;
 mod metrics;
 mod outcome;
+mod running;
 
 use firesteel_core::ids::{ProfileId, WorkerId};
 use firesteel_core::master::ProfileSnapshot;
@@ -15,6 +17,7 @@ use firesteel_core::queues::Queues;
 use firesteel_core::scheduling::{Backfill, Preemption};
 use firesteel_placement::{Cores, MiB, ResourceAmounts};
 
+pub use figures::{figures, has, used};
 pub use file::{Fault, FileError, LONGEST_NAME, MOST_APPLICATIONS, MOST_EXECUTORS, MOST_WORKERS};
 pub use metrics::Metrics;
 pub use outcome::{ApplicationOutcome, GroupKey, Outcome, Since, WorkerExecutor, WorkerOutcome};

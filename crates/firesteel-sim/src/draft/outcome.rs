@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use firesteel_core::ids::{ExecutorId, WorkerId};
 use firesteel_core::messages::{ApplicationDetail, ExecutorView, MasterView, ProfileView};
-use firesteel_placement::shortfall::{Missing, Reason};
 use firesteel_placement::{Cores, MiB, ResourceAmounts};
 
 use super::Draft;
@@ -191,22 +190,7 @@ impl ApplicationOutcome {
     }
 
     fn lacks(&self, profile: &ProfileView) -> bool {
-        let Some(shortfall) = &profile.shortfall else { return false };
-        match shortfall.reason {
-            // Too small a rest of its own maximum is no lack, unless the maximum is too small for even one executor.
-            Reason::TooFewCoresLeft { .. } => self.executors() == 0,
-            // The limit is reached. Executors of no fixed size are smaller than asked if cores are missing still.
-            Reason::LimitReached { .. } => matches!(shortfall.missing, Missing::Cores(_)),
-            Reason::NoWorkers
-            | Reason::NotGranted { .. }
-            | Reason::TooSmall { .. }
-            | Reason::Busy { .. }
-            | Reason::GangTooLarge { .. }
-            | Reason::GangWaits { .. }
-            | Reason::KeptForAnother
-            | Reason::Excluded { .. }
-            | Reason::Labelled { .. } => true,
-        }
+        profile.shortfall.as_ref().is_some_and(|shortfall| shortfall.is_lack(self.executors()))
     }
 }
 

@@ -1,18 +1,20 @@
 //! Pictures as SVG: one look for all of them.
 //!
 //! [`Svg`] writes the elements and escapes all text. [`Paint`] is a colour in a light and in a dark version; the viewer
-//! chooses. [`words`] estimates the width of text and makes it fit. [`chart`] draws curves over two axes. A picture has
+//! chooses. [`words`] estimates the width of text and makes it fit. [`chart`] draws curves over two axes, and [`mosaic`] a
+//! small bar for each of very many Workers. A picture has
 //! its own background, so that it can be read on any page.
 
 pub mod axis;
 pub mod chart;
 pub mod curve;
+pub mod mosaic;
 mod palette;
 mod svg;
 pub mod ticks;
 pub mod words;
 
-pub use palette::{Paint, SERIES};
+pub use palette::{Paint, SERIES, colours};
 pub use svg::{Anchor, Area, Point, Svg, Weight};
 
 /// Space around everything, in pixels.

@@ -99,15 +99,21 @@ impl Paint {
 
 /// The style sheet: a class for each paint, and the dark version for viewers that prefer one.
 pub(super) fn style() -> String {
+    colours("")
+}
+
+/// The style sheet with this selector before each class, for pictures within a page that has a style sheet of its own.
+#[must_use]
+pub fn colours(before: &str) -> String {
     let of = |choose: fn(Shade) -> &'static str| {
         let mut rules = String::new();
         for (name, shade) in shades() {
             let colour = choose(shade);
-            write!(rules, ".{name}{{fill:{colour}}}.l-{name}{{fill:none;stroke:{colour}}}")
+            write!(rules, "{before}.{name}{{fill:{colour}}}{before}.l-{name}{{fill:none;stroke:{colour}}}")
                 .expect("a text takes it");
         }
         let page = choose(PAGE);
-        write!(rules, ".over{{stroke:{page};fill:{page};stroke-opacity:.55;fill-opacity:.55}}")
+        write!(rules, "{before}.over{{stroke:{page};fill:{page};stroke-opacity:.55;fill-opacity:.55}}")
             .expect("a text takes it");
         rules
     };

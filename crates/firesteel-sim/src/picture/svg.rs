@@ -165,14 +165,14 @@ fn joined(points: &[Point]) -> String {
 }
 
 /// Patterns that are laid over colours that are used again.
-const PATTERNS: &str = "<defs>\
+pub(super) const PATTERNS: &str = "<defs>\
 <pattern id=\"stripes\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\" patternTransform=\"rotate(45)\">\
 <path d=\"M0 3H6\" stroke-width=\"2\" class=\"over\"/></pattern>\
 <pattern id=\"dots\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\">\
 <circle cx=\"3\" cy=\"3\" r=\"1.4\" class=\"over\"/></pattern></defs>";
 
 /// A number of pixels with at most two decimals, so that it is short and the same on every machine.
-struct Number(f64);
+pub(super) struct Number(pub(super) f64);
 
 impl Display for Number {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
@@ -183,7 +183,7 @@ impl Display for Number {
 }
 
 /// Text between tags. Markup is escaped; characters that XML does not allow are replaced.
-struct Escaped<'a>(&'a str);
+pub(super) struct Escaped<'a>(pub(super) &'a str);
 
 impl Display for Escaped<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {

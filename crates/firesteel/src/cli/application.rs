@@ -4,18 +4,14 @@ use firesteel_host::plain;
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
 
-use firesteel_core::Timestamp;
-use firesteel_core::messages::{
-    ApplicationDetail, ApplicationState, ApplicationView, ExecutorState, ExecutorView, ImpairedWorker,
-    Outcome, ProfileView,
-};
+use firesteel_core::messages::{ApplicationDetail, ApplicationView, ImpairedWorker, ProfileView};
 use firesteel_placement::words::counted;
 use firesteel_placement::{ExecutorLimit, ExecutorSize};
 
 use super::document;
-use super::excluded;
-use super::status::{addresses, cores, live_state, state};
 use super::table::{clean, duration, table};
+use firesteel_daemons::wording::application::{addresses, cores, end, heading, lifetime, shown_state};
+use firesteel_daemons::wording::worker::for_how_long;
 
 /// Writes the application to standard output.
 pub(super) fn print(detail: &ApplicationDetail, json: bool) -> io::Result<()> {
@@ -46,7 +42,7 @@ fn text(detail: &ApplicationDetail) -> String {
         let _ = writeln!(text, "  waits      {}", clean(&hindrance.to_string()));
     }
     for worker in detail.scheduling.iter().flat_map(|scheduling| &scheduling.excluded) {
-        let _ = writeln!(text, "  excluded   {}", excluded::for_how_long(worker, detail.now));
+        let _ = writeln!(text, "  excluded   {}", for_how_long(worker, detail.now));
     }
     for ImpairedWorker { worker, impairment } in
         detail.scheduling.iter().flat_map(|scheduling| &scheduling.impaired)
@@ -71,32 +67,6 @@ fn placing(app: &ApplicationView) -> Option<String> {
     let gang = (app.gang > 1).then(|| format!("gang of {}", counted(app.gang, "executor")));
     let words: Vec<String> = [queue, priority, gang].into_iter().flatten().collect();
     (!words.is_empty()).then(|| words.join(", "))
-}
-
-/// The state of an ended application, and what became of its work: `KILLED`, `FINISHED (failed: 3 of 10 items failed)`.
-pub(super) fn state_and_outcome(ended: ApplicationState, outcome: Option<&Outcome>) -> String {
-    let outcome = outcome.map(|outcome| format!(" ({})", clean(&outcome.to_string())));
-    format!("{}{}", state(ended), outcome.unwrap_or_default())
-}
-
-/// The first line: `app-1 (sums) is RUNNING, submitted 3 m 12 s ago`, `app-1 (sums) ended 3 m 2 s ago after 12 s, KILLED: ..`,
-/// or `app-1 (sums) ended 3 m 2 s ago after 12 s, FINISHED (failed: 3 of 10 items failed)`.
-pub(super) fn heading(detail: &ApplicationDetail) -> String {
-    let app = &detail.application;
-    let name = format!("{} ({})", app.id, clean(&app.name));
-    match app.ended {
-        None => {
-            let age = duration(detail.now.since(app.submitted));
-            format!("{name} is {}, submitted {age} ago", live_state(app))
-        }
-        Some(ended) => {
-            let took = duration(ended.since(app.submitted));
-            let ago = duration(detail.now.since(ended));
-            let why = app.end.as_ref().map(|end| format!(": {}", clean(end))).unwrap_or_default();
-            let state = state_and_outcome(app.state, app.outcome.as_ref());
-            format!("{name} ended {ago} ago after {took}, {state}{why}")
-        }
-    }
 }
 
 fn profiles(profiles: &[ProfileView]) -> String {
@@ -145,44 +115,4 @@ fn executors(detail: &ApplicationDetail) -> String {
     let header =
         ["EXECUTOR", "STATE", "END", "CORES", "MEMORY", "RESOURCES", "DURATION", "HOST", "DIRECTORY"];
     table(&header, rows.collect())
-}
-
-/// The executor's lifetime: from its launch to its end, or until now.
-fn lifetime(executor: &ExecutorView, now: Timestamp) -> std::time::Duration {
-    executor.ended.unwrap_or(now).since(executor.launched)
-}
-
-/// The executor's state. An executor that ran until its application finished is `FINISHED`, like
-/// the application. Its process was only told to end, which is no failure.
-///
-/// Source: Spark Master, 4.0.1, which shows `KILLED` there, too.
-pub(super) fn shown_state(app: &ApplicationView, executor: &ExecutorView) -> &'static str {
-    if finished(app, executor) { state(app.state) } else { executor.state.name() }
-}
-
-/// The executor's state and end: `EXITED (exit code 1)`, `FINISHED`.
-pub(super) fn shown_state_and_end(app: &ApplicationView, executor: &ExecutorView) -> String {
-    if finished(app, executor) { state(app.state).to_owned() } else { executor.state.to_string() }
-}
-
-fn finished(app: &ApplicationView, executor: &ExecutorView) -> bool {
-    let outlived = |over| executor.ended.is_some_and(|ended| ended >= over);
-    matches!(executor.state, ExecutorState::Killed(_))
-        && app.state == ApplicationState::Finished
-        && app.ended.is_some_and(outlived)
-}
-
-/// How the executor ended: `exit code 1`, `signal 9 (SIGKILL)`, or why it was lost or could not be
-/// started.
-fn end(app: &ApplicationView, executor: &ExecutorView) -> String {
-    match &executor.state {
-        ExecutorState::Killed(status) if finished(app, executor) => {
-            let how = status.map(|status| format!(": {status}")).unwrap_or_default();
-            format!("with its application{how}")
-        }
-        ExecutorState::Launching | ExecutorState::Running | ExecutorState::Killed(None) => String::new(),
-        ExecutorState::Killed(Some(status)) | ExecutorState::Exited(status) => status.to_string(),
-        ExecutorState::Failed(failure) => failure.to_string(),
-        ExecutorState::Lost(reason) => reason.to_string(),
-    }
 }

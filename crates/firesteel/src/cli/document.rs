@@ -16,7 +16,7 @@ use firesteel_placement::{ExecutorLimit, ExecutorSize, ResourceAmounts, Resource
 use firesteel_settings::secrets::shown_text;
 use serde::Serialize;
 
-use super::application::shown_state;
+use firesteel_daemons::wording::application::shown_state;
 use next_executor::NextExecutor;
 
 /// The part of the help that describes these JSON values.

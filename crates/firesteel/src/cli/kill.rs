@@ -4,10 +4,10 @@ use clap::Args as ClapArgs;
 use firesteel_core::messages::KillAnswer;
 use firesteel_placement::words::none_or;
 
-use super::application::state_and_outcome;
 use super::ask::{self, Masters};
 use super::exit::{Exit, Failure};
 use super::help;
+use firesteel_daemons::wording::application::state_and_outcome;
 
 const EXAMPLES: &str = "  firesteel kill app-20261120212235-0000
   firesteel kill nightly-sums                  by its name";

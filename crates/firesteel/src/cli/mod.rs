@@ -17,7 +17,6 @@ mod config;
 mod decommission;
 mod detach;
 mod document;
-mod excluded;
 mod executor;
 mod exit;
 mod explain;
@@ -207,7 +206,8 @@ impl Command {
             Self::Map(_) => "map",
             Self::Shell(_) => "shell",
             Self::Launch(_) => "launch",
-            Self::Config(_)
+            Self::Attach(_)
+            | Self::Config(_)
             | Self::Journal(_)
             | Self::Cluster(_)
             | Self::Completions(_)

@@ -10,20 +10,20 @@ use clap::Args as ClapArgs;
 use firesteel_core::Timestamp;
 use firesteel_core::ids::WorkerId;
 use firesteel_core::messages::{
-    ApplicationState, ApplicationView, DriverView, ExecutorView, MasterView, Outcome, WorkerState, WorkerView,
+    ApplicationView, DriverView, ExecutorView, MasterView, Outcome, WorkerState, WorkerView,
 };
 use firesteel_core::state_reader::Extent;
 use firesteel_host::plain;
-use firesteel_placement::{Cores, Resources};
 use firesteel_settings::secrets::shown_text;
 
 use super::application;
 use super::ask::{self, Masters};
 use super::document;
-use super::excluded;
 use super::exit::{self, Exit, Failure};
 use super::help;
 use super::table::{clean, duration, table};
+use firesteel_daemons::wording::application::{addresses, cores, live_state, resources, state};
+use firesteel_daemons::wording::worker::worker_state;
 
 const EXAMPLES: &str = "  firesteel status --master spark://10.0.0.1:7077
   firesteel status app-20261120212235-0000     one application, live or ended
@@ -160,7 +160,7 @@ fn workers(workers: &[&WorkerView], now: Timestamp) -> String {
     let rows = workers.iter().map(|worker| {
         vec![
             worker.id.to_string(),
-            excluded::worker_state(worker, now),
+            worker_state(worker, now),
             format!("{}/{}", worker.cores_used.0, worker.cores.0),
             format!("{} of {}", worker.memory_used, worker.memory),
             resources(&worker.resources_used, &worker.resources),
@@ -268,68 +268,13 @@ fn drivers(drivers: &[DriverView], now: Timestamp, length: Length) -> (String, u
     (table(&header, rows), left_out)
 }
 
-/// The state's name as in Spark, such as `RUNNING`.
-pub(super) fn state(state: ApplicationState) -> &'static str {
-    match state {
-        ApplicationState::Waiting => "WAITING",
-        ApplicationState::Running => "RUNNING",
-        ApplicationState::Finished => "FINISHED",
-        ApplicationState::Failed => "FAILED",
-        ApplicationState::Killed => "KILLED",
-        ApplicationState::Unknown => "UNKNOWN",
-    }
-}
-
-/// The state of a live application: `WAITING`, `RUNNING`, or `RUNNING (0 executors)` if none of its executors is left;
-/// after a restart of the Master `UNKNOWN (driver not back yet)`.
-///
-/// Source: Spark Master, 4.0.1, where an application that was once given an executor is RUNNING until it ends.
-pub(super) fn live_state(application: &ApplicationView) -> String {
-    let word = state(application.state);
-    match (application.state, application.executors_live) {
-        (ApplicationState::Running, 0) => format!("{word} (0 executors)"),
-        (ApplicationState::Unknown, _) => format!("{word} (driver not back yet)"),
-        (
-            ApplicationState::Waiting
-            | ApplicationState::Running
-            | ApplicationState::Finished
-            | ApplicationState::Failed
-            | ApplicationState::Killed,
-            _,
-        ) => word.to_owned(),
-    }
-}
-
-/// The application's cores: `8 of 24`, or `8` where there is no maximum.
-pub(super) fn cores(application: &ApplicationView) -> String {
-    let granted = application.cores_granted.0;
-    match application.max_cores {
-        Some(most) if most < Cores::UNLIMITED => format!("{granted} of {}", most.0),
-        Some(_) | None => granted.to_string(),
-    }
-}
-
-/// The number of addresses in use and in all: `gpu 1/2`.
-fn resources(used: &Resources, all: &Resources) -> String {
-    let each = all.iter().map(|(name, _)| format!("{name} {}/{}", used.count(name), all.count(name)));
-    each.collect::<Vec<_>>().join(", ")
-}
-
-/// The addresses of each resource: `gpu 0,1`.
-pub(super) fn addresses(resources: &Resources) -> String {
-    let each = resources
-        .iter()
-        .map(|(name, addresses)| format!("{name} {}", addresses.collect::<Vec<_>>().join(",")));
-    each.collect::<Vec<_>>().join("; ")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use firesteel_core::ids::{AppId, ExecutorId, ProfileId};
-    use firesteel_core::messages::{Deciding, ExecutorState};
+    use firesteel_core::messages::{ApplicationState, Deciding, ExecutorState};
     use firesteel_core::process::ExitStatus;
-    use firesteel_placement::MiB;
+    use firesteel_placement::{Cores, MiB, Resources};
 
     fn application() -> ApplicationView {
         let executor = ExecutorView {

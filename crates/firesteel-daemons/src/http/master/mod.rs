@@ -1,10 +1,14 @@
-//! What a Master answers: JSON as Spark's Master has it, whether it is alive and ready, and metrics.
+//! What a Master answers: pages, JSON as Spark's Master has it, whether it is alive and ready, and metrics.
 //!
+//! - `pages`: the pages
+//! - `read`: how the Master's state is read
 //! - `json`: the fields of `/json/`
 //! - `metrics`: the metrics of a Master, and those that Spark's Master has
 
 mod json;
 mod metrics;
+mod pages;
+mod read;
 #[cfg(test)]
 mod tests;
 
@@ -12,23 +16,39 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
 use firesteel_core::address::Address;
-use firesteel_core::master::{Event, Inbound};
-use firesteel_core::messages::{ApplicationState, MasterToClient, MasterView, WorkerState};
-use firesteel_core::state_reader::{Extent, StateReader};
+use firesteel_core::master::Event;
+use firesteel_core::messages::{ApplicationAnswer, ApplicationState, MasterView, WorkerState};
+use firesteel_core::secret::Secret;
+use firesteel_core::state_reader::Extent;
 use firesteel_host::journal::JournalMeter;
-use firesteel_host::net::{Arrival, Envoys};
+use firesteel_host::net::Envoys;
+use firesteel_settings::pages::PageSettings;
 use hyper::StatusCode;
 
 use self::json::MasterPage;
 pub(super) use self::json::{ResourceAmount, ResourceRows, resource_rows};
+use self::pages::actions::{Action, Permit, act};
+use self::pages::application::ApplicationPage;
+use self::pages::cluster::ClusterPage;
+use self::pages::logs::Look;
+use self::pages::picture::Picture;
+use self::pages::policies::Comparison;
+use self::pages::reasons::Reasons;
+use self::read::Applications;
 use super::answer::Answer;
-use super::inquiry::Inquiry;
 use super::jackson;
+use super::pages::assets;
+use super::pages::log::LogQuestion;
+use super::question::Question;
 use super::server::{HttpMeter, Site};
 use super::snapshot::{Snapshot, Unanswered};
+use crate::secret;
 
 /// All paths.
-const PATHS: [&str; 6] = [
+const PATHS: [&str; 9] = [
+    "/",
+    "/picture/",
+    "/policies/",
     "/json/",
     "/livez",
     "/readyz",
@@ -41,6 +61,9 @@ const PATHS: [&str; 6] = [
 #[derive(Debug)]
 pub(crate) struct MasterSite {
     url: String,
+    settings: PageSettings,
+    /// What forms must have that change something.
+    token: Secret,
     started: SystemTime,
     standing: Mutex<Standing>,
 }
@@ -62,6 +85,12 @@ struct Reign {
     envoys: Envoys<Event>,
     journal: Option<Arc<JournalMeter>>,
     snapshot: Snapshot<MasterView>,
+    /// The state with all executors.
+    whole: Snapshot<MasterView>,
+    applications: Applications,
+    reasons: Arc<Reasons>,
+    picture: Snapshot<Picture>,
+    comparison: Snapshot<Comparison>,
 }
 
 /// The state of a Master. Source: Spark RecoveryState, 4.0.1.
@@ -93,8 +122,9 @@ impl Status {
 
 impl MasterSite {
     /// The site of a Master with this URL, which starts.
-    pub(crate) fn new(url: String) -> Self {
-        Self { url, started: SystemTime::now(), standing: Mutex::new(Standing::Starting) }
+    pub(crate) fn new(url: String, settings: PageSettings) -> Self {
+        let standing = Mutex::new(Standing::Starting);
+        Self { url, settings, token: secret::draw(), started: SystemTime::now(), standing }
     }
 
     /// The Master stands by, and this one leads.
@@ -109,7 +139,16 @@ impl MasterSite {
 
     /// The Master leads.
     pub(crate) fn leads(&self, envoys: Envoys<Event>, journal: Option<Arc<JournalMeter>>) {
-        let reign = Reign { envoys, journal, snapshot: Snapshot::default() };
+        let reign = Reign {
+            envoys,
+            journal,
+            snapshot: Snapshot::default(),
+            whole: Snapshot::default(),
+            applications: Applications::default(),
+            reasons: Arc::default(),
+            picture: Snapshot::lasting(pages::picture::FRESH),
+            comparison: Snapshot::lasting(pages::policies::FRESH),
+        };
         *self.standing() = Standing::Leads(Arc::new(reign));
     }
 
@@ -188,43 +227,175 @@ impl MasterSite {
 }
 
 impl Site for MasterSite {
-    async fn answer(&self, path: &str, meter: &HttpMeter) -> Answer {
-        match path.trim_end_matches('/') {
+    async fn answer(&self, question: &Question, meter: &HttpMeter) -> Answer {
+        let path = question.path.trim_end_matches('/');
+        if let Some(action) = Action::ALL.into_iter().find(|action| action.path() == path) {
+            return self.act(action, question).await;
+        }
+        match path {
             "/livez" | "/healthz" => Answer::line(StatusCode::OK, "alive"),
             "/readyz" => self.readyz().await,
             "/metrics" => self.metrics(meter).await,
             "/metrics/master/prometheus" => self.spark_metrics(metrics::spark_master).await,
             "/metrics/applications/prometheus" => self.spark_metrics(metrics::spark_applications).await,
             "/json" => self.json(None).await,
-            path => match path.strip_prefix("/json/") {
-                Some(field) => self.json(Some(field)).await,
-                None => Answer::not_found(&PATHS),
+            path => match (path.strip_prefix("/json/"), path.strip_prefix("/static/")) {
+                (Some(field), _) => self.json(Some(field)).await,
+                (None, Some(file)) => assets::answer(file, question),
+                (None, None) => self.page(path, question).await,
             },
         }
+    }
+
+    fn takes_forms(&self, path: &str) -> bool {
+        Action::ALL.iter().any(|action| action.path() == path.trim_end_matches('/'))
+    }
+}
+
+/// The pages, by their paths without the `/` at the end.
+impl MasterSite {
+    async fn page(&self, path: &str, question: &Question) -> Answer {
+        // Spark's Master has the pages of its Workers below this path (spark.ui.reverseProxy).
+        let proxied = path.strip_prefix("/proxy/").and_then(|path| path.split_once('/'));
+        let (path, base) = match proxied {
+            Some((_, path @ ("logPage" | "log"))) => (path, "../../../"),
+            Some(_) => return Answer::not_found(&PATHS),
+            None => (path.trim_start_matches('/'), if path.is_empty() { "./" } else { "../" }),
+        };
+        let is_page = ["", "app", "worker", "logPage", "log", "picture", "policies"].contains(&path);
+        if !is_page {
+            return Answer::not_found(&PATHS);
+        }
+        let standing = self.standing().clone();
+        let reign = match standing {
+            Standing::Leads(reign) => reign,
+            Standing::Starting => return pages::apart(base, "The Master reads its state."),
+            Standing::StandsBy(leader) => {
+                let words = match leader {
+                    Some(leader) => {
+                        format!("This Master stands by. {} leads: its pages show the cluster.", leader.url())
+                    }
+                    None => "This Master stands by. No Master leads yet.".to_owned(),
+                };
+                return pages::apart(base, &words);
+            }
+        };
+        let permit = Permit { base, token: self.settings.may_kill.then_some(&self.token) };
+        let shown = match path {
+            "" => self.cluster(&reign, question, permit).await,
+            "app" => self.application(&reign, question, permit).await,
+            "worker" => {
+                let view = reign.whole().await;
+                view.map(|view| pages::worker::document(&view, &question.query, permit))
+            }
+            "logPage" => return self.log(&reign, question, (Look::Page, base)).await,
+            "log" => return self.log(&reign, question, (Look::Text, base)).await,
+            "picture" => reign.picture().await.map(|picture| picture.document(&question.query)),
+            _ => reign.comparison().await.map(|comparison| comparison.document()),
+        };
+        match shown {
+            Ok(document) => Answer::page(StatusCode::OK, &document),
+            Err(why) => pages::apart(base, &format!("The Master cannot answer: {why}.")),
+        }
+    }
+
+    async fn cluster(
+        &self,
+        reign: &Reign,
+        question: &Question,
+        permit: Permit<'_>,
+    ) -> Result<String, Unanswered> {
+        let view = reign.state().await?;
+        let PageSettings { title, history, .. } = &self.settings;
+        let page = ClusterPage {
+            view: &view,
+            query: &question.query,
+            reasons: &reign.reasons,
+            title: title.as_deref(),
+            history: history.as_deref(),
+            permit,
+        };
+        let wanted = page.wanted();
+        reign.reasons.ready(&reign.envoys, wanted).await;
+        Ok(page.document())
+    }
+
+    async fn application(
+        &self,
+        reign: &Reign,
+        question: &Question,
+        permit: Permit<'_>,
+    ) -> Result<String, Unanswered> {
+        let asked = question.query.get("appId").unwrap_or_default();
+        let answer = reign.applications.get(&reign.envoys, asked).await?;
+        let history = self.settings.history.as_deref();
+        Ok(ApplicationPage { answer: &answer, query: &question.query, history, permit }.document())
+    }
+
+    async fn log(&self, reign: &Reign, question: &Question, (look, base): (Look, &str)) -> Answer {
+        let failed = |app: Option<&_>, words: &str| match look {
+            Look::Page => Answer::page(StatusCode::OK, &pages::logs::failed(base, app, words)),
+            Look::Text => Answer::text(&format!("{words}\n")),
+        };
+        let wanted = match LogQuestion::of(&question.query) {
+            Ok(wanted) => wanted,
+            Err(words) => return failed(None, &words),
+        };
+        let unanswered = |why: Unanswered| failed(None, &format!("The Master cannot answer: {why}."));
+        let detail = match reign.applications.get(&reign.envoys, wanted.app.as_str()).await {
+            Ok(answer) => answer,
+            Err(why) => return unanswered(why),
+        };
+        let ApplicationAnswer::Known(detail) = &*detail else {
+            return failed(None, &format!("No application has the id {}.", wanted.app));
+        };
+        let view = match reign.state().await {
+            Ok(view) => view,
+            Err(why) => return unanswered(why),
+        };
+        match pages::logs::read(&wanted, detail, &view, (look, base)).await {
+            Ok(text) if look == Look::Text => Answer::text(&text),
+            Ok(document) => Answer::page(StatusCode::OK, &document),
+            Err(words) => failed(Some(&detail.application.id), &words),
+        }
+    }
+
+    async fn act(&self, action: Action, question: &Question) -> Answer {
+        if question.form.is_none() {
+            return Answer::line(StatusCode::METHOD_NOT_ALLOWED, "Only forms are taken here (POST).");
+        }
+        let standing = self.standing().clone();
+        let Standing::Leads(reign) = standing else {
+            return pages::apart("../../", "This Master does not lead: nothing can be changed here.");
+        };
+        act(action, question, &reign.envoys, self.settings.may_kill.then_some(&self.token)).await
     }
 }
 
 impl Reign {
     /// The Workers and applications, without executors.
     async fn state(&self) -> Result<Arc<MasterView>, Unanswered> {
-        if !self.envoys.tenure().holds() {
-            return Err(Unanswered::Ended);
-        }
-        self.snapshot.get(|| read(self.envoys.clone())).await
+        self.reigns()?;
+        self.snapshot.get(|| read::state(self.envoys.clone(), Extent::Executors(0))).await
     }
-}
 
-/// Reads the Master's state page by page.
-async fn read(envoys: Envoys<Event>) -> Result<MasterView, Unanswered> {
-    let mut inquiry = Inquiry::open(&envoys)?;
-    let mut reader = StateReader::new(Extent::Executors(0));
-    while let Some(question) = reader.question() {
-        let message = Inbound::Client(question);
-        let event = |Arrival { peer, at }| Event::Received { peer, arrived: at, message };
-        let MasterToClient::MasterStateResponse(page) = inquiry.ask(event).await? else {
-            return Err(Unanswered::Ended);
-        };
-        reader.read(page).map_err(|_| Unanswered::Ended)?;
+    /// The state with all executors.
+    async fn whole(&self) -> Result<Arc<MasterView>, Unanswered> {
+        self.reigns()?;
+        self.whole.get(|| read::state(self.envoys.clone(), Extent::Whole)).await
     }
-    reader.finish().ok_or(Unanswered::Ended)
+
+    async fn picture(&self) -> Result<Arc<Picture>, Unanswered> {
+        self.reigns()?;
+        self.picture.get(|| Picture::read(self.envoys.clone())).await
+    }
+
+    async fn comparison(&self) -> Result<Arc<Comparison>, Unanswered> {
+        self.reigns()?;
+        self.comparison.get(|| Comparison::read(self.envoys.clone())).await
+    }
+
+    fn reigns(&self) -> Result<(), Unanswered> {
+        if self.envoys.tenure().holds() { Ok(()) } else { Err(Unanswered::Ended) }
+    }
 }

@@ -1,18 +1,23 @@
-//! What a Worker answers: JSON as Spark's Worker has it, whether it is alive and ready, and metrics.
+//! What a Worker answers: pages, JSON as Spark's Worker has it, whether it is alive and ready, and metrics.
 //!
+//! - `page`: the page of the Worker; `logs`: the logs of its executors
 //! - `json`: the fields of `/json/`
 //! - `metrics`: the metrics of a Worker, and those that Spark's Worker has
 //! - `plans`: what the Worker was told about its executors
 
 mod json;
+mod logs;
 mod metrics;
+mod page;
 mod plans;
 #[cfg(test)]
 pub(super) mod tests;
 
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
+use firesteel_core::ids::ExecutorKey;
 use firesteel_core::messages::{ClientToWorker, WorkerToClient, WorkerViewOfItself};
 use firesteel_core::worker::{Event, ExecutorPlan, Inbound};
 use firesteel_host::net::{Arrival, Envoys};
@@ -20,15 +25,20 @@ use firesteel_placement::Resources;
 use hyper::StatusCode;
 
 use self::json::WorkerPage;
+use self::logs::OwnLog;
 use self::plans::Plans;
 use super::answer::Answer;
 use super::inquiry::Inquiry;
 use super::jackson;
+use super::pages::assets;
+use super::pages::log::{LogQuestion, name};
+use super::pages::parts::sentence;
+use super::question::Question;
 use super::server::{HttpMeter, Site};
 use super::snapshot::{Snapshot, Unanswered};
 
 /// All paths.
-const PATHS: [&str; 5] = ["/json/", "/livez", "/readyz", "/metrics", "/metrics/prometheus/"];
+const PATHS: [&str; 6] = ["/", "/json/", "/livez", "/readyz", "/metrics", "/metrics/prometheus/"];
 
 /// What a Worker answers.
 #[derive(Debug)]
@@ -38,12 +48,16 @@ pub(crate) struct WorkerSite {
     envoys: Envoys<Event>,
     snapshot: Snapshot<WorkerViewOfItself>,
     plans: Mutex<Plans>,
+    /// The directory of executors' directories.
+    work: PathBuf,
 }
 
 impl WorkerSite {
-    /// The site of a Worker with these custom resources, which lists this number of ended executors.
-    pub(crate) fn new(envoys: Envoys<Event>, resources: Resources, retained: usize) -> Self {
+    /// The site of a Worker with these custom resources, which lists this number of ended executors, and keeps their
+    /// directories in this one.
+    pub(crate) fn new(envoys: Envoys<Event>, resources: Resources, retained: usize, work: PathBuf) -> Self {
         Self {
+            work,
             started: SystemTime::now(),
             resources,
             envoys,
@@ -97,16 +111,73 @@ impl WorkerSite {
     }
 }
 
+impl WorkerSite {
+    async fn page(&self, question: &Question) -> Answer {
+        match self.state().await {
+            Ok(view) => {
+                let (query, resources) = (&question.query, &self.resources);
+                let page = page::WorkerPage { view: &view, plans: &self.plans(), resources, query };
+                Answer::page(StatusCode::OK, &page.document())
+            }
+            Err(why) => {
+                let parts = sentence(&format!("The Worker cannot answer: {why}."));
+                let document = page::framed("./", "Worker", None, 3000, &parts);
+                Answer::page(StatusCode::SERVICE_UNAVAILABLE, &document)
+            }
+        }
+    }
+
+    /// The log as text, or as a page.
+    async fn log(&self, question: &Question, is_page: bool) -> Answer {
+        let shown = match LogQuestion::of(&question.query) {
+            Ok(wanted) => self.excerpt(&wanted, is_page).await,
+            Err(words) => Err(words),
+        };
+        match (shown, is_page) {
+            (Ok(document), true) => Answer::page(StatusCode::OK, &document),
+            (Err(words), true) => {
+                Answer::page(StatusCode::OK, &page::framed("../", "Log", None, 0, &sentence(&words)))
+            }
+            (Ok(text), false) => Answer::text(&text),
+            (Err(words), false) => Answer::text(&format!("{words}\n")),
+        }
+    }
+
+    async fn excerpt(&self, wanted: &LogQuestion, is_page: bool) -> Result<String, String> {
+        let executor = ExecutorKey { app: wanted.app.clone(), executor: wanted.executor };
+        let directory = self.work.join(wanted.app.as_str()).join(wanted.executor.to_string());
+        let place = directory.join(name(wanted.stream)).display().to_string();
+        let mut log = OwnLog::open(&self.envoys, executor)?;
+        let excerpt = wanted.read(&mut log, place).await?;
+        if !is_page {
+            return Ok(wanted.text(&excerpt));
+        }
+        let under = maud::html! { span.id { (wanted.app) } };
+        let title = format!("{} of {}/{}", name(wanted.stream), wanted.app, wanted.executor);
+        Ok(page::framed("../", &title, None, 0, &wanted.page("../", &under, &excerpt)))
+    }
+}
+
 impl Site for WorkerSite {
-    async fn answer(&self, path: &str, meter: &HttpMeter) -> Answer {
-        match path.trim_end_matches('/') {
+    async fn answer(&self, question: &Question, meter: &HttpMeter) -> Answer {
+        match question.path.trim_end_matches('/') {
+            "" => self.page(question).await,
+            "/logPage" => self.log(question, true).await,
+            "/log" => self.log(question, false).await,
             "/livez" | "/healthz" => Answer::line(StatusCode::OK, "alive"),
             "/readyz" => self.readyz().await,
             "/metrics" => self.metrics(meter).await,
             "/metrics/prometheus" => self.spark_metrics().await,
             "/json" => self.json().await,
-            _ => Answer::not_found(&PATHS),
+            path => match path.strip_prefix("/static/") {
+                Some(file) => assets::answer(file, question),
+                None => Answer::not_found(&PATHS),
+            },
         }
+    }
+
+    fn takes_forms(&self, _: &str) -> bool {
+        false
     }
 }
 

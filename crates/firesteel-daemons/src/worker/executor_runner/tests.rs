@@ -15,7 +15,7 @@ use tempfile::TempDir;
 use tokio::time::timeout;
 
 use super::*;
-use crate::worker::java::Java;
+use crate::worker::java::{Java, LogUrls};
 use crate::worker::log::LogReader;
 use crate::worker::scratch::ScratchRoots;
 use crate::worker::spark_homes::SparkHomes;
@@ -25,6 +25,7 @@ use firesteel_core::messages::{LogRequest, LogStart};
 use firesteel_core::worker::LogRead;
 use firesteel_host::clock::Clock;
 use firesteel_host::inbox::{InboxEntry, InboxReceiver, inbox};
+use firesteel_settings::pages::LogLinks;
 use firesteel_settings::rolling::{Compression, LEAST_SIZE, Rolling, Strategy};
 
 /// A plan for executor `app-1/3` with 2 cores and 512 MiB.
@@ -70,6 +71,7 @@ impl Rig {
             homes: SparkHomes::of(&[scratch.path().join("spark")]),
             scratch: ScratchRoots::of(&[scratch.path().join("local")]).of_worker(&worker),
             worker: Address::new("127.0.0.1", 7078),
+            logs: LogUrls { links: LogLinks::Worker, worker: None, id: worker.clone() },
         };
         let context = Arc::new(RunnerContext {
             worker,

@@ -11,12 +11,12 @@ use firesteel_core::messages::{ApplicationView, ExecutorView, LogStart, Stream};
 use firesteel_daemons::executor_log::{ExecutorLog, LogError};
 use firesteel_host::progress::Show;
 
-use super::application::shown_state_and_end;
 use super::ask::{self, App, Masters};
 use super::block_on;
 use super::exit::{self, Exit, Failure};
 use super::help;
 use super::table::table;
+use firesteel_daemons::wording::application::shown_state_and_end;
 use print::{Part, PrintError, Until};
 
 /// Maximum number of executors whose logs are followed at once.

@@ -6,21 +6,16 @@ use std::path::Path;
 use firesteel_apps::local_cluster::LocalClusterSpec;
 use firesteel_apps::master_url::MasterUrl;
 use firesteel_core::address::Address;
-use firesteel_core::ids::{ProfileId, WorkerId};
-use firesteel_core::master::ProfileSnapshot;
-use firesteel_core::messages::{
-    ApplicationAnswer, ApplicationDescription, ApplicationDetail, Deciding, MasterView, Offered, Placing,
-    ProfileView, ResourceProfile, Submitter, WantedExecutors, Work, WorkerDescription, WorkerState,
-    WorkerView,
-};
+use firesteel_core::ids::WorkerId;
+use firesteel_core::messages::{Deciding, MasterView, Offered, Work, WorkerDescription};
 use firesteel_core::process::Command;
 use firesteel_core::queues::Queues;
 use firesteel_core::scheduling::{Backfill, Preemption};
 use firesteel_core::state_reader::Extent;
-use firesteel_placement::{Cores, ExecutorSize, Resources};
+use firesteel_placement::{Cores, Resources};
 use firesteel_settings::application::ApplicationSettings;
 use firesteel_settings::description::describe;
-use firesteel_sim::draft::{Draft, DraftApplication, DraftExecutor};
+use firesteel_sim::draft::{Draft, DraftApplication};
 
 use crate::cli::ask::{self, Cluster};
 use crate::cli::exit::{Exit, Failure};
@@ -116,63 +111,8 @@ fn of_master(cluster: &Cluster) -> Result<Source, Failure> {
         }
         Ok(details)
     })?;
-    let draft = Draft {
-        default_cores: deciding.default_cores,
-        queues: deciding.queues.clone(),
-        backfill: deciding.backfill,
-        preemption: deciding.preemption,
-        workers: workers.iter().filter(|it| it.state == WorkerState::Alive).map(worker).collect(),
-        applications: details.iter().filter_map(live).collect(),
-    };
+    let draft = Draft::of_running(&deciding, &workers, &details);
     Ok(Source { name: url, draft, deciding: Some(deciding) })
-}
-
-fn worker(view: &WorkerView) -> WorkerDescription {
-    WorkerDescription::new(
-        view.id.clone(),
-        Address::new(view.host.clone(), view.port),
-        Offered { cores: view.cores, memory: view.memory, resources: view.resources.clone() },
-        "",
-    )
-}
-
-/// An application of the running Master: what it holds and what it asks for. `None`: it has ended meanwhile.
-fn live(answer: &ApplicationAnswer) -> Option<DraftApplication> {
-    let ApplicationAnswer::Known(detail) = answer else { return None };
-    let ApplicationDetail { application: view, scheduling, .. } = &**detail;
-    let scheduling = scheduling.as_ref()?;
-    let mut profiles: Vec<ProfileSnapshot> = scheduling.profiles.iter().map(profile).collect();
-    let default = profiles.iter().position(|profile| profile.id == ProfileId::DEFAULT)?;
-    let ProfileSnapshot { profile, limit, .. } = profiles.remove(default);
-    let live = view.executors.iter().filter(|executor| !executor.state.is_finished());
-    let running = live.map(|executor| DraftExecutor {
-        profile: executor.profile,
-        worker: executor.worker.clone(),
-        cores: executor.cores,
-        memory: executor.memory,
-        resources: executor.resources.amounts(),
-    });
-    let description = ApplicationDescription::new(
-        Submitter::new(view.name.clone(), view.user.clone()),
-        WantedExecutors { profile, max_cores: view.max_cores, limit, ..WantedExecutors::default() },
-        Placing {
-            policy: scheduling.policy,
-            queue: view.queue.clone(),
-            priority: view.priority,
-            gang: view.gang,
-        },
-        Work::of(nothing()),
-    );
-    Some(DraftApplication { description, profiles, running: running.collect() })
-}
-
-fn profile(view: &ProfileView) -> ProfileSnapshot {
-    let cores = match view.size {
-        ExecutorSize::Fixed(cores) => Some(cores),
-        ExecutorSize::OnePerWorker => None,
-    };
-    let profile = ResourceProfile { cores, memory: Some(view.memory), resources: view.resources.clone() };
-    ProfileSnapshot { id: view.id, profile, limit: view.limit }
 }
 
 /// The application that the options describe.

@@ -6,7 +6,9 @@ use std::fmt::Write as _;
 use firesteel_apps::table::{clean, table};
 use firesteel_placement::MiB;
 use firesteel_placement::words::{list, none_or};
-use firesteel_sim::draft::{ApplicationOutcome, DraftApplication, Metrics, Outcome, Since, WorkerOutcome};
+use firesteel_sim::draft::{
+    ApplicationOutcome, DraftApplication, Metrics, Outcome, Since, WorkerOutcome, has, used,
+};
 
 use super::source::Source;
 use super::{Decided, why};
@@ -53,7 +55,7 @@ fn workers(outcome: &Outcome) -> String {
         let mut row = vec![
             names,
             bar(worker, widest),
-            why::used(worker.cores - worker.cores_free, worker.cores),
+            used(worker.cores - worker.cores_free, worker.cores),
             format!("{} of {}", (worker.memory - worker.memory_free).max(MiB::ZERO), worker.memory),
         ];
         if has_resources {
@@ -127,7 +129,7 @@ fn applications(source: &Source, outcome: &Outcome) -> String {
         vec![
             format!("{} {}", why::mark(index), app.name()),
             why::asks(app),
-            why::has(now),
+            has(now),
             why::places(outcome, index),
         ]
     };

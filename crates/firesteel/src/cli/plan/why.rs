@@ -8,7 +8,7 @@ use firesteel_placement::words::{list, none_or};
 use firesteel_placement::{Cores, ExecutorLimit, ResourceAmounts};
 use firesteel_sim::draft::{ApplicationOutcome, DraftApplication, Outcome};
 
-use crate::cli::explain;
+use firesteel_daemons::wording::explanation as explain;
 
 /// The letters of applications. After Z come Greek and Cyrillic ones that no Latin letter looks like.
 const LETTERS: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZΓΔΘΛΞΠΣΦΨΩБДЖИЦЧЩЪЫЭЮЯ";
@@ -77,22 +77,6 @@ fn amounts(resources: &ResourceAmounts) -> Vec<String> {
     some.map(|(name, amount)| none_or(*amount, name)).collect()
 }
 
-/// `3 executors, 12 cores, 2 new`.
-pub(super) fn has(app: &ApplicationOutcome) -> String {
-    let ApplicationOutcome { kept, given, taken, cores, detail: _ } = app;
-    let mut parts = match kept + given {
-        0 => vec!["no executor".to_owned()],
-        all => vec![none_or(all, "executor"), none_or(cores.0, "core")],
-    };
-    if *kept > 0 && *given > 0 {
-        parts.push(format!("{given} new"));
-    }
-    if *taken > 0 {
-        parts.push(format!("{taken} taken away"));
-    }
-    parts.join(", ")
-}
-
 /// `cpu-1 ×2, cpu-2`: the Workers with most of its executors, and the number of other Workers that have some.
 pub(super) fn places(outcome: &Outcome, app: usize) -> String {
     const MOST: usize = 4;
@@ -135,11 +119,6 @@ fn signed(hindrance: Hindrance) -> Hindrance {
         }
         Hindrance::Gang { .. } | Hindrance::NeverFits { .. } => hindrance,
     }
-}
-
-/// `12 of 16`.
-pub(super) fn used(used: Cores, all: Cores) -> String {
-    format!("{} of {}", used.0, all.0)
 }
 
 #[cfg(test)]

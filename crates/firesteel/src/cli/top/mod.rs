@@ -26,7 +26,8 @@ use tokio::time::{MissedTickBehavior, interval};
 use super::ask::{self, Cluster, Masters};
 use super::exit::{self, Exit, Failure};
 use super::help;
-use super::{block_on, explain, kill, status};
+use super::{block_on, kill, status};
+use firesteel_daemons::wording::explanation;
 use model::{Action, Model};
 use screen::Screen;
 
@@ -177,7 +178,7 @@ fn poll_state(cluster: Cluster, pace: Duration, inputs: mpsc::Sender<Input>) {
 fn explain(cluster: Cluster, app: String, inputs: mpsc::Sender<Input>) {
     tokio::spawn(async move {
         let sentences = match cluster.application(&app).await {
-            Ok(ApplicationAnswer::Known(detail)) => explain::sentences(&detail),
+            Ok(ApplicationAnswer::Known(detail)) => explanation::sentences(&detail),
             Ok(ApplicationAnswer::Unknown) => vec![ask::unknown(&app)],
             Ok(ApplicationAnswer::Ambiguous { apps }) => vec![ask::ambiguous(&app, &apps)],
             Err(error) => vec![error.to_string()],

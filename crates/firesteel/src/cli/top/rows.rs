@@ -3,9 +3,9 @@
 use firesteel_core::messages::{ApplicationView, ExecutorView, MasterView, WorkerState, WorkerView};
 use firesteel_placement::{Cores, MiB};
 
-use super::super::excluded::worker_state;
-use super::super::status::live_state;
 use super::super::table::{clean, duration};
+use firesteel_daemons::wording::application::live_state;
+use firesteel_daemons::wording::worker::worker_state;
 
 /// One of the three tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use firesteel_placement::Cores;
 use firesteel_placement::words::{list, none_or};
+use firesteel_sim::draft::has;
 use firesteel_sim::picture::{Area, MARGIN, Paint, Point, SMALL, TEXT, Weight, words};
 
 use super::super::text::{STRANDED, stranded};
@@ -68,7 +69,7 @@ impl Drawing<'_> {
         match self.columns[column].decided {
             Some(decided) => {
                 let now = &decided.outcome.applications[index];
-                (why::has(now), now.is_short())
+                (has(now), now.is_short())
             }
             None => match self.source.draft.applications[index].running.len() {
                 0 => ("–".to_owned(), false),

@@ -1,13 +1,13 @@
 //! The changes that would allow the next executor, in sentences.
 
 use firesteel_core::messages::{ApplicationDetail, ProfileView};
+use firesteel_host::plain::clean;
 use firesteel_placement::outlook::{Bound, Fit, Lack, Outlook, Remedy, TurnedDown};
 use firesteel_placement::shortfall::Amounts;
 use firesteel_placement::words::{list, none_or};
 use firesteel_placement::{Cores, MiB};
 
 use super::{cores, target};
-use crate::cli::table::clean;
 
 /// Which Workers lack what, whether the executor can ever fit, and what would help. Empty for a
 /// profile that was not examined.

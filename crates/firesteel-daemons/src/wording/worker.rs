@@ -1,14 +1,14 @@
-//! Excluded Workers in words.
+//! The state of a Worker, and for how long it is excluded, in words.
 
 use firesteel_core::Timestamp;
 use firesteel_core::messages::{ExcludedWorker, WorkerState, WorkerView};
-use firesteel_placement::words::counted;
-
-use super::table::{clean, duration};
+use firesteel_host::plain::clean;
+use firesteel_placement::words::{counted, duration};
 
 /// The state of a Worker: `ALIVE`, `ALIVE, Spark 4.0 only`, `ALIVE, does not answer`, `ALIVE, excluded for 2 applications`, or
 /// `ALIVE, excluded for all for 3.5 s`; after a restart of the Master `UNKNOWN, not back yet`.
-pub(super) fn worker_state(worker: &WorkerView, now: Timestamp) -> String {
+#[must_use]
+pub fn worker_state(worker: &WorkerView, now: Timestamp) -> String {
     let name = match worker.state {
         WorkerState::Alive => "ALIVE",
         WorkerState::Decommissioned => "DECOMMISSIONED",
@@ -28,7 +28,8 @@ pub(super) fn worker_state(worker: &WorkerView, now: Timestamp) -> String {
 }
 
 /// For how long a Worker is excluded, and why: `worker-1 for 3.5 s: executors fail there (2 times in a row)`.
-pub(super) fn for_how_long(excluded: &ExcludedWorker, now: Timestamp) -> String {
+#[must_use]
+pub fn for_how_long(excluded: &ExcludedWorker, now: Timestamp) -> String {
     let ExcludedWorker { worker, end, times, until, for_all } = excluded;
     let whose = if *for_all { "executors of several applications" } else { "executors" };
     let times = match times {

@@ -1,0 +1,398 @@
+//! The cluster: its Workers, the applications that wait and run with the reasons, cluster drivers, and what has ended.
+
+use firesteel_core::ids::AppId;
+use firesteel_core::messages::{
+    ApplicationView, DriverState, DriverView, MasterView, Outcome, WorkerState, WorkerView,
+};
+use firesteel_placement::words::{counted, duration};
+use firesteel_placement::{Cores, MiB};
+use maud::{Markup, html};
+
+use super::super::Status;
+use super::actions::Permit;
+use super::reasons::Reasons;
+use super::{framed, mood_of_application, mood_of_worker, named, worker_link};
+use crate::http::pages::parts::{Mood, ago, bar, fact, grouped, memory as memory_of, state};
+use crate::http::pages::table::{Column, Shape, Table};
+use crate::http::query::Query;
+use crate::wording::application::{cores, live_state, resources, state as state_name};
+use crate::wording::worker::worker_state;
+
+/// How often the page is asked for again, in milliseconds.
+const PACE: u64 = 2000;
+
+/// What the page is made of.
+pub(in super::super) struct ClusterPage<'a> {
+    pub(in super::super) view: &'a MasterView,
+    pub(in super::super) query: &'a Query,
+    pub(in super::super) reasons: &'a Reasons,
+    /// The name that the operator gave the page.
+    pub(in super::super) title: Option<&'a str>,
+    /// Where Spark's history server is.
+    pub(in super::super) history: Option<&'a str>,
+    pub(in super::super) permit: Permit<'a>,
+}
+
+type App = ApplicationView;
+
+const WAITING: &[Column<App>] = &[
+    Column { name: "Application", shape: Shape::Words, order: Some(|one, other| one.name.cmp(&other.name)) },
+    Column { name: "Why it waits", shape: Shape::Sentences, order: None },
+    Column { name: "User", shape: Shape::Words, order: Some(|one, other| one.user.cmp(&other.user)) },
+    Column { name: "State", shape: Shape::Words, order: None },
+    Column { name: "Asks for", shape: Shape::Words, order: None },
+    Column {
+        name: "Waits for",
+        shape: Shape::Numbers,
+        order: Some(|one, other| other.submitted.cmp(&one.submitted)),
+    },
+];
+
+const RUNNING: &[Column<App>] = &[
+    Column { name: "Application", shape: Shape::Words, order: Some(|one, other| one.name.cmp(&other.name)) },
+    Column { name: "User", shape: Shape::Words, order: Some(|one, other| one.user.cmp(&other.user)) },
+    Column { name: "State", shape: Shape::Words, order: None },
+    Column {
+        name: "Cores",
+        shape: Shape::Numbers,
+        order: Some(|one, other| one.cores_granted.cmp(&other.cores_granted)),
+    },
+    Column {
+        name: "Executors",
+        shape: Shape::Numbers,
+        order: Some(|one, other| one.executors_live.cmp(&other.executors_live)),
+    },
+    Column {
+        name: "Memory each",
+        shape: Shape::Numbers,
+        order: Some(|one, other| one.memory_per_executor.cmp(&other.memory_per_executor)),
+    },
+    Column {
+        name: "Runs for",
+        shape: Shape::Numbers,
+        order: Some(|one, other| other.submitted.cmp(&one.submitted)),
+    },
+    Column { name: "Why it has no more", shape: Shape::Sentences, order: None },
+];
+
+const COMPLETED: &[Column<App>] = &[
+    Column { name: "Application", shape: Shape::Words, order: Some(|one, other| one.name.cmp(&other.name)) },
+    Column { name: "User", shape: Shape::Words, order: Some(|one, other| one.user.cmp(&other.user)) },
+    Column { name: "State", shape: Shape::Words, order: None },
+    Column {
+        name: "Executors",
+        shape: Shape::Numbers,
+        order: Some(|one, other| one.executors_ended.cmp(&other.executors_ended)),
+    },
+    Column { name: "Took", shape: Shape::Numbers, order: Some(|one, other| took(one).cmp(&took(other))) },
+    Column { name: "Ended", shape: Shape::Numbers, order: Some(|one, other| one.ended.cmp(&other.ended)) },
+    Column { name: "How it ended", shape: Shape::Sentences, order: None },
+];
+
+const WORKERS: &[Column<WorkerView>] = &[
+    Column { name: "Worker", shape: Shape::Words, order: Some(|one, other| one.id.cmp(&other.id)) },
+    Column {
+        name: "State",
+        shape: Shape::Words,
+        order: Some(|one, other| (one.state as u8).cmp(&(other.state as u8))),
+    },
+    Column {
+        name: "Cores used",
+        shape: Shape::Numbers,
+        order: Some(|one, other| one.cores_used.cmp(&other.cores_used)),
+    },
+    Column {
+        name: "Cores free",
+        shape: Shape::Numbers,
+        order: Some(|one, other| (one.cores - one.cores_used).cmp(&(other.cores - other.cores_used))),
+    },
+    Column {
+        name: "Memory used",
+        shape: Shape::Numbers,
+        order: Some(|one, other| one.memory_used.cmp(&other.memory_used)),
+    },
+    Column { name: "Resources", shape: Shape::Words, order: None },
+    Column {
+        name: "Heartbeat",
+        shape: Shape::Numbers,
+        order: Some(|one, other| one.last_heartbeat.cmp(&other.last_heartbeat)),
+    },
+];
+
+const DRIVERS: &[Column<DriverView>] = &[
+    Column { name: "Driver", shape: Shape::Words, order: None },
+    Column { name: "User", shape: Shape::Words, order: Some(|one, other| one.user.cmp(&other.user)) },
+    Column { name: "State", shape: Shape::Words, order: None },
+    Column { name: "Program", shape: Shape::Words, order: None },
+    Column { name: "Cores", shape: Shape::Numbers, order: Some(|one, other| one.cores.cmp(&other.cores)) },
+    Column { name: "Memory", shape: Shape::Numbers, order: Some(|one, other| one.memory.cmp(&other.memory)) },
+    Column { name: "Worker", shape: Shape::Words, order: None },
+    Column {
+        name: "Submitted",
+        shape: Shape::Numbers,
+        order: Some(|one, other| one.submitted.cmp(&other.submitted)),
+    },
+];
+
+fn took(app: &App) -> std::time::Duration {
+    app.ended.unwrap_or(app.submitted).since(app.submitted)
+}
+
+/// Whether the application has no executor. It may have had some.
+fn waits(app: &App) -> bool {
+    app.executors_live == 0
+}
+
+/// Whether it can be seen without a question that the application has all that it asks for.
+fn has_all(app: &App) -> bool {
+    app.max_cores.is_some_and(|most| app.cores_granted >= most)
+}
+
+impl ClusterPage<'_> {
+    /// The applications on the page whose reasons have to be known.
+    pub(in super::super) fn wanted(&self) -> Vec<AppId> {
+        let (waiting, running) = self.live();
+        let text = |app: &App| self.text(app);
+        let rows = self.waiting(&text).cut(&waiting, self.query).rows;
+        let also = self.running(&text).cut(&running, self.query).rows;
+        rows.into_iter()
+            .chain(also.into_iter().filter(|app| !has_all(app)))
+            .map(|app| app.id.clone())
+            .collect()
+    }
+
+    fn live(&self) -> (Vec<App>, Vec<App>) {
+        self.view.applications.iter().cloned().partition(waits)
+    }
+
+    fn text(&self, app: &App) -> String {
+        let why = self.reasons.of(&app.id);
+        let state = state_name(app.state);
+        let queue = app.queue.as_deref().unwrap_or_default();
+        let why = why.as_deref().or(app.end.as_deref()).unwrap_or_default();
+        format!("{} {} {} {state} {queue} {why}", app.name, app.id, app.user)
+    }
+
+    fn waiting<'t>(&self, text: &'t dyn Fn(&App) -> String) -> Table<'t, App> {
+        Table {
+            id: "waiting",
+            title: "Applications waiting",
+            empty: "No application waits.",
+            columns: WAITING,
+            text,
+        }
+    }
+
+    fn running<'t>(&self, text: &'t dyn Fn(&App) -> String) -> Table<'t, App> {
+        Table {
+            id: "running",
+            title: "Applications running",
+            empty: "No application runs.",
+            columns: RUNNING,
+            text,
+        }
+    }
+
+    /// The page as a document.
+    pub(in super::super) fn document(&self) -> String {
+        let title = self.title.unwrap_or("Cluster");
+        let (waiting, running) = self.live();
+        let parts = html! {
+            (self.head(title, &waiting, &running))
+            (self.waiting_table(&waiting))
+            (self.running_table(&running))
+            (self.drivers(true))
+            (self.workers())
+            (self.completed())
+            (self.drivers(false))
+        };
+        framed("./", title, "", Some(self.query), PACE, &parts)
+    }
+
+    fn head(&self, title: &str, waiting: &[App], running: &[App]) -> Markup {
+        let MasterView { workers, drivers, .. } = self.view;
+        let alive = || workers.iter().filter(|worker| worker.state == WorkerState::Alive);
+        let count = |state| workers.iter().filter(|worker| worker.state == state).count();
+        let others = [
+            (WorkerState::Decommissioned, "decommissioned"),
+            (WorkerState::Unknown, "not back yet"),
+            (WorkerState::Dead, "dead"),
+        ];
+        let others: Vec<String> = others
+            .into_iter()
+            .filter(|(state, _)| count(*state) > 0)
+            .map(|(state, name)| format!("{} {name}", grouped(count(state))))
+            .collect();
+        let all: Cores = alive().map(|worker| worker.cores).sum();
+        let used: Cores = alive().map(|worker| worker.cores_used).sum();
+        let memory = MiB(alive().map(|worker| worker.memory.0).sum());
+        let memory_used = MiB(alive().map(|worker| worker.memory_used.0).sum());
+        let live_drivers = drivers.iter().filter(|driver| !driver.state.is_finished()).count();
+        let status = Status::of(self.view);
+        let mood = if status == Status::Alive { Mood::Good } else { Mood::Waits };
+        let behind = std::time::Duration::from_millis(self.view.lag_millis);
+        html! {
+            section #head {
+                h1 { (title) }
+                p.under { (self.view.url) " " (state(mood, &status.name().to_lowercase()))
+                    @if behind.as_secs() > 0 { " · " (duration(behind)) " behind: messages wait before it handles them" }
+                    @if let Some(history) = self.history { " · " a href=(history) { "Spark's history server" } }
+                }
+                dl.facts {
+                    (fact("Workers", &html! { (grouped(count(WorkerState::Alive))) " alive" @if !others.is_empty() { " " small { (others.join(", ")) } } }))
+                    (fact("Cores", &html! { (grouped(used.0)) " of " (grouped(all.0)) " used" (bar(used.0, all.0)) }))
+                    (fact("Memory", &html! { (memory_of(memory_used)) " of " (memory_of(memory)) " used" (bar(memory_used.0, memory.0)) }))
+                    (fact("Applications", &html! { (grouped(running.len())) " running, " (grouped(waiting.len())) " waiting" }))
+                    @if !drivers.is_empty() { (fact("Cluster drivers", &html! { (grouped(live_drivers)) " live" })) }
+                    @for (name, used, all) in self.resources() {
+                        (fact(&name, &html! { (grouped(used)) " of " (grouped(all)) " used" (bar(used, all)) }))
+                    }
+                }
+            }
+        }
+    }
+
+    /// The custom resources of all living Workers: name, used, all.
+    fn resources(&self) -> Vec<(String, i64, i64)> {
+        let mut all = std::collections::BTreeMap::<&str, (i64, i64)>::new();
+        for worker in self.view.workers.iter().filter(|worker| worker.state == WorkerState::Alive) {
+            for (name, _) in worker.resources.iter() {
+                let entry = all.entry(name).or_default();
+                entry.0 += worker.resources_used.count(name) as i64;
+                entry.1 += worker.resources.count(name) as i64;
+            }
+        }
+        all.into_iter().map(|(name, (used, all))| (name.to_owned(), used, all)).collect()
+    }
+
+    fn why(&self, app: &App) -> Markup {
+        html! { @if let Some(words) = self.reasons.of(&app.id) { (words) } }
+    }
+
+    fn waiting_table(&self, rows: &[App]) -> Markup {
+        let text = |app: &App| self.text(app);
+        let table = self.waiting(&text);
+        let now = self.view.now;
+        table.show(&table.cut(rows, self.query), self.query, |app| {
+            let queue = app.queue.as_ref().map(|queue| format!("queue {queue}"));
+            let gang = (app.gang > 1).then(|| format!("{} at once", counted(app.gang, "executor")));
+            let asks = app.max_cores.filter(|most| *most < Cores::UNLIMITED);
+            let asks = asks.map_or("all cores it can get".to_owned(), |most| counted(most.0, "core"));
+            let more: Vec<String> = [Some(asks), gang, queue].into_iter().flatten().collect();
+            vec![
+                html! { (named("./", &app.name, &app.id)) (self.permit.kill_application(&app.id)) },
+                self.why(app),
+                html! { (app.user) },
+                state(mood_of_application(app.state, app.executors_live), &live_state(app)),
+                html! { (more.join(", ")) " · " (app.memory_per_executor) " each" },
+                html! { time datetime=(app.submitted) title=(app.submitted) { (duration(now.since(app.submitted))) } },
+            ]
+        })
+    }
+
+    fn running_table(&self, rows: &[App]) -> Markup {
+        let text = |app: &App| self.text(app);
+        let table = self.running(&text);
+        let now = self.view.now;
+        table.show(&table.cut(rows, self.query), self.query, |app| {
+            vec![
+                html! { (named("./", &app.name, &app.id)) (self.permit.kill_application(&app.id)) },
+                html! { (app.user) },
+                state(mood_of_application(app.state, app.executors_live), &live_state(app)),
+                html! { (cores(app)) },
+                html! { (grouped(app.executors_live)) },
+                html! { (app.memory_per_executor) },
+                html! { time datetime=(app.submitted) title=(app.submitted) { (duration(now.since(app.submitted))) } },
+                self.why(app),
+            ]
+        })
+    }
+
+    fn workers(&self) -> Markup {
+        let now = self.view.now;
+        let text =
+            |worker: &WorkerView| format!("{} {} {}", worker.id, worker.host, worker_state(worker, now));
+        let title = "Workers";
+        let table =
+            Table { id: "workers", title, empty: "No Worker is registered.", columns: WORKERS, text: &text };
+        table.show(&table.cut(&self.view.workers, self.query), self.query, |worker| {
+            let free = worker.cores - worker.cores_used;
+            vec![
+                html! { a.id href=(worker_link("./", &worker.id)) { (worker.id) } (self.permit.decommission(worker)) },
+                state(mood_of_worker(worker), &worker_state(worker, now)),
+                html! { span { (worker.cores_used.0) " of " (worker.cores.0) } (bar(worker.cores_used.0, worker.cores.0)) },
+                html! { (free.0) },
+                html! { span { (worker.memory_used) " of " (worker.memory) } (bar(worker.memory_used.0, worker.memory.0)) },
+                html! { (resources(&worker.resources_used, &worker.resources)) },
+                ago(now, worker.last_heartbeat),
+            ]
+        })
+    }
+
+    fn completed(&self) -> Markup {
+        let now = self.view.now;
+        let rows: Vec<App> = self.view.completed.iter().rev().cloned().collect();
+        let text = |app: &App| self.text(app);
+        let title = "Applications that have ended";
+        let table =
+            Table { id: "completed", title, empty: "None has ended.", columns: COMPLETED, text: &text };
+        table.show(&table.cut(&rows, self.query), self.query, |app| {
+            let outcome = app.outcome.as_ref().map(Outcome::to_string);
+            let how = app.end.clone().or(outcome).unwrap_or_default();
+            let failed = app.outcome.as_ref().is_some_and(|outcome| outcome.word() == "failed");
+            let mood = if failed { Mood::Bad } else { mood_of_application(app.state, 0) };
+            vec![
+                named("./", &app.name, &app.id),
+                html! { (app.user) },
+                state(mood, state_name(app.state)),
+                html! { (grouped(app.executors_ended)) },
+                html! { (duration(took(app))) },
+                ago(now, app.ended.unwrap_or(app.submitted)),
+                html! { (how) },
+            ]
+        })
+    }
+
+    /// The cluster drivers that are live, or those that have ended. Nothing if there are none.
+    fn drivers(&self, live: bool) -> Markup {
+        let now = self.view.now;
+        let all = self.view.drivers.iter().rev();
+        let rows: Vec<DriverView> =
+            all.filter(|driver| driver.state.is_finished() != live).cloned().collect();
+        if rows.is_empty() {
+            return html! {};
+        }
+        // Its arguments may be secret.
+        let program =
+            |driver: &DriverView| driver.command.split_whitespace().next().unwrap_or_default().to_owned();
+        let text = |driver: &DriverView| {
+            format!("{} {} {} {}", driver.id, driver.user, driver.state.name(), program(driver))
+        };
+        let (id, title) = match live {
+            true => ("drivers", "Cluster drivers"),
+            false => ("ended", "Cluster drivers that have ended"),
+        };
+        let table = Table { id, title, empty: "", columns: DRIVERS, text: &text };
+        table.show(&table.cut(&rows, self.query), self.query, |driver| {
+            vec![
+                html! { span.id { (driver.id) } @if live { (self.permit.kill_driver(&driver.id)) } },
+                html! { (driver.user) },
+                state(mood_of_driver(&driver.state), &driver.state.to_string()),
+                html! { (program(driver)) },
+                html! { (driver.cores.0) },
+                html! { (driver.memory) },
+                html! { @if let Some(place) = &driver.worker { a.id href=(worker_link("./", &place.worker)) { (place.worker) } } },
+                ago(now, driver.submitted),
+            ]
+        })
+    }
+}
+
+fn mood_of_driver(state: &DriverState) -> Mood {
+    match (state.name(), state.is_finished()) {
+        ("RUNNING", _) => Mood::Good,
+        ("FINISHED" | "KILLED", _) => Mood::Over,
+        (_, true) => Mood::Bad,
+        (_, false) => Mood::Waits,
+    }
+}

@@ -1,0 +1,91 @@
+//! The pages of a Master.
+//!
+//! - `cluster`: the Workers, the applications that wait and run with the reasons, cluster drivers, and what has ended
+//! - `application`: one application with its executors, and why it has no more
+//! - `worker`: one Worker as the Master sees it, with the executors on it
+//! - `logs`: logs of executors, which the Master asks their Workers for
+//! - `picture`: all Workers in one picture
+//! - `policies`: what other policies would decide for what is running and waiting now
+//! - `actions`: the forms that end applications and cluster drivers, and decommission Workers
+//! - `reasons`: why applications wait, asked in the background
+
+pub(super) mod actions;
+pub(super) mod application;
+pub(super) mod cluster;
+pub(super) mod logs;
+pub(super) mod picture;
+pub(super) mod policies;
+pub(super) mod reasons;
+pub(super) mod worker;
+
+use firesteel_core::ids::{AppId, WorkerId};
+use firesteel_core::messages::{ApplicationState, ExecutorState, WorkerState, WorkerView};
+use hyper::StatusCode;
+use maud::{Markup, html};
+
+use crate::http::answer::Answer;
+use crate::http::pages::frame::{Frame, document};
+use crate::http::pages::parts::{Mood, sentence};
+use crate::http::query::{Query, link};
+
+/// The links at the top of each page.
+const LINKS: [(&str, &str); 3] = [("", "Cluster"), ("picture/", "Picture"), ("policies/", "Policies")];
+
+/// The document with these parts.
+fn framed(base: &str, title: &str, here: &str, filter: Option<&Query>, pace: u64, parts: &Markup) -> String {
+    document(&Frame { base, title, daemon: "Firesteel Master", links: &LINKS, here, filter, pace }, parts)
+}
+
+/// A page that says why there is no other one.
+pub(super) fn apart(base: &str, words: &str) -> Answer {
+    let parts = sentence(words);
+    Answer::page(StatusCode::SERVICE_UNAVAILABLE, &framed(base, "Master", "none", None, 3000, &parts))
+}
+
+/// Where a Worker serves HTTP. `None`: the Master does not know.
+fn web_address(_worker: &WorkerView) -> Option<String> {
+    None
+}
+
+/// The link to an application's page, below the base.
+fn app_link(base: &str, app: &AppId) -> String {
+    format!("{base}app/{}", link([("appId", app.as_str())]))
+}
+
+/// The link to a Worker's page, below the base.
+fn worker_link(base: &str, worker: &WorkerId) -> String {
+    format!("{base}worker/{}", link([("workerId", worker.as_str())]))
+}
+
+/// An application's name, which leads to its page, and its id.
+fn named(base: &str, name: &str, app: &AppId) -> Markup {
+    html! { a href=(app_link(base, app)) { @if name.trim().is_empty() { (app) } @else { (name) } } " " span.also { (app) } }
+}
+
+fn mood_of_worker(worker: &WorkerView) -> Mood {
+    match worker.state {
+        WorkerState::Alive if worker.impairment.is_some() || worker.excluded_until.is_some() => Mood::Waits,
+        WorkerState::Alive => Mood::Good,
+        WorkerState::Decommissioned | WorkerState::Unknown => Mood::Waits,
+        WorkerState::Dead => Mood::Bad,
+    }
+}
+
+fn mood_of_application(state: ApplicationState, executors: u64) -> Mood {
+    match state {
+        ApplicationState::Running if executors > 0 => Mood::Good,
+        ApplicationState::Waiting | ApplicationState::Running | ApplicationState::Unknown => Mood::Waits,
+        ApplicationState::Failed => Mood::Bad,
+        ApplicationState::Finished | ApplicationState::Killed => Mood::Over,
+    }
+}
+
+fn mood_of_executor(state: &ExecutorState) -> Mood {
+    match state {
+        ExecutorState::Running => Mood::Good,
+        ExecutorState::Launching => Mood::Waits,
+        ExecutorState::Failed(_) | ExecutorState::Lost(_) => Mood::Bad,
+        ExecutorState::Exited(status) if status.shell_code() != 0 => Mood::Bad,
+        ExecutorState::Exited(_) | ExecutorState::Killed(_) => Mood::Over,
+    }
+}

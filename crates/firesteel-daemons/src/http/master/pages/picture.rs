@@ -1,0 +1,260 @@
+//! All Workers in one picture: what is free, what is stranded, and who holds what.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use firesteel_core::Timestamp;
+use firesteel_core::ids::{AppId, ExecutorId, WorkerId};
+use firesteel_core::master::Event;
+use firesteel_core::messages::{
+    ApplicationAnswer, ApplicationView, ClientToMaster, MasterView, ProfileView, WorkerState, WorkerView,
+};
+use firesteel_core::state_reader::Extent;
+use firesteel_host::net::Envoys;
+use firesteel_placement::words::{counted, none_or};
+use firesteel_placement::{Cores, MiB};
+use firesteel_sim::draft::WorkerOutcome;
+use firesteel_sim::picture::mosaic::{self, Holder, Tile};
+use firesteel_sim::picture::{Paint, SERIES};
+use maud::{Markup, PreEscaped, html};
+
+use super::super::read;
+use super::{framed, named};
+use crate::http::inquiry::Inquiry;
+use crate::http::pages::frame::FILTER;
+use crate::http::pages::parts::{bar, fact, grouped};
+use crate::http::query::Query;
+use crate::http::snapshot::Unanswered;
+
+/// How long a picture answers requests.
+pub(in super::super) const FRESH: Duration = Duration::from_secs(4);
+
+/// How often the page is asked for again, in milliseconds.
+const PACE: u64 = 5000;
+
+/// The number of applications that have a look of their own: the colours, then the same with stripes.
+const LOOKS: usize = 2 * SERIES - 2;
+
+/// The most waiting applications whose demands are asked for, to say what is stranded.
+const MOST_DEMANDS: usize = 20;
+
+/// What the picture is made of.
+#[derive(Debug)]
+pub(in super::super) struct Picture {
+    now: Timestamp,
+    workers: Vec<Place>,
+    applications: Vec<Held>,
+    /// The number of applications whose demands say what is stranded, and of those that wait.
+    demanding: (usize, usize),
+}
+
+/// A Worker: its tile, and the text in which the filter looks.
+#[derive(Debug)]
+struct Place {
+    tile: Tile,
+    text: String,
+    /// The applications that hold cores there, as indices.
+    held: Vec<usize>,
+}
+
+/// An application that holds cores.
+#[derive(Debug)]
+struct Held {
+    id: AppId,
+    name: String,
+    cores: Cores,
+    executors: u64,
+    workers: u64,
+    holder: Holder,
+}
+
+impl Picture {
+    /// Reads the state, and asks what those who wait need.
+    pub(in super::super) async fn read(envoys: Envoys<Event>) -> Result<Self, Unanswered> {
+        let view = read::state(envoys.clone(), Extent::Whole).await?;
+        let waiting = waiting(&view);
+        let mut inquiry = Inquiry::open(&envoys)?;
+        let mut demands: Vec<ProfileView> = Vec::new();
+        for app in waiting.iter().take(MOST_DEMANDS) {
+            let question =
+                ClientToMaster::RequestApplication { app: app.to_string(), executors_from: ExecutorId(0) };
+            let answer = read::ask_application(&mut inquiry, question).await?;
+            demands.extend(demanded(answer));
+        }
+        Ok(Self::of(&view, &demands, (waiting.len().min(MOST_DEMANDS), waiting.len())))
+    }
+
+    fn of(view: &MasterView, demands: &[ProfileView], demanding: (usize, usize)) -> Self {
+        let mut applications: Vec<Held> = view.applications.iter().filter_map(held).collect();
+        applications.sort_by_key(|app| std::cmp::Reverse(app.cores));
+        for (index, app) in applications.iter_mut().enumerate().take(LOOKS) {
+            app.holder = Holder::Series(index);
+        }
+        let indices: BTreeMap<&AppId, usize> =
+            applications.iter().enumerate().map(|(index, app)| (&app.id, index)).collect();
+        let mut on: BTreeMap<&WorkerId, Vec<(usize, Cores)>> = BTreeMap::new();
+        for app in &view.applications {
+            let Some(&index) = indices.get(&app.id) else { continue };
+            for executor in app.executors.iter().filter(|executor| !executor.state.is_finished()) {
+                on.entry(&executor.worker).or_default().push((index, executor.cores));
+            }
+        }
+        let demands: Vec<&ProfileView> = demands.iter().collect();
+        let is_there = |worker: &&WorkerView| worker.state != WorkerState::Dead;
+        let workers = view.workers.iter().filter(is_there).map(|worker| {
+            let mut on = on.remove(&worker.id).unwrap_or_default();
+            on.sort_unstable();
+            let looks = on.iter().map(|(app, cores)| (applications[*app].holder, *cores)).collect();
+            let stranded = is_stranded(worker, &demands);
+            let tile = Tile { cores: worker.cores, held: looks, is_stranded: stranded };
+            let held: BTreeSet<usize> = on.into_iter().map(|(app, _)| app).collect();
+            Place {
+                tile,
+                text: format!("{} {}", worker.id, worker.host).to_lowercase(),
+                held: held.into_iter().collect(),
+            }
+        });
+        let workers = workers.collect();
+        Self { now: view.now, workers, applications, demanding }
+    }
+
+    /// The page as a document, with the Workers that the filter lets through.
+    pub(in super::super) fn document(&self, query: &Query) -> String {
+        let filter = query.get(FILTER).unwrap_or_default().to_lowercase();
+        let words: Vec<&str> = filter.split_whitespace().collect();
+        let names: Vec<String> =
+            self.applications.iter().map(|app| format!("{} {}", app.name, app.id).to_lowercase()).collect();
+        let is_found = |place: &&Place| {
+            words.iter().all(|word| {
+                place.text.contains(word) || place.held.iter().any(|app| names[*app].contains(word))
+            })
+        };
+        let found: Vec<&Place> = self.workers.iter().filter(is_found).collect();
+        let parts = html! { (self.head(&found)) (self.map(&found)) (self.holders(&found)) };
+        framed("../", "Picture", "picture/", Some(query), PACE, &parts)
+    }
+
+    fn head(&self, found: &[&Place]) -> Markup {
+        let all: Cores = found.iter().map(|place| place.tile.cores).sum();
+        let used: Cores = found.iter().map(|place| place.tile.used()).sum();
+        let stranded = found.iter().filter(|place| place.tile.is_stranded);
+        let stranded: Cores = stranded.map(|place| place.tile.cores - place.tile.used()).sum();
+        let (asked, waiting) = self.demanding;
+        html! {
+            section #head {
+                h1 { "The whole cluster" }
+                p.under { "Each bar is a Worker, as long as it has cores, in the order of ids · as of " (self.now) }
+                dl.facts {
+                    (fact("Workers", &html! { (grouped(found.len())) @if found.len() < self.workers.len() { " of " (grouped(self.workers.len())) } }))
+                    (fact("Cores held", &html! { (grouped(used.0)) " of " (grouped(all.0)) (bar(used.0, all.0)) }))
+                    (fact("Cores free", &html! { (grouped((all - used).0)) }))
+                    (fact("Of these stranded", &html! { (grouped(stranded.0)) }))
+                }
+                p.note {
+                    @if waiting == 0 { "Nothing waits for room, so no free core is stranded." }
+                    @else {
+                        "Free cores are stranded if their Worker has no room for an executor of any application that waits. "
+                        (counted(waiting as u64, "application")) @if waiting == 1 { " waits." } @else { " wait." }
+                        @if asked < waiting { " Only the first " (asked) " are considered." }
+                    }
+                }
+            }
+        }
+    }
+
+    fn map(&self, found: &[&Place]) -> Markup {
+        let tiles: Vec<Tile> = found.iter().map(|place| place.tile.clone()).collect();
+        let title = format!("{}, each a bar", none_or(tiles.len() as u64, "Worker"));
+        html! {
+            section #map {
+                div.map { (PreEscaped(mosaic::draw(&tiles, &title))) }
+                ul.key.map {
+                    li.swatch { (PreEscaped(mosaic::swatch(Paint::Free))) "free" }
+                    li.swatch { (PreEscaped(mosaic::swatch(Holder::Other.paint()))) "held by one of the smaller applications" }
+                    li.swatch { (PreEscaped(mosaic::swatch(Paint::Warning))) "at the edge: free and stranded" }
+                }
+            }
+        }
+    }
+
+    fn holders(&self, found: &[&Place]) -> Markup {
+        let there: BTreeSet<usize> = found.iter().flat_map(|place| place.held.iter().copied()).collect();
+        let shown = there.iter().take(LOOKS).map(|index| &self.applications[*index]);
+        let rest = there.len().saturating_sub(LOOKS);
+        html! {
+            section #holders {
+                h2 { "Who holds what " span.count { (grouped(there.len())) } }
+                @if there.is_empty() { p.empty { "No application holds cores there." } }
+                @else {
+                    div.scroll { table {
+                        caption.unseen { "Applications by the cores that they hold" }
+                        thead { tr { th scope="col" { "Application" } th.number scope="col" { "Cores" } th.number scope="col" { "Executors" } th.number scope="col" { "Workers" } } }
+                        tbody.map { @for app in shown { tr {
+                            th.swatch scope="row" data-name="Application" { (PreEscaped(mosaic::swatch(app.holder.paint()))) (named("../", &app.name, &app.id)) }
+                            td.number data-name="Cores" { (grouped(app.cores.0)) }
+                            td.number data-name="Executors" { (grouped(app.executors)) }
+                            td.number data-name="Workers" { (grouped(app.workers)) }
+                        } } }
+                    } }
+                    @if rest > 0 { p.empty { "And " (counted(rest as u64, "smaller application")) "." } }
+                }
+            }
+        }
+    }
+}
+
+/// The applications that may wait for room: first those without executors.
+fn waiting(view: &MasterView) -> Vec<AppId> {
+    let has_all = |app: &ApplicationView| app.max_cores.is_some_and(|most| app.cores_granted >= most);
+    let mut waiting: Vec<&ApplicationView> = view.applications.iter().filter(|app| !has_all(app)).collect();
+    waiting.retain(|app| app.executors_live == 0 || app.max_cores.is_some());
+    waiting.sort_by_key(|app| app.executors_live > 0);
+    waiting.into_iter().map(|app| app.id.clone()).collect()
+}
+
+/// The profiles of an application that lack executors.
+fn demanded(answer: ApplicationAnswer) -> Vec<ProfileView> {
+    let ApplicationAnswer::Known(detail) = answer else { return Vec::new() };
+    let executors = detail.application.executors_live;
+    let profiles = detail.scheduling.into_iter().flat_map(|scheduling| scheduling.profiles);
+    profiles
+        .filter(|profile| {
+            profile.may_have_more
+                && profile.shortfall.as_ref().is_some_and(|shortfall| shortfall.is_lack(executors))
+        })
+        .collect()
+}
+
+/// An application that holds cores, with none of the looks yet.
+fn held(app: &ApplicationView) -> Option<Held> {
+    let live = app.executors.iter().filter(|executor| !executor.state.is_finished());
+    let workers: BTreeSet<&WorkerId> = live.map(|executor| &executor.worker).collect();
+    (app.cores_granted > Cores::ZERO).then(|| Held {
+        id: app.id.clone(),
+        name: app.name.clone(),
+        cores: app.cores_granted,
+        executors: app.executors_live,
+        workers: workers.len() as u64,
+        holder: Holder::Other,
+    })
+}
+
+/// Whether the Worker has free cores and no room for any of these demands.
+fn is_stranded(worker: &WorkerView, demands: &[&ProfileView]) -> bool {
+    let mut free = worker.resources.amounts();
+    for (name, amount) in &mut free {
+        *amount = amount.saturating_sub(worker.resources_used.count(name));
+    }
+    let outcome = WorkerOutcome {
+        id: worker.id.clone(),
+        host: String::new(),
+        cores: worker.cores,
+        cores_free: worker.cores - worker.cores_used,
+        memory: worker.memory,
+        memory_free: MiB(worker.memory.0 - worker.memory_used.0),
+        resources: worker.resources.amounts(),
+        resources_free: free,
+        executors: Vec::new(),
+    };
+    outcome.cores_stranded(demands) > Cores::ZERO
+}

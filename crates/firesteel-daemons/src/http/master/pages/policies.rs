@@ -1,0 +1,153 @@
+//! What other policies would decide for the applications that run and wait now.
+
+use std::time::Duration;
+
+use firesteel_core::Timestamp;
+use firesteel_core::master::{Config, Event};
+use firesteel_core::messages::Deciding;
+use firesteel_core::state_reader::Extent;
+use firesteel_host::net::Envoys;
+use firesteel_placement::words::counted;
+use firesteel_sim::draft::{Draft, Metrics, figures, has};
+use firesteel_sim::setup::Setup;
+use maud::{Markup, html};
+
+use super::super::read;
+use super::framed;
+use crate::http::pages::parts::sentence;
+use crate::http::snapshot::Unanswered;
+
+/// How long a comparison answers requests.
+pub(in super::super) const FRESH: Duration = Duration::from_secs(20);
+
+/// How often the page is asked for again, in milliseconds.
+const PACE: u64 = 20_000;
+
+/// The most live applications that are compared.
+const MOST_APPLICATIONS: usize = 200;
+
+/// The most applications that have a line of their own.
+const MOST_LINES: usize = 50;
+
+/// What is compared.
+#[derive(Debug)]
+pub(in super::super) struct Comparison {
+    now: Timestamp,
+    deciding: Deciding,
+    compared: Result<Compared, String>,
+}
+
+#[derive(Debug)]
+struct Compared {
+    names: Vec<String>,
+    /// What each policy would do next, with all executors where they are.
+    next: Sheet,
+    /// What each policy would have done on the empty cluster.
+    anew: Sheet,
+}
+
+/// Lines of texts: a name, then one for each policy.
+#[derive(Debug)]
+struct Sheet {
+    figures: Vec<Vec<String>>,
+    applications: Vec<Vec<String>>,
+}
+
+impl Comparison {
+    /// Reads the state, and has each policy decide.
+    pub(in super::super) async fn read(envoys: Envoys<Event>) -> Result<Self, Unanswered> {
+        let view = read::state(envoys.clone(), Extent::Executors(0)).await?;
+        let (now, deciding) = (view.now, view.deciding.clone());
+        if view.applications.len() > MOST_APPLICATIONS {
+            let all = counted(view.applications.len() as u64, "application");
+            let words = format!(
+                "{all} are live. This page compares at most {MOST_APPLICATIONS}: use firesteel plan --master {} --compare \
+                 spark,best-fit instead.",
+                view.url
+            );
+            return Ok(Self { now, deciding, compared: Err(words) });
+        }
+        let mut details = Vec::new();
+        for app in &view.applications {
+            details.push(read::application(envoys.clone(), app.id.to_string()).await?);
+        }
+        let draft = Draft::of_running(&deciding, &view.workers, &details);
+        // It takes a while, and other requests are answered meanwhile.
+        let decided = tokio::task::spawn_blocking(move || compare(&draft)).await;
+        let compared = decided.unwrap_or_else(|_| Err("The comparison failed.".to_owned()));
+        Ok(Self { now, deciding, compared })
+    }
+
+    /// The page as a document.
+    pub(in super::super) fn document(&self) -> String {
+        let Deciding { policy, strategy, worker_order, .. } = &self.deciding;
+        let parts = html! {
+            section #head {
+                h1 { "Policies compared" }
+                p.under { "This Master decides by " (policy) ", " (format!("{strategy:?}")) ", " (worker_order) " · as of " (self.now) }
+                p.note { "Each column is a Master on paper with another policy, which has the Workers and the live applications of this one. \
+                    firesteel plan compares the same on a terminal, with an application more if you like." }
+                dl.facts { @for setup in Setup::ALL { div { dt { (setup.name()) } dd { small { (setup.meaning()) } } } } }
+            }
+            @match &self.compared {
+                Ok(compared) => {
+                    (compared.section("next", "From now on: executors stay, and what is free is given away", &compared.next))
+                    (compared.section("anew", "Anew: the same applications in the same order on the empty cluster", &compared.anew))
+                }
+                Err(words) => (sentence(words)),
+            }
+        };
+        framed("../", "Policies", "policies/", None, PACE, &parts)
+    }
+}
+
+impl Compared {
+    fn section(&self, id: &str, title: &str, sheet: &Sheet) -> Markup {
+        html! {
+            section id=(id) {
+                h2 { (title) }
+                (self.table(title, "Figure", &sheet.figures))
+                @if !sheet.applications.is_empty() {
+                    (self.table("What each application has", "Application", &sheet.applications))
+                }
+            }
+        }
+    }
+
+    fn table(&self, title: &str, first: &str, lines: &[Vec<String>]) -> Markup {
+        html! {
+            div.scroll { table {
+                caption.unseen { (title) }
+                thead { tr { th scope="col" { (first) } @for name in &self.names { th scope="col" { (name) } } } }
+                tbody { @for line in lines { tr {
+                    @for (index, cell) in line.iter().enumerate() {
+                        @if index == 0 { th scope="row" data-name=(first) { (cell) } }
+                        @else { td data-name=(self.names[index - 1]) { (cell) } }
+                    }
+                } } }
+            } }
+        }
+    }
+}
+
+fn compare(draft: &Draft) -> Result<Compared, String> {
+    let names = Setup::ALL.map(|setup| setup.name().to_owned()).to_vec();
+    Ok(Compared { names, next: sheet(draft)?, anew: sheet(&draft.emptied())? })
+}
+
+/// Decides by one policy after the other, and keeps only what is shown: an outcome is as large as the cluster.
+fn sheet(draft: &Draft) -> Result<Sheet, String> {
+    let shown = draft.applications.len().min(MOST_LINES);
+    let mut metrics: Vec<Metrics> = Vec::new();
+    let mut applications: Vec<Vec<String>> =
+        draft.applications.iter().take(shown).map(|app| vec![app.name().to_owned()]).collect();
+    for setup in Setup::ALL {
+        let decided = draft.decide(setup.config(Config::default()));
+        let outcome = decided.map_err(|error| format!("The state cannot be compared: {error}."))?;
+        for (line, app) in applications.iter_mut().zip(&outcome.applications) {
+            line.push(has(app));
+        }
+        metrics.push(Metrics::of(&outcome));
+    }
+    Ok(Sheet { figures: figures(&metrics.iter().collect::<Vec<_>>()), applications })
+}

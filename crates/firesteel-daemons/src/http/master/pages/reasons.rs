@@ -1,0 +1,107 @@
+//! Why applications wait, in a sentence for each: asked in the background, so that no page waits long for it.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use firesteel_core::ids::{AppId, ExecutorId};
+use firesteel_core::master::Event;
+use firesteel_core::messages::{ApplicationAnswer, ClientToMaster};
+use firesteel_host::net::Envoys;
+use tokio::sync::watch;
+use tokio::time::{Instant, timeout};
+
+use super::super::read::ask_application;
+use crate::http::inquiry::Inquiry;
+use crate::wording::explanation;
+
+/// How long a page waits for reasons that nobody has asked for before.
+const PATIENCE: Duration = Duration::from_millis(500);
+
+/// The least time after which a reason is asked for again.
+const LEAST_PAUSE: Duration = Duration::from_secs(2);
+
+/// A round of questions takes at most this part of the time.
+const SHARE: u32 = 50;
+
+/// After this time a reason that no page showed is forgotten.
+const FORGOTTEN: Duration = Duration::from_secs(60);
+
+/// What is known.
+#[derive(Debug, Default)]
+pub(in super::super) struct Reasons {
+    known: Mutex<Known>,
+}
+
+#[derive(Debug, Default)]
+struct Known {
+    reasons: BTreeMap<AppId, Reason>,
+    /// The round that is under way.
+    round: Option<watch::Receiver<bool>>,
+    /// How long the last round took.
+    took: Duration,
+}
+
+#[derive(Debug)]
+struct Reason {
+    words: Option<Arc<str>>,
+    asked: Instant,
+}
+
+impl Reasons {
+    /// Sees to it that the reasons of these applications are known and not old, and waits a little if some are not known.
+    pub(in super::super) async fn ready(self: &Arc<Self>, envoys: &Envoys<Event>, wanted: Vec<AppId>) {
+        let (round, is_any_unknown) = {
+            let mut known = self.known();
+            let pause = LEAST_PAUSE.max(known.took * SHARE);
+            let due: Vec<AppId> = wanted
+                .iter()
+                .filter(|app| known.reasons.get(*app).is_none_or(|reason| reason.asked.elapsed() >= pause))
+                .cloned()
+                .collect();
+            let is_any_unknown = wanted.iter().any(|app| !known.reasons.contains_key(app));
+            if known.round.is_none() && !due.is_empty() {
+                let (done, round) = watch::channel(false);
+                known.round = Some(round);
+                tokio::spawn(Arc::clone(self).ask(envoys.clone(), due, done));
+            }
+            (known.round.clone(), is_any_unknown)
+        };
+        if let (Some(mut round), true) = (round, is_any_unknown) {
+            // The reasons that come too late are on the next page.
+            let _ = timeout(PATIENCE, round.wait_for(|done| *done)).await;
+        }
+    }
+
+    /// The reason of an application, if it is known and there is one.
+    pub(in super::super) fn of(&self, app: &AppId) -> Option<Arc<str>> {
+        self.known().reasons.get(app)?.words.clone()
+    }
+
+    async fn ask(self: Arc<Self>, envoys: Envoys<Event>, due: Vec<AppId>, done: watch::Sender<bool>) {
+        let begun = Instant::now();
+        if let Ok(mut inquiry) = Inquiry::open(&envoys) {
+            for app in due {
+                let question = ClientToMaster::RequestApplication {
+                    app: app.to_string(),
+                    executors_from: ExecutorId(0),
+                };
+                let words = match ask_application(&mut inquiry, question).await {
+                    Ok(ApplicationAnswer::Known(detail)) => explanation::brief(&detail).map(Arc::from),
+                    Ok(ApplicationAnswer::Unknown | ApplicationAnswer::Ambiguous { .. }) => None,
+                    Err(_) => break,
+                };
+                self.known().reasons.insert(app, Reason { words, asked: Instant::now() });
+            }
+        }
+        let mut known = self.known();
+        known.reasons.retain(|_, reason| reason.asked.elapsed() < FORGOTTEN);
+        (known.round, known.took) = (None, begun.elapsed());
+        drop(known);
+        done.send_replace(true);
+    }
+
+    fn known(&self) -> MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,97 @@
+//! How a Master's state is read from its owner loop.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use firesteel_core::ids::ExecutorId;
+use firesteel_core::master::{Event, Inbound};
+use firesteel_core::messages::{
+    ApplicationAnswer, ApplicationDetail, ClientToMaster, MasterToClient, MasterView,
+};
+use firesteel_core::state_reader::{Extent, StateReader};
+use firesteel_host::net::{Arrival, Envoys};
+
+use super::super::inquiry::Inquiry;
+use super::super::snapshot::{Snapshot, Unanswered};
+
+/// The number of applications whose details are kept for a second.
+const KEPT: usize = 8;
+
+/// Asks one question.
+pub(super) async fn ask(
+    inquiry: &mut Inquiry<Event>,
+    question: ClientToMaster,
+) -> Result<MasterToClient, Unanswered> {
+    let message = Inbound::Client(question);
+    inquiry.ask(|Arrival { peer, at }| Event::Received { peer, arrived: at, message }).await
+}
+
+/// Reads the Master's state page by page.
+pub(super) async fn state(envoys: Envoys<Event>, extent: Extent) -> Result<MasterView, Unanswered> {
+    let mut inquiry = Inquiry::open(&envoys)?;
+    let mut reader = StateReader::new(extent);
+    while let Some(question) = reader.question() {
+        let MasterToClient::MasterStateResponse(page) = ask(&mut inquiry, question).await? else {
+            return Err(Unanswered::Ended);
+        };
+        reader.read(page).map_err(|_| Unanswered::Ended)?;
+    }
+    reader.finish().ok_or(Unanswered::Ended)
+}
+
+/// Asks a question about an application.
+pub(super) async fn ask_application(
+    inquiry: &mut Inquiry<Event>,
+    question: ClientToMaster,
+) -> Result<ApplicationAnswer, Unanswered> {
+    match ask(inquiry, question).await? {
+        MasterToClient::ApplicationResponse(answer) => Ok(answer),
+        _ => Err(Unanswered::Ended),
+    }
+}
+
+/// Reads an application with all of its executors.
+pub(super) async fn application(envoys: Envoys<Event>, app: String) -> Result<ApplicationAnswer, Unanswered> {
+    let mut inquiry = Inquiry::open(&envoys)?;
+    let question = |executors_from| ClientToMaster::RequestApplication { app: app.clone(), executors_from };
+    let mut answer = ask_application(&mut inquiry, question(ExecutorId(0))).await?;
+    if let ApplicationAnswer::Known(detail) = &mut answer {
+        while let Some(next) = detail.next_executor {
+            let more = ask_application(&mut inquiry, question(next)).await?;
+            let ApplicationAnswer::Known(more) = more else { break };
+            let ApplicationDetail { application, next_executor, .. } = *more;
+            detail.application.executors.extend(application.executors);
+            detail.next_executor = next_executor;
+        }
+    }
+    Ok(answer)
+}
+
+/// The applications that were asked for lately.
+#[derive(Debug, Default)]
+pub(super) struct Applications {
+    kept: Mutex<VecDeque<(String, Arc<Snapshot<ApplicationAnswer>>)>>,
+}
+
+impl Applications {
+    /// An application with all of its executors, not older than a second.
+    pub(super) async fn get(
+        &self,
+        envoys: &Envoys<Event>,
+        app: &str,
+    ) -> Result<Arc<ApplicationAnswer>, Unanswered> {
+        let snapshot = self.snapshot(app);
+        snapshot.get(|| application(envoys.clone(), app.to_owned())).await
+    }
+
+    fn snapshot(&self, app: &str) -> Arc<Snapshot<ApplicationAnswer>> {
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = kept.iter().position(|(name, _)| name == app).and_then(|at| kept.remove(at));
+        let (name, snapshot) = found.unwrap_or_else(|| (app.to_owned(), Arc::default()));
+        kept.push_back((name, Arc::clone(&snapshot)));
+        if kept.len() > KEPT {
+            kept.pop_front();
+        }
+        snapshot
+    }
+}

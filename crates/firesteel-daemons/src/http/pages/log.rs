@@ -1,0 +1,256 @@
+//! Logs as pages and as text: a piece of a log, its place in the whole, and the way to the rest.
+
+use firesteel_core::ids::{AppId, ExecutorId};
+use firesteel_core::messages::{LogPiece, LogStart, Stream};
+use maud::{Markup, html};
+
+use super::super::query::{Query, link};
+use super::parts::grouped;
+
+/// The number of bytes that are shown if the request does not say. Source: Spark's log pages, 4.0.1.
+const BYTES: u64 = 102_400;
+
+/// The most bytes that are shown at once.
+const MOST_BYTES: u64 = 1 << 20;
+
+/// The part of a log that a request asks for. Source: Spark's log pages, 4.0.1, for the names in the URL.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in super::super) struct LogQuestion {
+    /// The application.
+    pub(in super::super) app: AppId,
+    /// The executor.
+    pub(in super::super) executor: ExecutorId,
+    /// The output.
+    pub(in super::super) stream: Stream,
+    /// The first byte. `None`: so that the part ends at the log's end.
+    offset: Option<u64>,
+    bytes: u64,
+    /// Whether the script asks, which wants to know whether the log is over.
+    follows: bool,
+}
+
+/// A part of a log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in super::super) struct Excerpt {
+    start: u64,
+    text: Vec<u8>,
+    /// The position of the log's end.
+    length: u64,
+    /// Whether nothing more will be written.
+    is_over: bool,
+    /// The path of the log's latest file, with the host if it is on another machine.
+    pub(in super::super) place: String,
+}
+
+/// Reads pieces of one executor's logs.
+pub(in super::super) trait LogSource {
+    /// A piece, or the reason in words why there is none.
+    fn piece(
+        &mut self,
+        stream: Stream,
+        from: LogStart,
+    ) -> impl Future<Output = Result<LogPiece, String>> + Send;
+}
+
+/// The name of an output in URLs and of its file.
+pub(in super::super) fn name(stream: Stream) -> &'static str {
+    match stream {
+        Stream::Stdout => "stdout",
+        Stream::Stderr => "stderr",
+    }
+}
+
+/// The link to a log's page, below the page where log pages are.
+pub(in super::super) fn log_link(app: &AppId, executor: ExecutorId, stream: Stream) -> String {
+    let executor = executor.to_string();
+    link([("appId", app.as_str()), ("executorId", executor.as_str()), ("logType", name(stream))])
+}
+
+/// Links to both logs of an executor. `pages` is where log pages are, such as `../logPage/`.
+pub(in super::super) fn links(pages: &str, app: &AppId, executor: ExecutorId) -> Markup {
+    html! {
+        span.logs {
+            @for stream in [Stream::Stdout, Stream::Stderr] {
+                a href={ (pages) (log_link(app, executor, stream)) }
+                    aria-label={ (name(stream)) " of executor " (executor) " of " (app) } { (name(stream)) }
+            }
+        }
+    }
+}
+
+impl LogQuestion {
+    /// Reads what the URL asks for, or says what is wrong with it.
+    pub(in super::super) fn of(query: &Query) -> Result<Self, String> {
+        if query.has("self") {
+            return Err("The daemon's own log goes to its standard error: ask the service manager for it, for example with \
+                        journalctl -u firesteel-master or firesteel-worker."
+                .to_owned());
+        }
+        if query.has("driverId") {
+            return Err("Pages of cluster drivers' logs are not there yet. The driver's directory on its Worker has them."
+                .to_owned());
+        }
+        let (Some(app), Some(executor)) = (query.get("appId"), query.get("executorId")) else {
+            return Err("The URL names no log: it needs appId, executorId and logType.".to_owned());
+        };
+        let executor = executor.parse().map_err(|_| format!("{executor} is no number of an executor."))?;
+        let stream = match query.get("logType") {
+            Some("stdout") => Stream::Stdout,
+            Some("stderr") | None => Stream::Stderr,
+            Some(_) => return Err("Error: Log type must be one of stderr, stdout".to_owned()),
+        };
+        Ok(Self {
+            app: AppId::new(app),
+            executor: ExecutorId(executor),
+            stream,
+            offset: query.number("offset"),
+            bytes: query.number("byteLength").unwrap_or(BYTES).clamp(1, MOST_BYTES),
+            follows: query.has("follow"),
+        })
+    }
+
+    /// Reads the part of the log. `place` says where the log is.
+    pub(in super::super) async fn read(
+        &self,
+        source: &mut impl LogSource,
+        place: String,
+    ) -> Result<Excerpt, String> {
+        let from = self.offset.map_or(LogStart::LastBytes(self.bytes), LogStart::Offset);
+        let LogPiece { start, bytes, mut length, mut is_over } = source.piece(self.stream, from).await?;
+        let mut text = bytes.to_vec();
+        let room = usize::try_from(self.bytes).expect("it is at most MOST_BYTES");
+        while text.len() < room && start + (text.len() as u64) < length {
+            let next = LogStart::Offset(start + text.len() as u64);
+            let more = source.piece(self.stream, next).await?;
+            if more.bytes.is_empty() {
+                break;
+            }
+            text.extend_from_slice(&more.bytes);
+            (length, is_over) = (more.length, more.is_over);
+        }
+        text.truncate(room);
+        Ok(Excerpt { start, text, length, is_over, place })
+    }
+
+    fn link(&self, offset: Option<u64>) -> String {
+        let (executor, offset) = (self.executor.to_string(), offset.map(|offset| offset.to_string()));
+        let bytes = (self.bytes != BYTES).then(|| self.bytes.to_string());
+        let named = [("appId", self.app.as_str()), ("executorId", &executor), ("logType", name(self.stream))];
+        let rest = [("offset", offset.as_deref()), ("byteLength", bytes.as_deref())];
+        link(named.into_iter().chain(rest.into_iter().filter_map(|(name, value)| Some((name, value?)))))
+    }
+
+    /// The page. `base` is the way to the first page, and `under` says whose log it is.
+    pub(in super::super) fn page(&self, base: &str, under: &Markup, excerpt: &Excerpt) -> Markup {
+        let end = excerpt.end();
+        let text = String::from_utf8_lossy(&excerpt.text);
+        let at_end = end >= excerpt.length && !excerpt.is_over;
+        let follow = at_end.then(|| format!("{base}log/{}&follow=1", self.link(None)));
+        html! {
+            section #head {
+                h1 { (name(self.stream)) " of executor " (self.executor) }
+                p.under { (under) }
+                nav.turns aria-label="Logs" {
+                    @for stream in [Stream::Stdout, Stream::Stderr] {
+                        @let current = (stream == self.stream).then_some("page");
+                        a href=(log_link(&self.app, self.executor, stream)) aria-current=[current] { (name(stream)) }
+                    }
+                }
+            }
+            section #log {
+                p.under {
+                    @if excerpt.length == 0 { "Nothing was written yet" }
+                    @else { "Bytes " (grouped(excerpt.start)) " to " (grouped(end)) " of " (grouped(excerpt.length)) }
+                    " · " (excerpt.place) @if excerpt.is_over { " · complete" }
+                }
+                @if excerpt.start > 0 || end < excerpt.length {
+                    nav.turns aria-label="Parts of the log" {
+                        @if excerpt.start > 0 {
+                            a href=(self.link(Some(0))) { "Beginning" }
+                            a href=(self.link(Some(excerpt.start.saturating_sub(self.bytes)))) { "Earlier" }
+                        }
+                        @if end < excerpt.length {
+                            a href=(self.link(Some(end))) { "Later" }
+                            a href=(self.link(None)) { "End" }
+                        }
+                        a href={ (base) "log/" (self.link(Some(excerpt.start))) } { "As text" }
+                    }
+                }
+                pre.log tabindex="0" role="log" aria-label={ (name(self.stream)) " of executor " (self.executor) }
+                    data-follow=[follow] data-end=(end) { (text) }
+            }
+        }
+    }
+
+    /// The text, after a line that says which part it is. Source: Spark's `/log/`, 4.0.1.
+    pub(in super::super) fn text(&self, excerpt: &Excerpt) -> String {
+        let Excerpt { start, text, length, is_over, place } = excerpt;
+        let ended = if self.follows && *is_over { ", ended" } else { "" };
+        let text = String::from_utf8_lossy(text);
+        format!("==== Bytes {start}-{} of {length} of {place}{ended} ====\n{text}", excerpt.end())
+    }
+}
+
+impl Excerpt {
+    fn end(&self) -> u64 {
+        self.start + self.text.len() as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+
+    use super::*;
+
+    /// A log whose files have 10 bytes each.
+    struct Short(Vec<u8>);
+
+    impl LogSource for Short {
+        async fn piece(&mut self, _: Stream, from: LogStart) -> Result<LogPiece, String> {
+            let length = self.0.len() as u64;
+            let start = match from {
+                LogStart::Offset(offset) => offset.min(length),
+                LogStart::LastBytes(bytes) => length.saturating_sub(bytes),
+                LogStart::LastLines(_) => return Err("not asked for".to_owned()),
+            };
+            let end = (start / 10 * 10 + 10).min(length);
+            let bytes = Bytes::copy_from_slice(&self.0[start as usize..end as usize]);
+            Ok(LogPiece { start, bytes, length, is_over: true })
+        }
+    }
+
+    async fn text(query: &str) -> String {
+        let question = LogQuestion::of(&Query::of(query)).expect("it is sound");
+        let mut source = Short(b"0123456789abcdefghij<script>".to_vec());
+        let excerpt = question.read(&mut source, "/work/a/1/stdout".to_owned()).await.expect("it reads");
+        assert!(!question.page("../", &html! {}, &excerpt).into_string().contains("<script"));
+        question.text(&excerpt)
+    }
+
+    #[tokio::test]
+    async fn a_part_spans_files_and_the_text_begins_as_in_spark() {
+        let log = "appId=a&executorId=1&logType=stdout";
+        assert_eq!(
+            text(log).await,
+            "==== Bytes 0-28 of 28 of /work/a/1/stdout ====\n0123456789abcdefghij<script>"
+        );
+        assert_eq!(
+            text(&format!("{log}&offset=8&byteLength=4")).await,
+            "==== Bytes 8-12 of 28 of /work/a/1/stdout ====\n89ab"
+        );
+        assert_eq!(
+            text(&format!("{log}&byteLength=8&follow")).await,
+            "==== Bytes 20-28 of 28 of /work/a/1/stdout, ended ====\n<script>"
+        );
+    }
+
+    #[test]
+    fn what_cannot_be_asked_is_refused_in_words() {
+        let refused = |query: &str| LogQuestion::of(&Query::of(query)).expect_err(query);
+        assert!(refused("").contains("appId"));
+        assert!(refused("self&logType=out").contains("journalctl"));
+        assert!(refused("appId=a&executorId=x").contains("no number"));
+        assert!(refused("appId=a&executorId=1&logType=out").starts_with("Error: Log type must be one of"));
+    }
+}

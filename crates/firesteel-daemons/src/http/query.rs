@@ -1,0 +1,123 @@
+//! The names and values of a URL's query or of a form.
+
+use std::fmt::Write as _;
+
+/// The most names that are read. The rest is ignored.
+const MOST: usize = 64;
+
+/// Names with their values, in the order in which they came.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Query(Vec<(String, String)>);
+
+impl Query {
+    /// Reads `a=b&c=d`, in which other characters are written as `%XX`.
+    pub(super) fn of(text: &str) -> Self {
+        let pairs = text.split('&').filter(|pair| !pair.is_empty()).take(MOST);
+        Self(
+            pairs
+                .map(|pair| pair.split_once('=').unwrap_or((pair, "")))
+                .map(|(name, value)| (decoded(name), decoded(value)))
+                .collect(),
+        )
+    }
+
+    /// The first value of a name. `None` if it is not there or empty.
+    pub(super) fn get(&self, name: &str) -> Option<&str> {
+        let found = self.0.iter().find(|(other, value)| other == name && !value.is_empty());
+        found.map(|(_, value)| value.as_str())
+    }
+
+    /// Whether the name is there, with or without a value.
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.0.iter().any(|(other, _)| other == name)
+    }
+
+    /// The first value of a name as a number.
+    pub(super) fn number(&self, name: &str) -> Option<u64> {
+        self.get(name)?.parse().ok()
+    }
+
+    /// All values of a name.
+    pub(super) fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
+        self.0.iter().filter(move |(other, _)| other == name).map(|(_, value)| value.as_str())
+    }
+
+    /// The names that have values, with them.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.0
+            .iter()
+            .filter(|(_, value)| !value.is_empty())
+            .map(|(name, value)| (name.as_str(), value.as_str()))
+    }
+
+    /// The same with these values, as a link: `?a=b&c=d`. `None` takes a name out.
+    pub(super) fn with(&self, changes: &[(&str, Option<&str>)]) -> String {
+        let is_changed = |name: &str| changes.iter().any(|(other, _)| *other == name);
+        let kept = self.iter().filter(|(name, _)| !is_changed(name));
+        let changed = changes.iter().filter_map(|(name, value)| Some((*name, (*value)?)));
+        link(kept.chain(changed))
+    }
+}
+
+/// The pairs as a link: `?a=b&c=d`.
+pub(super) fn link<'a>(pairs: impl IntoIterator<Item = (&'a str, &'a str)>) -> String {
+    let mut text = String::new();
+    for (name, value) in pairs {
+        text.push(if text.is_empty() { '?' } else { '&' });
+        encode(name, &mut text);
+        text.push('=');
+        encode(value, &mut text);
+    }
+    if text.is_empty() { "?".to_owned() } else { text }
+}
+
+/// Reads `%XX`, and `+` as a space. What is no UTF-8 becomes U+FFFD.
+fn decoded(text: &str) -> String {
+    let digit = |byte: Option<&u8>| byte.and_then(|byte| char::from(*byte).to_digit(16));
+    let bytes = text.as_bytes();
+    let (mut read, mut at) = (Vec::with_capacity(bytes.len()), 0);
+    while let Some(&byte) = bytes.get(at) {
+        at += 1;
+        match (byte, digit(bytes.get(at)), digit(bytes.get(at + 1))) {
+            (b'+', ..) => read.push(b' '),
+            (b'%', Some(high), Some(low)) => {
+                read.push((high * 16 + low) as u8);
+                at += 2;
+            }
+            _ => read.push(byte),
+        }
+    }
+    String::from_utf8_lossy(&read).into_owned()
+}
+
+fn encode(text: &str, out: &mut String) {
+    for byte in text.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => out.push(byte.into()),
+            _ => write!(out, "%{byte:02X}").expect("a text takes it"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_query_is_read_and_written_again() {
+        let query = Query::of("filter=a+b%26%3d%C3%A9&from=10&empty=&flag&filter=later&bad=%zz%f");
+        assert_eq!((query.get("filter"), query.number("from")), (Some("a b&=é"), Some(10)));
+        assert_eq!((query.get("empty"), query.has("flag"), query.has("none")), (None, true, false));
+        assert_eq!(query.get("bad"), Some("%zz%f"));
+        assert_eq!(query.all("filter").collect::<Vec<_>>(), ["a b&=é", "later"]);
+        let link = Query::of("filter=a+%22<&from=10").with(&[("from", None), ("by", Some("cores"))]);
+        assert_eq!(link, "?filter=a%20%22%3C&by=cores");
+        assert_eq!(Query::of(&link[1..]).get("filter"), Some("a \"<"));
+        assert_eq!(Query::of("").with(&[]), "?");
+    }
+
+    #[test]
+    fn bytes_that_are_no_text_are_shown_as_such() {
+        assert_eq!(Query::of("a=%ff%00").get("a"), Some("\u{fffd}\0"));
+    }
+}

@@ -1,0 +1,90 @@
+//! What a request asks, and where it comes from.
+
+use std::net::IpAddr;
+
+use hyper::header::{HOST, HeaderName, IF_NONE_MATCH, ORIGIN};
+use hyper::http::request::Parts;
+
+use super::query::Query;
+
+/// A request.
+#[derive(Clone, Debug)]
+pub(crate) struct Question {
+    /// The path, as it came.
+    pub(super) path: String,
+    /// What follows the path.
+    pub(super) query: Query,
+    /// The form that was sent, if the request changes something.
+    pub(super) form: Option<Query>,
+    /// The version of a file that the browser has.
+    pub(super) has_version: Option<String>,
+    /// Where the page came from that sent the form, as the browser says it.
+    pub(super) origin: Origin,
+    /// The address of the one who asks.
+    pub(super) from: IpAddr,
+}
+
+/// Where the page came from that sent a form.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Origin {
+    /// From this server, or the browser does not say.
+    Here,
+    /// From another site.
+    Elsewhere,
+}
+
+/// The relation of a page's site to this one. Source: the W3C's Fetch Metadata.
+const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+
+impl Question {
+    /// The request with this head and form.
+    pub(super) fn of(head: &Parts, form: Option<&[u8]>, from: IpAddr) -> Self {
+        let header = |name: HeaderName| head.headers.get(name).and_then(|value| value.to_str().ok());
+        let is_foreign = match (header(SEC_FETCH_SITE), header(ORIGIN), header(HOST)) {
+            (Some(site), ..) => !["same-origin", "none"].contains(&site),
+            (None, Some(origin), Some(host)) => {
+                origin.split_once("://").is_none_or(|(_, there)| there != host)
+            }
+            (None, Some(_), None) => true,
+            (None, None, _) => false,
+        };
+        Self {
+            path: head.uri.path().to_owned(),
+            query: Query::of(head.uri.query().unwrap_or_default()),
+            form: form.map(|form| Query::of(&String::from_utf8_lossy(form))),
+            has_version: header(IF_NONE_MATCH).map(str::to_owned),
+            origin: if is_foreign { Origin::Elsewhere } else { Origin::Here },
+            from,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::Ipv4Addr;
+
+    use hyper::Request;
+
+    use super::*;
+
+    #[test]
+    fn a_form_of_another_site_is_recognized() {
+        let origin = |headers: &[(&str, &str)]| {
+            let mut request = Request::post("/app/kill/?a=b");
+            for (name, value) in headers {
+                request = request.header(*name, *value);
+            }
+            let (head, ()) = request.body(()).expect("it is sound").into_parts();
+            let question = Question::of(&head, Some(b"id=app-1"), Ipv4Addr::LOCALHOST.into());
+            assert_eq!((question.path.as_str(), question.query.get("a")), ("/app/kill/", Some("b")));
+            assert_eq!(question.form.as_ref().and_then(|form| form.get("id")), Some("app-1"));
+            question.origin
+        };
+        assert_eq!(origin(&[("host", "h:1")]), Origin::Here);
+        assert_eq!(origin(&[("host", "h:1"), ("origin", "http://h:1")]), Origin::Here);
+        assert_eq!(origin(&[("host", "h:1"), ("origin", "http://evil")]), Origin::Elsewhere);
+        assert_eq!(origin(&[("host", "h:1"), ("origin", "null")]), Origin::Elsewhere);
+        assert_eq!(origin(&[("sec-fetch-site", "same-origin"), ("origin", "http://h")]), Origin::Here);
+        assert_eq!(origin(&[("sec-fetch-site", "cross-site")]), Origin::Elsewhere);
+    }
+}

@@ -1,0 +1,170 @@
+//! The page of a Worker: what it offers, the executors that run there and those that have ended, with their logs.
+
+use firesteel_core::ids::ExecutorKey;
+use firesteel_core::messages::{ExecutorReport, ExecutorState, RunningExecutor, WorkerViewOfItself};
+use firesteel_placement::Resources;
+use maud::{Markup, html};
+
+use super::plans::Plans;
+use crate::http::pages::frame::{Frame, document};
+use crate::http::pages::log;
+use crate::http::pages::parts::{Mood, bar, fact, grouped, state};
+use crate::http::pages::table::{Column, Shape, Table};
+use crate::http::query::Query;
+use crate::wording::application::addresses;
+
+/// How often the page is asked for again, in milliseconds.
+const PACE: u64 = 2000;
+
+const LINKS: [(&str, &str); 1] = [("", "Worker")];
+
+const RUNNING: &[Column<Row>] = &[
+    Column { name: "Application", shape: Shape::Words, order: Some(|one, other| one.name.cmp(&other.name)) },
+    Column { name: "Executor", shape: Shape::Numbers, order: None },
+    Column { name: "State", shape: Shape::Words, order: None },
+    Column { name: "Logs", shape: Shape::Words, order: None },
+    Column { name: "Cores", shape: Shape::Numbers, order: Some(|one, other| one.cores.cmp(&other.cores)) },
+    Column { name: "Memory", shape: Shape::Numbers, order: Some(|one, other| one.memory.cmp(&other.memory)) },
+    Column { name: "Resources", shape: Shape::Words, order: None },
+    Column { name: "Process", shape: Shape::Numbers, order: None },
+];
+
+const ENDED: &[Column<Row>] = &[
+    Column { name: "Application", shape: Shape::Words, order: Some(|one, other| one.name.cmp(&other.name)) },
+    Column { name: "Executor", shape: Shape::Numbers, order: None },
+    Column { name: "State", shape: Shape::Words, order: None },
+    Column { name: "Logs", shape: Shape::Words, order: None },
+];
+
+/// An executor, live or ended.
+struct Row {
+    key: ExecutorKey,
+    name: String,
+    state: ExecutorState,
+    cores: i64,
+    memory: i64,
+    resources: String,
+    pid: Option<u32>,
+}
+
+impl Row {
+    fn of_live(executor: &RunningExecutor, plans: &Plans) -> Self {
+        let plan = plans.get(&executor.executor);
+        Self {
+            key: executor.executor.clone(),
+            name: plan.app_name,
+            state: executor.state.clone(),
+            cores: executor.cores.0,
+            memory: executor.memory.0,
+            resources: addresses(&plan.resources),
+            pid: executor.pid,
+        }
+    }
+
+    fn of_ended(report: &ExecutorReport, plans: &Plans) -> Self {
+        let (key, state) = (report.executor.clone(), report.state.clone());
+        let name = plans.get(&key).app_name;
+        Self { key, name, state, cores: 0, memory: 0, resources: String::new(), pid: None }
+    }
+
+    fn text(&self) -> String {
+        format!("{} {} {} {}", self.name, self.key.app, self.key.executor, self.state)
+    }
+}
+
+/// What the page is made of.
+pub(super) struct WorkerPage<'a> {
+    pub(super) view: &'a WorkerViewOfItself,
+    pub(super) plans: &'a Plans,
+    pub(super) resources: &'a Resources,
+    pub(super) query: &'a Query,
+}
+
+/// The document with these parts.
+pub(super) fn framed(base: &str, title: &str, filter: Option<&Query>, pace: u64, parts: &Markup) -> String {
+    document(&Frame { base, title, daemon: "Firesteel Worker", links: &LINKS, here: "", filter, pace }, parts)
+}
+
+impl WorkerPage<'_> {
+    /// The page as a document.
+    pub(super) fn document(&self) -> String {
+        let live: Vec<Row> = self.view.executors.iter().map(|it| Row::of_live(it, self.plans)).collect();
+        let ended: Vec<Row> = self.view.ended.iter().rev().map(|it| Row::of_ended(it, self.plans)).collect();
+        let parts =
+            html! { (self.head(live.len())) (self.live(&live)) (self.drivers()) (self.ended(&ended)) };
+        framed("./", self.view.id.as_str(), Some(self.query), PACE, &parts)
+    }
+
+    fn head(&self, live: usize) -> Markup {
+        let WorkerViewOfItself { id, master_url, cores, memory, .. } = self.view;
+        let (cores_used, memory_used) = (self.view.cores_used(), self.view.memory_used());
+        html! {
+            section #head {
+                h1 { (id) }
+                p.under {
+                    @match master_url {
+                        Some(master) => { "Registered with " (master) " " (state(Mood::Good, "registered")) }
+                        None => (state(Mood::Waits, "no Master has accepted this Worker")),
+                    }
+                }
+                dl.facts {
+                    (fact("Cores", &html! { (cores_used.0) " of " (cores.0) " used" (bar(cores_used.0, cores.0)) }))
+                    (fact("Memory", &html! { (memory_used) " of " (memory) " used" (bar(memory_used.0, memory.0)) }))
+                    (fact("Executors", &html! { (grouped(live)) " live" }))
+                    @if self.resources.iter().next().is_some() { (fact("Resources", &html! { (addresses(self.resources)) })) }
+                }
+            }
+        }
+    }
+
+    fn live(&self, rows: &[Row]) -> Markup {
+        let (id, title, empty) = ("executors", "Executors", "No executor runs here.");
+        let table = Table { id, title, empty, columns: RUNNING, text: &Row::text };
+        table.show(&table.cut(rows, self.query), self.query, |row| {
+            let mood = if row.state == ExecutorState::Running { Mood::Good } else { Mood::Waits };
+            vec![
+                named(row),
+                html! { (row.key.executor) },
+                state(mood, row.state.name()),
+                log::links("logPage/", &row.key.app, row.key.executor),
+                html! { (row.cores) },
+                html! { (firesteel_placement::MiB(row.memory)) },
+                html! { (row.resources) },
+                html! { @if let Some(pid) = row.pid { (pid) } },
+            ]
+        })
+    }
+
+    fn ended(&self, rows: &[Row]) -> Markup {
+        let (id, title, empty) = ("ended", "Executors that have ended", "None has ended here.");
+        let table = Table { id, title, empty, columns: ENDED, text: &Row::text };
+        table.show(&table.cut(rows, self.query), self.query, |row| {
+            let failed = row.state.exit_status().is_none_or(|status| status.shell_code() != 0);
+            let killed = matches!(row.state, ExecutorState::Killed(_));
+            vec![
+                named(row),
+                html! { (row.key.executor) },
+                state(if failed && !killed { Mood::Bad } else { Mood::Over }, &row.state.to_string()),
+                log::links("logPage/", &row.key.app, row.key.executor),
+            ]
+        })
+    }
+
+    fn drivers(&self) -> Markup {
+        html! {
+            @if !self.view.drivers.is_empty() {
+                section #drivers {
+                    h2 { "Cluster drivers " span.count { (grouped(self.view.drivers.len())) } }
+                    ul { @for driver in &self.view.drivers {
+                        li { span.id { (driver.driver) } ": " (driver.cores.0) " cores, " (driver.memory)
+                            @if driver.starts > 1 { ", started " (driver.starts) " times" } }
+                    } }
+                }
+            }
+        }
+    }
+}
+
+fn named(row: &Row) -> Markup {
+    html! { @if row.name.trim().is_empty() { (row.key.app) } @else { (row.name) " " span.also { (row.key.app) } } }
+}

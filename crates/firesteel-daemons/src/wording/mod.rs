@@ -1,0 +1,9 @@
+//! What a Master and a Worker report, in words for people: the same on terminals and on pages.
+//!
+//! - [`application`]: states and ends of applications and executors
+//! - [`explanation`]: why an application has no more executors
+//! - [`worker`]: the state of a Worker, and exclusions
+
+pub mod application;
+pub mod explanation;
+pub mod worker;
