@@ -32,6 +32,7 @@ mod lying;
 mod man;
 mod map;
 mod map_left;
+mod mixed_versions;
 mod outcomes;
 mod pictures;
 mod plan;

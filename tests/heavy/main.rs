@@ -13,9 +13,10 @@ mod full_disk;
 mod metrics;
 #[allow(dead_code, reason = "others use more of it")]
 mod ports;
+mod previous;
 
 fn main() -> ExitCode {
     let arguments = libtest_mimic::Arguments::from_args();
-    let trials = full_disk::trials().into_iter().chain(metrics::trials()).collect();
+    let trials = [full_disk::trials(), metrics::trials(), previous::trials()].into_iter().flatten().collect();
     libtest_mimic::run(&arguments, trials).exit_code()
 }

@@ -1,8 +1,9 @@
 //! The messages between the machines. Each pair that talks has a file; the names are Spark's.
 //!
-//! The order of fields and variants is part of the protocol (see [`crate::wire`]). New ones go to the end;
-//! any other change increments [`crate::wire::VERSION`].
+//! The order of fields and variants is part of the protocol (see [`crate::wire`]), and none is ever changed. New variants go
+//! to the end of the enum of a pair; `additions` says which [version](crate::version) added them.
 
+mod additions;
 mod application;
 mod client;
 mod cluster_driver;
@@ -56,12 +57,3 @@ pub use worker_master::{
     RefusedRegistration, WorkerDescription, WorkerToMaster,
 };
 
-use crate::wire::Message;
-
-impl Message for DriverToExecutor {}
-impl Message for DriverToMaster {}
-impl Message for ExecutorToDriver {}
-impl Message for MasterToClient {}
-impl Message for MasterToDriver {}
-impl Message for WorkerToClient {}
-impl Message for WorkerToMaster {}
