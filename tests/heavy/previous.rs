@@ -22,7 +22,8 @@ pub(crate) fn trials() -> Vec<Trial> {
 }
 
 fn is_there() -> Result<(), String> {
-    let path = env::var("FIRESTEEL_PREVIOUS").map_err(|_| "FIRESTEEL_PREVIOUS names no program".to_owned())?;
+    let path =
+        env::var("FIRESTEEL_PREVIOUS").map_err(|_| "FIRESTEEL_PREVIOUS names no program".to_owned())?;
     let done = Command::new(&path).arg("--version").output().map_err(|error| format!("{path}: {error}"))?;
     done.status.success().then_some(()).ok_or_else(|| format!("{path} --version fails"))
 }
@@ -78,7 +79,7 @@ fn alive(release: Release, master: &str) -> Vec<String> {
 /// What each release's `map` prints on both Workers.
 fn map(master: &str) {
     for release in [Previous, This] {
-        let words = ["map", "--quiet", "--ordered", "--master", master, "--executor-memory", "512m", "--"];
+        let words = ["map", "--quiet", "--master", master, "--executor-memory", "512m", "--"];
         let output = release.run(&[&words[..], &["echo", ":::", "1", "2", "3", "4"]].concat());
         assert_eq!(output, "1\n2\n3\n4\n", "{release:?}");
     }
@@ -118,7 +119,11 @@ fn upgraded() {
     assert_eq!(master.terminate(), 0);
     let master = This.master(port, &state);
     master.wait_for_line(&["all Workers and applications are back"]);
-    assert!(launch.is_alive() && !launch.output_so_far().contains("executor_ended"), "{}", launch.output_so_far());
+    assert!(
+        launch.is_alive() && !launch.output_so_far().contains("executor_ended"),
+        "{}",
+        launch.output_so_far()
+    );
     map(&url);
     // Then the Workers, one after the other. Each has left before the next one comes.
     let mut workers = Vec::new();

@@ -203,8 +203,11 @@ impl Inquiry {
     pub async fn ask<Q: Message, A: DeserializeOwned>(&mut self, question: &Q) -> Result<A, CallError> {
         let Self { address, introduced } = self;
         let role = introduced.hello.role;
-        OlderPeer::check(question, introduced.version)
-            .map_err(|older| CallError::Older { address: address.clone(), role, older })?;
+        OlderPeer::check(question, introduced.version).map_err(|older| CallError::Older {
+            address: address.clone(),
+            role,
+            older,
+        })?;
         let broken = |error| CallError::Frame { address: address.clone(), error };
         let mut bytes = BytesMut::new();
         frame::append(question, &mut bytes, wire::MAX_FRAME)?;

@@ -83,9 +83,8 @@ pub(super) async fn open(
         let stream = timeout(CONNECT_TIMEOUT, connected(address))
             .await
             .map_err(|_| DialError::TimedOut { address: address.clone() })??;
-        let remote = stream
-            .peer_addr()
-            .map_err(|error| DialError::Connect { address: address.clone(), error })?;
+        let remote =
+            stream.peer_addr().map_err(|error| DialError::Connect { address: address.clone(), error })?;
         let error = match shake_hands(stream, Side::Dialled(offered), ours, roles).await {
             Ok(mut introduced) => {
                 if introduced.hello.epoch != 0 {

@@ -182,6 +182,7 @@ async fn introduce(
     let mut reader = FrameReader::of_hello(reader);
     let body = match reader.next().await {
         Ok(None) | Err(FrameError::Half) => return Err(HandshakeError::Closed),
+        Err(FrameError::Io(error)) => return Err(HandshakeError::Io(error)),
         Err(error) => return Err(HandshakeError::Frame(error)),
         Ok(Some(body)) => body,
     };

@@ -385,7 +385,8 @@ async fn a_master_that_does_not_answer_is_told_apart_from_a_stranger() {
     let _silent = master.await.expect("it does not panic");
     // From now on time passes whenever everybody waits.
     tokio::time::pause();
-    let error = inquiry.ask::<_, String>(&Text("a question".to_owned())).await.expect_err("there is no answer");
+    let error =
+        inquiry.ask::<_, String>(&Text("a question".to_owned())).await.expect_err("there is no answer");
     let words =
         format!("the Master at {address} did not answer within 30 s: it is overloaded or was stopped");
     assert_eq!((error.to_string(), error.evidence()), (words, Evidence::NoAnswer));
@@ -632,7 +633,8 @@ async fn a_question_that_a_peer_is_too_old_for_fails_and_says_so() {
     let mut inquiry = Inquiry::open(&puppet.address, Role::Master, "a test").await.expect("it is a Master");
     let error = inquiry.ask::<_, String>(&News).await.expect_err("the puppet is too old");
     let (current, needed) = (Version::CURRENT, Version(Version::CURRENT.0 + 1));
-    let said = format!("speaks version {current} of the protocol, and this needs version {needed}: upgrade it");
+    let said =
+        format!("speaks version {current} of the protocol, and this needs version {needed}: upgrade it");
     assert!(error.to_string().ends_with(&said), "{error}");
 }
 
