@@ -54,5 +54,6 @@ mod terminal;
 mod top;
 mod transcripts;
 mod two_masters;
+mod usage;
 mod wire;
 mod worker;

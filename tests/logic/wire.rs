@@ -132,6 +132,20 @@ fn record() -> Record {
     record
 }
 
+/// What a Worker reports of itself.
+fn report() -> WorkerReport {
+    let usage = Usage { cpu_millis: 300, millicores: 1500, memory: 1 << 20, peak_memory: 2 << 20 };
+    WorkerReport {
+        worker: WorkerId::new("worker-1"),
+        web_address: Some("http://host:8081/".to_owned()),
+        master_web_address: None,
+        machine: Some(MachineUsage { cores: 4, millicores: 2500, memory: 300, memory_available: 200 }),
+        disk: Some(DiskSpace { total: 300, available: 200 }),
+        executors: vec![(key(), usage)],
+        drivers: vec![(DriverId::new("driver-1"), usage)],
+    }
+}
+
 fn workers(record: &mut Record) {
     let worker = WorkerDescription::new(
         WorkerId::new("worker-1"),
@@ -158,6 +172,7 @@ fn workers(record: &mut Record) {
         let report = ExecutorReport { executor: key(), state };
         record.add("worker-to-master", &WorkerToMaster::ExecutorStateChanged(report));
     }
+    record.add("worker-to-master", &WorkerToMaster::WorkerReported(Box::new(report())));
     let (cores, memory) = (Cores(2), MiB(512));
     let launch = ExecutorLaunch {
         executor: key(),
@@ -197,6 +212,7 @@ fn workers(record: &mut Record) {
         MasterToWorker::ExecutorEndNoted { executor: key() },
         MasterToWorker::DecommissionWorker { within_millis: None },
         MasterToWorker::DecommissionWorker { within_millis: Some(600_000) },
+        MasterToWorker::MasterWebAddress { address: "http://m:8080/".to_owned() },
     ] {
         record.add("master-to-worker", &message);
     }

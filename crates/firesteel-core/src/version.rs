@@ -51,7 +51,9 @@ mod tests {
 
     #[test]
     fn a_listener_answers_with_the_lower_version_and_refuses_those_before_the_oldest() {
-        for (offered, answer) in [(0, None), (5, None), (6, Some(6)), (7, Some(7)), (8, Some(7)), (255, Some(7))] {
+        for (offered, answer) in
+            [(0, None), (5, None), (6, Some(6)), (7, Some(7)), (8, Some(7)), (255, Some(7))]
+        {
             assert_eq!(Version::answer(Version(offered)), answer.map(Version), "{offered}");
         }
     }
@@ -79,7 +81,9 @@ mod tests {
 
     #[test]
     fn no_offer_follows_itself() {
-        for (offered, answered) in (0..=255).flat_map(|one| (0..=255).map(move |other| (Version(one), Version(other)))) {
+        for (offered, answered) in
+            (0..=255).flat_map(|one| (0..=255).map(move |other| (Version(one), Version(other))))
+        {
             if let Some(next) = Version::next_offer(offered, answered) {
                 assert!(next < offered && Version::agreed(offered, answered).is_none());
             }

@@ -74,7 +74,9 @@ impl Names {
                     Outbound::Client(
                         answer @ (MasterToClient::SubmitDriverResponse(_)
                         | MasterToClient::KillDriverResponse(_)
-                        | MasterToClient::DriverStatusResponse(_)),
+                        | MasterToClient::DriverStatusResponse(_)
+                        | MasterToClient::WorkerReportsResponse(_)
+                        | MasterToClient::HistoryResponse(_)),
                     ),
             } => vec![format!("{} <- {answer:?}", self.peers[peer])],
             Effect::Send { peer, message: Outbound::Worker(message) } => {
@@ -293,6 +295,7 @@ fn worker_message(message: &MasterToWorker) -> String {
         MasterToWorker::LaunchDriver(launch) => format!("LaunchDriver {}", launch.driver),
         MasterToWorker::KillDriver { driver } => format!("KillDriver {driver}"),
         MasterToWorker::DriverEndNoted { driver } => format!("DriverEndNoted {driver}"),
+        MasterToWorker::MasterWebAddress { address } => format!("MasterWebAddress {address}"),
     }
 }
 

@@ -65,6 +65,12 @@ impl Master {
             ClientToMaster::RequestDriverStatus { driver } => {
                 MasterToClient::DriverStatusResponse(self.on_driver_status(&driver))
             }
+            ClientToMaster::RequestHistory { from } => {
+                MasterToClient::HistoryResponse(self.history_page(from))
+            }
+            ClientToMaster::RequestWorkerReports { from } => {
+                MasterToClient::WorkerReportsResponse(self.reports_page(&from))
+            }
         };
         self.effects.push(Effect::Send { peer, message: Outbound::Client(answer) });
     }

@@ -61,9 +61,9 @@ impl ClusterDriverTable {
         driver
     }
 
-    /// Remembers one that ended, and at most this number of them.
-    pub(super) fn bury(&mut self, number: u64, view: DriverView, limit: usize) {
-        self.ended.insert((number, view.id.clone()), view, limit);
+    /// Remembers one that ended, and at most this number of them. Returns those that are dropped.
+    pub(super) fn bury(&mut self, number: u64, view: DriverView, limit: usize) -> Vec<(u64, DriverView)> {
+        self.ended.insert((number, view.id.clone()), view, limit)
     }
 
     pub(super) fn get(&self, number: u64) -> Option<&ClusterDriver> {

@@ -12,6 +12,7 @@
 mod application;
 mod application_table;
 mod applications;
+mod archive;
 mod backlog;
 mod capacity;
 mod check;
@@ -47,6 +48,7 @@ mod record;
 mod record_line;
 mod records;
 mod recovery;
+mod reports;
 mod resumption;
 mod settle;
 mod snapshot;
@@ -60,6 +62,7 @@ mod worker_table;
 mod workers;
 
 use application_table::ApplicationTable;
+use archive::Archive;
 use cluster_driver_table::ClusterDriverTable;
 use lag::Lag;
 use leavers::Leavers;
@@ -69,6 +72,7 @@ use queue_scheduling::QueueScheduling;
 use records::Records;
 use worker_table::WorkerTable;
 
+pub use archive::HistoryLimits;
 pub use config::{Config, Durability, Exclusion, Retries};
 pub use effect::{Effect, Outbound};
 pub use event::{Event, Inbound};
@@ -101,6 +105,8 @@ pub struct Master {
     preempted: Preempted,
     pass: Pass,
     lag: Lag,
+    /// What has ended and is no longer among the latest.
+    archive: Archive,
     /// When those who have been away since the Master was restarted are lost. `None`: nobody is away.
     away_until: Option<Timestamp>,
     /// The time of the last record from which the Master was recovered.
@@ -149,6 +155,7 @@ impl Master {
             preempted: Preempted::default(),
             pass: Pass::NotDue,
             lag: Lag::default(),
+            archive: Archive::default(),
             away_until: None,
             stopped: Timestamp::default(),
             now: Timestamp::default(),
@@ -194,6 +201,7 @@ impl Master {
             }
             WorkerToMaster::ExecutorStateChanged(report) => self.on_executor_state_changed(now, peer, report),
             WorkerToMaster::DriverStateChanged(report) => self.on_driver_state_changed(now, peer, report),
+            WorkerToMaster::WorkerReported(report) => self.on_worker_reported(now, peer, *report),
         }
     }
 

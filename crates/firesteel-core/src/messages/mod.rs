@@ -13,8 +13,10 @@ mod driver_executor;
 mod driver_master;
 mod executor;
 mod files;
+mod history;
 mod logs;
 mod outcome;
+mod report;
 mod shared;
 mod state;
 mod worker_master;
@@ -47,8 +49,14 @@ pub use files::{
     ApplicationFiles, ArchiveFormat, DriverToWorker, FileDescription, FileKind, MAX_CHUNK, MOST_FILES,
     Sha256, UnsoundFiles, WorkerToDriver, is_file_name,
 };
+pub use history::{
+    HistoryPage, HistoryPlace, MOST_PAST_EXECUTORS, PastApplication, PastNumber, PastRow, Used,
+};
 pub use logs::{LogPiece, LogRequest, LogStart, RefusedLog};
 pub use outcome::{Outcome, OutcomeWords};
+pub use report::{
+    DiskSpace, MachineUsage, TimedReport, Usage, WorkerReport, WorkerReports, is_web_address, sum,
+};
 pub use shared::Shared;
 pub use state::{PageSize, StateHead, StatePage, StatePlace, StateRow, StateTotals};
 pub(crate) use state::{Step, page};
@@ -56,4 +64,3 @@ pub use worker_master::{
     Bounded, ExecutorLaunch, ExecutorReport, ExecutorWork, MOST_CORES, MasterToWorker, Offered,
     RefusedRegistration, WorkerDescription, WorkerToMaster,
 };
-

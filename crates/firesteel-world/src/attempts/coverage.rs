@@ -79,6 +79,8 @@ impl AttemptCoverage {
                     | MasterToClient::SubmitDriverResponse(_)
                     | MasterToClient::KillDriverResponse(_)
                     | MasterToClient::DriverStatusResponse(_)
+                    | MasterToClient::WorkerReportsResponse(_)
+                    | MasterToClient::HistoryResponse(_)
                     | MasterToClient::ReadyzResponse => {}
                 }
             }

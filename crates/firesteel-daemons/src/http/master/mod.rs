@@ -12,15 +12,18 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
 use firesteel_core::address::Address;
+use firesteel_core::ids::WorkerId;
 use firesteel_core::master::{Event, Inbound};
-use firesteel_core::messages::{ApplicationState, MasterToClient, MasterView, WorkerState};
+use firesteel_core::messages::{
+    ApplicationState, ClientToMaster, DriverState, MasterToClient, MasterView, WorkerState,
+};
 use firesteel_core::state_reader::{Extent, StateReader};
 use firesteel_host::journal::JournalMeter;
 use firesteel_host::net::{Arrival, Envoys};
 use hyper::StatusCode;
 
 use self::json::MasterPage;
-pub(super) use self::json::{ResourceAmount, ResourceRows, resource_rows};
+pub(super) use self::json::{ResourceAmount, ResourceRows, plain_address, resource_rows};
 use super::answer::Answer;
 use super::inquiry::Inquiry;
 use super::jackson;
@@ -86,7 +89,8 @@ impl Status {
     /// The status of a Master that leads with this state: it recovers while somebody has not returned.
     fn of(view: &MasterView) -> Self {
         let is_away = view.workers.iter().any(|worker| worker.state == WorkerState::Unknown)
-            || view.applications.iter().any(|application| application.state == ApplicationState::Unknown);
+            || view.applications.iter().any(|application| application.state == ApplicationState::Unknown)
+            || view.drivers.iter().any(|driver| driver.state == DriverState::Unknown);
         if is_away { Self::Recovering } else { Self::Alive }
     }
 }
@@ -226,5 +230,16 @@ async fn read(envoys: Envoys<Event>) -> Result<MasterView, Unanswered> {
         };
         reader.read(page).map_err(|_| Unanswered::Ended)?;
     }
-    reader.finish().ok_or(Unanswered::Ended)
+    let mut view = reader.finish().ok_or(Unanswered::Ended)?;
+    let mut from = Some(WorkerId::new(""));
+    while let Some(first) = from.take() {
+        let message = Inbound::Client(ClientToMaster::RequestWorkerReports { from: first.clone() });
+        let event = |Arrival { peer, at }| Event::Received { peer, arrived: at, message };
+        let MasterToClient::WorkerReportsResponse(page) = inquiry.ask(event).await? else {
+            return Err(Unanswered::Ended);
+        };
+        view.reports.extend(page.reports.into_iter().map(|it| (it.report.worker.clone(), it)));
+        from = page.next.filter(|next| *next > first);
+    }
+    Ok(view)
 }

@@ -54,6 +54,8 @@ impl Ledger {
             )
             | MasterToClient::ReadyzResponse
             | MasterToClient::DriverStatusResponse(_)
+            | MasterToClient::WorkerReportsResponse(_)
+            | MasterToClient::HistoryResponse(_)
             | MasterToClient::DecommissionWorkersResponse(DecommissionAnswer::Unknown)
             | MasterToClient::KillApplicationResponse(KillAnswer::Unknown | KillAnswer::Ambiguous { .. }) => {
                 Ok(())

@@ -36,6 +36,8 @@ impl Ledger {
             | ClientToMaster::RequestSubmitDriver(_)
             | ClientToMaster::RequestKillDriver { .. }
             | ClientToMaster::RequestDriverStatus { .. }
+            | ClientToMaster::RequestWorkerReports { .. }
+            | ClientToMaster::RequestHistory { .. }
             | ClientToMaster::RequestReadyz => None,
         }
     }
