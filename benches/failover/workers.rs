@@ -133,6 +133,9 @@ fn start(number: u64, clock: Clock, shared: Arc<Shared>) {
         driver_kill_grace: Duration::from_secs(10),
         cleanup: None,
         work_directory_pause: None,
+        max_disk_percent: 100,
+        usage_pause: None,
+        web_address: None,
         retained_executors: 1000,
         seed: number,
     };
@@ -195,6 +198,7 @@ impl Shell for MockShell {
                 shared.registered.fetch_sub(1, Ordering::Relaxed);
             }
             Effect::Note(_)
+            | Effect::Measure { .. }
             | Effect::StartDriver(_)
             | Effect::SignalDriver { .. }
             | Effect::FetchFiles { .. }

@@ -56,7 +56,7 @@ impl Link {
         writer.write_all(&opening(role, name)).await?;
         let mut preamble = [0; PREAMBLE.len()];
         reader.read_exact(&mut preamble).await?;
-        wire::check_preamble(preamble).map_err(io::Error::other)?;
+        wire::read_preamble(preamble).map_err(io::Error::other)?;
         let mut frames = FramedRead::with_capacity(reader, Frames::of_hello(), 4096);
         let body = frames.next().await.ok_or(io::ErrorKind::UnexpectedEof)?.map_err(io::Error::other)?;
         let theirs: Hello = wire::decode(&body).map_err(io::Error::other)?;

@@ -161,7 +161,8 @@ fn on_message(message: MasterToWorker, outgoing: &mut Outgoing, seen: &Seen) -> 
         | MasterToWorker::DecommissionWorker { .. }
         | MasterToWorker::LaunchDriver(_)
         | MasterToWorker::KillDriver { .. }
-        | MasterToWorker::DriverEndNoted { .. } => return None,
+        | MasterToWorker::DriverEndNoted { .. }
+        | MasterToWorker::MasterWebAddress { .. } => return None,
     };
     outgoing.push(&WorkerToMaster::ExecutorStateChanged(ExecutorReport { executor, state }));
     None

@@ -125,7 +125,9 @@ fn on_client(queue: &Queue, message: &ClientToMaster) {
         | ClientToMaster::DecommissionWorkers { .. }
         | ClientToMaster::RequestSubmitDriver(_)
         | ClientToMaster::RequestKillDriver { .. }
-        | ClientToMaster::RequestDriverStatus { .. } => {}
+        | ClientToMaster::RequestDriverStatus { .. }
+        | ClientToMaster::RequestWorkerReports { .. }
+        | ClientToMaster::RequestHistory { .. } => {}
     }
 }
 
@@ -147,6 +149,7 @@ impl Null {
             WorkerToMaster::Heartbeat { .. }
             | WorkerToMaster::WorkerDecommissioning { .. }
             | WorkerToMaster::WorkDirectoryChecked { .. }
+            | WorkerToMaster::WorkerReported(_)
             | WorkerToMaster::WorkerLatestState { .. }
             | WorkerToMaster::DriverStateChanged(_) => {}
             WorkerToMaster::ExecutorStateChanged(report) => {

@@ -161,7 +161,10 @@ fn the_version_has_the_commit_and_the_protocol() {
     let said = run(firesteel().arg("--version")).stdout;
     let begins = format!("firesteel {} (", env!("CARGO_PKG_VERSION"));
     let commit = said.strip_prefix(&begins).unwrap_or_else(|| panic!("{said}"));
-    assert!(commit.ends_with(&format!(", protocol {})\n", firesteel_core::wire::VERSION)), "{said}");
+    assert!(
+        commit.ends_with(&format!(", protocol {})\n", firesteel_core::version::Version::CURRENT)),
+        "{said}"
+    );
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let git = std::process::Command::new("git").arg("-C").arg(&root).args(["rev-parse", "HEAD"]).output();
     match git {

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use firesteel_core::address::Address;
 use firesteel_core::ids::WorkerId;
 use firesteel_core::messages::{ClientToMaster, Offered, StatePlace, WorkerDescription, WorkerToMaster};
+use firesteel_core::version::Version;
 use firesteel_core::wire::{self, Hello, MAX_FRAME, MAX_HELLO, PREAMBLE, Role};
 use firesteel_placement::{Cores, MiB, Resources};
 
@@ -109,18 +110,16 @@ fn check(master: &Daemon, bytes: &[u8], then: Then, level: &str, words: &str) {
 fn a_stranger_is_turned_away_in_its_handshake() {
     let master = Daemon::master(&[]);
     let oversized = header(u32::try_from(MAX_HELLO + 1).expect("it is small"), b"");
-    let mut foreign = PREAMBLE;
-    foreign[7] = 9;
     let good = hello(Role::Client);
     for (bytes, then, level, words) in [
         (b"GET / HTTP/1.1\r\n\r\n".to_vec(), Then::Wait, "INFO", "does not speak Firesteel's protocol"),
         (vec![0x16, 3, 1, 2, 0, 1, 0, 1], Then::Wait, "INFO", "speaks TLS, which is not here yet"),
         (vec![0; 64], Then::Wait, "WARN", "connection of Spark's: it sent a frame of 0 bytes"),
         (
-            foreign.to_vec(),
+            wire::preamble(Version(5)).to_vec(),
             Then::Wait,
             "WARN",
-            "speaks version 9 of the protocol, this side speaks version 6",
+            "speaks version 5 of the protocol, this side speaks versions 6 to 7",
         ),
         (PREAMBLE[..5].to_vec(), Then::HangUp, "INFO", "in the middle of the handshake"),
         (PREAMBLE.to_vec(), Then::HangUp, "INFO", "in the middle of the handshake"),
@@ -265,7 +264,7 @@ fn whoever_connects_and_leaves_without_a_word_is_not_worth_a_warning() {
 fn a_connection_that_is_reset_before_its_first_frame_is_not_worth_a_warning() {
     let master = Daemon::master(&["-v"]);
     let mut probe = Stranger::connect(&master);
-    probe.send(&PREAMBLE[..1]);
+    probe.send(&PREAMBLE);
     // What a socket has not read when it is closed makes the system reset the connection.
     assert_eq!(probe.stream.peek(&mut [0]).expect("the Master says hello"), 1);
     let address = probe.address.to_string();

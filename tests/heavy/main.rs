@@ -13,11 +13,12 @@ mod full_disk;
 mod metrics;
 #[allow(dead_code, reason = "others use more of it")]
 mod ports;
+mod previous;
 mod prometheus;
 
 fn main() -> ExitCode {
     let arguments = libtest_mimic::Arguments::from_args();
-    let trials =
-        [full_disk::trials(), metrics::trials(), prometheus::trials()].into_iter().flatten().collect();
+    let trials = [full_disk::trials(), metrics::trials(), previous::trials(), prometheus::trials()];
+    let trials = trials.into_iter().flatten().collect();
     libtest_mimic::run(&arguments, trials).exit_code()
 }

@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 
 use crate::fixtures;
 
-/// Holds `found` against the file of that name under `fixtures/`.
-#[expect(clippy::disallowed_methods, reason = "tests read and, when asked, write fixtures")]
+/// Holds `found` against the file of that name under `fixtures/`, or writes it when asked.
+#[expect(clippy::disallowed_methods, reason = "tests write fixtures when asked")]
 pub fn check(name: &str, found: &str) {
     let path = fixtures::path(name);
     if std::env::var("UPDATE_GOLDEN").is_ok_and(|value| value == "1") {
@@ -14,6 +14,13 @@ pub fn check(name: &str, found: &str) {
         std::fs::write(&path, found).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         return;
     }
+    hold(name, found);
+}
+
+/// Holds `found` against the file of that name under `fixtures/`, which is never written anew.
+#[expect(clippy::disallowed_methods, reason = "tests read fixtures")]
+pub fn hold(name: &str, found: &str) {
+    let path = fixtures::path(name);
     let recorded = std::fs::read_to_string(&path)
         .unwrap_or_else(|error| panic!("{}: {error}; UPDATE_GOLDEN=1 writes it", path.display()));
     assert!(

@@ -16,7 +16,8 @@ use firesteel_core::messages::*;
 use firesteel_core::process::{Command, ExitStatus, StartFailure, StartStep};
 use firesteel_core::scheduling::{Backfill, Preemption};
 use firesteel_core::secret::Secret;
-use firesteel_core::wire::{self, Hello, Role};
+use firesteel_core::version::Version;
+use firesteel_core::wire::{self, Hello, Message, Role};
 use firesteel_core::{Kind, Timestamp};
 use firesteel_placement::advice::{Advice, Change};
 use firesteel_placement::outlook::{Bound, Fit, Lack, Outlook, Remedy, TurnedDown};
@@ -33,21 +34,22 @@ use crate::laws;
 
 /// A message, written out as its name and bytes, and held to survive the way there and back.
 struct Record {
-    lines: Vec<String>,
+    lines: Vec<(Version, String)>,
     bodies: Vec<Vec<u8>>,
 }
 
 impl Record {
-    fn add<M: Kind + Serialize + DeserializeOwned + PartialEq + std::fmt::Debug>(
+    fn add<M: Kind + Message + DeserializeOwned + PartialEq + std::fmt::Debug>(
         &mut self,
         pair: &str,
         message: &M,
     ) {
-        self.add_called(message.kind(), pair, message);
+        self.add_called(message.since(), message.kind(), pair, message);
     }
 
     fn add_called<M: Serialize + DeserializeOwned + PartialEq + std::fmt::Debug>(
         &mut self,
+        since: Version,
         name: &str,
         pair: &str,
         message: &M,
@@ -55,7 +57,7 @@ impl Record {
         let body = wire::encode(message, wire::MAX_FRAME).expect("it is short");
         assert_eq!(wire::decode::<M>(&body).as_ref(), Ok(message));
         let hex: String = body.iter().map(|byte| format!("{byte:02x}")).collect();
-        self.lines.push(format!("{pair} {name} {hex}"));
+        self.lines.push((since, format!("{pair} {name} {hex}")));
         self.bodies.push(body.to_vec());
     }
 }
@@ -120,7 +122,7 @@ fn executor_states() -> [ExecutorState; 13] {
 fn record() -> Record {
     let mut record = Record { lines: Vec::new(), bodies: Vec::new() };
     for role in [Role::Master, Role::Worker, Role::Driver, Role::Client, Role::Executor] {
-        record.add_called("Hello", "hello", &Hello::new(role, "me"));
+        record.add_called(Version::OLDEST, "Hello", "hello", &Hello::new(role, "me"));
     }
     workers(&mut record);
     drivers::drivers(&mut record);
@@ -128,6 +130,20 @@ fn record() -> Record {
     executors::fetches(&mut record);
     clients::clients(&mut record);
     record
+}
+
+/// What a Worker reports of itself.
+fn report() -> WorkerReport {
+    let usage = Usage { cpu_millis: 300, millicores: 1500, memory: 1 << 20, peak_memory: 2 << 20 };
+    WorkerReport {
+        worker: WorkerId::new("worker-1"),
+        web_address: Some("http://host:8081/".to_owned()),
+        master_web_address: None,
+        machine: Some(MachineUsage { cores: 4, millicores: 2500, memory: 300, memory_available: 200 }),
+        disk: Some(DiskSpace { total: 300, available: 200 }),
+        executors: vec![(key(), usage)],
+        drivers: vec![(DriverId::new("driver-1"), usage)],
+    }
 }
 
 fn workers(record: &mut Record) {
@@ -156,6 +172,7 @@ fn workers(record: &mut Record) {
         let report = ExecutorReport { executor: key(), state };
         record.add("worker-to-master", &WorkerToMaster::ExecutorStateChanged(report));
     }
+    record.add("worker-to-master", &WorkerToMaster::WorkerReported(Box::new(report())));
     let (cores, memory) = (Cores(2), MiB(512));
     let launch = ExecutorLaunch {
         executor: key(),
@@ -195,6 +212,7 @@ fn workers(record: &mut Record) {
         MasterToWorker::ExecutorEndNoted { executor: key() },
         MasterToWorker::DecommissionWorker { within_millis: None },
         MasterToWorker::DecommissionWorker { within_millis: Some(600_000) },
+        MasterToWorker::MasterWebAddress { address: "http://m:8080/".to_owned() },
     ] {
         record.add("master-to-worker", &message);
     }
@@ -224,7 +242,24 @@ fn of_java(launch: ExecutorLaunch) -> ExecutorLaunch {
 fn the_bytes_of_every_message_are_as_recorded() {
     let lines = record().lines;
     assert!(lines.len() >= 50, "only {} messages are recorded", lines.len());
-    golden::check("wire/version-6.txt", &(lines.join("\n") + "\n"));
+    for version in (Version::OLDEST.0..=Version::CURRENT.0).map(Version) {
+        let added = lines.iter().filter(|(since, _)| *since == version).map(|(_, line)| format!("{line}\n"));
+        let (name, added) = (format!("wire/version-{version}.txt"), added.collect::<String>());
+        // The bytes of older versions stay as they are, since their peers send them.
+        if version == Version::CURRENT { golden::check(&name, &added) } else { golden::hold(&name, &added) }
+    }
+}
+
+/// Whatever a version added has a name that the versions before do not have.
+#[test]
+fn what_a_version_adds_is_a_new_message() {
+    let lines = record().lines;
+    let names = |line: &str| line.rsplit_once(' ').expect("name and bytes").0.to_owned();
+    let old: BTreeSet<String> =
+        lines.iter().filter(|(since, _)| *since == Version::OLDEST).map(|(_, line)| names(line)).collect();
+    for (since, line) in lines.iter().filter(|(since, _)| *since > Version::OLDEST) {
+        assert!(!old.contains(&names(line)), "{line} is of version {since}, and there was one before");
+    }
 }
 
 /// What happens to a frame on its way: overwritten, cut or lengthened, and where.

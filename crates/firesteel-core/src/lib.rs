@@ -36,6 +36,7 @@ pub mod secret;
 pub mod session;
 pub mod state_reader;
 pub mod time;
+pub mod version;
 pub mod wire;
 pub mod worker;
 

@@ -249,7 +249,7 @@ pub struct StartFailure {
 pub const LONGEST_ERROR: usize = 4096;
 
 /// A text, cut to [`LONGEST_ERROR`] bytes.
-fn short<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+pub(crate) fn short<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
     String::deserialize(deserializer).map(cut)
 }
 

@@ -167,6 +167,7 @@ fn empty(head: StateHead, now: Timestamp) -> MasterView {
         completed: Vec::new(),
         drivers: Vec::new(),
         unread_executors: 0,
+        reports: BTreeMap::new(),
     }
 }
 

@@ -1,6 +1,6 @@
 //! Messages as bytes.
 //!
-//! On a connection both sides first send [`PREAMBLE`], then one frame with a [`Hello`], then frames with
+//! On a connection both sides first send a [`preamble`], then one frame with a [`Hello`], then frames with
 //! messages. The two roles decide which messages. A frame is a big-endian `u32` length followed by that many
 //! bytes of postcard. `docs/PROTOCOL.md` describes the protocol in full.
 
@@ -11,13 +11,17 @@ use firesteel_placement::words::counted;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use crate::address::Address;
+use crate::version::Version;
 
-/// The version of the protocol. It is incremented with every change but new variants at the end of an enum.
-pub const VERSION: u8 = 6;
+/// The preamble of this build's own version.
+pub const PREAMBLE: [u8; 8] = preamble(Version::CURRENT);
 
 /// The first bytes that both sides send: a byte that starts neither a frame of Spark's (0x00), nor TLS
 /// (0x16), nor a text protocol; then the name and the version.
-pub const PREAMBLE: [u8; 8] = [0xF5, b'F', b'S', b'T', b'L', b'\r', b'\n', VERSION];
+#[must_use]
+pub const fn preamble(version: Version) -> [u8; 8] {
+    [0xF5, b'F', b'S', b'T', b'L', b'\r', b'\n', version.0]
+}
 
 /// The largest frame during the handshake, in bytes. An unknown peer cannot make a daemon reserve more
 /// memory.
@@ -104,18 +108,22 @@ pub enum PreambleError {
     #[error("the peer speaks HTTP, not Firesteel's protocol")]
     Http,
     /// The peer speaks another version of the protocol.
-    #[error("the peer speaks version {theirs} of the protocol, this side speaks version {VERSION}")]
+    #[error(
+        "the peer speaks version {theirs} of the protocol, this side speaks versions {} to {}",
+        Version::OLDEST,
+        Version::CURRENT
+    )]
     Version {
         /// The version that the peer speaks.
-        theirs: u8,
+        theirs: Version,
     },
 }
 
-/// Checks a peer's preamble.
+/// The version that a peer's preamble names.
 ///
 /// # Errors
-/// The preamble is that of another protocol or version.
-pub fn check_preamble(found: [u8; 8]) -> Result<(), PreambleError> {
+/// The preamble is that of another protocol.
+pub fn read_preamble(found: [u8; 8]) -> Result<Version, PreambleError> {
     if found.starts_with(b"HTTP/") {
         return Err(PreambleError::Http);
     }
@@ -126,10 +134,7 @@ pub fn check_preamble(found: [u8; 8]) -> Result<(), PreambleError> {
     if name != PREAMBLE[..7] {
         return Err(PreambleError::Foreign);
     }
-    if theirs != VERSION {
-        return Err(PreambleError::Version { theirs });
-    }
-    Ok(())
+    Ok(Version(theirs))
 }
 
 /// A frame that holds no valid message.
@@ -168,6 +173,11 @@ pub trait Message: Serialize + Send + Sync + 'static {
     /// The end of its encoding, if it [shares](crate::messages::Shared) that with other messages.
     fn shared_end(&self) -> Option<Bytes> {
         None
+    }
+
+    /// The version of the protocol that added it. It is not sent to peers of older versions.
+    fn since(&self) -> Version {
+        Version::OLDEST
     }
 }
 
@@ -263,13 +273,12 @@ mod tests {
 
     #[test]
     fn only_our_own_preamble_passes() {
-        assert_eq!(check_preamble(PREAMBLE), Ok(()));
-        let mut older = PREAMBLE;
-        older[7] = 0;
-        assert_eq!(check_preamble(older), Err(PreambleError::Version { theirs: 0 }));
-        assert_eq!(check_preamble(*b"GET / HT"), Err(PreambleError::Foreign));
-        assert_eq!(check_preamble(*b"HTTP/1.1"), Err(PreambleError::Http));
-        assert_eq!(check_preamble(*b"\x16\x03\x01\x02\x00\x01\x00\x01"), Err(PreambleError::Tls));
+        for version in [Version::OLDEST, Version::CURRENT, Version(255)] {
+            assert_eq!(read_preamble(preamble(version)), Ok(version));
+        }
+        assert_eq!(read_preamble(*b"GET / HT"), Err(PreambleError::Foreign));
+        assert_eq!(read_preamble(*b"HTTP/1.1"), Err(PreambleError::Http));
+        assert_eq!(read_preamble(*b"\x16\x03\x01\x02\x00\x01\x00\x01"), Err(PreambleError::Tls));
         assert!(!PREAMBLE[0].is_ascii() && PREAMBLE[0] != 0x00 && PREAMBLE[0] != 0x16);
     }
 }

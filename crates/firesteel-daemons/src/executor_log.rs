@@ -133,7 +133,7 @@ impl<'a> ExecutorLog<'a> {
             Ok(WorkerToClient::RequestLogFailed(refusal)) => {
                 Err(LogError::Refused { worker: worker.clone(), executor: *executor, refusal })
             }
-            Ok(WorkerToClient::WorkerStateResponse(_)) => {
+            Ok(WorkerToClient::WorkerStateResponse(_) | WorkerToClient::WorkerReportResponse(_)) => {
                 Err(LogError::OtherAnswer { worker: worker.clone() })
             }
             Err(error) => Err(unreachable(self.executor, error)),

@@ -3,13 +3,16 @@
 //! Long answers come in pages. All pages come over one connection, and so from one Master. An answer is returned only if
 //! all its pages came.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
+use firesteel_core::Timestamp;
 use firesteel_core::address::Address;
-use firesteel_core::ids::{DriverId, ExecutorId};
+use firesteel_core::ids::{DriverId, ExecutorId, WorkerId};
 use firesteel_core::messages::{
-    ApplicationAnswer, ClientToMaster, DecommissionAnswer, DriverDescription, DriverView, KillAnswer,
-    KillDriverAnswer, MasterToClient, MasterView, SubmitDriverAnswer,
+    ApplicationAnswer, ClientToMaster, DecommissionAnswer, DriverDescription, DriverView, HistoryPage,
+    HistoryPlace, KillAnswer, KillDriverAnswer, MasterToClient, MasterView, PastRow, SubmitDriverAnswer,
+    TimedReport, WorkerReports,
 };
 use firesteel_core::state_reader::{Extent, StateReader};
 use firesteel_core::time::millis;
@@ -43,7 +46,47 @@ impl MasterClient {
             let MasterToClient::MasterStateResponse(page) = answer else { return Err(self.other_answer()) };
             reader.read(page).map_err(|_| self.other_answer())?;
         }
-        reader.finish().ok_or_else(|| self.other_answer())
+        let mut state = reader.finish().ok_or_else(|| self.other_answer())?;
+        state.reports = self.reports().await?;
+        Ok(state)
+    }
+
+    /// Asks for what living Workers reported of themselves last. An older Master does not know.
+    async fn reports(&mut self) -> Result<BTreeMap<WorkerId, TimedReport>, CallError> {
+        let (mut all, mut from) = (BTreeMap::new(), Some(WorkerId::new("")));
+        while let Some(first) = from.take() {
+            let question = ClientToMaster::RequestWorkerReports { from: first.clone() };
+            let answer = match self.inquiry.ask(&question).await {
+                Err(CallError::Older { .. }) => return Ok(all),
+                answer => answer.map_err(|error| broken_off(all.len() as u64, error))?,
+            };
+            let MasterToClient::WorkerReportsResponse(WorkerReports { reports, next }) = answer else {
+                return Err(self.other_answer());
+            };
+            all.extend(reports.into_iter().map(|it| (it.report.worker.clone(), it)));
+            from = next.filter(|next| *next > first);
+        }
+        Ok(all)
+    }
+
+    /// Asks for all that has ended and that the Master remembers, in the order of the ends, with the Master's time.
+    ///
+    /// # Errors
+    /// The Master does not answer, is too old to know, or the answer broke off.
+    pub async fn history(&mut self) -> Result<(Timestamp, Vec<PastRow>), CallError> {
+        let (mut latest, mut all, mut from) =
+            (Timestamp::default(), Vec::new(), Some(HistoryPlace::default()));
+        while let Some(first) = from.take() {
+            let answer = self.inquiry.ask(&ClientToMaster::RequestHistory { from: first }).await;
+            let answer = answer.map_err(|error| broken_off(all.len() as u64, error))?;
+            let MasterToClient::HistoryResponse(HistoryPage { now, rows, next }) = answer else {
+                return Err(self.other_answer());
+            };
+            latest = now;
+            all.extend(rows);
+            from = next.filter(|next| *next > first);
+        }
+        Ok((latest, all))
     }
 
     /// Asks for one application by id or name, with all executors that the Master remembers.

@@ -60,6 +60,10 @@ table! {
     RECOVERY_TIMEOUT: "spark.deploy.recoveryTimeout", [Master], Otherwise("spark.worker.timeout");
     /// Number of ended applications that stay listed.
     RETAINED_APPLICATIONS: "spark.deploy.retainedApplications", [Master], Value("200");
+    /// How long ago what the history has may have ended; the latest that stay listed are there in any case.
+    HISTORY_MAX_AGE: "firesteel.master.history.maxAge", [Master], Value("30d");
+    /// Length of the history; beyond it the oldest rows are dropped.
+    HISTORY_MAX_SIZE: "firesteel.master.history.maxSize", [Master], Value("4m");
     /// Whether to give cluster drivers to one Worker after the other (true) or each to the first Worker by id that has room (false).
     SPREAD_OUT_DRIVERS: "spark.deploy.spreadOutDrivers", [Master], Value("true");
     /// Maximum number of cluster drivers that run at a time; others wait.
@@ -140,6 +144,8 @@ table! {
     CLEANUP_EXECUTORS: "firesteel.worker.cleanup.maxExecutors", [Worker], Value("10000");
     /// Length of all files in directories of ended executors; beyond it the oldest are removed, except the latest.
     CLEANUP_SIZE: "firesteel.worker.cleanup.maxSize", [Worker], Value("100g");
+    /// Used part of the work directory's disk, in percent, above which the Worker is given nothing new; 100 for no limit.
+    MAX_DISK_USAGE: "firesteel.worker.maxDiskUsage", [Worker], Value("95");
     /// Spark installations, separated by commas; a Spark executor uses the first one that matches its driver's release.
     SPARK_HOMES: "firesteel.worker.sparkHomes", [Worker], Otherwise("$SPARK_HOME");
     /// Directories for the scratch files of Spark's executors, separated by commas.

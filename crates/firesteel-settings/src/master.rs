@@ -5,12 +5,12 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use firesteel_core::address::Address;
-use firesteel_core::master::{Config, Durability, Exclusion, Limits, Retries};
+use firesteel_core::master::{Config, Durability, Exclusion, HistoryLimits, Limits, Retries};
 use firesteel_core::scheduling::{Backfill, Preemption};
 use firesteel_placement::{Cores, MiB, Strategy, worker_order_names};
 
 use super::duration::Unit;
-use super::{Properties, SettingError, keys};
+use super::{Properties, SettingError, keys, size};
 
 /// The settings of the Master at this `url`. Settings that are not set have Spark's default.
 ///
@@ -45,9 +45,18 @@ pub fn config(properties: &Properties, url: String) -> Result<Config, SettingErr
             .unwrap_or(defaults.proven_after),
         exclusion: exclusion(properties)?,
         first_application: defaults.first_application,
+        web_address: defaults.web_address,
         retained_applications: properties
             .count(keys::RETAINED_APPLICATIONS)?
             .map_or(defaults.retained_applications, |count| count as usize),
+        history: HistoryLimits {
+            age: properties.duration(keys::HISTORY_MAX_AGE, Unit::Seconds)?.unwrap_or(defaults.history.age),
+            bytes: properties
+                .read(keys::HISTORY_MAX_SIZE, size::EXPECTED, |text| {
+                    size::bytes(text, size::Unit::Bytes).ok()
+                })?
+                .unwrap_or(defaults.history.bytes),
+        },
         driver_strategy: match properties.boolean(keys::SPREAD_OUT_DRIVERS)? {
             Some(true) => Strategy::SpreadOut,
             Some(false) => Strategy::Consolidate,
@@ -233,6 +242,8 @@ mod tests {
             "firesteel.master.exclusion.delay=200ms",
             "firesteel.master.exclusion.maxDelay=2m",
             "spark.deploy.retainedApplications=5",
+            "firesteel.master.history.maxAge=2h",
+            "firesteel.master.history.maxSize=3m",
             "spark.deploy.spreadOutDrivers=false",
             "spark.deploy.maxDrivers=6",
             "spark.deploy.retainedDrivers=7",
@@ -265,7 +276,9 @@ mod tests {
                 longest: Duration::from_secs(120),
             },
             first_application: 0,
+            web_address: None,
             retained_applications: 5,
+            history: HistoryLimits { age: Duration::from_secs(7200), bytes: 3 << 20 },
             driver_strategy: Strategy::Consolidate,
             max_drivers: 6,
             retained_drivers: 7,

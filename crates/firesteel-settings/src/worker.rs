@@ -25,6 +25,8 @@ pub struct WorkerSettings {
     /// When the directories of ended applications are removed, from `spark.worker.cleanup.*`; `None`:
     /// never.
     pub cleanup: Option<Cleanup>,
+    /// The percentage from `firesteel.worker.maxDiskUsage`.
+    pub max_disk_percent: u64,
     /// The custom resources, from `spark.worker.resource.NAME.amount`.
     pub resources: Resources,
     /// The number from `spark.worker.ui.retainedExecutors`.
@@ -59,6 +61,9 @@ impl WorkerSettings {
                 .duration(keys::DRIVER_KILL_GRACE, Unit::Seconds)?
                 .unwrap_or(Duration::from_secs(10)),
             cleanup: cleanup(properties)?,
+            max_disk_percent: properties
+                .read(keys::MAX_DISK_USAGE, "a whole number from 1 to 100", percent)?
+                .unwrap_or(95),
             resources: resources::of_worker(properties)?,
             retained_executors: properties
                 .count(keys::RETAINED_EXECUTORS)?
@@ -71,6 +76,10 @@ impl WorkerSettings {
             log_links: LogLinks::of(properties)?,
         })
     }
+}
+
+fn percent(text: &str) -> Option<u64> {
+    text.trim().parse().ok().filter(|percent| (1..=100).contains(percent))
 }
 
 /// Absolute paths, separated by commas. Their order stays.
@@ -117,6 +126,7 @@ mod tests {
                 max_executors: 10_000,
                 max_bytes: 100 << 30,
             }),
+            max_disk_percent: 95,
             resources: Resources::default(),
             retained_executors: 1_000,
             spark_homes: Vec::new(),
@@ -137,6 +147,7 @@ mod tests {
                 max_executors: 5,
                 max_bytes: 2 << 20,
             }),
+            max_disk_percent: 80,
             resources: Resources::from_iter([("gpu", ["0", "1"])]),
             retained_executors: 7,
             spark_homes: vec!["/opt/spark-3".into(), "/opt/spark-4".into()],
@@ -152,6 +163,7 @@ mod tests {
         };
         let pairs = [
             "spark.worker.maxRegistrationRetries=2",
+            "firesteel.worker.maxDiskUsage=80",
             "firesteel.worker.killGrace=5ms",
             "spark.worker.driverTerminateTimeout=6s",
             "spark.worker.cleanup.interval=60",

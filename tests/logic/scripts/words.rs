@@ -76,7 +76,9 @@ impl Names {
                         | MasterToClient::KillDriverResponse(_)
                         | MasterToClient::DriverStatusResponse(_)
                         | MasterToClient::KillAllDriversResponse { .. }
-                        | MasterToClient::ClearCompletedResponse),
+                        | MasterToClient::ClearCompletedResponse
+                        | MasterToClient::WorkerReportsResponse(_)
+                        | MasterToClient::HistoryResponse(_)),
                     ),
             } => vec![format!("{} <- {answer:?}", self.peers[peer])],
             Effect::Send { peer, message: Outbound::Worker(message) } => {
@@ -296,6 +298,7 @@ fn worker_message(message: &MasterToWorker) -> String {
         MasterToWorker::LaunchDriver(launch) => format!("LaunchDriver {}", launch.driver),
         MasterToWorker::KillDriver { driver } => format!("KillDriver {driver}"),
         MasterToWorker::DriverEndNoted { driver } => format!("DriverEndNoted {driver}"),
+        MasterToWorker::MasterWebAddress { address } => format!("MasterWebAddress {address}"),
     }
 }
 

@@ -70,6 +70,8 @@ pub(super) fn clients(record: &mut Record) {
         executors: vec![executor],
     };
     answers(record, &application);
+    reports(record);
+    history(record, &application);
     let worker = WorkerView {
         id: WorkerId::new("worker-1"),
         host: "host".to_owned(),
@@ -197,8 +199,45 @@ fn cluster_drivers(record: &mut Record) {
         let report = DriverReport { driver: driver.clone(), state };
         record.add("worker-to-master", &WorkerToMaster::DriverStateChanged(report));
     }
-    let view = DriverView {
-        id: driver.clone(),
+    let view = driver_view();
+    for answer in [None, Some(Box::new(view))] {
+        record.add("master-to-client", &MasterToClient::DriverStatusResponse(answer));
+    }
+    let launch = DriverLaunch { driver: driver.clone(), description };
+    record.add("master-to-worker", &MasterToWorker::LaunchDriver(Box::new(launch)));
+    record.add("master-to-worker", &MasterToWorker::KillDriver { driver: driver.clone() });
+    record.add("master-to-worker", &MasterToWorker::DriverEndNoted { driver });
+}
+
+/// What Workers report of themselves.
+fn reports(record: &mut Record) {
+    let worker = WorkerId::new("worker-1");
+    record.add("client-to-master", &ClientToMaster::RequestWorkerReports { from: worker.clone() });
+    let timed = TimedReport { received: Timestamp::from_millis(1_795_209_755_042), report: report() };
+    let reports = WorkerReports { reports: vec![timed], next: Some(worker) };
+    record.add("master-to-client", &MasterToClient::WorkerReportsResponse(reports));
+    record.add("client-to-worker", &ClientToWorker::RequestWorkerReport);
+    record.add("worker-to-client", &WorkerToClient::WorkerReportResponse(Box::new(report())));
+}
+
+/// What has ended.
+fn history(record: &mut Record, application: &ApplicationView) {
+    let now = Timestamp::from_millis(1_795_209_755_045);
+    let from = HistoryPlace { ended: now, what: PastNumber::Application(300) };
+    record.add("client-to-master", &ClientToMaster::RequestHistory { from });
+    let used = vec![(ExecutorId(3), Used { cpu_millis: 300, peak_memory: 1 << 20 })];
+    let past = PastApplication { number: 2, view: application.clone(), used };
+    let rows = vec![
+        PastRow::Application(Box::new(past)),
+        PastRow::Driver { number: 300, view: Box::new(driver_view()) },
+    ];
+    let next = Some(HistoryPlace { ended: now, what: PastNumber::Driver(301) });
+    record.add("master-to-client", &MasterToClient::HistoryResponse(HistoryPage { now, rows, next }));
+}
+
+fn driver_view() -> DriverView {
+    DriverView {
+        id: driver(),
         user: "ann@host".to_owned(),
         command: "sh -c".to_owned(),
         cores: Cores(1),
@@ -214,14 +253,7 @@ fn cluster_drivers(record: &mut Record) {
             port: 7078,
             directory: "/work/driver-1".to_owned(),
         }),
-    };
-    for answer in [None, Some(Box::new(view))] {
-        record.add("master-to-client", &MasterToClient::DriverStatusResponse(answer));
     }
-    let launch = DriverLaunch { driver: driver.clone(), description };
-    record.add("master-to-worker", &MasterToWorker::LaunchDriver(Box::new(launch)));
-    record.add("master-to-worker", &MasterToWorker::KillDriver { driver: driver.clone() });
-    record.add("master-to-worker", &MasterToWorker::DriverEndNoted { driver });
 }
 
 fn driver() -> DriverId {

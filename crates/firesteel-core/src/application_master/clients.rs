@@ -11,9 +11,9 @@ use crate::allocator;
 use crate::ids::{ExecutorId, PeerId, ProfileId};
 use crate::messages::{
     ApplicationAnswer, ApplicationDetail, ApplicationState, ApplicationView, ClientToMaster, ClusterView,
-    Deciding, DecommissionAnswer, ExecutorView, KillAnswer, KillDriverAnswer, MasterToClient, PageSize,
-    ProfileView, RefusedDriver, SchedulingStatus, StateHead, StatePage, StatePlace, StateRow, StateTotals,
-    Step, SubmitDriverAnswer, page,
+    Deciding, DecommissionAnswer, ExecutorView, HistoryPage, KillAnswer, KillDriverAnswer, MasterToClient,
+    PageSize, ProfileView, RefusedDriver, SchedulingStatus, StateHead, StatePage, StatePlace, StateRow,
+    StateTotals, Step, SubmitDriverAnswer, WorkerReports, page,
 };
 use crate::time::Timestamp;
 
@@ -55,6 +55,15 @@ impl ApplicationMaster {
             }
             ClientToMaster::RequestClearCompletedDriversAndApps { .. } => {
                 self.answer(peer, MasterToClient::ClearCompletedResponse);
+            }
+            ClientToMaster::RequestWorkerReports { .. } => {
+                let none = WorkerReports { reports: Vec::new(), next: None };
+                self.answer(peer, MasterToClient::WorkerReportsResponse(none));
+            }
+            // YARN keeps the history of its applications.
+            ClientToMaster::RequestHistory { .. } => {
+                let none = HistoryPage { now, rows: Vec::new(), next: None };
+                self.answer(peer, MasterToClient::HistoryResponse(none));
             }
             ClientToMaster::KillApplication { app, by } => {
                 if !self.is_meant(&app) {

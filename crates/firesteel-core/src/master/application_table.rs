@@ -149,14 +149,14 @@ impl ApplicationTable {
         row
     }
 
-    /// Forgets those that have ended.
-    pub(super) fn forget_ended(&mut self) {
-        self.ended = EndedApplications::default();
+    /// Forgets those that have ended, and returns them in the order of their ends.
+    pub(super) fn forget_ended(&mut self) -> Vec<(u64, Ended)> {
+        self.ended.take_all()
     }
 
-    /// Remembers an application that has ended, and at most this number of them.
-    pub(super) fn retire(&mut self, ended: Ended, limit: usize) {
-        self.ended.insert((ended.sequence, ended.row.id.clone()), ended, limit);
+    /// Remembers an application that has ended, and at most this number of them. Returns those that are dropped.
+    pub(super) fn retire(&mut self, ended: Ended, limit: usize) -> Vec<(u64, Ended)> {
+        self.ended.insert((ended.sequence, ended.row.id.clone()), ended, limit)
     }
 
     /// Gives an application no executors before `until`; with `None` it may be given some again.

@@ -262,7 +262,8 @@ impl Master {
         let mut history = Vec::from(application.ended);
         history.sort_by_key(|executor| executor.id);
         let ended = Ended { sequence: application.sequence, end: end.clone(), row, executors: history };
-        self.applications.retire(ended, self.config.retained_applications);
+        let dropped = self.applications.retire(ended, self.config.retained_applications);
+        self.archive_applications(now, dropped);
         match end {
             ApplicationEnd::DriverLost | ApplicationEnd::NotBack => {}
             ApplicationEnd::Finished { .. } => self.see_off(app.clone(), application.link, executors),

@@ -80,9 +80,15 @@ impl Master {
             }
             ClientToMaster::RequestClearCompletedDriversAndApps { by } => {
                 self.records.add(now, Record::CompletedCleared);
-                self.clear_completed();
+                self.clear_completed(now);
                 self.audit(Audit::clear_completed(peer, &by));
                 MasterToClient::ClearCompletedResponse
+            }
+            ClientToMaster::RequestHistory { from } => {
+                MasterToClient::HistoryResponse(self.history_page(from))
+            }
+            ClientToMaster::RequestWorkerReports { from } => {
+                MasterToClient::WorkerReportsResponse(self.reports_page(&from))
             }
         };
         self.effects.push(Effect::Send { peer, message: Outbound::Client(answer) });
@@ -93,10 +99,12 @@ impl Master {
         self.effects.note(Note::Audited(Box::new(audit)));
     }
 
-    /// Forgets the applications and cluster drivers that have ended.
-    pub(super) fn clear_completed(&mut self) {
-        self.applications.forget_ended();
-        self.drivers.forget_ended();
+    /// Lists the applications and cluster drivers that have ended no longer. The history keeps them.
+    pub(super) fn clear_completed(&mut self, now: Timestamp) {
+        let applications = self.applications.forget_ended();
+        self.archive_applications(now, applications);
+        let drivers = self.drivers.forget_ended();
+        self.archive_drivers(now, drivers);
     }
 
     /// Finds an application by its id or name. A name means the only live application that has it, or else

@@ -61,14 +61,14 @@ impl ClusterDriverTable {
         driver
     }
 
-    /// Remembers one that ended, and at most this number of them.
-    pub(super) fn bury(&mut self, number: u64, view: DriverView, limit: usize) {
-        self.ended.insert((number, view.id.clone()), view, limit);
+    /// Remembers one that ended, and at most this number of them. Returns those that are dropped.
+    pub(super) fn bury(&mut self, number: u64, view: DriverView, limit: usize) -> Vec<(u64, DriverView)> {
+        self.ended.insert((number, view.id.clone()), view, limit)
     }
 
     /// Forgets those that have ended.
-    pub(super) fn forget_ended(&mut self) {
-        self.ended = History::default();
+    pub(super) fn forget_ended(&mut self) -> Vec<(u64, DriverView)> {
+        self.ended.take_all()
     }
 
     pub(super) fn get(&self, number: u64) -> Option<&ClusterDriver> {

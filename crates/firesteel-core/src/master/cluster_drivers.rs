@@ -298,7 +298,8 @@ impl Master {
             self.workers.row_mut(slot).drivers.remove(&number);
         }
         let view = DriverView { state, ended: Some(now), ..view };
-        self.drivers.bury(number, view, self.config.retained_drivers);
+        let dropped = self.drivers.bury(number, view, self.config.retained_drivers);
+        self.archive_drivers(now, dropped);
         self.pass = Pass::Due;
     }
 

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use firesteel_placement::{Cores, Policy, Strategy, WorkerOrder};
 
+use super::archive::HistoryLimits;
 use super::limits::Limits;
 use crate::messages::{Deciding, PageSize};
 use crate::queues::Queues;
@@ -14,6 +15,8 @@ use crate::scheduling::{Backfill, Preemption};
 pub struct Config {
     /// The Master's own URL, `spark://host:port`.
     pub url: String,
+    /// The URL at which the Master serves HTTP, if it does. Not a setting.
+    pub web_address: Option<String>,
     /// `spark.worker.timeout`: a Worker that sends no heartbeat for this long is lost. Workers are told to
     /// send one every quarter of it.
     pub worker_timeout: Duration,
@@ -54,6 +57,8 @@ pub struct Config {
     pub preemption: Preemption,
     /// `spark.dead.worker.persistence`: a lost Worker is remembered for this many timeouts and one more.
     pub dead_worker_persistence: u32,
+    /// How much is kept of what has ended before.
+    pub history: HistoryLimits,
     /// `spark.deploy.recoveryMode`: whether decisions are recorded, so that a Master can be recovered.
     pub durability: Durability,
     /// `spark.deploy.recoveryTimeout`: how long a Master that was recovered waits for its Workers and applications to return.
@@ -110,6 +115,7 @@ impl Default for Config {
             Deciding::default();
         Self {
             url: "spark://localhost:7077".to_owned(),
+            web_address: None,
             worker_timeout: Duration::from_secs(60),
             strategy,
             worker_order,
@@ -127,6 +133,7 @@ impl Default for Config {
             backfill,
             preemption,
             dead_worker_persistence: 15,
+            history: HistoryLimits::default(),
             durability: Durability::Volatile,
             recovery_timeout: Duration::from_secs(60),
             page: PageSize::default(),

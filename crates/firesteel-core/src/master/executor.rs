@@ -51,6 +51,7 @@ impl Executor {
             launched: self.launched,
             started: self.probation.started(),
             ended: None,
+            used: None,
         }
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::capacity::Amounts;
 use crate::ids::{AppId, ExecutorId, ProfileId};
-use crate::messages::{ExecutorState, ExecutorView, WorkerDescription};
+use crate::messages::{ExecutorState, ExecutorView, Used, WorkerDescription};
 use crate::process::ExitStatus;
 use crate::time::Timestamp;
 
@@ -21,6 +21,8 @@ pub(super) struct ExecutorRecord {
     pub(super) launched: Timestamp,
     pub(super) started: Option<Timestamp>,
     pub(super) ended: Option<Timestamp>,
+    /// What it used, if that was measured.
+    pub(super) used: Option<Used>,
 }
 
 impl ExecutorRecord {

@@ -195,8 +195,10 @@ impl Master {
         let record = ended.record(executor.executor, Arc::clone(&row.description));
         application.remember(ExecutorRecord { state: end, ended: Some(now), ..record });
         row.executors.remove(executor);
-        self.workers.give_back(ended.slot, ended.grant);
-        (self.workers.row(ended.slot), driver)
+        let (slot, used) = (ended.slot, row.used_by(executor));
+        self.workers.give_back(slot, ended.grant);
+        self.remember_used(now, executor, used);
+        (self.workers.row(slot), driver)
     }
 }
 

@@ -19,22 +19,35 @@ impl<I, R> Default for History<I, R> {
 }
 
 impl<I: Ord + Clone, R> History<I, R> {
-    /// Remembers one, and at most this number of them. A full history drops its oldest tenth.
+    /// Remembers one, and at most this number of them. A full history drops its oldest tenth. Returns those that are dropped
+    /// with their numbers.
     ///
     /// Source: Spark Master, 4.0.1.
-    pub(super) fn insert(&mut self, (number, id): (u64, I), row: R, limit: usize) {
+    pub(super) fn insert(&mut self, (number, id): (u64, I), row: R, limit: usize) -> Vec<(u64, R)> {
+        let mut dropped = Vec::new();
         if self.order.len() >= limit {
-            let dropped = (limit / 10).max(1).min(self.order.len());
-            for number in self.order.drain(..dropped) {
-                let (id, _) = self.rows.remove(&number).expect("each number has a row");
+            let most = (limit / 10).max(1).min(self.order.len());
+            for number in self.order.drain(..most) {
+                let (id, row) = self.rows.remove(&number).expect("each number has a row");
                 self.numbers.remove(&id);
+                dropped.push((number, row));
             }
         }
         if limit > 0 {
             self.order.push_back(number);
             self.numbers.insert(id.clone(), number);
             self.rows.insert(number, (id, row));
+        } else {
+            dropped.push((number, row));
         }
+        dropped
+    }
+
+    /// Forgets all, and returns them with their numbers in the order of their ends.
+    pub(super) fn take_all(&mut self) -> Vec<(u64, R)> {
+        let Self { mut rows, order, .. } = std::mem::take(self);
+        let row = |number| (number, rows.remove(&number).expect("each number has a row").1);
+        order.into_iter().map(row).collect()
     }
 
     pub(super) fn len(&self) -> usize {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::Master;
 use super::application::{Application, Profile};
+use super::archive::used_records;
 use super::capacity::Amounts;
 use super::cluster_driver::ClusterDriver;
 use super::executor_record::ExecutorRecord;
@@ -49,7 +50,8 @@ impl Image {
 
     fn executor(&mut self, record: &ExecutorRecord) -> ExecutorImage {
         let worker = self.number(&record.worker);
-        let ExecutorRecord { id, worker: _, profile, share, state, launched, started, ended } = record;
+        let ExecutorRecord { id, worker: _, profile, share, state, launched, started, ended, used: _ } =
+            record;
         let Amounts { cores, memory, resources } = share;
         ExecutorImage {
             id: *id,
@@ -82,10 +84,13 @@ impl Master {
             next_worker: counters.workers,
         };
         self.add_workers(&mut image);
+        let archived = self.archive.iter().map(|row| Record::Archived(Box::new(row.clone())));
+        image.records.extend(archived);
         for (_, ended) in self.applications.ended().iter() {
             let executors = ended.executors.iter().map(|record| image.executor(record)).collect();
             let (app, end, row) = (ended.sequence, ended.end.clone(), ended.row.clone());
             image.records.push(Record::EndedRestored(Box::new(EndedImage { app, end, row, executors })));
+            image.records.extend(used_records(app, &ended.executors));
         }
         for application in self.applications.queue() {
             self.add_application(&mut image, application);
@@ -174,6 +179,7 @@ impl Master {
             ended,
             forgotten: application.forgotten,
         })));
+        image.records.extend(used_records(app, &application.ended));
         if !application.wishes.is_empty() {
             let wishes = Box::new(application.wishes.to_message());
             image.records.push(Record::HostsPreferred { app, wishes });

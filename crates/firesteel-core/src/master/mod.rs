@@ -12,6 +12,7 @@
 mod application;
 mod application_table;
 mod applications;
+mod archive;
 mod audit;
 mod backlog;
 mod capacity;
@@ -49,6 +50,7 @@ mod record;
 mod record_line;
 mod records;
 mod recovery;
+mod reports;
 mod resumption;
 mod settle;
 mod snapshot;
@@ -62,6 +64,7 @@ mod worker_table;
 mod workers;
 
 use application_table::ApplicationTable;
+use archive::Archive;
 use cluster_driver_table::ClusterDriverTable;
 use lag::Lag;
 use leavers::Leavers;
@@ -71,6 +74,7 @@ use queue_scheduling::QueueScheduling;
 use records::Records;
 use worker_table::WorkerTable;
 
+pub use archive::HistoryLimits;
 pub use audit::{Action, Audit, Verdict};
 pub use config::{Config, Durability, Exclusion, Retries};
 pub use effect::{Effect, Outbound};
@@ -104,6 +108,8 @@ pub struct Master {
     preempted: Preempted,
     pass: Pass,
     lag: Lag,
+    /// What has ended and is no longer among the latest.
+    archive: Archive,
     /// When those who have been away since the Master was restarted are lost. `None`: nobody is away.
     away_until: Option<Timestamp>,
     /// The time of the last record from which the Master was recovered.
@@ -152,6 +158,7 @@ impl Master {
             preempted: Preempted::default(),
             pass: Pass::NotDue,
             lag: Lag::default(),
+            archive: Archive::default(),
             away_until: None,
             stopped: Timestamp::default(),
             now: Timestamp::default(),
@@ -197,6 +204,7 @@ impl Master {
             }
             WorkerToMaster::ExecutorStateChanged(report) => self.on_executor_state_changed(now, peer, report),
             WorkerToMaster::DriverStateChanged(report) => self.on_driver_state_changed(now, peer, report),
+            WorkerToMaster::WorkerReported(report) => self.on_worker_reported(now, peer, *report),
         }
     }
 

@@ -16,7 +16,7 @@ use super::exclusions::Blame;
 use crate::ids::{AppId, DriverId, ExecutorId, ProfileId, WorkerId};
 use crate::messages::{
     ApplicationDescription, ApplicationEnd, ApplicationView, DriverDescription, DriverState, DriverView,
-    ExecutorState, ExecutorTarget, HostWishes, LossReason, WorkerDescription, WorkerView,
+    ExecutorState, ExecutorTarget, HostWishes, LossReason, PastRow, Used, WorkerDescription, WorkerView,
 };
 use crate::process::ExitStatus;
 use crate::time::Timestamp;
@@ -193,6 +193,17 @@ pub enum Record {
         /// The Worker that was given one last.
         last_worker: Option<WorkerId>,
     },
+    /// What an executor that ended just before had used, as its Worker measured it last.
+    ExecutorUsed {
+        /// The number of the application, live or ended.
+        app: u64,
+        /// The executor's number.
+        executor: ExecutorId,
+        /// What it used.
+        used: Used,
+    },
+    /// In an image: what has ended and is no longer among the latest.
+    Archived(Box<PastRow>),
     /// The applications and cluster drivers that had ended are forgotten.
     CompletedCleared,
 }
@@ -304,7 +315,7 @@ crate::kinds!("record", Record: Time Founded WorkerRegistered WorkerChanged Work
     TargetsSet HostsPreferred ApplicationChanged ExecutorLaunched ExecutorStarted ExecutorEnded EndLearned
     ApplicationEnded FormerWorker DeadWorker ApplicationRestored EndedRestored DriverSubmitted DriverLaunched
     DriverReturned DriverKillAsked DriverEnded EndedDriverRestored DriversCounted
-    CompletedCleared);
+    ExecutorUsed Archived CompletedCleared);
 
 impl Record {
     /// Whether others may hear of all of these before they are durable: if they are lost, those who return say it again.

@@ -6,7 +6,7 @@ use firesteel_placement::Cores;
 use firesteel_placement::words::counted;
 
 use super::record::{Leave, Record, WorkerStanding};
-use crate::messages::{DriverDescription, ExecutorTarget, WorkerDescription};
+use crate::messages::{DriverDescription, ExecutorTarget, PastRow, Used, WorkerDescription};
 use crate::time::Timestamp;
 
 /// Written as `application 0: executor 3 launched on Worker 1 with 2 cores and 1 GiB`.
@@ -109,6 +109,18 @@ impl fmt::Display for Record {
                     image.driver, image.view.id, image.view.state
                 )
             }
+            Self::ExecutorUsed { app, executor, used: Used { cpu_millis, peak_memory } } => {
+                write!(f, "application {app}: executor {executor} used {cpu_millis} ms of processor time, ")?;
+                write!(f, "and at most {} MiB of memory", peak_memory >> 20)
+            }
+            Self::Archived(row) => match &**row {
+                PastRow::Application(past) => {
+                    write!(f, "application {} ended before: {}", past.number, past.view.id)
+                }
+                PastRow::Driver { number, view } => {
+                    write!(f, "cluster driver {number} ended before: {}", view.id)
+                }
+            },
             Self::CompletedCleared => f.write_str("ended applications and cluster drivers forgotten"),
             Self::DriversCounted { drivers, last_worker } => {
                 write!(f, "next number of a cluster driver: {drivers}")?;

@@ -346,9 +346,18 @@ impl Recovery {
                 if self.master.drivers.is_known(driver, &view.id) {
                     return Err(Contradiction::Twice);
                 }
-                self.master.drivers.bury(driver, view, self.master.config.retained_drivers);
+                let dropped = self.master.drivers.bury(driver, view, self.master.config.retained_drivers);
+                self.master.archive_drivers(self.time, dropped);
             }
-            Record::CompletedCleared => self.master.clear_completed(),
+            Record::ExecutorUsed { app, executor, used } => {
+                let id = self.master.applications.id_of(app).ok_or(Contradiction::NoApplication(app))?;
+                let key = ExecutorKey { app: id, executor };
+                self.master.remember_used(self.time, &key, Some(used));
+            }
+            Record::Archived(row) => {
+                self.master.archive.insert(self.time, *row, self.master.config.history);
+            }
+            Record::CompletedCleared => self.master.clear_completed(self.time),
             Record::DriversCounted { drivers, last_worker } => {
                 self.master.drivers.count_from(drivers);
                 self.master.drivers.last_worker = last_worker;
@@ -502,7 +511,8 @@ impl Recovery {
         for executor in &ended.executors {
             self.master.preemption_ended(executor.ended.unwrap_or_default(), &executor.state);
         }
-        self.master.applications.retire(ended, self.master.config.retained_applications);
+        let dropped = self.master.applications.retire(ended, self.master.config.retained_applications);
+        self.master.archive_applications(self.time, dropped);
         Ok(())
     }
 
@@ -548,7 +558,7 @@ impl Recovery {
             image;
         let worker = self.workers.get(&worker).ok_or(Contradiction::NoWorker(worker))?;
         let (worker, share) = (Arc::clone(worker), Amounts { cores, memory, resources });
-        Ok(ExecutorRecord { id, worker, profile, share, state, launched, started, ended })
+        Ok(ExecutorRecord { id, worker, profile, share, state, launched, started, ended, used: None })
     }
 
     fn worker_id(&self, worker: u64) -> Result<WorkerId, Contradiction> {

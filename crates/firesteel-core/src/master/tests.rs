@@ -24,6 +24,7 @@ mod flaws;
 mod labels;
 mod policies;
 mod recovery;
+mod reports;
 mod workers;
 
 const T0: Timestamp = Timestamp::from_millis(1_795_209_755_000);

@@ -9,7 +9,7 @@ use super::application_table::AnyApplication;
 use super::executor_record::ExecutorRecord;
 use super::merged::merged;
 use super::{Config, Master};
-use crate::ids::{ExecutorId, ProfileId};
+use crate::ids::{ExecutorId, ProfileId, WorkerId};
 use crate::messages::{
     ApplicationState, ApplicationView, Deciding, DriverView, ExecutorView, MasterView, StateHead, StatePage,
     StatePlace, StateRow, StateTotals, Step,
@@ -31,6 +31,7 @@ impl Master {
             completed: self.applications.ended().iter().map(|(_, ended)| ended.view()).collect(),
             drivers: self.driver_views(0).map(|(_, view)| view).collect(),
             unread_executors: 0,
+            reports: self.reports_from(&WorkerId::new("")).map(|it| (it.report.worker.clone(), it)).collect(),
         }
     }
 

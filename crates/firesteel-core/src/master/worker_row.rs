@@ -13,7 +13,7 @@ use super::sorted::Sorted;
 use crate::address::Address;
 use crate::ids::ExecutorKey;
 use crate::last_heard::LastHeard;
-use crate::messages::{Impairment, WorkerDescription, WorkerState, WorkerView};
+use crate::messages::{Impairment, TimedReport, Used, WorkerDescription, WorkerState, WorkerView};
 use crate::time::Timestamp;
 
 /// A living Worker.
@@ -40,6 +40,8 @@ pub(super) struct WorkerRow {
     pub(super) deaf: bool,
     /// Why it cannot write in its work directory, if it says so.
     pub(super) cannot_write: Option<String>,
+    /// What it reported of itself last.
+    pub(super) report: Option<Box<TimedReport>>,
     /// Whether it has returned and has yet to say what runs there. Workers with a label do so in a message of its own.
     pub(super) is_to_list: bool,
     /// How it stands in the records, if it does not just serve.
@@ -83,6 +85,7 @@ impl WorkerRow {
             distrust: Distrust::default(),
             deaf: false,
             cannot_write: None,
+            report: None,
             is_to_list: false,
             recorded: None,
         }
@@ -134,6 +137,13 @@ impl WorkerRow {
             && self.availability == Availability::Serving
             && !self.deaf
             && self.cannot_write.is_none()
+    }
+
+    /// What one of its executors used, as it reported last.
+    pub(super) fn used_by(&self, executor: &ExecutorKey) -> Option<Used> {
+        let report = &self.report.as_ref()?.report;
+        let (_, usage) = report.executors.iter().find(|(key, _)| key == executor)?;
+        Some(Used { cpu_millis: usage.cpu_millis, peak_memory: usage.peak_memory })
     }
 
     /// Why it is given nothing new for now, if something is wrong with it.

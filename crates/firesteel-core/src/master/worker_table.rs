@@ -488,6 +488,11 @@ impl WorkerTable {
         })
     }
 
+    /// The living ones by id, from that one on.
+    pub(super) fn rows_from(&self, from: &WorkerId) -> impl Iterator<Item = &WorkerRow> {
+        self.index.iter_from(from).map(|(_, slot)| self.row(slot))
+    }
+
     /// The number of Workers, living and lost.
     pub(super) fn len(&self) -> usize {
         self.index.len() + self.dead.len()

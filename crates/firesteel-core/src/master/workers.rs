@@ -78,6 +78,9 @@ impl Master {
         // One that was away says once more what the Master does not write down.
         let (master_url, duplicate) = (self.config.url.clone(), old.is_some_and(Link::is_here));
         self.tell_worker(peer, MasterToWorker::RegisteredWorker { master_url, heartbeat_millis, duplicate });
+        if let Some(address) = self.config.web_address.clone() {
+            self.tell_worker(peer, MasterToWorker::MasterWebAddress { address });
+        }
         self.tell_to_leave(now, slot);
         // On the same connection a launch may still be on its way, so an executor that is not listed may yet
         // come.

@@ -1,5 +1,6 @@
 //! Messages of status clients, with the read-only views that fill tables and JSON.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use firesteel_placement::{Cores, MiB, Policy, Resources, Strategy, WorkerOrder};
@@ -7,8 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     ApplicationAnswer, DecommissionAnswer, DriverDescription, DriverView, ExecutorReport, ExecutorState,
-    KillAnswer, KillDriverAnswer, LogPiece, LogRequest, Outcome, RefusedLog, StatePage, StatePlace,
-    SubmitDriverAnswer, WorkerDescription,
+    HistoryPage, HistoryPlace, KillAnswer, KillDriverAnswer, LogPiece, LogRequest, Outcome, RefusedLog,
+    StatePage, StatePlace, SubmitDriverAnswer, TimedReport, WorkerDescription, WorkerReport, WorkerReports,
 };
 use crate::ids::{AppId, DriverId, ExecutorId, ExecutorKey, ProfileId, WorkerId};
 use crate::label::Label;
@@ -65,12 +66,22 @@ pub enum ClientToMaster {
         /// The cluster driver's id.
         driver: DriverId,
     },
-    /// Asks the Master to end all cluster drivers. Source: this message and the next one have the names of Spark's.
+    /// Asks for what Workers report of themselves. Version 7.
+    RequestWorkerReports {
+        /// The smallest id of a Worker.
+        from: WorkerId,
+    },
+    /// Asks for a page of what has ended. Version 7.
+    RequestHistory {
+        /// The place where the page begins.
+        from: HistoryPlace,
+    },
+    /// Asks the Master to end all cluster drivers. Version 7. Source: this message and the next one have the names of Spark's.
     RequestKillAllDrivers {
         /// The user who asks for it: `ann@host`.
         by: String,
     },
-    /// Asks the Master to forget the cluster drivers and applications that have ended.
+    /// Asks the Master to forget the cluster drivers and applications that have ended. Version 7.
     RequestClearCompletedDriversAndApps {
         /// The user who asks for it: `ann@host`.
         by: String,
@@ -96,12 +107,16 @@ pub enum MasterToClient {
     KillDriverResponse(KillDriverAnswer),
     /// The cluster driver when the Master handled the request, if the Master knows it.
     DriverStatusResponse(Option<Box<DriverView>>),
-    /// The Master ends all cluster drivers: this number of them.
+    /// What Workers reported of themselves last. Version 7.
+    WorkerReportsResponse(WorkerReports),
+    /// A page of what has ended. Version 7.
+    HistoryResponse(HistoryPage),
+    /// The Master ends all cluster drivers: this number of them. Version 7.
     KillAllDriversResponse {
         /// The number of cluster drivers that lived.
         drivers: u64,
     },
-    /// The Master has forgotten the cluster drivers and applications that had ended.
+    /// The Master has forgotten the cluster drivers and applications that had ended. Version 7.
     ClearCompletedResponse,
 }
 
@@ -112,6 +127,8 @@ pub enum ClientToWorker {
     RequestWorkerState,
     /// Asks for a piece of an executor's log.
     RequestLog(LogRequest),
+    /// Asks for what the Worker reports of itself. Version 7.
+    RequestWorkerReport,
 }
 
 /// A message from a Worker to a status client.
@@ -123,6 +140,8 @@ pub enum WorkerToClient {
     LogResponse(LogPiece),
     /// The Worker does not send the piece.
     RequestLogFailed(RefusedLog),
+    /// What the Worker reports of itself. Version 7.
+    WorkerReportResponse(Box<WorkerReport>),
 }
 
 /// A copy of a Master's tables. It is not sent at once, but in pages: see [`StatePage`].
@@ -148,6 +167,8 @@ pub struct MasterView {
     pub drivers: Vec<DriverView>,
     /// The number of executors that the reader did not ask for.
     pub unread_executors: u64,
+    /// What living Workers reported of themselves last, by id. Empty if the reader did not ask, or the Master does not know.
+    pub reports: BTreeMap<WorkerId, TimedReport>,
 }
 
 /// The settings that decide how executors are assigned.
@@ -433,9 +454,12 @@ pub struct RunningDriver {
 
 crate::kinds!("ClientToMaster", ClientToMaster: RequestMasterState RequestApplication KillApplication
     RequestReadyz DecommissionWorkers RequestSubmitDriver RequestKillDriver RequestDriverStatus
-    RequestKillAllDrivers RequestClearCompletedDriversAndApps);
+    RequestWorkerReports RequestHistory RequestKillAllDrivers
+    RequestClearCompletedDriversAndApps);
 crate::kinds!("MasterToClient", MasterToClient: MasterStateResponse ApplicationResponse
     KillApplicationResponse ReadyzResponse DecommissionWorkersResponse SubmitDriverResponse KillDriverResponse
-    DriverStatusResponse KillAllDriversResponse ClearCompletedResponse);
-crate::kinds!("ClientToWorker", ClientToWorker: RequestWorkerState RequestLog);
-crate::kinds!("WorkerToClient", WorkerToClient: WorkerStateResponse LogResponse RequestLogFailed);
+    DriverStatusResponse WorkerReportsResponse HistoryResponse KillAllDriversResponse
+    ClearCompletedResponse);
+crate::kinds!("ClientToWorker", ClientToWorker: RequestWorkerState RequestLog RequestWorkerReport);
+crate::kinds!("WorkerToClient", WorkerToClient: WorkerStateResponse LogResponse RequestLogFailed
+    WorkerReportResponse);

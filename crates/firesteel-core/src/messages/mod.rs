@@ -1,8 +1,9 @@
 //! The messages between the machines. Each pair that talks has a file; the names are Spark's.
 //!
-//! The order of fields and variants is part of the protocol (see [`crate::wire`]). New ones go to the end;
-//! any other change increments [`crate::wire::VERSION`].
+//! The order of fields and variants is part of the protocol (see [`crate::wire`]), and none is ever changed. New variants go
+//! to the end of the enum of a pair; `additions` says which [version](crate::version) added them.
 
+mod additions;
 mod application;
 mod client;
 mod cluster_driver;
@@ -12,8 +13,10 @@ mod driver_executor;
 mod driver_master;
 mod executor;
 mod files;
+mod history;
 mod logs;
 mod outcome;
+mod report;
 mod shared;
 mod state;
 mod worker_master;
@@ -46,8 +49,14 @@ pub use files::{
     ApplicationFiles, ArchiveFormat, DriverToWorker, FileDescription, FileKind, MAX_CHUNK, MOST_FILES,
     Sha256, UnsoundFiles, WorkerToDriver, is_file_name,
 };
+pub use history::{
+    HistoryPage, HistoryPlace, MOST_PAST_EXECUTORS, PastApplication, PastNumber, PastRow, Used,
+};
 pub use logs::{LogPiece, LogRequest, LogStart, RefusedLog};
 pub use outcome::{Outcome, OutcomeWords};
+pub use report::{
+    DiskSpace, MachineUsage, TimedReport, Usage, WorkerReport, WorkerReports, is_web_address, sum,
+};
 pub use shared::Shared;
 pub use state::{PageSize, StateHead, StatePage, StatePlace, StateRow, StateTotals};
 pub(crate) use state::{Step, page};
@@ -55,13 +64,3 @@ pub use worker_master::{
     Bounded, ExecutorLaunch, ExecutorReport, ExecutorWork, MOST_CORES, MasterToWorker, Offered,
     RefusedRegistration, WorkerDescription, WorkerToMaster,
 };
-
-use crate::wire::Message;
-
-impl Message for DriverToExecutor {}
-impl Message for DriverToMaster {}
-impl Message for ExecutorToDriver {}
-impl Message for MasterToClient {}
-impl Message for MasterToDriver {}
-impl Message for WorkerToClient {}
-impl Message for WorkerToMaster {}

@@ -6,14 +6,15 @@ use bytes::Bytes;
 use firesteel_placement::{Cores, MiB, Resources};
 use serde::{Deserialize, Serialize};
 
-use super::{ApplicationFiles, DriverLaunch, DriverReport, ExecutorState, Shared, TaskDirectory};
+use super::{
+    ApplicationFiles, DriverLaunch, DriverReport, ExecutorState, Shared, TaskDirectory, WorkerReport,
+};
 use crate::address::Address;
 use crate::executor_command::ExecutorCommand;
 use crate::ids::{AppId, DriverId, ExecutorKey, ProfileId, WorkerId};
 use crate::label::Label;
-use crate::process::short_if_any;
+use crate::process::{short, short_if_any};
 use crate::secret::Secret;
-use crate::wire::Message;
 
 /// The maximum number of cores of a Worker. It bounds the number of effects of one event, whatever a Worker
 /// says of itself.
@@ -70,6 +71,8 @@ pub enum WorkerToMaster {
     /// [`MasterToWorker::DriverEndNoted`] confirms it. Source: the message's name is Spark's, which loses ends that it
     /// reports while no Master can be reached.
     DriverStateChanged(DriverReport),
+    /// Where the Worker serves HTTP, and what is used there. It replaces what was reported before. Version 7.
+    WorkerReported(Box<WorkerReport>),
 }
 
 impl WorkerToMaster {
@@ -209,13 +212,12 @@ pub enum MasterToWorker {
         /// The cluster driver's id.
         driver: DriverId,
     },
-}
-
-impl Message for MasterToWorker {
-    fn shared_end(&self) -> Option<Bytes> {
-        let Self::LaunchExecutor(ExecutorLaunch { work, .. }) = self else { return None };
-        Some(work.encoded())
-    }
+    /// The URL at which the Master serves HTTP. Version 7.
+    MasterWebAddress {
+        /// The URL.
+        #[serde(deserialize_with = "short")]
+        address: String,
+    },
 }
 
 /// An executor to start.
@@ -331,9 +333,9 @@ impl fmt::Display for RefusedRegistration {
 }
 
 crate::kinds!("WorkerToMaster", WorkerToMaster: RegisterWorker Heartbeat WorkerDecommissioning
-    ExecutorStateChanged WorkDirectoryChecked WorkerLatestState DriverStateChanged);
+    ExecutorStateChanged WorkDirectoryChecked WorkerLatestState DriverStateChanged WorkerReported);
 crate::kinds!("MasterToWorker", MasterToWorker: RegisteredWorker RegisterWorkerFailed ReconnectWorker
     LaunchExecutor KillExecutor ApplicationFinished ExecutorEndNoted DecommissionWorker LaunchDriver KillDriver
-    DriverEndNoted);
+    DriverEndNoted MasterWebAddress);
 crate::kinds!("RefusedRegistration", RefusedRegistration: UnsoundId SameAddress UnsoundSize
     IdTaken Exceeds);

@@ -25,6 +25,13 @@ pub struct Config {
     pub cleanup: Option<Cleanup>,
     /// The pause between two tries to write in the work directory. `None`: it is never tried.
     pub work_directory_pause: Option<Duration>,
+    /// `firesteel.worker.maxDiskUsage`: the used part of the work directory's disk, in percent, above which nothing new is
+    /// taken.
+    pub max_disk_percent: u64,
+    /// The pause between two measurements of what is used. `None`: it is never measured.
+    pub usage_pause: Option<Duration>,
+    /// The URL at which the Worker serves HTTP, if it does.
+    pub web_address: Option<String>,
     /// `spark.worker.ui.retainedExecutors`: the number of ended executors that are remembered, at least one.
     /// Spark's default is 1000.
     pub retained_executors: usize,

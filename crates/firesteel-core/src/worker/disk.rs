@@ -1,14 +1,15 @@
-//! Whether the Worker can write in its work directory.
+//! Whether the Worker can write in its work directory, and whether there is room on its disk.
 //!
 //! The shell tries it from time to time, and at once when an executor cannot be started for a reason that may be the disk's.
 //! Its failure is reported after the answer, so that the Master knows whom to blame.
 
 use super::executors::Executors;
 use super::machine::{Reason, Worker, send};
+use super::usage::is_too_full;
 use super::{Effect, Note};
 use crate::ids::{ExecutorKey, PeerId};
 use crate::machine::{Violation, ensure};
-use crate::messages::WorkerToMaster;
+use crate::messages::{DiskSpace, WorkerToMaster};
 use crate::process::StartFailure;
 use crate::time::Timestamp;
 
@@ -18,6 +19,10 @@ pub(super) struct Disk {
     phase: Phase,
     /// Why nothing can be written there, as the last try showed.
     error: Option<String>,
+    /// The space on its disk, as measured last.
+    space: Option<DiskSpace>,
+    /// Why it is too full, in the words of the measurement that found it so. `None`: it is not.
+    too_full: Option<String>,
     /// Executors that could not be started, and are reported after the try that goes on.
     failed: Vec<(ExecutorKey, StartFailure)>,
 }
@@ -44,6 +49,31 @@ impl Disk {
             Phase::Planned { at } => Some((at, Reason::WorkDirectoryTry)),
             Phase::Idle | Phase::Trying => None,
         }
+    }
+
+    /// The space on the disk, as measured last.
+    pub(super) fn space(&self) -> Option<DiskSpace> {
+        self.space
+    }
+
+    /// Why nothing new is to be started.
+    fn reason(&self) -> Option<&String> {
+        self.error.as_ref().or(self.too_full.as_ref())
+    }
+
+    /// Takes in the space on the disk. Once it is too full, it stays so until it is some percent below the limit.
+    fn take_in(&mut self, space: Option<DiskSpace>, most_percent: u64) {
+        self.space = space;
+        let was = self.too_full.take();
+        self.too_full = space.filter(|space| is_too_full(*space, most_percent, was.is_some())).map(|space| {
+            let now = || {
+                format!(
+                    "{} % of its disk is used (firesteel.worker.maxDiskUsage: {most_percent})",
+                    space.used_percent()
+                )
+            };
+            was.unwrap_or_else(now)
+        });
     }
 
     pub(super) fn check(&self, executors: &Executors) -> Result<(), Violation> {
@@ -90,14 +120,22 @@ impl Worker {
     }
 
     /// The shell has tried to write in the work directory.
-    pub(super) fn on_work_directory_tried(&mut self, now: Timestamp, error: Option<String>) {
+    pub(super) fn on_work_directory_tried(
+        &mut self,
+        now: Timestamp,
+        error: Option<String>,
+        space: Option<DiskSpace>,
+    ) {
         self.plan_work_directory_try(now);
-        if self.disk.error != error {
-            self.effects.note(match &error {
-                Some(error) => Note::CannotWrite { error: error.clone() },
+        let before = self.disk.reason().cloned();
+        self.disk.error = error;
+        self.disk.take_in(space, self.config.max_disk_percent);
+        let reason = self.disk.reason().cloned();
+        if reason != before {
+            self.effects.note(match reason {
+                Some(error) => Note::CannotWrite { error },
                 None => Note::CanWriteAgain,
             });
-            self.disk.error = error;
             if let Some(peer) = self.registration.master().map(|master| master.peer) {
                 self.tell_of_work_directory(peer);
             }
@@ -109,13 +147,13 @@ impl Worker {
 
     /// Tells a Master that has just registered this Worker what it may not know.
     pub(super) fn tell_of_work_directory_if_new(&mut self, peer: PeerId, is_known: bool) {
-        if is_known || self.disk.error.is_some() {
+        if is_known || self.disk.reason().is_some() {
             self.tell_of_work_directory(peer);
         }
     }
 
     fn tell_of_work_directory(&mut self, peer: PeerId) {
-        let (worker, error) = (self.config.description.id.clone(), self.disk.error.clone());
+        let (worker, error) = (self.config.description.id.clone(), self.disk.reason().cloned());
         self.effects.push(send(peer, WorkerToMaster::WorkDirectoryChecked { worker, error }));
     }
 }

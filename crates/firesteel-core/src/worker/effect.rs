@@ -73,6 +73,13 @@ pub enum Effect {
     },
     /// Try to write in the work directory. Leads to `WorkDirectoryTried`.
     TryWorkDirectory,
+    /// Measure what the machine and these processes use, with all that they started. Leads to `Measured`.
+    Measure {
+        /// The executors, and the ids of their processes.
+        executors: Vec<(ExecutorKey, u32)>,
+        /// The cluster drivers, and the ids of their processes.
+        drivers: Vec<(DriverId, u32)>,
+    },
     /// Find directories of applications and cluster drivers in which nothing is written any more. Leads to `StaleFound`.
     FindStale {
         /// The applications to skip, since they live here.
@@ -177,5 +184,5 @@ pub enum Exit {
 }
 
 crate::kinds!("worker effect", Effect: Connect Send Close FetchFiles RemoveFiles StartExecutor SignalExecutor
-    StartDriver SignalDriver CleanApplication TryWorkDirectory FindStale RemoveDirectory RemoveExecutorDirectories ReadLog Exit Note);
+    StartDriver SignalDriver CleanApplication TryWorkDirectory Measure FindStale RemoveDirectory RemoveExecutorDirectories ReadLog Exit Note);
 crate::kinds!("worker exit", Exit: Shutdown NoMaster Refused);

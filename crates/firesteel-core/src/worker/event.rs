@@ -7,7 +7,7 @@ use crate::address::Address;
 use crate::ids::{AppId, DriverId, ExecutorKey, FetchId, PeerId};
 use crate::kind::{Kind, Label};
 use crate::leadership::Leadership;
-use crate::messages::{ClientToWorker, MasterToWorker};
+use crate::messages::{ClientToWorker, DiskSpace, MasterToWorker};
 use crate::process::{ExitStatus, StartFailure};
 
 /// An event for a Worker.
@@ -105,7 +105,11 @@ pub enum Event {
     WorkDirectoryTried {
         /// Why that failed, if it did.
         error: Option<String>,
+        /// The space on its disk, if it could be measured.
+        space: Option<DiskSpace>,
     },
+    /// What is used was measured.
+    Measured(Measurement),
     /// The search for stale directories is over.
     StaleFound {
         /// The applications with stale directories.
@@ -134,6 +138,39 @@ pub enum Event {
     Shutdown,
     /// The next deadline has passed.
     Deadline,
+}
+
+/// What was measured at one time.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Measurement {
+    /// The machine, if it could be measured.
+    pub machine: Option<MachineMeasurement>,
+    /// The executors whose processes were found.
+    pub executors: Vec<(ExecutorKey, ProcessMeasurement)>,
+    /// The cluster drivers whose processes were found.
+    pub drivers: Vec<(DriverId, ProcessMeasurement)>,
+}
+
+/// What was measured of a machine.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MachineMeasurement {
+    /// The number of its processors.
+    pub cores: u64,
+    /// Their time that was used since some moment in the past, in milliseconds.
+    pub busy_millis: u64,
+    /// The amount of its memory, in bytes.
+    pub memory: u64,
+    /// The part of it that programs can still have, in bytes.
+    pub memory_available: u64,
+}
+
+/// What was measured of a process and of all that it started.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ProcessMeasurement {
+    /// Their processor time since their start, in milliseconds.
+    pub cpu_millis: u64,
+    /// Their memory in RAM, in bytes.
+    pub memory: u64,
 }
 
 /// The result of reading a log.
@@ -179,5 +216,5 @@ impl Inbound {
 }
 
 crate::kinds!("worker event", Event: Start Connected ConnectFailed Received Disconnected FilesFetched
-    FilesFailed RunnerStarted RunnerFailed RunnerExited DriverStarted DriverFailed DriverExited WorkDirectoryTried StaleFound
+    FilesFailed RunnerStarted RunnerFailed RunnerExited DriverStarted DriverFailed DriverExited WorkDirectoryTried Measured StaleFound
     DirectoryLeft EarlierFound LogRead Shutdown Deadline; Received => message);

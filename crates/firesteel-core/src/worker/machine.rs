@@ -15,6 +15,7 @@ use super::kept_directories::KeptDirectories;
 use super::logs::Logs;
 use super::registration::Registration;
 use super::shutdown::ShutdownPhase;
+use super::usage::UsageTable;
 use super::{Config, Effect, Event, Inbound, Note, Outbound};
 use crate::ids::{DriverId, ExecutorKey, PeerId};
 use crate::machine::{Effects, Machine, Violation, ensure};
@@ -33,6 +34,7 @@ pub struct Worker {
     pub(super) files: Files,
     pub(super) cleaning: Cleaning,
     pub(super) disk: Disk,
+    pub(super) usage: UsageTable,
     pub(super) kept_directories: KeptDirectories,
     pub(super) logs: Logs,
     pub(super) shutdown: ShutdownPhase,
@@ -59,6 +61,8 @@ pub enum Reason {
     Cleaning,
     /// A try to write in the work directory is due.
     WorkDirectoryTry,
+    /// A measurement of what is used is due.
+    Measurement,
     /// The time is over in which executors may end by themselves, since the Worker was asked to leave.
     LeaveTimeout,
     /// Killed executors have not ended in time, and the daemon ends without them.
@@ -77,6 +81,7 @@ impl Worker {
             drivers: Drivers::default(),
             cleaning: Cleaning::default(),
             disk: Disk::default(),
+            usage: UsageTable::default(),
             kept_directories: KeptDirectories::default(),
             logs: Logs::default(),
             shutdown: ShutdownPhase::Serving,
@@ -118,6 +123,7 @@ impl Worker {
         self.attend_drivers(now);
         self.clean_if_due(now);
         self.try_work_directory_if_due(now);
+        self.measure_if_due(now);
         self.give_up_if_overdue(now);
     }
 
@@ -143,6 +149,9 @@ impl Worker {
             MasterToWorker::DecommissionWorker { within_millis } if orders => {
                 self.on_decommission_worker(now, within_millis.map(Duration::from_millis));
             }
+            MasterToWorker::MasterWebAddress { address } if orders => {
+                self.registration.set_web_address(address);
+            }
             MasterToWorker::LaunchDriver(launch) if orders => self.on_launch_driver(*launch),
             MasterToWorker::KillDriver { driver } if orders => self.on_kill_driver(now, &driver),
             MasterToWorker::DriverEndNoted { driver } if orders => self.drivers.confirm_end(&driver),
@@ -153,7 +162,8 @@ impl Worker {
             | MasterToWorker::DecommissionWorker { .. }
             | MasterToWorker::LaunchDriver(_)
             | MasterToWorker::KillDriver { .. }
-            | MasterToWorker::DriverEndNoted { .. }) => {
+            | MasterToWorker::DriverEndNoted { .. }
+            | MasterToWorker::MasterWebAddress { .. }) => {
                 self.effects.note(Note::NotMyMaster { peer, message: name_of(&stray) });
             }
         }
@@ -166,6 +176,11 @@ impl Worker {
                 message: Outbound::Client(WorkerToClient::WorkerStateResponse(self.view())),
             }),
             ClientToWorker::RequestLog(request) => self.on_request_log(peer, request),
+            ClientToWorker::RequestWorkerReport => {
+                let report = Box::new(self.report_of_itself());
+                let message = Outbound::Client(WorkerToClient::WorkerReportResponse(report));
+                self.effects.push(Effect::Send { peer, message });
+            }
         }
     }
 }
@@ -184,6 +199,7 @@ impl Machine for Worker {
                 self.start_round(now);
                 self.plan_cleaning(now);
                 self.plan_work_directory_try(now);
+                self.plan_measurement(now);
             }
             Event::Connected { peer, master, leadership } => {
                 self.on_connected(now, peer, master, leadership);
@@ -217,7 +233,8 @@ impl Machine for Worker {
             Event::DriverStarted { driver, pid } => self.on_driver_started(now, driver, pid),
             Event::DriverFailed { driver, failure } => self.on_driver_failed(driver, failure),
             Event::DriverExited { driver, status } => self.on_driver_exited(now, driver, status),
-            Event::WorkDirectoryTried { error } => self.on_work_directory_tried(now, error),
+            Event::WorkDirectoryTried { error, space } => self.on_work_directory_tried(now, error, space),
+            Event::Measured(measurement) => self.on_measured(now, measurement),
             Event::StaleFound { apps } => self.on_stale_found(now, apps),
             Event::DirectoryLeft { executor, bytes } => self.on_directory_left(executor, bytes),
             Event::EarlierFound { directories } => self.on_earlier_found(directories),
@@ -239,8 +256,9 @@ impl Machine for Worker {
             }
         };
         let (cleaning, disk) = (self.cleaning.next_deadline(), self.disk.next_deadline());
+        let usage = self.usage.next_deadline();
         let (executors, drivers) = (self.executors.next_deadline(), self.drivers.next_deadline());
-        [self.registration.next_deadline(), executors, drivers, cleaning, disk, give_up]
+        [self.registration.next_deadline(), executors, drivers, cleaning, disk, usage, give_up]
             .into_iter()
             .flatten()
             .min()
@@ -274,6 +292,7 @@ fn name_of(message: &MasterToWorker) -> &'static str {
         MasterToWorker::LaunchDriver(_) => "LaunchDriver",
         MasterToWorker::KillDriver { .. } => "KillDriver",
         MasterToWorker::DriverEndNoted { .. } => "DriverEndNoted",
+        MasterToWorker::MasterWebAddress { .. } => "MasterWebAddress",
     }
 }
 

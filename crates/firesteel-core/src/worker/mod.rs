@@ -26,10 +26,11 @@ mod registration;
 mod shutdown;
 #[cfg(test)]
 mod tests;
+mod usage;
 
 pub use config::{Cleanup, Config};
 pub use effect::{DriverPlan, Effect, ExecutorPlan, Exit, Outbound};
-pub use event::{Event, Inbound, LogRead};
+pub use event::{Event, Inbound, LogRead, MachineMeasurement, Measurement, ProcessMeasurement};
 pub use kept_directories::EarlierDirectory;
 pub use machine::{Reason, Worker};
 pub use note::Note;

@@ -14,6 +14,7 @@ use crate::leadership::{Dispute, Leaders, Leadership};
 use crate::machine::{Violation, ensure};
 use crate::messages::{
     DriverReport, DriverState, ExecutorReport, ExecutorState, RefusedRegistration, WorkerToMaster,
+    is_web_address,
 };
 use crate::time::{Timestamp, doubled};
 
@@ -116,6 +117,8 @@ impl Asked {
 pub(super) struct Master {
     pub(super) peer: PeerId,
     pub(super) url: String,
+    /// The URL at which it serves HTTP, if it says so.
+    web_address: Option<String>,
     address: Address,
     epoch: u64,
     heartbeat: Duration,
@@ -137,6 +140,18 @@ impl Registration {
             Phase::Registered(master) => Some(master),
             Phase::Idle | Phase::Round { .. } | Phase::Pause { .. } => None,
         }
+    }
+
+    /// The Master that the Worker is registered with says where it serves HTTP.
+    pub(super) fn set_web_address(&mut self, address: String) {
+        if let Phase::Registered(master) = &mut self.phase {
+            master.web_address = is_web_address(&address).then_some(address);
+        }
+    }
+
+    /// The URL at which that Master serves HTTP, if it has said so.
+    pub(super) fn web_address(&self) -> Option<&str> {
+        self.master()?.web_address.as_deref()
     }
 
     /// Whether orders from that connection count: those of the Master, and of a Master that asked the Worker
@@ -380,12 +395,20 @@ impl Worker {
         let last_order = self.registration.answer_to(peer);
         self.effects.push(send(peer, WorkerToMaster::Heartbeat { worker, last_order }));
         let next_heartbeat = now + heartbeat;
-        self.registration.phase =
-            Phase::Registered(Master { peer, url, address, epoch, heartbeat, next_heartbeat });
+        self.registration.phase = Phase::Registered(Master {
+            peer,
+            url,
+            web_address: None,
+            address,
+            epoch,
+            heartbeat,
+            next_heartbeat,
+        });
         self.registration.failed_rounds = 0;
         self.registration.history = History::WasRegistered;
         self.doubt_files();
         self.tell_of_work_directory_if_new(peer, duplicate);
+        self.report_if_any(peer);
         if matches!(self.shutdown, ShutdownPhase::Draining { .. }) {
             self.tell_of_leaving();
         }

@@ -146,7 +146,8 @@ impl Seat {
     fn config(&self) -> Result<Config, SettingError> {
         let first_application = first_application(self.clock.now());
         let config = firesteel_settings::master::config(&self.properties, self.reached.url())?;
-        Ok(Config { first_application, ..config })
+        let web_address = self.server.as_ref().map(|server| server.url().to_owned());
+        Ok(Config { first_application, web_address, ..config })
     }
 
     /// The same socket, for one who accepts connections after another one has.

@@ -9,7 +9,8 @@ use firesteel_core::master::{Durability, Effect, Event, Inbound, Outbound};
 use firesteel_core::messages::{
     ApplicationDescription, ClientToMaster, DriverDescription, DriverReport, DriverState, DriverToMaster,
     ExecutorReport, ExecutorState, ExecutorTarget, HostWishes, MasterToDriver, MasterToWorker, Offered,
-    Placing, ResourceProfile, Submitter, WantedExecutors, Work, WorkerDescription, WorkerToMaster,
+    Placing, ResourceProfile, Submitter, Usage, WantedExecutors, Work, WorkerDescription, WorkerReport,
+    WorkerToMaster, WorkerView,
 };
 use firesteel_core::process::{Command, ExitStatus};
 use firesteel_core::{Kind, Machine};
@@ -21,7 +22,7 @@ use super::*;
 const NOW: Timestamp = Timestamp::from_millis(1_795_209_755_000);
 
 fn config() -> Config {
-    Config { durability: Durability::Durable, ..Config::default() }
+    Config { durability: Durability::Durable, retained_applications: 1, ..Config::default() }
 }
 
 /// A Master, and the records of each of its events.
@@ -54,6 +55,22 @@ impl Story {
     fn report(&mut self, (peer, executor): &(PeerId, ExecutorKey), state: ExecutorState) {
         let executor = executor.clone();
         self.worker(*peer, WorkerToMaster::ExecutorStateChanged(ExecutorReport { executor, state }));
+    }
+
+    /// The Worker of an executor reports what it uses.
+    fn measure(&mut self, (peer, executor): &(PeerId, ExecutorKey)) {
+        let id = |worker: &&WorkerView| {
+            self.master.view().applications.iter().any(|app| {
+                app.executors.iter().any(|it| it.id == executor.executor && it.worker == worker.id)
+            })
+        };
+        let worker = self.master.view().workers.iter().find(id).expect("it is on a Worker").id.clone();
+        let usage = Usage { cpu_millis: 5, millicores: 1, memory: 1 << 20, peak_memory: 2 << 20 };
+        let (web_address, master_web_address, machine, disk) = Default::default();
+        let (executors, drivers) = (vec![(executor.clone(), usage)], Vec::new());
+        let report =
+            WorkerReport { worker, web_address, master_web_address, machine, disk, executors, drivers };
+        self.worker(*peer, WorkerToMaster::WorkerReported(Box::new(report)));
     }
 
     fn client(&mut self, peer: PeerId, message: ClientToMaster) -> Vec<Effect> {
@@ -101,6 +118,7 @@ impl Story {
         let (app, executors) = registered(&self.driver(driver, application(8)));
         assert!(executors.len() >= 2, "there is room on both Workers");
         executors.iter().for_each(|executor| self.report(executor, ExecutorState::Running));
+        self.measure(&executors[0]);
         self.report(&executors[0], ExecutorState::Exited(ExitStatus::Code(1)));
         let target = ExecutorTarget { id: ProfileId(0), profile: profile(), total: 3 };
         self.driver(driver, DriverToMaster::RequestExecutors { app: app.clone(), targets: vec![target] });
@@ -112,8 +130,11 @@ impl Story {
         self.report(&executors[1], ExecutorState::Killed(Some(ExitStatus::Signal(15))));
 
         self.run_cluster_drivers(PeerId(chapter * 10 + 4));
-        let (app, _) = registered(&self.driver(guest, application(2)));
-        self.driver(guest, DriverToMaster::UnregisterApplication { app, outcome: None });
+        // The second one takes the place of the first one among the latest.
+        for _ in 0..2 {
+            let (app, _) = registered(&self.driver(guest, application(2)));
+            self.driver(guest, DriverToMaster::UnregisterApplication { app, outcome: None });
+        }
         let worker = WorkerId::new(format!("worker-20261120212235-{}-7078", host(other)));
         self.worker(other, WorkerToMaster::WorkerDecommissioning { worker });
         self.apply(Event::Disconnected { peer: other });
@@ -233,5 +254,26 @@ fn every_truncation_and_every_flipped_bit_is_recovered_or_refused_and_never_wron
         // The last batch may be one that was being written.
         let expected = (bit / 8 >= before_last.0).then_some(&before_last.1);
         assert_eq!(read(&flipped).ok().as_ref(), expected, "bit {} of byte {}", bit % 8, bit / 8);
+    }
+}
+
+/// A Master that is upgraded reads what the release before has written: see `fixtures/journal/README.md`.
+#[test]
+fn journals_of_earlier_releases_are_read() {
+    for (name, file) in [
+        ("batches", &include_bytes!("../../../../fixtures/journal/protocol-6-batches")[..]),
+        ("image", &include_bytes!("../../../../fixtures/journal/protocol-6-image")[..]),
+    ] {
+        let scratch = tempfile::tempdir().expect("there is room");
+        fs::write(scratch.path().join("journal-0000000001"), file).expect("there is room");
+        let (master, _) = open(scratch.path(), config(), NOW).expect("it is read");
+        let view = master.view();
+        let (app, ended) = (&view.applications[0], &view.completed[0]);
+        assert_eq!((view.workers.len(), view.applications.len(), view.completed.len()), (1, 1, 1), "{name}");
+        assert_eq!((app.name.as_str(), app.executors.len()), ("sleep", 1), "{name}");
+        assert_eq!((ended.name.as_str(), ended.executors.len()), ("sums", 1), "{name}");
+        assert_eq!(ended.outcome.as_ref().map(|outcome| outcome.word()), Some("failed"), "{name}");
+        let drivers: Vec<&str> = view.drivers.iter().map(|driver| driver.command.as_str()).collect();
+        assert_eq!(drivers, ["true", "sleep 1000"], "{name}");
     }
 }

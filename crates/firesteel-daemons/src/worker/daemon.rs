@@ -29,6 +29,7 @@ use super::files::{self, FileStore};
 use super::java::{Java, LogUrls};
 use super::left_directories;
 use super::log::LogReader;
+use super::measure::measure;
 use super::reaper::{Reaper, ReaperError};
 use super::runner::{Runner, RunnerContext};
 use super::scratch::{Scratch, ScratchRoots};
@@ -187,13 +188,11 @@ async fn serve(options: Options) -> Result<(), WorkerError> {
     context.raise(Event::Start);
     find_earlier(work.clone(), id.clone(), context.inbox());
     let scratch = scratch_roots.of_worker(&id);
-    let logs = LogUrls {
-        links: options.settings.log_links.clone(),
-        worker: server.as_ref().map(|server| server.url().to_owned()),
-        id: id.clone(),
-    };
+    let web_address = server.as_ref().map(|server| server.url().to_owned());
+    let logs =
+        LogUrls { links: options.settings.log_links.clone(), worker: web_address.clone(), id: id.clone() };
     let java = Java { homes, scratch: scratch.clone(), worker: reached.clone(), logs };
-    let config = config(&options, &id, reached, &work);
+    let config = config(&options, &id, reached, &work, web_address);
     let runner_context = RunnerContext {
         worker: id,
         work,
@@ -272,7 +271,13 @@ fn id(reached: &Address, now: Timestamp) -> Result<WorkerId, WorkerError> {
     if is_sound(&id) { Ok(WorkerId::new(id)) } else { Err(WorkerError::UnsoundHost { host: host.clone() }) }
 }
 
-fn config(options: &Options, id: &WorkerId, reached: Address, work: &WorkDirectory) -> Config {
+fn config(
+    options: &Options,
+    id: &WorkerId,
+    reached: Address,
+    work: &WorkDirectory,
+    web_address: Option<String>,
+) -> Config {
     let Address { host, port } = reached;
     Config {
         description: WorkerDescription::new(
@@ -288,6 +293,9 @@ fn config(options: &Options, id: &WorkerId, reached: Address, work: &WorkDirecto
         driver_kill_grace: options.settings.driver_kill_grace,
         cleanup: options.settings.cleanup,
         work_directory_pause: Some(Duration::from_secs(5)),
+        max_disk_percent: options.settings.max_disk_percent,
+        usage_pause: Some(Duration::from_secs(5)),
+        web_address,
         retained_executors: options.settings.retained_executors,
         // The standard library's random keys make the seed of each Worker different.
         seed: RandomState::new().hash_one(id),
@@ -382,8 +390,11 @@ impl Shell for WorkerShell {
                 let work = self.work.clone();
                 raise_later(context.inbox(), move || {
                     let error = work.try_to_write().err().map(|error| error.to_string());
-                    Event::WorkDirectoryTried { error }
+                    Event::WorkDirectoryTried { error, space: work.space() }
                 });
+            }
+            Effect::Measure { executors, drivers } => {
+                raise_later(context.inbox(), move || Event::Measured(measure(executors, drivers)));
             }
             Effect::FindStale { keep, unwritten_since } => {
                 let cleaner = self.cleaner.clone();

@@ -6,7 +6,9 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
 use firesteel_core::ids::{AppId, DriverId, ExecutorKey, WorkerId};
+use firesteel_core::messages::DiskSpace;
 use firesteel_core::process::{StartFailure, StartStep};
+use nix::sys::statvfs::statvfs;
 
 use crate::files::private;
 
@@ -68,6 +70,17 @@ impl WorkDirectory {
     pub fn try_to_write(&self) -> io::Result<()> {
         let mut probe = tempfile::Builder::new().prefix(".firesteel-probe-").tempfile_in(&self.0)?;
         probe.write_all(&[b'.'; 4096])
+    }
+
+    /// The space on its disk, if the system says so.
+    #[must_use]
+    pub fn space(&self) -> Option<DiskSpace> {
+        let found = statvfs(&self.0).ok()?;
+        let (unit, bytes) = (found.fragment_size(), |blocks: u64, unit: u64| blocks.saturating_mul(unit));
+        // What is reserved for the system is not the Worker's.
+        let reserved = found.blocks_free().saturating_sub(found.blocks_available());
+        let total = bytes(found.blocks().saturating_sub(reserved), unit);
+        Some(DiskSpace { total, available: bytes(found.blocks_available(), unit) })
     }
 
     /// The absolute path of the directory.

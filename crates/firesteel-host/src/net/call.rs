@@ -5,15 +5,16 @@ use std::time::Duration;
 use bytes::BytesMut;
 use firesteel_core::Leadership;
 use firesteel_core::address::Address;
-use firesteel_core::wire::{self, DecodeError, Hello, Role, TooLong};
+use firesteel_core::wire::{self, DecodeError, Hello, Message, Role, TooLong};
 use firesteel_placement::words::counted;
-use serde::{Serialize, de::DeserializeOwned};
+use serde::de::DeserializeOwned;
 use tokio::io::AsyncWriteExt;
 use tokio::time::timeout;
 
 use super::dial::{self, DialError};
 use super::frame::{self, FrameError};
 use super::handshake::{HandshakeError, Introduced};
+use super::older_peer::OlderPeer;
 
 /// The timeout of a response.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
@@ -44,6 +45,16 @@ pub enum CallError {
     /// The request does not fit into a frame.
     #[error(transparent)]
     TooLong(#[from] TooLong),
+    /// The other side is too old for the request.
+    #[error("the {role} at {address} cannot answer this: {older}")]
+    Older {
+        /// The address that was asked.
+        address: Address,
+        /// The role of the peer.
+        role: Role,
+        /// What is missing.
+        older: OlderPeer,
+    },
     /// The connection broke.
     #[error("lost the connection to {address}: {error}")]
     Frame {
@@ -127,7 +138,9 @@ impl CallError {
             | Self::NoAnswer { .. }
             | Self::TimedOut { .. }
             | Self::Incomplete { .. } => Evidence::NoAnswer,
-            Self::TooLong(_) | Self::OtherAnswer { .. } | Self::Decode { .. } => Evidence::Stranger,
+            Self::TooLong(_) | Self::Older { .. } | Self::OtherAnswer { .. } | Self::Decode { .. } => {
+                Evidence::Stranger
+            }
         }
     }
 }
@@ -136,7 +149,7 @@ impl CallError {
 ///
 /// # Errors
 /// See [`CallError`].
-pub async fn call<Q: Serialize, A: DeserializeOwned>(
+pub async fn call<Q: Message, A: DeserializeOwned>(
     address: &Address,
     role: Role,
     name: &str,
@@ -187,8 +200,14 @@ impl Inquiry {
     ///
     /// # Errors
     /// See [`CallError`].
-    pub async fn ask<Q: Serialize, A: DeserializeOwned>(&mut self, question: &Q) -> Result<A, CallError> {
+    pub async fn ask<Q: Message, A: DeserializeOwned>(&mut self, question: &Q) -> Result<A, CallError> {
         let Self { address, introduced } = self;
+        let role = introduced.hello.role;
+        OlderPeer::check(question, introduced.version).map_err(|older| CallError::Older {
+            address: address.clone(),
+            role,
+            older,
+        })?;
         let broken = |error| CallError::Frame { address: address.clone(), error };
         let mut bytes = BytesMut::new();
         frame::append(question, &mut bytes, wire::MAX_FRAME)?;
@@ -198,7 +217,7 @@ impl Inquiry {
         };
         let body = timeout(ANSWER_TIMEOUT, exchange)
             .await
-            .map_err(|_| CallError::TimedOut { address: address.clone(), role: introduced.hello.role })?
+            .map_err(|_| CallError::TimedOut { address: address.clone(), role })?
             .map_err(broken)?
             .ok_or_else(|| CallError::NoAnswer { address: address.clone() })?;
         wire::decode(&body).map_err(|error| CallError::Decode { address: address.clone(), error })

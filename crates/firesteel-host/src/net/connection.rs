@@ -89,7 +89,7 @@ impl Disconnect {
 
 /// Logs the end of a connection in one line: as a warning, unless it is an ordinary end.
 pub(super) fn log_end(peer: &PeerInfo, why: &Disconnect) {
-    let PeerInfo { id, role, name, remote } = peer;
+    let PeerInfo { id, role, name, remote, version: _ } = peer;
     if why.is_ordinary() {
         tracing::debug!(peer = %id, %remote, "{role} {name:?} disconnected: {why}");
     } else {

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use bytes::{Buf, BytesMut};
 use firesteel_core::address::Address;
-use firesteel_core::wire::{self, DecodeError, Hello, Role, TooLong};
-use serde::{Serialize, de::DeserializeOwned};
+use firesteel_core::wire::{self, DecodeError, Hello, Message, Role, TooLong};
+use serde::de::DeserializeOwned;
 use tokio::io::AsyncWriteExt;
 use tokio::time::timeout;
 
@@ -14,6 +14,7 @@ use super::WRITE_TIMEOUT;
 use super::dial::{self, DialError};
 use super::frame::{self, FrameError};
 use super::handshake::Introduced;
+use super::older_peer::OlderPeer;
 use super::places::Place;
 
 /// A connection that one task holds by itself.
@@ -46,6 +47,9 @@ pub enum ConversationError {
     /// A message for the peer does not fit into a frame.
     #[error(transparent)]
     TooLong(#[from] TooLong),
+    /// The peer is too old for a message.
+    #[error(transparent)]
+    Older(#[from] OlderPeer),
 }
 
 impl Conversation {
@@ -77,8 +81,9 @@ impl Conversation {
     /// Sends a message. The future must not be dropped before it completes.
     ///
     /// # Errors
-    /// The message is too long, or the peer reads nothing.
-    pub async fn send<M: Serialize>(&mut self, message: &M) -> Result<(), ConversationError> {
+    /// The message is too long, or the peer reads nothing or is too old for it.
+    pub async fn send<M: Message>(&mut self, message: &M) -> Result<(), ConversationError> {
+        OlderPeer::check(message, self.introduced.version)?;
         let mut bytes = BytesMut::new();
         frame::append(message, &mut bytes, wire::MAX_FRAME)?;
         while bytes.has_remaining() {

@@ -4,12 +4,13 @@ use std::io;
 use std::net::SocketAddr;
 
 use firesteel_core::address::Address;
-use firesteel_core::wire::{Hello, Role};
+use firesteel_core::version::Version;
+use firesteel_core::wire::{Hello, PreambleError, Role};
 use tokio::net::{TcpStream, lookup_host};
 use tokio::time::timeout;
 
 use super::CONNECT_TIMEOUT;
-use super::handshake::{HandshakeError, Introduced, shake_hands};
+use super::handshake::{HandshakeError, Introduced, Side, shake_hands};
 
 /// Why a connection could not be opened.
 #[derive(Debug, thiserror::Error)]
@@ -66,7 +67,8 @@ fn sentence(address: &Address, wanted: Role, error: &HandshakeError) -> String {
     }
 }
 
-/// Connects and checks that the peer has the wanted role. A Master that stands by is one, too.
+/// Connects and checks that the peer has the wanted role. A Master that stands by is one, too. A peer of an older version that
+/// refuses this side's version is dialled again in its own.
 ///
 /// # Errors
 /// The host is unknown, the address does not answer, or the peer has another role.
@@ -75,21 +77,33 @@ pub(super) async fn open(
     ours: &Hello,
     wanted: Role,
 ) -> Result<(Introduced, SocketAddr), DialError> {
-    let connect = |error| DialError::Connect { address: address.clone(), error };
-    let stream = timeout(CONNECT_TIMEOUT, connected(address))
-        .await
-        .map_err(|_| DialError::TimedOut { address: address.clone() })??;
-    let remote = stream.peer_addr().map_err(connect)?;
     let roles: &[Role] = if wanted == Role::Master { &[Role::Master, Role::Standby] } else { &[wanted] };
-    let mut introduced = shake_hands(stream, ours, roles).await.map_err(|error| DialError::Handshake {
-        address: address.clone(),
-        wanted,
-        error,
-    })?;
-    if introduced.hello.epoch != 0 {
-        introduced.reader.expect_life();
+    let mut offered = Version::CURRENT;
+    loop {
+        let stream = timeout(CONNECT_TIMEOUT, connected(address))
+            .await
+            .map_err(|_| DialError::TimedOut { address: address.clone() })??;
+        let remote =
+            stream.peer_addr().map_err(|error| DialError::Connect { address: address.clone(), error })?;
+        let error = match shake_hands(stream, Side::Dialled(offered), ours, roles).await {
+            Ok(mut introduced) => {
+                if introduced.hello.epoch != 0 {
+                    introduced.reader.expect_life();
+                }
+                return Ok((introduced, remote));
+            }
+            Err(error) => error,
+        };
+        match &error {
+            HandshakeError::Preamble(PreambleError::Version { theirs })
+                if let Some(next) = Version::next_offer(offered, *theirs) =>
+            {
+                tracing::debug!("{address} speaks version {theirs} of the protocol: dialling it again");
+                offered = next;
+            }
+            _ => return Err(DialError::Handshake { address: address.clone(), wanted, error }),
+        }
     }
-    Ok((introduced, remote))
 }
 
 /// Connects to the first of the host's addresses that answers.

@@ -12,6 +12,7 @@ use std::vec;
 use firesteel_core::Timestamp;
 use firesteel_core::fair_queue::Urgency;
 use firesteel_core::ids::PeerId;
+use firesteel_core::version::Version;
 use firesteel_core::wire::{Message, Role};
 use futures_util::Stream;
 
@@ -133,7 +134,7 @@ impl<E: Send + 'static> Envoys<E> {
         let peer = shared.next_id();
         let (outbound, queue) =
             outbound::queue(shared.limits, shared.queued.clone(), Load::Messages(Vec::new()));
-        let info = PeerInfo { id: peer, role, name, remote };
+        let info = PeerInfo { id: peer, role, name, remote, version: Version::CURRENT };
         shared.inbox.opened(info, Urgency::Ordinary, outbound, None)?;
         let letters = Letters { queue, taken: Vec::new().into_iter(), is_over: false };
         Ok((Envoy { peer, inbox: shared.inbox.clone(), why: None }, letters))

@@ -1,8 +1,9 @@
-//! The handshake: both sides send a preamble and a hello at the same time.
+//! The handshake: the side that dials offers a version in its preamble, the other one answers, and both send a hello.
 
 use std::io;
 
 use bytes::{BufMut, BytesMut};
+use firesteel_core::version::Version;
 use firesteel_core::wire::{self, DecodeError, Hello, PREAMBLE, PreambleError, Role};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -94,6 +95,8 @@ fn roles(roles: &[Role]) -> String {
 pub(super) struct Introduced {
     /// The hello that the peer sent.
     pub(super) hello: Hello,
+    /// The version of the protocol that both sides speak.
+    pub(super) version: Version,
     /// The frames that the peer sends.
     pub(super) reader: FrameReader,
     /// The half that writes to the peer.
@@ -106,24 +109,34 @@ impl Introduced {
     /// # Errors
     /// The operating system does not let the runtime wait for the socket.
     pub(super) fn moved_to(self, runtime: &Handle) -> io::Result<Self> {
-        let (reader, writer) = self.reader.moved_to(self.writer, runtime)?;
-        Ok(Self { hello: self.hello, reader, writer })
+        let Self { hello, version, reader, writer } = self;
+        let (reader, writer) = reader.moved_to(writer, runtime)?;
+        Ok(Self { hello, version, reader, writer })
     }
 }
 
-/// Performs the handshake, which is the same on both sides. `wanted` lists the roles that the peer may
-/// have.
+/// The side of a connection on which a handshake is performed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Side {
+    /// This side dialled, and offers this version.
+    Dialled(Version),
+    /// The peer dialled.
+    Accepted,
+}
+
+/// Performs the handshake. `wanted` lists the roles that the peer may have.
 ///
 /// # Errors
 /// The peer is silent or slow, speaks another protocol, or has another role.
 pub(super) async fn shake_hands(
     stream: TcpStream,
+    side: Side,
     ours: &Hello,
     wanted: &[Role],
 ) -> Result<Introduced, HandshakeError> {
     socket::configure(&stream)?;
     let mut first = FirstByte::Missing;
-    let introduced = introduce(stream, ours, wanted, &mut first);
+    let introduced = introduce(stream, side, ours, wanted, &mut first);
     match tokio::time::timeout(HANDSHAKE_TIMEOUT, introduced).await {
         Ok(introduced) => introduced,
         Err(_) => Err(match first {
@@ -142,17 +155,34 @@ enum FirstByte {
 
 async fn introduce(
     stream: TcpStream,
+    side: Side,
     ours: &Hello,
     wanted: &[Role],
     first: &mut FirstByte,
 ) -> Result<Introduced, HandshakeError> {
     let (mut reader, mut writer) = stream.into_split();
-    // These bytes fit into any socket's buffer, so the write needs no concurrent read.
-    writer.write_all(&opening(ours)).await?;
-    wire::check_preamble(read_preamble(&mut reader, first).await?)?;
+    let version = match side {
+        Side::Dialled(offered) => {
+            writer.write_all(&wire::preamble(offered)).await?;
+            let theirs = wire::read_preamble(read_preamble(&mut reader, first).await?)?;
+            let agreed = Version::agreed(offered, theirs).ok_or(PreambleError::Version { theirs })?;
+            writer.write_all(&hello_frame(ours)).await?;
+            agreed
+        }
+        Side::Accepted => {
+            let theirs = wire::read_preamble(read_preamble(&mut reader, first).await?)?;
+            let answer = Version::answer(theirs);
+            let mut opening = BytesMut::from(&wire::preamble(answer.unwrap_or(Version::CURRENT))[..]);
+            opening.unsplit(hello_frame(ours));
+            // These bytes fit into any socket's buffer, so the write needs no concurrent read.
+            writer.write_all(&opening).await?;
+            answer.ok_or(PreambleError::Version { theirs })?
+        }
+    };
     let mut reader = FrameReader::of_hello(reader);
     let body = match reader.next().await {
         Ok(None) | Err(FrameError::Half) => return Err(HandshakeError::Closed),
+        Err(FrameError::Io(error)) => return Err(HandshakeError::Io(error)),
         Err(error) => return Err(HandshakeError::Frame(error)),
         Ok(Some(body)) => body,
     };
@@ -165,12 +195,12 @@ async fn introduce(
         });
     }
     reader.raise_limit();
-    Ok(Introduced { hello, reader, writer })
+    Ok(Introduced { hello, version, reader, writer })
 }
 
-/// The preamble and the hello of this side.
-fn opening(ours: &Hello) -> BytesMut {
-    let mut bytes = BytesMut::from(&PREAMBLE[..]);
+/// The hello of this side, as a frame.
+fn hello_frame(ours: &Hello) -> BytesMut {
+    let mut bytes = BytesMut::new();
     frame::append(ours, &mut bytes, wire::MAX_HELLO).expect("a daemon's own hello is short");
     bytes
 }

@@ -20,7 +20,8 @@
 //! - [`peers`]: the table of an owner's connections: `send`, `close`, `dial`, `serve`.
 //! - [`listener`], `reception`, [`dial`]: accepting and opening connections; `places`: how many there may be; `acceptor`: a thread
 //!   apart for accepting.
-//! - [`handshake`], [`frame`]: the start of a connection, and the format of its messages.
+//! - [`handshake`], [`frame`]: the start of a connection, and the format of its messages; `older_peer`: what happens to a
+//!   message that a peer is too old for.
 //! - [`connection`], [`outbound`]: the task of one connection, and the queue that it writes from; `rope`: frames that share
 //!   what is equal in them.
 //! - [`call()`], in [`call`](mod@call): one request and its response, for commands that are not daemons.
@@ -40,6 +41,7 @@ pub mod frame;
 pub mod guest;
 pub mod handshake;
 pub mod listener;
+mod older_peer;
 pub mod outbound;
 pub mod peers;
 mod places;
@@ -55,6 +57,7 @@ use std::time::Duration;
 
 use firesteel_core::Timestamp;
 use firesteel_core::ids::PeerId;
+use firesteel_core::version::Version;
 use firesteel_core::wire::{DecodeError, Role};
 
 pub use call::{CallError, Evidence, Inquiry, call};
@@ -65,6 +68,7 @@ pub use envoy::{Envoy, Envoys, Letter, Letters, Parcel};
 pub use guest::Guest;
 pub use handshake::HandshakeError;
 pub use listener::{ListenError, Listener};
+pub use older_peer::OlderPeer;
 pub use outbound::QueueLimits;
 pub use peers::Peers;
 pub use places::Place;
@@ -129,4 +133,6 @@ pub struct PeerInfo {
     pub name: String,
     /// The address of the peer's socket.
     pub remote: SocketAddr,
+    /// The version of the protocol that is spoken with it.
+    pub version: Version,
 }

@@ -22,6 +22,7 @@ use super::connection::{self, Reading, log_end};
 use super::dial::{self, DialError};
 use super::envoy::Envoys;
 use super::handshake::Introduced;
+use super::older_peer::OlderPeer;
 use super::outbound::{self, CloseMode, Load, Outbound, Total};
 use super::places::Place;
 use super::rope::Rope;
@@ -209,8 +210,13 @@ impl<E: Send + 'static> Peers<E> {
     }
 
     /// Gathers a message for the next hand-over. Does nothing if the connection has ended. A message that is too long
-    /// closes the connection.
+    /// closes the connection, and one that the peer is too old for is left out.
     pub fn send<M: Message>(&mut self, peer: PeerId, message: M) {
+        let speaks = |row: &Peer| OlderPeer::check(&message, row.info.version);
+        if let Some(Err(older)) = self.table.get(&peer).map(speaks) {
+            tracing::debug!(peer = %peer, "a message is not sent: {older}");
+            return;
+        }
         let Some(row) = self.touch(peer) else { return };
         match row.gathered.push(message) {
             Ok(bytes) => self.gathered += bytes,
@@ -399,10 +405,10 @@ impl<E: Send + 'static> Shared<E> {
         event: Option<E>,
     ) -> Option<impl Future<Output = ()> + Send + use<E>> {
         let Newcomer { introduced, remote, decode, first_within, place } = newcomer;
-        let Introduced { hello: Hello { role, name, .. }, reader, writer } = introduced;
+        let Introduced { hello: Hello { role, name, .. }, version, reader, writer } = introduced;
         tracing::debug!(peer = %id, %remote, "{role} {name:?} connected");
         let urgency = urgency_of(role);
-        let info = PeerInfo { id, role, name, remote };
+        let info = PeerInfo { id, role, name, remote, version };
         let (outbound, queue) =
             outbound::queue(self.limits, self.queued.clone(), Load::Frames(Rope::default()));
         self.inbox.opened(info, urgency, outbound, event).ok()?;

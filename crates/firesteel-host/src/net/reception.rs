@@ -12,7 +12,7 @@ use tokio::time::timeout;
 
 use super::conversation::Conversation;
 use super::guest::{Guest, GuestRoom};
-use super::handshake::{HandshakeError, PeerKind, shake_hands};
+use super::handshake::{HandshakeError, PeerKind, Side, shake_hands};
 use super::listener::ConversationServer;
 use super::peers::{Newcomer, Shared, urgency_of};
 use super::places::{Full, Machine, Place, Places};
@@ -110,7 +110,7 @@ impl<E: Send + 'static> Shared<E> {
             return log_failed(remote, &PreambleError::Foreign.into(), lines);
         }
         let roles = reception.roles();
-        let shaking = shake_hands(stream, &self.hello, &roles);
+        let shaking = shake_hands(stream, Side::Accepted, &self.hello, &roles);
         let introduced = match self.stop.run_until_cancelled(shaking).await {
             None => return,
             Some(Ok(introduced)) => introduced,

@@ -7,6 +7,7 @@ use std::time::Duration;
 use bytes::BytesMut;
 use firesteel_core::address::Address;
 use firesteel_core::ids::PeerId;
+use firesteel_core::version::Version;
 use firesteel_core::wire::{self, DecodeError, Hello, MAX_FRAME, MAX_HELLO, PREAMBLE, Role};
 use firesteel_core::{Machine, Timestamp, Violation};
 use futures_util::StreamExt;
@@ -16,7 +17,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 
 use super::frame;
-use super::handshake::{Introduced, shake_hands};
+use super::handshake::{Introduced, Side, shake_hands};
 use super::{
     Arrival, Disconnect, Envoys, Evidence, FIRST_MESSAGE_TIMEOUT, Guest, Inquiry, Letter, Listener,
     QueueLimits, Welcome, dial,
@@ -40,6 +41,8 @@ firesteel_core::kinds!("puppet event", Event: Start Connected ConnectFailed Rece
 enum Effect {
     Dial(Address),
     Send(PeerId, String),
+    /// Sends a message that the peer is too old for.
+    SendNews(PeerId),
     Close(PeerId),
     /// What was sent so far leaves with the next commit.
     Keep,
@@ -65,6 +68,7 @@ impl Machine for Puppet {
             Event::Connected(peer) => vec![Effect::Send(peer, "hello".to_owned())],
             Event::Received { peer, message } => match message.as_str() {
                 "say" => vec![Effect::Send(peer, "said".to_owned())],
+                "news" => vec![Effect::SendNews(peer)],
                 "keep" => vec![Effect::Send(peer, "kept".to_owned()), Effect::Keep],
                 "close" => vec![Effect::Send(peer, "bye".to_owned()), Effect::Close(peer)],
                 "end" => vec![Effect::Send(peer, "z".repeat(8 << 20)), Effect::End],
@@ -125,6 +129,7 @@ impl Shell for PuppetShell {
                 });
             }
             Effect::Send(peer, message) => context.peers.send(peer, Text(message)),
+            Effect::SendNews(peer) => context.peers.send(peer, News),
             Effect::Close(peer) => context.peers.close(peer),
             Effect::Keep => self.is_due = true,
             Effect::End => return ControlFlow::Break(()),
@@ -374,13 +379,14 @@ async fn a_master_that_does_not_answer_is_told_apart_from_a_stranger() {
     let master = tokio::spawn(async move {
         let (stream, _) = listener.accept().await.expect("a client dials");
         let ours = Hello::new(Role::Master, "m");
-        shake_hands(stream, &ours, &[Role::Client]).await.expect("it is a client")
+        shake_hands(stream, Side::Accepted, &ours, &[Role::Client]).await.expect("it is a client")
     });
     let mut inquiry = Inquiry::open(&address, Role::Master, "a test").await.expect("it is a Master");
     let _silent = master.await.expect("it does not panic");
     // From now on time passes whenever everybody waits.
     tokio::time::pause();
-    let error = inquiry.ask::<_, String>(&"a question").await.expect_err("there is no answer");
+    let error =
+        inquiry.ask::<_, String>(&Text("a question".to_owned())).await.expect_err("there is no answer");
     let words =
         format!("the Master at {address} did not answer within 30 s: it is overloaded or was stopped");
     assert_eq!((error.to_string(), error.evidence()), (words, Evidence::NoAnswer));
@@ -560,4 +566,85 @@ async fn who_hears_nobody_hangs_up_on_drivers_first_and_on_a_few_at_a_time() {
     assert!(driver < 100, "{driver} Workers before the driver");
     hearing.await.expect("it does not panic");
     assert!(TcpStream::connect(address.to_string()).await.is_err(), "nobody is let in any more");
+}
+
+/// A message of a version that no peer speaks yet.
+#[derive(serde::Serialize)]
+struct News;
+
+impl wire::Message for News {
+    fn since(&self) -> Version {
+        Version(Version::CURRENT.0 + 1)
+    }
+}
+
+/// A peer that listens as version 6 does: it says its opening at once, and hangs up on every other version.
+async fn listen_as_version_6() -> (Address, tokio::task::JoinHandle<Vec<u8>>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("loopback has a free port");
+    let address = Address::new("127.0.0.1", listener.local_addr().expect("it is bound").port());
+    let serving = tokio::spawn(async move {
+        let mut offers = Vec::new();
+        loop {
+            let (mut stream, _) = listener.accept().await.expect("somebody dials");
+            let mut opening = BytesMut::from(&wire::preamble(Version(6))[..]);
+            frame::append(&Hello::new(Role::Master, "old"), &mut opening, MAX_HELLO).expect("it is short");
+            stream.write_all(&opening).await.expect("it is connected");
+            let mut offer = [0; 8];
+            stream.read_exact(&mut offer).await.expect("it offers a version");
+            offers.push(offer[7]);
+            if offer[7] == 6 {
+                return offers;
+            }
+        }
+    });
+    (address, serving)
+}
+
+#[tokio::test]
+async fn a_peer_that_refuses_other_versions_is_dialled_again_in_its_own() {
+    let (address, old) = listen_as_version_6().await;
+    let ours = Hello::new(Role::Worker, "new");
+    let (introduced, _) = dial::open(&address, &ours, Role::Master).await.expect("both speak version 6");
+    assert_eq!((introduced.version, introduced.hello.name.as_str()), (Version(6), "old"));
+    assert_eq!(old.await.expect("it does not panic"), [Version::CURRENT.0, 6]);
+}
+
+#[tokio::test]
+async fn a_peer_that_dials_is_answered_with_the_lower_version() {
+    let puppet = Running::master().await;
+    for (offered, answered) in [(6, 6), (Version::CURRENT.0, Version::CURRENT.0), (200, Version::CURRENT.0)] {
+        let mut stream = TcpStream::connect(puppet.address.to_string()).await.expect("the puppet listens");
+        stream.write_all(&wire::preamble(Version(offered))).await.expect("the puppet reads");
+        let mut preamble = [0; 8];
+        stream.read_exact(&mut preamble).await.expect("the puppet answers");
+        assert_eq!(preamble, wire::preamble(Version(answered)), "{offered}");
+    }
+    // Who is too old hears the version of this build, and the end.
+    let mut stream = TcpStream::connect(puppet.address.to_string()).await.expect("the puppet listens");
+    stream.write_all(&wire::preamble(Version(5))).await.expect("the puppet reads");
+    let mut all = Vec::new();
+    stream.read_to_end(&mut all).await.expect("the puppet hangs up");
+    assert_eq!(all[..8], PREAMBLE);
+}
+
+#[tokio::test]
+async fn a_question_that_a_peer_is_too_old_for_fails_and_says_so() {
+    let puppet = Running::master().await;
+    let mut inquiry = Inquiry::open(&puppet.address, Role::Master, "a test").await.expect("it is a Master");
+    let error = inquiry.ask::<_, String>(&News).await.expect_err("the puppet is too old");
+    let (current, needed) = (Version::CURRENT, Version(Version::CURRENT.0 + 1));
+    let said =
+        format!("speaks version {current} of the protocol, and this needs version {needed}: upgrade it");
+    assert!(error.to_string().ends_with(&said), "{error}");
+}
+
+#[tokio::test]
+async fn a_message_that_a_peer_is_too_old_for_is_left_out() {
+    let mut puppet = Running::master().await;
+    let mut hand = Hand::connect(&puppet.address).await;
+    for word in ["news", "say"] {
+        hand.send(&[word]).await;
+        assert_eq!(puppet.next().await, message(1, word));
+    }
+    assert_eq!(hand.receive().await.as_deref(), Some("said"));
 }

@@ -161,7 +161,8 @@ impl<'a, A: Apply> Stage<'a, A> {
             | MasterToWorker::DecommissionWorker { .. }
             | MasterToWorker::LaunchDriver(_)
             | MasterToWorker::KillDriver { .. }
-            | MasterToWorker::DriverEndNoted { .. } => return None,
+            | MasterToWorker::DriverEndNoted { .. }
+            | MasterToWorker::MasterWebAddress { .. } => return None,
         };
         let message = WorkerToMaster::ExecutorStateChanged(ExecutorReport { executor, state });
         Some(Event::Received { peer, arrived: self.now, message: Inbound::Worker(message) })

@@ -124,7 +124,8 @@ pub fn to_worker(
         // Cluster drivers do not run on Workers of Spark's.
         | MasterToWorker::LaunchDriver(_)
         | MasterToWorker::KillDriver { .. }
-        | MasterToWorker::DriverEndNoted { .. } => return None,
+        | MasterToWorker::DriverEndNoted { .. }
+        | MasterToWorker::MasterWebAddress { .. } => return None,
     })
 }
 

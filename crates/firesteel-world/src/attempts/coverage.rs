@@ -81,6 +81,8 @@ impl AttemptCoverage {
                     | MasterToClient::DriverStatusResponse(_)
                     | MasterToClient::KillAllDriversResponse { .. }
                     | MasterToClient::ClearCompletedResponse
+                    | MasterToClient::WorkerReportsResponse(_)
+                    | MasterToClient::HistoryResponse(_)
                     | MasterToClient::ReadyzResponse => {}
                 }
             }

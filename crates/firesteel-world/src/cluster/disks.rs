@@ -1,7 +1,9 @@
 //! Full disks: for a while a Worker can write nothing, and says so.
 
+use firesteel_core::ids::{DriverId, ExecutorKey};
+use firesteel_core::messages::DiskSpace;
 use firesteel_core::process::{StartFailure, StartStep};
-use firesteel_core::worker::Event;
+use firesteel_core::worker::{Event, Measurement, ProcessMeasurement};
 
 use super::node::Body;
 use super::world::{NodeIndex, World};
@@ -44,7 +46,23 @@ impl World {
     /// A Worker tries to write in its work directory.
     pub(crate) fn try_work_directory(&mut self, worker: NodeIndex) {
         let error = self.is_full(worker).then(|| no_space().error);
+        // Half of the full disks have some room, too little for anything new.
+        let space = DiskSpace { total: 100, available: if error.is_some() { 1 } else { 50 } };
+        let error = error.filter(|_| worker.0.is_multiple_of(2));
         let millis = self.dice.between(1, 50);
-        self.tell_worker(millis, worker, Event::WorkDirectoryTried { error });
+        self.tell_worker(millis, worker, Event::WorkDirectoryTried { error, space: Some(space) });
+    }
+
+    /// A Worker measures what its processes use: each the same for ever.
+    pub(crate) fn measure(
+        &mut self,
+        worker: NodeIndex,
+        executors: Vec<(ExecutorKey, u32)>,
+        drivers: Vec<(DriverId, u32)>,
+    ) {
+        let used = ProcessMeasurement { cpu_millis: self.now, memory: 1 << 20 };
+        let executors = executors.into_iter().map(|(executor, _)| (executor, used)).collect();
+        let drivers = drivers.into_iter().map(|(driver, _)| (driver, used)).collect();
+        self.tell_worker(1, worker, Event::Measured(Measurement { machine: None, executors, drivers }));
     }
 }

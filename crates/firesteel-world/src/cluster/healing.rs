@@ -183,6 +183,7 @@ impl World {
                 | WorkerToMaster::WorkDirectoryChecked { .. }
                 | WorkerToMaster::WorkerLatestState { .. }
                 | WorkerToMaster::DriverStateChanged(_)
+                | WorkerToMaster::WorkerReported(_)
                 | WorkerToMaster::WorkerDecommissioning { .. } => false,
             },
             Happening::Tell { event: NodeEvent::Worker(event), .. } => matches!(event,
@@ -263,13 +264,16 @@ impl World {
                 false
             }
             Happening::Deliver {
-                message: Message::WorkerToMaster(WorkerToMaster::Heartbeat { .. }), ..
+                message:
+                    Message::WorkerToMaster(WorkerToMaster::Heartbeat { .. } | WorkerToMaster::WorkerReported(_)),
+                ..
             } => false,
             Happening::Tell {
                 event:
                     NodeEvent::Worker(
                         worker::Event::StaleFound { .. }
                         | worker::Event::WorkDirectoryTried { .. }
+                        | worker::Event::Measured(_)
                         | worker::Event::DirectoryLeft { .. }
                         | worker::Event::EarlierFound { .. },
                     ),

@@ -67,6 +67,7 @@ impl World {
             first_application: self.timestamp().millis() % 1000 * 10,
             page: self.page(),
             limits: master::Limits { cores: PLAUSIBLE, ..master::Limits::default() },
+            web_address: self.scenario.is_measured().then(|| "http://master:8080/".to_owned()),
             ..master::Config::default()
         };
         self.master_inbox = MasterInbox::default();
@@ -112,6 +113,7 @@ impl World {
         let host = format!("host{plan}");
         let id = WorkerId::new(format!("worker-{}-{host}-7078", self.timestamp().compact()));
         let machine = &self.scenario.workers[plan];
+        let measures = self.scenario.is_measured() && plan == 5;
         let config = worker::Config {
             description: WorkerDescription::new(
                 id.clone(),
@@ -130,6 +132,10 @@ impl World {
             driver_kill_grace: KILL_GRACE,
             // Most Workers are not woken for this again and again.
             work_directory_pause: self.scenario.full_disk.as_ref().map(|_| Duration::from_secs(20)),
+            max_disk_percent: 95,
+            // One Worker measures, in few clusters: what it reports decides nothing.
+            usage_pause: measures.then_some(Duration::from_secs(20)),
+            web_address: measures.then(|| format!("http://host{plan}:8081/")),
             cleanup: Some(worker::Cleanup {
                 interval: Duration::from_millis(self.dice.between(1_000, 60_000)),
                 keep: Duration::from_secs(60),

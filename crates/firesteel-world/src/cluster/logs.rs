@@ -45,7 +45,9 @@ impl World {
                     None => self.violate("a client is answered with a log that was not read for it"),
                 }
             }
-            WorkerToClient::WorkerStateResponse(_) | WorkerToClient::RequestLogFailed(_) => {}
+            WorkerToClient::WorkerStateResponse(_)
+            | WorkerToClient::WorkerReportResponse(_)
+            | WorkerToClient::RequestLogFailed(_) => {}
         }
     }
 

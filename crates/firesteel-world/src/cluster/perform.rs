@@ -173,6 +173,7 @@ impl World {
                 }
             }
             worker::Effect::TryWorkDirectory => self.try_work_directory(node),
+            worker::Effect::Measure { executors, drivers } => self.measure(node, executors, drivers),
             worker::Effect::FindStale { keep, .. } => self.find_stale(node, &keep),
             worker::Effect::RemoveDirectory { app } => self.remove_directory(node, &app),
             worker::Effect::RemoveExecutorDirectories { executors } => {

@@ -216,6 +216,11 @@ impl Scale {
 }
 
 impl Scenario {
+    /// Whether one of the Workers measures what is used, and says where it serves HTTP.
+    pub(crate) fn is_measured(&self) -> bool {
+        self.full_disk.is_some()
+    }
+
     /// A small cluster: 1 to 6 Workers, 1 to 4 applications.
     #[must_use]
     pub fn small(seed: u64) -> Self {

@@ -6,9 +6,9 @@ use firesteel_core::ids::{AppId, AttemptId, ExecutorId, ExecutorKey, PeerId, Pro
 use firesteel_core::messages::{
     ApplicationDescription, ApplicationFiles, ClientToMaster, ClientToWorker, DriverToMaster, ExecutorLaunch,
     ExecutorReport, ExecutorState, ExecutorTarget, ExecutorToDriver, ExecutorWork, FileDescription, FileKind,
-    HostWishes, LogRequest, LogStart, LossReason, MasterToWorker, Offered, Placing, RefusedRegistration,
-    ResourceProfile, Sha256, Shared, StatePlace, Stream, Submitter, TaskDirectory, TaskEnd, TaskState,
-    WantedExecutors, Work, WorkerDescription, WorkerToMaster,
+    HistoryPlace, HostWishes, LogRequest, LogStart, LossReason, MasterToWorker, Offered, Placing,
+    RefusedRegistration, ResourceProfile, Sha256, Shared, StatePlace, Stream, Submitter, TaskDirectory,
+    TaskEnd, TaskState, WantedExecutors, Work, WorkerDescription, WorkerToMaster,
 };
 use firesteel_core::process::{Command, ExitStatus, StartFailure, StartStep};
 use firesteel_core::secret::Secret;
@@ -80,7 +80,11 @@ impl World {
             },
             0..=2 => ClientToMaster::KillApplication { app, by: "a \u{1b}stranger".to_owned() },
             3..=5 => ClientToMaster::RequestApplication { app, executors_from: self.odd_executor() },
-            6 if self.dice.one_in(2) => ClientToMaster::RequestReadyz,
+            6 if self.dice.one_in(2) => match self.now % 3 {
+                0 => ClientToMaster::RequestWorkerReports { from: WorkerId::new("") },
+                1 => ClientToMaster::RequestHistory { from: HistoryPlace::default() },
+                _ => ClientToMaster::RequestReadyz,
+            },
             6 => ClientToMaster::RequestMasterState { from: StatePlace::beginning() },
             _ => ClientToMaster::RequestMasterState { from: self.next_place() },
         }
@@ -160,7 +164,10 @@ impl World {
 
     fn odd_request(&mut self) -> ClientToWorker {
         if self.dice.one_in(4) {
-            return ClientToWorker::RequestWorkerState;
+            return match self.now.is_multiple_of(2) {
+                true => ClientToWorker::RequestWorkerReport,
+                false => ClientToWorker::RequestWorkerState,
+            };
         }
         ClientToWorker::RequestLog(LogRequest {
             executor: self.odd_key(),

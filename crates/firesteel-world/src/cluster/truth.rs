@@ -55,6 +55,7 @@ impl Executors {
             | WorkerToMaster::WorkDirectoryChecked { .. }
             | WorkerToMaster::WorkerLatestState { .. }
             | WorkerToMaster::DriverStateChanged(_)
+            | WorkerToMaster::WorkerReported(_)
             | WorkerToMaster::WorkerDecommissioning { .. } => Ok(()),
             WorkerToMaster::ExecutorStateChanged(ExecutorReport { executor, state }) => {
                 if *state == ExecutorState::Running && !self.told_running.insert(executor.clone()) {

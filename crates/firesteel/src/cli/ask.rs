@@ -5,11 +5,12 @@ use std::time::Duration;
 
 use clap::Args;
 use firesteel_apps::master_url::MasterUrl;
+use firesteel_core::Timestamp;
 use firesteel_core::address::{Address, parse_masters};
 use firesteel_core::ids::{AppId, DriverId, ExecutorId};
 use firesteel_core::messages::{
     ApplicationAnswer, ApplicationDetail, DecommissionAnswer, DriverDescription, DriverView, KillAnswer,
-    KillDriverAnswer, MasterView, SubmitDriverAnswer,
+    KillDriverAnswer, MasterView, PastRow, SubmitDriverAnswer,
 };
 use firesteel_core::state_reader::Extent;
 use firesteel_daemons::master_client::MasterClient;
@@ -220,6 +221,12 @@ impl Cluster {
         let name = &self.name;
         self.first(|master| async move { MasterClient::open(&master, name).await?.driver(driver).await })
             .await
+    }
+
+    /// Returns what has ended, and the Master's time.
+    pub(super) async fn history(&self) -> Result<(Timestamp, Vec<PastRow>), Unanswered> {
+        let name = &self.name;
+        self.first(|master| async move { MasterClient::open(&master, name).await?.history().await }).await
     }
 
     /// Has Workers leave: that with this id, or all on this host.

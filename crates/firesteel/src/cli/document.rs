@@ -2,6 +2,7 @@
 //! unit, and states are the words of the tables.
 
 mod next_executor;
+mod usage;
 
 use firesteel_core::Timestamp;
 use firesteel_core::ids::{AppId, DriverId, ExecutorId, ProfileId, WorkerId};
@@ -18,6 +19,7 @@ use serde::Serialize;
 
 use firesteel_daemons::wording::application::shown_state;
 use next_executor::NextExecutor;
+use usage::WorkerUsage;
 
 /// The part of the help that describes these JSON values.
 pub(super) const HELP: &str = "\
@@ -38,7 +40,11 @@ outcome_words, submitted_ms, ended_ms, queue, priority, gang, max_cores, cores_g
 executors_live, executors_ended, executors_forgotten, executors.
 
 A driver that was submitted with firesteel submit has id, user, command, cores, memory_mib, supervise, state, exit_code, error, \
-successor (the driver that took its place), worker, host, port, directory, submitted_ms, launched_ms, ended_ms.";
+successor (the driver that took its place), worker, host, port, directory, submitted_ms, launched_ms, ended_ms.
+
+A row of usage has worker, web_address, reported_ms, machine (cores, millicores in use, memory, memory_available), disk (total, \
+available: of the work directory), executors (app, executor, cpu_ms, cpu_millicores, memory_bytes, peak_memory_bytes) and \
+drivers. Amounts of machine and disk are in bytes. Workers measure every 5 s. A Worker that has reported nothing has no row.";
 
 /// The tables of a Master.
 #[derive(Serialize)]
@@ -56,6 +62,8 @@ pub(super) struct Master<'a> {
     completed: Vec<Application<'a>>,
     /// The cluster drivers, live and ended, in the order of their submission.
     drivers: Vec<Driver<'a>>,
+    /// What living Workers reported last.
+    usage: Vec<WorkerUsage<'a>>,
 }
 
 /// A cluster driver.
@@ -64,15 +72,15 @@ pub(super) struct Driver<'a> {
     id: &'a DriverId,
     user: &'a str,
     /// Without its secrets.
-    command: String,
+    pub(super) command: String,
     cores: i64,
     memory_mib: i64,
     supervise: bool,
     state: &'static str,
     /// 128 + N for signal N.
-    exit_code: Option<i32>,
+    pub(super) exit_code: Option<i32>,
     /// Why it is in state ERROR.
-    error: Option<String>,
+    pub(super) error: Option<String>,
     /// The cluster driver that took its place, if it was relaunched.
     successor: Option<&'a DriverId>,
     worker: Option<&'a WorkerId>,
@@ -193,10 +201,10 @@ struct Worker<'a> {
 }
 
 #[derive(Serialize)]
-struct Application<'a> {
-    id: &'a AppId,
-    name: &'a str,
-    user: &'a str,
+pub(super) struct Application<'a> {
+    pub(super) id: &'a AppId,
+    pub(super) name: &'a str,
+    pub(super) user: &'a str,
     state: ApplicationState,
     end: Option<&'a str>,
     outcome: Option<&'static str>,
@@ -289,6 +297,7 @@ impl<'a> Master<'a> {
             completed,
             drivers,
             unread_executors: _,
+            reports,
         } = view;
         Self {
             schema: Self::SCHEMA,
@@ -300,6 +309,7 @@ impl<'a> Master<'a> {
             applications: applications.iter().map(Application::of).collect(),
             completed: completed.iter().map(Application::of).collect(),
             drivers: drivers.iter().map(Driver::of).collect(),
+            usage: reports.values().map(WorkerUsage::of).collect(),
         }
     }
 }
@@ -396,7 +406,7 @@ impl<'a> Worker<'a> {
 }
 
 impl<'a> Application<'a> {
-    fn of(view: &'a ApplicationView) -> Self {
+    pub(super) fn of(view: &'a ApplicationView) -> Self {
         Self {
             id: &view.id,
             name: &view.name,

@@ -22,6 +22,7 @@ mod exit;
 mod explain;
 mod flag_value;
 mod help;
+mod history;
 mod journal;
 mod kill;
 mod launch;
@@ -79,6 +80,8 @@ enum Command {
     Kill(kill::Args),
     /// Have Workers leave in order: they get no more executors, and end with the last one
     Decommission(decommission::Args),
+    /// Show what has ended: applications and drivers, with what they came to and what they used
+    History(history::Args),
     /// Watch a cluster's Workers, applications and executors
     Top(top::Args),
     /// Run a command once for each item of an input
@@ -141,6 +144,7 @@ pub(crate) fn main() -> ExitCode {
         Command::Explain(args) => explain::run(&args),
         Command::Kill(args) => kill::run(&args),
         Command::Decommission(args) => decommission::run(&args),
+        Command::History(args) => history::run(&args),
         Command::Top(args) => match top::run(&args) {
             Ok(code) => return code.into(),
             Err(failure) => Err(failure),
@@ -207,6 +211,7 @@ impl Command {
             Self::Shell(_) => "shell",
             Self::Launch(_) => "launch",
             Self::Attach(_)
+            | Self::History(_)
             | Self::Config(_)
             | Self::Journal(_)
             | Self::Cluster(_)
@@ -241,6 +246,7 @@ impl Command {
             | Self::Explain(_)
             | Self::Kill(_)
             | Self::Decommission(_)
+            | Self::History(_)
             | Self::Top(_)
             | Self::Logs(_)
             | Self::Map(_)

@@ -346,6 +346,7 @@ mod tests {
             applications: vec![application()],
             completed: Vec::new(),
             unread_executors: 0,
+            reports: Default::default(),
         }
     }
 

@@ -50,7 +50,7 @@ impl Bench {
         self.worker_says(peer, WorkerToMaster::RegisterWorker { worker, executors, drivers })
     }
 
-    fn client(&mut self, message: ClientToMaster) -> (Vec<Effect>, MasterToClient) {
+    pub(super) fn client(&mut self, message: ClientToMaster) -> (Vec<Effect>, MasterToClient) {
         let event = Event::Received { peer: CLIENT, arrived: self.now, message: Inbound::Client(message) };
         let mut effects = self.apply(event);
         let is_answer = |effect: &Effect| matches!(effect, Effect::Send { peer: CLIENT, .. });

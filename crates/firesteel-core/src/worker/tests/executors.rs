@@ -266,7 +266,8 @@ fn a_worker_whose_disk_is_full_says_so_before_it_reports_what_failed_and_again_w
         send(peer, WorkerToMaster::WorkDirectoryChecked { worker, error })
     };
     let end = ExecutorState::Failed(full.clone());
-    let tried = |error: Option<&str>| Event::WorkDirectoryTried { error: error.map(str::to_owned) };
+    let tried =
+        |error: Option<&str>| Event::WorkDirectoryTried { error: error.map(str::to_owned), space: None };
     let cannot = note(Note::CannotWrite { error: "no space".to_owned() });
     let expected = [cannot, checked(1, Some("no space")), ended(0, end.clone()), tell(0, end.clone())];
     assert_eq!(bench.apply(tried(Some("no space"))), expected);
@@ -300,5 +301,5 @@ fn a_failure_that_is_not_the_disks_is_reported_after_the_try() {
     let end = ExecutorState::Failed(failure.clone());
     let killed = ExecutorState::Killed(None);
     let expected = [ended(0, end.clone()), tell(0, end), ended(1, killed.clone()), tell(1, killed)];
-    assert_eq!(bench.apply(Event::WorkDirectoryTried { error: None }), expected);
+    assert_eq!(bench.apply(Event::WorkDirectoryTried { error: None, space: None }), expected);
 }

@@ -9,6 +9,7 @@ mod logs;
 mod registration;
 mod shutdown;
 mod storm;
+mod usage;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -52,6 +53,9 @@ impl Bench {
             driver_kill_grace: GRACE,
             cleanup: None,
             work_directory_pause: None,
+            max_disk_percent: 95,
+            usage_pause: None,
+            web_address: None,
             retained_executors: 1_000,
             seed: 7,
         };

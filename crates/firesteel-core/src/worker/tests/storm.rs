@@ -100,6 +100,7 @@ fn whatever_comes_the_invariants_hold_and_nothing_is_done_twice() {
                     | Effect::RemoveFiles { .. }
                     | Effect::CleanApplication { .. }
                     | Effect::TryWorkDirectory
+                    | Effect::Measure { .. }
                     | Effect::FindStale { .. }
                     | Effect::RemoveDirectory { .. }
                     | Effect::RemoveExecutorDirectories { .. }

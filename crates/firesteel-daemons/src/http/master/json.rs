@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use firesteel_core::Timestamp;
 use firesteel_core::messages::{
-    ApplicationState, ApplicationView, Deciding, DriverState, DriverView, MasterView, WorkerState, WorkerView,
+    ApplicationState, ApplicationView, Deciding, DriverState, DriverView, MasterView, TimedReport,
+    WorkerState, WorkerView,
 };
 use firesteel_placement::Resources;
 use firesteel_spark::cluster_driver::SPARK;
@@ -128,7 +129,13 @@ pub(super) fn nothing(url: &str) -> MasterView {
         completed: Vec::new(),
         drivers: Vec::new(),
         unread_executors: 0,
+        reports: BTreeMap::new(),
     }
+}
+
+/// The URL of an HTTP server as Spark writes it, without a `/` at the end.
+pub(in super::super) fn plain_address(url: Option<&str>) -> String {
+    url.unwrap_or_default().trim_end_matches('/').to_owned()
 }
 
 /// Custom resources as Spark writes them.
@@ -166,7 +173,7 @@ impl MasterPage {
         }
         Self {
             url: view.url.clone(),
-            workers: view.workers.iter().map(WorkerRow::of).collect(),
+            workers: view.workers.iter().map(|it| WorkerRow::of(it, view.reports.get(&it.id))).collect(),
             totals,
             resources: alive().map(|worker| resource_rows(&worker.resources)).collect(),
             resources_used: alive()
@@ -261,12 +268,13 @@ impl Serialize for Only<'_> {
 }
 
 impl WorkerRow {
-    fn of(worker: &WorkerView) -> Self {
+    fn of(worker: &WorkerView, report: Option<&TimedReport>) -> Self {
+        let web_address = report.and_then(|timed| timed.report.web_address.as_deref());
         Self {
             id: worker.id.to_string(),
             host: worker.host.clone(),
             port: worker.port,
-            webuiaddress: String::new(),
+            webuiaddress: plain_address(web_address),
             cores: worker.cores.0,
             coresused: worker.cores_used.0,
             coresfree: worker.cores.0 - worker.cores_used.0,

@@ -1,10 +1,12 @@
 //! The metrics of a Master, and those that Spark's Master has under Spark's names.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::time::SystemTime;
 
+use firesteel_core::ids::AppId;
 use firesteel_core::messages::{
-    ApplicationState, ApplicationView, Impairment, MasterView, WorkerState, WorkerView,
+    ApplicationState, ApplicationView, Impairment, MasterView, Usage, WorkerState, WorkerView, sum,
 };
 use firesteel_host::journal::JournalMeter;
 use firesteel_host::meter::{OwnerMeter, Traffic};
@@ -120,8 +122,9 @@ fn state(page: &mut Exposition, view: &MasterView) {
     }
     let executors: u64 = view.applications.iter().map(|app| app.executors_live).sum();
     page.gauge("firesteel_master_executors", "Executors that have not ended.").sample(&[], executors);
+    usage(page, view);
     queues(page, view);
-    applications(page, &view.applications);
+    applications(page, view);
 }
 
 fn workers(page: &mut Exposition, view: &MasterView) {
@@ -166,6 +169,15 @@ fn workers(page: &mut Exposition, view: &MasterView) {
     .sample(&[], excluded);
 }
 
+/// What the executors use that Workers measured.
+fn usage(page: &mut Exposition, view: &MasterView) {
+    let all = sum(view.reports.values().map(|timed| timed.report.of_executors()));
+    page.gauge("firesteel_master_executors_cpu_cores", "Cores that all executors used lately.")
+        .sample(&[], all.millicores as f64 / 1e3);
+    page.gauge("firesteel_master_executors_memory_bytes", "Memory in RAM of all executors.")
+        .sample(&[], all.memory);
+}
+
 /// The queues of the settings. Without any, there is one, called `default`.
 fn queues(page: &mut Exposition, view: &MasterView) {
     let mut names: Vec<&str> = view.deciding.queues.iter().map(|queue| queue.name.as_str()).collect();
@@ -190,7 +202,13 @@ fn queues(page: &mut Exposition, view: &MasterView) {
     }
 }
 
-fn applications(page: &mut Exposition, all: &[ApplicationView]) {
+fn applications(page: &mut Exposition, view: &MasterView) {
+    let all = &view.applications;
+    let mut used: BTreeMap<&AppId, Usage> = BTreeMap::new();
+    for (executor, usage) in view.reports.values().flat_map(|timed| &timed.report.executors) {
+        let of_app = used.entry(&executor.app).or_default();
+        *of_app = sum([*of_app, *usage].into_iter());
+    }
     let shown = &all[..all.len().min(MOST_APPLICATIONS)];
     let each = |page: &mut Exposition, name, help, of: fn(&ApplicationView) -> u64| {
         let mut family = page.gauge(name, help);
@@ -210,6 +228,16 @@ fn applications(page: &mut Exposition, all: &[ApplicationView]) {
         "Executors of a live application that have ended.",
         |app| app.executors_ended,
     );
+    let of = |app: &ApplicationView| used.get(&app.id).copied().unwrap_or_default();
+    let mut family = page.gauge("firesteel_application_cpu_cores", "Cores that its executors used lately.");
+    for app in shown {
+        let cores = of(app).millicores as f64 / 1e3;
+        family = family.sample(&[("app", app.id.as_str()), ("name", &app.name)], cores);
+    }
+    let mut family = page.gauge("firesteel_application_memory_bytes", "Memory in RAM of its executors.");
+    for app in shown {
+        family = family.sample(&[("app", app.id.as_str()), ("name", &app.name)], of(app).memory);
+    }
     page.gauge(
         "firesteel_master_applications_not_shown",
         "Live applications without metrics of their own, beyond the first 100.",

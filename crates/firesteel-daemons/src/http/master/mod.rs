@@ -17,7 +17,7 @@ use std::time::SystemTime;
 
 use firesteel_core::address::Address;
 use firesteel_core::master::Event;
-use firesteel_core::messages::{ApplicationAnswer, ApplicationState, MasterView, WorkerState};
+use firesteel_core::messages::{ApplicationAnswer, ApplicationState, DriverState, MasterView, WorkerState};
 use firesteel_core::secret::Secret;
 use firesteel_core::state_reader::Extent;
 use firesteel_host::journal::JournalMeter;
@@ -26,7 +26,7 @@ use firesteel_settings::pages::PageSettings;
 use hyper::StatusCode;
 
 use self::json::MasterPage;
-pub(super) use self::json::{ResourceAmount, ResourceRows, resource_rows};
+pub(super) use self::json::{ResourceAmount, ResourceRows, plain_address, resource_rows};
 use self::pages::actions::{Action, Permit, act};
 use self::pages::application::ApplicationPage;
 use self::pages::cluster::ClusterPage;
@@ -115,7 +115,8 @@ impl Status {
     /// The status of a Master that leads with this state: it recovers while somebody has not returned.
     fn of(view: &MasterView) -> Self {
         let is_away = view.workers.iter().any(|worker| worker.state == WorkerState::Unknown)
-            || view.applications.iter().any(|application| application.state == ApplicationState::Unknown);
+            || view.applications.iter().any(|application| application.state == ApplicationState::Unknown)
+            || view.drivers.iter().any(|driver| driver.state == DriverState::Unknown);
         if is_away { Self::Recovering } else { Self::Alive }
     }
 }

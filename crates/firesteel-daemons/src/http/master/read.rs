@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use firesteel_core::ids::ExecutorId;
+use firesteel_core::ids::{ExecutorId, WorkerId};
 use firesteel_core::master::{Event, Inbound};
 use firesteel_core::messages::{
     ApplicationAnswer, ApplicationDetail, ClientToMaster, MasterToClient, MasterView,
@@ -36,7 +36,17 @@ pub(super) async fn state(envoys: Envoys<Event>, extent: Extent) -> Result<Maste
         };
         reader.read(page).map_err(|_| Unanswered::Ended)?;
     }
-    reader.finish().ok_or(Unanswered::Ended)
+    let mut view = reader.finish().ok_or(Unanswered::Ended)?;
+    let mut from = Some(WorkerId::new(""));
+    while let Some(first) = from.take() {
+        let question = ClientToMaster::RequestWorkerReports { from: first.clone() };
+        let MasterToClient::WorkerReportsResponse(page) = ask(&mut inquiry, question).await? else {
+            return Err(Unanswered::Ended);
+        };
+        view.reports.extend(page.reports.into_iter().map(|it| (it.report.worker.clone(), it)));
+        from = page.next.filter(|next| *next > first);
+    }
+    Ok(view)
 }
 
 /// Asks a question about an application.

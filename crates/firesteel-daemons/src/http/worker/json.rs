@@ -9,7 +9,7 @@ use firesteel_placement::Resources;
 use serde::Serialize;
 
 use super::plans::{Plan, Plans};
-use crate::http::master::{ResourceAmount, ResourceRows, resource_rows};
+use crate::http::master::{ResourceAmount, ResourceRows, plain_address, resource_rows};
 
 /// What `/json/` has.
 #[derive(Serialize)]
@@ -49,8 +49,12 @@ struct ApplicationRow {
 }
 
 impl WorkerPage {
-    /// The page of a Worker in this state, with these custom resources.
-    pub(super) fn of(view: &WorkerViewOfItself, plans: &Plans, resources: &Resources) -> Self {
+    /// The page of a Worker in this state, whose Master serves HTTP at this URL, with these custom resources.
+    pub(super) fn of(
+        (view, master): (&WorkerViewOfItself, Option<&str>),
+        plans: &Plans,
+        resources: &Resources,
+    ) -> Self {
         let mut used = Resources::default();
         for running in &view.executors {
             used.give_back(plans.get(&running.executor).resources);
@@ -60,7 +64,7 @@ impl WorkerPage {
         Self {
             id: view.id.to_string(),
             masterurl: view.master_url.clone().unwrap_or_default(),
-            masterwebuiurl: String::new(),
+            masterwebuiurl: plain_address(master),
             cores: view.cores.0,
             coresused: view.cores_used().0,
             memory: view.memory.0,

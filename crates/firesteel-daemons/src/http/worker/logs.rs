@@ -35,7 +35,9 @@ impl OwnLog {
                 let key = &self.executor;
                 Err(format!("There is no such log of executor {} of {}: {refusal}", key.executor, key.app))
             }
-            WorkerToClient::WorkerStateResponse(_) => Err("The Worker sent another answer".to_owned()),
+            WorkerToClient::WorkerStateResponse(_) | WorkerToClient::WorkerReportResponse(_) => {
+                Err("The Worker sent another answer".to_owned())
+            }
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::SystemTime;
 
-use firesteel_core::messages::WorkerViewOfItself;
+use firesteel_core::messages::{Usage, WorkerReport, WorkerViewOfItself};
 use firesteel_host::meter::{OwnerMeter, Traffic};
 
 use crate::http::exposition::Exposition;
@@ -17,21 +17,22 @@ const OWNER: OwnerNames = OwnerNames {
     connections: "firesteel_worker_connections",
 };
 
-/// The metrics of a Worker. `view` is its state, if it answered in time.
+/// The metrics of a Worker. `seen` is its state and its report, if it answered in time.
 pub(super) fn of(
     started: SystemTime,
     meter: &HttpMeter,
     (owner, traffic): (&OwnerMeter, Traffic),
-    view: Option<&WorkerViewOfItself>,
+    seen: Option<&(WorkerViewOfItself, WorkerReport)>,
 ) -> String {
     let mut page = Exposition::default();
     page.gauge(
         "firesteel_worker_answers",
         "Whether the Worker answered in time; without it, its state is missing here.",
     )
-    .sample(&[], u8::from(view.is_some()));
-    if let Some(view) = view {
+    .sample(&[], u8::from(seen.is_some()));
+    if let Some((view, report)) = seen {
         state(&mut page, view);
+        usage(&mut page, report);
     }
     vitals::owner(&mut page, &OWNER, owner, traffic);
     vitals::process(&mut page, started);
@@ -58,6 +59,50 @@ fn state(page: &mut Exposition, view: &WorkerViewOfItself) {
     }
     page.gauge("firesteel_worker_executors_listed", "Ended executors that this Worker still lists.")
         .sample(&[], view.ended.len());
+}
+
+/// The most executors that have metrics of their own.
+const MOST_EXECUTORS: usize = 100;
+
+/// What is used, as far as it was measured.
+fn usage(page: &mut Exposition, report: &WorkerReport) {
+    if let Some(machine) = report.machine {
+        page.gauge("firesteel_worker_machine_cpu_cores", "Cores of the machine that were used lately.")
+            .sample(&[], machine.millicores as f64 / 1e3);
+        page.gauge("firesteel_worker_machine_memory_bytes", "Memory of the machine.")
+            .sample(&[], machine.memory);
+        page.gauge("firesteel_worker_machine_memory_available_bytes", "Memory that programs can still have.")
+            .sample(&[], machine.memory_available);
+    }
+    if let Some(disk) = report.disk {
+        page.gauge("firesteel_worker_disk_bytes", "Size of the work directory's disk.")
+            .sample(&[], disk.total);
+        page.gauge("firesteel_worker_disk_available_bytes", "Free space on the work directory's disk.")
+            .sample(&[], disk.available);
+    }
+    let shown = &report.executors[..report.executors.len().min(MOST_EXECUTORS)];
+    let each = |page: &mut Exposition, name, help, of: fn(&Usage) -> f64| {
+        let mut family = page.gauge(name, help);
+        for (key, usage) in shown {
+            let number = key.executor.to_string();
+            family = family.sample(&[("app", key.app.as_str()), ("executor", &number)], of(usage));
+        }
+    };
+    each(
+        page,
+        "firesteel_executor_cpu_seconds",
+        "Processor time of a running executor since its start.",
+        |it| it.cpu_millis as f64 / 1e3,
+    );
+    each(page, "firesteel_executor_cpu_cores", "Cores that the executor used lately.", |it| {
+        it.millicores as f64 / 1e3
+    });
+    each(page, "firesteel_executor_memory_bytes", "Memory in RAM of the executor.", |it| it.memory as f64);
+    page.gauge(
+        "firesteel_worker_executors_not_shown",
+        "Measured executors that have no metrics of their own, since there are too many.",
+    )
+    .sample(&[], report.executors.len() - shown.len());
 }
 
 /// The metrics of Spark's Worker.

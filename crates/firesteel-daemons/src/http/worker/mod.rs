@@ -18,7 +18,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
 use firesteel_core::ids::ExecutorKey;
-use firesteel_core::messages::{ClientToWorker, WorkerToClient, WorkerViewOfItself};
+use firesteel_core::messages::{ClientToWorker, WorkerReport, WorkerToClient, WorkerViewOfItself};
 use firesteel_core::worker::{Event, ExecutorPlan, Inbound};
 use firesteel_host::net::{Arrival, Envoys};
 use firesteel_placement::Resources;
@@ -46,7 +46,7 @@ pub(crate) struct WorkerSite {
     started: SystemTime,
     resources: Resources,
     envoys: Envoys<Event>,
-    snapshot: Snapshot<WorkerViewOfItself>,
+    snapshot: Snapshot<(WorkerViewOfItself, WorkerReport)>,
     plans: Mutex<Plans>,
     /// The directory of executors' directories.
     work: PathBuf,
@@ -75,14 +75,16 @@ impl WorkerSite {
         self.plans.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    async fn state(&self) -> Result<Arc<WorkerViewOfItself>, Unanswered> {
+    async fn state(&self) -> Result<Arc<(WorkerViewOfItself, WorkerReport)>, Unanswered> {
         self.snapshot.get(|| read(self.envoys.clone())).await
     }
 
     async fn json(&self) -> Answer {
         match self.state().await {
-            Ok(view) => {
-                let page = WorkerPage::of(&view, &self.plans(), &self.resources);
+            Ok(state) => {
+                let (view, report) = &*state;
+                let master = report.master_web_address.as_deref();
+                let page = WorkerPage::of((view, master), &self.plans(), &self.resources);
                 Answer::json(jackson::json(&page))
             }
             Err(why) => Answer::unavailable(&why.to_string()),
@@ -91,21 +93,21 @@ impl WorkerSite {
 
     async fn readyz(&self) -> Answer {
         match self.state().await {
-            Ok(view) if view.master_url.is_some() => Answer::line(StatusCode::OK, "ready"),
+            Ok(state) if state.0.master_url.is_some() => Answer::line(StatusCode::OK, "ready"),
             Ok(_) => Answer::unavailable("unregistered: no Master has accepted this Worker"),
             Err(why) => Answer::unavailable(&why.to_string()),
         }
     }
 
     async fn metrics(&self, meter: &HttpMeter) -> Answer {
-        let view = self.state().await;
+        let state = self.state().await;
         let owner = (self.envoys.meter(), self.envoys.traffic());
-        Answer::metrics(metrics::of(self.started, meter, owner, view.as_deref().ok()))
+        Answer::metrics(metrics::of(self.started, meter, owner, state.as_deref().ok()))
     }
 
     async fn spark_metrics(&self) -> Answer {
         match self.state().await {
-            Ok(view) => Answer::spark_metrics(metrics::spark(&view)),
+            Ok(state) => Answer::spark_metrics(metrics::spark(&state.0)),
             Err(why) => Answer::unavailable(&why.to_string()),
         }
     }
@@ -114,9 +116,9 @@ impl WorkerSite {
 impl WorkerSite {
     async fn page(&self, question: &Question) -> Answer {
         match self.state().await {
-            Ok(view) => {
+            Ok(state) => {
                 let (query, resources) = (&question.query, &self.resources);
-                let page = page::WorkerPage { view: &view, plans: &self.plans(), resources, query };
+                let page = page::WorkerPage { view: &state.0, plans: &self.plans(), resources, query };
                 Answer::page(StatusCode::OK, &page.document())
             }
             Err(why) => {
@@ -181,12 +183,20 @@ impl Site for WorkerSite {
     }
 }
 
-/// Asks the Worker for its state.
-async fn read(envoys: Envoys<Event>) -> Result<WorkerViewOfItself, Unanswered> {
-    let message = Inbound::Client(ClientToWorker::RequestWorkerState);
-    let event = |Arrival { peer, at: _ }| Event::Received { peer, message };
-    match Inquiry::open(&envoys)?.ask(event).await? {
-        WorkerToClient::WorkerStateResponse(view) => Ok(view),
-        WorkerToClient::LogResponse(_) | WorkerToClient::RequestLogFailed(_) => Err(Unanswered::Ended),
+/// Asks the Worker for its state, and for what it reports of itself.
+async fn read(envoys: Envoys<Event>) -> Result<(WorkerViewOfItself, WorkerReport), Unanswered> {
+    let mut inquiry = Inquiry::open(&envoys)?;
+    let mut ask = async |question| {
+        let message = Inbound::Client(question);
+        inquiry.ask(|Arrival { peer, at: _ }| Event::Received { peer, message }).await
+    };
+    let WorkerToClient::WorkerStateResponse(view) = ask(ClientToWorker::RequestWorkerState).await? else {
+        return Err(Unanswered::Ended);
+    };
+    match ask(ClientToWorker::RequestWorkerReport).await? {
+        WorkerToClient::WorkerReportResponse(report) => Ok((view, *report)),
+        WorkerToClient::WorkerStateResponse(_)
+        | WorkerToClient::LogResponse(_)
+        | WorkerToClient::RequestLogFailed(_) => Err(Unanswered::Ended),
     }
 }

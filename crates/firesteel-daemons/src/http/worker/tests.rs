@@ -1,6 +1,8 @@
 use firesteel_core::executor_command::ExecutorCommand;
 use firesteel_core::ids::{AppId, ExecutorId, ExecutorKey, ProfileId, WorkerId};
-use firesteel_core::messages::{ExecutorReport, ExecutorState, RunningExecutor, TaskDirectory};
+use firesteel_core::messages::{
+    DiskSpace, ExecutorReport, ExecutorState, MachineUsage, RunningExecutor, TaskDirectory, Usage,
+};
 use firesteel_core::process::Command;
 use firesteel_host::meter::OwnerMeter;
 use firesteel_placement::{Cores, MiB};
@@ -60,23 +62,42 @@ fn recorded() -> (WorkerViewOfItself, Plans) {
 
 /// Without what a Worker of Firesteel's does not know or does not show.
 fn known(json: &str) -> String {
-    json.replace("\"http://localhost:28080\"", "\"\"")
-        .replace("\"cores\" : 2,\n      \"memoryperexecutor\"", "\"cores\" : 0,\n      \"memoryperexecutor\"")
+    json.replace("\"cores\" : 2,\n      \"memoryperexecutor\"", "\"cores\" : 0,\n      \"memoryperexecutor\"")
         .replace("\"user\" : \"root\"", "\"user\" : \"\"")
         .replace("\"Command(org.apache.spark.executor.CoarseGrainedExecutorBackend,...)\"", "\"\"")
+}
+
+/// What it reports of itself.
+fn report() -> WorkerReport {
+    let usage = Usage { cpu_millis: 9_000, millicores: 1_500, memory: 300 << 20, peak_memory: 400 << 20 };
+    WorkerReport {
+        worker: WorkerId::new("worker-20261126055846-127.0.0.1-27078"),
+        web_address: None,
+        master_web_address: None,
+        machine: Some(MachineUsage {
+            cores: 4,
+            millicores: 2_000,
+            memory: 8 << 30,
+            memory_available: 1 << 30,
+        }),
+        disk: Some(DiskSpace { total: 100 << 30, available: 1 << 30 }),
+        executors: (0..103).map(|number| (executor("app-1", number), usage)).collect(),
+        drivers: Vec::new(),
+    }
 }
 
 /// The metrics of this Worker.
 pub(in super::super) fn metrics() -> String {
     let (view, _) = recorded();
     let meter = OwnerMeter::default();
-    metrics::of(SystemTime::now(), &HttpMeter::default(), (&meter, Default::default()), Some(&view))
+    let seen = (view, report());
+    metrics::of(SystemTime::now(), &HttpMeter::default(), (&meter, Default::default()), Some(&seen))
 }
 
 #[test]
 fn the_json_is_spark_s() {
     let (view, plans) = recorded();
-    let page = WorkerPage::of(&view, &plans, &gpus(&["0", "1"]));
+    let page = WorkerPage::of((&view, Some("http://localhost:28080/")), &plans, &gpus(&["0", "1"]));
     assert_eq!(jackson::json(&page), known(SPARK_JSON).trim_end());
 }
 
@@ -95,6 +116,12 @@ fn the_metrics_are_well_formed_and_say_what_is_there() {
         ("firesteel_worker_memory_used_bytes", 512 << 20),
         ("firesteel_worker_executors{state=\"running\"}", 1),
         ("firesteel_worker_executors_listed", 1),
+        ("firesteel_worker_machine_cpu_cores", 2),
+        ("firesteel_worker_machine_memory_available_bytes", 1 << 30),
+        ("firesteel_worker_disk_available_bytes", 1 << 30),
+        ("firesteel_executor_cpu_seconds{app=\"app-1\",executor=\"0\"}", 9),
+        ("firesteel_executor_memory_bytes{app=\"app-1\",executor=\"99\"}", 300 << 20),
+        ("firesteel_worker_executors_not_shown", 3),
     ] {
         assert_eq!(samples.get(series), Some(&(value as f64)), "{series}");
     }

@@ -56,6 +56,8 @@ impl Ledger {
             | MasterToClient::KillAllDriversResponse { .. }
             | MasterToClient::ClearCompletedResponse
             | MasterToClient::DriverStatusResponse(_)
+            | MasterToClient::WorkerReportsResponse(_)
+            | MasterToClient::HistoryResponse(_)
             | MasterToClient::DecommissionWorkersResponse(DecommissionAnswer::Unknown)
             | MasterToClient::KillApplicationResponse(KillAnswer::Unknown | KillAnswer::Ambiguous { .. }) => {
                 Ok(())

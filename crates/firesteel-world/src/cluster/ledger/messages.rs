@@ -57,7 +57,8 @@ impl Ledger {
             | MasterToWorker::ExecutorEndNoted { .. }
             | MasterToWorker::DecommissionWorker { .. }
             | MasterToWorker::KillDriver { .. }
-            | MasterToWorker::DriverEndNoted { .. } => {}
+            | MasterToWorker::DriverEndNoted { .. }
+            | MasterToWorker::MasterWebAddress { .. } => {}
         }
         Ok(())
     }

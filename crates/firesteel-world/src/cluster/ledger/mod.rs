@@ -260,7 +260,7 @@ impl Ledger {
                     book.cannot_write = error.is_some();
                 }
             }
-            WorkerToMaster::Heartbeat { .. } => {}
+            WorkerToMaster::Heartbeat { .. } | WorkerToMaster::WorkerReported(_) => {}
         }
     }
 

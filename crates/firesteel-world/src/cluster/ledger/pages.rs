@@ -38,6 +38,8 @@ impl Ledger {
             | ClientToMaster::RequestDriverStatus { .. }
             | ClientToMaster::RequestKillAllDrivers { .. }
             | ClientToMaster::RequestClearCompletedDriversAndApps { .. }
+            | ClientToMaster::RequestWorkerReports { .. }
+            | ClientToMaster::RequestHistory { .. }
             | ClientToMaster::RequestReadyz => None,
         }
     }

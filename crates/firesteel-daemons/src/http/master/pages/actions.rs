@@ -228,6 +228,8 @@ fn told(which: &str, answer: &MasterToClient) -> (bool, String) {
         | MasterToClient::ReadyzResponse
         | MasterToClient::SubmitDriverResponse(_)
         | MasterToClient::DriverStatusResponse(_)
+        | MasterToClient::WorkerReportsResponse(_)
+        | MasterToClient::HistoryResponse(_)
         | MasterToClient::KillAllDriversResponse { .. }
         | MasterToClient::ClearCompletedResponse => (false, format!("Nothing is called {which}.")),
     }

@@ -1,0 +1,124 @@
+//! What Workers report of themselves, and what is remembered of it when something ends.
+
+use super::*;
+
+/// A report of Worker `w<n>` on executors that used this processor time and memory.
+fn report(n: u64, executors: &[(u32, u64, u64)]) -> WorkerToMaster {
+    let usage = |&(executor, cpu_millis, peak_memory): &(u32, u64, u64)| {
+        (key(executor), Usage { cpu_millis, millicores: 500, memory: 1, peak_memory })
+    };
+    WorkerToMaster::WorkerReported(Box::new(WorkerReport {
+        worker: WorkerId::new(format!("w{n}")),
+        web_address: Some("http://host:8081/".to_owned()),
+        master_web_address: None,
+        machine: None,
+        disk: None,
+        executors: executors.iter().map(usage).collect(),
+        drivers: Vec::new(),
+    }))
+}
+
+fn reports(bench: &mut Bench) -> Vec<TimedReport> {
+    let from = WorkerId::new("");
+    match bench.client(ClientToMaster::RequestWorkerReports { from }).1 {
+        MasterToClient::WorkerReportsResponse(WorkerReports { reports, next: None }) => reports,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn history(bench: &mut Bench) -> Vec<PastRow> {
+    let (mut from, mut rows) = (HistoryPlace::default(), Vec::new());
+    loop {
+        let MasterToClient::HistoryResponse(page) = bench.client(ClientToMaster::RequestHistory { from }).1
+        else {
+            panic!("it is no answer to that")
+        };
+        rows.extend(page.rows);
+        match page.next {
+            Some(next) => from = next,
+            None => return rows,
+        }
+    }
+}
+
+#[test]
+fn the_latest_report_of_each_worker_is_handed_on_without_what_it_cannot_know() {
+    let mut bench = Bench::new(Config::default());
+    bench.worker(1, 8);
+    bench.worker(2, 8);
+    bench.application(Some(16), 8);
+    // Executor 0 is on the second one.
+    assert_eq!(bench.worker_says(1, report(1, &[(0, 1, 1), (1, 5, 7), (9, 1, 1)])), []);
+    assert_eq!(bench.worker_says(1, report(2, &[])), [], "nobody reports for another one");
+    let WorkerToMaster::WorkerReported(mut odd) = report(2, &[(1, 1, 1)]) else { unreachable!() };
+    odd.web_address = Some("javascript:alert(1)".to_owned());
+    bench.worker_says(2, WorkerToMaster::WorkerReported(odd));
+    let [one, two] = &reports(&mut bench)[..] else { panic!("two Workers have reported") };
+    let executors: Vec<&ExecutorKey> = one.report.executors.iter().map(|(executor, _)| executor).collect();
+    assert_eq!((one.received, executors), (bench.now, vec![&key(1)]));
+    assert_eq!(one.report.web_address.as_deref(), Some("http://host:8081/"));
+    assert_eq!((&two.report.web_address, two.report.executors.len()), (&None, 0));
+    assert_eq!(bench.master.view().reports.len(), 2);
+}
+
+#[test]
+fn a_worker_is_told_where_the_master_serves_http() {
+    let address = "http://m:8080/".to_owned();
+    let mut bench = Bench::new(Config { web_address: Some(address.clone()), ..Config::default() });
+    let told = to_worker(1, MasterToWorker::MasterWebAddress { address });
+    assert_eq!(bench.worker(1, 8), [registered(1, false), told]);
+}
+
+/// `apply` compares the image with that of a recovered Master after every event.
+#[test]
+fn what_an_executor_used_is_remembered_when_it_ends_and_survives_the_master() {
+    let mut bench = Bench::new(Config { retained_applications: 0, ..Config::default() });
+    bench.worker(1, 8);
+    bench.application(Some(8), 4);
+    bench.worker_says(1, report(1, &[(0, 500, 7), (1, 100, 9)]));
+    bench.report(1, 0, CRASH);
+    bench.driver_says(DriverToMaster::UnregisterApplication { app: app(), outcome: None });
+    bench.master = bench.recovered();
+    let [PastRow::Application(past)] = &history(&mut bench)[..] else { panic!("one application has ended") };
+    let [first, second] = [(0, 500, 7), (1, 100, 9)]
+        .map(|(executor, cpu_millis, peak_memory)| (ExecutorId(executor), Used { cpu_millis, peak_memory }));
+    assert_eq!(past.used, [first, second]);
+    assert_eq!(past.used(), Some(Used { cpu_millis: 600, peak_memory: 9 }));
+    assert_eq!(past.view.executors[0].state, CRASH);
+}
+
+#[test]
+fn the_history_has_what_a_status_page_no_longer_lists_in_the_order_of_the_ends() {
+    let history_of = |bytes: u64, page: PageSize| {
+        let limits = HistoryLimits { bytes, ..HistoryLimits::default() };
+        let mut bench =
+            Bench::new(Config { retained_applications: 10, history: limits, page, ..Config::default() });
+        for _ in 0..60 {
+            bench.now = bench.now + Duration::from_secs(1);
+            let effects = bench.application(None, 1);
+            let Some(Effect::Send {
+                message: Outbound::Driver(MasterToDriver::RegisteredApplication { app, .. }),
+                ..
+            }) = effects.into_iter().next()
+            else {
+                panic!("it is welcome")
+            };
+            bench.driver_says(DriverToMaster::UnregisterApplication { app, outcome: None });
+        }
+        let number = |row: &PastRow| match row {
+            PastRow::Application(past) => past.number,
+            PastRow::Driver { .. } => panic!("there are none"),
+        };
+        history(&mut bench).iter().map(number).collect::<Vec<u64>>()
+    };
+    let all: Vec<u64> = (0..60).collect();
+    assert_eq!(history_of(1 << 20, PageSize::default()), all);
+    assert_eq!(history_of(1 << 20, PageSize { rows: 7, bytes: 1 << 20 }), all, "page by page");
+    let short = history_of(1000, PageSize::default());
+    assert!(short.len() < 40 && short.ends_with(&all[50..]), "{short:?}");
+    assert_eq!(
+        history_of(0, PageSize::default()),
+        all[60 - short.iter().rev().take(10).count()..],
+        "the latest are always there"
+    );
+}

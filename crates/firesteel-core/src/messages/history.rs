@@ -1,0 +1,103 @@
+//! What has ended, for `firesteel history`: applications and cluster drivers, with what their executors came to.
+
+use serde::{Deserialize, Serialize};
+
+use super::{ApplicationView, DriverView};
+use crate::ids::ExecutorId;
+use crate::time::Timestamp;
+
+/// The maximum number of executors that are remembered of an application in the history: those with the highest numbers.
+pub const MOST_PAST_EXECUTORS: usize = 100;
+
+/// An application or a cluster driver that has ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum PastRow {
+    /// An application.
+    Application(Box<PastApplication>),
+    /// A cluster driver.
+    Driver {
+        /// Its number in the order of submission.
+        number: u64,
+        /// The cluster driver.
+        view: Box<DriverView>,
+    },
+}
+
+/// An application that has ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PastApplication {
+    /// Its number in the order of registration.
+    pub number: u64,
+    /// The application with its executors, at most [`MOST_PAST_EXECUTORS`].
+    pub view: ApplicationView,
+    /// What executors used, as far as that was measured.
+    pub used: Vec<(ExecutorId, Used)>,
+}
+
+/// What a process used until it was measured last, with all that it started.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Used {
+    /// The processor time, user and system, in milliseconds.
+    pub cpu_millis: u64,
+    /// The most memory in RAM, in bytes.
+    pub peak_memory: u64,
+}
+
+/// The place of a row in the history. They are in the order of their ends.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct HistoryPlace {
+    /// When it ended.
+    pub ended: Timestamp,
+    /// What it is.
+    pub what: PastNumber,
+}
+
+/// The number of an application or of a cluster driver.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum PastNumber {
+    /// The application with this number.
+    Application(u64),
+    /// The cluster driver with this number.
+    Driver(u64),
+}
+
+impl Default for PastNumber {
+    fn default() -> Self {
+        Self::Application(0)
+    }
+}
+
+/// Consecutive rows of the history.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HistoryPage {
+    /// The Master's time.
+    pub now: Timestamp,
+    /// The rows, in the order of their ends.
+    pub rows: Vec<PastRow>,
+    /// The place to ask from next, if there are more.
+    pub next: Option<HistoryPlace>,
+}
+
+impl PastRow {
+    /// The row's place.
+    #[must_use]
+    pub fn place(&self) -> HistoryPlace {
+        let (ended, what) = match self {
+            Self::Application(past) => (past.view.ended, PastNumber::Application(past.number)),
+            Self::Driver { number, view } => (view.ended, PastNumber::Driver(*number)),
+        };
+        HistoryPlace { ended: ended.unwrap_or_default(), what }
+    }
+}
+
+impl PastApplication {
+    /// What all its executors used together, and the most memory that one of them had. `None`: nothing was measured.
+    #[must_use]
+    pub fn used(&self) -> Option<Used> {
+        let add = |all: Used, one: Used| Used {
+            cpu_millis: all.cpu_millis.saturating_add(one.cpu_millis),
+            peak_memory: all.peak_memory.max(one.peak_memory),
+        };
+        self.used.iter().map(|(_, used)| *used).reduce(add)
+    }
+}

@@ -1,0 +1,151 @@
+//! What a Worker reports of itself besides its registration: where it serves HTTP, and what is used there.
+
+use serde::{Deserialize, Serialize};
+
+use crate::ids::{DriverId, ExecutorKey, WorkerId};
+use crate::process::short_if_any;
+use crate::time::Timestamp;
+
+/// A report of a Worker. It is sent after each registration, and then every few seconds.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WorkerReport {
+    /// The Worker's id.
+    pub worker: WorkerId,
+    /// The URL at which it serves HTTP, if it does.
+    #[serde(deserialize_with = "short_if_any")]
+    pub web_address: Option<String>,
+    /// The URL at which its Master serves HTTP, if it has one and that says so.
+    #[serde(deserialize_with = "short_if_any")]
+    pub master_web_address: Option<String>,
+    /// What is used of its machine, once it was measured.
+    pub machine: Option<MachineUsage>,
+    /// The space on the disk of its work directory, once it was measured.
+    pub disk: Option<DiskSpace>,
+    /// What its executors use, those that were measured.
+    pub executors: Vec<(ExecutorKey, Usage)>,
+    /// What its cluster drivers use, those that were measured.
+    pub drivers: Vec<(DriverId, Usage)>,
+}
+
+/// What a process uses, with all that it started.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Usage {
+    /// The processor time since its start, user and system, in milliseconds.
+    pub cpu_millis: u64,
+    /// The processor time per time since the measurement before, in thousandths of a core.
+    pub millicores: u64,
+    /// The memory in RAM, in bytes. What several of its processes share counts several times.
+    pub memory: u64,
+    /// The most memory in RAM of all measurements, in bytes.
+    pub peak_memory: u64,
+}
+
+/// What is used of a machine, by whomever.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MachineUsage {
+    /// The number of its processors.
+    pub cores: u64,
+    /// How much of them was used since the measurement before, in thousandths of a core.
+    pub millicores: u64,
+    /// The amount of its memory, in bytes.
+    pub memory: u64,
+    /// The part of it that programs can still have, in bytes.
+    pub memory_available: u64,
+}
+
+/// The space on a disk.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DiskSpace {
+    /// All of it, in bytes, without what is reserved for the system.
+    pub total: u64,
+    /// What is free, in bytes.
+    pub available: u64,
+}
+
+/// Reports of Workers, as a Master hands them on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WorkerReports {
+    /// The latest report of each Worker that is alive and has sent one, by id.
+    pub reports: Vec<TimedReport>,
+    /// The id to ask from next, if there are more.
+    pub next: Option<WorkerId>,
+}
+
+/// A report, and when the Master got it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TimedReport {
+    /// The Master's time when it came.
+    pub received: Timestamp,
+    /// The report itself.
+    pub report: WorkerReport,
+}
+
+impl DiskSpace {
+    /// The used part in percent, rounded down. An empty disk is not used.
+    #[must_use]
+    pub fn used_percent(self) -> u64 {
+        let used = u128::from(self.total.saturating_sub(self.available)) * 100;
+        u64::try_from(used.checked_div(u128::from(self.total)).unwrap_or(0)).unwrap_or(100)
+    }
+}
+
+impl WorkerReport {
+    /// What all its executors use together.
+    #[must_use]
+    pub fn of_executors(&self) -> Usage {
+        sum(self.executors.iter().map(|(_, usage)| *usage))
+    }
+}
+
+/// What several processes use together. The peaks may have been at different times.
+pub fn sum(usages: impl Iterator<Item = Usage>) -> Usage {
+    usages.fold(Usage::default(), |all, one| Usage {
+        cpu_millis: all.cpu_millis.saturating_add(one.cpu_millis),
+        millicores: all.millicores.saturating_add(one.millicores),
+        memory: all.memory.saturating_add(one.memory),
+        peak_memory: all.peak_memory.saturating_add(one.peak_memory),
+    })
+}
+
+/// Whether a text that a peer calls the URL of its HTTP server can be shown as a link.
+#[must_use]
+pub fn is_web_address(text: &str) -> bool {
+    let rest = text.strip_prefix("http://").or_else(|| text.strip_prefix("https://"));
+    let sound = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~:/[]%".contains(&byte);
+    rest.is_some_and(|rest| !rest.is_empty() && rest.bytes().all(sound))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_used_part_of_a_disk_is_rounded_down() {
+        for (total, available, percent) in [
+            (0, 0, 0),
+            (100, 100, 0),
+            (100, 1, 99),
+            (1000, 1, 99),
+            (3, 0, 100),
+            (u64::MAX, 0, 100),
+            (1, 5, 0),
+        ] {
+            assert_eq!(DiskSpace { total, available }.used_percent(), percent, "{available} of {total}");
+        }
+    }
+
+    #[test]
+    fn only_a_url_can_be_a_link() {
+        for (text, is) in [
+            ("http://node-1:8081/", true),
+            ("https://[::1]:8081", true),
+            ("http://", false),
+            ("javascript:alert(1)", false),
+            ("http://a\"><script>", false),
+            ("http://a b", false),
+            ("", false),
+        ] {
+            assert_eq!(is_web_address(text), is, "{text}");
+        }
+    }
+}

@@ -1,0 +1,27 @@
+//! What happens to a message that a peer is too old for.
+
+use firesteel_core::version::Version;
+use firesteel_core::wire::Message;
+
+/// A peer speaks a version of the protocol that does not have a message. The message is not sent. A question fails with this
+/// sentence. What a daemon tells such a peer besides is left out: a version adds nothing without which an older one does not
+/// work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("it speaks version {theirs} of the protocol, and this needs version {needed}: upgrade it")]
+pub struct OlderPeer {
+    /// The version that the peer speaks.
+    pub theirs: Version,
+    /// The version that added the message.
+    pub needed: Version,
+}
+
+impl OlderPeer {
+    /// Checks that a peer of this version has the message.
+    ///
+    /// # Errors
+    /// The message is newer.
+    pub(super) fn check<M: Message>(message: &M, theirs: Version) -> Result<(), Self> {
+        let needed = message.since();
+        if needed > theirs { Err(Self { theirs, needed }) } else { Ok(()) }
+    }
+}

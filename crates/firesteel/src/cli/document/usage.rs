@@ -1,0 +1,76 @@
+//! What Workers report of themselves, as JSON.
+
+use firesteel_core::ids::{AppId, DriverId, ExecutorId, WorkerId};
+use firesteel_core::messages::{DiskSpace, MachineUsage, TimedReport, Usage};
+use serde::Serialize;
+
+/// What is used on a Worker's machine.
+#[derive(Serialize)]
+pub(super) struct WorkerUsage<'a> {
+    worker: &'a WorkerId,
+    web_address: Option<&'a str>,
+    /// When it was reported.
+    reported_ms: u64,
+    machine: Option<MachineUsage>,
+    disk: Option<DiskSpace>,
+    executors: Vec<ExecutorUsage<'a>>,
+    drivers: Vec<DriverUsage<'a>>,
+}
+
+#[derive(Serialize)]
+struct ExecutorUsage<'a> {
+    app: &'a AppId,
+    executor: ExecutorId,
+    #[serde(flatten)]
+    usage: Used,
+}
+
+#[derive(Serialize)]
+struct DriverUsage<'a> {
+    driver: &'a DriverId,
+    #[serde(flatten)]
+    usage: Used,
+}
+
+#[derive(Serialize)]
+struct Used {
+    cpu_ms: u64,
+    /// Thousandths of a core, lately.
+    cpu_millicores: u64,
+    memory_bytes: u64,
+    peak_memory_bytes: u64,
+}
+
+impl From<Usage> for Used {
+    fn from(usage: Usage) -> Self {
+        let Usage { cpu_millis, millicores, memory, peak_memory } = usage;
+        Self {
+            cpu_ms: cpu_millis,
+            cpu_millicores: millicores,
+            memory_bytes: memory,
+            peak_memory_bytes: peak_memory,
+        }
+    }
+}
+
+impl<'a> WorkerUsage<'a> {
+    pub(super) fn of(timed: &'a TimedReport) -> Self {
+        let TimedReport { received, report } = timed;
+        let executors = report.executors.iter().map(|(key, usage)| ExecutorUsage {
+            app: &key.app,
+            executor: key.executor,
+            usage: (*usage).into(),
+        });
+        let drivers =
+            report.drivers.iter().map(|(driver, usage)| DriverUsage { driver, usage: (*usage).into() });
+        Self {
+            worker: &report.worker,
+            web_address: report.web_address.as_deref(),
+            reported_ms: received.millis(),
+            machine: report.machine,
+            disk: report.disk,
+            executors: executors.collect(),
+            drivers: drivers.collect(),
+        }
+    }
+}
