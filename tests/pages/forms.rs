@@ -67,7 +67,7 @@ pub(crate) fn ended() {
         let refused = posted(&master, "/app/kill/", &form, headers);
         assert!(refused.starts_with("HTTP/1.1 403 "), "{refused}");
     }
-    assert_eq!(live(&master), [app.clone()]);
+    assert_eq!(live(&master), [app.as_str()]);
 
     let browser = Browser::start();
     browser.open(&format!("http://{}/", master.http()));
@@ -75,7 +75,7 @@ pub(crate) fn ended() {
     browser.run("document.querySelector('#running button, #waiting button').click()");
     browser.until("the question", "document.querySelector('#confirm button')");
     judge(&browser, "question");
-    assert_eq!(live(&master), [app.clone()], "asking is not doing");
+    assert_eq!(live(&master), [app.as_str()], "asking is not doing");
     browser.run("document.querySelector('#confirm button').click()");
     browser.until("the first page", "location.pathname === '/' && document.getElementById('completed')");
     wait("the application to end", Duration::from_secs(60), || live(&master).is_empty().then_some(()));
