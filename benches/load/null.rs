@@ -127,7 +127,9 @@ fn on_client(queue: &Queue, message: &ClientToMaster) {
         | ClientToMaster::RequestKillDriver { .. }
         | ClientToMaster::RequestDriverStatus { .. }
         | ClientToMaster::RequestWorkerReports { .. }
-        | ClientToMaster::RequestHistory { .. } => {}
+        | ClientToMaster::RequestHistory { .. }
+        | ClientToMaster::RequestKillAllDrivers { .. }
+        | ClientToMaster::RequestClearCompletedDriversAndApps { .. } => {}
     }
 }
 

@@ -135,7 +135,11 @@ impl SparkNull {
                     let _ = queue.send(Told::Driver(added));
                 }
             }
-            Heard::Driver(..) | Heard::Worker(..) | Heard::Readyz(_) | Heard::Strange(_) => {}
+            Heard::Driver(..)
+            | Heard::Worker(..)
+            | Heard::Client(..)
+            | Heard::Readyz(_)
+            | Heard::Strange(_) => {}
         }
     }
 }

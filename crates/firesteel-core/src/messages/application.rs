@@ -192,6 +192,7 @@ impl fmt::Display for Hindrance {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Gang { executors, room, kept } => {
+                let room = if *room == 0 { "none".to_owned() } else { room.to_string() };
                 write!(f, "it needs {executors} executors at once, and there is room for {room}")?;
                 let workers = kept.len();
                 match workers {

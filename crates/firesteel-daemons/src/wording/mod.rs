@@ -2,8 +2,10 @@
 //!
 //! - [`application`]: states and ends of applications and executors
 //! - [`explanation`]: why an application has no more executors
+//! - [`usage`]: what is used of machines and by processes
 //! - [`worker`]: the state of a Worker, and exclusions
 
 pub mod application;
 pub mod explanation;
+pub mod usage;
 pub mod worker;

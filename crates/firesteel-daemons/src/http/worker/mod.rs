@@ -118,7 +118,13 @@ impl WorkerSite {
         match self.state().await {
             Ok(state) => {
                 let (query, resources) = (&question.query, &self.resources);
-                let page = page::WorkerPage { view: &state.0, plans: &self.plans(), resources, query };
+                let page = page::WorkerPage {
+                    view: &state.0,
+                    report: &state.1,
+                    plans: &self.plans(),
+                    resources,
+                    query,
+                };
                 Answer::page(StatusCode::OK, &page.document())
             }
             Err(why) => {

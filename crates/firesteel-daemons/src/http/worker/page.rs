@@ -1,7 +1,11 @@
 //! The page of a Worker: what it offers, the executors that run there and those that have ended, with their logs.
 
+use std::collections::BTreeMap;
+
 use firesteel_core::ids::ExecutorKey;
-use firesteel_core::messages::{ExecutorReport, ExecutorState, RunningExecutor, WorkerViewOfItself};
+use firesteel_core::messages::{
+    ExecutorReport, ExecutorState, RunningExecutor, Usage, WorkerReport, WorkerViewOfItself,
+};
 use firesteel_placement::Resources;
 use maud::{Markup, html};
 
@@ -12,6 +16,7 @@ use crate::http::pages::parts::{Mood, bar, fact, grouped, state};
 use crate::http::pages::table::{Column, Shape, Table};
 use crate::http::query::Query;
 use crate::wording::application::addresses;
+use crate::wording::usage;
 
 /// How often the page is asked for again, in milliseconds.
 const PACE: u64 = 2000;
@@ -27,6 +32,8 @@ const RUNNING: &[Column<Row>] = &[
     Column { name: "Memory", shape: Shape::Numbers, order: Some(|one, other| one.memory.cmp(&other.memory)) },
     Column { name: "Resources", shape: Shape::Words, order: None },
     Column { name: "Process", shape: Shape::Numbers, order: None },
+    Column { name: "CPU", shape: Shape::Numbers, order: None },
+    Column { name: "RAM", shape: Shape::Numbers, order: None },
 ];
 
 const ENDED: &[Column<Row>] = &[
@@ -45,10 +52,12 @@ struct Row {
     memory: i64,
     resources: String,
     pid: Option<u32>,
+    /// What its processes use: cores and memory.
+    usage: [String; 2],
 }
 
 impl Row {
-    fn of_live(executor: &RunningExecutor, plans: &Plans) -> Self {
+    fn of_live(executor: &RunningExecutor, usage: Option<Usage>, plans: &Plans) -> Self {
         let plan = plans.get(&executor.executor);
         Self {
             key: executor.executor.clone(),
@@ -58,13 +67,15 @@ impl Row {
             memory: executor.memory.0,
             resources: addresses(&plan.resources),
             pid: executor.pid,
+            usage: usage::of_processes(usage),
         }
     }
 
     fn of_ended(report: &ExecutorReport, plans: &Plans) -> Self {
         let (key, state) = (report.executor.clone(), report.state.clone());
         let name = plans.get(&key).app_name;
-        Self { key, name, state, cores: 0, memory: 0, resources: String::new(), pid: None }
+        let (resources, usage) = (String::new(), usage::of_processes(None));
+        Self { key, name, state, cores: 0, memory: 0, resources, pid: None, usage }
     }
 
     fn text(&self) -> String {
@@ -75,6 +86,7 @@ impl Row {
 /// What the page is made of.
 pub(super) struct WorkerPage<'a> {
     pub(super) view: &'a WorkerViewOfItself,
+    pub(super) report: &'a WorkerReport,
     pub(super) plans: &'a Plans,
     pub(super) resources: &'a Resources,
     pub(super) query: &'a Query,
@@ -88,7 +100,9 @@ pub(super) fn framed(base: &str, title: &str, filter: Option<&Query>, pace: u64,
 impl WorkerPage<'_> {
     /// The page as a document.
     pub(super) fn document(&self) -> String {
-        let live: Vec<Row> = self.view.executors.iter().map(|it| Row::of_live(it, self.plans)).collect();
+        let usages: BTreeMap<_, _> = self.report.executors.iter().map(|(key, usage)| (key, *usage)).collect();
+        let of_live = |it: &RunningExecutor| Row::of_live(it, usages.get(&it.executor).copied(), self.plans);
+        let live: Vec<Row> = self.view.executors.iter().map(of_live).collect();
         let ended: Vec<Row> = self.view.ended.iter().rev().map(|it| Row::of_ended(it, self.plans)).collect();
         let parts =
             html! { (self.head(live.len())) (self.live(&live)) (self.drivers()) (self.ended(&ended)) };
@@ -98,6 +112,7 @@ impl WorkerPage<'_> {
     fn head(&self, live: usize) -> Markup {
         let WorkerViewOfItself { id, master_url, cores, memory, .. } = self.view;
         let (cores_used, memory_used) = (self.view.cores_used(), self.view.memory_used());
+        let [cpu, ram, disk] = usage::of_machine(Some(self.report));
         html! {
             section #head {
                 h1 { (id) }
@@ -111,6 +126,9 @@ impl WorkerPage<'_> {
                     (fact("Cores", &html! { (cores_used.0) " of " (cores.0) " used" (bar(cores_used.0, cores.0)) }))
                     (fact("Memory", &html! { (memory_used) " of " (memory) " used" (bar(memory_used.0, memory.0)) }))
                     (fact("Executors", &html! { (grouped(live)) " live" }))
+                    (fact("Processors in use", &html! { (cpu) }))
+                    (fact("RAM in use", &html! { (ram) }))
+                    (fact("Disk in use", &html! { (disk) }))
                     @if self.resources.iter().next().is_some() { (fact("Resources", &html! { (addresses(self.resources)) })) }
                 }
             }
@@ -131,6 +149,8 @@ impl WorkerPage<'_> {
                 html! { (firesteel_placement::MiB(row.memory)) },
                 html! { (row.resources) },
                 html! { @if let Some(pid) = row.pid { (pid) } },
+                html! { (row.usage[0]) },
+                html! { (row.usage[1]) },
             ]
         })
     }

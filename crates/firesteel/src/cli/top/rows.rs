@@ -3,13 +3,12 @@
 use std::collections::BTreeMap;
 
 use firesteel_core::ids::ExecutorId;
-use firesteel_core::messages::{
-    ApplicationView, ExecutorView, MachineUsage, MasterView, TimedReport, Usage, WorkerState, WorkerView,
-};
+use firesteel_core::messages::{ApplicationView, ExecutorView, MasterView, Usage, WorkerState, WorkerView};
 use firesteel_placement::{Cores, MiB};
 
 use super::super::table::{clean, duration};
 use firesteel_daemons::wording::application::live_state;
+use firesteel_daemons::wording::usage;
 use firesteel_daemons::wording::worker::worker_state;
 
 /// One of the three tables.
@@ -102,7 +101,7 @@ fn workers(view: &MasterView, order: usize) -> Vec<Row> {
             format!("{} ago", duration(view.now.since(worker.last_heartbeat))),
         ]
         .into_iter()
-        .chain(machine_cells(view.reports.get(&worker.id)))
+        .chain(usage::of_machine(view.reports.get(&worker.id).map(|timed| &timed.report)))
         .collect(),
     };
     workers.into_iter().map(row).collect()
@@ -158,44 +157,10 @@ fn executors(view: &MasterView, order: usize) -> Vec<Row> {
             format!("{} ago", duration(view.now.since(executor.launched))),
         ]
         .into_iter()
-        .chain(process_cells(usages.get(&(app.id.as_str(), executor.id)).copied()))
+        .chain(usage::of_processes(usages.get(&(app.id.as_str(), executor.id)).copied()))
         .collect(),
     };
     executors.into_iter().map(row).collect()
-}
-
-/// What is used of a Worker's machine: processors, memory, and the disk of the work directory.
-fn machine_cells(timed: Option<&TimedReport>) -> [String; 3] {
-    let (machine, disk) = timed.map_or((None, None), |timed| (timed.report.machine, timed.report.disk));
-    let dash = || "-".to_owned();
-    let used = |machine: MachineUsage| amount(machine.memory.saturating_sub(machine.memory_available));
-    [
-        machine.map_or_else(dash, |machine| format!("{}/{}", cores_used(machine.millicores), machine.cores)),
-        machine.map_or_else(dash, |machine| format!("{}/{}", used(machine), amount(machine.memory))),
-        disk.map_or_else(dash, |disk| format!("{} %", disk.used_percent())),
-    ]
-}
-
-/// What the processes of an executor use.
-fn process_cells(usage: Option<Usage>) -> [String; 2] {
-    let dash = || "-".to_owned();
-    [
-        usage.map_or_else(dash, |usage| cores_used(usage.millicores)),
-        usage.map_or_else(dash, |usage| amount(usage.memory)),
-    ]
-}
-
-/// An amount of memory in bytes: `512 MiB`, `7.6 GiB`.
-fn amount(bytes: u64) -> String {
-    match bytes >> 20 {
-        mib @ 0..1024 => format!("{mib} MiB"),
-        mib => format!("{}.{} GiB", mib / 1024, mib % 1024 * 10 / 1024),
-    }
-}
-
-/// Thousandths of a core as cores: `1.5`.
-fn cores_used(millicores: u64) -> String {
-    format!("{}.{}", millicores / 1000, millicores % 1000 / 100)
 }
 
 pub(super) fn alive(view: &MasterView) -> impl Iterator<Item = &WorkerView> {
@@ -227,16 +192,6 @@ fn bar(used: i64, all: i64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn amounts_have_one_digit_after_the_point() {
-        for (bytes, words) in
-            [(0, "0 MiB"), (1023 << 20, "1023 MiB"), (1 << 30, "1.0 GiB"), (8_123_456_789, "7.5 GiB")]
-        {
-            assert_eq!(amount(bytes), words);
-        }
-        assert_eq!([0, 99, 1_550, 16_000].map(cores_used), ["0.0", "0.0", "1.5", "16.0"]);
-    }
 
     #[test]
     fn a_bar_is_full_or_empty_only_if_the_amount_is() {

@@ -16,6 +16,7 @@ use crate::http::pages::parts::{Mood, ago, bar, fact, grouped, memory as memory_
 use crate::http::pages::table::{Column, Shape, Table};
 use crate::http::query::Query;
 use crate::wording::application::{cores, live_state, resources, state as state_name};
+use crate::wording::usage;
 use crate::wording::worker::worker_state;
 
 /// How often the page is asked for again, in milliseconds.
@@ -117,6 +118,9 @@ const WORKERS: &[Column<WorkerView>] = &[
         shape: Shape::Numbers,
         order: Some(|one, other| one.last_heartbeat.cmp(&other.last_heartbeat)),
     },
+    Column { name: "CPU", shape: Shape::Numbers, order: None },
+    Column { name: "RAM", shape: Shape::Numbers, order: None },
+    Column { name: "Disk", shape: Shape::Numbers, order: None },
 ];
 
 const DRIVERS: &[Column<DriverView>] = &[
@@ -317,6 +321,7 @@ impl ClusterPage<'_> {
             Table { id: "workers", title, empty: "No Worker is registered.", columns: WORKERS, text: &text };
         table.show(&table.cut(&self.view.workers, self.query), self.query, |worker| {
             let free = worker.cores - worker.cores_used;
+            let [cpu, ram, disk] = usage::of_machine(self.view.reports.get(&worker.id).map(|timed| &timed.report));
             vec![
                 html! { a.id href=(worker_link("./", &worker.id)) { (worker.id) } (self.permit.decommission(worker)) },
                 state(mood_of_worker(worker), &worker_state(worker, now)),
@@ -325,6 +330,9 @@ impl ClusterPage<'_> {
                 html! { span { (worker.memory_used) " of " (worker.memory) } (bar(worker.memory_used.0, worker.memory.0)) },
                 html! { (resources(&worker.resources_used, &worker.resources)) },
                 ago(now, worker.last_heartbeat),
+                html! { (cpu) },
+                html! { (ram) },
+                html! { (disk) },
             ]
         })
     }

@@ -42,11 +42,6 @@ pub(super) fn apart(base: &str, words: &str) -> Answer {
     Answer::page(StatusCode::SERVICE_UNAVAILABLE, &framed(base, "Master", "none", None, 3000, &parts))
 }
 
-/// Where a Worker serves HTTP. `None`: the Master does not know.
-fn web_address(_worker: &WorkerView) -> Option<String> {
-    None
-}
-
 /// The link to an application's page, below the base.
 fn app_link(base: &str, app: &AppId) -> String {
     format!("{base}app/{}", link([("appId", app.as_str())]))

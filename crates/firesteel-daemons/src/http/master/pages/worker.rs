@@ -1,17 +1,20 @@
 //! One Worker as its Master sees it, with the executors and cluster drivers on it.
 
-use firesteel_core::ids::AppId;
-use firesteel_core::messages::{ExecutorView, MasterView, WorkerState, WorkerView};
+use std::collections::BTreeMap;
+
+use firesteel_core::ids::{AppId, ExecutorKey};
+use firesteel_core::messages::{ExecutorView, MasterView, Usage, WorkerState, WorkerView, is_web_address};
 use firesteel_placement::words::duration;
 use maud::{Markup, html};
 
 use super::actions::Permit;
-use super::{framed, mood_of_executor, mood_of_worker, named, web_address};
+use super::{framed, mood_of_executor, mood_of_worker, named};
 use crate::http::pages::log;
 use crate::http::pages::parts::{ago, bar, fact, sentence, state};
 use crate::http::pages::table::{Column, Shape, Table};
 use crate::http::query::Query;
 use crate::wording::application::{addresses, resources};
+use crate::wording::usage;
 use crate::wording::worker::worker_state;
 
 /// How often the page is asked for again, in milliseconds.
@@ -22,6 +25,7 @@ struct Row {
     app: AppId,
     name: String,
     executor: ExecutorView,
+    usage: Option<Usage>,
 }
 
 const EXECUTORS: &[Column<Row>] = &[
@@ -45,7 +49,21 @@ const EXECUTORS: &[Column<Row>] = &[
         shape: Shape::Numbers,
         order: Some(|one, other| other.executor.launched.cmp(&one.executor.launched)),
     },
+    Column {
+        name: "CPU",
+        shape: Shape::Numbers,
+        order: Some(|one, other| millicores(one).cmp(&millicores(other))),
+    },
+    Column { name: "RAM", shape: Shape::Numbers, order: Some(|one, other| memory(one).cmp(&memory(other))) },
 ];
+
+fn millicores(row: &Row) -> Option<u64> {
+    row.usage.map(|usage| usage.millicores)
+}
+
+fn memory(row: &Row) -> Option<u64> {
+    row.usage.map(|usage| usage.memory)
+}
 
 /// The page of the Worker that the URL names.
 pub(in super::super) fn document(view: &MasterView, query: &Query, permit: Permit<'_>) -> String {
@@ -66,11 +84,15 @@ fn head(view: &MasterView, worker: &WorkerView, permit: Permit<'_>) -> Markup {
     let drivers = view.drivers.iter().filter(|driver| {
         !driver.state.is_finished() && driver.worker.as_ref().is_some_and(|place| place.worker == worker.id)
     });
+    let report = view.reports.get(&worker.id).map(|timed| &timed.report);
+    let address =
+        report.and_then(|report| report.web_address.as_ref()).filter(|address| is_web_address(address));
+    let [cpu, ram, disk] = usage::of_machine(report);
     html! {
         section #head {
             h1 { (worker.host) }
             p.under { span.id { (worker.id) } " · heartbeat " (ago(view.now, worker.last_heartbeat))
-                @if let Some(address) = web_address(worker) { " · " a href=(address) { "the Worker's own page" } }
+                @if let Some(address) = address { " · " a href=(address) { "the Worker's own page" } }
                 (permit.decommission(worker))
             }
             dl.facts {
@@ -79,6 +101,11 @@ fn head(view: &MasterView, worker: &WorkerView, permit: Permit<'_>) -> Markup {
                 (fact("Memory", &html! { (worker.memory_used) " of " (worker.memory) " used" (bar(worker.memory_used.0, worker.memory.0)) }))
                 @let custom = resources(&worker.resources_used, &worker.resources);
                 @if !custom.is_empty() { (fact("Resources", &html! { (custom) })) }
+                @if report.is_some() {
+                    (fact("Processors in use", &html! { (cpu) }))
+                    (fact("RAM in use", &html! { (ram) }))
+                    (fact("Disk in use", &html! { (disk) }))
+                }
                 @for driver in drivers { (fact("Cluster driver", &html! { (driver.id) })) }
             }
             @if worker.state == WorkerState::Dead {
@@ -90,6 +117,9 @@ fn head(view: &MasterView, worker: &WorkerView, permit: Permit<'_>) -> Markup {
 }
 
 fn executors(view: &MasterView, worker: &WorkerView, query: &Query) -> Markup {
+    let report = view.reports.get(&worker.id).map(|timed| &timed.report);
+    let executors = report.map(|report| report.executors.as_slice()).unwrap_or_default();
+    let usages: BTreeMap<&ExecutorKey, Usage> = executors.iter().map(|(key, usage)| (key, *usage)).collect();
     let rows: Vec<Row> = view
         .applications
         .iter()
@@ -98,6 +128,7 @@ fn executors(view: &MasterView, worker: &WorkerView, query: &Query) -> Markup {
         .map(|(app, executor)| Row {
             app: app.id.clone(),
             name: app.name.clone(),
+            usage: usages.get(&ExecutorKey { app: app.id.clone(), executor: executor.id }).copied(),
             executor: executor.clone(),
         })
         .collect();
@@ -105,7 +136,8 @@ fn executors(view: &MasterView, worker: &WorkerView, query: &Query) -> Markup {
         |row: &Row| format!("{} {} {} {}", row.name, row.app, row.executor.id, row.executor.state.name());
     let (id, title, empty) = ("executors", "Executors", "No executor runs there.");
     let table = Table { id, title, empty, columns: EXECUTORS, text: &text };
-    table.show(&table.cut(&rows, query), query, |Row { app, name, executor }| {
+    table.show(&table.cut(&rows, query), query, |Row { app, name, executor, usage }| {
+        let [cpu, ram] = usage::of_processes(*usage);
         vec![
             named("../", name, app),
             html! { (executor.id) },
@@ -115,6 +147,8 @@ fn executors(view: &MasterView, worker: &WorkerView, query: &Query) -> Markup {
             html! { (executor.memory) },
             html! { (addresses(&executor.resources)) },
             html! { time datetime=(executor.launched) title=(executor.launched) { (duration(view.now.since(executor.launched))) } },
+            html! { (cpu) },
+            html! { (ram) },
         ]
     })
 }
