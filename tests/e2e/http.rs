@@ -266,7 +266,12 @@ fn every_metric_of_the_board_and_the_alerts_is_served_and_the_page_names_all() {
     let master = Daemon::master(&["--conf", &recovery]);
     let worker = Daemon::worker(&master, &directory.path().join("work"), &["--cores", "1", "--memory", "1g"]);
     master.wait_for_workers(1);
-    let pages = [master.get("/metrics").1, worker.get("/metrics").1];
+    // A Worker measures from time to time what is used.
+    let pages = wait_for("what the Worker measures", || {
+        let pages = [master.get("/metrics").1, worker.get("/metrics").1];
+        let measured = ["firesteel_worker_machine_cpu_cores", "firesteel_worker_disk_bytes"];
+        measured.iter().all(|name| pages[1].contains(name)).then_some(pages)
+    });
     let served: BTreeSet<String> = pages.iter().flat_map(|page| served(page)).collect();
     let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
     for file in ["grafana/firesteel.json", "grafana/alerts.yml", "MONITORING.md", "RUNBOOK.md"] {
