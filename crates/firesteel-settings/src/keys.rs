@@ -81,7 +81,7 @@ table! {
 
     /// Port at which the Master serves HTTP: pages, JSON, health and metrics; 0: any free one; none: no HTTP (--webui-port).
     MASTER_UI_PORT: "spark.master.ui.port", [Master], Otherwise("8080; any free one with --port 0");
-    /// Whether the Master takes cluster drivers by Spark's REST protocol, as spark-submit sends them. Whoever reaches the port can run programs on Workers.
+    /// Whether the Master takes cluster drivers by Spark's REST protocol. Whoever reaches the port can run programs on Workers.
     REST_ENABLED: "spark.master.rest.enabled", [Master], Value("false");
     /// Port for Spark's REST protocol; 0: any free one.
     REST_PORT: "spark.master.rest.port", [Master], Value("6066");

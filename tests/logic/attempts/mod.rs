@@ -69,7 +69,7 @@ fn applications_keep_every_law_under_faults_and_end_rightly_after_them() {
 }
 
 /// What no world can see, each with its reason.
-const IMPOSSIBLE: [(&str, &str, &str); 26] = [
+const IMPOSSIBLE: [(&str, &str, &str); 30] = [
     ("MasterToDriver", "WorkerRemoved", "there are no Workers"),
     ("ExecutorState", "Launching", "an executor that is launched is told as added"),
     ("LossReason", "Disconnected", "there are no Workers whose connection could end"),
@@ -89,6 +89,14 @@ const IMPOSSIBLE: [(&str, &str, &str); 26] = [
     ("ClientToMaster", "RequestSubmitDriver", "an ApplicationMaster runs no cluster drivers"),
     ("ClientToMaster", "RequestKillDriver", "an ApplicationMaster runs no cluster drivers"),
     ("ClientToMaster", "RequestDriverStatus", "an ApplicationMaster runs no cluster drivers"),
+    ("ClientToMaster", "RequestKillAllDrivers", "an ApplicationMaster runs no cluster drivers"),
+    (
+        "ClientToMaster",
+        "RequestClearCompletedDriversAndApps",
+        "an ApplicationMaster ends with its application",
+    ),
+    ("MasterToClient", "KillAllDriversResponse", "an ApplicationMaster runs no cluster drivers"),
+    ("MasterToClient", "ClearCompletedResponse", "an ApplicationMaster ends with its application"),
     ("MasterToClient", "SubmitDriverResponse", "an ApplicationMaster runs no cluster drivers"),
     ("MasterToClient", "KillDriverResponse", "an ApplicationMaster runs no cluster drivers"),
     ("MasterToClient", "DriverStatusResponse", "an ApplicationMaster runs no cluster drivers"),

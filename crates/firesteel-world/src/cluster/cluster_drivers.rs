@@ -95,13 +95,24 @@ impl World {
         }
     }
 
-    /// An operator asks for some cluster driver, and then for its end.
+    /// An operator asks for some cluster driver, and then for its end. Some ask for the end of all, or have what has ended
+    /// forgotten.
     pub(crate) fn kill_driver(&mut self) {
         let Some(master) = self.master else { return };
         let known: Vec<DriverId> = self.ledger.submitted().cloned().collect();
         let driver = match self.dice.index(known.len() + 1) {
             Some(index) if index < known.len() => known[index].clone(),
-            _ => DriverId::new("driver-of-nobody"),
+            _ => {
+                let by = "an operator".to_owned();
+                self.ask_master(
+                    master,
+                    match known.is_empty() {
+                        true => ClientToMaster::RequestClearCompletedDriversAndApps { by },
+                        false => ClientToMaster::RequestKillAllDrivers { by },
+                    },
+                );
+                DriverId::new("driver-of-nobody")
+            }
         };
         self.ask_master(master, ClientToMaster::RequestDriverStatus { driver: driver.clone() });
         self.ask_master(master, ClientToMaster::RequestKillDriver { driver, by: "an operator".to_owned() });

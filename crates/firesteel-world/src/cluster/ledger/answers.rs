@@ -53,7 +53,6 @@ impl Ledger {
                 ApplicationAnswer::Unknown | ApplicationAnswer::Ambiguous { .. },
             )
             | MasterToClient::ReadyzResponse
-            | MasterToClient::KillAllDriversResponse { .. }
             | MasterToClient::ClearCompletedResponse
             | MasterToClient::DriverStatusResponse(_)
             | MasterToClient::WorkerReportsResponse(_)
@@ -65,6 +64,10 @@ impl Ledger {
             MasterToClient::SubmitDriverResponse(answer) => self.check_submission(event, answer),
             MasterToClient::KillDriverResponse(answer) => {
                 self.check_driver_kill(answer);
+                Ok(())
+            }
+            MasterToClient::KillAllDriversResponse { .. } => {
+                self.note_kill_of_all();
                 Ok(())
             }
             MasterToClient::DecommissionWorkersResponse(DecommissionAnswer::Leaving { workers, more }) => {

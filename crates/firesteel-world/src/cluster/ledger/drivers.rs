@@ -68,6 +68,14 @@ impl Ledger {
         }
     }
 
+    /// An operator is told that all cluster drivers end.
+    pub(super) fn note_kill_of_all(&mut self) {
+        let (now, DriverBooks { placed, asked, .. }) = (self.now, &mut self.drivers);
+        for driver in placed.keys() {
+            asked.entry(driver.clone()).or_insert(now);
+        }
+    }
+
     /// A Worker is told to end each cluster driver of which an operator is told that it will end, and again when it returns
     /// with it.
     pub(super) fn check_driver_kills(&self, event: &Event, effects: &[Effect]) -> Result<(), String> {
@@ -77,17 +85,18 @@ impl Ledger {
                     if *to == peer && driver == id)
             })
         };
-        let asked = effects.iter().find_map(|effect| match effect {
-            Effect::Send {
-                message:
-                    Outbound::Client(MasterToClient::KillDriverResponse(KillDriverAnswer::Asked { driver })),
-                ..
-            } => Some(driver),
+        let answers = effects.iter().filter_map(|effect| match effect {
+            Effect::Send { message: Outbound::Client(answer), .. } => Some(answer),
             _ => None,
         });
-        let on = asked
-            .and_then(|driver| self.workers.get(self.drivers.placed.get(driver)?)?.peer.zip(Some(driver)));
-        let untold = on.filter(|(peer, driver)| !is_told(*peer, driver)).map(|(_, driver)| driver);
+        let asked = answers.flat_map(|answer| match answer {
+            MasterToClient::KillDriverResponse(KillDriverAnswer::Asked { driver }) => vec![driver],
+            MasterToClient::KillAllDriversResponse { .. } => self.drivers.placed.keys().collect(),
+            _ => Vec::new(),
+        });
+        let on = |driver| self.workers.get(self.drivers.placed.get(driver)?)?.peer.zip(Some(driver));
+        let untold = asked.filter_map(on).find(|(peer, driver)| !is_told(*peer, driver));
+        let untold = untold.map(|(_, driver)| driver);
         let returned = match event {
             Event::Received {
                 peer,
