@@ -49,7 +49,6 @@ pub(super) struct LogOptions {
         value_enum,
         value_name = "FORM",
         hide_possible_values = true,
-        hide_short_help = true,
         display_order = 900
     )]
     log_format: Option<LogFormat>,

@@ -111,7 +111,7 @@ pub(super) struct TaskOptions {
     )]
     task_resources: Vec<String>,
     /// Exit codes after which a task is not retried, such as 2,124-126, or none [default: 124, a timeout]
-    #[arg(long, value_name = "CODES", help_heading = "Tasks")]
+    #[arg(long, value_name = "CODES", help_heading = "Tasks", hide_short_help = true)]
     fatal_exit_codes: Option<String>,
 }
 
