@@ -9,6 +9,7 @@ use firesteel_core::process::Command;
 
 use crate::cluster_driver::SparkDriver;
 use crate::installation::{Installation, Variables};
+use crate::java_modules;
 use crate::launch::{environment, java_options};
 
 /// The class that runs the class of a cluster driver, and ends when the connection to its Worker does.
@@ -22,30 +23,6 @@ pub(crate) const USER_JAR: &str = "{{USER_JAR}}";
 
 /// The property with the Masters.
 const MASTER: &str = "-Dspark.master=";
-
-/// What Spark needs of Java 17, which seals its packages. An older Java passes over it.
-///
-/// Source: Spark 3.3 to 4.3 (`JavaModuleOptions`). Spark 3 does not give it to cluster drivers, so they fail on Java 17.
-const MODULE_OPTIONS: [&str; 18] = [
-    "-XX:+IgnoreUnrecognizedVMOptions",
-    "--add-opens=java.base/java.lang=ALL-UNNAMED",
-    "--add-opens=java.base/java.lang.invoke=ALL-UNNAMED",
-    "--add-opens=java.base/java.lang.reflect=ALL-UNNAMED",
-    "--add-opens=java.base/java.io=ALL-UNNAMED",
-    "--add-opens=java.base/java.net=ALL-UNNAMED",
-    "--add-opens=java.base/java.nio=ALL-UNNAMED",
-    "--add-opens=java.base/java.util=ALL-UNNAMED",
-    "--add-opens=java.base/java.util.concurrent=ALL-UNNAMED",
-    "--add-opens=java.base/java.util.concurrent.atomic=ALL-UNNAMED",
-    "--add-opens=java.base/jdk.internal.ref=ALL-UNNAMED",
-    "--add-opens=java.base/sun.nio.ch=ALL-UNNAMED",
-    "--add-opens=java.base/sun.nio.cs=ALL-UNNAMED",
-    "--add-opens=java.base/sun.security.action=ALL-UNNAMED",
-    "--add-opens=java.base/sun.util.calendar=ALL-UNNAMED",
-    "--add-opens=java.security.jgss/sun.security.krb5=ALL-UNNAMED",
-    "-Djdk.reflect.useDirectMethodHandle=false",
-    "-Dio.netty.tryReflectionSetAccessible=true",
-];
 
 /// Where a cluster driver runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -76,8 +53,9 @@ pub fn program(
     arguments.extend(["-cp".to_owned(), installation.class_path(&command.class_path, variables)]);
     arguments.push(format!("-Xmx{}M", place.memory));
     let is_given = |option: &&str| command.java_options.iter().any(|given| given == option);
-    arguments
-        .extend(MODULE_OPTIONS.iter().filter(|option| !is_given(option)).map(|option| (*option).to_owned()));
+    arguments.extend(
+        java_modules::OPTIONS.iter().filter(|option| !is_given(option)).map(|option| (*option).to_owned()),
+    );
     let options = java_options(command).filter(|option| !option.starts_with(MASTER));
     arguments.extend(options.cloned());
     arguments.push(format!("{MASTER}{}", place.masters));
@@ -155,7 +133,7 @@ mod tests {
             arguments[..4],
             words("-server -cp /mine.jar:/opt/spark/conf/:/opt/spark/jars/* -Xmx512M")
         );
-        assert_eq!(arguments[4..22], MODULE_OPTIONS);
+        assert_eq!(arguments[4..22], java_modules::OPTIONS);
         let rest = "-Dspark.app.name=x -Dspark.master=spark://a:7077,b:7077 \
                     org.apache.spark.deploy.worker.DriverWrapper spark://Worker@10.0.0.2:7079 \
                     /work/driver-1/pi.jar Pi spark://Worker@10.0.0.2:7079 ten";
@@ -168,7 +146,7 @@ mod tests {
 
     #[test]
     fn an_option_that_the_submitter_gave_is_not_repeated() {
-        let arguments = started(&MODULE_OPTIONS.join(" ")).arguments;
+        let arguments = started(&java_modules::OPTIONS.join(" ")).arguments;
         let opens = arguments.iter().filter(|word| word.starts_with("--add-opens=")).count();
         assert_eq!(opens, 15);
     }

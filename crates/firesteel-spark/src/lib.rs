@@ -19,6 +19,7 @@
 //!   service
 //! - [`cluster_driver`], [`jar`], [`driver_launch`]: what a cluster driver of Spark's is, and how a Worker starts it
 //! - [`rest`]: submissions by HTTP
+//! - `java_modules.rs`: what Spark needs of Java 17
 //! - `memory.rs`, `words.rs`: amounts of memory and options of a JVM in Spark's properties
 //!
 //! There is no I/O here, and nothing that decides: a connection's task feeds bytes in and sends what comes out.
@@ -33,6 +34,7 @@ pub mod frame;
 pub mod installation;
 pub mod jar;
 pub mod java;
+mod java_modules;
 pub mod launch;
 mod memory;
 pub mod messages;

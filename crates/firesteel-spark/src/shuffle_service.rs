@@ -7,36 +7,13 @@ use std::collections::BTreeMap;
 use firesteel_core::process::Command;
 
 use crate::installation::{Installation, Variables, has_secret};
+use crate::java_modules;
 
 /// The class of the service.
 pub const CLASS: &str = "org.apache.spark.deploy.ExternalShuffleService";
 
 /// The heap of a daemon of Spark's that has no `SPARK_DAEMON_MEMORY`.
 const MEMORY: &str = "1g";
-
-/// The options with which Spark's code and its libraries may use the insides of Java 17 and later. Earlier releases of Java
-/// ignore them. Spark 4 gives them to its daemons, and every release to executors. The module of vector instructions is left
-/// out: the service has no use for it.
-const MODULES: [&str; 18] = [
-    "-XX:+IgnoreUnrecognizedVMOptions",
-    "--add-opens=java.base/java.lang=ALL-UNNAMED",
-    "--add-opens=java.base/java.lang.invoke=ALL-UNNAMED",
-    "--add-opens=java.base/java.lang.reflect=ALL-UNNAMED",
-    "--add-opens=java.base/java.io=ALL-UNNAMED",
-    "--add-opens=java.base/java.net=ALL-UNNAMED",
-    "--add-opens=java.base/java.nio=ALL-UNNAMED",
-    "--add-opens=java.base/java.util=ALL-UNNAMED",
-    "--add-opens=java.base/java.util.concurrent=ALL-UNNAMED",
-    "--add-opens=java.base/java.util.concurrent.atomic=ALL-UNNAMED",
-    "--add-opens=java.base/jdk.internal.ref=ALL-UNNAMED",
-    "--add-opens=java.base/sun.nio.ch=ALL-UNNAMED",
-    "--add-opens=java.base/sun.nio.cs=ALL-UNNAMED",
-    "--add-opens=java.base/sun.security.action=ALL-UNNAMED",
-    "--add-opens=java.base/sun.util.calendar=ALL-UNNAMED",
-    "--add-opens=java.security.jgss/sun.security.krb5=ALL-UNNAMED",
-    "-Djdk.reflect.useDirectMethodHandle=false",
-    "-Dio.netty.tryReflectionSetAccessible=true",
-];
 
 /// A shuffle service that is to be started.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -67,7 +44,7 @@ pub fn program(
     arguments.extend(["-cp".to_owned(), installation.class_path(&first, variables)]);
     arguments.extend(options(service));
     arguments.push(format!("-Xmx{}", variables.get("SPARK_DAEMON_MEMORY").unwrap_or(MEMORY)));
-    arguments.extend(MODULES.map(str::to_owned));
+    arguments.extend(java_modules::OPTIONS.map(str::to_owned));
     arguments.push(CLASS.to_owned());
     Command { program: variables.java(), arguments, environment }
 }
@@ -125,8 +102,8 @@ mod tests {
         );
         let (before, after) = arguments.split_at(expected.len());
         assert_eq!(before, expected);
-        assert_eq!(after[..MODULES.len()], MODULES);
-        assert_eq!(after[MODULES.len()..], [CLASS]);
+        assert_eq!(after[..java_modules::OPTIONS.len()], java_modules::OPTIONS);
+        assert_eq!(after[java_modules::OPTIONS.len()..], [CLASS]);
     }
 
     #[test]

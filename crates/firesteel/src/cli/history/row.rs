@@ -3,10 +3,9 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use firesteel_core::messages::{
-    ApplicationState, DriverView, ExecutorState, Outcome, PastApplication, PastRow, Used,
-};
+use firesteel_core::messages::{DriverView, ExecutorState, Outcome, PastApplication, PastRow, Used};
 use firesteel_core::process::ExitStatus;
+use firesteel_daemons::wording::application::state;
 use serde::Serialize;
 
 use super::super::document::{Application, Driver};
@@ -181,17 +180,6 @@ impl<'a> Past<'a> {
                 String::new(),
             ],
         }
-    }
-}
-
-fn state(state: ApplicationState) -> &'static str {
-    match state {
-        ApplicationState::Waiting => "WAITING",
-        ApplicationState::Running => "RUNNING",
-        ApplicationState::Finished => "FINISHED",
-        ApplicationState::Failed => "FAILED",
-        ApplicationState::Killed => "KILLED",
-        ApplicationState::Unknown => "UNKNOWN",
     }
 }
 
