@@ -1,6 +1,7 @@
 //! The HTTP server of a daemon: pages for people, JSON for monitors, whether it is alive and ready, and metrics.
 //!
 //! - `server`: accepts connections, within bounds; knows no path
+//! - `site`: what is served to browsers and monitors
 //! - `question`, `query`: what a request asks; `answer`: what it gets
 //! - `pages`: what the pages of both daemons have in common
 //! - `master`, `worker`: the paths of each daemon, with what they answer
@@ -22,6 +23,7 @@ mod query;
 mod question;
 pub(crate) mod rest;
 mod server;
+mod site;
 mod snapshot;
 mod vitals;
 pub(crate) mod worker;

@@ -1,7 +1,7 @@
 //! Accepts connections, reads a request from each, and writes the answer. Knows no path.
 //!
-//! Everything is bounded: the number of connections, the length of a request and of its form, the time that it may take, and
-//! the bytes of the answers that wait to be read. One connection carries one request, so none is idle. While all places are taken, those who
+//! Everything is bounded: the number of connections, the length of a request, the time that it may take, and the bytes of the
+//! answers that wait to be read. One connection carries one request, so none is idle. While all places are taken, those who
 //! have said nothing have to leave.
 
 use std::convert::Infallible;
@@ -18,7 +18,7 @@ use firesteel_host::daemon;
 use firesteel_host::meter::Counter;
 use firesteel_host::seldom::Seldom;
 use firesteel_settings::http::{HttpPort, HttpSettings};
-use http_body_util::{BodyExt, Full, Limited};
+use http_body_util::Full;
 use hyper::body::Incoming;
 use hyper::header::{
     ALLOW, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG, HeaderValue, LOCATION,
@@ -26,7 +26,7 @@ use hyper::header::{
 };
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper::{Method, Request, Response, StatusCode};
+use hyper::{Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
 use nix::sys::resource::{Resource, getrlimit};
 use tokio::net::{TcpStream, lookup_host};
@@ -36,7 +36,6 @@ use tokio::time::{sleep, timeout};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::answer::Answer;
-use super::question::Question;
 
 /// The most connections, if the limit of open files allows that many.
 const PLACES: usize = 512;
@@ -59,22 +58,10 @@ const MOST_HEADERS: usize = 64;
 /// The most bytes of answers that have not been read, in KiB. A single answer may be longer.
 const UNREAD: usize = 64 << 10;
 
-/// The longest form that a request may send, in bytes.
-const LONGEST_FORM: usize = 64 << 10;
-
 /// What pages may do: use style sheets, scripts and pictures of this server, send forms to it, and nothing else. So text
 /// that found its way into a page as code would not run.
 const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; \
                       form-action 'self'; base-uri 'none'; frame-ancestors 'self'";
-
-/// What a daemon answers.
-pub(crate) trait Site: Send + Sync + 'static {
-    /// The answer to a request.
-    fn answer(&self, question: &Question, meter: &HttpMeter) -> impl Future<Output = Answer> + Send;
-
-    /// Whether forms are sent to this path. At all other paths nothing can be changed.
-    fn takes_forms(&self, path: &str) -> bool;
-}
 
 /// Who answers requests of all methods.
 pub(crate) trait Responder: Send + Sync + 'static {
@@ -90,33 +77,6 @@ pub(crate) trait Responder: Send + Sync + 'static {
         from: IpAddr,
         meter: &HttpMeter,
     ) -> impl Future<Output = Answer> + Send;
-}
-
-/// A site is read, and takes forms where it says so.
-impl<S: Site> Responder for S {
-    const SERVES: &'static str = "pages, JSON, health and metrics";
-    const PORT_SETTING: &'static str = "--webui-port (0: any free one; none: no HTTP)";
-
-    /// The answer. A body is read only at paths that take forms.
-    async fn respond(&self, request: Request<Incoming>, from: IpAddr, meter: &HttpMeter) -> Answer {
-        let is_read = [Method::GET, Method::HEAD].contains(request.method());
-        let is_form = request.method() == Method::POST && self.takes_forms(request.uri().path());
-        let (head, body) = request.into_parts();
-        let form = match is_form {
-            true => Limited::new(body, LONGEST_FORM).collect().await.map(|form| Some(form.to_bytes())),
-            false => Ok(None),
-        };
-        match form {
-            Ok(form) if is_read || is_form => {
-                self.answer(&Question::of(&head, form.as_deref(), from), meter).await
-            }
-            Ok(_) => Answer::line(StatusCode::METHOD_NOT_ALLOWED, "Only GET and HEAD are served here."),
-            Err(error) => {
-                let line = format!("The form cannot be read: {error}. It may have {LONGEST_FORM} bytes.");
-                Answer::line(StatusCode::BAD_REQUEST, &line)
-            }
-        }
-    }
 }
 
 /// What the server counts.
@@ -398,6 +358,8 @@ mod tests {
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
     use super::*;
+    use crate::http::question::Question;
+    use crate::http::site::{LONGEST_FORM, Site};
 
     struct Echo;
 

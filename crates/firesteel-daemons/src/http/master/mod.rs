@@ -40,7 +40,8 @@ use super::jackson;
 use super::pages::assets;
 use super::pages::log::LogQuestion;
 use super::question::Question;
-use super::server::{HttpMeter, Site};
+use super::server::HttpMeter;
+use super::site::Site;
 use super::snapshot::{Snapshot, Unanswered};
 use crate::secret;
 

@@ -34,7 +34,8 @@ use super::pages::assets;
 use super::pages::log::{LogQuestion, name};
 use super::pages::parts::sentence;
 use super::question::Question;
-use super::server::{HttpMeter, Site};
+use super::server::HttpMeter;
+use super::site::Site;
 use super::snapshot::{Snapshot, Unanswered};
 
 /// All paths.
