@@ -147,6 +147,9 @@ impl Null {
                     heartbeat_millis: HEARTBEAT_MILLIS,
                     duplicate: false,
                 });
+                queue.push(&MasterToWorker::MasterWebAddress {
+                    address: "http://127.0.0.1:40000/".to_owned(),
+                });
             }
             WorkerToMaster::Heartbeat { .. }
             | WorkerToMaster::WorkerDecommissioning { .. }
