@@ -39,8 +39,8 @@ pub struct Place {
 
 /// The program of a cluster driver. `inherited` are the Worker's own variables.
 ///
-/// Its application registers with the Masters that the Worker knows: whoever submitted it by REST knows only their ports for
-/// REST, and may know them by other names.
+/// Its application registers with the Masters that the Worker knows: a client that submitted it by REST knows only their
+/// ports for REST, and may know them by other names.
 pub fn program(
     driver: &SparkDriver,
     installation: &Installation,

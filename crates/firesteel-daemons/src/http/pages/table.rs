@@ -22,7 +22,7 @@ pub(in super::super) struct Column<T> {
 /// How a column is set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in super::super) enum Shape {
-    /// Words.
+    /// Words, such as names and states.
     Words,
     /// Numbers, with their digits below each other. Sorted from large to small.
     Numbers,
