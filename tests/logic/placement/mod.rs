@@ -17,6 +17,7 @@ mod policies;
 mod properties;
 mod reference;
 mod schedule;
+mod shares;
 mod shortfall;
 mod tables;
 mod through_master;

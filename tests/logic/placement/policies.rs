@@ -195,7 +195,10 @@ fn within(numbered: &Numbered<'_>, demand: &Demand, shares: &[Share]) -> Verdict
         ensure!(offer.cores.0 >= cores * executors as i64, "{id} has {} cores", offer.cores);
         ensure!(offer.memory.0 >= memory, "{id} has {}", offer.memory);
         for (name, each) in &demand.resources {
-            ensure!(offer.resources.count(name) >= each * executors, "{id} has not so many of {name}");
+            ensure!(
+                offer.resources.fit(name, *each).is_none_or(|fitting| fitting >= executors),
+                "{id} has not so many of {name}"
+            );
         }
     }
     Ok(())
@@ -427,7 +430,7 @@ fn unallocated(seed: u64, choose: impl Fn(&Demand, &Filling) -> Vec<Share>) -> f
         let demand = Demand {
             size: ExecutorSize::Fixed(request.cores()),
             memory: request.memory,
-            resources: [("gpu".to_owned(), request.gpus)].into(),
+            resources: [("gpu".to_owned(), request.gpus.into())].into(),
             cores_left: request.cores(),
             ..Demand::default()
         };

@@ -105,7 +105,7 @@ pub fn profile(profile: &Profile) -> Result<ResourceProfile, Unfit> {
             "cores" => needed.cores = Some(Cores(*amount)),
             "memory" => needed.memory = Some(MiB(*amount)),
             "offHeap" | "memoryOverhead" | "pyspark.memory" => {}
-            _ => drop(needed.resources.insert(name.clone(), count)),
+            _ => drop(needed.resources.insert(name.clone(), count.into())),
         }
     }
     needed.check()?;

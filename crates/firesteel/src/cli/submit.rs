@@ -315,7 +315,7 @@ fn check_room(
         Err(Failure::of(blame(properties, key), sentence))
     };
     let larger = |spec: LocalClusterSpec| format!("ask for less, or start larger Workers: --master '{spec}'");
-    let resource = settings.executor_resources.iter().find(|(_, amount)| **amount > 0);
+    let resource = settings.executor_resources.iter().find(|(_, amount)| !amount.is_none());
     match (settings.executor_cores, resource) {
         (Some(cores), _) if cores > spec.cores => {
             let has = counted(spec.cores.0, "core");

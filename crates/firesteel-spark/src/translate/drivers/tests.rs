@@ -14,7 +14,7 @@ fn spark(id: i32, amounts: &[(&str, i64)]) -> Profile {
 }
 
 fn needed(cores: Option<i64>, memory: i64, resources: &[(&str, u64)]) -> ResourceProfile {
-    let resources = resources.iter().map(|(name, amount)| ((*name).to_owned(), *amount));
+    let resources = resources.iter().map(|(name, amount)| ((*name).to_owned(), (*amount).into()));
     ResourceProfile { cores: cores.map(Cores), memory: Some(MiB(memory)), resources: resources.collect() }
 }
 
