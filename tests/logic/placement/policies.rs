@@ -426,16 +426,16 @@ fn unallocated(seed: u64, choose: impl Fn(&Demand, &Filling) -> Vec<Share>) -> f
         if asked >= gpus {
             break;
         }
-        asked += request.gpus;
+        asked += request.gpus.addresses();
         let demand = Demand {
             size: ExecutorSize::Fixed(request.cores()),
             memory: request.memory,
-            resources: [("gpu".to_owned(), request.gpus.into())].into(),
+            resources: [("gpu".to_owned(), request.gpus)].into(),
             cores_left: request.cores(),
             ..Demand::default()
         };
         let shares = choose(&demand, &filling);
-        given += request.gpus * shares.len() as u64;
+        given += request.gpus.addresses() * shares.len() as u64;
         filling.take(&demand, &shares);
     }
     100.0 * (gpus - given) as f64 / gpus as f64

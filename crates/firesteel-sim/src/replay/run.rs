@@ -9,7 +9,7 @@ use firesteel_core::messages::{
     ApplicationDescription, Placing, ResourceProfile, Submitter, WantedExecutors, Work,
 };
 use firesteel_core::process::Command;
-use firesteel_placement::{Amount, Cores, ExecutorLimit, ResourceAmounts};
+use firesteel_placement::{Cores, ExecutorLimit, ResourceAmounts};
 
 use super::outcome::{ApplicationTimes, Meter, Outcome};
 use super::stage::{Apply, ExecutorChange, GPU, Stage};
@@ -190,8 +190,8 @@ pub(super) fn describe(application: &TraceApplication, placing: Placing) -> Appl
     let cores = request.cores();
     let all = i64::try_from(*executors).expect("a trace has no such number of executors");
     let mut resources = ResourceAmounts::new();
-    if request.gpus > 0 {
-        resources.insert(GPU.to_owned(), Amount::Whole(request.gpus));
+    if !request.gpus.is_none() {
+        resources.insert(GPU.to_owned(), request.gpus);
     }
     ApplicationDescription::new(
         Submitter::new("trace", "trace"),
