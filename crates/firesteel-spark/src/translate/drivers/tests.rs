@@ -90,6 +90,19 @@ fn an_application_names_its_queue_priority_and_policy_by_variables() {
 }
 
 #[test]
+fn an_application_asks_for_parts_and_kinds_by_a_variable() {
+    let needed = |value| with(RESOURCES, value).expect("it fits").profile.resources;
+    let quarter = "0.25".parse().expect("it is an amount");
+    assert_eq!(needed("gpu=0.25"), [("gpu".to_owned(), quarter)].into());
+    assert_eq!(needed("gpu:A100=1"), [("gpu:A100".to_owned(), 1.into())].into());
+    let refused = |value| with(RESOURCES, value).expect_err("it is refused").to_string();
+    assert_eq!(
+        refused("gpu=1.5"),
+        "FIRESTEEL_RESOURCES cannot have \"gpu=1.5\": write NAME=AMOUNT,.. such as gpu=0.25 or gpu:A100=1"
+    );
+}
+
+#[test]
 fn totals_are_those_of_the_profiles_that_are_named() {
     let default = needed(Some(1), 512, &[]);
     let of_default = targets(&WantedExecutors::OfDefault(4), &default);
