@@ -102,17 +102,19 @@ impl Part {
 impl Quantity {
     /// Nothing at all.
     pub const ZERO: Self = Self(0);
+    /// The largest quantity, at which sums stop. It is a whole number of addresses.
+    pub const MOST: Self = Self((THOUSANDTHS - 1) / WHOLE * WHOLE);
 
     /// This number of whole addresses.
     #[must_use]
     pub const fn whole(count: u64) -> Self {
-        Self(count.saturating_mul(WHOLE))
+        Self::of(count.saturating_mul(WHOLE))
     }
 
     /// This number of thousandths of an address.
     #[must_use]
     pub const fn of(thousandths: u64) -> Self {
-        Self(thousandths)
+        if thousandths > Self::MOST.0 { Self::MOST } else { Self(thousandths) }
     }
 
     /// The number of thousandths of an address.
@@ -124,7 +126,7 @@ impl Quantity {
     /// The quantity multiplied by a number.
     #[must_use]
     pub const fn times(self, number: u64) -> Self {
-        Self(self.0.saturating_mul(number))
+        Self::of(self.0.saturating_mul(number))
     }
 
     /// What remains of it without the other quantity; nothing if that is larger.
@@ -177,7 +179,7 @@ impl From<Amount> for Quantity {
 impl Add for Quantity {
     type Output = Self;
     fn add(self, other: Self) -> Self {
-        Self(self.0.saturating_add(other.0))
+        Self::of(self.0.saturating_add(other.0))
     }
 }
 
@@ -239,7 +241,12 @@ impl FromStr for Quantity {
         }
         let whole: u64 = whole.parse().map_err(|_| NoAmount)?;
         let thousandths: u64 = format!("{decimals:0<3}").parse().map_err(|_| NoAmount)?;
-        whole.checked_mul(WHOLE).and_then(|whole| whole.checked_add(thousandths)).map(Self).ok_or(NoAmount)
+        whole
+            .checked_mul(WHOLE)
+            .and_then(|whole| whole.checked_add(thousandths))
+            .filter(|all| *all <= Self::MOST.0)
+            .map(Self)
+            .ok_or(NoAmount)
     }
 }
 
@@ -265,8 +272,7 @@ impl Serialize for Quantity {
 impl Serialize for Amount {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
-            // A whole number may be too large for a quantity.
-            Self::Whole(count) => serializer.serialize_u64(*count),
+            Self::Whole(count) => serializer.serialize_u64((*count).min(THOUSANDTHS - 1)),
             Self::Part(_) => self.quantity().serialize(serializer),
         }
     }
@@ -280,7 +286,7 @@ impl<'de> Deserialize<'de> for Quantity {
         let number = u64::deserialize(deserializer)?;
         Ok(match number & THOUSANDTHS {
             0 => Self::whole(number),
-            _ => Self(number & !THOUSANDTHS),
+            _ => Self::of(number & !THOUSANDTHS),
         })
     }
 }
@@ -311,7 +317,8 @@ impl Visitor<'_> for NumberVisitor {
     }
 
     fn visit_u64<E: de::Error>(self, whole: u64) -> Result<Quantity, E> {
-        whole.checked_mul(WHOLE).map(Quantity).ok_or_else(|| E::custom(NoAmount))
+        let quantity = Quantity::whole(whole);
+        if quantity.0 / WHOLE == whole { Ok(quantity) } else { Err(E::custom(NoAmount)) }
     }
 
     fn visit_i64<E: de::Error>(self, whole: i64) -> Result<Quantity, E> {

@@ -417,6 +417,10 @@ fn amounts_are_numbers_for_people_and_words_in_messages() {
         assert!(serde_json::from_str::<Amount>(json).is_err(), "{json}");
     }
     assert_eq!(serde_json::from_str::<Quantity>("1.5").expect("it is read"), Quantity::of(1500));
+    for absurd in [Quantity::MOST, Quantity::whole(u64::MAX), Quantity::of(u64::MAX)] {
+        assert_eq!(absurd, Quantity::MOST);
+        assert_eq!(firesteel_core::wire::decode::<Quantity>(&encoded(&absurd)).expect("it is read"), absurd);
+    }
     // Peers of version 6 wrote whole numbers and sets of texts.
     assert_eq!(encoded(&Amount::Whole(300)), encoded(&300_u64));
     assert_eq!(encoded(&Quantity::whole(300)), encoded(&300_u64));
