@@ -134,18 +134,20 @@ impl Resources {
         if !self.covers(asked) {
             return None;
         }
-        let mut taken = Resources::default();
+        let (mut taken, mut suffices) = (Resources::default(), true);
         for (name, amount) in asked {
             if amount.is_none() {
                 taken.0.entry(name.clone()).or_default();
             }
-            for Chosen { resource, address, thousandths } in choose(self, name, *amount) {
+            let chosen = choose(self, name, *amount);
+            // Amounts that overlap may be covered one by one, and not together.
+            suffices &= chosen.len() as u64 == amount.addresses();
+            for Chosen { resource, address, thousandths } in chosen {
                 self.subtract(&resource, &address, thousandths);
                 taken.0.entry(resource).or_default().add(&address, thousandths);
             }
         }
-        // Amounts that overlap may be covered one by one, and not together.
-        if asked.iter().all(|(name, amount)| taken.quantity(name) >= amount.quantity()) {
+        if suffices {
             return Some(taken);
         }
         self.give_back(taken);

@@ -322,7 +322,9 @@ fn parts_and_kinds_are_given_as_the_slow_reference_gives_them() {
         while !cluster.running.is_empty() {
             cluster.end(0)?;
         }
-        ensure!(Cluster::of(history).free == cluster.free, "not all came back: {:?}", cluster.free);
+        let words = |all: &[Resources]| all.iter().map(Resources::to_string).collect::<Vec<_>>();
+        let whole = Cluster::of(history).free;
+        ensure!(words(&whole) == words(&cluster.free), "not all came back: {:?}", cluster.free);
         Ok(())
     });
 }

@@ -6,7 +6,8 @@ use super::*;
 
 /// A Master that allows parts, with a Worker that has these resources.
 fn bench(resources: &[(&str, &[&str])]) -> Bench {
-    let mut bench = Bench::new(Config { resource_shares: ResourceShares::Allowed, ..Config::default() });
+    let (resource_shares, exclusion) = (ResourceShares::Allowed, Exclusion::Off);
+    let mut bench = Bench::new(Config { resource_shares, exclusion, ..Config::default() });
     bench.worker_says(1, with_resources(1, resources));
     bench
 }
@@ -61,8 +62,6 @@ fn executors_share_one_address_before_the_next_one_is_touched() {
     assert_eq!(launched(&effects), [quarter, quarter, quarter, quarter, next]);
     let view = bench.master.view();
     assert_eq!(view.workers[0].resources_used.to_string(), "gpu=0,1@0.25");
-    let shortfall = bench.driver_says(DriverToMaster::RequestShortfall { app: app() });
-    assert!(matches!(&shortfall[..], [Effect::Send { .. }]));
 }
 
 #[test]
