@@ -1,9 +1,8 @@
 //! The addresses of one custom resource, each whole or in part.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use crate::amount::{Amount, Part, Quantity, WHOLE};
+use crate::amount::{Amount, Quantity, WHOLE};
 
 /// The addresses of one resource in text order, each with its part in thousandths: what is free of it, or what an executor
 /// holds of it.
@@ -99,44 +98,9 @@ impl Addresses {
     }
 }
 
-/// An address with its part as one word: `0` if it is whole, `0@0.25` if it is a quarter.
-///
-/// This is how addresses are written in messages and files, so that a program that does not know of parts reads a word
-/// where it expects one. A whole address that ends like a part is followed by `@1`.
-pub(crate) fn written(address: &str, thousandths: u64) -> Cow<'_, str> {
-    match Part::of(thousandths) {
-        Some(part) => format!("{address}@{part}").into(),
-        None if split(address).is_some() => format!("{address}@1").into(),
-        None => address.into(),
-    }
-}
-
-/// The address and the thousandths that a word means.
-pub(crate) fn read(word: &str) -> (&str, u64) {
-    split(word).unwrap_or((word, WHOLE))
-}
-
-/// The address and the thousandths of a word that says both.
-fn split(word: &str) -> Option<(&str, u64)> {
-    let (address, part) = word.rsplit_once('@')?;
-    let quantity: Quantity = part.parse().ok().filter(|quantity: &Quantity| quantity.to_string() == part)?;
-    (1..=WHOLE).contains(&quantity.thousandths()).then_some((address, quantity.thousandths()))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn every_address_is_read_as_it_was_written() {
-        for address in ["0", "GPU-1/0", "a@b", "a@0.5", "a@1", "a@0.50", "@", "", "0@1@1"] {
-            for part in [1, 250, 999, WHOLE] {
-                let word = written(address, part);
-                assert_eq!(read(&word), (address, part), "{word}");
-            }
-        }
-        assert_eq!([written("0", WHOLE), written("0", 250)], ["0", "0@0.25"]);
-    }
 
     #[test]
     fn counts_follow_the_parts() {

@@ -1,14 +1,9 @@
 //! Custom resources (gpu, fpga, ...): sets of addresses, each given to one executor, or in parts to several.
 
-use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
-
-use serde::de::Error as _;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::address_choice::{Chosen, choose};
-use crate::addresses::{Addresses, read, written};
+use crate::addresses::Addresses;
 use crate::amount::{Amount, Quantity, ResourceAmounts, ResourceQuantities, WHOLE};
 use crate::resource_name::{kind, serves};
 
@@ -20,7 +15,7 @@ use crate::resource_name::{kind, serves};
 ///
 /// In messages and files, a part of an address is written as `0@0.25`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Resources(BTreeMap<String, Addresses>);
+pub struct Resources(pub(crate) BTreeMap<String, Addresses>);
 
 impl Resources {
     /// No resources, as a static reference for offers of Workers without resources.
@@ -94,14 +89,7 @@ impl Resources {
         })
     }
 
-    /// Each resource with its addresses as words: `0`, or `0@0.25` for a part.
-    pub fn words(&self) -> impl Iterator<Item = (&str, impl ExactSizeIterator<Item = Cow<'_, str>>)> {
-        self.0.iter().map(|(name, addresses)| {
-            (name.as_str(), addresses.iter().map(|(address, part)| written(address, part)))
-        })
-    }
-
-    /// The parts of addresses that are not whole, of the resource with exactly this name.
+    /// Each resource with its addresses.
     pub(crate) fn addresses(&self) -> impl Iterator<Item = (&str, &Addresses)> {
         self.0.iter().map(|(name, addresses)| (name.as_str(), addresses))
     }
@@ -270,20 +258,6 @@ impl Resources {
     }
 }
 
-/// Shown as `gpu=0,1@0.25;nic=a`, names and addresses in order. A resource without addresses is left out.
-impl fmt::Display for Resources {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let named = self.words().filter(|(_, words)| words.len() > 0);
-        for (at, (name, words)) in named.enumerate() {
-            write!(f, "{}{name}", if at == 0 { "" } else { ";" })?;
-            for (at, word) in words.enumerate() {
-                write!(f, "{}{word}", if at == 0 { "=" } else { "," })?;
-            }
-        }
-        Ok(())
-    }
-}
-
 /// Collects whole addresses by resource name.
 impl<N: Into<String>, A: AsRef<str>, As: IntoIterator<Item = A>> FromIterator<(N, As)> for Resources {
     fn from_iter<I: IntoIterator<Item = (N, As)>>(resources: I) -> Self {
@@ -293,50 +267,6 @@ impl<N: Into<String>, A: AsRef<str>, As: IntoIterator<Item = A>> FromIterator<(N
             addresses.into_iter().for_each(|address| here.add(address.as_ref(), WHOLE));
         }
         all
-    }
-}
-
-impl Resources {
-    /// The resources with these addresses as words: `0`, or `0@0.25` for a part.
-    ///
-    /// # Errors
-    /// A word names an address that another one has named.
-    pub fn of_words<N: Into<String>, W: AsRef<str>>(
-        resources: impl IntoIterator<Item = (N, impl IntoIterator<Item = W>)>,
-    ) -> Result<Self, AddressTwice> {
-        let mut all = Resources::default();
-        for (name, words) in resources {
-            let here = all.0.entry(name.into()).or_default();
-            for word in words {
-                let (address, part) = read(word.as_ref());
-                if here.part_of(address) > 0 {
-                    return Err(AddressTwice { address: address.to_owned() });
-                }
-                here.add(address, part);
-            }
-        }
-        Ok(all)
-    }
-}
-
-/// Two words name the same address.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the address {address:?} occurs twice")]
-pub struct AddressTwice {
-    /// The address.
-    pub address: String,
-}
-
-impl Serialize for Resources {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_map(self.words().map(|(name, words)| (name, words.collect::<Vec<_>>())))
-    }
-}
-
-impl<'de> Deserialize<'de> for Resources {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let words = BTreeMap::<String, BTreeSet<String>>::deserialize(deserializer)?;
-        Self::of_words(words).map_err(D::Error::custom)
     }
 }
 
@@ -429,12 +359,6 @@ mod tests {
             let less = free.less(&amounts(&[("gpu", asked)]), executors);
             assert_eq!(less.to_string(), left, "{executors} of {asked}");
         }
-    }
-
-    #[test]
-    fn resources_are_written_in_one_word() {
-        let all = Resources::from_iter([("nic", vec!["a"]), ("gpu", vec!["1", "0"]), ("fpga", vec![])]);
-        assert_eq!((all.to_string().as_str(), Resources::NONE.to_string().as_str()), ("gpu=0,1;nic=a", ""));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The allocation core against Spark's recorded decisions, against tables, and against a slow reference.
 
 mod advice;
+mod amounts;
 mod backlog;
 mod beside;
 mod case;
