@@ -16,7 +16,7 @@ use std::time::Instant;
 use firesteel_placement::index::{Index, Share, Slot};
 use firesteel_placement::policy::{Candidate, ClusterTotal, Measure, PlacementCache, fill, spread_held};
 use firesteel_placement::{
-    Cores, Demand, ExecutorSize, MiB, Offer, Policy, Resources, Strategy, WorkerOrder,
+    Amount, Cores, Demand, ExecutorSize, MiB, Offer, Policy, Resources, Strategy, WorkerOrder,
 };
 
 const WORKERS: usize = 10_000;
@@ -144,8 +144,9 @@ impl Cluster {
             *free -= Cores(cores.0 * count);
             *memory -= MiB(demand.memory.0 * count);
             self.used += cores.0 * count;
-            let all: BTreeMap<_, _> =
-                demand.resources.iter().map(|(name, n)| (name.clone(), n * executors)).collect();
+            let all: BTreeMap<_, _> = (demand.resources.iter())
+                .map(|(name, each)| (name.clone(), Amount::Whole(each.addresses() * executors)))
+                .collect();
             held.push((slot.index(), resources.take(&all).expect("it has room")));
         }
         let executors = shares.iter().map(|share| share.executors).sum();
@@ -185,7 +186,7 @@ fn demand(n: usize) -> Demand {
     Demand {
         size: ExecutorSize::Fixed(Cores(cores)),
         memory: MiB(memory),
-        resources: if gpus > 0 { [("gpu".to_owned(), gpus)].into() } else { BTreeMap::new() },
+        resources: if gpus > 0 { [("gpu".to_owned(), Amount::Whole(gpus))].into() } else { BTreeMap::new() },
         cores_left: Cores(cores * executors),
         ..Demand::default()
     }

@@ -16,26 +16,25 @@ struct Rig {
 
 impl Rig {
     fn new(flags: &[&str]) -> Self {
+        Self::with_master(&[], flags)
+    }
+
+    fn with_master(master: &[&str], flags: &[&str]) -> Self {
         let directory = tempfile::tempdir().expect("a temporary directory");
-        let master = Daemon::master(&[]);
+        let master = Daemon::master(master);
         let flags = [&["--cores", "4", "--memory", "2g"], flags].concat();
         let worker = Daemon::worker(&master, &directory.path().join("work"), &flags);
         Self { _directory: directory, _worker: worker, master }
     }
 
-    /// What a map of these items wrote.
+    /// What a map of these items wrote. Its executors have all four cores.
     fn map(&self, options: &[&str], script: &str, items: &[&str]) -> Output {
+        self.run(&[&["--executor-cores", "4"], options].concat(), script, items)
+    }
+
+    fn run(&self, options: &[&str], script: &str, items: &[&str]) -> Output {
         let mut map = firesteel();
-        map.args([
-            "-q",
-            "map",
-            "--master",
-            self.master.url(),
-            "--executor-cores",
-            "4",
-            "--executor-memory",
-            "64m",
-        ]);
+        map.args(["-q", "map", "--master", self.master.url(), "--executor-memory", "64m"]);
         map.args(options).args(["--", "sh", "-c", script, "sh", ":::"]).args(items);
         map.output().expect("firesteel runs")
     }
@@ -139,4 +138,61 @@ map --profile 1 sh -c 'echo $1 $FIRESTEEL_CORES' sh ::: a b
     let shell = shell.args(["--executor-memory", "64m", "--command", commands]).output();
     let found = lines(&shell.expect("firesteel runs"));
     assert_eq!(found[found.len() - 4..], ["0 1", "1 2 0", "a 2", "b 2"], "{found:?}");
+}
+
+/// The setting of a Master that gives parts of addresses.
+const SHARES: [&str; 2] = ["--conf", "firesteel.master.resourceShares=true"];
+
+#[test]
+fn four_executors_share_one_address_and_are_told_which_part_is_theirs() {
+    let rig = Rig::with_master(&SHARES, &["--resource", "gpu:A100=7,"]);
+    let (_place, env) = meeting("4");
+    let env: Vec<&str> = env.iter().map(String::as_str).collect();
+    let said = r#"
+        echo "$FIRESTEEL_EXECUTOR_ID: $FIRESTEEL_RESOURCE_GPU $FIRESTEEL_RESOURCE_GPU_SHARE $FIRESTEEL_RESOURCE_GPU_KIND" \
+             "cuda $CUDA_VISIBLE_DEVICES $CUDA_MPS_ACTIVE_THREAD_PERCENTAGE"
+        : > "$MEETING/$1"
+        for i in $(seq 400); do [ "$(ls "$MEETING" | wc -l)" -ge "$COUNT" ] && exit 0; sleep 0.05; done
+        exit 1
+    "#;
+    let share = ["--executor-cores", "1", "--num-executors", "4", "--executor-resource", "gpu=0.25"];
+    let options = [&share[..], &["--conf", "firesteel.executor.cuda=gpu"], &env].concat();
+    let found: BTreeSet<String> =
+        lines(&rig.run(&options, said, &["a", "b", "c", "d"])).into_iter().collect();
+    let expected = (0..4).map(|executor| format!("{executor}: 7 0.25 A100 cuda 7 25"));
+    assert_eq!(found, expected.collect());
+}
+
+#[test]
+fn tasks_share_the_part_that_their_executor_has() {
+    let rig = Rig::with_master(&SHARES, &["--resource", "gpu=7,"]);
+    let (_place, env) = meeting("2");
+    let env: Vec<&str> = env.iter().map(String::as_str).collect();
+    let options = [&["--executor-resource", "gpu=0.5", "--task-resource", "gpu=0.25"], &env[..]].concat();
+    assert_eq!(lines(&rig.map(&options, MEET, &["a", "b"])), ["7 of 7"; 2]);
+    let one = "mkdir \"$MEETING/x$FIRESTEEL_TASK_RESOURCE_GPU\" && sleep 0.1 && rmdir \"$MEETING/x$FIRESTEEL_TASK_RESOURCE_GPU\"";
+    let script = format!("{one} || exit 1; echo done");
+    let options = [&["--executor-resource", "gpu=0.5", "--task-resource", "gpu=0.3"], &env[..]].concat();
+    assert_eq!(lines(&rig.map(&options, &script, &["c", "d", "e"])), ["done"; 3], "one at a time");
+}
+
+#[test]
+fn a_part_of_an_address_is_refused_with_the_setting_that_allows_it() {
+    let rig = Rig::new(&["--resource", "gpu=1"]);
+    let output = rig.map(&["--executor-resource", "gpu=0.25"], "true", &["a"]);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success(), "{said}");
+    let sentence = "an executor asks for 0.25 of gpu, and this Master gives only whole addresses: \
+        firesteel.master.resourceShares=true on the Master allows parts of them";
+    assert!(said.contains(sentence), "{said}");
+}
+
+#[test]
+fn an_executor_that_names_a_kind_goes_where_it_is() {
+    let rig = Rig::new(&["--resource", "gpu:A100=3,", "--resource", "gpu:T4=5,"]);
+    for (asked, address) in [("gpu:T4=1", "5 T4"), ("gpu:A100=1", "3 A100"), ("gpu=1", "3 A100")] {
+        let options = ["--executor-resource", asked, "--task-resource", "gpu=1"];
+        let said = "echo $FIRESTEEL_TASK_RESOURCE_GPU $FIRESTEEL_RESOURCE_GPU_KIND";
+        assert_eq!(lines(&rig.map(&options, said, &["a"])), [address], "{asked}");
+    }
 }

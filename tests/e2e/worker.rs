@@ -176,7 +176,7 @@ fn an_executor_is_told_who_and_where_it_is_and_what_is_its_own() {
         echo $FIRESTEEL_CORES $FIRESTEEL_MEMORY_MIB $FIRESTEEL_RESOURCE_GPU; \
         test $(pwd) = $FIRESTEEL_EXECUTOR_DIR && echo here; sleep 1000";
     let mut application = script(said, 2);
-    application.profile.resources = [("gpu".to_owned(), 1)].into();
+    application.profile.resources = [("gpu".to_owned(), 1.into())].into();
     let placeholders = ["{{EXECUTOR_ID}}", "{{CORES}}", "{{MEMORY}}", "{{HOSTNAME}}", "{{APP_ID}}"];
     let more = ["{{WORKER_URL}}", "{{WORKER_ID}}", "{{RESOURCE_PROFILE_ID}}", "id={{EXECUTOR_ID}}"];
     let command = application.command.program_mut().expect("it is a program");

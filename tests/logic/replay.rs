@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use firesteel_core::Machine;
 use firesteel_core::master::Config;
-use firesteel_placement::{Cores, MiB};
+use firesteel_placement::{Amount, Cores, MiB};
 use firesteel_sim::replay::{
     Fill, Gangs, Outcome, Replay, Shares, Size, SizeClass, Workload, compact, directly, fill, replay,
 };
@@ -18,14 +18,14 @@ fn application(arrival: u64, executors: u64, cores: u64, lifetime: u64, gang: u6
     TraceApplication {
         arrival: Duration::from_secs(arrival),
         executors,
-        request: Request { milli_cores: cores * 1000, memory: MiB(1024), gpus: 0 },
+        request: Request { milli_cores: cores * 1000, memory: MiB(1024), gpus: Amount::NONE },
         lifetime: Duration::from_secs(lifetime),
         gang,
     }
 }
 
 fn workers(count: usize, cores: i64) -> Vec<Size> {
-    vec![Size { cores: Cores(cores), memory: MiB(64 * 1024), gpus: 0 }; count]
+    vec![Size { cores: Cores(cores), memory: MiB(64 * 1024), gpus: Amount::NONE }; count]
 }
 
 fn replayed(setup: Setup, gangs: Gangs, workload: &Workload) -> Outcome {
@@ -147,7 +147,8 @@ mod goals {
         let mean = |setup| {
             let wait = |seed| {
                 let mut work = Workload::new(&committed(), seed);
-                work.workers = vec![Size { cores: Cores(64), memory: MiB(256 * 1024), gpus: 0 }; 200];
+                work.workers =
+                    vec![Size { cores: Cores(64), memory: MiB(256 * 1024), gpus: Amount::NONE }; 200];
                 let (work, _) = work.with_longest(Duration::from_secs(3600)).without_oversized();
                 let count = work.applications.len();
                 let work = work.drawn(seed, count).at_load(seed, 0.95);

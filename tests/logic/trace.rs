@@ -47,7 +47,7 @@ fn the_committed_trace_is_spread_like_a_real_one() {
     let mut gpus = [0.0; 3];
     for application in &trace.applications {
         *shapes.entry(application.request).or_default() += 1;
-        gpus[application.request.gpus.min(2) as usize] += 1.0 / all;
+        gpus[application.request.gpus.addresses().min(2) as usize] += 1.0 / all;
     }
     let top = f64::from(*shapes.values().max().expect("there are some")) / all;
     assert!((0.18..0.22).contains(&top), "the most frequent shape is {top} of all");
@@ -142,7 +142,7 @@ fn alibabas_tables_become_a_trace() {
         (first.arrival.as_secs(), first.lifetime.as_secs(), first.request.cores()),
         (100, 550, Cores(4))
     );
-    assert_eq!((second.request.gpus, second.executors, second.gang), (1, 1, 1));
+    assert_eq!((second.request.gpus.addresses(), second.executors, second.gang), (1, 1, 1));
 }
 
 #[test]

@@ -23,8 +23,8 @@ use firesteel_placement::advice::{Advice, Change};
 use firesteel_placement::outlook::{Bound, Fit, Lack, Outlook, Remedy, TurnedDown};
 use firesteel_placement::shortfall::Amounts;
 use firesteel_placement::{
-    Cores, Demand, ExecutorLimit, ExecutorSize, MiB, Offer, Policy, ResourceAmounts, Resources, Strategy,
-    WorkerOrder, shortfall,
+    Amount, Cores, Demand, ExecutorLimit, ExecutorSize, MiB, Offer, Policy, Quantity, ResourceAmounts,
+    ResourceQuantities, Resources, Strategy, WorkerOrder, shortfall,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -89,7 +89,7 @@ fn files() -> ApplicationFiles {
 }
 
 fn profile() -> ResourceProfile {
-    let resources = ResourceAmounts::from([("gpu".to_owned(), 1)]);
+    let resources = ResourceAmounts::from([("gpu".to_owned(), Amount::Whole(1))]);
     ResourceProfile { cores: Some(Cores(2)), memory: None, resources }
 }
 

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
-use crate::Resources;
+use crate::amount::{Amount, Part, ResourceAmounts};
+use crate::resource_name::without_kind;
+use crate::{Resources, amount};
 
 /// The amount of a custom resource that one task takes.
 ///
@@ -16,6 +18,9 @@ pub enum TaskAmount {
     Whole(u32),
     /// One address that this number of tasks share: from 2 to [`MAX_SHARERS`](Self::MAX_SHARERS).
     Shared(u32),
+    /// Exactly this part of an address, for tasks of executors that have a part of one themselves. Spark has no such
+    /// executors.
+    Part(Part),
 }
 
 /// The amount that one task takes of each custom resource, by name.
@@ -25,14 +30,43 @@ impl TaskAmount {
     /// The maximum number of tasks that share an address. Smaller parts could not be told apart.
     pub const MAX_SHARERS: u32 = 10_000;
 
-    /// The number of tasks with this amount that can run at once on this number of addresses. `None` if the amount is 0,
-    /// so that any number can run.
+    /// Reads the amount of tasks whose executors have `executor` of the resource. A fraction of a whole address is Spark's, a
+    /// fraction of an address of which the executor has a part is exact.
+    ///
+    /// # Errors
+    /// The text is neither a whole number nor such a fraction.
+    pub fn of_executor(text: &str, executor: Amount) -> Result<Self, NoTaskAmount> {
+        match (executor, text.parse()) {
+            (Amount::Part(_), Ok(Amount::Part(part))) => Ok(Self::Part(part)),
+            (Amount::Part(_) | Amount::Whole(_), _) => text.parse(),
+        }
+    }
+
+    /// What an executor with these amounts has of the resource `name`, of whatever kind.
     #[must_use]
-    pub fn tasks_on(self, addresses: u64) -> Option<u64> {
-        match self {
-            Self::Whole(0) => None,
-            Self::Whole(each) => Some(addresses / u64::from(each)),
-            Self::Shared(sharers) => Some(addresses.saturating_mul(sharers.into())),
+    pub fn of_amounts(executor: &ResourceAmounts, name: &str) -> Amount {
+        let of_it = executor.iter().filter(|(asked, _)| without_kind(asked) == name);
+        of_it.fold(Amount::NONE, |sum, (_, amount)| match (sum, *amount) {
+            (Amount::Whole(sum), Amount::Whole(more)) => Amount::Whole(sum.saturating_add(more)),
+            (Amount::Part(part), _) | (Amount::Whole(_), Amount::Part(part)) => Amount::Part(part),
+        })
+    }
+
+    /// The number of tasks with this amount that can run at once on an executor. `None` if the amount is 0, so that any
+    /// number can run.
+    #[must_use]
+    pub fn tasks_on(self, executor: Amount) -> Option<u64> {
+        match (self, executor) {
+            (Self::Whole(0), _) => None,
+            (Self::Whole(each), Amount::Whole(addresses)) => Some(addresses / u64::from(each)),
+            (Self::Whole(_), Amount::Part(_)) => Some(0),
+            (Self::Shared(sharers), Amount::Whole(addresses)) => {
+                Some(addresses.saturating_mul(sharers.into()))
+            }
+            (Self::Part(_), Amount::Whole(addresses)) => Some(addresses.saturating_mul(UNITS / self.units())),
+            (Self::Shared(_) | Self::Part(_), Amount::Part(part)) => {
+                Some(units_of(part.thousandths()) / self.units())
+            }
         }
     }
 
@@ -41,22 +75,27 @@ impl TaskAmount {
     pub fn addresses(self) -> u64 {
         match self {
             Self::Whole(each) => each.into(),
-            Self::Shared(_) => 1,
+            Self::Shared(_) | Self::Part(_) => 1,
         }
     }
 
-    /// The part of an address that one of `sharers` tasks takes.
-    fn part(sharers: u32) -> u64 {
-        WHOLE / u64::from(sharers.clamp(1, Self::MAX_SHARERS))
+    /// What it takes of each of its addresses.
+    fn units(self) -> u64 {
+        match self {
+            Self::Whole(_) => UNITS,
+            Self::Shared(sharers) => UNITS / u64::from(sharers.clamp(1, Self::MAX_SHARERS)),
+            Self::Part(part) => units_of(part.thousandths()),
+        }
     }
 }
 
-/// Shown as `2` or `1/4`.
+/// Shown as `2`, `1/4` or `0.25`.
 impl fmt::Display for TaskAmount {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Whole(each) => write!(f, "{each}"),
             Self::Shared(sharers) => write!(f, "1/{sharers}"),
+            Self::Part(part) => write!(f, "{part}"),
         }
     }
 }
@@ -86,20 +125,25 @@ impl FromStr for TaskAmount {
     }
 }
 
-/// The number of parts of an address that no task uses. Large enough that exactly the allowed number of tasks fits.
-const WHOLE: u64 = 1_000_000_000_000;
+/// The number of units of a whole address. Large enough that exactly the allowed number of tasks fits.
+const UNITS: u64 = 1_000_000_000_000;
 
-/// The addresses of an executor, with the free part of each.
+/// The number of units of these thousandths of an address.
+fn units_of(thousandths: u64) -> u64 {
+    UNITS / amount::WHOLE * thousandths
+}
+
+/// The addresses of an executor, with the free part of each. Tasks ask for resources by their names without kinds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AddressPool {
-    /// The free part of each address, by resource name.
+    /// The free units of each address, by resource name.
     free: BTreeMap<String, BTreeMap<String, u64>>,
 }
 
 /// The addresses that one task uses, taken from an [`AddressPool`] and given back when the task has ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TakenAddresses {
-    /// Resource name, address and the part that is taken.
+    /// Resource name, address and the units that are taken.
     parts: Vec<(String, String, u64)>,
 }
 
@@ -120,8 +164,8 @@ pub struct FreeAddresses(BTreeMap<String, FreeAddress>);
 struct FreeAddress {
     /// The number of addresses that no task uses.
     whole: u64,
-    /// The largest free part of any address.
-    part: u64,
+    /// The most free units of any address.
+    most: u64,
 }
 
 impl FreeAddresses {
@@ -129,10 +173,10 @@ impl FreeAddresses {
     #[must_use]
     pub fn covers(&self, asked: &TaskResources) -> bool {
         asked.iter().all(|(name, amount)| {
-            let FreeAddress { whole, part } = self.0.get(name).copied().unwrap_or_default();
+            let FreeAddress { whole, most } = self.0.get(name).copied().unwrap_or_default();
             match *amount {
                 TaskAmount::Whole(each) => whole >= u64::from(each),
-                TaskAmount::Shared(sharers) => part >= TaskAmount::part(sharers),
+                TaskAmount::Shared(_) | TaskAmount::Part(_) => most >= amount.units(),
             }
         })
     }
@@ -142,17 +186,23 @@ impl AddressPool {
     /// A pool of addresses that no task uses.
     #[must_use]
     pub fn of(resources: &Resources) -> Self {
-        let whole = |address: &str| (address.to_owned(), WHOLE);
-        let free = resources.iter().map(|(name, all)| (name.to_owned(), all.map(whole).collect()));
-        Self { free: free.collect() }
+        let mut free: BTreeMap<String, BTreeMap<String, u64>> = BTreeMap::new();
+        for (name, _) in resources.iter() {
+            free.entry(without_kind(name).to_owned()).or_default();
+        }
+        for (name, address, part) in resources.parts() {
+            let here = free.entry(without_kind(name).to_owned()).or_default();
+            here.insert(address.to_owned(), units_of(part.thousandths()));
+        }
+        Self { free }
     }
 
     /// What is free, for a comparison with a task.
     #[must_use]
     pub fn free(&self) -> FreeAddresses {
         let free = |parts: &BTreeMap<String, u64>| FreeAddress {
-            whole: parts.values().filter(|part| **part == WHOLE).count() as u64,
-            part: parts.values().copied().max().unwrap_or(0),
+            whole: parts.values().filter(|part| **part == UNITS).count() as u64,
+            most: parts.values().copied().max().unwrap_or(0),
         };
         FreeAddresses(self.free.iter().map(|(name, parts)| (name.clone(), free(parts))).collect())
     }
@@ -166,11 +216,11 @@ impl AddressPool {
             let free = free.into_iter().flatten().map(|(address, part)| (address, *part));
             let (addresses, part): (Vec<&String>, u64) = match *amount {
                 TaskAmount::Whole(each) => {
-                    let whole = free.filter(|(_, part)| *part == WHOLE).map(|(address, _)| address);
-                    (whole.take(each as usize).collect(), WHOLE)
+                    let whole = free.filter(|(_, part)| *part == UNITS).map(|(address, _)| address);
+                    (whole.take(each as usize).collect(), UNITS)
                 }
-                TaskAmount::Shared(sharers) => {
-                    let part = TaskAmount::part(sharers);
+                TaskAmount::Shared(_) | TaskAmount::Part(_) => {
+                    let part = amount.units();
                     let large_enough = free.filter(|(_, left)| *left >= part);
                     let least = large_enough.min_by_key(|(_, left)| *left).map(|(address, _)| address);
                     (least.into_iter().collect(), part)
@@ -273,7 +323,43 @@ mod tests {
             let amount = BTreeMap::from([("gpu".to_owned(), TaskAmount::Shared(sharers))]);
             let count = std::iter::from_fn(|| pool.take(&amount)).count();
             assert_eq!(count, sharers as usize);
-            assert_eq!(TaskAmount::Shared(sharers).tasks_on(1), Some(u64::from(sharers)));
+            assert_eq!(TaskAmount::Shared(sharers).tasks_on(Amount::Whole(1)), Some(u64::from(sharers)));
+        }
+    }
+
+    #[test]
+    fn tasks_take_no_more_than_the_part_that_their_executor_has() {
+        let part = |text: &str| text.parse::<Amount>().expect("it is an amount");
+        for (executor, task, tasks) in [
+            ("0.5", "0.25", 2),
+            ("0.25", "0.25", 1),
+            ("0.4", "0.4", 1),
+            ("0.4", "0.3", 1),
+            ("0.333", "0.333", 1),
+            ("0.9", "0.3", 3),
+            ("0.25", "0.5", 0),
+            ("0.25", "1", 0),
+            ("1", "0.25", 4),
+            ("1", "0.4", 2),
+        ] {
+            let amount = TaskAmount::of_executor(task, part(executor)).expect("it is an amount");
+            let held = match part(executor) {
+                Amount::Whole(_) => Resources::from_iter([("gpu:A100", ["7"])]),
+                Amount::Part(_) => {
+                    Resources::of_words([("gpu:A100", [format!("7@{executor}")])]).expect("it is one")
+                }
+            };
+            let mut pool = AddressPool::of(&held);
+            let asked = BTreeMap::from([("gpu".to_owned(), amount)]);
+            let taken: Vec<_> = std::iter::from_fn(|| pool.take(&asked)).collect();
+            assert_eq!(
+                (taken.len() as u64, amount.tasks_on(part(executor))),
+                (tasks, Some(tasks)),
+                "{task} of {executor}"
+            );
+            assert!(pool.adds_up(&held, &taken));
+            let on = taken.iter().map(|taken| taken.addresses().to_string());
+            assert!(on.into_iter().all(|addresses| addresses == "gpu=7"));
         }
     }
 

@@ -158,7 +158,7 @@ fn level(caps: &[u64], budget: u64) -> (u64, u64) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{ExecutorLimit, MiB, ResourceAmounts, Resources};
+    use crate::{Amount, ExecutorLimit, MiB, ResourceAmounts, Resources};
 
     fn offers(cores: &[i64]) -> Vec<Offer<'static>> {
         let offer =
@@ -208,7 +208,7 @@ mod tests {
     fn amounts_of_nothing_bind_nothing() {
         let demand = Demand {
             size: ExecutorSize::Fixed(Cores(4)),
-            resources: ResourceAmounts::from([("gpu".to_owned(), 0)]),
+            resources: ResourceAmounts::from([("gpu".to_owned(), Amount::NONE)]),
             ..Demand::default()
         };
         assert_eq!(given(&demand, &[8, 9], Strategy::SpreadOut), [8, 8]);

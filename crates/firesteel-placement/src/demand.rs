@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Cores, MiB, ResourceAmounts};
+use crate::{Amount, Cores, MiB, ResourceAmounts};
 
 /// The executors that one application asks for under one resource profile, at the moment of placement.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -11,7 +11,7 @@ pub struct Demand {
     pub size: ExecutorSize,
     /// The memory of each executor.
     pub memory: MiB,
-    /// The number of addresses of each resource for each executor.
+    /// The amount of each resource for each executor.
     pub resources: ResourceAmounts,
     /// The cores that the application may still get over all its profiles: its maximum minus what it holds. Zero or less
     /// if the maximum is reached.
@@ -75,9 +75,14 @@ impl Demand {
         }
     }
 
-    /// How many units fit into these free amounts, if one executor fits. `count` is the number of free addresses of a
-    /// resource.
-    pub(crate) fn units_in(&self, cores: Cores, memory: MiB, count: impl Fn(&str) -> u64) -> u64 {
+    /// How many units fit into these free amounts, if one executor fits. `fit` is the number of executors for which there is
+    /// this amount of a resource, `None` for an amount of 0.
+    pub(crate) fn units_in(
+        &self,
+        cores: Cores,
+        memory: MiB,
+        fit: impl Fn(&str, Amount) -> Option<u64>,
+    ) -> u64 {
         let each = match self.size {
             ExecutorSize::Fixed(each) => each,
             ExecutorSize::OnePerWorker => return cores.0 as u64,
@@ -87,8 +92,8 @@ impl Demand {
             ..=0 => u64::MAX,
             each => (memory.0 / each) as u64,
         };
-        let by_resource = |(name, &each): (&String, &u64)| count(name).checked_div(each);
-        let by_resources = self.resources.iter().filter_map(by_resource).min().unwrap_or(u64::MAX);
+        let by_resources = self.resources.iter().filter_map(|(name, each)| fit(name, *each));
+        let by_resources = by_resources.min().unwrap_or(u64::MAX);
         by_cores.min(by_memory).min(by_resources)
     }
 

@@ -6,8 +6,9 @@
 
 use std::cmp::Ordering;
 
+use crate::resource_name::without_kind;
 use crate::shortfall::Amounts;
-use crate::{Cores, Demand, MiB};
+use crate::{Cores, Demand, MiB, Quantity};
 
 /// A fraction of a total. Comparisons are exact.
 #[derive(Clone, Copy, Debug)]
@@ -21,13 +22,19 @@ impl DominantShare {
     /// A share of zero.
     pub const NONE: Self = Self { part: 0, total: 1 };
 
-    /// The largest fraction that `held` is of `total`. A resource of which the total is 0 does not count.
+    /// The largest fraction that `held` is of `total`. A resource of which the total is 0 does not count. All kinds of a
+    /// resource count together.
     #[must_use]
     pub fn of(held: &Amounts, total: &Amounts) -> Self {
         let amount = |amount: i64| u64::try_from(amount).unwrap_or(0);
-        let of_resource =
-            |(name, part): (&String, &u64)| Self::new(*part, total.resources.get(name).copied().unwrap_or(0));
-        let resources = held.resources.iter().map(of_resource);
+        let of_name = |amounts: &Amounts, plain: &str| -> Quantity {
+            let kinds = amounts.resources.iter().filter(|(name, _)| without_kind(name) == plain);
+            kinds.map(|(_, quantity)| *quantity).sum()
+        };
+        let resources = held.resources.keys().map(|name| {
+            let [part, total] = [held, total].map(|amounts| of_name(amounts, without_kind(name)));
+            Self::new(part.thousandths(), total.thousandths())
+        });
         let cores = Self::new(amount(held.cores.0), amount(total.cores.0));
         let memory = Self::new(amount(held.memory.0), amount(total.memory.0));
         [cores, memory].into_iter().chain(resources).max().unwrap_or(Self::NONE)
@@ -79,34 +86,30 @@ impl Amounts {
     #[must_use]
     pub fn of_executors(demand: &Demand, executors: u64, cores: Cores) -> Self {
         let times = i64::try_from(executors).unwrap_or(i64::MAX);
-        let resource = |(name, each): (&String, &u64)| (name.clone(), each.saturating_mul(executors));
-        Self {
-            cores,
-            memory: MiB(demand.memory.0.saturating_mul(times)),
-            resources: demand.resources.iter().map(resource).collect(),
-        }
+        let each = demand.resources.iter();
+        let resources = each.map(|(name, each)| (name.clone(), each.quantity().times(executors)));
+        Self { cores, memory: MiB(demand.memory.0.saturating_mul(times)), resources: resources.collect() }
     }
 
     /// Adds other amounts to these.
     pub fn add(&mut self, other: &Self) {
         self.cores += other.cores;
         self.memory += other.memory;
-        for (name, amount) in other.resources.iter().filter(|(_, amount)| **amount > 0) {
-            let sum = self.resources.entry(name.clone()).or_insert(0);
-            *sum = sum.saturating_add(*amount);
+        for (name, quantity) in other.resources.iter().filter(|(_, quantity)| **quantity > Quantity::ZERO) {
+            *self.resources.entry(name.clone()).or_default() += *quantity;
         }
     }
 
-    /// Subtracts other amounts from these. The number of addresses of a resource stops at 0.
+    /// Subtracts other amounts from these. The quantity of a resource stops at 0.
     pub fn take_off(&mut self, other: &Self) {
         self.cores -= other.cores;
         self.memory -= other.memory;
-        for (name, amount) in &other.resources {
+        for (name, quantity) in &other.resources {
             if let Some(left) = self.resources.get_mut(name) {
-                *left = left.saturating_sub(*amount);
+                *left = left.less(*quantity);
             }
         }
-        self.resources.retain(|_, amount| *amount > 0);
+        self.resources.retain(|_, quantity| *quantity > Quantity::ZERO);
     }
 }
 
@@ -115,7 +118,8 @@ mod tests {
     use super::*;
 
     fn amounts(cores: i64, memory: i64, gpus: u64) -> Amounts {
-        Amounts { cores: Cores(cores), memory: MiB(memory), resources: [("gpu".to_owned(), gpus)].into() }
+        let resources = [("gpu".to_owned(), Quantity::whole(gpus))].into();
+        Amounts { cores: Cores(cores), memory: MiB(memory), resources }
     }
 
     #[test]
@@ -131,6 +135,17 @@ mod tests {
             assert_eq!(DominantShare::of(&held, &whole).ratio(), ratio, "{held:?}");
         }
         assert_eq!(DominantShare::of(&whole, &Amounts::default()), DominantShare::NONE);
+    }
+
+    #[test]
+    fn parts_and_kinds_count_together() {
+        let resources = |all: &[(&str, u64)]| Amounts {
+            resources: all.iter().map(|(name, part)| ((*name).to_owned(), Quantity::of(*part))).collect(),
+            ..Amounts::default()
+        };
+        let held = resources(&[("gpu", 250), ("gpu:A100", 750), ("nic", 100)]);
+        let whole = resources(&[("gpu", 4000), ("nic", 1000)]);
+        assert_eq!(DominantShare::of(&held, &whole).ratio(), 0.25);
     }
 
     #[test]

@@ -28,8 +28,11 @@
 //! Invalid amounts (executors without cores, negative free amounts) place nothing. They never panic, divide by zero or
 //! wrap.
 
+mod address_choice;
 mod address_pool;
+mod addresses;
 pub mod advice;
+pub mod amount;
 mod assign;
 mod demand;
 pub mod dominant_share;
@@ -43,11 +46,14 @@ pub mod policy;
 pub mod preemption;
 mod quantities;
 pub mod reservation;
+pub mod resource_name;
+mod resource_words;
 mod resources;
 pub mod shortfall;
 pub mod words;
 
 pub use address_pool::{AddressPool, FreeAddresses, NoTaskAmount, TakenAddresses, TaskAmount, TaskResources};
+pub use amount::{Amount, Part, Quantity, ResourceAmounts, ResourceQuantities};
 pub use assign::{Assignment, Strategy, assign};
 pub use demand::{Demand, ExecutorLimit, ExecutorSize};
 pub use offer::Offer;
@@ -55,5 +61,6 @@ pub use order::{UnknownWorkerOrder, WorkerOrder, order};
 pub use place::{PlacedExecutor, Placement, place, place_ranked};
 pub use policy::{Policy, UnknownPolicy};
 pub use quantities::{Cores, MiB};
-pub use resources::{ResourceAmounts, Resources};
+pub use resource_words::AddressTwice;
+pub use resources::Resources;
 pub use shortfall::{Shortfall, shortfall};

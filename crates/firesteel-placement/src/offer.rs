@@ -35,7 +35,7 @@ impl Offer<'_> {
             _ if !self.fits(demand) => 0,
             ExecutorSize::OnePerWorker => 1,
             ExecutorSize::Fixed(_) => {
-                demand.units_in(self.cores, self.memory, |name| self.resources.count(name))
+                demand.units_in(self.cores, self.memory, |name, each| self.resources.fit(name, each))
             }
         }
     }

@@ -8,8 +8,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
+use crate::amount::WHOLE;
 use crate::shortfall::Amounts;
-use crate::{Cores, Demand, ExecutorLimit, ExecutorSize, MiB, Offer};
+use crate::{Amount, Cores, Demand, ExecutorLimit, ExecutorSize, MiB, Offer, Part, Quantity};
 
 /// A remedy keeps at least this fraction of the memory that was asked for. With less, the program would not run.
 const LEAST_PART: i64 = 8;
@@ -62,12 +63,12 @@ pub enum Remedy {
     ExecutorCores(Cores),
     /// Executors with less memory: this amount.
     ExecutorMemory(MiB),
-    /// Executors with fewer addresses of one resource.
+    /// Executors with fewer addresses of one resource, or with a smaller part of an address.
     ExecutorResource {
         /// The name of the resource.
         name: String,
-        /// The number of addresses per executor.
-        amount: u64,
+        /// The amount per executor.
+        amount: Amount,
     },
     /// Executors with fewer cores and less memory, where neither change suffices by itself.
     ExecutorCoresAndMemory(Cores, MiB),
@@ -80,10 +81,10 @@ pub struct TurnedDown {
     pub lack: Lack,
     /// The number of these Workers.
     pub workers: u64,
-    /// The least that any of them lacks.
-    pub nearest: u64,
+    /// The least that any of them lacks: cores, MiB or addresses.
+    pub nearest: Quantity,
     /// The most that any of them lacks.
-    pub farthest: u64,
+    pub farthest: Quantity,
 }
 
 /// An amount that a worker may lack.
@@ -194,8 +195,9 @@ fn smaller(demand: &Demand, free: &[Offer<'_>]) -> Vec<Remedy> {
     for (name, &asked) in &demand.resources {
         let mut without = demand.clone();
         without.resources.remove(name);
-        let most = fitting(&without, free).map(|offer| offer.resources.count(name)).max();
-        if let Some(amount) = most.filter(|most| *most < asked) {
+        let most = fitting(&without, free).map(|offer| offer.resources.most(name, asked)).max();
+        let most = most.filter(|most| *most < asked.quantity());
+        if let Some(amount) = most.map(|most| smaller_amount(asked, most)) {
             all.push(Remedy::ExecutorResource { name: name.clone(), amount });
         }
     }
@@ -252,27 +254,38 @@ fn turned_down(demand: &Demand, free: &[Offer<'_>]) -> Vec<TurnedDown> {
 }
 
 /// The amounts that an offer lacks for an executor, each with how much is lacking and how much is asked for.
-fn lacks(demand: &Demand, offer: &Offer<'_>) -> Vec<(Lack, u64, u64)> {
+fn lacks(demand: &Demand, offer: &Offer<'_>) -> Vec<(Lack, Quantity, Quantity)> {
     let mut all = Vec::new();
     let mut add = |lack, asked: i128, has: i128| {
         if asked > has {
-            let amount = u64::try_from(asked - has).unwrap_or(u64::MAX);
-            all.push((lack, amount, u64::try_from(asked).unwrap_or(0).max(1)));
+            let whole = |number: i128| Quantity::whole(u64::try_from(number).unwrap_or(u64::MAX));
+            all.push((lack, whole(asked - has), whole(asked.max(1))));
         }
     };
     add(Lack::Cores, demand.size.step().0.into(), offer.cores.0.into());
     add(Lack::Memory, demand.memory.0.into(), offer.memory.0.into());
     for (name, &asked) in &demand.resources {
-        add(Lack::Resource(name.clone()), asked.into(), offer.resources.count(name).into());
+        let has = offer.resources.most(name, asked);
+        if asked.quantity() > has {
+            all.push((Lack::Resource(name.clone()), asked.quantity().less(has), asked.quantity()));
+        }
     }
     all
 }
 
-/// The lacking fraction of what is asked for, in millionths.
-fn fraction(lack: u64, asked: u64) -> u128 {
-    u128::from(lack) * 1_000_000 / u128::from(asked)
+/// The largest amount that is not more than this quantity: whole addresses if such are asked for, else a part.
+fn smaller_amount(asked: Amount, most: Quantity) -> Amount {
+    match asked {
+        Amount::Whole(_) => Amount::Whole(most.thousandths() / WHOLE),
+        Amount::Part(_) => Part::of(most.thousandths()).map_or(Amount::NONE, Amount::Part),
+    }
 }
 
-fn signed(amount: u64) -> i64 {
-    i64::try_from(amount).unwrap_or(i64::MAX)
+/// The lacking fraction of what is asked for, in millionths.
+fn fraction(lack: Quantity, asked: Quantity) -> u128 {
+    u128::from(lack.thousandths()) * 1_000_000 / u128::from(asked.thousandths().max(1))
+}
+
+fn signed(whole: Quantity) -> i64 {
+    i64::try_from(whole.thousandths() / WHOLE).unwrap_or(i64::MAX)
 }

@@ -1,7 +1,8 @@
 //! Preemption: which executors must end so that others fit.
 
-use crate::shortfall::Amounts;
-use crate::{Cores, Demand, MiB, Offer, ResourceAmounts};
+use std::borrow::Cow;
+
+use crate::{Cores, Demand, MiB, Offer, Resources};
 
 /// A Worker with executors that may be preempted.
 #[derive(Clone, Debug)]
@@ -10,8 +11,8 @@ pub struct PreemptibleWorker {
     pub cores: Cores,
     /// The amount of free memory.
     pub memory: MiB,
-    /// The number of free addresses of each resource.
-    pub resources: ResourceAmounts,
+    /// The free addresses of each resource.
+    pub resources: Resources,
     /// The executors in the order of preemption: lowest priority first, then youngest first.
     pub victims: Vec<Victim>,
 }
@@ -21,15 +22,19 @@ pub struct PreemptibleWorker {
 pub struct Victim {
     /// The priority of its application.
     pub priority: i32,
-    /// The amounts that it holds.
-    pub amounts: Amounts,
+    /// The cores that it holds.
+    pub cores: Cores,
+    /// The memory that it holds.
+    pub memory: MiB,
+    /// The addresses that it holds.
+    pub resources: Resources,
 }
 
 impl PreemptibleWorker {
     /// A Worker with these free amounts and without victims.
     #[must_use]
     pub fn new(free: &Offer<'_>) -> Self {
-        let resources = free.resources.amounts();
+        let resources = free.resources.clone();
         Self { cores: free.cores, memory: free.memory, resources, victims: Vec::new() }
     }
 }
@@ -120,10 +125,16 @@ impl Choice<'_> {
 
     /// The number of executors that fit after the chosen victims and `more` have ended.
     fn executors_that_fit(&self, demand: &Demand, more: &[usize]) -> u64 {
-        let PreemptibleWorker { cores, memory, resources, victims } = self.worker;
-        let mut free = Amounts { cores: *cores, memory: *memory, resources: resources.clone() };
-        self.ended.iter().chain(more).for_each(|victim| free.add(&victims[*victim].amounts));
-        free.executors_that_fit(demand)
+        let PreemptibleWorker { mut cores, mut memory, ref resources, ref victims } = *self.worker;
+        let mut resources = Cow::Borrowed(resources);
+        for victim in self.ended.iter().chain(more).map(|victim| &victims[*victim]) {
+            cores += victim.cores;
+            memory += victim.memory;
+            if !victim.resources.is_empty() {
+                resources.to_mut().add(&victim.resources);
+            }
+        }
+        Offer { worker: "", cores, memory, resources: &resources }.executors_that_fit(demand)
     }
 }
 
@@ -143,31 +154,10 @@ fn spare(demand: &Demand, executors: u64, choices: &mut [Choice<'_>]) {
     }
 }
 
-impl Amounts {
-    /// The number of executors of a demand that fit into these free amounts. At most one if the executors have no fixed
-    /// size.
-    #[must_use]
-    pub fn executors_that_fit(&self, demand: &Demand) -> u64 {
-        let covered = demand
-            .resources
-            .iter()
-            .all(|(name, amount)| self.resources.get(name).copied().unwrap_or(0) >= *amount);
-        let step = demand.size.step();
-        if !covered || step <= Cores::ZERO || self.cores < step || self.memory < demand.memory {
-            return 0;
-        }
-        match demand.size {
-            crate::ExecutorSize::OnePerWorker => 1,
-            crate::ExecutorSize::Fixed(_) => demand
-                .units_in(self.cores, self.memory, |name| self.resources.get(name).copied().unwrap_or(0)),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{ExecutorSize, Resources};
+    use crate::ExecutorSize;
 
     fn demand(cores: i64) -> Demand {
         Demand { size: ExecutorSize::Fixed(Cores(cores)), memory: MiB(1), ..Demand::default() }
@@ -176,9 +166,11 @@ mod tests {
     /// A Worker with these free cores, and with victims of these priorities and cores.
     fn worker(cores: i64, victims: &[(i32, i64)]) -> PreemptibleWorker {
         let free = Offer { worker: "w", cores: Cores(cores), memory: MiB(100), resources: Resources::NONE };
-        let victim = |&(priority, cores): &(i32, i64)| {
-            let amounts = Amounts { cores: Cores(cores), memory: MiB(1), ..Amounts::default() };
-            Victim { priority, amounts }
+        let victim = |&(priority, cores): &(i32, i64)| Victim {
+            priority,
+            cores: Cores(cores),
+            memory: MiB(1),
+            resources: Resources::default(),
         };
         PreemptibleWorker { victims: victims.iter().map(victim).collect(), ..PreemptibleWorker::new(&free) }
     }

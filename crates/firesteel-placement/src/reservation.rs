@@ -7,7 +7,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use crate::{Cores, Demand, MiB, Offer};
+use crate::{Amount, Cores, Demand, MiB, Offer, Quantity};
 
 /// The free and the total amounts of a Worker.
 #[derive(Clone, Copy, Debug)]
@@ -19,7 +19,7 @@ pub struct WorkerAmounts<'a> {
 }
 
 /// The amounts that have to be freed. Addresses are compared first, since they are scarce, then cores, then memory.
-type ToFree = (u64, Cores, MiB);
+type ToFree = (Quantity, Cores, MiB);
 
 /// Reserves capacity for `executors`. Returns the number of executors on each Worker, in the order of `workers`. `None` if
 /// they would not fit even on empty Workers.
@@ -53,19 +53,24 @@ pub fn reserve(demand: &Demand, executors: u64, workers: &[WorkerAmounts<'_>]) -
 /// What has to be freed for one more executor than the `reserved` ones.
 fn cost_of_one_more(demand: &Demand, free: &Offer<'_>, reserved: u64) -> ToFree {
     let (more, fewer) = (to_free(demand, free, reserved + 1), to_free(demand, free, reserved));
-    (more.0 - fewer.0, more.1 - fewer.1, more.2 - fewer.2)
+    (more.0.less(fewer.0), more.1 - fewer.1, more.2 - fewer.2)
 }
 
 /// What has to be freed for this number of executors.
 fn to_free(demand: &Demand, free: &Offer<'_>, executors: u64) -> ToFree {
     let times = i64::try_from(executors).unwrap_or(i64::MAX);
     let lacking = |each: i64, free: i64| each.saturating_mul(times).saturating_sub(free).max(0);
-    let of_resource = |(name, each): (&String, &u64)| {
-        each.saturating_mul(executors).saturating_sub(free.resources.count(name))
-    };
-    let addresses = demand.resources.iter().map(of_resource).fold(0, u64::saturating_add);
+    let addresses = demand.resources.iter().map(|(name, each)| {
+        let fitting = free.resources.fit(name, *each).unwrap_or(u64::MAX);
+        let usable = match each {
+            // Free addresses count even if they are too few for an executor.
+            Amount::Whole(_) => free.resources.most(name, *each),
+            Amount::Part(_) => each.quantity().times(fitting),
+        };
+        each.quantity().times(executors).less(usable)
+    });
     let cores = Cores(lacking(demand.size.step().0, free.cores.0));
-    (addresses, cores, MiB(lacking(demand.memory.0, free.memory.0)))
+    (addresses.sum(), cores, MiB(lacking(demand.memory.0, free.memory.0)))
 }
 
 #[cfg(test)]

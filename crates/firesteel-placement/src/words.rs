@@ -2,6 +2,9 @@
 
 use std::time::Duration;
 
+use crate::Quantity;
+use crate::amount::WHOLE;
+
 /// `executor` for one, `executors` for any other number.
 #[must_use]
 pub fn noun(number: impl TryInto<i128>, singular: &str) -> String {
@@ -23,6 +26,17 @@ pub fn none_or(number: impl TryInto<i128> + Copy, singular: &str) -> String {
     match number.try_into() {
         Ok(..=0) => format!("no {singular}"),
         Ok(_) | Err(_) => counted(number, singular),
+    }
+}
+
+/// `no gpu`, `1 gpu`, `2 gpus`, `0.25 gpu`, `1.5 gpus`: a quantity of a custom resource.
+#[must_use]
+pub fn of_resource(quantity: impl Into<Quantity>, name: &str) -> String {
+    let quantity = quantity.into();
+    match quantity.thousandths() {
+        0 => format!("no {name}"),
+        1..=WHOLE => format!("{quantity} {name}"),
+        _ => format!("{quantity} {name}s"),
     }
 }
 

@@ -12,6 +12,10 @@ use firesteel_placement::{Cores, ExecutorLimit, MiB, Policy, ResourceAmounts, Ta
 use super::duration::Unit;
 use super::{Origin, Properties, SettingError, allocation, amounts, keys, size};
 
+/// The variable by which an application asks for CUDA's variables for the addresses of a resource. Its value is the
+/// resource's name.
+pub const CUDA: &str = "FIRESTEEL_CUDA";
+
 /// The form of exit codes, for error messages.
 const EXIT_CODES: &str = "numbers from 1 to 255 and ranges, such as 2,124-126, or none";
 /// The exit code of the program `timeout` if the time is over.
@@ -103,6 +107,7 @@ impl ApplicationSettings {
             .count(keys::EXECUTOR_INSTANCES)?
             .map_or(ExecutorLimit::Unlimited, |count| ExecutorLimit::AtMost(count.into()));
         let gang = properties.positive(keys::GANG)?.unwrap_or(1);
+        let executor_resources = amounts::of_executors(properties)?;
         let settings = Self {
             name: text(keys::APP_NAME),
             master: text(keys::MASTER),
@@ -119,8 +124,8 @@ impl ApplicationSettings {
                 .unwrap_or(0),
             gang: gang.into(),
             allocation: starting_with(gang.into(), allocation::of(properties, executors)?),
-            executor_resources: amounts::of_executors(properties)?,
-            task_resources: amounts::of_tasks(properties)?,
+            task_resources: amounts::of_tasks(properties, &executor_resources)?,
+            executor_resources,
             executor_environment: environment(properties),
             files: list(properties, keys::FILES),
             archives: list(properties, keys::ARCHIVES),
@@ -253,7 +258,8 @@ fn topology(properties: &Properties) -> Result<Topology, SettingError> {
 
 fn environment(properties: &Properties) -> BTreeMap<String, String> {
     let owned = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
-    properties.family(keys::EXECUTOR_ENV).map(owned).collect()
+    let cuda = properties.get(keys::EXECUTOR_CUDA).map(|name| (CUDA, name));
+    properties.family(keys::EXECUTOR_ENV).chain(cuda).map(owned).collect()
 }
 
 /// The values of a list separated by commas.
@@ -264,7 +270,7 @@ pub fn list(properties: &Properties, key: &str) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use firesteel_placement::TaskAmount;
+    use firesteel_placement::{Amount, TaskAmount};
 
     use super::*;
 
@@ -381,7 +387,7 @@ mod tests {
             priority: -5,
             gang: 3,
             allocation: Allocation::Fixed,
-            executor_resources: ResourceAmounts::from([("gpu".to_owned(), 2)]),
+            executor_resources: ResourceAmounts::from([("gpu".to_owned(), Amount::Whole(2))]),
             task_resources: TaskResources::from([("gpu".to_owned(), TaskAmount::Shared(4))]),
             executor_environment: BTreeMap::from([("LANG".to_owned(), "C".to_owned())]),
             files: vec!["a".to_owned(), "dir/b#c".to_owned()],

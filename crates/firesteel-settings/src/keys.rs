@@ -107,6 +107,9 @@ table! {
     /// Whether applications behind a waiting gang may use what is not reserved for it.
     BACKFILL: "firesteel.master.backfill", [Master], Value("true");
 
+    /// Whether executors may have a part of an address of a custom resource, such as gpu=0.25, so that several share it.
+    RESOURCE_SHARES: "firesteel.master.resourceShares", [Master], Value("false");
+
     /// Maximum number of lower-priority executors to end for one application per interval; 0 turns preemption off.
     PREEMPTION: "firesteel.master.preemption", [Master], Value("0");
     /// Interval of firesteel.master.preemption.
@@ -207,8 +210,14 @@ table! {
     ALLOCATION_RATIO: "spark.dynamicAllocation.executorAllocationRatio", [Application], Value("1");
     /// Amount of a custom resource on a Worker, such as gpu, with the addresses 0, 1 and so on (--resource sets others).
     WORKER_RESOURCE: "spark.worker.resource.NAME.amount", [Worker], Otherwise("none");
-    /// Amount of a custom resource for each executor, such as gpu (--executor-resource).
+    /// Kind of a Worker's custom resource, such as A100 of gpu, that executors may ask for by gpu:A100 (--resource gpu:A100=2).
+    WORKER_RESOURCE_KIND: "firesteel.worker.resource.NAME.kind", [Worker], Otherwise("none");
+    /// Amount of a custom resource for each executor, such as gpu: whole addresses, or a part of one, such as 0.25, if the Master allows parts (--executor-resource).
     EXECUTOR_RESOURCE: "spark.executor.resource.NAME.amount", [Application], Otherwise("none");
+    /// Kind of a custom resource that executors need, such as A100 of gpu (--executor-resource gpu:A100=1).
+    EXECUTOR_RESOURCE_KIND: "firesteel.executor.resource.NAME.kind", [Application], Otherwise("any");
+    /// Custom resource, such as gpu, whose addresses executors and tasks get in CUDA_VISIBLE_DEVICES, and whose part in CUDA_MPS_ACTIVE_THREAD_PERCENTAGE.
+    EXECUTOR_CUDA: "firesteel.executor.cuda", [Application], Otherwise("not set");
     /// Amount of a custom resource for each task: whole addresses, or a share of one, at most 0.5 (--task-resource).
     TASK_RESOURCE: "spark.task.resource.NAME.amount", [Application], Otherwise("none: tasks may use all addresses of their executor");
     /// A variable in the environment of the executors and their tasks.

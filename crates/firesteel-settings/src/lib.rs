@@ -46,7 +46,7 @@ pub mod variables;
 pub mod worker;
 pub mod yarn;
 
-pub use application::ApplicationSettings;
+pub use application::{ApplicationSettings, CUDA};
 pub use key::Reader;
 pub use origin::Origin;
 pub use properties::{Properties, SettingError};

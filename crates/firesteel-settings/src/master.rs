@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use firesteel_core::address::Address;
-use firesteel_core::master::{Config, Durability, Exclusion, HistoryLimits, Limits, Retries};
+use firesteel_core::master::{Config, Durability, Exclusion, HistoryLimits, Limits, ResourceShares, Retries};
 use firesteel_core::scheduling::{Backfill, Preemption};
 use firesteel_placement::{Cores, MiB, Strategy, worker_order_names};
 
@@ -85,6 +85,11 @@ pub fn config(properties: &Properties, url: String) -> Result<Config, SettingErr
         recovery_timeout: properties.period(keys::RECOVERY_TIMEOUT, Unit::Seconds)?.unwrap_or(worker_timeout),
         page: defaults.page,
         limits: limits(properties)?,
+        resource_shares: match properties.boolean(keys::RESOURCE_SHARES)? {
+            Some(true) => ResourceShares::Allowed,
+            Some(false) => ResourceShares::Refused,
+            None => defaults.resource_shares,
+        },
     })
 }
 
@@ -261,6 +266,7 @@ mod tests {
             "firesteel.master.maxWorkerAddresses=5",
             "firesteel.master.maxWorkerExecutors=6",
             "firesteel.master.maxTextLength=7",
+            "firesteel.master.resourceShares=true",
         ];
         let expected = Config {
             url,
@@ -298,6 +304,7 @@ mod tests {
                 executors: 6,
                 text: 7,
             },
+            resource_shares: ResourceShares::Allowed,
         };
         assert_eq!(parsed(&all), Ok(expected));
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use firesteel_placement::{Cores, MiB, Policy, policy_names};
+use firesteel_placement::{Amount, Cores, MiB, Policy, policy_names};
 
 use super::origin::Origin;
 use super::{duration, key, keys, size};
@@ -80,7 +80,7 @@ pub enum SettingError {
         /// The key with the amount per executor.
         executor_key: String,
         /// The amount per executor.
-        each: u64,
+        each: Amount,
         /// Whether one of them was set on the command line.
         is_usage: bool,
     },

@@ -5,11 +5,12 @@ use std::time::Duration;
 
 use firesteel_core::allocator::{Amount, ExecutorNeeds, Sizing};
 use firesteel_placement::locality::Naming;
-use firesteel_placement::{Cores, MiB};
+use firesteel_placement::resource_name::{kind, without_kind};
+use firesteel_placement::{self as placement, Cores, MiB, ResourceAmounts};
 
 use super::application::{ApplicationSettings, list};
 use super::duration::Unit;
-use super::{Properties, SettingError, keys};
+use super::{Origin, Properties, SettingError, keys};
 
 /// The settings that YARN needs besides the amounts of resources for executors. Settings that are not set
 /// have Spark's default.
@@ -266,6 +267,32 @@ pub fn naming(properties: &Properties) -> Result<Naming, SettingError> {
     Ok(properties.read(keys::YARN_HOSTS, "many or one", naming)?.unwrap_or_default())
 }
 
+/// The number of addresses of each resource. YARN gives whole addresses and has no kinds.
+fn whole_addresses(
+    properties: &Properties,
+    executors: &ResourceAmounts,
+) -> Result<BTreeMap<String, u64>, SettingError> {
+    const EXPECTED: &str = "a whole number of addresses: YARN has no parts of them";
+    const NO_KIND: &str = "no kind of a resource: YARN has none";
+    let refused = |key: String, expected: &'static str| {
+        let value = properties.get(&key).unwrap_or_default().to_owned();
+        let origin = properties.origin(&key).cloned().unwrap_or(Origin::Conf);
+        Err(SettingError::Value { key, value, origin, expected })
+    };
+    let whole = |(name, amount): (&String, &placement::Amount)| match (amount, kind(name)) {
+        (_, Some(_)) => {
+            let plain = keys::EXECUTOR_RESOURCE_KIND.replace("NAME", without_kind(name));
+            let named = keys::EXECUTOR_RESOURCE.replace("NAME", name);
+            refused(if properties.get(&named).is_some() { named } else { plain }, NO_KIND)
+        }
+        (placement::Amount::Part(_), None) => {
+            refused(keys::EXECUTOR_RESOURCE.replace("NAME", name), EXPECTED)
+        }
+        (placement::Amount::Whole(count), None) => Ok((name.clone(), *count)),
+    };
+    executors.iter().map(whole).collect()
+}
+
 /// The sizes of executors' containers, for the requests to YARN.
 ///
 /// # Errors
@@ -291,7 +318,7 @@ pub fn executor_sizing(
             cores: application.executor_cores,
             memory: Some(application.executor_memory),
             overhead: memory_or_none(properties, keys::EXECUTOR_OVERHEAD)?,
-            resources: application.executor_resources.clone().into_iter().collect(),
+            resources: whole_addresses(properties, &application.executor_resources)?,
             ..ExecutorNeeds::default()
         },
         overhead_factor: factor(properties, keys::EXECUTOR_OVERHEAD_FACTOR)?.unwrap_or(FACTOR),
@@ -353,6 +380,30 @@ mod tests {
         let found =
             acls(&["spark.ui.view.acls=*", "spark.ui.view.acls.groups=x", "spark.modify.acls.groups=y"]);
         assert_eq!(found, (Some("*".to_owned()), Some(" y".to_owned())));
+    }
+
+    #[test]
+    fn yarn_has_neither_parts_nor_kinds() {
+        for (pairs, sentence) in [
+            (
+                &["spark.executor.resource.gpu.amount=0.25"][..],
+                "spark.executor.resource.gpu.amount cannot be \"0.25\": write a whole number of addresses: YARN has no \
+                 parts of them",
+            ),
+            (
+                &["spark.executor.resource.gpu:A100.amount=1"],
+                "spark.executor.resource.gpu:A100.amount cannot be \"1\": write no kind of a resource: YARN has none",
+            ),
+            (
+                &["spark.executor.resource.gpu.amount=1", "firesteel.executor.resource.gpu.kind=A100"],
+                "firesteel.executor.resource.gpu.kind cannot be \"A100\": write no kind of a resource: YARN has none",
+            ),
+        ] {
+            let properties = Properties::parse(pairs.iter().copied()).expect("they are pairs");
+            let application = ApplicationSettings::of(&properties).expect("it can run on other clusters");
+            let error = executor_sizing(&properties, &application).expect_err("YARN cannot");
+            assert_eq!(error.to_string(), sentence);
+        }
     }
 
     #[test]

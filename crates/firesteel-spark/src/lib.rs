@@ -17,6 +17,7 @@
 //! - `order_form.rs`: orders to launch executors, written once for each application
 //! - [`installation`], [`launch`], [`shuffle_service`]: how a Worker starts executors of Spark's, and its external shuffle
 //!   service
+//! - [`shares`]: the resources that an application asks the Master for, and not its driver
 //! - [`cluster_driver`], [`jar`], [`driver_launch`]: what a cluster driver of Spark's is, and how a Worker starts it
 //! - [`rest`]: submissions by HTTP
 //! - `java_modules.rs`: what Spark needs of Java 17
@@ -42,6 +43,7 @@ mod order_form;
 pub mod rest;
 pub mod scala;
 pub mod session;
+pub mod shares;
 pub mod shuffle_service;
 pub mod translate;
 mod words;

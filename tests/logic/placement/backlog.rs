@@ -337,7 +337,7 @@ fn asked(asks: &Asks) -> ResourceProfile {
         memory: Some(MiB(asks.memory)),
         resources: match asks.gpus {
             0 => ResourceAmounts::new(),
-            gpus => ResourceAmounts::from([("gpu".to_owned(), gpus)]),
+            gpus => ResourceAmounts::from([("gpu".to_owned(), gpus.into())]),
         },
     }
 }

@@ -62,7 +62,7 @@ pub fn demand(ask: &Ask) -> Demand {
     Demand {
         size: ask.cores.map_or(ExecutorSize::OnePerWorker, |cores| ExecutorSize::Fixed(Cores(cores))),
         memory: MiB(ask.memory),
-        resources: ask.resources.clone(),
+        resources: ask.resources.iter().map(|(name, count)| (name.clone(), (*count).into())).collect(),
         cores_left: Cores(ask.cores_left),
         limit: ask.limit.map_or(ExecutorLimit::Unlimited, ExecutorLimit::AtMost),
         held: ask.held,

@@ -1,7 +1,7 @@
 //! Clusters on paper: what is read, what is refused in which words, and that a real Master decides.
 
 use firesteel_core::master::Config;
-use firesteel_placement::{Cores, MiB};
+use firesteel_placement::{Cores, MiB, Quantity};
 use firesteel_sim::draft::{Draft, Metrics, Since};
 use firesteel_sim::setup::Setup;
 
@@ -108,7 +108,8 @@ fn a_real_master_decides_over_a_draft_and_leaves_what_runs_where_it_is() {
                 free.0 -= executor.cores;
                 free.1 -= executor.memory;
                 for (name, count) in &executor.resources {
-                    *free.2.get_mut(name).expect("the Worker has some") -= count;
+                    let left = free.2.get_mut(name).expect("the Worker has some");
+                    *left = left.less(*count);
                 }
             }
             assert!(free.0 >= Cores::ZERO && free.1 >= MiB::ZERO, "{setup}: {}", worker.id);
@@ -202,9 +203,9 @@ fn capacity_is_stranded_only_if_a_waiting_application_asks_for_it_and_cannot_use
     ] {
         let outcome = Draft::from_toml(&text).expect(what).decide(Config::default()).expect(what);
         let metrics = Metrics::of(&outcome);
-        let gpu = metrics.resources_stranded.get("gpu").copied().unwrap_or(0);
+        let gpu = metrics.resources_stranded.get("gpu").copied().unwrap_or_default();
         assert_eq!((metrics.short, metrics.waiting), (short, waiting), "{what}");
-        assert_eq!((metrics.cores_stranded, gpu), (Cores(cores), gpus), "{what}");
+        assert_eq!((metrics.cores_stranded, gpu), (Cores(cores), Quantity::whole(gpus)), "{what}");
     }
 }
 

@@ -78,7 +78,7 @@ fn in_wide_integers(call: &PlacementCall) -> Vec<Cores> {
             ExecutorSize::OnePerWorker => None,
         },
         memory: demand.memory.0,
-        resources: demand.resources.clone(),
+        resources: demand.resources.iter().map(|(name, each)| (name.clone(), each.addresses())).collect(),
         cores_left: demand.cores_left.0,
         limit: match demand.limit {
             ExecutorLimit::Unlimited => None,
@@ -90,7 +90,9 @@ fn in_wide_integers(call: &PlacementCall) -> Vec<Cores> {
         id: String::new(),
         cores: worker.cores_free.0,
         memory: worker.memory_free.0,
-        resources: worker.resources_free.amounts(),
+        resources: (worker.resources_free.iter())
+            .map(|(name, addresses)| (name.to_owned(), addresses.count() as u64))
+            .collect(),
     };
     let workers: Vec<_> = call.workers.iter().map(worker).collect();
     let assigned = reference::assign(&ask, &workers, call.strategy == Strategy::SpreadOut);

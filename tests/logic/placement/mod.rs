@@ -1,6 +1,7 @@
 //! The allocation core against Spark's recorded decisions, against tables, and against a slow reference.
 
 mod advice;
+mod amounts;
 mod backlog;
 mod beside;
 mod case;
@@ -17,6 +18,7 @@ mod policies;
 mod properties;
 mod reference;
 mod schedule;
+mod shares;
 mod shortfall;
 mod tables;
 mod through_master;

@@ -3,8 +3,8 @@
 use firesteel_placement::outlook::{Bound, Fit, Outlook, Remedy, outlook};
 use firesteel_placement::shortfall::{Amounts, Reason};
 use firesteel_placement::{
-    Cores, Demand, ExecutorLimit, ExecutorSize, MiB, Offer, Resources, Strategy, WorkerOrder, place,
-    shortfall,
+    Cores, Demand, ExecutorLimit, ExecutorSize, MiB, Offer, Quantity, Resources, Strategy, WorkerOrder,
+    place, shortfall,
 };
 
 use super::case::Case;
@@ -70,7 +70,7 @@ fn one_less(remedy: &Remedy) -> Vec<Remedy> {
             }
             for (name, amount) in &more.resources {
                 let mut less = more.clone();
-                less.resources.insert(name.clone(), amount - 1);
+                less.resources.insert(name.clone(), amount.less(Quantity::whole(1)));
                 add(less);
             }
             all
@@ -78,7 +78,7 @@ fn one_less(remedy: &Remedy) -> Vec<Remedy> {
         Remedy::ExecutorCores(cores) => vec![Remedy::ExecutorCores(cores + Cores(1))],
         Remedy::ExecutorMemory(memory) => vec![Remedy::ExecutorMemory(memory + MiB(1))],
         Remedy::ExecutorResource { name, amount } => {
-            vec![Remedy::ExecutorResource { name, amount: amount + 1 }]
+            vec![Remedy::ExecutorResource { name, amount: (amount.addresses() + 1).into() }]
         }
         Remedy::ExecutorCoresAndMemory(cores, memory) => vec![
             Remedy::ExecutorCoresAndMemory(cores + Cores(1), memory),
@@ -95,7 +95,7 @@ fn fits_with(remedy: &Remedy, demand: &Demand, free: &[Amount]) -> bool {
         on.cores += more.cores;
         on.memory += more.memory;
         for (name, amount) in &more.resources {
-            for address in 0..*amount {
+            for address in 0..amount.thousandths() / 1000 {
                 on.resources.insert(name, format!("freed-{address}"));
             }
         }
@@ -202,7 +202,8 @@ fn workers_are_turned_down_for_what_they_lack_and_by_how_much() {
         .iter()
         .map(|it| (format!("{:?}", it.lack), it.workers, it.nearest, it.farthest))
         .collect();
-    assert_eq!(told, [("Cores".to_owned(), 2, 2, 6), ("Memory".to_owned(), 2, 1024, 3072)]);
+    let row = |lack: &str, least, most| (lack.to_owned(), 2, Quantity::whole(least), Quantity::whole(most));
+    assert_eq!(told, [row("Cores", 2, 6), row("Memory", 1024, 3072)]);
     let more = Amounts { memory: MiB(1024), ..Amounts::default() };
     let nearest = Remedy::Freed { worker: "c".to_owned(), more };
     let smaller = [Remedy::ExecutorCores(Cores(2)), Remedy::ExecutorMemory(MiB(3072))];

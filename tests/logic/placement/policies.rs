@@ -195,7 +195,10 @@ fn within(numbered: &Numbered<'_>, demand: &Demand, shares: &[Share]) -> Verdict
         ensure!(offer.cores.0 >= cores * executors as i64, "{id} has {} cores", offer.cores);
         ensure!(offer.memory.0 >= memory, "{id} has {}", offer.memory);
         for (name, each) in &demand.resources {
-            ensure!(offer.resources.count(name) >= each * executors, "{id} has not so many of {name}");
+            ensure!(
+                offer.resources.fit(name, *each).is_none_or(|fitting| fitting >= executors),
+                "{id} has not so many of {name}"
+            );
         }
     }
     Ok(())
@@ -423,7 +426,7 @@ fn unallocated(seed: u64, choose: impl Fn(&Demand, &Filling) -> Vec<Share>) -> f
         if asked >= gpus {
             break;
         }
-        asked += request.gpus;
+        asked += request.gpus.addresses();
         let demand = Demand {
             size: ExecutorSize::Fixed(request.cores()),
             memory: request.memory,
@@ -432,7 +435,7 @@ fn unallocated(seed: u64, choose: impl Fn(&Demand, &Filling) -> Vec<Share>) -> f
             ..Demand::default()
         };
         let shares = choose(&demand, &filling);
-        given += request.gpus * shares.len() as u64;
+        given += request.gpus.addresses() * shares.len() as u64;
         filling.take(&demand, &shares);
     }
     100.0 * (gpus - given) as f64 / gpus as f64

@@ -99,7 +99,7 @@ fn no_worker_gives_more_than_it_has() {
             ensure!(cores <= offer.cores && memory <= offer.memory, "{cores} and {memory} of {offer:?}");
             for (name, each) in &demand.resources {
                 ensure!(
-                    executors * each <= offer.resources.count(name),
+                    offer.resources.fit(name, *each).is_none_or(|fitting| executors <= fitting),
                     "{executors} times {name} of {offer:?}"
                 );
             }

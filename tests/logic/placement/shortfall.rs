@@ -267,7 +267,7 @@ fn asking(cores: i64, memory: i64, gpus: u64, cores_left: i64, held: u64) -> Dem
         ..Demand::default()
     };
     if gpus > 0 {
-        demand.resources.insert("gpu".to_owned(), gpus);
+        demand.resources.insert("gpu".to_owned(), gpus.into());
     }
     demand
 }

@@ -234,7 +234,7 @@ fn parse_asks(asks: &str) -> Demand {
             "left" => demand.cores_left = Cores(amount),
             "limit" => demand.limit = ExecutorLimit::AtMost(amount as u64),
             "held" => demand.held = amount as u64,
-            resource => _ = demand.resources.insert(resource.to_owned(), amount as u64),
+            resource => _ = demand.resources.insert(resource.to_owned(), (amount as u64).into()),
         }
     }
     demand

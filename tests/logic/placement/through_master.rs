@@ -3,8 +3,8 @@
 use firesteel_core::address::Address;
 use firesteel_core::ids::{AppId, ExecutorId, ExecutorKey, PeerId, ProfileId, WorkerId};
 use firesteel_core::master::{
-    ApplicationSnapshot, Config, Effect, Event, ExecutorSnapshot, Inbound, Master, Outbound, Snapshot,
-    WorkerSnapshot,
+    ApplicationSnapshot, Config, Effect, Event, ExecutorSnapshot, HeldResources, Inbound, Master, Outbound,
+    Snapshot, WorkerSnapshot,
 };
 use firesteel_core::messages::{
     ApplicationDescription, DriverToMaster, ExecutorLaunch, MasterToWorker, Offered, Placing,
@@ -70,7 +70,7 @@ pub(super) fn restored(demand: &Demand, offers: &[Offer<'_>], config: Config) ->
         worker: WorkerId::new(ELSEWHERE),
         cores: Cores(1),
         memory: MiB(0),
-        resources: ResourceAmounts::new(),
+        resources: HeldResources::Amounts(ResourceAmounts::new()),
     };
     let application = ApplicationSnapshot {
         id: AppId::new("app"),

@@ -2,8 +2,7 @@
 
 use firesteel_placement::preemption::{PreemptibleWorker, Victim, victims};
 use firesteel_placement::reservation::{WorkerAmounts, reserve};
-use firesteel_placement::shortfall::Amounts;
-use firesteel_placement::{Cores, Demand, ExecutorSize, MiB, Offer, ResourceAmounts, Resources};
+use firesteel_placement::{Amount, Cores, Demand, ExecutorSize, MiB, Offer, ResourceAmounts, Resources};
 use quickcheck::{Arbitrary, Gen};
 
 use super::case::{below, pick};
@@ -52,10 +51,13 @@ fn nobody_ends_for_others_in_vain() {
         let all: Vec<Vec<usize>> = stands.iter().map(|stand| (0..stand.victims.len()).collect()).collect();
         let fits = |ended: &[Vec<usize>]| {
             let rooms = stands.iter().zip(ended).map(|(stand, ended)| {
-                let mut free =
-                    Amounts { cores: stand.cores, memory: stand.memory, resources: stand.resources.clone() };
-                ended.iter().for_each(|victim| free.add(&stand.victims[*victim].amounts));
-                free.executors_that_fit(&demand)
+                let PreemptibleWorker { mut cores, mut memory, mut resources, victims } = stand.clone();
+                for victim in ended.iter().map(|victim| &victims[*victim]) {
+                    cores += victim.cores;
+                    memory += victim.memory;
+                    resources.add(&victim.resources);
+                }
+                Offer { worker: "", cores, memory, resources: &resources }.executors_that_fit(&demand)
             });
             rooms.sum::<u64>() >= case.executors
         };
@@ -130,19 +132,18 @@ impl Has {
     fn offer(self, resources: &Resources) -> Offer<'_> {
         Offer { worker: "w", cores: Cores(self.cores), memory: MiB(self.memory), resources }
     }
-
-    fn amounts(self) -> Amounts {
-        let resources = ResourceAmounts::from([("gpu".to_owned(), self.gpus)]);
-        Amounts { cores: Cores(self.cores), memory: MiB(self.memory), resources }
-    }
 }
 
 impl Worker {
     fn stand(&self) -> PreemptibleWorker {
         let free = addresses(self.free.gpus);
-        let victim = |(priority, has): &(i32, Has)| Victim { priority: *priority, amounts: has.amounts() };
+        let victim = |(number, (priority, has)): (usize, &(i32, Has))| {
+            let held = (0..has.gpus).map(|gpu| format!("{number}-{gpu}"));
+            let (cores, memory) = (Cores(has.cores), MiB(has.memory));
+            Victim { priority: *priority, cores, memory, resources: Resources::from_iter([("gpu", held)]) }
+        };
         PreemptibleWorker {
-            victims: self.others.iter().map(victim).collect(),
+            victims: self.others.iter().enumerate().map(victim).collect(),
             ..PreemptibleWorker::new(&self.free.offer(&free))
         }
     }
@@ -153,7 +154,7 @@ impl Cluster {
         Demand {
             size: ExecutorSize::Fixed(Cores(self.each.cores)),
             memory: MiB(self.each.memory),
-            resources: ResourceAmounts::from([("gpu".to_owned(), self.each.gpus)]),
+            resources: ResourceAmounts::from([("gpu".to_owned(), Amount::Whole(self.each.gpus))]),
             ..Demand::default()
         }
     }

@@ -262,15 +262,16 @@ fn driver() -> DriverId {
 
 /// One of each kind of change.
 fn outlook() -> Outlook {
-    let lacking = |lack| TurnedDown { lack, workers: 3, nearest: 1, farthest: 300 };
-    let more = Amounts { cores: Cores(1), memory: MiB(512), resources: ResourceAmounts::new() };
+    let lacking =
+        |lack| TurnedDown { lack, workers: 3, nearest: Quantity::whole(1), farthest: Quantity::whole(300) };
+    let more = Amounts { cores: Cores(1), memory: MiB(512), resources: ResourceQuantities::new() };
     Outlook {
         bounds: vec![Bound::MoreCores(Cores(4)), Bound::Limit(3)],
         fit: Fit::Later(vec![
             Remedy::Freed { worker: "w".to_owned(), more },
             Remedy::ExecutorCores(Cores(2)),
             Remedy::ExecutorMemory(MiB(512)),
-            Remedy::ExecutorResource { name: "gpu".to_owned(), amount: 1 },
+            Remedy::ExecutorResource { name: "gpu".to_owned(), amount: Amount::Whole(1) },
             Remedy::ExecutorCoresAndMemory(Cores(2), MiB(512)),
         ]),
         turned_down: vec![
@@ -295,7 +296,7 @@ fn answers(record: &mut Record, application: &ApplicationView) {
         id: profile,
         size: ExecutorSize::Fixed(Cores(4)),
         memory: MiB(1024),
-        resources: ResourceAmounts::from([("gpu".to_owned(), 1)]),
+        resources: ResourceAmounts::from([("gpu".to_owned(), Amount::Whole(1))]),
         limit: ExecutorLimit::AtMost(2),
         held: 1,
         may_have_more: true,

@@ -207,9 +207,9 @@ fn profile(arguments: &mut Arguments) -> Result<Request, RequestError> {
             }
             while let Some(text) = arguments.option("--resource")? {
                 let pair = text.split_once('=').and_then(|(name, count)| Some((name, count.parse().ok()?)));
-                let (name, count) = pair
-                    .filter(|(name, _)| !name.is_empty())
-                    .ok_or_else(|| arguments.wrong(format!("--resource {} is not NAME=N", quote(&text))))?;
+                let (name, count) = pair.filter(|(name, _)| !name.is_empty()).ok_or_else(|| {
+                    arguments.wrong(format!("--resource {} is not NAME=AMOUNT", quote(&text)))
+                })?;
                 needs.resources.insert(name.to_owned(), count);
             }
             let task = task_share(arguments, &needs)?;
@@ -235,13 +235,15 @@ fn task_share(arguments: &mut Arguments, needs: &ResourceProfile) -> Result<Task
         return Err(RequestError::TooLargeTask { task, executor, option: "cores" });
     }
     while let Some(text) = arguments.option("--task-resource")? {
-        let pair = text.split_once('=').and_then(|(name, amount)| Some((name, amount.parse().ok()?)));
-        let (name, amount): (_, TaskAmount) = pair.ok_or_else(|| {
+        let pair = text.split_once('=').and_then(|(name, amount)| {
+            let each = TaskAmount::of_amounts(&needs.resources, name);
+            Some((name, each, TaskAmount::of_executor(amount, each).ok()?))
+        });
+        let (name, each, amount) = pair.ok_or_else(|| {
             let words = "NAME=AMOUNT, a whole number or at most 0.5";
             arguments.wrong(format!("--task-resource {} is not {words}", quote(&text)))
         })?;
-        let each = needs.resources.get(name).copied().unwrap_or(0);
-        if each < amount.addresses() {
+        if amount.tasks_on(each) == Some(0) {
             let (task, executor) = (format!("{amount} {name}"), each.to_string());
             return Err(RequestError::TooLargeTask { task, executor, option: "resource" });
         }

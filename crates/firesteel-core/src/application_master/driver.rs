@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use firesteel_placement::resource_name::kind;
 use firesteel_placement::shortfall::{Amounts, Missing, Reason};
-use firesteel_placement::{Cores, ExecutorLimit, Shortfall};
+use firesteel_placement::{Amount, Cores, ExecutorLimit, Shortfall};
 
 use super::ending::Verdict;
 use super::{ApplicationMaster, Effect, Manager, Mode, Note, Outbound, PATIENCE, Phase, RECONNECT};
@@ -179,7 +180,8 @@ impl ApplicationMaster {
         if description.first_executor > HIGHEST_FIRST {
             return Some(format!("no executor has a number near {}", description.first_executor));
         }
-        description.profile.check().err().map(|unsound| unsound.to_string())
+        let unsound = description.profile.check().err().map(|unsound| unsound.to_string());
+        unsound.or_else(|| unknown_to_yarn(&description.profile))
     }
 
     /// Tells the driver that it is registered, and of all live and ended executors, once the manager has
@@ -206,7 +208,9 @@ impl ApplicationMaster {
     fn can_have(&self, targets: &[ExecutorTarget]) -> bool {
         let ids = targets.iter().map(|target| &target.id).chain(self.drivers.targets.keys());
         let fits = ids.collect::<BTreeSet<_>>().len() <= MOST_PROFILES;
-        let sound = targets.iter().all(|target| target.profile.check().is_ok());
+        let is_sound =
+            |profile: &ResourceProfile| profile.check().is_ok() && unknown_to_yarn(profile).is_none();
+        let sound = targets.iter().all(|target| is_sound(&target.profile));
         fits && sound && self.phase == Phase::Serving
     }
 
@@ -371,10 +375,24 @@ impl ApplicationMaster {
     }
 }
 
+/// What a profile asks for that YARN cannot give: a part of an address, or a kind of a resource.
+fn unknown_to_yarn(profile: &ResourceProfile) -> Option<String> {
+    let sentence = |(name, amount): (&String, &Amount)| {
+        let what = match (amount, kind(name)) {
+            (Amount::Part(_), _) => format!("{amount} of {name}"),
+            (Amount::Whole(_), Some(_)) => format!("a kind: {name}"),
+            (Amount::Whole(_), None) => return None,
+        };
+        Some(format!("on YARN an executor asks for whole addresses without a kind, and not for {what}"))
+    };
+    profile.resources.iter().find_map(sentence)
+}
+
 /// What a profile's executors need of a container. The rest comes from the settings.
 fn needs(profile: &ResourceProfile) -> ExecutorNeeds {
     let ResourceProfile { cores, memory, resources } = profile;
-    let resources = resources.iter().map(|(name, amount)| (name.clone(), *amount)).collect();
+    // A part of an address was refused.
+    let resources = resources.iter().map(|(name, amount)| (name.clone(), amount.addresses())).collect();
     ExecutorNeeds { cores: *cores, memory: *memory, resources, ..ExecutorNeeds::default() }
 }
 

@@ -144,7 +144,7 @@ impl Executor {
 
     /// Its cores and addresses in all.
     pub(super) fn size(&self) -> Size {
-        Size { cores: self.cores, resources: self.resources.amounts() }
+        Size { cores: self.cores, room: AddressPool::of(&self.resources).free() }
     }
 
     /// Gives a task a part of what is free. Returns the task's addresses, or `None` if that is not free.

@@ -260,7 +260,8 @@ impl Driver {
 fn addresses_length(resources: &Resources) -> usize {
     // The length before each text takes at most 5 bytes.
     let text = |text: &str| text.len() + 5;
-    let all = resources.iter().map(|(name, addresses)| text(name) + 5 + addresses.map(text).sum::<usize>());
+    let all =
+        resources.words().map(|(name, words)| text(name) + 5 + words.map(|word| text(&word)).sum::<usize>());
     all.sum()
 }
 

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use firesteel_placement::locality::{LocalityIndex, Sites};
-use firesteel_placement::{Cores, FreeAddresses, ResourceAmounts};
+use firesteel_placement::{Cores, FreeAddresses};
 
 use super::executor::Executor;
 use super::waiting::Needs;
@@ -22,15 +22,14 @@ pub(super) struct Openings {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Size {
     pub(super) cores: Cores,
-    pub(super) resources: ResourceAmounts,
+    /// Its addresses when no task uses them.
+    pub(super) room: FreeAddresses,
 }
 
 impl Size {
     /// Whether an idle executor of this size can run the task.
     pub(super) fn holds(&self, needs: &Needs) -> bool {
-        let has = |name| self.resources.get(name).copied().unwrap_or(0);
-        self.cores >= needs.cores
-            && needs.resources.iter().all(|(name, amount)| has(name) >= amount.addresses())
+        self.cores >= needs.cores && self.room.covers(&needs.resources)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use firesteel_placement::ExecutorLimit;
+use firesteel_placement::{Amount, ExecutorLimit, TaskAmount};
 
 use super::allocation::{Idle, Ramp, Situation};
 use super::config::{Allocation, DynamicAllocation};
@@ -176,7 +176,7 @@ impl Driver {
             (None, None) => 1,
         };
         let amounts = self.targets.resources(profile);
-        let each = |name| amounts.and_then(|amounts| amounts.get(name)).copied().unwrap_or(0);
+        let each = |name: &str| amounts.map_or(Amount::NONE, |amounts| TaskAmount::of_amounts(amounts, name));
         let addresses = needs.resources.iter().filter_map(|(name, amount)| amount.tasks_on(each(name)));
         addresses.chain([u64::try_from(cores).unwrap_or(0)]).min().unwrap_or(0)
     }

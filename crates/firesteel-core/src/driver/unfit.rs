@@ -3,7 +3,7 @@
 use std::fmt;
 
 use firesteel_placement::words::counted;
-use firesteel_placement::{Cores, TaskAmount};
+use firesteel_placement::{Amount, Cores, TaskAmount};
 
 use super::{Driver, Effect, Note, TaskOutcome, TaskRequest};
 use crate::ids::{ExecutorId, ProfileId, TaskId};
@@ -36,8 +36,8 @@ pub enum Unfit {
         name: String,
         /// The amount that it asks for.
         asked: TaskAmount,
-        /// The number of addresses that each executor has.
-        each: u64,
+        /// What each executor has.
+        each: Amount,
     },
     /// The executor that it is bound to does not exist, or has another profile.
     NoSuchExecutor {
@@ -90,8 +90,8 @@ impl Driver {
         if let Some(unfit) = on.and_then(|executor| self.unfit_for(executor, request)) {
             return Some(unfit);
         }
-        let each = |name| amounts.get(name).copied().unwrap_or(0);
-        let too_few = resources.iter().find(|(name, asked)| each(*name) < asked.addresses());
+        let each = |name: &str| TaskAmount::of_amounts(amounts, name);
+        let too_few = resources.iter().find(|(name, asked)| asked.tasks_on(each(name)) == Some(0));
         let (name, &asked) = too_few?;
         Some(Unfit::TooFewAddresses { name: name.clone(), asked, each: each(name) })
     }

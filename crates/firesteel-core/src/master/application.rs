@@ -326,7 +326,9 @@ impl Application {
     pub(super) fn order(&self, id: ExecutorId, worker: &WorkerRow) -> ExecutorLaunch {
         let work = if worker.description.label.is_some() { &self.labelled_work } else { &self.work };
         let Executor { profile, grant, .. } = self.executors.get(id).expect("the executor is live");
-        let capacity::Amounts { cores, memory, resources } = grant.amounts();
+        let capacity::Amounts { cores, memory, .. } = grant.amounts();
+        // The executor is told of a resource under the name by which it was asked for.
+        let resources = grant.resources().as_asked(&self.profile(*profile).resources);
         let executor = ExecutorKey { app: self.id.clone(), executor: id };
         ExecutorLaunch { executor, profile: *profile, cores, memory, resources, work: work.clone() }
     }

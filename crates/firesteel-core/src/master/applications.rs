@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use firesteel_placement::{Cores, ExecutorLimit, Offer, shortfall};
 
 use super::application::{Application, Entry, Profile};
+use super::config::ResourceShares;
 use super::ended_applications::Ended;
 use super::limits::Limits;
 use super::link::Link;
@@ -68,6 +69,7 @@ impl Master {
     fn admits_application(&self, description: &ApplicationDescription) -> Result<Entry, Refusal> {
         self.check_registration(description).map_err(Refusal::Unsound)?;
         check_description(description).map_err(Refusal::Unsound)?;
+        self.check_shares(&description.profile).map_err(Refusal::Unsound)?;
         let queue = self.config.queues.find(description.queue.as_deref());
         let queue = queue.map_err(|error| Refusal::Unsound(error.to_string()))?;
         let default_cores = self.config.default_cores;
@@ -92,6 +94,18 @@ impl Master {
             ));
         }
         Ok(())
+    }
+
+    /// Checks that executors may have the parts of addresses that a profile asks for, if it asks for any.
+    fn check_shares(&self, profile: &ResourceProfile) -> Result<(), String> {
+        let part = profile.resources.iter().find(|(_, amount)| amount.is_part());
+        match (self.config.resource_shares, part) {
+            (ResourceShares::Allowed, _) | (ResourceShares::Refused, None) => Ok(()),
+            (ResourceShares::Refused, Some((name, amount))) => Err(format!(
+                "an executor asks for {amount} of {name}, and this Master gives only whole addresses: \
+                 firesteel.master.resourceShares=true on the Master allows parts of them"
+            )),
+        }
     }
 
     fn refuse_application(&mut self, peer: PeerId, description: &ApplicationDescription, refusal: Refusal) {
@@ -137,7 +151,9 @@ impl Master {
         app: &AppId,
         targets: Vec<ExecutorTarget>,
     ) {
-        let sound = targets.iter().all(|target| target.profile.check().is_ok());
+        let is_sound =
+            |profile: &ResourceProfile| profile.check().is_ok() && self.check_shares(profile).is_ok();
+        let sound = targets.iter().all(|target| is_sound(&target.profile));
         let application = self.applications.get(app);
         let fits =
             application.is_some_and(|application| application.profiles_with(&targets) <= MOST_PROFILES);

@@ -42,7 +42,7 @@ impl Capacity {
         &self.free
     }
 
-    /// Takes a share, with the first free addresses of each resource. Returns `None` if there are too few
+    /// Takes a share, with the addresses that [`Resources::take`] chooses. Returns `None` if there are too few
     /// addresses. The caller has made sure that cores and memory suffice.
     pub(super) fn take(&mut self, cores: Cores, memory: MiB, asked: &ResourceAmounts) -> Option<Grant> {
         let resources = self.free.resources.take(asked)?;
@@ -52,7 +52,7 @@ impl Capacity {
         Some(Grant { cores, memory, resources })
     }
 
-    /// Takes exactly this share. Returns `None` if one of its addresses is not free.
+    /// Takes exactly this share. Returns `None` if one of its addresses, or its part of one, is not free.
     pub(super) fn take_exactly(&mut self, Amounts { cores, memory, resources }: Amounts) -> Option<Grant> {
         if !self.free.resources.take_these(&resources) {
             return None;

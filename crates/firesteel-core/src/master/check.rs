@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use firesteel_placement::index::Slot;
-use firesteel_placement::{Cores, MiB, Resources};
+use firesteel_placement::{Cores, MiB, Quantity, Resources};
 
 use super::application::Application;
 use super::executor::Probation;
@@ -224,7 +224,8 @@ struct Held {
     cores: Cores,
     memory: MiB,
     resources: Resources,
-    addresses: usize,
+    /// The sum over all executors, even if two of them hold the same part of an address.
+    quantity: Quantity,
 }
 
 impl Held {
@@ -232,12 +233,8 @@ impl Held {
         self.executors += 1;
         self.cores += share.cores;
         self.memory += share.memory;
-        for (name, addresses) in share.resources.iter() {
-            for address in addresses {
-                self.resources.insert(name, address);
-                self.addresses += 1;
-            }
-        }
+        self.resources.add(&share.resources);
+        self.quantity += quantity(&share.resources);
     }
 }
 
@@ -281,16 +278,16 @@ fn check_worker(id: &WorkerId, row: &WorkerRow, held: &Held) -> Result<(), Viola
         free.cores,
         free.memory
     );
-    let both: Resources = [&held.resources, &free.resources]
-        .into_iter()
-        .flat_map(Resources::iter)
-        .map(|(name, addresses)| (name, addresses.collect::<Vec<_>>()))
-        .collect();
-    let count =
-        |resources: &Resources| resources.iter().map(|(_, addresses)| addresses.count()).sum::<usize>();
+    let mut both = held.resources.clone();
+    both.add(&free.resources);
     let whole = total.resources.without(&both).is_empty()
         && both.without(&total.resources).is_empty()
-        && held.addresses + count(&free.resources) == count(&total.resources);
-    ensure!("master", whole, "the addresses of {id} are not each either free or held once");
+        && held.quantity + quantity(&free.resources) == quantity(&total.resources);
+    ensure!("master", whole, "the addresses of {id}, part by part, are not each either free or held once");
     Ok(())
+}
+
+/// The sum of all addresses and parts.
+fn quantity(resources: &Resources) -> Quantity {
+    resources.parts().map(|(.., part)| part).sum()
 }

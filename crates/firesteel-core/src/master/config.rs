@@ -68,6 +68,19 @@ pub struct Config {
     pub page: PageSize,
     /// The most that is believed of those who register.
     pub limits: Limits,
+    /// `firesteel.master.resourceShares`: whether executors may have parts of addresses.
+    pub resource_shares: ResourceShares,
+}
+
+/// Whether executors may have parts of addresses of custom resources, so that several of them share one. Spark's Master
+/// gives whole addresses only.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ResourceShares {
+    /// An application that asks for a part of an address is refused.
+    #[default]
+    Refused,
+    /// Executors are given the parts that they ask for.
+    Allowed,
 }
 
 /// Whether a Master records its decisions.
@@ -138,6 +151,7 @@ impl Default for Config {
             recovery_timeout: Duration::from_secs(60),
             page: PageSize::default(),
             limits: Limits::default(),
+            resource_shares: ResourceShares::Refused,
         }
     }
 }

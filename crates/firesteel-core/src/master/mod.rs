@@ -76,7 +76,7 @@ use worker_table::WorkerTable;
 
 pub use archive::HistoryLimits;
 pub use audit::{Action, Audit, Verdict};
-pub use config::{Config, Durability, Exclusion, Retries};
+pub use config::{Config, Durability, Exclusion, ResourceShares, Retries};
 pub use effect::{Effect, Outbound};
 pub use event::{Event, Inbound};
 pub use limits::Limits;
@@ -88,7 +88,8 @@ pub use record::{
 };
 pub use recovery::{Away, Contradiction, RecoveryError};
 pub use snapshot::{
-    ApplicationSnapshot, ExecutorSnapshot, ProfileSnapshot, Snapshot, SnapshotError, WorkerSnapshot,
+    ApplicationSnapshot, ExecutorSnapshot, HeldResources, ProfileSnapshot, Snapshot, SnapshotError,
+    WorkerSnapshot,
 };
 
 use crate::ids::PeerId;

@@ -13,9 +13,8 @@ use std::collections::{BTreeMap, VecDeque};
 
 use firesteel_placement::index::Slot;
 use firesteel_placement::preemption::{PreemptibleWorker, Victim, victims};
-use firesteel_placement::shortfall::Amounts;
 
-use super::{Master, Note};
+use super::{Master, Note, capacity};
 use crate::ids::{AppId, ExecutorKey};
 use crate::messages::{ExecutorState, LossReason, MasterToDriver, MasterToWorker};
 use crate::scheduling::Preemption;
@@ -106,9 +105,8 @@ impl Master {
             here.sort_by_key(|(age, ..)| *age);
             let mut stand = PreemptibleWorker::new(&self.workers.open_offer(slot, row));
             stand.victims.extend(here.iter().map(|((priority, ..), _, executor)| {
-                let share = executor.grant.amounts();
-                let (cores, memory, resources) = (share.cores, share.memory, share.resources.amounts());
-                Victim { priority: *priority, amounts: Amounts { cores, memory, resources } }
+                let capacity::Amounts { cores, memory, resources } = executor.grant.amounts();
+                Victim { priority: *priority, cores, memory, resources }
             }));
             let key = |id: &AppId, executor| ExecutorKey { app: id.clone(), executor };
             keys.push(here.iter().map(|((.., Reverse(number)), id, _)| key(id, *number)).collect());

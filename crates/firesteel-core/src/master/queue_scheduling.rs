@@ -27,7 +27,7 @@ use firesteel_placement::dominant_share::DominantShare;
 use firesteel_placement::index::Slot;
 use firesteel_placement::reservation::{WorkerAmounts, reserve};
 use firesteel_placement::shortfall::Amounts;
-use firesteel_placement::{Cores, Demand, ExecutorLimit, ExecutorSize, Offer};
+use firesteel_placement::{Cores, Demand, ExecutorLimit, ExecutorSize, Offer, ResourceAmounts};
 
 use super::application::Application;
 use super::choice::choose;
@@ -53,6 +53,8 @@ pub(super) struct QueueScheduling {
 pub(super) struct Reservation {
     pub(super) app: AppId,
     pub(super) profile: ProfileId,
+    /// The resources of each executor.
+    pub(super) resources: ResourceAmounts,
     /// The reserved room by Worker: the number of executors, and what they take together.
     pub(super) kept: BTreeMap<Slot, (u64, Amounts)>,
 }
@@ -283,14 +285,15 @@ impl Master {
         };
         let kept = slots.into_iter().zip(kept).filter(|(_, count)| *count > 0);
         let kept: BTreeMap<_, _> = kept.map(|(slot, count)| (slot, (count, amounts(count)))).collect();
-        for (slot, (_, amounts)) in &kept {
-            self.workers.withhold(*slot, amounts);
+        for (slot, (executors, amounts)) in &kept {
+            self.workers.withhold(*slot, amounts, &demand.resources, *executors);
         }
         let workers = kept.len();
         if before != Some(app) {
             self.effects.note(Note::Reserved { app: app.clone(), executors, workers });
         }
-        self.queue_scheduling.reservation = Some(Reservation { app: app.clone(), profile, kept });
+        let resources = demand.resources.clone();
+        self.queue_scheduling.reservation = Some(Reservation { app: app.clone(), profile, resources, kept });
     }
 
     /// The number of executors of a demand for which the application has room now. It may be counted only up
@@ -301,10 +304,10 @@ impl Master {
         if reserved.is_some() && self.config.backfill == Backfill::Off {
             return 0;
         }
-        let kept = |slot| reserved.and_then(|it| it.kept.get(&slot));
+        let kept = |slot| reserved.and_then(|it| Some((&it.resources, it.kept.get(&slot)?)));
         let free = |(slot, site): (Slot, WorkerAmounts<'_>)| match kept(slot) {
             None => site.free.executors_that_fit(demand),
-            Some((_, kept)) => beside(demand, &site.free, kept),
+            Some((each, (executors, kept))) => beside(demand, &site.free, kept, each, *executors),
         };
         self.sites(application).map(free).fold(0, u64::saturating_add)
     }
@@ -358,9 +361,10 @@ impl Master {
     }
 }
 
-/// The number of executors that fit an offer without what is reserved of it.
-fn beside(demand: &Demand, offer: &Offer<'_>, kept: &Amounts) -> u64 {
-    let resources = offer.resources.less(&kept.resources);
+/// The number of executors that fit an offer without what is reserved of it: these amounts, for this number of executors
+/// with these resources each.
+fn beside(demand: &Demand, offer: &Offer<'_>, kept: &Amounts, each: &ResourceAmounts, executors: u64) -> u64 {
+    let resources = offer.resources.less(each, executors);
     let (cores, memory) = (offer.cores - kept.cores, offer.memory - kept.memory);
     Offer { cores, memory, resources: &resources, ..*offer }.executors_that_fit(demand)
 }

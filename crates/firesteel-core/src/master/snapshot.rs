@@ -1,8 +1,9 @@
 //! A Master's tables as data, written by hand or read from a file.
 
-use firesteel_placement::{Cores, ExecutorLimit, MiB, ResourceAmounts};
+use firesteel_placement::{Cores, ExecutorLimit, MiB, ResourceAmounts, Resources};
 
 use super::application::{Application, Entry};
+use super::capacity::Amounts;
 use super::worker_row::WorkerRow;
 use super::{Config, Master, Pass};
 use crate::ids::{AppId, ExecutorId, ExecutorKey, PeerId, ProfileId, WorkerId};
@@ -69,8 +70,27 @@ pub struct ExecutorSnapshot {
     pub cores: Cores,
     /// The amount of memory.
     pub memory: MiB,
-    /// The number of addresses that it has of each resource. It gets the first free ones.
-    pub resources: ResourceAmounts,
+    /// What it holds of each resource.
+    pub resources: HeldResources,
+}
+
+/// The custom resources of an executor of a snapshot.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum HeldResources {
+    /// These amounts: it gets the addresses that a new executor would get.
+    Amounts(ResourceAmounts),
+    /// Exactly these addresses, by the names that its Worker has for them.
+    These(Resources),
+}
+
+impl HeldResources {
+    /// Takes them from what is free. `None`, and nothing is taken, if it is not there.
+    pub fn take(&self, free: &mut Resources) -> Option<Resources> {
+        match self {
+            Self::Amounts(amounts) => free.take(amounts),
+            Self::These(these) => free.take_these(these).then(|| these.clone()),
+        }
+    }
 }
 
 /// Why a snapshot is refused.
@@ -173,7 +193,13 @@ impl Master {
             return Err(wrong());
         }
         let slot = self.workers.slot(&worker).ok_or_else(wrong)?;
-        let grant = self.workers.grant_at_once(slot, cores, memory, &resources).ok_or_else(wrong)?;
+        let grant = match resources {
+            HeldResources::Amounts(amounts) => self.workers.grant_at_once(slot, cores, memory, &amounts),
+            HeldResources::These(resources) => {
+                self.workers.grant_exactly(slot, Amounts { cores, memory, resources })
+            }
+        };
+        let grant = grant.ok_or_else(wrong)?;
         self.workers.row_mut(slot).executors.insert(key.clone());
         row.add_executor(now, id, (worker, slot), profile, grant);
         Ok(())

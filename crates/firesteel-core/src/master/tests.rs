@@ -25,6 +25,7 @@ mod labels;
 mod policies;
 mod recovery;
 mod reports;
+mod shares;
 mod workers;
 
 const T0: Timestamp = Timestamp::from_millis(1_795_209_755_000);

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use firesteel_placement::{Cores, Offer, Resources, shortfall};
+use firesteel_placement::{Cores, Offer, ResourceAmounts, Resources, shortfall};
 
 use super::capacity::{Amounts, Capacity};
 use super::distrust::Distrust;
@@ -62,6 +62,10 @@ pub(super) enum Availability {
 #[derive(Debug)]
 pub(super) struct Withheld {
     pub(super) amounts: shortfall::Amounts,
+    /// The resources of each executor for which they are withheld.
+    pub(super) each: ResourceAmounts,
+    /// The number of these executors.
+    pub(super) executors: u64,
     /// The addresses that are free and not withheld.
     pub(super) resources: Resources,
 }
@@ -117,7 +121,7 @@ impl WorkerRow {
     /// An offer of its free amounts without what is withheld.
     pub(super) fn open_offer<'a>(&'a self, withheld: Option<&'a Withheld>) -> Offer<'a> {
         let offer = self.offer();
-        let Some(Withheld { amounts, resources }) = withheld else { return offer };
+        let Some(Withheld { amounts, resources, .. }) = withheld else { return offer };
         let (cores, memory) = (offer.cores - amounts.cores, offer.memory - amounts.memory);
         Offer { cores, memory, resources, ..offer }
     }

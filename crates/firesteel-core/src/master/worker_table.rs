@@ -253,9 +253,16 @@ impl WorkerTable {
         behind.chain(before).map(|(_, slot)| slot).find(fits)
     }
 
-    /// Withholds amounts of a Worker until the end of the pass.
-    pub(super) fn withhold(&mut self, slot: Slot, amounts: &shortfall::Amounts) {
-        let withheld = Withheld { amounts: amounts.clone(), resources: Resources::default() };
+    /// Withholds amounts of a Worker until the end of the pass: those of this number of executors with these resources each.
+    pub(super) fn withhold(
+        &mut self,
+        slot: Slot,
+        amounts: &shortfall::Amounts,
+        each: &ResourceAmounts,
+        executors: u64,
+    ) {
+        let (amounts, each) = (amounts.clone(), each.clone());
+        let withheld = Withheld { amounts, each, executors, resources: Resources::default() };
         self.withheld.insert(slot, withheld);
         self.index_anew(slot);
     }
@@ -276,7 +283,7 @@ impl WorkerTable {
     fn withhold_anew(&mut self, slot: Slot) {
         if let Some(withheld) = self.withheld.get_mut(&slot) {
             let row = self.rows[slot.index()].as_ref().expect("every slot of the index has its row");
-            withheld.resources = row.capacity.free().resources.less(&withheld.amounts.resources);
+            withheld.resources = row.capacity.free().resources.less(&withheld.each, withheld.executors);
         }
     }
 

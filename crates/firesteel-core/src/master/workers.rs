@@ -42,6 +42,8 @@ impl Master {
             self.effects.note(Note::WorkerRefused { worker: worker.id, reason: reason.clone() });
             return self.tell_worker(peer, MasterToWorker::RegisterWorkerFailed(reason));
         }
+        // A Worker has addresses, and no parts of them.
+        let worker = WorkerDescription { resources: worker.resources.made_whole(), ..worker };
         let id = worker.id.clone();
         let old = self.workers.get(&id).map(|row| row.link);
         match old {

@@ -1,6 +1,17 @@
 //! Which version of the protocol added which messages, and what messages share.
 //!
 //! A later version adds messages: variants at the end of the enum of a pair. Nothing inside an older message changes.
+//!
+//! Version 7 also gives parts of addresses and kinds of custom resources. They are in older messages, as values that version
+//! 6 reads in its own way:
+//!
+//! - A kind is in the name of a resource, `gpu:A100`. A peer of version 6 takes it for a resource of that name, so an
+//!   application gets the addresses of a kind only if it names the kind. Drivers and Workers are told of addresses under the
+//!   name by which they were asked for.
+//! - A part of an address is in the address, `0@0.25`. A Worker of version 6 takes it for an address of that name, and
+//!   passes it on as it is: executors of version 7 read it right.
+//! - An amount that is not whole is a number beyond 2^63. A Master of version 6 finds no Worker that has so many addresses:
+//!   the application waits, and is told so. A client of version 6 shows the number.
 
 use bytes::Bytes;
 

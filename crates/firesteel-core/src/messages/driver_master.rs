@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
+use firesteel_placement::resource_name::overlapping;
 use firesteel_placement::words::counted;
 use firesteel_placement::{Cores, ExecutorLimit, MiB, ResourceAmounts, Shortfall};
 use serde::{Deserialize, Serialize};
@@ -158,7 +159,7 @@ pub struct ResourceProfile {
     pub cores: Option<Cores>,
     /// The memory of one executor. `None`: as in the default profile. `None` in the default profile: 1 GiB.
     pub memory: Option<MiB>,
-    /// The number of addresses needed of each custom resource.
+    /// The amount needed of each custom resource.
     pub resources: ResourceAmounts,
 }
 
@@ -174,8 +175,8 @@ impl ResourceProfile {
     ///
     /// # Errors
     /// It has less than one core or negative memory, or more of one than [`MOST`](Self::MOST); more custom
-    /// resources than [`MOST_RESOURCES`](Self::MOST_RESOURCES); or one whose name is longer than
-    /// [`LONGEST_NAME`](Self::LONGEST_NAME).
+    /// resources than [`MOST_RESOURCES`](Self::MOST_RESOURCES); one whose name is longer than
+    /// [`LONGEST_NAME`](Self::LONGEST_NAME); or a resource both with a kind and without.
     pub fn check(&self) -> Result<(), UnsoundProfile> {
         if let Some(cores) = self.cores.filter(|cores| !(1..=Self::MOST).contains(&cores.0)) {
             return Err(UnsoundProfile::Cores(cores));
@@ -188,6 +189,9 @@ impl ResourceProfile {
         }
         if let Some(name) = self.resources.keys().find(|name| name.len() > Self::LONGEST_NAME) {
             return Err(UnsoundProfile::Name(name.len()));
+        }
+        if overlapping(self.resources.keys()).is_some() {
+            return Err(UnsoundProfile::Overlapping);
         }
         Ok(())
     }
@@ -208,6 +212,9 @@ pub enum UnsoundProfile {
     /// The name of a custom resource has that many bytes, which is too long.
     #[error("the name of a custom resource cannot have {0} bytes: at most {most}", most = ResourceProfile::LONGEST_NAME)]
     Name(usize),
+    /// It asks for a resource both with a kind and without, as for `gpu` and `gpu:A100`.
+    #[error("an executor cannot ask for a resource both with a kind and without, as for gpu and gpu:A100")]
+    Overlapping,
 }
 
 /// The hosts where an application's waiting tasks prefer to run. Hosts are named as Workers name themselves.

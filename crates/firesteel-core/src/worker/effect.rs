@@ -146,8 +146,10 @@ pub struct ExecutorPlan {
     pub cores: Cores,
     /// The amount of memory.
     pub memory: MiB,
-    /// The addresses of custom resources that it was given.
+    /// The addresses of custom resources that it was given, under the names by which they were asked for.
     pub resources: Resources,
+    /// The same addresses under the names that the Worker has for them, with their kinds.
+    pub on_worker: Resources,
     /// The names of the application's files, which have been fetched.
     pub files: Vec<String>,
 }

@@ -434,6 +434,7 @@ fn plan(launch: ExecutorLaunch, worker: &WorkerDescription) -> ExecutorPlan {
         directory,
         cores,
         memory,
+        on_worker: worker.resources.named_as_here(&resources),
         resources,
         files: Vec::new(),
     }

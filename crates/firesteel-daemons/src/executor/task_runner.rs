@@ -12,6 +12,7 @@ use firesteel_core::messages::{Stream, TaskDirectory, TaskSpec};
 use firesteel_core::process::{ExitStatus, Signal, StartFailure};
 use firesteel_core::secret::EXECUTOR_SECRET;
 use firesteel_placement::Resources;
+use firesteel_settings::CUDA;
 use tokio::io::AsyncWriteExt;
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout};
 use tokio::sync::watch;
@@ -155,7 +156,7 @@ fn start(launch: Launch, context: &RunnerContext) -> Result<Process, StartFailur
         // It proves who the executor is, not who its task is.
         .env_remove(EXECUTOR_SECRET)
         .envs(&command.environment)
-        .envs(environment::of_task(&resources))
+        .envs(environment::of_task(&resources, std::env::var(CUDA).ok().as_deref()))
         // The executor's marker comes last: every process that carries it dies with the executor.
         .env(APP_ID, context.executor.app.as_str())
         .env(EXECUTOR_ID, context.executor.executor.to_string())

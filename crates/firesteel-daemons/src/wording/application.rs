@@ -54,19 +54,19 @@ pub fn cores(application: &ApplicationView) -> String {
     }
 }
 
-/// The number of addresses in use and in all: `gpu 1/2`.
+/// The number of addresses in use and in all: `gpu 1/2`, `gpu:A100 0.75/2`.
 #[must_use]
 pub fn resources(used: &Resources, all: &Resources) -> String {
-    let each = all.iter().map(|(name, _)| format!("{name} {}/{}", used.count(name), all.count(name)));
+    let each =
+        all.iter().map(|(name, _)| format!("{name} {}/{}", used.quantity_of(name), all.quantity_of(name)));
     each.collect::<Vec<_>>().join(", ")
 }
 
-/// The addresses of each resource: `gpu 0,1`.
+/// The addresses of each resource: `gpu 0,1`, `gpu 0@0.25`.
 #[must_use]
 pub fn addresses(resources: &Resources) -> String {
-    let each = resources
-        .iter()
-        .map(|(name, addresses)| format!("{name} {}", addresses.collect::<Vec<_>>().join(",")));
+    let each =
+        resources.words().map(|(name, words)| format!("{name} {}", words.collect::<Vec<_>>().join(",")));
     each.collect::<Vec<_>>().join("; ")
 }
 

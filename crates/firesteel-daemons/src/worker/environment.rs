@@ -10,16 +10,28 @@
 //! | `FIRESTEEL_CORES` | the number of cores |
 //! | `FIRESTEEL_MEMORY_MIB` | the memory in MiB |
 //! | `FIRESTEEL_RESOURCE_<NAME>` | the executor's addresses of this resource, separated by commas |
+//! | `FIRESTEEL_RESOURCE_<NAME>_SHARE` | the part of the address that is the executor's, such as `0.25`, if it is not whole |
+//! | `FIRESTEEL_RESOURCE_<NAME>_KIND` | the kind of these addresses, if the Worker says it |
+//!
+//! An application that sets `FIRESTEEL_CUDA` to the name of a resource gets its addresses as CUDA expects them, too. An
+//! executor without such addresses keeps what it inherits.
+//!
+//! | variable | value |
+//! |---|---|
+//! | `CUDA_VISIBLE_DEVICES` | the addresses, separated by commas |
+//! | `CUDA_MPS_ACTIVE_THREAD_PERCENTAGE` | the part of the address in percent, if it is not whole |
 //!
 //! Precedence: these variables, then those that the application asked for, then the Worker's own environment.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use firesteel_core::ids::WorkerId;
 use firesteel_core::secret::EXECUTOR_SECRET;
 use firesteel_core::worker::ExecutorPlan;
-use firesteel_placement::Resources;
+use firesteel_placement::resource_name::without_kind;
+use firesteel_placement::{Quantity, Resources};
+use firesteel_settings::CUDA;
 
 use super::work_directory::files_of;
 
@@ -45,6 +57,10 @@ pub const MEMORY_MIB: &str = "FIRESTEEL_MEMORY_MIB";
 pub const RESOURCE: &str = "FIRESTEEL_RESOURCE_";
 /// The prefix of the variables with the resource addresses that a task may use.
 pub const TASK_RESOURCE: &str = "FIRESTEEL_TASK_RESOURCE_";
+/// The variable with the devices that CUDA shows to a program.
+const CUDA_VISIBLE_DEVICES: &str = "CUDA_VISIBLE_DEVICES";
+/// The variable with the part of a device that CUDA's Multi-Process Service gives a program, in percent.
+const CUDA_MPS_PERCENTAGE: &str = "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE";
 
 /// All variables that this executor gets on top of the Worker's environment: those that its command asks for, and ours.
 #[must_use]
@@ -56,6 +72,8 @@ pub fn of(
 ) -> BTreeMap<String, String> {
     let mut variables = asked.clone();
     variables.extend(addresses(RESOURCE, &plan.resources));
+    variables.extend(parts_and_kinds(&plan.resources, &plan.on_worker));
+    variables.extend(cuda(asked.get(CUDA).map(String::as_str), &plan.resources));
     variables.extend([
         (APP_ID.to_owned(), plan.executor.app.to_string()),
         (EXECUTOR_ID.to_owned(), plan.executor.executor.to_string()),
@@ -72,19 +90,59 @@ pub fn of(
 }
 
 /// The variables that a task gets on top of its executor's environment: `FIRESTEEL_TASK_RESOURCE_<NAME>`,
-/// with the addresses separated by commas.
-pub fn of_task(resources: &Resources) -> impl Iterator<Item = (String, String)> {
-    addresses(TASK_RESOURCE, resources)
+/// with the addresses separated by commas. `asked` is the executor's variable [`CUDA`]: a task that takes addresses of that
+/// resource is shown these only.
+pub fn of_task(resources: &Resources, asked: Option<&str>) -> impl Iterator<Item = (String, String)> {
+    addresses(TASK_RESOURCE, resources).chain(cuda(asked, resources))
 }
 
-/// The variables of these resources, such as `FIRESTEEL_RESOURCE_GPU`. Characters that a variable's name
-/// cannot have become `_`.
+/// The variables of these resources, such as `FIRESTEEL_RESOURCE_GPU`, whatever the kinds of the addresses.
 fn addresses(prefix: &str, resources: &Resources) -> impl Iterator<Item = (String, String)> {
+    let names: BTreeSet<&str> = resources.iter().map(|(name, _)| without_kind(name)).collect();
+    names.into_iter().map(move |name| (format!("{prefix}{}", variable(name)), listed(name, resources)))
+}
+
+/// The variables that tell the part of an address and the kinds.
+fn parts_and_kinds(resources: &Resources, on_worker: &Resources) -> Vec<(String, String)> {
+    let mut all = Vec::new();
+    for name in resources.iter().map(|(name, _)| without_kind(name)) {
+        if let Some(part) = part_of(name, resources) {
+            all.push((format!("{RESOURCE}{}_SHARE", variable(name)), part.to_string()));
+        }
+        let kinds: Vec<&str> = on_worker.kinds(name).into_iter().collect();
+        if !kinds.is_empty() {
+            all.push((format!("{RESOURCE}{}_KIND", variable(name)), kinds.join(",")));
+        }
+    }
+    all
+}
+
+/// The variables by which CUDA learns of the addresses of the resource that the application names, if there are any.
+fn cuda(asked: Option<&str>, resources: &Resources) -> Vec<(String, String)> {
+    let Some(name) = asked.filter(|name| resources.count(name) > 0) else { return Vec::new() };
+    let mut all = vec![(CUDA_VISIBLE_DEVICES.to_owned(), listed(name, resources))];
+    if let Some(part) = part_of(name, resources) {
+        all.push((CUDA_MPS_PERCENTAGE.to_owned(), part.times(100).to_string()));
+    }
+    all
+}
+
+/// The addresses of a resource, separated by commas.
+fn listed(name: &str, resources: &Resources) -> String {
+    let of_it = resources.parts().filter(|(resource, ..)| without_kind(resource) == without_kind(name));
+    of_it.map(|(_, address, _)| address).collect::<Vec<_>>().join(",")
+}
+
+/// The part of the address of a resource, if it is not whole.
+fn part_of(name: &str, resources: &Resources) -> Option<Quantity> {
+    let of_it = resources.parts().filter(|(resource, ..)| without_kind(resource) == without_kind(name));
+    of_it.map(|(.., part)| part).find(|part| *part < Quantity::whole(1))
+}
+
+/// A name as a variable's name has it. Characters that it cannot have become `_`.
+fn variable(name: &str) -> String {
     let fit = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' };
-    resources.iter().map(move |(resource, addresses)| {
-        let name: String = resource.chars().map(fit).collect();
-        (format!("{prefix}{name}"), addresses.collect::<Vec<_>>().join(","))
-    })
+    name.chars().map(fit).collect()
 }
 
 /// By which a service manager tells a daemon how it is watched.
@@ -99,6 +157,7 @@ pub fn not_inherited() -> impl Iterator<Item = std::ffi::OsString> {
         text.starts_with(RESOURCE)
             || text.starts_with(TASK_RESOURCE)
             || name == FILES_DIR
+            || name == CUDA
             || name == EXECUTOR_SECRET
             || SERVICE_MANAGER.contains(&&*text)
     })
@@ -128,6 +187,7 @@ mod tests {
         let asked = asked.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
         for address in ["1", "0"] {
             plan.resources.insert("gpu-a100", address);
+            plan.on_worker.insert("gpu-a100", address);
         }
         plan.files.push("tool".to_owned());
         let variables = of(&plan, &asked, &WorkerId::new("worker-1"), Path::new("/srv/app-1/3"));
@@ -144,5 +204,44 @@ mod tests {
         ];
         let found: Vec<(&str, &str)> = variables.iter().map(|(n, v)| (n.as_str(), v.as_str())).collect();
         assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn an_executor_is_told_its_part_of_an_address_and_the_kind() {
+        let mut plan = plan("true", &[]);
+        plan.resources = Resources::of_words([("gpu", ["7@0.125"])]).expect("it is one");
+        plan.on_worker = Resources::of_words([("gpu:A100", ["7@0.125"])]).expect("it is one");
+        let found = |plan: &ExecutorPlan, asked: &[(&str, &str)]| {
+            let asked = asked.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+            let all = of(plan, &asked, &WorkerId::new("worker-1"), Path::new("/srv/app-1/3"));
+            let some = all.into_iter().filter(|(name, _)| name.contains("GPU") || name.contains("CUDA_"));
+            some.map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>()
+        };
+        let own = [
+            "FIRESTEEL_RESOURCE_GPU=7",
+            "FIRESTEEL_RESOURCE_GPU_KIND=A100",
+            "FIRESTEEL_RESOURCE_GPU_SHARE=0.125",
+        ];
+        assert_eq!(found(&plan, &[]), own);
+        let cuda = ["CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=12.5", "CUDA_VISIBLE_DEVICES=7"];
+        assert_eq!(found(&plan, &[(CUDA, "gpu")]), [&cuda[..], &own].concat());
+        plan.resources = Resources::from_iter([("gpu:A100", ["7", "8"])]);
+        plan.on_worker = plan.resources.clone();
+        let whole =
+            ["CUDA_VISIBLE_DEVICES=7,8", "FIRESTEEL_RESOURCE_GPU=7,8", "FIRESTEEL_RESOURCE_GPU_KIND=A100"];
+        assert_eq!(found(&plan, &[(CUDA, "gpu")]), whole);
+        plan.resources = Resources::default();
+        plan.on_worker = Resources::default();
+        assert_eq!(found(&plan, &[(CUDA, "gpu")]), [""; 0], "it keeps what it inherits");
+    }
+
+    #[test]
+    fn a_task_is_shown_the_devices_that_it_takes() {
+        let taken = Resources::from_iter([("gpu", ["7"])]);
+        let of = |resources: &Resources, asked| of_task(resources, asked).collect::<Vec<_>>();
+        let own = ("FIRESTEEL_TASK_RESOURCE_GPU".to_owned(), "7".to_owned());
+        assert_eq!(of(&taken, None), [own.clone()]);
+        assert_eq!(of(&taken, Some("gpu")), [own, (CUDA_VISIBLE_DEVICES.to_owned(), "7".to_owned())]);
+        assert_eq!(of(&Resources::default(), Some("gpu")), [], "it keeps those of its executor");
     }
 }

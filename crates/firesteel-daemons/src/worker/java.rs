@@ -1,5 +1,6 @@
 //! From a Java class to the program that an executor or a cluster driver of Spark's is.
 
+use std::collections::BTreeMap;
 use std::fs;
 
 use firesteel_core::address::Address;
@@ -7,11 +8,11 @@ use firesteel_core::executor_command::JavaCommand;
 use firesteel_core::ids::{ExecutorKey, WorkerId};
 use firesteel_core::process::{Command, StartFailure, StartStep};
 use firesteel_core::worker::{DriverPlan, ExecutorPlan};
-use firesteel_placement::Resources;
 use firesteel_settings::pages::LogLinks;
 use firesteel_spark::cluster_driver::SparkDriver;
 use firesteel_spark::driver_launch::{self, Place};
 use firesteel_spark::launch::{self, Executor};
+use firesteel_spark::shares::told_to_spark;
 use serde_json::json;
 
 use super::driver_jar;
@@ -82,7 +83,7 @@ impl Java {
             memory: spark_s(plan.memory.0)?,
             hostname: self.worker.host.clone(),
             worker: self.worker.clone(),
-            resources_file: resources_file(plan, work)?,
+            resources_file: resources_file(command, plan, work)?,
             directories: directories.iter().map(|path| path.display().to_string()).collect(),
         };
         let mut program = launch::program(command, &installation, &executor, &inherited());
@@ -128,25 +129,29 @@ fn spark_s(number: impl TryInto<i32> + Copy + ToString) -> Result<i32, StartFail
 /// Writes the addresses of custom resources into the executor's directory. `None` if it has none.
 ///
 /// Source: Spark Worker, 4.0.1.
-fn resources_file(plan: &ExecutorPlan, work: &WorkDirectory) -> Result<Option<String>, StartFailure> {
-    if plan.resources.iter().next().is_none() {
+fn resources_file(
+    command: &JavaCommand,
+    plan: &ExecutorPlan,
+    work: &WorkDirectory,
+) -> Result<Option<String>, StartFailure> {
+    let resources = told_to_spark(&plan.resources, &command.environment);
+    if resources.is_empty() {
         return Ok(None);
     }
     let directory = work.of_executor(&plan.executor);
     let path = directory.join("resources.json");
     private::despite_removal(|| private::create_group_directories(&directory))
-        .and_then(|()| fs::write(&path, described(&plan.resources)))
+        .and_then(|()| fs::write(&path, described(&resources)))
         .map_err(|error| failure(StartStep::Directory, &path, &error))?;
     Ok(Some(path.display().to_string()))
 }
 
-fn described(resources: &Resources) -> String {
-    let one = |(name, addresses): (_, Vec<_>)| {
+fn described(resources: &BTreeMap<String, Vec<String>>) -> String {
+    let one = |(name, addresses)| {
         let id = json!({"componentName": "spark.executor", "resourceName": name});
         json!({"id": id, "addresses": addresses})
     };
-    let rows = resources.iter().map(|(name, addresses)| one((name, addresses.collect())));
-    serde_json::Value::Array(rows.collect()).to_string()
+    serde_json::Value::Array(resources.iter().map(one).collect()).to_string()
 }
 
 #[cfg(test)]
@@ -178,7 +183,7 @@ mod tests {
 
     #[test]
     fn resources_are_described_as_spark_s_worker_does() {
-        let resources = Resources::from_iter([("gpu", ["0", "1"])]);
+        let resources = [("gpu".to_owned(), vec!["0".to_owned(), "1".to_owned()])].into();
         let expected = json!([{
             "id": {"componentName": "spark.executor", "resourceName": "gpu"},
             "addresses": ["0", "1"],

@@ -1,7 +1,10 @@
 //! Free amounts of a Worker: cores, memory and custom resources.
 
 use super::Slot;
-use crate::{Cores, MiB, ResourceAmounts, Resources};
+use crate::addresses::Addresses;
+use crate::amount::WHOLE;
+use crate::resource_name::{serves, without_kind};
+use crate::{Amount, Cores, MiB, Quantity, ResourceAmounts, Resources};
 
 /// The free amounts of one Worker. For several Workers: the maximum of each amount.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,8 +38,8 @@ impl Free {
     }
 }
 
-/// The custom resources that a Worker has free, as a bit mask: one bit for each of eight groups of names and each of
-/// the amounts 1, 2, 4 and 8.
+/// The custom resources that a Worker has free, as a bit mask: one bit for each of five groups of names and each of six
+/// quantities, from any part of an address to eight whole ones.
 ///
 /// The mask may say yes in error, never no: a Worker that has the required resources has all required bits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -45,14 +48,18 @@ pub(super) struct ResourceMask(u32);
 impl ResourceMask {
     /// The mask of a Worker without resources.
     pub(super) const NONE: Self = Self(0);
-    const GROUPS: u32 = 8;
-    const AMOUNTS: [u64; 4] = [1, 2, 4, 8];
+    const GROUPS: u32 = 5;
+    /// In thousandths of an address.
+    const QUANTITIES: [u64; 6] = [1, 500, 1000, 2000, 4000, 8000];
 
-    /// The mask for this amount of one resource.
-    pub(super) fn of(name: &str, amount: u64) -> Self {
-        let hash = name.bytes().fold(0_u32, |hash, byte| hash.wrapping_mul(31).wrapping_add(u32::from(byte)));
-        let reached = Self::AMOUNTS.into_iter().filter(|&step| step <= amount).count();
-        Self(((1 << reached) - 1) << (hash % Self::GROUPS * Self::AMOUNTS.len() as u32))
+    /// The mask for this quantity of one resource, of whatever kind: all whole addresses together, or the largest part of
+    /// one address if none is whole.
+    pub(super) fn of(name: &str, quantity: Quantity) -> Self {
+        let plain = without_kind(name);
+        let hash =
+            plain.bytes().fold(0_u32, |hash, byte| hash.wrapping_mul(31).wrapping_add(u32::from(byte)));
+        let reached = Self::QUANTITIES.into_iter().filter(|&step| step <= quantity.thousandths()).count();
+        Self(((1 << reached) - 1) << (hash % Self::GROUPS * Self::QUANTITIES.len() as u32))
     }
 
     /// All bits that are set in either mask.
@@ -68,41 +75,93 @@ impl ResourceMask {
     }
 }
 
-/// One Worker's amount of each resource, by name.
-type NamedAmounts = Box<[(Box<str>, u64)]>;
+/// What one Worker has free of one resource, without the addresses themselves.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct FreeParts {
+    /// The number of addresses that are wholly free.
+    whole: u64,
+    /// The free parts of the others in thousandths, in any order.
+    parts: Vec<u64>,
+}
 
-/// The exact number of free addresses of each custom resource, per Worker. Empty while no Worker has resources.
+impl FreeParts {
+    fn of(addresses: &Addresses) -> Self {
+        let whole = addresses.whole();
+        match addresses.len() as u64 == whole {
+            true => Self { whole, parts: Vec::new() },
+            false => Self { whole, parts: addresses.partial().collect() },
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.whole == 0 && self.parts.is_empty()
+    }
+
+    /// The number of executors with this part of an address that have room.
+    fn fit(&self, part: u64) -> u64 {
+        self.whole * (WHOLE / part) + self.parts.iter().map(|left| left / part).sum::<u64>()
+    }
+
+    /// The least free part that suffices for this part of an address.
+    fn fullest(&self, part: u64) -> Option<u64> {
+        let partial = self.parts.iter().copied().filter(|left| *left >= part).min();
+        partial.or((self.whole > 0).then_some(WHOLE))
+    }
+
+    /// Takes from an address that has this free part.
+    fn take(&mut self, left: u64, taken: u64) {
+        match self.parts.iter().position(|other| *other == left) {
+            _ if left == WHOLE => self.whole -= 1,
+            Some(at) => drop(self.parts.swap_remove(at)),
+            None => return,
+        }
+        self.parts.extend((taken < left).then_some(left - taken));
+    }
+}
+
+/// What one Worker has free of each resource, in the order of the names.
+type NamedAddresses = Box<[(Box<str>, FreeParts)]>;
+
+/// What each Worker has free of each custom resource. Empty while no Worker has resources.
 #[derive(Debug, Default)]
 pub(super) struct FreeResources {
     /// By slot, up to the last Worker with resources.
-    by_slot: Vec<NamedAmounts>,
+    by_slot: Vec<NamedAddresses>,
 }
 
 impl FreeResources {
-    /// The number of free addresses of one resource.
-    pub(super) fn count(&self, slot: Slot, name: &str) -> u64 {
-        let amounts = self.by_slot.get(slot.index());
-        let named = amounts.and_then(|amounts| amounts.iter().find(|(known, _)| **known == *name));
-        named.map_or(0, |(_, amount)| *amount)
+    /// The number of executors for which a Worker has this amount of one resource. `None` for an amount of 0.
+    pub(super) fn fit(&self, slot: Slot, name: &str, amount: Amount) -> Option<u64> {
+        match amount {
+            Amount::Whole(each) => self.whole(slot, name).checked_div(each),
+            Amount::Part(part) => {
+                Some(self.of(slot, name).map(|addresses| addresses.fit(part.thousandths())).sum())
+            }
+        }
     }
 
-    /// Whether a Worker has the required number of each resource.
+    /// Whether a Worker has the required amount of each resource.
     pub(super) fn covers(&self, slot: Slot, required: &ResourceAmounts) -> bool {
-        required.iter().all(|(name, &amount)| self.count(slot, name) >= amount)
+        required.iter().all(|(name, amount)| match amount {
+            Amount::Whole(count) => self.whole(slot, name) >= *count,
+            Amount::Part(part) => {
+                self.of(slot, name).any(|addresses| addresses.fullest(part.thousandths()).is_some())
+            }
+        })
     }
 
     /// Replaces the free resources of a Worker. Returns their mask.
     pub(super) fn set(&mut self, slot: Slot, resources: &Resources) -> ResourceMask {
-        let counted = resources.iter().map(|(name, addresses)| (name, addresses.count() as u64));
-        let amounts: NamedAmounts =
-            counted.filter(|&(_, amount)| amount > 0).map(|(name, amount)| (name.into(), amount)).collect();
-        if amounts.is_empty() && self.by_slot.len() <= slot.index() {
+        let named = resources.addresses().filter(|(_, addresses)| !addresses.is_empty());
+        let named: NamedAddresses =
+            named.map(|(name, addresses)| (name.into(), FreeParts::of(addresses))).collect();
+        if named.is_empty() && self.by_slot.len() <= slot.index() {
             return ResourceMask::NONE;
         }
         if self.by_slot.len() <= slot.index() {
             self.by_slot.resize_with(slot.index() + 1, Box::default);
         }
-        self.by_slot[slot.index()] = amounts;
+        self.by_slot[slot.index()] = named;
         self.mask(slot)
     }
 
@@ -112,32 +171,95 @@ impl FreeResources {
         self.by_slot.is_empty()
     }
 
-    /// Changes each amount of a Worker, and returns the new mask. A name stays known when its amount drops to 0.
-    pub(super) fn update(&mut self, slot: Slot, amount: impl Fn(&str, u64) -> u64) -> ResourceMask {
-        let Some(amounts) = self.by_slot.get_mut(slot.index()) else { return ResourceMask::NONE };
-        for (name, free) in amounts {
-            *free = amount(name, *free);
+    /// Takes what this number of executors takes, as [`Resources::take`] does one by one. Returns the new mask. A name stays
+    /// known when nothing of it is free.
+    pub(super) fn take(&mut self, slot: Slot, each: &ResourceAmounts, executors: u64) -> ResourceMask {
+        let Some(named) = self.by_slot.get_mut(slot.index()) else { return ResourceMask::NONE };
+        for (asked, amount) in each {
+            match amount {
+                Amount::Whole(count) => {
+                    let mut missing = count.saturating_mul(executors);
+                    for addresses in serving(named, asked) {
+                        let taken = addresses.whole.min(missing);
+                        addresses.whole -= taken;
+                        missing -= taken;
+                    }
+                }
+                Amount::Part(part) => take_parts(named, asked, part.thousandths(), executors),
+            }
+        }
+        self.mask(slot)
+    }
+
+    /// Gives back whole addresses of this number of executors. Returns the new mask.
+    pub(super) fn give_back(&mut self, slot: Slot, each: &ResourceAmounts, executors: u64) -> ResourceMask {
+        let Some(named) = self.by_slot.get_mut(slot.index()) else { return ResourceMask::NONE };
+        for (asked, amount) in each {
+            debug_assert!(!amount.is_part(), "nobody knows from which address a part of {asked} came");
+            if let (Amount::Whole(count), Some(addresses)) = (amount, serving(named, asked).next()) {
+                addresses.whole = addresses.whole.saturating_add(count.saturating_mul(executors));
+            }
         }
         self.mask(slot)
     }
 
     /// The mask of a Worker's free resources.
     pub(super) fn mask(&self, slot: Slot) -> ResourceMask {
-        let amounts = self.by_slot.get(slot.index()).into_iter().flatten();
-        let masks = amounts.map(|(name, amount)| ResourceMask::of(name, *amount));
-        masks.fold(ResourceMask::NONE, ResourceMask::union)
+        let Some(named) = self.by_slot.get(slot.index()) else { return ResourceMask::NONE };
+        let mask = |(name, _): &(Box<str>, FreeParts)| {
+            let plain = without_kind(name);
+            let all = || named.iter().filter(|(name, _)| without_kind(name) == plain);
+            let whole = all().map(|(_, addresses)| addresses.whole).fold(0, u64::saturating_add);
+            let largest = match whole {
+                0 => all().flat_map(|(_, addresses)| &addresses.parts).max().copied().unwrap_or(0),
+                1.. => whole.saturating_mul(WHOLE),
+            };
+            ResourceMask::of(plain, Quantity::of(largest))
+        };
+        named.iter().map(mask).fold(ResourceMask::NONE, ResourceMask::union)
     }
 
     /// Whether a Worker has exactly these resources free. For checks.
     pub(super) fn equals(&self, slot: Slot, resources: &Resources) -> bool {
-        let mut names = 0;
-        let same_counts = resources.iter().all(|(name, addresses)| {
-            let amount = addresses.count() as u64;
-            names += usize::from(amount > 0);
-            self.count(slot, name) == amount
-        });
-        let known = self.by_slot.get(slot.index());
-        let known_names = known.map_or(0, |amounts| amounts.iter().filter(|(_, amount)| *amount > 0).count());
-        same_counts && names == known_names
+        let sorted = |name: &str, addresses: &FreeParts| {
+            let mut parts = addresses.parts.clone();
+            parts.sort_unstable();
+            (!addresses.is_empty()).then(|| (name.to_owned(), addresses.whole, parts))
+        };
+        let known = self.by_slot.get(slot.index()).into_iter().flatten();
+        let known = known.filter_map(|(name, addresses)| sorted(name, addresses));
+        let expected =
+            resources.addresses().filter_map(|(name, addresses)| sorted(name, &FreeParts::of(addresses)));
+        known.eq(expected)
+    }
+
+    /// The number of wholly free addresses that a Worker has of one resource.
+    fn whole(&self, slot: Slot, name: &str) -> u64 {
+        self.of(slot, name).map(|addresses| addresses.whole).fold(0, u64::saturating_add)
+    }
+
+    /// What a Worker has free for an executor that asks for this name, kind by kind.
+    fn of<'a>(&'a self, slot: Slot, asked: &'a str) -> impl Iterator<Item = &'a FreeParts> {
+        let named = self.by_slot.get(slot.index()).into_iter().flatten();
+        named.filter(move |(name, _)| serves(name, asked)).map(|(_, addresses)| addresses)
+    }
+}
+
+/// What serves an executor that asks for this name, in the order of the names.
+fn serving<'a>(named: &'a mut NamedAddresses, asked: &'a str) -> impl Iterator<Item = &'a mut FreeParts> {
+    named.iter_mut().filter(move |(name, _)| serves(name, asked)).map(|(_, addresses)| addresses)
+}
+
+/// Takes a part of an address for each of these executors, always from the fullest one with room. That one stays the
+/// fullest until it has no more room, so each address is looked for once.
+fn take_parts(named: &mut NamedAddresses, asked: &str, part: u64, executors: u64) {
+    let mut missing = executors;
+    while missing > 0 {
+        let fullest = |addresses: &mut FreeParts| addresses.fullest(part);
+        let Some(left) = serving(named, asked).filter_map(fullest).min() else { return };
+        let first = serving(named, asked).find(|addresses| addresses.fullest(part) == Some(left));
+        let together = (left / part).min(missing);
+        first.expect("one of them has it").take(left, together * part);
+        missing -= together;
     }
 }

@@ -93,11 +93,6 @@ impl Share {
     fn has_equal_amounts(&self, other: &Self) -> bool {
         (self.executors, self.cores) == (other.executors, other.cores)
     }
-
-    /// The number of addresses of a resource that all executors of this share have together.
-    fn addresses(&self, demand: &Demand, name: &str) -> u64 {
-        demand.resources.get(name).map_or(0, |each| each.saturating_mul(self.executors))
-    }
 }
 
 /// Workers and their free amounts, in one worker order.
@@ -255,7 +250,9 @@ impl<I: Ord> Index<I> {
         self.workers.update(shares, Update::Take(demand), &mut self.resources);
     }
 
-    /// Adds the amounts of ended executors to the free amounts.
+    /// Adds the amounts of ended executors to the free amounts. Only for demands for whole addresses, on Workers that have
+    /// no kinds of them: a demand does not say from which address a part came. For others, [`set`](Self::set) replaces the
+    /// free amounts.
     pub fn give_back(&mut self, demand: &Demand, shares: &[Share]) {
         self.workers.update(shares, Update::GiveBack(demand), &mut self.resources);
     }

@@ -139,6 +139,6 @@ impl<I: Ord> Index<I> {
 
     /// The number of units that a Worker can give, if one more executor fits.
     fn units(&self, demand: &Demand, slot: Slot, free: &Free) -> u64 {
-        demand.units_in(free.cores, free.memory, |name| self.resources.count(slot, name))
+        demand.units_in(free.cores, free.memory, |name, each| self.resources.fit(slot, name, each))
     }
 }

@@ -35,7 +35,7 @@ impl<'a> Requirement<'a> {
     /// `None` for a demand for executors without cores, which fit nowhere.
     pub(super) fn of(demand: &'a Demand) -> Option<Self> {
         let cores = demand.size.step();
-        let masks = demand.resources.iter().map(|(name, &amount)| ResourceMask::of(name, amount));
+        let masks = demand.resources.iter().map(|(name, amount)| ResourceMask::of(name, amount.quantity()));
         let resources = masks.fold(ResourceMask::NONE, ResourceMask::union);
         let amounts = Free { cores, memory: demand.memory, resources };
         (cores > Cores::ZERO).then_some(Self { amounts, resources: &demand.resources })

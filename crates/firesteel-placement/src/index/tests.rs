@@ -7,19 +7,24 @@ use super::free::{Free, ResourceMask};
 use super::positions::{NoGap, Positions};
 use super::sorted::{Direction, SortKey};
 use super::{Index, Slot};
-use crate::{Cores, MiB, Offer, Resources, WorkerOrder};
+use crate::{Cores, MiB, Offer, Quantity, Resources, WorkerOrder};
 
 #[test]
 fn a_resource_mask_never_denies_what_is_there() {
     for name in ["gpu", "fpga", "nic", ""] {
         for have in 0..20 {
             for ask in 0..=have {
-                assert!(ResourceMask::of(name, have).may_cover(ResourceMask::of(name, ask)));
+                assert!(
+                    ResourceMask::of(name, Quantity::whole(have))
+                        .may_cover(ResourceMask::of(name, Quantity::whole(ask)))
+                );
             }
         }
     }
-    assert!(!ResourceMask::of("gpu", 1).may_cover(ResourceMask::of("gpu", 2)));
-    assert!(!ResourceMask::default().may_cover(ResourceMask::of("gpu", 1)));
+    assert!(
+        !ResourceMask::of("gpu", Quantity::whole(1)).may_cover(ResourceMask::of("gpu", Quantity::whole(2)))
+    );
+    assert!(!ResourceMask::default().may_cover(ResourceMask::of("gpu", Quantity::whole(1))));
 }
 
 #[test]

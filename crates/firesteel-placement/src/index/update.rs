@@ -66,10 +66,8 @@ impl Delta<'_> {
     /// Changes the custom resources of a Worker and returns their new mask.
     pub(super) fn apply_to_resources(&self, slot: Slot, resources: &mut FreeResources) -> ResourceMask {
         match self.update {
-            Update::Take(demand) => resources
-                .update(slot, |name, amount| amount.saturating_sub(self.share.addresses(demand, name))),
-            Update::GiveBack(demand) => resources
-                .update(slot, |name, amount| amount.saturating_add(self.share.addresses(demand, name))),
+            Update::Take(demand) => resources.take(slot, &demand.resources, self.share.executors),
+            Update::GiveBack(demand) => resources.give_back(slot, &demand.resources, self.share.executors),
         }
     }
 

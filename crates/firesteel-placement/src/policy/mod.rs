@@ -123,7 +123,7 @@ pub struct Candidate<'a, R> {
 
 /// The number of units that fit on a Worker, if one executor fits.
 fn units_on(demand: &Demand, offer: &Offer<'_>) -> u64 {
-    demand.units_in(offer.cores, offer.memory, |name| offer.resources.count(name))
+    demand.units_in(offer.cores, offer.memory, |name, each| offer.resources.fit(name, each))
 }
 
 #[cfg(test)]

@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use crate::amount::WHOLE;
+use crate::resource_name::without_kind;
 use crate::shortfall::Amounts;
-use crate::{Cores, Demand, ExecutorSize, MiB, Offer};
+use crate::{Cores, Demand, ExecutorSize, MiB, Offer, Quantity};
 
 /// Fractions of the cluster's total are counted in this many parts, rounded down.
 const PARTS: u64 = 1 << 56;
@@ -13,6 +15,7 @@ const PARTS: u64 = 1 << 56;
 pub struct ClusterTotal {
     cores: u64,
     memory: u64,
+    /// The number of addresses by the name of the resource, all kinds together.
     resources: BTreeMap<String, u64>,
 }
 
@@ -22,7 +25,7 @@ impl ClusterTotal {
         self.cores = self.cores.saturating_add(positive(worker.cores.0));
         self.memory = self.memory.saturating_add(positive(worker.memory.0));
         for (name, addresses) in worker.resources.iter() {
-            let count = self.resources.entry(name.to_owned()).or_default();
+            let count = self.resources.entry(without_kind(name).to_owned()).or_default();
             *count += addresses.count() as u64;
         }
         self.resources.retain(|_, count| *count > 0);
@@ -33,7 +36,7 @@ impl ClusterTotal {
         self.cores = self.cores.saturating_sub(positive(worker.cores.0));
         self.memory = self.memory.saturating_sub(positive(worker.memory.0));
         for (name, addresses) in worker.resources.iter() {
-            if let Some(count) = self.resources.get_mut(name) {
+            if let Some(count) = self.resources.get_mut(without_kind(name)) {
                 *count = count.saturating_sub(addresses.count() as u64);
             }
         }
@@ -45,7 +48,8 @@ impl ClusterTotal {
     pub fn amounts(&self) -> Amounts {
         let amount = |amount: u64| i64::try_from(amount).unwrap_or(i64::MAX);
         let (cores, memory) = (Cores(amount(self.cores)), MiB(amount(self.memory)));
-        Amounts { cores, memory, resources: self.resources.clone() }
+        let resources = self.resources.iter().map(|(name, count)| (name.clone(), Quantity::whole(*count)));
+        Amounts { cores, memory, resources: resources.collect() }
     }
 }
 
@@ -79,11 +83,11 @@ pub(super) struct Scorer<'a> {
     resources: Vec<WeightedResource<'a>>,
 }
 
-/// A custom resource: what one executor takes of it, and the weight of an address.
+/// A custom resource, all kinds together: what one executor takes of it, and the weight of an address.
 #[derive(Debug)]
 struct WeightedResource<'a> {
     name: &'a str,
-    taken: u64,
+    taken: Quantity,
     weight: u64,
 }
 
@@ -91,7 +95,8 @@ impl<'a> Scorer<'a> {
     /// A scorer for the executors of this demand on a cluster with this total.
     pub(super) fn new(measure: Measure, demand: &'a Demand, total: &'a ClusterTotal) -> Self {
         let resource = |(name, count): (&'a String, &u64)| {
-            let taken = demand.resources.get(name).copied().unwrap_or(0);
+            let of_it = demand.resources.iter().filter(|(asked, _)| without_kind(asked) == name);
+            let taken = of_it.map(|(_, amount)| amount.quantity()).sum();
             WeightedResource { name, taken, weight: weight(*count) }
         };
         let resources = total.resources.iter().map(resource).collect();
@@ -123,15 +128,18 @@ impl<'a> Scorer<'a> {
         score.add(positive(memory_left).saturating_mul(self.memory));
         let [mut asked, mut not_asked] = [0_u64; 2];
         for WeightedResource { name, taken: each, weight } in &self.resources {
-            let left = offer.resources.count(name).saturating_sub(each.saturating_mul(executors as u64));
-            let part = left.saturating_mul(*weight);
+            let left = offer.resources.quantity(name).less(each.times(executors as u64));
+            let part = weighed(left, *weight);
             score.add(part);
-            match each {
+            match each.thousandths() {
                 0 => not_asked = not_asked.saturating_add(part),
                 1.. => asked = asked.saturating_add(part),
             }
-            one_more_fits &= left >= *each;
         }
+        one_more_fits = one_more_fits
+            && self.demand.resources.iter().all(|(name, each)| {
+                offer.resources.fit(name, *each).is_none_or(|fitting| fitting > executors as u64)
+            });
         score.unusable = match self.measure {
             Measure::LeftOver => 0,
             Measure::Unusable if one_more_fits => not_asked,
@@ -151,6 +159,14 @@ impl Score {
 
 fn weight(total: u64) -> u64 {
     PARTS.checked_div(total).unwrap_or(0)
+}
+
+/// A quantity of addresses that have this weight each.
+fn weighed(quantity: Quantity, weight: u64) -> u64 {
+    let thousandths = quantity.thousandths();
+    let whole = (thousandths / WHOLE).saturating_mul(weight);
+    let part = u128::from(thousandths % WHOLE) * u128::from(weight) / u128::from(WHOLE);
+    whole.saturating_add(u64::try_from(part).unwrap_or(u64::MAX))
 }
 
 fn positive(amount: i64) -> u64 {

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Cores, Demand, ExecutorLimit, ExecutorSize, MiB, Offer, ResourceAmounts};
+use crate::{Amount, Cores, Demand, ExecutorLimit, ExecutorSize, MiB, Offer, ResourceQuantities};
 
 /// What is missing, and why. `Display` writes one sentence without a full stop:
 /// `1 of 4 executors is missing: 2 Workers have 8 cores free but 1 GiB of memory, and an executor needs 4 GiB`.
@@ -163,8 +163,9 @@ pub struct Amounts {
     pub cores: Cores,
     /// The amount of memory.
     pub memory: MiB,
-    /// The number of addresses by resource name. In a shortfall only the resources that are asked for.
-    pub resources: ResourceAmounts,
+    /// The quantity by resource name. In a shortfall only the resources that are asked for, each with the largest quantity
+    /// that counts: where a part of an address is asked for, the largest part of one address.
+    pub resources: ResourceQuantities,
 }
 
 /// The shortfall of `demand` after a placement. `demand` has what the application holds and has left, `free` the free
@@ -287,24 +288,26 @@ fn lacking_on_workers(demand: &Demand, free: &[Offer<'_>], total: &[Offer<'_>]) 
 
 /// Whether the offer lacks cores, memory, and each resource that is asked for.
 fn lacks(offer: &Offer<'_>, demand: &Demand) -> Vec<bool> {
-    let resources = demand.resources.iter().map(|(name, &each)| offer.resources.count(name) < each);
+    let lacks = |(name, each): (&String, &Amount)| offer.resources.most(name, *each) < each.quantity();
+    let resources = demand.resources.iter().map(lacks);
     [offer.cores < demand.size.step(), offer.memory < demand.memory].into_iter().chain(resources).collect()
 }
 
 impl Amounts {
     fn asked(demand: &Demand) -> Self {
-        let resources = demand.resources.iter().filter(|&(_, &each)| each > 0);
+        let resources = demand.resources.iter().filter(|(_, each)| !each.is_none());
         Self {
             cores: demand.size.step(),
             memory: demand.memory,
-            resources: resources.map(|(name, &each)| (name.clone(), each)).collect(),
+            resources: resources.map(|(name, each)| (name.clone(), each.quantity())).collect(),
         }
     }
 
     fn offered(offer: &Offer<'_>, demand: &Demand) -> Self {
         let mut offered = Self { cores: offer.cores, memory: offer.memory, ..Self::asked(demand) };
-        for (name, count) in &mut offered.resources {
-            *count = offer.resources.count(name);
+        for (name, most) in &mut offered.resources {
+            let asked = demand.resources.get(name).copied().unwrap_or_default();
+            *most = offer.resources.most(name, asked);
         }
         offered
     }

@@ -3,8 +3,8 @@
 use std::fmt::{self, Display, Formatter};
 
 use super::{Amounts, LackingWorkers, Missing, Reason, Shortfall};
-use crate::words::{are, counted, have, list, none_or};
-use crate::{Cores, MiB};
+use crate::words::{are, counted, have, list, none_or, of_resource};
+use crate::{Cores, MiB, Quantity};
 
 impl Display for Shortfall {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
@@ -95,10 +95,10 @@ fn too_small(asked: &Amounts, largest: &Amounts) -> String {
         );
     }
     for (name, &each) in &asked.resources {
-        match largest.resources.get(name).copied().unwrap_or(0) {
-            0 if each == 1 => return format!("no Worker has a {name}"),
+        match addresses(largest, name) {
+            Quantity::ZERO if each == Quantity::whole(1) => return format!("no Worker has a {name}"),
             most if most < each => {
-                return format!("no Worker has {}: the most is {most}", none_or(each, name));
+                return format!("no Worker has {}: the most is {most}", of_resource(each, name));
             }
             _ => {}
         }
@@ -118,8 +118,8 @@ fn busy(asked: &Amounts, group: &LackingWorkers) -> String {
     for (name, &each) in &asked.resources {
         let most = addresses(most, name);
         if most < each {
-            lacking.push(between(addresses(least, name), most, name));
-            wanted.push(none_or(each, name));
+            lacking.push(quantity_between(addresses(least, name), most, name));
+            wanted.push(of_resource(each, name));
         }
     }
     let holder = format!("{} {}", none_or(*count, "Worker"), have(*count));
@@ -139,12 +139,12 @@ fn everything(asked: &Amounts) -> Vec<String> {
     if asked.memory > MiB::ZERO {
         all.push(format!("{} of memory", asked.memory));
     }
-    all.extend(asked.resources.iter().map(|(name, &each)| none_or(each, name)));
+    all.extend(asked.resources.iter().map(|(name, &each)| of_resource(each, name)));
     all
 }
 
-fn addresses(amounts: &Amounts, name: &str) -> u64 {
-    amounts.resources.get(name).copied().unwrap_or(0)
+fn addresses(amounts: &Amounts, name: &str) -> Quantity {
+    amounts.resources.get(name).copied().unwrap_or_default()
 }
 
 /// `fits` for one executor, `fit` for any other number.
@@ -157,12 +157,21 @@ fn cores(cores: Cores) -> String {
 }
 
 /// `8 cores`, `2 to 8 cores`, or `at most 8 cores` if some have none.
-fn between<N: Into<i128>>(least: N, most: N, noun: &str) -> String {
-    let (least, most) = (least.into().max(0), most.into().max(0));
+fn between(least: i64, most: i64, noun: &str) -> String {
+    let (least, most) = (least.max(0), most.max(0));
     match least {
         _ if least == most => none_or(most, noun),
         0 => format!("at most {}", none_or(most, noun)),
         _ => format!("{least} to {}", none_or(most, noun)),
+    }
+}
+
+/// `2 gpus`, `1 to 2 gpus`, or `at most 0.5 gpu` if some have none.
+fn quantity_between(least: Quantity, most: Quantity, name: &str) -> String {
+    match least {
+        _ if least == most => of_resource(most, name),
+        Quantity::ZERO => format!("at most {}", of_resource(most, name)),
+        _ => format!("{least} to {}", of_resource(most, name)),
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use firesteel_placement::words::none_or;
-use firesteel_placement::{Cores, ResourceAmounts};
+use firesteel_placement::{Cores, ResourceQuantities};
 
 use super::{ApplicationOutcome, Metrics};
 
@@ -21,7 +21,7 @@ pub fn figures(all: &[&Metrics]) -> Vec<Vec<String>> {
         row("memory used", &|it| format!("{} of {}", it.memory_used, it.memory)),
     ];
     let names: BTreeSet<&String> = all.iter().flat_map(|metrics| metrics.resources.keys()).collect();
-    let count = |amounts: &ResourceAmounts, name: &String| amounts.get(name).copied().unwrap_or(0);
+    let count = |amounts: &ResourceQuantities, name: &String| amounts.get(name).copied().unwrap_or_default();
     for name in &names {
         rows.push(row(&format!("{name} used"), &|it| {
             format!("{} of {}", count(&it.resources_used, name), count(&it.resources, name))

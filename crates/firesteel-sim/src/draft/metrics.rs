@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use firesteel_core::messages::ProfileView;
-use firesteel_placement::{Cores, ExecutorSize, MiB, ResourceAmounts};
+use firesteel_placement::resource_name::serves;
+use firesteel_placement::{Cores, MiB, ResourceQuantities};
 
 use super::{ApplicationOutcome, Outcome, WorkerOutcome};
 
@@ -36,11 +37,11 @@ pub struct Metrics {
     /// Memory of all Workers.
     pub memory: MiB,
     /// Addresses of all executors, by resource.
-    pub resources_used: ResourceAmounts,
+    pub resources_used: ResourceQuantities,
     /// Addresses of all Workers, by resource.
-    pub resources: ResourceAmounts,
+    pub resources: ResourceQuantities,
     /// Free addresses that are stranded, by resource.
-    pub resources_stranded: ResourceAmounts,
+    pub resources_stranded: ResourceQuantities,
     /// The greatest number of executors that one application has on one host: what it loses with that host.
     pub most_on_one_host: u64,
 }
@@ -78,11 +79,14 @@ impl Metrics {
         self.memory_used += worker.memory - worker.memory_free;
         self.cores_stranded += worker.cores_stranded(demands);
         for (name, &amount) in &worker.resources {
-            let free = worker.resources_free.get(name).copied().unwrap_or(0);
+            let free = worker.resources_free.get(name).copied().unwrap_or_default();
             *self.resources.entry(name.clone()).or_default() += amount;
-            *self.resources_used.entry(name.clone()).or_default() += amount - free;
+            *self.resources_used.entry(name.clone()).or_default() += amount.less(free);
             let stranded = self.resources_stranded.entry(name.clone()).or_default();
-            let of_it = demands.iter().filter(|demand| demand.resources.get(name).is_some_and(|&n| n > 0));
+            let asks = |demand: &&&ProfileView| {
+                demand.resources.iter().any(|(asked, amount)| serves(name, asked) && !amount.is_none())
+            };
+            let of_it = demands.iter().filter(asks);
             if worker.has_no_room_for(of_it.copied()) {
                 *stranded += free;
             }
@@ -117,13 +121,8 @@ impl WorkerOutcome {
     }
 
     fn has_room_for(&self, demand: &ProfileView) -> bool {
-        let cores = match demand.size {
-            ExecutorSize::Fixed(cores) => cores,
-            ExecutorSize::OnePerWorker => Cores(1),
-        };
-        let free = |name: &String| self.resources_free.get(name).copied().unwrap_or(0);
-        self.cores_free >= cores
+        self.cores_free >= demand.size.step()
             && self.memory_free >= demand.memory
-            && demand.resources.iter().all(|(name, &amount)| free(name) >= amount)
+            && self.free.covers(&demand.resources)
     }
 }

@@ -11,11 +11,11 @@ mod outcome;
 mod running;
 
 use firesteel_core::ids::{ProfileId, WorkerId};
-use firesteel_core::master::ProfileSnapshot;
+use firesteel_core::master::{HeldResources, ProfileSnapshot};
 use firesteel_core::messages::{ApplicationDescription, WorkerDescription};
 use firesteel_core::queues::Queues;
 use firesteel_core::scheduling::{Backfill, Preemption};
-use firesteel_placement::{Cores, MiB, ResourceAmounts};
+use firesteel_placement::{Cores, MiB};
 
 pub use figures::{figures, has, used};
 pub use file::{Fault, FileError, LONGEST_NAME, MOST_APPLICATIONS, MOST_EXECUTORS, MOST_WORKERS};
@@ -61,8 +61,8 @@ pub struct DraftExecutor {
     pub cores: Cores,
     /// Memory of the executor.
     pub memory: MiB,
-    /// Number of addresses of each resource.
-    pub resources: ResourceAmounts,
+    /// What it holds of each resource.
+    pub resources: HeldResources,
 }
 
 impl DraftApplication {

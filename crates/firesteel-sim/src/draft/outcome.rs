@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use firesteel_core::ids::{ExecutorId, WorkerId};
 use firesteel_core::messages::{ApplicationDetail, ExecutorView, MasterView, ProfileView};
-use firesteel_placement::{Cores, MiB, ResourceAmounts};
+use firesteel_placement::{Cores, MiB, ResourceQuantities, Resources};
 
 use super::Draft;
 
@@ -33,9 +33,11 @@ pub struct WorkerOutcome {
     /// Free memory.
     pub memory_free: MiB,
     /// Number of addresses, by resource.
-    pub resources: ResourceAmounts,
-    /// Number of free addresses, by resource.
-    pub resources_free: ResourceAmounts,
+    pub resources: ResourceQuantities,
+    /// Number of free addresses, by resource. Free parts of addresses count as parts.
+    pub resources_free: ResourceQuantities,
+    /// The free addresses.
+    pub free: Resources,
     /// Its executors, sorted by application and number.
     pub executors: Vec<WorkerExecutor>,
 }
@@ -51,8 +53,8 @@ pub struct WorkerExecutor {
     pub cores: Cores,
     /// Memory of the executor.
     pub memory: MiB,
-    /// Number of its addresses, by resource.
-    pub resources: ResourceAmounts,
+    /// Number of its addresses, by resource; a part of an address counts as that part.
+    pub resources: ResourceQuantities,
 }
 
 /// Whether an executor ran before the decision.
@@ -102,16 +104,20 @@ impl Outcome {
             now.taken = had.saturating_sub(now.kept);
             applications.push(now);
         }
-        let workers = view.workers.iter().map(|worker| WorkerOutcome {
-            id: worker.id.clone(),
-            host: worker.host.clone(),
-            cores: worker.cores,
-            cores_free: worker.cores - worker.cores_used,
-            memory: worker.memory,
-            memory_free: worker.memory - worker.memory_used,
-            resources: worker.resources.amounts(),
-            resources_free: without(worker.resources.amounts(), &worker.resources_used.amounts()),
-            executors: on.remove(&worker.id).unwrap_or_default(),
+        let workers = view.workers.iter().map(|worker| {
+            let free = worker.resources.without(&worker.resources_used);
+            WorkerOutcome {
+                id: worker.id.clone(),
+                host: worker.host.clone(),
+                cores: worker.cores,
+                cores_free: worker.cores - worker.cores_used,
+                memory: worker.memory,
+                memory_free: worker.memory - worker.memory_used,
+                resources: worker.resources.quantities(),
+                resources_free: with_all_names(&worker.resources, &free),
+                free,
+                executors: on.remove(&worker.id).unwrap_or_default(),
+            }
         });
         Self { workers: workers.collect(), applications }
     }
@@ -121,10 +127,13 @@ impl Outcome {
     pub fn before(&self, draft: &Draft) -> Vec<WorkerOutcome> {
         let mut workers: BTreeMap<WorkerId, WorkerOutcome> = BTreeMap::new();
         for worker in &self.workers {
+            let own = draft.workers.iter().find(|it| it.id == worker.id);
+            let free = own.map(|it| it.resources.clone()).unwrap_or_default();
             let empty = WorkerOutcome {
                 cores_free: worker.cores,
                 memory_free: worker.memory,
                 resources_free: worker.resources.clone(),
+                free,
                 executors: Vec::new(),
                 ..worker.clone()
             };
@@ -139,14 +148,16 @@ impl Outcome {
             if let Some(worker) = workers.get_mut(&executor.worker) {
                 worker.cores_free -= executor.cores;
                 worker.memory_free -= executor.memory;
-                worker.resources_free =
-                    without(std::mem::take(&mut worker.resources_free), &executor.resources);
+                let taken = executor.resources.take(&mut worker.free).unwrap_or_default();
+                for (name, left) in &mut worker.resources_free {
+                    *left = worker.free.quantity_of(name);
+                }
                 worker.executors.push(WorkerExecutor {
                     app,
                     since: Since::Before,
                     cores: executor.cores,
                     memory: executor.memory,
-                    resources: executor.resources.clone(),
+                    resources: taken.quantities(),
                 });
             }
         }
@@ -155,7 +166,7 @@ impl Outcome {
 }
 
 /// What equal Workers have in common: everything but their names.
-pub type GroupKey<'a> = (Cores, MiB, &'a ResourceAmounts, &'a [WorkerExecutor]);
+pub type GroupKey<'a> = (Cores, MiB, &'a ResourceQuantities, &'a [WorkerExecutor]);
 
 impl WorkerOutcome {
     /// What the Worker has, and its executors. Workers with equal ones share a row in tables and pictures.
@@ -203,15 +214,12 @@ impl WorkerExecutor {
             since: if u64::from(number) < had { Since::Before } else { Since::Now },
             cores: view.cores,
             memory: view.memory,
-            resources: view.resources.amounts(),
+            resources: view.resources.quantities(),
         }
     }
 }
 
-/// The amounts minus others.
-fn without(mut amounts: ResourceAmounts, less: &ResourceAmounts) -> ResourceAmounts {
-    for (name, amount) in &mut amounts {
-        *amount = amount.saturating_sub(less.get(name).copied().unwrap_or(0));
-    }
-    amounts
+/// The free quantity of each resource that there is, even if nothing of it is free.
+fn with_all_names(all: &Resources, free: &Resources) -> ResourceQuantities {
+    all.iter().map(|(name, _)| (name.to_owned(), free.quantity_of(name))).collect()
 }

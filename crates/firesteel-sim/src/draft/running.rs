@@ -2,7 +2,7 @@
 
 use firesteel_core::address::Address;
 use firesteel_core::ids::ProfileId;
-use firesteel_core::master::ProfileSnapshot;
+use firesteel_core::master::{HeldResources, ProfileSnapshot};
 use firesteel_core::messages::{
     ApplicationAnswer, ApplicationDescription, ApplicationDetail, Deciding, Offered, Placing, ProfileView,
     ResourceProfile, Submitter, WantedExecutors, Work, WorkerDescription, WorkerState, WorkerView,
@@ -58,7 +58,7 @@ fn live(answer: &ApplicationAnswer) -> Option<DraftApplication> {
         worker: executor.worker.clone(),
         cores: executor.cores,
         memory: executor.memory,
-        resources: executor.resources.amounts(),
+        resources: HeldResources::These(executor.resources.clone()),
     });
     let description = ApplicationDescription::new(
         Submitter::new(view.name.clone(), view.user.clone()),

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use firesteel_core::address::Address;
 use firesteel_core::ids::{AppId, ExecutorId, PeerId, ProfileId, WorkerId};
 use firesteel_core::master::{
-    ApplicationSnapshot, Config, Effect, Event, ExecutorSnapshot, Master, Outbound, ProfileSnapshot,
-    Snapshot, SnapshotError, WorkerSnapshot,
+    ApplicationSnapshot, Config, Effect, Event, ExecutorSnapshot, HeldResources, Master, Outbound,
+    ProfileSnapshot, Snapshot, SnapshotError, WorkerSnapshot,
 };
 use firesteel_core::messages::{
     ApplicationDescription, ExecutorLaunch, MasterToWorker, Offered, Placing, ResourceProfile, Submitter,
@@ -180,7 +180,7 @@ impl PassApp {
             worker: WorkerId::new(ELSEWHERE),
             cores: held.cores,
             memory: MiB::ZERO,
-            resources: ResourceAmounts::new(),
+            resources: HeldResources::Amounts(ResourceAmounts::new()),
         };
         self.existing_executors.iter().flat_map(each).zip(0..).map(executor).collect()
     }

@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use firesteel_placement::amount::WHOLE;
 use firesteel_placement::{
-    Cores, Demand, ExecutorLimit, ExecutorSize, MiB, Offer, ResourceAmounts, Resources, Strategy, assign,
+    Cores, Demand, ExecutorLimit, ExecutorSize, MiB, Offer, Part, Quantity, ResourceAmounts, Resources,
+    Strategy, assign,
 };
 use serde::{Deserialize, Serialize};
 
@@ -34,7 +36,7 @@ pub struct CallWorker {
     pub cores_free: Cores,
     /// Free memory.
     pub memory_free: MiB,
-    /// Free addresses, numbered from 0.
+    /// Free addresses, numbered from 0. The last one may be free in part.
     pub resources_free: Resources,
 }
 
@@ -105,7 +107,7 @@ struct WorkerLine {
     cores_free: Cores,
     memory_free_mb: MiB,
     #[serde(default)]
-    resources_free: BTreeMap<String, u16>,
+    resources_free: BTreeMap<String, Quantity>,
 }
 
 impl From<CallLine> for PlacementCall {
@@ -133,12 +135,21 @@ impl From<CallLine> for PlacementCall {
 
 impl From<WorkerLine> for CallWorker {
     fn from(line: WorkerLine) -> Self {
-        let addresses = |count: u16| (0..count).map(|address| address.to_string());
-        let resources = line.resources_free.into_iter().map(|(name, count)| (name, addresses(count)));
+        let resources = line.resources_free.into_iter().map(|(name, free)| (name, addresses(free)));
         Self {
             cores_free: line.cores_free,
             memory_free: line.memory_free_mb,
-            resources_free: resources.collect(),
+            resources_free: Resources::of_words(resources).expect("each address has its own number"),
         }
     }
+}
+
+/// The most addresses of one resource of a Worker.
+const MOST_ADDRESSES: u64 = u16::MAX as u64;
+
+/// Whole addresses, numbered from 0, and a last one that is free in part if the quantity is not whole.
+fn addresses(free: Quantity) -> impl Iterator<Item = String> {
+    let (whole, part) = (free.thousandths() / WHOLE, Part::of(free.thousandths() % WHOLE));
+    let last = part.map(|part| format!("{whole}@{part}"));
+    (0..whole.min(MOST_ADDRESSES)).map(|address| address.to_string()).chain(last)
 }

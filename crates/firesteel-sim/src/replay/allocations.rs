@@ -3,38 +3,67 @@
 use std::collections::BTreeMap;
 
 use firesteel_core::ids::ExecutorKey;
+use firesteel_placement::{Cores, Demand, ExecutorSize, MiB, Offer, Resources};
 
+use super::stage::GPU;
 use super::workload::Size;
 
 /// Free capacity by Worker, and held capacity by executor.
 #[derive(Debug)]
 pub(super) struct Allocations {
-    free: Vec<Size>,
-    held: BTreeMap<ExecutorKey, (usize, Size)>,
+    free: Vec<Held>,
+    held: BTreeMap<ExecutorKey, (usize, Held)>,
     used: [f64; 3],
+}
+
+/// What an executor holds, or what is free on a Worker.
+#[derive(Clone, Debug)]
+pub(super) struct Held {
+    pub(super) cores: Cores,
+    pub(super) memory: MiB,
+    pub(super) gpus: Resources,
+}
+
+impl Held {
+    /// Cores, MiB and GPUs.
+    fn amounts(&self) -> [f64; 3] {
+        [self.cores.0 as f64, self.memory.0 as f64, self.gpus.quantity(GPU).as_f64()]
+    }
+
+    fn fits(&self, demand: &Demand) -> bool {
+        let offer = Offer { worker: "", cores: self.cores, memory: self.memory, resources: &self.gpus };
+        offer.fits(demand)
+    }
+}
+
+/// The GPUs of a Worker of that size, numbered from 0.
+pub(super) fn gpus(size: Size) -> Resources {
+    let addresses = (0..size.gpus.addresses()).map(|address| address.to_string());
+    if size.gpus.is_none() { Resources::default() } else { Resources::from_iter([(GPU, addresses)]) }
 }
 
 impl Allocations {
     pub(super) fn new(workers: &[Size]) -> Self {
-        Self { free: workers.to_vec(), held: BTreeMap::new(), used: [0.0; 3] }
+        let free = |size: &Size| Held { cores: size.cores, memory: size.memory, gpus: gpus(*size) };
+        Self { free: workers.iter().map(free).collect(), held: BTreeMap::new(), used: [0.0; 3] }
     }
 
-    pub(super) fn take(&mut self, executor: ExecutorKey, worker: usize, size: Size) {
+    pub(super) fn take(&mut self, executor: ExecutorKey, worker: usize, held: Held) {
         let free = &mut self.free[worker];
-        free.cores -= size.cores;
-        free.memory -= size.memory;
-        free.gpus = free.gpus.saturating_sub(size.gpus);
-        self.used.iter_mut().zip(size.amounts()).for_each(|(used, amount)| *used += amount);
-        self.held.insert(executor, (worker, size));
+        free.cores -= held.cores;
+        free.memory -= held.memory;
+        free.gpus = free.gpus.without(&held.gpus);
+        self.used.iter_mut().zip(held.amounts()).for_each(|(used, amount)| *used += amount);
+        self.held.insert(executor, (worker, held));
     }
 
     pub(super) fn give_back(&mut self, executor: &ExecutorKey) {
-        let Some((worker, size)) = self.held.remove(executor) else { return };
+        let Some((worker, held)) = self.held.remove(executor) else { return };
         let free = &mut self.free[worker];
-        free.cores += size.cores;
-        free.memory += size.memory;
-        free.gpus += size.gpus;
-        self.used.iter_mut().zip(size.amounts()).for_each(|(used, amount)| *used -= amount);
+        free.cores += held.cores;
+        free.memory += held.memory;
+        free.gpus.add(&held.gpus);
+        self.used.iter_mut().zip(held.amounts()).for_each(|(used, amount)| *used -= amount);
     }
 
     /// Cores, MiB and GPUs that all executors hold.
@@ -50,10 +79,12 @@ impl Allocations {
     /// Free cores, MiB and GPUs on Workers without room for the next executor. Each request counts with its share of all
     /// requests.
     pub(super) fn stranded(&self, requests: &[(Size, f64)]) -> [f64; 3] {
+        let demands: Vec<(Demand, f64)> =
+            requests.iter().map(|(size, part)| (demand(*size), *part)).collect();
         let mut stranded = [0.0; 3];
         for free in &self.free {
             let useless: f64 =
-                requests.iter().filter(|(size, _)| size.fits(*free) == 0).map(|(_, part)| part).sum();
+                demands.iter().filter(|(demand, _)| !free.fits(demand)).map(|(_, part)| part).sum();
             stranded
                 .iter_mut()
                 .zip(free.amounts())
@@ -61,4 +92,10 @@ impl Allocations {
         }
         stranded
     }
+}
+
+/// One executor of that size.
+fn demand(size: Size) -> Demand {
+    let resources = [(GPU.to_owned(), size.gpus)].into();
+    Demand { size: ExecutorSize::Fixed(size.cores), memory: size.memory, resources, ..Demand::default() }
 }

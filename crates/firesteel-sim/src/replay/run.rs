@@ -190,7 +190,7 @@ pub(super) fn describe(application: &TraceApplication, placing: Placing) -> Appl
     let cores = request.cores();
     let all = i64::try_from(*executors).expect("a trace has no such number of executors");
     let mut resources = ResourceAmounts::new();
-    if request.gpus > 0 {
+    if !request.gpus.is_none() {
         resources.insert(GPU.to_owned(), request.gpus);
     }
     ApplicationDescription::new(

@@ -5,15 +5,14 @@ use std::time::Duration;
 
 use firesteel_core::address::Address;
 use firesteel_core::ids::{AppId, ExecutorKey, PeerId, WorkerId};
-use firesteel_core::master::{Config, Effect, Event, Inbound, Master, Outbound, Retries};
+use firesteel_core::master::{Config, Effect, Event, Inbound, Master, Outbound, ResourceShares, Retries};
 use firesteel_core::messages::{
     ApplicationDescription, DriverToMaster, ExecutorReport, ExecutorState, MasterToDriver, MasterToWorker,
     Offered, WorkerDescription, WorkerToMaster,
 };
 use firesteel_core::{Machine, Timestamp};
-use firesteel_placement::Resources;
 
-use super::allocations::Allocations;
+use super::allocations::{Allocations, Held, gpus};
 use super::workload::Size;
 
 /// Name of the resource that stands for GPUs.
@@ -61,6 +60,7 @@ impl<'a, A: Apply> Stage<'a, A> {
             worker_timeout: FOR_EVER,
             retries: Retries::Unlimited,
             retained_applications: 0,
+            resource_shares: ResourceShares::Allowed,
             ..config
         };
         let mut stage = Self {
@@ -141,9 +141,8 @@ impl<'a, A: Apply> Stage<'a, A> {
     fn on_worker_message(&mut self, peer: PeerId, message: MasterToWorker) -> Option<Event> {
         let (executor, state) = match message {
             MasterToWorker::LaunchExecutor(launch) => {
-                let size =
-                    Size { cores: launch.cores, memory: launch.memory, gpus: launch.resources.count(GPU) };
-                self.allocations.take(launch.executor.clone(), index(peer), size);
+                let (cores, memory, gpus) = (launch.cores, launch.memory, launch.resources);
+                self.allocations.take(launch.executor.clone(), index(peer), Held { cores, memory, gpus });
                 self.changes.extend(
                     self.drivers.get(&launch.executor.app).map(|&driver| ExecutorChange::Launched { driver }),
                 );
@@ -187,10 +186,7 @@ fn index(peer: PeerId) -> usize {
 }
 
 fn description(n: u64, size: Size) -> WorkerDescription {
-    let mut resources = Resources::default();
-    for address in 0..size.gpus {
-        resources.insert(GPU, address.to_string());
-    }
+    let resources = gpus(size);
     WorkerDescription::new(
         WorkerId::new(format!("worker-{n:07}")),
         Address::new(format!("node-{n:07}"), 7078),

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use firesteel_placement::{Cores, MiB};
+use firesteel_placement::amount::WHOLE;
+use firesteel_placement::{Amount, Cores, MiB};
 
 use crate::dice::Dice;
 use crate::trace::{Request, Trace, TraceApplication, WorkerKind};
@@ -23,8 +24,8 @@ pub struct Size {
     pub cores: Cores,
     /// Memory.
     pub memory: MiB,
-    /// GPUs.
-    pub gpus: u64,
+    /// GPUs: all that a Worker has, or those of one executor.
+    pub gpus: Amount,
 }
 
 /// Number of applications that are left out, since these Workers can never hold all their executors.
@@ -41,17 +42,25 @@ impl Size {
     /// The amounts as numbers: cores, MiB, GPUs.
     #[must_use]
     pub fn amounts(self) -> [f64; 3] {
-        [self.cores.0 as f64, self.memory.0 as f64, self.gpus as f64]
+        [self.cores.0 as f64, self.memory.0 as f64, self.gpus.quantity().as_f64()]
     }
 
-    /// How many of this size fit into `whole`.
+    /// The number of executors for which that many free GPUs suffice.
+    fn executors_on(self, gpus: u64) -> u64 {
+        match self.gpus {
+            Amount::Whole(each) => gpus.checked_div(each).unwrap_or(u64::MAX),
+            Amount::Part(part) => gpus.saturating_mul(WHOLE / part.thousandths()),
+        }
+    }
+
+    /// How many of this size fit into `whole`, an empty Worker.
     #[must_use]
     pub fn fits(self, whole: Self) -> u64 {
         let times = |whole: u64, part: u64| whole.checked_div(part).unwrap_or(u64::MAX);
         let amount = |amount: i64| u64::try_from(amount).unwrap_or(0);
         times(amount(whole.cores.0), amount(self.cores.0))
             .min(times(amount(whole.memory.0), amount(self.memory.0)))
-            .min(times(whole.gpus, self.gpus))
+            .min(self.executors_on(whole.gpus.addresses()))
     }
 }
 
@@ -60,7 +69,7 @@ impl Workload {
     #[must_use]
     pub fn new(trace: &Trace, seed: u64) -> Self {
         let each = |kind: &WorkerKind| {
-            let size = Size { cores: kind.cores, memory: kind.memory, gpus: kind.gpus };
+            let size = Size { cores: kind.cores, memory: kind.memory, gpus: kind.gpus.into() };
             (0..kind.count).map(move |_| size)
         };
         let mut workers: Vec<_> = trace.workers.iter().flat_map(each).collect();
@@ -96,9 +105,9 @@ impl Workload {
     /// GPU, requests for GPUs are dropped.
     #[must_use]
     pub fn without_oversized(mut self) -> (Self, LeftOut) {
-        if self.workers.iter().all(|size| size.gpus == 0) {
+        if self.workers.iter().all(|size| size.gpus.is_none()) {
             for application in &mut self.applications {
-                application.request.gpus = 0;
+                application.request.gpus = Amount::NONE;
             }
         }
         let all = self.applications.len();
@@ -155,9 +164,9 @@ impl Workload {
     pub fn with_demand(mut self, part: f64) -> Self {
         const ROUNDING: f64 = 1e-9;
         let has_gpus = self.capacity()[2] > 0.0;
-        let counted = |application: &&TraceApplication| !has_gpus || application.request.gpus > 0;
-        let least =
-            self.applications.iter().filter(counted).map(|application| application.request.gpus).min();
+        let counted = |application: &&TraceApplication| !has_gpus || !application.request.gpus.is_none();
+        let gpus = |application: &TraceApplication| application.request.gpus.quantity();
+        let least = self.applications.iter().filter(counted).map(gpus).min();
         let (mut chosen, mut asked) = (Vec::new(), [0.0; 3]);
         for application in self.applications.iter().cycle().take_while(|_| least.is_some()) {
             let amounts = Size::of(&application.request).amounts();
@@ -172,7 +181,7 @@ impl Workload {
                     gang: application.gang.min(executors),
                     ..*application
                 });
-            } else if Some(application.request.gpus) == least {
+            } else if Some(gpus(application)) == least {
                 break;
             }
         }

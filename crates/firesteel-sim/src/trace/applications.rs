@@ -3,7 +3,7 @@
 use std::io::{self, Read, Write};
 use std::time::Duration;
 
-use firesteel_placement::MiB;
+use firesteel_placement::{Amount, MiB};
 use serde::Deserialize;
 
 use super::table::{Table, TraceError, Wrong, rows, within};
@@ -15,7 +15,7 @@ struct Row {
     executors: u64,
     cores: f64,
     memory_mib: u64,
-    gpus: u64,
+    gpus: String,
     lifetime_s: u64,
     #[serde(default)]
     gang: Option<u64>,
@@ -27,7 +27,7 @@ impl Row {
         let request = Request {
             milli_cores: thousandths(self.cores)?,
             memory: MiB(within("memory_mib", self.memory_mib, 0, most::MIB)?.cast_signed()),
-            gpus: within("gpus", self.gpus, 0, most::GPUS)?,
+            gpus: gpus(&self.gpus)?,
         };
         Ok(TraceApplication {
             arrival: Duration::from_secs(within("arrival_s", self.arrival_s, 0, most::SECONDS)?),
@@ -37,6 +37,15 @@ impl Row {
             gang: within("gang", self.gang.unwrap_or(0), 0, executors)?.max(1),
         })
     }
+}
+
+/// Whole GPUs, or a part of one.
+fn gpus(text: &str) -> Result<Amount, Wrong> {
+    let wanted = "a whole number of GPUs, or a part of one from 0.001 to 0.999";
+    let wrong = || Wrong::Field { column: "gpus".to_owned(), found: text.to_owned(), wanted };
+    let amount: Amount = text.parse().map_err(|_| wrong())?;
+    within("gpus", amount.addresses(), 0, most::GPUS)?;
+    Ok(amount)
 }
 
 /// Cores in thousandths: at least one, and at most what a Worker can have.

@@ -17,7 +17,7 @@ mod workers;
 use std::io::Read;
 use std::time::Duration;
 
-use firesteel_placement::{Cores, MiB};
+use firesteel_placement::{Amount, Cores, MiB};
 
 pub use table::{Table, TraceError, Wrong};
 
@@ -67,8 +67,8 @@ pub struct Request {
     pub milli_cores: u64,
     /// Memory of the executor.
     pub memory: MiB,
-    /// Number of GPUs.
-    pub gpus: u64,
+    /// GPUs: whole ones, or a part of one.
+    pub gpus: Amount,
 }
 
 impl Request {

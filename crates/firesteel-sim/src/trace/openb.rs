@@ -1,7 +1,7 @@
 //! The GPU trace that Alibaba published in 2023 (`openb`): `nodes.csv` and `pods.csv`.
 //!
-//! Each node becomes a Worker, each pod an application with one executor. A share of a GPU becomes a whole GPU, since a
-//! Worker can only allocate whole ones. Pods that were never scheduled are left out, since their run time is unknown.
+//! Each node becomes a Worker, each pod an application with one executor. A share of a GPU becomes a whole GPU. Pods that
+//! were never scheduled are left out, since their run time is unknown.
 
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -89,7 +89,7 @@ impl Pod {
         let request = Request {
             milli_cores: within("cpu_milli", self.cpu_milli, 0, most::CORES * 1000)?.max(1),
             memory: MiB(within("memory_mib", self.memory_mib, 0, most::MIB)?.cast_signed()),
-            gpus: within("num_gpu", self.num_gpu, 0, most::GPUS)?,
+            gpus: within("num_gpu", self.num_gpu, 0, most::GPUS)?.into(),
         };
         let arrival = Duration::from_secs(within("creation_time", self.creation_time, 0, most::SECONDS)?);
         let (Some(scheduled), Some(deleted)) = (self.scheduled_time, self.deletion_time) else {

@@ -12,7 +12,7 @@
 use std::f64::consts::TAU;
 use std::time::Duration;
 
-use firesteel_placement::{Cores, MiB};
+use firesteel_placement::{Amount, Cores, MiB};
 
 use super::quantiles::{self, Figure, Quantiles, distance, value};
 use super::{Request, Trace, TraceApplication, WorkerKind};
@@ -114,8 +114,8 @@ fn arrival(dice: &mut Dice) -> f64 {
 
 /// The number of executors by Pareto's law, limited for large requests.
 fn executors(dice: &mut Dice, request: &Request) -> u64 {
-    let most =
-        (MOST_CORES * 1000 / request.milli_cores).clamp(1, if request.gpus > 1 { 4 } else { MOST_EXECUTORS });
+    let most = (MOST_CORES * 1000 / request.milli_cores)
+        .clamp(1, if request.gpus.addresses() > 1 { 4 } else { MOST_EXECUTORS });
     ((1.0 - dice.part()).powf(-1.0 / SKEW) as u64).min(most)
 }
 
@@ -144,7 +144,7 @@ fn shapes(dice: &mut Dice) -> Vec<(Request, f64)> {
         let request = |shape: usize| Request {
             milli_cores: (cores[shape] * 10.0).round() as u64 * 100,
             memory: MiB(((cores[shape] * ratios[shape]).min(720.0) * 4.0).round() as i64 * 256),
-            gpus: 1,
+            gpus: Amount::Whole(1),
         };
         (0..SHAPES).map(|shape| (request(shape), weights[shape])).collect::<Vec<_>>()
     };
@@ -218,7 +218,7 @@ fn give_gpus(shapes: &mut [(Request, f64)], dice: &mut Dice) {
         let takes = *weight <= left * 1.2;
         if takes {
             left -= *weight;
-            request.gpus = amounts.next().expect("it never ends");
+            request.gpus = Amount::Whole(amounts.next().expect("it never ends"));
         }
         !takes
     });
@@ -228,7 +228,7 @@ fn give_gpus(shapes: &mut [(Request, f64)], dice: &mut Dice) {
         let (request, weight) = &mut shapes[shape];
         if request.milli_cores > 12_000 && *weight <= left * 1.2 {
             left -= *weight;
-            request.gpus = 0;
+            request.gpus = Amount::NONE;
         }
     }
 }

@@ -13,6 +13,7 @@ use thiserror::Error;
 
 use crate::envelope::Address;
 use crate::messages::{self, Application, Profile, ToDriver, WantedExecutors};
+use crate::shares::{self, RESOURCES};
 
 /// Why a request of a driver of Spark's cannot be met.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -40,6 +41,9 @@ pub enum Unfit {
     /// No placement policy has that name.
     #[error("{POLICY}: {0}")]
     Policy(#[from] UnknownPolicy),
+    /// The resources of the variable cannot be read.
+    #[error("{RESOURCES} cannot have {0:?}: write NAME=AMOUNT,.. such as gpu=0.25 or gpu:A100=1")]
+    Resources(String),
     /// What an executor needs is more than a Master takes.
     #[error(transparent)]
     Unsound(#[from] UnsoundProfile),
@@ -59,7 +63,8 @@ pub const POLICY: &str = "FIRESTEEL_POLICY";
 ///
 /// # Errors
 ///
-/// If an amount is negative, or more than a Master takes; if a priority is not a number, or a policy is not known.
+/// If an amount is negative, or more than a Master takes; if a priority is not a number, a policy is not known, or a
+/// resource is not an amount.
 pub fn application(application: Application) -> Result<ApplicationDescription, Unfit> {
     let Application { name, user, ui_url: _, max_cores, initial_limit, profile: needed, command } =
         application;
@@ -69,8 +74,11 @@ pub fn application(application: Application) -> Result<ApplicationDescription, U
         None => ExecutorLimit::Unlimited,
         Some(limit) => ExecutorLimit::AtMost(u64::try_from(limit).map_err(|_| Unfit::Total(limit))?),
     };
+    let mut default = profile(&needed)?;
+    default.resources.extend(shares::asked(&command.environment).map_err(Unfit::Resources)?);
+    default.check()?;
     let wanted = firesteel_core::messages::WantedExecutors {
-        profile: profile(&needed)?,
+        profile: default,
         max_cores: max_cores.map(|cores| Cores(cores.into())),
         limit,
         ..Default::default()
@@ -105,7 +113,7 @@ pub fn profile(profile: &Profile) -> Result<ResourceProfile, Unfit> {
             "cores" => needed.cores = Some(Cores(*amount)),
             "memory" => needed.memory = Some(MiB(*amount)),
             "offHeap" | "memoryOverhead" | "pyspark.memory" => {}
-            _ => drop(needed.resources.insert(name.clone(), count)),
+            _ => drop(needed.resources.insert(name.clone(), count.into())),
         }
     }
     needed.check()?;

@@ -17,6 +17,7 @@ use crate::dialect::Release;
 use crate::envelope;
 use crate::messages::{self, RunningExecutor, ToWorker, WorkerRegistration};
 use crate::order_form::Order;
+use crate::shares::told_to_spark;
 
 /// Why a Worker of Spark's cannot be taken.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -137,15 +138,13 @@ pub fn to_worker(
 pub fn order(launch: &ExecutorLaunch) -> Result<Order<'_>, Unordered> {
     let ExecutorLaunch { executor, profile, cores, memory, resources, work } = launch;
     let ExecutorCommand::Java(command) = &work.command else { return Err(Unordered::Program) };
-    let addresses =
-        resources.iter().map(|(name, addresses)| (name.to_owned(), addresses.map(str::to_owned).collect()));
     Ok(Order {
         app: executor.app.as_str(),
         executor: i32::try_from(executor.executor.0)?,
         profile: i32::try_from(profile.0)?,
         cores: i32::try_from(cores.0)?,
         memory: i32::try_from(memory.0)?,
-        resources: addresses.collect(),
+        resources: told_to_spark(resources, &command.environment),
         description: &command.description,
     })
 }

@@ -97,8 +97,9 @@ impl World {
     /// Whether all machines together have room for the executors that the application begins with.
     fn gang_fits(&self, plan: &AppPlan, cores: Cores, memory: MiB, profile: &ResourceProfile) -> bool {
         let room = self.scenario.workers.iter().map(|worker| {
-            let by_resource = |(name, each): (&String, &u64)| worker.resources.count(name).checked_div(*each);
-            let by_resources = profile.resources.iter().filter_map(by_resource).min().unwrap_or(u64::MAX);
+            let by_resource =
+                profile.resources.iter().filter_map(|(name, each)| worker.resources.fit(name, *each));
+            let by_resources = by_resource.min().unwrap_or(u64::MAX);
             let by_memory = worker.memory.0.checked_div(memory.0).unwrap_or(i64::MAX);
             let both = (worker.cores.0 / cores.0).min(by_memory);
             by_resources.min(u64::try_from(both).unwrap_or(0))

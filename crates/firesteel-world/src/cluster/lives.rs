@@ -67,6 +67,7 @@ impl World {
             first_application: self.timestamp().millis() % 1000 * 10,
             page: self.page(),
             limits: master::Limits { cores: PLAUSIBLE, ..master::Limits::default() },
+            resource_shares: master::ResourceShares::Allowed,
             web_address: self.scenario.is_measured().then(|| "http://master:8080/".to_owned()),
             ..master::Config::default()
         };

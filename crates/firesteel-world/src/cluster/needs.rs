@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use firesteel_core::driver::Allocation;
 use firesteel_core::ids::{AttemptId, ExecutorId, ProfileId};
 use firesteel_core::messages::ResourceProfile;
-use firesteel_placement::{Cores, MiB, Resources, TaskAmount, TaskResources};
+use firesteel_placement::resource_name::without_kind;
+use firesteel_placement::{Amount, Cores, MiB, Part, Quantity, Resources, TaskAmount, TaskResources};
 
 use super::processes::ExecutorProcess;
 use super::scenario::{AppKind, AppPlan, TaskFate, TaskPlan};
@@ -15,8 +16,8 @@ use firesteel_sim::dice::Dice;
 const FIRST: u32 = 10;
 /// A profile that is never added.
 const NOBODYS: ProfileId = ProfileId(99);
-/// Every amount that tasks take divides this number.
-const WHOLE: u64 = 6;
+/// Every amount that tasks take, and every part of an address that executors have, is a whole number of these.
+const WHOLE: u64 = 3000;
 
 impl AppPlan {
     /// Rolls profiles and custom resources of tasks.
@@ -34,7 +35,7 @@ impl AppPlan {
                     ..ResourceProfile::default()
                 };
                 if gpus.is_some() && dice.one_in(2) {
-                    needs.resources.insert("gpu".to_owned(), dice.between(1, 2));
+                    needs.resources.insert("gpu".to_owned(), Amount::Whole(dice.between(1, 2)));
                 }
                 self.profiles.push((ProfileId(FIRST + number), needs));
             }
@@ -46,8 +47,8 @@ impl AppPlan {
         let amounts: BTreeMap<ProfileId, TaskAmount> = self
             .all_profiles()
             .filter_map(|(id, needs)| Some((id, *needs.resources.get("gpu")?)))
-            .filter(|(_, each)| *each > 0)
-            .map(|(id, each)| (id, rolled_amount(dice, each)))
+            .filter(|(_, each)| !each.is_none())
+            .map(|(id, each)| (id, rolled_amount(dice, each.addresses())))
             .collect();
         let ids: Vec<ProfileId> = self.all_profiles().map(|(id, _)| id).collect();
         let binds = dice.one_in(4);
@@ -66,6 +67,36 @@ impl AppPlan {
                     true => task.profile = NOBODYS,
                     false => _ = task.resources.insert("gpu".to_owned(), TaskAmount::Whole(9)),
                 }
+            }
+        }
+    }
+
+    /// Lets executors share addresses and name kinds, in place of whole addresses of any kind: in every second application that
+    /// has any, and its tasks likewise.
+    pub(crate) fn roll_shares(&mut self, dice: &mut Dice) {
+        let with_gpus =
+            |needs: &ResourceProfile| needs.resources.get("gpu").is_some_and(|amount| !amount.is_none());
+        let mut amounts = BTreeMap::new();
+        let others = self.profiles.iter_mut().map(|(id, needs)| (*id, needs));
+        for (id, needs) in std::iter::once((ProfileId::DEFAULT, &mut self.description.profile)).chain(others)
+        {
+            if !with_gpus(needs) || dice.one_in(3) {
+                continue;
+            }
+            let asked = needs.resources.remove("gpu").unwrap_or_default();
+            let name = if dice.one_in(3) { *dice.pick(&["gpu:A", "gpu:B"]) } else { "gpu" };
+            let part = Part::of(*dice.pick(&[100, 250, 250, 500, 600])).map(Amount::Part);
+            let amount = if dice.one_in(3) { asked } else { part.unwrap_or(asked) };
+            needs.resources.insert(name.to_owned(), amount);
+            amounts.insert(id, amount);
+        }
+        for task in &mut self.tasks {
+            let (Some(amount), false) = (amounts.get(&task.profile), task.fate == TaskFate::Unfit) else {
+                continue;
+            };
+            if let (Amount::Part(part), Some(own)) = (amount, task.resources.get_mut("gpu")) {
+                let half = Part::of(part.thousandths() / 2).unwrap_or(*part);
+                *own = TaskAmount::Part(if dice.one_in(2) { half } else { *part });
             }
         }
     }
@@ -112,12 +143,19 @@ pub(crate) fn check(
     }
     let asked: BTreeMap<String, u64> =
         plan.resources.iter().map(|(name, amount)| (name.clone(), amount.addresses())).collect();
-    if given.amounts() != asked {
+    let addresses = given.iter().map(|(name, addresses)| (name.to_owned(), addresses.count() as u64));
+    if addresses.collect::<BTreeMap<_, _>>() != asked {
         return Err(format!("attempt {attempt} takes {:?}, and is given {given}", plan.resources));
     }
-    let foreign = given.without(&process.resources);
-    if !foreign.is_empty() {
-        return Err(format!("attempt {attempt} is given {foreign}, and executor {} has none", process.key));
+    let is_own = |(name, address, _): &(&str, &str, Quantity)| {
+        let mut own = process.resources.parts();
+        own.any(|(resource, one, _)| without_kind(resource) == *name && one == *address)
+    };
+    if let Some((name, address, _)) = given.parts().find(|one| !is_own(one)) {
+        return Err(format!(
+            "attempt {attempt} is given {name} {address}, and executor {} has none",
+            process.key
+        ));
     }
     let mut used = BTreeMap::<(&str, &str), u64>::new();
     let running = process.tasks.values().map(|task| (&task.asked, &task.given));
@@ -128,7 +166,13 @@ pub(crate) fn check(
             }
         }
     }
-    match used.iter().find(|(_, used)| **used > WHOLE) {
+    // What the executor has of an address is all that its tasks may take.
+    let most = |(name, address): (&str, &str)| {
+        let own = process.resources.parts();
+        let of_it = own.filter(|(resource, one, _)| without_kind(resource) == name && *one == address);
+        of_it.map(|(.., part)| part.thousandths()).sum::<u64>() * WHOLE / 1000
+    };
+    match used.iter().find(|(address, used)| **used > most(**address)) {
         None => Ok(()),
         Some(((name, address), used)) => Err(format!(
             "tasks of executor {} have {used}/{WHOLE} of {name} {address} between them",
@@ -141,6 +185,7 @@ pub(crate) fn check(
 fn part(asked: &TaskResources, name: &str) -> u64 {
     match asked.get(name) {
         Some(TaskAmount::Shared(sharers)) => WHOLE / u64::from(*sharers),
+        Some(TaskAmount::Part(part)) => part.thousandths() * WHOLE / 1000,
         Some(TaskAmount::Whole(_)) | None => WHOLE,
     }
 }

@@ -175,6 +175,16 @@ pub enum Sabotage {
     SameAddress,
     /// The driver gives tasks no addresses.
     DropAddresses,
+    /// The Master gives an executor a whole address instead of a part of it.
+    WholeForPart,
+    /// The Master gives an executor twice the part of an address that it asks for.
+    GrowPart,
+    /// The Master takes parts from the first address, full or not.
+    FirstAddress,
+    /// The Master forgets the kind of the addresses that it gives.
+    ForgetKind,
+    /// The driver takes the part of an address that an executor has for the whole address.
+    TakeForWhole,
     /// The driver requests a hundred executors too many.
     AskForMore,
     /// The driver requests no executors.
@@ -211,7 +221,7 @@ firesteel_core::kinds!("sabotage", Sabotage: DropGiveBack DoubleLaunch ForgetWor
     ReuseExecutorId WrongDriver LaunchOnTheDead OneCoreTooMany DropExecutorAdded DropRegisteredWorker
     DropKilled MissTurn SplitGang StarveGang StealReserved ForgetPriority ForgetQueue PreemptTooMany PreemptPeers DropExecutorsGone EarlyExecutorsGone ForgetOutcome TrustAnyToken TrustAnySize LateKillForgetsOutcome JudgeByReading TakeForAnswered MissFullDisk SkipPersist TellBeforeDurable ReplayTwice EpochNotIncreased TellUnwritten WriteUnfenced SpeakAfterTenure StandbyAnswers StandbyStaysOn AskOnce SkipRow ForgetBlame NeverReadmit HastyEnd IgnoreEpoch MissDriverEnd DropKillDriver DropDriver DoubleLaunchDriver ForgetSupervise RunningTwice LoseEnd StartTwice ForgetWords DropSignal StayOn DropHeartbeat TrustFetch FetchTwice KeepFiles EndLog KeepNothing RemoveTheLiving RemoveLivingExecutor UseLeaving ForgetUnregister ClaimSuccess TrustAnySecret TrustAnyNumber DoubleLaunchTask
     DropOutputCredit DoubleCredit DoubleOutput DropOutput DoubleTaskEnd DropTaskEnd DropKillTask
-    EarlyCancelled DropAnswer DoubleAnswer Impatient ForgetProfile ForgetBinding SameAddress DropAddresses AskForMore AskForNone KillNeighbours DropKills IgnoreSilence DropDriverHeartbeat DropExecutorHeartbeat WrongCode EndlessLaunch
+    EarlyCancelled DropAnswer DoubleAnswer Impatient ForgetProfile ForgetBinding SameAddress DropAddresses WholeForPart GrowPart FirstAddress ForgetKind TakeForWhole AskForMore AskForNone KillNeighbours DropKills IgnoreSilence DropDriverHeartbeat DropExecutorHeartbeat WrongCode EndlessLaunch
     DropStatusUpdate DoubleStatusUpdate DoubleTaskOutput DropTaskOutput LeaveTasks DropExit);
 
 impl Sabotage {
@@ -302,6 +312,11 @@ impl Sabotage {
         Self::ForgetBinding,
         Self::SameAddress,
         Self::DropAddresses,
+        Self::WholeForPart,
+        Self::GrowPart,
+        Self::FirstAddress,
+        Self::ForgetKind,
+        Self::TakeForWhole,
         Self::AskForMore,
         Self::AskForNone,
         Self::KillNeighbours,

@@ -222,9 +222,12 @@ impl Saboteur {
 
     /// Changes what an executor says of itself.
     fn bend_newcomer(&self, message: &mut ExecutorToDriver, ledger: &Ledger, dice: &mut Dice) {
-        let ExecutorToDriver::RegisterExecutor { app, executor, secret, .. } = message else { return };
+        let ExecutorToDriver::RegisterExecutor { app, executor, secret, resources, .. } = message else {
+            return;
+        };
         match self.sabotage {
             Sabotage::TrustAnySecret => *secret = corrected(secret),
+            Sabotage::TakeForWhole => *resources = resources.made_whole(),
             Sabotage::TrustAnyNumber => {
                 *executor = ledger.some_executor(app, dice).unwrap_or(*executor);
             }

@@ -16,7 +16,8 @@ use firesteel_core::queues::Queues;
 use firesteel_core::scheduling::{Backfill, Preemption};
 use firesteel_core::secret::EXECUTOR_SECRET;
 use firesteel_placement::{
-    Cores, ExecutorLimit, MiB, Policy, ResourceAmounts, Resources, Strategy, TaskResources, WorkerOrder,
+    Amount, Cores, ExecutorLimit, MiB, Policy, ResourceAmounts, Resources, Strategy, TaskResources,
+    WorkerOrder,
 };
 
 use super::busy_master::BusySpell;
@@ -175,6 +176,7 @@ const TASKS_A_CORE: usize = 200;
 
 /// Separates the random numbers of tasks' needs from all others.
 const NEEDS: u64 = 0x6E65_6564_7300;
+const SHARES: u64 = 0x7368_6172_6573;
 
 /// Separates the random numbers of policies from all others.
 const POLICIES: u64 = 0x706F_6C69_6379;
@@ -309,7 +311,24 @@ impl Scenario {
         // tasks need.
         let mut dice = Dice::new(seed ^ NEEDS);
         scenario.apps.iter_mut().for_each(|app| app.roll_needs(&mut dice));
+        scenario.roll_shares(&mut Dice::new(seed ^ SHARES));
         scenario
+    }
+
+    /// In every second cluster, executors share addresses, and Workers have gpus of two kinds.
+    fn roll_shares(&mut self, dice: &mut Dice) {
+        if !dice.one_in(2) {
+            return;
+        }
+        for worker in &mut self.workers {
+            let kinds = *dice.pick(&[&["gpu"][..], &["gpu:A"], &["gpu:B"], &["gpu:A", "gpu:B"]]);
+            let mut named = Resources::default();
+            for (number, (_, address, _)) in worker.resources.parts().enumerate() {
+                named.insert(kinds[number % kinds.len()], address);
+            }
+            worker.resources = named;
+        }
+        self.apps.iter_mut().for_each(|app| app.roll_shares(dice));
     }
 
     /// In two clusters of five, applications are not simply first in, first out.
@@ -382,7 +401,7 @@ impl AppPlan {
         };
         let cores = (!dice.one_in(4)).then(|| dice.between(1, 4));
         let resources = if gpus && dice.one_in(2) {
-            ResourceAmounts::from([("gpu".to_owned(), dice.between(0, 2))])
+            ResourceAmounts::from([("gpu".to_owned(), Amount::Whole(dice.between(0, 2)))])
         } else {
             ResourceAmounts::new()
         };

@@ -83,6 +83,7 @@ impl Launching {
             cores,
             memory,
             resources: Resources::default(),
+            on_worker: Resources::default(),
             files: Vec::new(),
         };
         let mut environment = self.environment.clone();

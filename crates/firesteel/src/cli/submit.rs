@@ -47,7 +47,9 @@ pub(super) struct Submit {
     /// Number of executors [default: as many as the cores allow; on YARN 2]
     #[arg(long, value_name = "COUNT", help_heading = "Application")]
     num_executors: Option<String>,
-    /// Custom resource of each executor, such as gpu=2; may be repeated
+    /// Custom resource of each executor, such as gpu=2 or gpu:A100=1; may be repeated
+    ///
+    /// A part of one address, such as gpu=0.25, is shared with other executors, if the Master allows it.
     #[arg(
         long = "executor-resource",
         value_name = "NAME=AMOUNT",
@@ -315,7 +317,7 @@ fn check_room(
         Err(Failure::of(blame(properties, key), sentence))
     };
     let larger = |spec: LocalClusterSpec| format!("ask for less, or start larger Workers: --master '{spec}'");
-    let resource = settings.executor_resources.iter().find(|(_, amount)| **amount > 0);
+    let resource = settings.executor_resources.iter().find(|(_, amount)| !amount.is_none());
     match (settings.executor_cores, resource) {
         (Some(cores), _) if cores > spec.cores => {
             let has = counted(spec.cores.0, "core");

@@ -73,7 +73,7 @@ fn the_other_commands_are_understood() {
     let gpus = ResourceProfile {
         cores: Some(Cores(4)),
         memory: Some(MiB(2048)),
-        resources: [("gpu".to_owned(), 1), ("fpga".to_owned(), 2)].into(),
+        resources: [("gpu".to_owned(), 1.into()), ("fpga".to_owned(), 2.into())].into(),
     };
     let request = |total, profile, surplus| Request::SetTotal { total, profile: ProfileId(profile), surplus };
     let kill = |executors: &[u32], replacement| Request::Kill {

@@ -161,7 +161,7 @@ fn addresses_count_where_they_let_fewer_tasks_run_than_cores() {
     let mut config = config(&["m1"]);
     config.allocation = crate::driver::Allocation::Dynamic(DynamicAllocation { max: 99, ..dynamic() });
     config.description.profile.cores = Some(Cores(8));
-    config.description.profile.resources.insert("gpu".to_owned(), 2);
+    config.description.profile.resources.insert("gpu".to_owned(), 2.into());
     let mut bench = Bench::of(config);
     bench.register();
     let amounts = [vec!["1"; 5], vec!["0.25"; 16]].concat();

@@ -1,6 +1,6 @@
 //! Custom resources: which addresses each task is given, and when they are free again.
 
-use firesteel_placement::{Cores, Resources, TaskAmount};
+use firesteel_placement::{Amount, Cores, Resources, TaskAmount};
 
 use super::bench::*;
 use crate::driver::{Effect, Event, FailureCause, TaskOutcome, TaskRequest, Unfit};
@@ -12,7 +12,7 @@ use crate::process::ExitStatus;
 fn with_gpus(executors: &[&[&str]]) -> Bench {
     let mut config = config(&["m1"]);
     let each = executors.first().map_or(0, |gpus| gpus.len() as u64);
-    config.description.profile.resources.insert("gpu".to_owned(), each);
+    config.description.profile.resources.insert("gpu".to_owned(), each.into());
     let mut bench = Bench::of(config);
     bench.register();
     for (id, gpus) in (0..).zip(executors) {
@@ -124,6 +124,7 @@ fn a_retry_goes_where_there_are_addresses() {
 fn a_task_that_takes_more_than_its_profile_has_fails_at_once() {
     let mut bench = with_gpus(&[&["a"]]);
     let unfit = |name: &str, asked, each| {
+        let each = Amount::Whole(each);
         TaskOutcome::Unfit(Unfit::TooFewAddresses { name: name.to_owned(), asked, each })
     };
     let two = TaskAmount::Whole(2);

@@ -129,8 +129,10 @@ fn resources_that_no_explanation_could_tell_are_refused_with_the_reason() {
             _ => None,
         }
     };
-    let named = |length| ResourceAmounts::from([("n".repeat(length), 1)]);
-    let many = |count: u32| (0..count).map(|number| (number.to_string(), 1)).collect();
+    let named = |length| ResourceAmounts::from([("n".repeat(length), firesteel_placement::Amount::Whole(1))]);
+    let many = |count: u32| {
+        (0..count).map(|number| (number.to_string(), firesteel_placement::Amount::Whole(1))).collect()
+    };
     assert_eq!((refused(named(100)), refused(many(16))), (None, None));
     assert_eq!(
         refused(named(101)).as_deref(),

@@ -311,7 +311,7 @@ fn an_explanation_fits_a_frame_and_gives_advice_for_the_first_profiles_only() {
     }
     bench.application(None, 8);
     let target = |id| {
-        let resources = names().map(|name| (name, 1)).collect();
+        let resources = names().map(|name| (name, firesteel_placement::Amount::Whole(1))).collect();
         let profile = ResourceProfile { cores: Some(Cores(1)), resources, ..ResourceProfile::default() };
         ExecutorTarget { id: ProfileId(id), profile, total: 2 }
     };

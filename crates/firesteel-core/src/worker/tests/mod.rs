@@ -195,6 +195,7 @@ fn start(executor: u32) -> Effect {
         cores: Cores(2),
         memory: MiB(512),
         resources: Resources::default(),
+        on_worker: Resources::default(),
         files: Vec::new(),
     })
 }

@@ -1,5 +1,6 @@
 //! The fields of a Master's `/json/`, with Spark's names and values. Source: Spark JsonProtocol, 4.0.1.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use firesteel_core::Timestamp;
@@ -7,7 +8,7 @@ use firesteel_core::messages::{
     ApplicationState, ApplicationView, Deciding, DriverState, DriverView, MasterView, TimedReport,
     WorkerState, WorkerView,
 };
-use firesteel_placement::Resources;
+use firesteel_placement::{Quantity, Resources};
 use firesteel_spark::cluster_driver::SPARK;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
@@ -51,7 +52,7 @@ pub(in super::super) struct ResourceRow {
 #[derive(serde::Serialize)]
 pub(in super::super) struct ResourceAmount {
     pub(in super::super) name: String,
-    pub(in super::super) amount: u64,
+    pub(in super::super) amount: Quantity,
 }
 
 #[derive(serde::Serialize)]
@@ -138,13 +139,13 @@ pub(in super::super) fn plain_address(url: Option<&str>) -> String {
     url.unwrap_or_default().trim_end_matches('/').to_owned()
 }
 
-/// Custom resources as Spark writes them.
+/// Custom resources as Spark writes them. A part of an address is `0@0.25`.
 pub(in super::super) fn resource_rows(resources: &Resources) -> ResourceRows {
-    let row = |(name, addresses): (&str, Vec<&str>)| {
-        let addresses = addresses.into_iter().map(str::to_owned).collect();
+    let row = |(name, addresses): (&str, Vec<String>)| {
         (name.to_owned(), ResourceRow { name: name.to_owned(), addresses })
     };
-    resources.iter().map(|(name, addresses)| row((name, addresses.collect()))).collect()
+    let rows = resources.words().map(|(name, words)| (name, words.map(Cow::into_owned).collect()));
+    rows.map(row).collect()
 }
 
 /// Some of a Worker's custom resources. All of its names are there, as in Spark.

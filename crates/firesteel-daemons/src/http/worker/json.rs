@@ -57,7 +57,7 @@ impl WorkerPage {
     ) -> Self {
         let mut used = Resources::default();
         for running in &view.executors {
-            used.give_back(plans.get(&running.executor).resources);
+            used.add(&plans.get(&running.executor).resources);
         }
         let running = view.executors.iter().map(|running| &running.executor);
         let ended = view.ended.iter().map(|report| &report.executor);
@@ -82,7 +82,8 @@ impl ExecutorRow {
         let Plan { app_name, memory, resources } = plan;
         let amounts = || {
             let names = resources.iter().map(|(name, _)| name);
-            let amount = |name: &str| ResourceAmount { name: name.to_owned(), amount: resources.count(name) };
+            let amount =
+                |name: &str| ResourceAmount { name: name.to_owned(), amount: resources.quantity_of(name) };
             names.map(amount).collect()
         };
         Self {

@@ -33,8 +33,8 @@ impl Plans {
     /// Adds a plan, and forgets those of executors that started long before: one that is listed may be among them, if very
     /// many have started after it.
     pub(super) fn add(&mut self, plan: &ExecutorPlan, live: usize) {
-        let ExecutorPlan { executor, app_name, memory, resources, .. } = plan;
-        let shown = Plan { app_name: app_name.clone(), memory: *memory, resources: resources.clone() };
+        let ExecutorPlan { executor, app_name, memory, on_worker, .. } = plan;
+        let shown = Plan { app_name: app_name.clone(), memory: *memory, resources: on_worker.clone() };
         if self.table.insert(executor.clone(), shown).is_none() {
             self.order.push_back(executor.clone());
         }

@@ -31,6 +31,7 @@ fn plan(executor: ExecutorKey, name: &str) -> ExecutorPlan {
         cores: Cores(2),
         memory: MiB(512),
         resources: gpus(&["0"]),
+        on_worker: gpus(&["0"]),
         files: Vec::new(),
     }
 }

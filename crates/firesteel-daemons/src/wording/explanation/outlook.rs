@@ -2,10 +2,11 @@
 
 use firesteel_core::messages::{ApplicationDetail, ProfileView};
 use firesteel_host::plain::clean;
+use firesteel_placement::amount::WHOLE;
 use firesteel_placement::outlook::{Bound, Fit, Lack, Outlook, Remedy, TurnedDown};
 use firesteel_placement::shortfall::Amounts;
-use firesteel_placement::words::{list, none_or};
-use firesteel_placement::{Cores, MiB};
+use firesteel_placement::words::{list, none_or, of_resource};
+use firesteel_placement::{Cores, MiB, Quantity};
 
 use super::{cores, target};
 
@@ -57,11 +58,11 @@ fn lacking(turned_down: &[TurnedDown]) -> String {
     each.collect::<Vec<_>>().join(", ")
 }
 
-fn between(lack: &Lack, nearest: u64, farthest: u64) -> String {
-    let mib = |amount: u64| MiB(i64::try_from(amount).unwrap_or(i64::MAX));
+fn between(lack: &Lack, nearest: Quantity, farthest: Quantity) -> String {
+    let mib = |whole: Quantity| MiB(i64::try_from(whole.thousandths() / WHOLE).unwrap_or(i64::MAX));
     let range = |noun: &str| match nearest == farthest {
-        true => none_or(farthest, noun),
-        false => format!("{nearest} to {}", none_or(farthest, noun)),
+        true => of_resource(farthest, noun),
+        false => format!("{nearest} to {}", of_resource(farthest, noun)),
     };
     match lack {
         Lack::Cores => range("core"),
@@ -105,8 +106,8 @@ fn to_free(more: &Amounts) -> String {
     if more.memory > MiB::ZERO {
         parts.push(format!("{} more of memory", more.memory));
     }
-    let some = more.resources.iter().filter(|(_, amount)| **amount > 0);
-    parts.extend(some.map(|(name, amount)| none_or(*amount, &clean(name)).replacen(' ', " more ", 1)));
+    let some = more.resources.iter().filter(|(_, amount)| **amount > Quantity::ZERO);
+    parts.extend(some.map(|(name, amount)| of_resource(*amount, &clean(name)).replacen(' ', " more ", 1)));
     list(&parts)
 }
 

@@ -43,6 +43,7 @@ pub(crate) fn plan(program: &str, arguments: &[&str]) -> ExecutorPlan {
         cores: Cores(2),
         memory: MiB(512),
         resources: Resources::default(),
+        on_worker: Resources::default(),
         files: Vec::new(),
     }
 }

@@ -3,11 +3,12 @@
 use std::ops::Range;
 
 use firesteel_core::ids::{ProfileId, WorkerId};
+use firesteel_core::master::HeldResources;
 use firesteel_core::messages::{
     ApplicationDescription, Placing, ResourceProfile, Submitter, WantedExecutors, Work,
 };
 use firesteel_core::process::Command;
-use firesteel_placement::{Cores, ExecutorLimit, MiB, ResourceAmounts};
+use firesteel_placement::{Cores, ExecutorLimit, MiB, Resources};
 
 use super::builder::DraftBuilder;
 use super::entries::{ApplicationEntry, RunningEntry};
@@ -30,12 +31,15 @@ impl DraftBuilder<'_> {
         if let Err(error) = self.draft.queues.find(entry.queue.as_deref()) {
             return Err(self.error(at, &format!("{field}.queue"), Fault::Queue(error)));
         }
-        let resources = entry.resources.iter().map(|(name, amount)| (name.clone(), amount.0 as u64));
+        let resources = entry.resources.iter().map(|(name, amount)| (name.clone(), amount.0));
         let profile = ResourceProfile {
             cores: entry.executor_cores.map(|cores| Cores(cores.0)),
             memory: Some(entry.executor_memory.map_or(EXECUTOR_MEMORY, |memory| memory.0)),
             resources: resources.collect(),
         };
+        profile.check().map_err(|error| {
+            self.error(at, &format!("{field}.resources"), Fault::Executor { error: error.to_string() })
+        })?;
         let mut running = Vec::new();
         for (index, executors) in entry.running.iter().enumerate() {
             let field = format!("{field}.running[{index}]");
@@ -88,7 +92,7 @@ impl DraftBuilder<'_> {
             return Err(self.error(&at, field, Fault::NoCores));
         };
         let memory = profile.memory.unwrap_or(EXECUTOR_MEMORY);
-        let (profile, resources) = (ProfileId::DEFAULT, profile.resources.clone());
+        let (profile, resources) = (ProfileId::DEFAULT, HeldResources::Amounts(profile.resources.clone()));
         let executor = DraftExecutor { profile, worker: id, cores, memory, resources };
         let mut executors = Vec::new();
         for _ in 0..entry.executors.map_or(1, |executors| executors.0) {
@@ -107,18 +111,12 @@ impl DraftBuilder<'_> {
 }
 
 /// Takes what an executor needs. Returns `false`, and takes nothing, if there is not enough.
-fn take(free: &mut (Cores, MiB, ResourceAmounts), executor: &DraftExecutor) -> bool {
+fn take(free: &mut (Cores, MiB, Resources), executor: &DraftExecutor) -> bool {
     let (cores, memory, resources) = free;
-    let enough = |(name, amount): (&String, &u64)| resources.get(name).copied().unwrap_or(0) >= *amount;
-    if *cores < executor.cores || *memory < executor.memory || !executor.resources.iter().all(enough) {
+    if *cores < executor.cores || *memory < executor.memory || executor.resources.take(resources).is_none() {
         return false;
     }
     *cores -= executor.cores;
     *memory -= executor.memory;
-    for (name, amount) in &executor.resources {
-        if let Some(free) = resources.get_mut(name) {
-            *free -= amount;
-        }
-    }
     true
 }

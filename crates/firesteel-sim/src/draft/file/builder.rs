@@ -6,7 +6,8 @@ use std::ops::Range;
 use firesteel_core::address::Address;
 use firesteel_core::ids::WorkerId;
 use firesteel_core::messages::{Offered, WorkerDescription};
-use firesteel_placement::{Cores, MiB, ResourceAmounts};
+use firesteel_placement::resource_name::without_kind;
+use firesteel_placement::{Cores, MiB, Resources};
 
 use super::entries::{DraftFile, WorkerEntry};
 use super::fault::{Fault, FileError};
@@ -18,7 +19,7 @@ use crate::draft::Draft;
 pub(super) struct DraftBuilder<'a> {
     text: &'a str,
     /// What each Worker has free for executors that run already.
-    pub(super) free: BTreeMap<WorkerId, (Cores, MiB, ResourceAmounts)>,
+    pub(super) free: BTreeMap<WorkerId, (Cores, MiB, Resources)>,
     /// Number of digits in the names of Workers without a name.
     digits: usize,
     /// Number of Workers without a name so far.
@@ -93,20 +94,18 @@ impl<'a> DraftBuilder<'a> {
         };
         let hosts = entry.host.as_deref().map_or_else(|| ids.clone(), |host| expanded(host, count));
         let (cores, memory) = (Cores(entry.cores.0), entry.memory.0);
-        let resources: ResourceAmounts =
-            entry.resources.iter().map(|(name, amount)| (name.clone(), amount.0 as u64)).collect();
+        let resources = addresses(entry);
         for (name, host) in ids.into_iter().zip(hosts) {
             let id = WorkerId::new(name.as_str());
             if self.free.insert(id.clone(), (cores, memory, resources.clone())).is_some() {
                 return Err(self.error(at, &format!("{field}.name"), Fault::NameTwice { name }));
             }
-            let addresses = |(name, &amount): (&String, &u64)| (name.clone(), addresses(amount));
             // Each Worker on a host has its own port, as far as there are ports.
             let port = (self.draft.workers.len() % usize::from(u16::MAX)) as u16;
             self.draft.workers.push(WorkerDescription::new(
                 id,
                 Address::new(host, port),
-                Offered { cores, memory, resources: resources.iter().map(addresses).collect() },
+                Offered { cores, memory, resources: resources.clone() },
                 "",
             ));
         }
@@ -140,9 +139,16 @@ impl<'a> DraftBuilder<'a> {
     }
 }
 
-/// Addresses, numbered from 0.
-fn addresses(amount: u64) -> BTreeSet<String> {
-    (0..amount).map(|address| address.to_string()).collect()
+/// The addresses of a Worker. Those of one resource are numbered from 0, kind by kind.
+fn addresses(entry: &WorkerEntry) -> Resources {
+    let mut next: BTreeMap<&str, i64> = BTreeMap::new();
+    let numbered = entry.resources.iter().map(|(name, amount)| {
+        let next = next.entry(without_kind(name)).or_default();
+        let first = *next;
+        *next += amount.0;
+        (name.clone(), (first..*next).map(|address| address.to_string()).collect::<Vec<_>>())
+    });
+    numbered.collect()
 }
 
 /// The number of the line at that offset, from 1.

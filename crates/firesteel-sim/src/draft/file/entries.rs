@@ -6,7 +6,7 @@ use firesteel_placement::Policy;
 use serde::Deserialize;
 
 use super::At;
-use super::scalar::{Addresses, Memory, Positive};
+use super::scalar::{AddressAmount, Addresses, Memory, Positive};
 
 /// The whole file.
 #[derive(Debug, Deserialize)]
@@ -45,7 +45,7 @@ pub(super) struct ApplicationEntry {
     pub(super) executor_cores: Option<Positive>,
     pub(super) executor_memory: Option<Memory>,
     #[serde(default)]
-    pub(super) resources: BTreeMap<String, Addresses>,
+    pub(super) resources: BTreeMap<String, AddressAmount>,
     pub(super) num_executors: Option<u64>,
     pub(super) placement_policy: Option<Policy>,
     pub(super) queue: Option<String>,

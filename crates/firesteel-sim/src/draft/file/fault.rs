@@ -63,6 +63,12 @@ pub enum Fault {
         /// Name of the Worker.
         worker: String,
     },
+    /// An executor cannot ask for these amounts.
+    #[error("{error}")]
+    Executor {
+        /// What is wrong with them.
+        error: String,
+    },
     /// The queues are invalid, or do not include the application's queue.
     #[error("{0}")]
     Queue(QueueError),

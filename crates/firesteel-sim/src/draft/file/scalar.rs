@@ -9,9 +9,16 @@ use serde::de::{Deserialize, Deserializer, Error, Unexpected, Visitor};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Positive(pub(super) i64);
 
-/// A number of addresses on one Worker or for one executor: at most 1,024.
+/// A number of addresses on one Worker: at most 1,024.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Addresses(pub(super) i64);
+
+/// The addresses of one executor: at most 1,024 whole ones, or a part of one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct AddressAmount(pub(super) firesteel_placement::Amount);
+
+/// An amount of addresses.
+struct WholeOrPart;
 
 /// An amount of memory, at least 1 MiB: a number of MiB, or text such as `64g`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,6 +45,12 @@ impl<'de> Deserialize<'de> for Addresses {
     }
 }
 
+impl<'de> Deserialize<'de> for AddressAmount {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(WholeOrPart).map(Self)
+    }
+}
+
 impl<'de> Deserialize<'de> for Memory {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_any(Amount).map(Self)
@@ -56,6 +69,27 @@ impl Visitor<'_> for Range {
             true => Ok(number),
             false => Err(E::invalid_value(Unexpected::Signed(number), &self)),
         }
+    }
+}
+
+impl Visitor<'_> for WholeOrPart {
+    type Value = firesteel_placement::Amount;
+
+    fn expecting(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str("a whole number from 0 to 1024, or a part of one address from 0.001 to 0.999")
+    }
+
+    fn visit_i64<E: Error>(self, number: i64) -> Result<Self::Value, E> {
+        match u64::try_from(number) {
+            Ok(whole @ 0..=1024) => Ok(whole.into()),
+            Ok(_) | Err(_) => Err(E::invalid_value(Unexpected::Signed(number), &self)),
+        }
+    }
+
+    fn visit_f64<E: Error>(self, number: f64) -> Result<Self::Value, E> {
+        let amount = number.to_string().parse().ok();
+        let sound = amount.filter(|amount: &Self::Value| amount.addresses() <= 1024);
+        sound.ok_or_else(|| E::invalid_value(Unexpected::Float(number), &self))
     }
 }
 

@@ -14,7 +14,7 @@ fn spark(id: i32, amounts: &[(&str, i64)]) -> Profile {
 }
 
 fn needed(cores: Option<i64>, memory: i64, resources: &[(&str, u64)]) -> ResourceProfile {
-    let resources = resources.iter().map(|(name, amount)| ((*name).to_owned(), *amount));
+    let resources = resources.iter().map(|(name, amount)| ((*name).to_owned(), (*amount).into()));
     ResourceProfile { cores: cores.map(Cores), memory: Some(MiB(memory)), resources: resources.collect() }
 }
 
@@ -86,6 +86,19 @@ fn an_application_names_its_queue_priority_and_policy_by_variables() {
     assert_eq!(
         refused(POLICY, "best"),
         "FIRESTEEL_POLICY: no policy is called \"best\": use spark, best-fit, least-fragmentation or spread-held"
+    );
+}
+
+#[test]
+fn an_application_asks_for_parts_and_kinds_by_a_variable() {
+    let needed = |value| with(RESOURCES, value).expect("it fits").profile.resources;
+    let quarter = "0.25".parse().expect("it is an amount");
+    assert_eq!(needed("gpu=0.25"), [("gpu".to_owned(), quarter)].into());
+    assert_eq!(needed("gpu:A100=1"), [("gpu:A100".to_owned(), 1.into())].into());
+    let refused = |value| with(RESOURCES, value).expect_err("it is refused").to_string();
+    assert_eq!(
+        refused("gpu=1.5"),
+        "FIRESTEEL_RESOURCES cannot have \"gpu=1.5\": write NAME=AMOUNT,.. such as gpu=0.25 or gpu:A100=1"
     );
 }
 

@@ -1,11 +1,12 @@
 //! The rows of the ledger: Workers and applications.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use firesteel_core::ids::{DriverId, ExecutorId, ExecutorKey, PeerId, ProfileId, WorkerId};
 use firesteel_core::messages::{ExecutorLaunch, Relaunch, WorkerDescription};
 use firesteel_core::secret::Secret;
-use firesteel_placement::{Cores, ExecutorLimit, MiB};
+use firesteel_placement::resource_name::{serves, without_kind};
+use firesteel_placement::{Amount, Cores, ExecutorLimit, MiB, Quantity, ResourceAmounts};
 
 /// A living Worker.
 #[derive(Debug)]
@@ -40,6 +41,8 @@ pub(super) struct AppBook {
     pub(super) token: Secret,
     pub(super) max_cores: Cores,
     pub(super) limits: BTreeMap<ProfileId, ExecutorLimit>,
+    /// The custom resources of an executor, by profile.
+    pub(super) asked: BTreeMap<ProfileId, ResourceAmounts>,
     pub(super) relaunch: Relaunch,
     /// Its executors, each with its Worker.
     pub(super) executors: BTreeMap<ExecutorId, WorkerId>,
@@ -76,20 +79,48 @@ impl WorkerBook {
                 self.total.cores, self.total.memory
             ));
         }
-        let mut taken = BTreeSet::new();
+        let mut taken: BTreeMap<(&str, &str), Quantity> = BTreeMap::new();
         for (key, launch) in &self.grants {
-            for (name, addresses) in launch.resources.iter() {
-                for address in addresses {
-                    let exists =
-                        self.total.resources.iter().any(|(known, mut addresses)| {
-                            known == name && addresses.any(|one| one == address)
-                        });
-                    if !exists || !taken.insert((name, address)) {
-                        return Err(format!(
-                            "executor {key} is given {name} {address} of Worker {id}, which is not free"
-                        ));
-                    }
+            for (name, address, part) in launch.resources.parts() {
+                let exists =
+                    self.total.resources.parts().any(|(known, one, _)| serves(known, name) && one == address);
+                let sum = taken.entry((without_kind(name), address)).or_default();
+                *sum += part;
+                if !exists || *sum > Quantity::whole(1) {
+                    return Err(format!(
+                        "executor {key} is given {name} {address} of Worker {id}, which is not free"
+                    ));
                 }
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks the addresses of an executor that is being launched here: they are what it asks for, and a part of an address
+    /// leaves no fuller address aside that has room for it.
+    pub(super) fn check_share(&self, launch: &ExecutorLaunch, asked: &ResourceAmounts) -> Result<(), String> {
+        let key = &launch.executor;
+        for (name, amount) in asked {
+            let given = launch.resources.quantity_of(name);
+            if given != amount.quantity() {
+                return Err(format!("executor {key} asks for {amount} of {name}, and is given {given}"));
+            }
+            let Amount::Part(part) = amount else { continue };
+            let free = |name: &str, address: &str| {
+                let held = self.grants.values().flat_map(|other| other.resources.parts());
+                let of_it = held
+                    .filter(|(other, one, _)| without_kind(other) == without_kind(name) && *one == address);
+                Quantity::whole(1).less(of_it.map(|(.., part)| part).sum())
+            };
+            let all = self.total.resources.parts().filter(|(known, ..)| serves(known, name));
+            let fullest = all.map(|(known, address, _)| free(known, address));
+            let fullest = fullest.filter(|free| *free >= Quantity::from(Amount::Part(*part))).min();
+            let chosen = launch.resources.parts().find(|(known, ..)| known == name);
+            let chosen = chosen.map(|(known, address, _)| free(known, address));
+            if chosen != fullest {
+                return Err(format!(
+                    "executor {key} is given {amount} of an address that is not the fullest with room for it"
+                ));
             }
         }
         Ok(())

@@ -112,6 +112,9 @@ impl Ledger {
                 "executor {key} is launched on {worker}, which has said that it cannot write"
             ));
         }
+        if let Some(asked) = app.asked.get(&launch.profile) {
+            book.check_share(launch, asked)?;
+        }
         book.grants.insert(key.clone(), launch.clone());
         book.check(worker)?;
         self.check_excluded(worker, launch)?;
@@ -193,6 +196,7 @@ impl Ledger {
         }
         let description = &candidate.description;
         let limits = BTreeMap::from([(ProfileId::DEFAULT, description.initial_limit)]);
+        let asked = BTreeMap::from([(ProfileId::DEFAULT, description.profile.resources.clone())]);
         let max_cores = description.max_cores.unwrap_or(Cores::UNLIMITED);
         let (relaunch, executors) = (description.relaunch, BTreeMap::new());
         let queue = order.queues.find(description.queue.as_deref()).map_err(|error| error.to_string())?;
@@ -201,6 +205,7 @@ impl Ledger {
             token: description.token.clone(),
             max_cores,
             limits,
+            asked,
             relaunch,
             executors,
             next: 0,

@@ -298,6 +298,11 @@ impl Ledger {
                     let limits =
                         targets.iter().map(|target| (target.id, ExecutorLimit::AtMost(target.total)));
                     book.limits.extend(limits);
+                    for target in targets {
+                        // What a profile asks for is fixed when it is named first.
+                        let asked = || target.profile.resources.clone();
+                        book.asked.entry(target.id).or_insert_with(asked);
+                    }
                 }
             }
             DriverToMaster::PreferHosts { app, wishes } => {

@@ -9,8 +9,9 @@ use firesteel_core::messages::ExecutorLaunch;
 use firesteel_core::queues::Queues;
 use firesteel_core::scheduling::{Backfill, Preemption};
 use firesteel_placement::dominant_share::DominantShare;
+use firesteel_placement::resource_name::without_kind;
 use firesteel_placement::shortfall::Amounts;
-use firesteel_placement::{Cores, ExecutorLimit, MiB};
+use firesteel_placement::{Cores, ExecutorLimit, MiB, Quantity};
 
 use super::Ledger;
 use super::books::{AppBook, Availability, WorkerBook};
@@ -210,7 +211,7 @@ impl Ledger {
                 Availability::Decommissioning => Cores::ZERO,
             };
             let memory = book.total.memory;
-            whole.add(&Amounts { cores, memory, resources: book.total.resources.amounts() });
+            whole.add(&Amounts { cores, memory, resources: book.total.resources.quantities() });
         }
         let mut held = vec![Amounts::default(); weights.len()];
         for launch in self.workers.values().flat_map(|book| book.grants.values()) {
@@ -271,13 +272,18 @@ impl WorkerBook {
         let cores = launch.cores <= Cores::ZERO || held.cores + kept.cores <= self.total.cores;
         let memory = launch.memory <= MiB::ZERO || held.memory + kept.memory <= self.total.memory;
         let mut names = launch.resources.iter().filter(|(name, _)| launch.resources.count(name) > 0);
-        let count = |amounts: &Amounts, name: &str| amounts.resources.get(name).copied().unwrap_or(0);
-        let resources =
-            names.all(|(name, _)| count(&held, name) + count(kept, name) <= self.total.resources.count(name));
+        let of_name = |amounts: &Amounts, name: &str| -> Quantity {
+            let kinds =
+                amounts.resources.iter().filter(|(other, _)| without_kind(other) == without_kind(name));
+            kinds.map(|(_, quantity)| *quantity).sum()
+        };
+        let resources = names.all(|(name, _)| {
+            of_name(&held, name) + of_name(kept, name) <= self.total.resources.quantity(without_kind(name))
+        });
         cores && memory && resources
     }
 }
 
 fn amounts(launch: &ExecutorLaunch) -> Amounts {
-    Amounts { cores: launch.cores, memory: launch.memory, resources: launch.resources.amounts() }
+    Amounts { cores: launch.cores, memory: launch.memory, resources: launch.resources.quantities() }
 }

@@ -6,6 +6,8 @@ use firesteel_core::messages::{
     ApplicationEnd, ExecutorState, KillAnswer, MasterToClient, MasterToDriver, MasterToWorker,
 };
 use firesteel_core::process::ExitStatus;
+use firesteel_placement::resource_name::without_kind;
+use firesteel_placement::{Part, Resources};
 
 use super::{Fate, Saboteur, before};
 use crate::cluster::ledger::Ledger;
@@ -27,6 +29,13 @@ impl Saboteur {
                     Sabotage::OneCoreTooMany,
                     master::Outbound::Worker(MasterToWorker::LaunchExecutor(launch)),
                 ) => launch.cores.0 += 1,
+                (
+                    Sabotage::WholeForPart
+                    | Sabotage::GrowPart
+                    | Sabotage::FirstAddress
+                    | Sabotage::ForgetKind,
+                    master::Outbound::Worker(MasterToWorker::LaunchExecutor(launch)),
+                ) => self.bend_share(&mut launch.resources),
                 (Sabotage::WrongDriver, master::Outbound::Driver(MasterToDriver::ExecutorUpdated { .. }))
                 | (Sabotage::LaunchOnTheDead, master::Outbound::Worker(MasterToWorker::LaunchExecutor(_))) => {
                     if let Some(other) = stranger(*peer) {
@@ -46,6 +55,24 @@ impl Saboteur {
                 _ => {}
             }
         }
+    }
+
+    /// The addresses of an executor are others than the Master decided.
+    fn bend_share(&self, resources: &mut Resources) {
+        let bent = resources.parts().map(|(name, address, part)| {
+            let (mut name, mut address, mut part) = (name.to_owned(), address.to_owned(), part.thousandths());
+            match self.sabotage {
+                Sabotage::WholeForPart => part = 1000,
+                Sabotage::GrowPart if part < 1000 => part = (part * 2).min(999),
+                Sabotage::FirstAddress if part < 1000 => address = "0".to_owned(),
+                Sabotage::ForgetKind => name = without_kind(&name).to_owned(),
+                _ => {}
+            }
+            let word = Part::of(part).map_or(address.clone(), |part| format!("{address}@{part}"));
+            (name, [word])
+        });
+        let bent: Vec<_> = bent.collect();
+        *resources = Resources::of_words(bent).unwrap_or_default();
     }
 
     /// A Worker that registers is asked nothing.

@@ -1,7 +1,7 @@
 //! The needs of a profile's next executor, as JSON.
 
-use firesteel_placement::ResourceAmounts;
 use firesteel_placement::outlook::{Bound, Fit, Lack, Outlook, Remedy, TurnedDown};
+use firesteel_placement::{Quantity, ResourceAmounts, ResourceQuantities};
 use serde::Serialize;
 
 /// The exact needs of the next executor.
@@ -25,7 +25,7 @@ struct Remedied<'a> {
     worker: Option<&'a str>,
     free_cores: Option<i64>,
     free_memory_mib: Option<i64>,
-    free_resources: Option<&'a ResourceAmounts>,
+    free_resources: Option<&'a ResourceQuantities>,
     executor_cores: Option<i64>,
     executor_memory_mib: Option<i64>,
     executor_resources: Option<ResourceAmounts>,
@@ -36,8 +36,8 @@ struct Remedied<'a> {
 struct Lacking<'a> {
     lack: &'a str,
     workers: u64,
-    nearest: u64,
-    farthest: u64,
+    nearest: Quantity,
+    farthest: Quantity,
 }
 
 impl<'a> NextExecutor<'a> {

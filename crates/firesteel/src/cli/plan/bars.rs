@@ -1,6 +1,7 @@
 //! One Worker of a picture: a bar of cores, a thin bar of memory, and a square for each address.
 
-use firesteel_placement::Cores;
+use firesteel_placement::amount::WHOLE;
+use firesteel_placement::{Cores, Quantity};
 use firesteel_sim::draft::WorkerOutcome;
 use firesteel_sim::picture::words::width;
 use firesteel_sim::picture::{Anchor, Area, Paint, Point, SERIES, SMALL, Svg, Weight};
@@ -61,26 +62,36 @@ fn gap(width: f64) -> f64 {
     if width > 4.0 { 1.0 } else { 0.0 }
 }
 
-/// A square for each address, first those in use. Many addresses are narrow, so that all fit into the column.
+/// A square for each address, first those in use. An executor with a part of an address fills that part of a square. Many
+/// addresses are narrow, so that all fit into the column.
 fn squares(svg: &mut Svg, at: Point, worker: &WorkerOutcome, column: f64) {
-    let count: u64 = worker.resources.values().sum();
+    let count = worker.resources.values().copied().sum::<Quantity>().thousandths() / WHOLE;
     let gaps = worker.resources.len().saturating_sub(1) as f64;
     let step = ((column - gaps * SQUARE) / count.max(1) as f64).min(SQUARE + 2.0);
     let width = step - (step / 3.0).min(2.0);
     let mut x = at.x;
     for (name, &all) in &worker.resources {
-        let held = worker.executors.iter().flat_map(|executor| {
-            let count = executor.resources.get(name).copied().unwrap_or(0);
-            std::iter::repeat_n(Paint::Series(executor.app), usize::try_from(count).unwrap_or(usize::MAX))
+        let held = worker.executors.iter().map(|executor| {
+            let quantity = executor.resources.get(name).copied().unwrap_or_default();
+            (Paint::Series(executor.app), quantity)
         });
-        let free = std::iter::repeat(Paint::Free);
-        for paint in held.chain(free).take(usize::try_from(all).unwrap_or(usize::MAX)) {
-            let area = Area { at: Point { x, y: at.y }, width, height: SQUARE };
-            svg.rect(area, paint);
-            if paint == Paint::Free {
-                svg.outline(area, Paint::Grid);
+        let mut filled = 0;
+        for (paint, quantity) in held.chain([(Paint::Free, all)]) {
+            let end = (filled + quantity.thousandths()).min(all.thousandths());
+            while filled < end {
+                let start = filled % WHOLE;
+                let part = (end - filled).min(WHOLE - start);
+                let [before, own] = [start, part].map(|part| width * (part as f64 / WHOLE as f64));
+                let area = Area { at: Point { x: x + before, y: at.y }, width: own, height: SQUARE };
+                svg.rect(area, paint);
+                if paint == Paint::Free {
+                    svg.outline(area, Paint::Grid);
+                }
+                filled += part;
+                if start + part == WHOLE {
+                    x += step;
+                }
             }
-            x += step;
         }
         x += SQUARE;
     }

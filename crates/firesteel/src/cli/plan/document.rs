@@ -1,6 +1,6 @@
 //! Plans as one JSON value. Names of fields end in their unit.
 
-use firesteel_placement::ResourceAmounts;
+use firesteel_placement::ResourceQuantities;
 use firesteel_sim::draft::{ApplicationOutcome, Draft, DraftApplication, Metrics, Since, WorkerOutcome};
 use serde::Serialize;
 
@@ -34,9 +34,9 @@ struct Numbers<'a> {
     cores_stranded: i64,
     memory_used_mib: i64,
     memory_mib: i64,
-    resources_used: &'a ResourceAmounts,
-    resources: &'a ResourceAmounts,
-    resources_stranded: &'a ResourceAmounts,
+    resources_used: &'a ResourceQuantities,
+    resources: &'a ResourceQuantities,
+    resources_stranded: &'a ResourceQuantities,
     most_executors_on_one_host: u64,
 }
 
@@ -59,8 +59,8 @@ struct Worker<'a> {
     cores_free: i64,
     memory_mib: i64,
     memory_free_mib: i64,
-    resources: &'a ResourceAmounts,
-    resources_free: &'a ResourceAmounts,
+    resources: &'a ResourceQuantities,
+    resources_free: &'a ResourceQuantities,
     executors: Vec<Executor<'a>>,
 }
 
@@ -71,7 +71,7 @@ struct Executor<'a> {
     new: bool,
     cores: i64,
     memory_mib: i64,
-    resources: &'a ResourceAmounts,
+    resources: &'a ResourceQuantities,
 }
 
 impl<'a> Plans<'a> {

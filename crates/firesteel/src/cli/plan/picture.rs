@@ -11,7 +11,7 @@ mod legend;
 use std::collections::BTreeMap;
 
 use firesteel_core::messages::ProfileView;
-use firesteel_placement::words::{are, list, none_or};
+use firesteel_placement::words::{are, list, none_or, of_resource};
 use firesteel_placement::{Cores, MiB};
 use firesteel_sim::draft::WorkerOutcome;
 use firesteel_sim::picture::{Anchor, HEADING, MARGIN, Paint, Point, SMALL, Svg, TEXT, Weight, words};
@@ -134,7 +134,7 @@ impl<'a> Drawing<'a> {
         let Some(first) = self.columns.first().map(|column| &column.workers[row.first]) else { return };
         let first_has_resources = !first.resources.is_empty();
         let mut has = vec![none_or(first.cores.0, "core"), first.memory.to_string()];
-        has.extend(first.resources.iter().map(|(name, amount)| none_or(*amount, name)));
+        has.extend(first.resources.iter().map(|(name, quantity)| of_resource(*quantity, name)));
         let has = match row.count {
             1 => has.join(", "),
             count => format!("and {} more of {}", count - 1, has.join(", ")),

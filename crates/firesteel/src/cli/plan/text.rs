@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use firesteel_apps::table::{clean, table};
-use firesteel_placement::MiB;
-use firesteel_placement::words::{list, none_or};
+use firesteel_placement::words::{list, none_or, of_resource};
+use firesteel_placement::{MiB, Quantity};
 use firesteel_sim::draft::{
     ApplicationOutcome, DraftApplication, Metrics, Outcome, Since, WorkerOutcome, has, used,
 };
@@ -24,10 +24,10 @@ pub(super) const STRANDED: &str =
 
 /// What is stranded: `76 cores and 6 gpus`. `None` if nothing is.
 pub(super) fn stranded(metrics: &Metrics) -> Option<String> {
-    let cores = std::iter::once((metrics.cores_stranded.0.unsigned_abs(), "core"));
-    let resources = metrics.resources_stranded.iter().map(|(name, count)| (*count, name.as_str()));
-    let some = cores.chain(resources).filter(|(count, _)| *count > 0);
-    let words: Vec<String> = some.map(|(count, noun)| none_or(count, noun)).collect();
+    let cores = Some(metrics.cores_stranded.0).filter(|cores| *cores > 0).map(|cores| none_or(cores, "core"));
+    let resources = metrics.resources_stranded.iter().filter(|(_, quantity)| **quantity > Quantity::ZERO);
+    let resources = resources.map(|(name, quantity)| of_resource(*quantity, name));
+    let words: Vec<String> = cores.into_iter().chain(resources).collect();
     (!words.is_empty()).then(|| list(&words))
 }
 
@@ -115,10 +115,11 @@ fn bar(worker: &WorkerOutcome, widest: i64) -> String {
     bar
 }
 
-/// Addresses in use and in all: `gpu 1/2`.
+/// Addresses in use and in all: `gpu 1/2`, `gpu 0.75/2`.
 fn resources(worker: &WorkerOutcome) -> String {
     let each = worker.resources.iter().map(|(name, all)| {
-        format!("{name} {}/{all}", all - worker.resources_free.get(name).copied().unwrap_or(0))
+        let free = worker.resources_free.get(name).copied().unwrap_or_default();
+        format!("{name} {}/{all}", all.less(free))
     });
     each.collect::<Vec<_>>().join(", ")
 }
@@ -164,8 +165,8 @@ fn summary(metrics: &Metrics) -> String {
         format!("{memory_used} of {memory} of memory"),
     ];
     for (name, all) in &metrics.resources {
-        let used = metrics.resources_used.get(name).copied().unwrap_or(0);
-        parts.push(format!("{used} of {}", none_or(*all, name)));
+        let used = metrics.resources_used.get(name).copied().unwrap_or_default();
+        parts.push(format!("{used} of {}", of_resource(*all, name)));
     }
     let mut text = format!("{}.", list(&parts));
     if let Some(stranded) = stranded(metrics) {

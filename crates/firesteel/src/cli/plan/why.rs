@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use firesteel_core::ids::AppId;
 use firesteel_core::messages::Hindrance;
-use firesteel_placement::words::{list, none_or};
+use firesteel_placement::words::{list, none_or, of_resource};
 use firesteel_placement::{Cores, ExecutorLimit, ResourceAmounts};
 use firesteel_sim::draft::{ApplicationOutcome, DraftApplication, Outcome};
 
@@ -73,8 +73,8 @@ fn whole(all: Cores, each: Option<Cores>) -> String {
 
 /// `1 gpu`, for each resource of which there is some.
 fn amounts(resources: &ResourceAmounts) -> Vec<String> {
-    let some = resources.iter().filter(|(_, amount)| **amount > 0);
-    some.map(|(name, amount)| none_or(*amount, name)).collect()
+    let some = resources.iter().filter(|(_, amount)| !amount.is_none());
+    some.map(|(name, amount)| of_resource(*amount, name)).collect()
 }
 
 /// `cpu-1 ×2, cpu-2`: the Workers with most of its executors, and the number of other Workers that have some.

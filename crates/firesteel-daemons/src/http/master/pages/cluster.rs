@@ -5,7 +5,7 @@ use firesteel_core::messages::{
     ApplicationView, DriverState, DriverView, MasterView, Outcome, WorkerState, WorkerView,
 };
 use firesteel_placement::words::{counted, duration};
-use firesteel_placement::{Cores, MiB};
+use firesteel_placement::{Cores, MiB, Quantity};
 use maud::{Markup, html};
 
 use super::super::Status;
@@ -249,7 +249,7 @@ impl ClusterPage<'_> {
                     (fact("Applications", &html! { (grouped(running.len())) " running, " (grouped(waiting.len())) " waiting" }))
                     @if !drivers.is_empty() { (fact("Cluster drivers", &html! { (grouped(live_drivers)) " live" })) }
                     @for (name, used, all) in self.resources() {
-                        (fact(&name, &html! { (grouped(used)) " of " (grouped(all)) " used" (bar(used, all)) }))
+                        (fact(&name, &html! { (amount(used)) " of " (amount(all)) " used" (bar(thousandths(used), thousandths(all))) }))
                     }
                 }
             }
@@ -257,13 +257,13 @@ impl ClusterPage<'_> {
     }
 
     /// The custom resources of all living Workers: name, used, all.
-    fn resources(&self) -> Vec<(String, i64, i64)> {
-        let mut all = std::collections::BTreeMap::<&str, (i64, i64)>::new();
+    fn resources(&self) -> Vec<(String, Quantity, Quantity)> {
+        let mut all = std::collections::BTreeMap::<&str, (Quantity, Quantity)>::new();
         for worker in self.view.workers.iter().filter(|worker| worker.state == WorkerState::Alive) {
             for (name, _) in worker.resources.iter() {
                 let entry = all.entry(name).or_default();
-                entry.0 += worker.resources_used.count(name) as i64;
-                entry.1 += worker.resources.count(name) as i64;
+                entry.0 += worker.resources_used.quantity_of(name);
+                entry.1 += worker.resources.quantity_of(name);
             }
         }
         all.into_iter().map(|(name, (used, all))| (name.to_owned(), used, all)).collect()
@@ -403,4 +403,14 @@ fn mood_of_driver(state: &DriverState) -> Mood {
         (_, true) => Mood::Bad,
         (_, false) => Mood::Waits,
     }
+}
+
+/// A quantity of addresses, in words of a page.
+fn amount(quantity: Quantity) -> String {
+    let all = thousandths(quantity);
+    if all % 1000 == 0 { grouped(all / 1000) } else { quantity.to_string() }
+}
+
+fn thousandths(quantity: Quantity) -> i64 {
+    i64::try_from(quantity.thousandths()).unwrap_or(i64::MAX)
 }

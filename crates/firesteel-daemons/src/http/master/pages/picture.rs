@@ -241,10 +241,7 @@ fn held(app: &ApplicationView) -> Option<Held> {
 
 /// Whether the Worker has free cores and no room for any of these demands.
 fn is_stranded(worker: &WorkerView, demands: &[&ProfileView]) -> bool {
-    let mut free = worker.resources.amounts();
-    for (name, amount) in &mut free {
-        *amount = amount.saturating_sub(worker.resources_used.count(name));
-    }
+    let free = worker.resources.without(&worker.resources_used);
     let outcome = WorkerOutcome {
         id: worker.id.clone(),
         host: String::new(),
@@ -252,8 +249,9 @@ fn is_stranded(worker: &WorkerView, demands: &[&ProfileView]) -> bool {
         cores_free: worker.cores - worker.cores_used,
         memory: worker.memory,
         memory_free: MiB(worker.memory.0 - worker.memory_used.0),
-        resources: worker.resources.amounts(),
-        resources_free: free,
+        resources: worker.resources.quantities(),
+        resources_free: free.quantities(),
+        free,
         executors: Vec::new(),
     };
     outcome.cores_stranded(demands) > Cores::ZERO
