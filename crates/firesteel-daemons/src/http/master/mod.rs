@@ -22,6 +22,7 @@ use firesteel_core::secret::Secret;
 use firesteel_core::state_reader::Extent;
 use firesteel_host::journal::JournalMeter;
 use firesteel_host::net::Envoys;
+use firesteel_host::plain;
 use firesteel_settings::pages::PageSettings;
 use hyper::StatusCode;
 
@@ -37,6 +38,7 @@ use self::pages::reasons::Reasons;
 use self::read::Applications;
 use super::answer::Answer;
 use super::jackson;
+use super::names::Names;
 use super::pages::assets;
 use super::pages::log::LogQuestion;
 use super::question::Question;
@@ -65,6 +67,8 @@ pub(crate) struct MasterSite {
     settings: PageSettings,
     /// What forms must have that change something.
     token: Secret,
+    /// How readers may call this Master, if pages have that token.
+    names: Names,
     started: SystemTime,
     standing: Mutex<Standing>,
 }
@@ -123,10 +127,13 @@ impl Status {
 }
 
 impl MasterSite {
-    /// The site of a Master with this URL, which starts.
-    pub(crate) fn new(url: String, settings: PageSettings) -> Self {
+    /// The site of a Master that others reach at this address, and which starts.
+    pub(crate) fn new(reached: &Address, settings: PageSettings) -> Self {
         let standing = Mutex::new(Standing::Starting);
-        Self { url, settings, token: secret::draw(), started: SystemTime::now(), standing }
+        let allowed = settings.hosts.iter().map(String::as_str);
+        let names = Names::of(allowed.chain([reached.host.as_str()]));
+        let (url, token, started) = (reached.url(), secret::draw(), SystemTime::now());
+        Self { url, settings, token, names, started, standing }
     }
 
     /// The Master stands by, and this one leads.
@@ -268,6 +275,9 @@ impl MasterSite {
         if !is_page {
             return Answer::not_found(&PATHS);
         }
+        if let Some(refusal) = self.refuse_name(question) {
+            return refusal;
+        }
         let standing = self.standing().clone();
         let reign = match standing {
             Standing::Leads(reign) => reign,
@@ -362,9 +372,19 @@ impl MasterSite {
         }
     }
 
+    /// The refusal of a request that calls this Master by a name of somebody else's. Where nothing can be changed, any name
+    /// will do.
+    fn refuse_name(&self, question: &Question) -> Option<Answer> {
+        let words = self.names.refuse(&question.called).filter(|_| self.settings.may_kill)?;
+        Some(Answer::line(StatusCode::MISDIRECTED_REQUEST, &plain::clean(&words)))
+    }
+
     async fn act(&self, action: Action, question: &Question) -> Answer {
         if question.form.is_none() {
             return Answer::line(StatusCode::METHOD_NOT_ALLOWED, "Only forms are taken here (POST).");
+        }
+        if let Some(refusal) = self.refuse_name(question) {
+            return refusal;
         }
         let standing = self.standing().clone();
         let Standing::Leads(reign) = standing else {
