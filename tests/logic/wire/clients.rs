@@ -376,6 +376,9 @@ fn logs(record: &mut Record) {
         let request = LogRequest { executor: executor.clone(), stream, from };
         record.add("client-to-worker", &ClientToWorker::RequestLog(request));
     }
+    let (driver, stream, from) = (driver(), Stream::Stderr, LogStart::Offset(start));
+    let request = DriverLogRequest { driver, stream, from };
+    record.add("client-to-worker", &ClientToWorker::RequestDriverLog(request));
     let piece = LogPiece { start, bytes: Bytes::from_static(b"a line\n"), length: start + 7, is_over: true };
     record.add("worker-to-client", &WorkerToClient::LogResponse(piece));
     for refusal in [

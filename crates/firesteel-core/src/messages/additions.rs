@@ -62,7 +62,7 @@ impl Message for MasterToClient {
 
 impl Message for ClientToWorker {
     fn since(&self) -> Version {
-        since_7(matches!(self, Self::RequestWorkerReport))
+        since_7(matches!(self, Self::RequestWorkerReport | Self::RequestDriverLog(_)))
     }
 }
 

@@ -7,9 +7,10 @@ use firesteel_placement::{Cores, MiB, Policy, Resources, Strategy, WorkerOrder};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    ApplicationAnswer, DecommissionAnswer, DriverDescription, DriverView, ExecutorReport, ExecutorState,
-    HistoryPage, HistoryPlace, KillAnswer, KillDriverAnswer, LogPiece, LogRequest, Outcome, RefusedLog,
-    StatePage, StatePlace, SubmitDriverAnswer, TimedReport, WorkerDescription, WorkerReport, WorkerReports,
+    ApplicationAnswer, DecommissionAnswer, DriverDescription, DriverLogRequest, DriverView,
+    ExecutorReport, ExecutorState, HistoryPage, HistoryPlace, KillAnswer, KillDriverAnswer, LogPiece,
+    LogRequest, Outcome, RefusedLog, StatePage, StatePlace, SubmitDriverAnswer, TimedReport,
+    WorkerDescription, WorkerReport, WorkerReports,
 };
 use crate::ids::{AppId, DriverId, ExecutorId, ExecutorKey, ProfileId, WorkerId};
 use crate::label::Label;
@@ -129,6 +130,8 @@ pub enum ClientToWorker {
     RequestLog(LogRequest),
     /// Asks for what the Worker reports of itself. Version 7.
     RequestWorkerReport,
+    /// Asks for a piece of a cluster driver's log. Version 7.
+    RequestDriverLog(DriverLogRequest),
 }
 
 /// A message from a Worker to a status client.
@@ -460,6 +463,6 @@ crate::kinds!("MasterToClient", MasterToClient: MasterStateResponse ApplicationR
     KillApplicationResponse ReadyzResponse DecommissionWorkersResponse SubmitDriverResponse KillDriverResponse
     DriverStatusResponse WorkerReportsResponse HistoryResponse KillAllDriversResponse
     ClearCompletedResponse);
-crate::kinds!("ClientToWorker", ClientToWorker: RequestWorkerState RequestLog RequestWorkerReport);
+crate::kinds!("ClientToWorker", ClientToWorker: RequestWorkerState RequestLog RequestWorkerReport RequestDriverLog);
 crate::kinds!("WorkerToClient", WorkerToClient: WorkerStateResponse LogResponse RequestLogFailed
     WorkerReportResponse);

@@ -97,6 +97,11 @@ impl Drivers {
         self.live.len()
     }
 
+    /// Whether it has not ended. One that pauses has not.
+    pub(super) fn lives(&self, driver: &DriverId) -> bool {
+        self.live.contains_key(driver)
+    }
+
     /// The ids of live ones.
     pub(super) fn ids(&self) -> impl Iterator<Item = &DriverId> {
         self.live.keys()

@@ -175,7 +175,8 @@ impl Worker {
                 peer,
                 message: Outbound::Client(WorkerToClient::WorkerStateResponse(self.view())),
             }),
-            ClientToWorker::RequestLog(request) => self.on_request_log(peer, request),
+            ClientToWorker::RequestLog(request) => self.on_request_log(peer, request.into()),
+            ClientToWorker::RequestDriverLog(request) => self.on_request_log(peer, request.into()),
             ClientToWorker::RequestWorkerReport => {
                 let report = Box::new(self.report_of_itself());
                 let message = Outbound::Client(WorkerToClient::WorkerReportResponse(report));

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use firesteel_core::executor_command::ExecutorCommand;
 use firesteel_core::ids::ExecutorKey;
-use firesteel_core::messages::{Stream, TaskDirectory};
+use firesteel_core::messages::{LogAuthor, Stream, TaskDirectory};
 use firesteel_core::process::{Command, Signal, StartFailure, StartStep};
 use firesteel_core::worker::{Event, ExecutorPlan};
 use tokio::process::Child;
@@ -144,7 +144,7 @@ fn connect(
     let directory = context.work.of_executor(executor);
     let mut pipes = Vec::new();
     let mut through_pipe = |stream, file| -> std::io::Result<Stdio> {
-        let removed = context.removed_bytes.open(executor.clone(), stream);
+        let removed = context.removed_bytes.open(LogAuthor::Executor(executor.clone()), stream);
         let roller = Roller::open(&directory, stream, file, rolling, removed, context.clock.now())?;
         let (ours, theirs) = std::io::pipe()?;
         pipes.push((ours, roller, format!("{executor} {}", active_name(stream))));

@@ -17,7 +17,9 @@ use std::time::SystemTime;
 
 use firesteel_core::address::Address;
 use firesteel_core::master::Event;
-use firesteel_core::messages::{ApplicationAnswer, ApplicationState, DriverState, MasterView, WorkerState};
+use firesteel_core::messages::{
+    ApplicationAnswer, ApplicationState, DriverState, LogAuthor, MasterView, WorkerState,
+};
 use firesteel_core::secret::Secret;
 use firesteel_core::state_reader::Extent;
 use firesteel_host::journal::JournalMeter;
@@ -31,7 +33,7 @@ pub(super) use self::json::{ResourceAmount, ResourceRows, plain_address, resourc
 use self::pages::actions::{Action, Permit, act};
 use self::pages::application::ApplicationPage;
 use self::pages::cluster::ClusterPage;
-use self::pages::logs::Look;
+use self::pages::logs::{Listed, Look};
 use self::pages::picture::Picture;
 use self::pages::policies::Comparison;
 use self::pages::reasons::Reasons;
@@ -354,21 +356,32 @@ impl MasterSite {
             Err(words) => return failed(None, &words),
         };
         let unanswered = |why: Unanswered| failed(None, &format!("The Master cannot answer: {why}."));
-        let detail = match reign.applications.get(&reign.envoys, wanted.app.as_str()).await {
-            Ok(answer) => answer,
-            Err(why) => return unanswered(why),
-        };
-        let ApplicationAnswer::Known(detail) = &*detail else {
-            return failed(None, &format!("No application has the id {}.", wanted.app));
-        };
         let view = match reign.state().await {
             Ok(view) => view,
             Err(why) => return unanswered(why),
         };
-        match pages::logs::read(&wanted, detail, &view, (look, base)).await {
+        let (app, listed) = match &wanted.author {
+            LogAuthor::Driver(driver) => (None, Listed::of_driver(driver, &view, base)),
+            LogAuthor::Executor(key) => {
+                match reign.applications.get(&reign.envoys, key.app.as_str()).await.as_deref() {
+                    Ok(ApplicationAnswer::Known(detail)) => {
+                        (Some(&key.app), Listed::of_executor(key, detail, base))
+                    }
+                    Ok(ApplicationAnswer::Unknown | ApplicationAnswer::Ambiguous { .. }) => {
+                        (None, Err(format!("No application has the id {}.", key.app)))
+                    }
+                    Err(why) => return unanswered(*why),
+                }
+            }
+        };
+        let shown = match listed {
+            Ok(listed) => listed.read(&wanted, &view, (look, base)).await,
+            Err(words) => Err(words),
+        };
+        match shown {
             Ok(text) if look == Look::Text => Answer::text(&text),
             Ok(document) => Answer::page(StatusCode::OK, &document),
-            Err(words) => failed(Some(&detail.application.id), &words),
+            Err(words) => failed(app, &words),
         }
     }
 

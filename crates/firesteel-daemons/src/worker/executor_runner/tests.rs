@@ -322,7 +322,7 @@ fn read_log(rig: &Rig, stream: Stream) -> Vec<u8> {
     let mut all = Vec::new();
     loop {
         let from = LogStart::Offset(all.len() as u64);
-        match reader.read(&LogRequest { executor: executor.clone(), stream, from }) {
+        match reader.read(&LogRequest { executor: executor.clone(), stream, from }.into()) {
             LogRead::Piece { bytes, .. } if bytes.is_empty() => return all,
             LogRead::Piece { bytes, .. } => all.extend(bytes),
             other => panic!("{other:?}"),
