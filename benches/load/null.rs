@@ -155,6 +155,8 @@ impl Null {
             | WorkerToMaster::WorkerDecommissioning { .. }
             | WorkerToMaster::WorkDirectoryChecked { .. }
             | WorkerToMaster::WorkerReported(_)
+            | WorkerToMaster::ExecutorUsed { .. }
+            | WorkerToMaster::DriverUsed { .. }
             | WorkerToMaster::WorkerLatestState { .. }
             | WorkerToMaster::DriverStateChanged(_) => {}
             WorkerToMaster::ExecutorStateChanged(report) => {

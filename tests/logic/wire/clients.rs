@@ -229,7 +229,11 @@ fn history(record: &mut Record, application: &ApplicationView) {
     let past = PastApplication { number: 2, view: application.clone(), used };
     let rows = vec![
         PastRow::Application(Box::new(past)),
-        PastRow::Driver { number: 300, view: Box::new(driver_view()) },
+        PastRow::Driver {
+            number: 300,
+            view: Box::new(driver_view()),
+            used: Some(Used { cpu_millis: 700, peak_memory: 1 << 20 }),
+        },
     ];
     let next = Some(HistoryPlace { ended: now, what: PastNumber::Driver(301) });
     record.add("master-to-client", &MasterToClient::HistoryResponse(HistoryPage { now, rows, next }));

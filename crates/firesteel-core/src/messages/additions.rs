@@ -21,7 +21,7 @@ impl Message for WorkerToDriver {}
 
 impl Message for WorkerToMaster {
     fn since(&self) -> Version {
-        since_7(matches!(self, Self::WorkerReported(_)))
+        since_7(matches!(self, Self::WorkerReported(_) | Self::ExecutorUsed { .. } | Self::DriverUsed { .. }))
     }
 }
 

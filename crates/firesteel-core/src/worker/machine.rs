@@ -228,6 +228,10 @@ impl Machine for Worker {
             Event::RunnerFailed { executor, failure } => {
                 self.on_runner_failed(executor, failure);
             }
+            Event::ExecutorMeasured { executor, cpu_millis } => {
+                self.on_executor_measured(executor, cpu_millis);
+            }
+            Event::DriverMeasured { driver, cpu_millis } => self.on_driver_measured(driver, cpu_millis),
             Event::RunnerExited { executor, status } => {
                 self.on_runner_exited(executor, status);
             }

@@ -204,6 +204,8 @@ impl World {
         let Some(worker) = self.cluster_driver(&driver, start).map(|process| process.worker) else { return };
         self.cluster_drivers.running.remove(&driver);
         let millis = self.dice.below(20);
+        let (id, cpu_millis) = (driver.clone(), self.now % 10_000);
+        self.tell_worker(millis, worker, worker::Event::DriverMeasured { driver: id, cpu_millis });
         self.tell_worker(millis, worker, worker::Event::DriverExited { driver, status });
     }
 

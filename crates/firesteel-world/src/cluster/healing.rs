@@ -184,6 +184,8 @@ impl World {
                 | WorkerToMaster::WorkerLatestState { .. }
                 | WorkerToMaster::DriverStateChanged(_)
                 | WorkerToMaster::WorkerReported(_)
+                | WorkerToMaster::ExecutorUsed { .. }
+                | WorkerToMaster::DriverUsed { .. }
                 | WorkerToMaster::WorkerDecommissioning { .. } => false,
             },
             Happening::Tell { event: NodeEvent::Worker(event), .. } => matches!(event,
@@ -265,7 +267,12 @@ impl World {
             }
             Happening::Deliver {
                 message:
-                    Message::WorkerToMaster(WorkerToMaster::Heartbeat { .. } | WorkerToMaster::WorkerReported(_)),
+                    Message::WorkerToMaster(
+                        WorkerToMaster::Heartbeat { .. }
+                        | WorkerToMaster::WorkerReported(_)
+                        | WorkerToMaster::ExecutorUsed { .. }
+                        | WorkerToMaster::DriverUsed { .. },
+                    ),
                 ..
             } => false,
             Happening::Tell {

@@ -36,9 +36,9 @@ const EXAMPLES: &str =
 
 const NOTES: &str = "\
 The Worker that runs or ran the executor or cluster driver reads the log. It can do so until it removes the directory, also \
-after the executor and the application, or the cluster driver, have ended. Rolled files, compressed or not, are shown as one log. The header \
-of the file of standard error, with the command, is left out; a cluster driver that was started again has one \
-for each further start.
+after the executor and the application, or the cluster driver, have ended. Rolled files, compressed or not, are shown as \
+one log. The header of the file of standard error, with the command, is left out; a cluster driver that was started again \
+has one for each further start.
 
 Without EXECUTOR, the logs of all executors are shown; if there are several, each line begins with the executor's \
 number. --follow then follows the executors that exist at the start. The output of items and tasks is not in these logs: \
@@ -54,7 +54,7 @@ of this version; 78 a settings file or variable is wrong; 130 ended by ctrl-c.";
 #[command(after_help = help::short("logs", EXAMPLES), after_long_help = format!("{NOTES}\n\n{EXAMPLES}\n\n{CODES}"))]
 pub(super) struct Args {
     /// Application, by id or name, or cluster driver, by id
-    #[arg(value_name = "APP|DRIVER")]
+    #[arg(value_name = "APP")]
     named: String,
     /// Number of the executor [default: all executors]
     #[arg(value_name = "EXECUTOR")]
