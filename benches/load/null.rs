@@ -128,6 +128,7 @@ fn on_client(queue: &Queue, message: &ClientToMaster) {
         | ClientToMaster::RequestDriverStatus { .. }
         | ClientToMaster::RequestWorkerReports { .. }
         | ClientToMaster::RequestHistory { .. }
+        | ClientToMaster::RequestApplicationNeeds { .. }
         | ClientToMaster::RequestKillAllDrivers { .. }
         | ClientToMaster::RequestClearCompletedDriversAndApps { .. } => {}
     }

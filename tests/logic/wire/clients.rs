@@ -216,6 +216,11 @@ fn reports(record: &mut Record) {
     let timed = TimedReport { received: Timestamp::from_millis(1_795_209_755_042), report: report() };
     let reports = WorkerReports { reports: vec![timed], next: Some(worker) };
     record.add("master-to-client", &MasterToClient::WorkerReportsResponse(reports));
+    record.add("client-to-master", &ClientToMaster::RequestApplicationNeeds { from: 7 });
+    let resources = [("gpu".to_owned(), 2)].into();
+    let need = ApplicationNeed { number: 7, app: key().app, resources };
+    let needs = ApplicationNeeds { needs: vec![need], next: Some(9) };
+    record.add("master-to-client", &MasterToClient::ApplicationNeedsResponse(needs));
     record.add("client-to-worker", &ClientToWorker::RequestWorkerReport);
     record.add("worker-to-client", &WorkerToClient::WorkerReportResponse(Box::new(report())));
 }

@@ -41,6 +41,7 @@ mod leavers;
 mod limits;
 mod link;
 mod merged;
+mod needs;
 mod note;
 mod note_mentions;
 mod orders;

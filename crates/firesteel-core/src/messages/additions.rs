@@ -44,6 +44,7 @@ impl Message for ClientToMaster {
                 | Self::RequestHistory { .. }
                 | Self::RequestKillAllDrivers { .. }
                 | Self::RequestClearCompletedDriversAndApps { .. }
+                | Self::RequestApplicationNeeds { .. }
         ))
     }
 }
@@ -56,6 +57,7 @@ impl Message for MasterToClient {
                 | Self::HistoryResponse(_)
                 | Self::KillAllDriversResponse { .. }
                 | Self::ClearCompletedResponse
+                | Self::ApplicationNeedsResponse(_)
         ))
     }
 }

@@ -86,6 +86,7 @@ impl World {
             6 if self.dice.one_in(2) => match self.now % 3 {
                 0 => ClientToMaster::RequestWorkerReports { from: WorkerId::new("") },
                 1 => ClientToMaster::RequestHistory { from: HistoryPlace::default() },
+                _ if self.now.is_multiple_of(2) => ClientToMaster::RequestApplicationNeeds { from: 0 },
                 _ => ClientToMaster::RequestReadyz,
             },
             6 => ClientToMaster::RequestMasterState { from: StatePlace::beginning() },

@@ -248,6 +248,7 @@ mod tests {
             lag_millis: 0,
             unread_executors: 0,
             reports: Default::default(),
+            needs: Default::default(),
             workers: Vec::new(),
             applications: vec![application("app-1", "sums", &[0, 2]), application("app-2", "logs", &[1])],
             completed: vec![application("app-0", "old", &[])],

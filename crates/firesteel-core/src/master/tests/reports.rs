@@ -172,3 +172,28 @@ fn what_executors_and_cluster_drivers_used_until_their_end_is_remembered_with_th
     bench.client(ClientToMaster::RequestClearCompletedDriversAndApps { by: "ann".to_owned() });
     assert_eq!(past_driver(&mut bench), Some(used));
 }
+
+#[test]
+fn the_custom_resources_that_executors_need_are_told_also_after_the_application_has_ended() {
+    let mut bench = Bench::new(Config::default());
+    let WorkerToMaster::RegisterWorker { mut worker, executors, drivers } = register(1, 8, Vec::new()) else {
+        unreachable!("it registers")
+    };
+    worker.resources = Resources::from_iter([("gpu", ["0", "1", "2"])]);
+    bench.worker_says(1, WorkerToMaster::RegisterWorker { worker, executors, drivers });
+    bench.application(Some(1), 1);
+    let mut wants = description(Some(1), Some(1));
+    wants.profile.resources = [("gpu".to_owned(), 2)].into();
+    bench.driver_says(DriverToMaster::RegisterApplication(Box::new(wants)));
+    let needs = |bench: &mut Bench| match bench.client(ClientToMaster::RequestApplicationNeeds { from: 0 }).1
+    {
+        MasterToClient::ApplicationNeedsResponse(ApplicationNeeds { needs, next: None }) => needs,
+        other => panic!("{other:?}"),
+    };
+    let app = bench.master.view().applications[1].id.clone();
+    let expected =
+        [ApplicationNeed { number: 1, app: app.clone(), resources: [("gpu".to_owned(), 2)].into() }];
+    assert_eq!(needs(&mut bench), expected);
+    bench.driver_says(DriverToMaster::UnregisterApplication { app, outcome: None });
+    assert_eq!(needs(&mut bench), expected);
+}
