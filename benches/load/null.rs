@@ -128,6 +128,7 @@ fn on_client(queue: &Queue, message: &ClientToMaster) {
         | ClientToMaster::RequestDriverStatus { .. }
         | ClientToMaster::RequestWorkerReports { .. }
         | ClientToMaster::RequestHistory { .. }
+        | ClientToMaster::RequestApplicationNeeds { .. }
         | ClientToMaster::RequestKillAllDrivers { .. }
         | ClientToMaster::RequestClearCompletedDriversAndApps { .. } => {}
     }
@@ -155,6 +156,8 @@ impl Null {
             | WorkerToMaster::WorkerDecommissioning { .. }
             | WorkerToMaster::WorkDirectoryChecked { .. }
             | WorkerToMaster::WorkerReported(_)
+            | WorkerToMaster::ExecutorUsed { .. }
+            | WorkerToMaster::DriverUsed { .. }
             | WorkerToMaster::WorkerLatestState { .. }
             | WorkerToMaster::DriverStateChanged(_) => {}
             WorkerToMaster::ExecutorStateChanged(report) => {

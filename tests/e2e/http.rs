@@ -185,6 +185,46 @@ fn pages_are_complete_and_load_nothing_from_elsewhere() {
     drop(launch);
 }
 
+/// A page of another site could read the token by giving its own name this Master's address.
+#[test]
+fn a_master_whose_pages_may_change_something_answers_to_its_own_names_only() {
+    let allowed = "firesteel.master.ui.allowedHosts=spark.example.org";
+    let master = Daemon::master(&["--conf", "spark.ui.killEnabled=true", "--conf", allowed]);
+    let get = |target: &str, host: &str| {
+        exchange(&master, format!("GET {target} HTTP/1.1\r\n{host}Connection: close\r\n\r\n").as_bytes())
+    };
+    let own = format!("Host: {}\r\n", master.http());
+    for host in
+        [own.as_str(), "Host: [::1]:8080\r\n", "Host: LocalHost.\r\n", "Host: spark.example.org:80\r\n"]
+    {
+        for path in ["/", "/app/?appId=a", "/picture/"] {
+            assert!(get(path, host).starts_with("HTTP/1.1 200 "), "{path} {host}");
+        }
+    }
+    let evil = "Host: evil.example:8080\r\n";
+    for (target, host) in [
+        ("/", evil),
+        ("/app/?appId=a", evil),
+        ("/worker/?workerId=w", evil),
+        ("/", ""),
+        ("/", "Host: \r\n"),
+        ("/", "Host: localhost.evil.example\r\n"),
+        ("http://evil.example/", own.as_str()),
+        ("http://127.0.0.1/", evil),
+    ] {
+        let refused = get(target, host);
+        assert!(refused.starts_with("HTTP/1.1 421 Misdirected Request\r\n"), "{target} {host}: {refused}");
+        assert!(refused.contains("Host") && !refused.contains("token"), "{refused}");
+    }
+    let post = format!("POST /app/kill/ HTTP/1.1\r\n{evil}Content-Length: 4\r\n\r\nid=a");
+    let refused = exchange(&master, post.as_bytes());
+    assert!(refused.starts_with("HTTP/1.1 421 ") && refused.contains("evil.example"), "{refused}");
+    // What programs read has no token.
+    for path in ["/json/", "/metrics", "/livez", "/static/style.css"] {
+        assert!(get(path, evil).starts_with("HTTP/1.1 200 "), "{path}");
+    }
+}
+
 #[test]
 fn a_restarted_master_says_that_it_recovers() {
     let directory = tempfile::tempdir().expect("a temporary directory");

@@ -53,11 +53,16 @@ impl Cluster {
 
     /// Sends a request: the status, and the text of the answer.
     fn ask(&self, method: &str, action: &str, body: &str) -> (u16, String) {
+        self.ask_with(method, action, body, "Accept: */*")
+    }
+
+    /// Sends a request with one more header.
+    fn ask_with(&self, method: &str, action: &str, body: &str, header: &str) -> (u16, String) {
         let mut stream = TcpStream::connect(&self.rest).expect("it serves REST");
         stream.set_read_timeout(Some(DEADLINE)).expect("a time limit");
         let length = body.len();
         let head = format!(
-            "{method} /v1/submissions/{action} HTTP/1.1\r\nHost: h\r\nContent-Length: {length}\r\n\r\n"
+            "{method} /v1/submissions/{action} HTTP/1.1\r\nHost: h\r\n{header}\r\nContent-Length: {length}\r\n\r\n"
         );
         // A body that is too long is not read to its end.
         let _ = stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(body.as_bytes()));
@@ -155,6 +160,10 @@ fn what_cannot_be_started_is_said_with_its_reason() {
     let message = status["message"].as_str().expect("a message");
     let expected = "Exception from the cluster:\ncannot get the application's files: the driver's jar file:/nowhere/main.jar: ";
     assert!(message.starts_with(expected), "{message}");
+    for header in ["Origin: http://evil.example", "Sec-Fetch-Site: same-origin"] {
+        let (status, text) = cluster.ask_with("POST", "killall", "", header);
+        assert!(status == 403 && text.contains("Pages may not submit"), "{status} {text}");
+    }
     let (status, _) = cluster.ask("POST", "create", &"x".repeat(1 << 20));
     assert!([0, 400].contains(&status), "a body of a MiB: {status}");
     assert_eq!(cluster.ask("GET", "readyz", "").0, 200);

@@ -210,3 +210,56 @@ fn a_driver_that_cannot_be_submitted_has_a_sentence() {
         assert!(done.code() == code && done.stderr.contains(words), "{arguments:?}: {done}");
     }
 }
+
+/// The log of a cluster driver: by the command, on the Master's page and on the Worker's.
+#[test]
+fn the_log_of_a_driver_is_shown_while_it_runs_after_its_end_and_after_its_worker_was_restarted() {
+    let cluster = Cluster::start();
+    let worker = cluster.worker("work");
+    let script = "echo begun; echo trouble >&2; while [ ! -e go ]; do sleep 0.1; done; echo done";
+    let id = cluster.submit(&[], script);
+    wait_for_lines(&cluster, &id, 1);
+    let logs = |arguments: &[&str]| {
+        let mut command = firesteel();
+        run(command.args(["logs", "--master", cluster.master.url()]).args(arguments))
+    };
+    assert_eq!(logs(&[&id]).stdout, "begun\n");
+    assert_eq!(logs(&[&id, "--stderr"]).stdout, "trouble\n", "without the header");
+    let mut follower = firesteel();
+    follower.args(["logs", "--master", cluster.master.url(), "-f", &id]);
+    let mut follower = Daemon::spawn(&mut follower);
+    let page = format!("/logPage/?driverId={id}&logType=stdout");
+    let link = page.trim_start_matches('/').replace('&', "&amp;");
+    for daemon in [&cluster.master, &worker] {
+        let (_, first) = daemon.get("/");
+        assert!(first.contains(&link), "{first}");
+        let (status, shown) = daemon.get(&page);
+        assert!(status == 200 && shown.contains("begun") && !shown.contains("complete"), "{shown}");
+    }
+    let directory = cluster.driver(&id)["directory"].as_str().expect("it was given to a Worker").to_owned();
+    fs::write(Path::new(&directory).join("go"), "").expect("it can be written");
+    cluster.wait_for_state(&id, "FINISHED");
+    assert_eq!((follower.wait(), follower.output().as_str()), (0, "begun\ndone\n"));
+
+    let over = |daemon: &Daemon| {
+        let (_, shown) = daemon.get(&page);
+        assert!(shown.contains("begun\ndone\n") && shown.contains("complete"), "{shown}");
+        assert!(daemon.get("/").1.contains(&link), "a link on the first page");
+    };
+    over(&cluster.master);
+    over(&worker);
+    assert_eq!(logs(&[&id, "--tail", "1"]).stdout, "done\n");
+    let list = logs(&[&id, "--list"]).stdout;
+    assert!(list.contains("DRIVER") && list.contains("FINISHED") && list.contains(&directory), "{list}");
+    drop(worker);
+    let _again = cluster.worker("work");
+    let (_, shown) = cluster.master.get(&page);
+    assert!(shown.contains("begun\ndone\n"), "the new Worker has the directory: {shown}");
+    for (arguments, code, words) in [
+        (&[id.as_str(), "3"][..], 2, "has no executors"),
+        (&["driver-20261111111111-0000"], 1, "no application has the id or name"),
+    ] {
+        let done = logs(arguments);
+        assert!(done.code() == code && done.stderr.contains(words), "{done}");
+    }
+}

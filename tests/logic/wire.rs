@@ -173,6 +173,10 @@ fn workers(record: &mut Record) {
         record.add("worker-to-master", &WorkerToMaster::ExecutorStateChanged(report));
     }
     record.add("worker-to-master", &WorkerToMaster::WorkerReported(Box::new(report())));
+    let used = Used { cpu_millis: 700, peak_memory: 1 << 20 };
+    record.add("worker-to-master", &WorkerToMaster::ExecutorUsed { executor: key(), used });
+    let driver = DriverId::new("driver-1");
+    record.add("worker-to-master", &WorkerToMaster::DriverUsed { driver, used });
     let (cores, memory) = (Cores(2), MiB(512));
     let launch = ExecutorLaunch {
         executor: key(),

@@ -168,6 +168,7 @@ fn empty(head: StateHead, now: Timestamp) -> MasterView {
         drivers: Vec::new(),
         unread_executors: 0,
         reports: BTreeMap::new(),
+        needs: BTreeMap::new(),
     }
 }
 

@@ -8,8 +8,7 @@
 //! - [`files`]: the files that an application brings, from the driver to the Workers.
 //! - [`wording`]: what Masters and Workers report, in words.
 //! - [`http`]: the HTTP server of Master and Worker.
-//! - [`executor_log`]: a client that reads executors' logs from Workers.
-//! - [`master_client`]: a client that asks Masters.
+//! - [`master_client`]: a client that asks Masters; [`worker_log`]: one that reads logs from Workers.
 //! - [`life_lock`]: locked files that tell the living from the dead.
 //! - [`secret`]: secrets for applications and Workers.
 //! - [`cluster_event`], [`remark`]: events that a driver learns from outside its Masters, and the remarks that
@@ -18,7 +17,6 @@
 pub mod cluster_event;
 pub mod driver_daemon;
 pub mod executor;
-pub mod executor_log;
 pub mod files;
 pub mod http;
 pub mod life_lock;
@@ -30,3 +28,4 @@ pub mod secret;
 pub mod spark;
 pub mod wording;
 pub mod worker;
+pub mod worker_log;

@@ -166,6 +166,7 @@ fn bad_value(key: &str, property: &Property) -> Option<String> {
         Err(SettingError::File { path, error, .. }) => Some(format!("{path}: {error}")),
         Err(
             error @ (SettingError::NoPair { .. }
+            | SettingError::Unprotected { .. }
             | SettingError::Contradiction { .. }
             | SettingError::TooFewAddresses { .. }),
         ) => Some(error.to_string()),
@@ -191,7 +192,10 @@ pub fn contradiction(properties: &Properties) -> Option<SettingError> {
         | SettingError::TimeoutTooShort { .. }
         | SettingError::NoAddresses { .. }
         | SettingError::TooFewAddresses { .. } => true,
-        SettingError::NoPair { .. } | SettingError::Value { .. } | SettingError::File { .. } => false,
+        SettingError::NoPair { .. }
+        | SettingError::Value { .. }
+        | SettingError::Unprotected { .. }
+        | SettingError::File { .. } => false,
     })
 }
 

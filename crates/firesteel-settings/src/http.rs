@@ -1,7 +1,7 @@
 //! The port at which a daemon serves HTTP.
 
 use super::keys;
-use super::properties::{Properties, SettingError};
+use super::properties::{Properties, Property, SettingError};
 
 /// Where a daemon serves HTTP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,7 +52,12 @@ impl HttpSettings {
         const EXPECTED: &str = "a port from 1 to 65535, or 0 for any free port";
         let port = properties.read(keys::REST_PORT, EXPECTED, |text| text.parse().ok())?.unwrap_or(6066);
         match properties.boolean(keys::REST_ENABLED)? {
-            Some(true) => Ok(Self { port: HttpPort::Chosen(port), retries: retries(properties)? }),
+            Some(true) => {
+                for key in ["spark.master.rest.filters", "spark.master.rest.allowedAppResourcePatterns"] {
+                    refuse_filters(properties, key, "the REST port", REST_INSTEAD)?;
+                }
+                Ok(Self { port: HttpPort::Chosen(port), retries: retries(properties)? })
+            }
             Some(false) | None => Ok(Self::OFF),
         }
     }
@@ -63,7 +68,31 @@ impl HttpSettings {
             "none" => Some(HttpPort::Off),
             port => port.parse().ok().map(HttpPort::Chosen),
         })?;
+        if port != Some(HttpPort::Off) {
+            refuse_filters(properties, "spark.ui.filters", "the pages", PAGES_INSTEAD)?;
+        }
         Ok(Self { port: port.unwrap_or(HttpPort::Default(default)), retries: retries(properties)? })
+    }
+}
+
+const REST_INSTEAD: &str = "remove it and put a server with authentication in front of the port, or do not serve REST \
+                            (spark.master.rest.enabled=false)";
+
+const PAGES_INSTEAD: &str = "remove it and put a server with authentication in front of the port, or serve no pages (--webui-port none)";
+
+/// Refuses a property that keeps people out in Spark: its operator must not believe that it does so here.
+fn refuse_filters(
+    properties: &Properties,
+    key: &'static str,
+    served: &'static str,
+    instead: &'static str,
+) -> Result<(), SettingError> {
+    match properties.all(key).next() {
+        Some(Property { value, origin }) if !value.trim().is_empty() => {
+            let (value, origin) = (value.clone(), origin.clone());
+            Err(SettingError::Unprotected { key, value, origin, served, instead })
+        }
+        Some(_) | None => Ok(()),
     }
 }
 
@@ -114,6 +143,27 @@ mod tests {
         assert_eq!(rest(&[on]), settings(6066));
         assert_eq!(rest(&[on, "spark.master.rest.port=0"]), settings(0));
         assert!(rest(&[on, "spark.master.rest.port=none"]).is_err());
+    }
+
+    #[test]
+    fn nothing_is_served_without_the_filters_that_an_operator_relies_on() {
+        let properties = |pairs: &[&str]| Properties::parse(pairs.iter().copied()).expect("they are pairs");
+        let filters = "spark.ui.filters=org.example.Filter";
+        let pages = properties(&[filters]);
+        for settings in [HttpSettings::of_master(&pages, true), HttpSettings::of_worker(&pages, true)] {
+            let error = settings.expect_err("the pages would be open").to_string();
+            assert!(error.contains("spark.ui.filters") && error.contains("--webui-port none"), "{error}");
+        }
+        let off = properties(&[filters, "spark.master.ui.port=none"]);
+        assert_eq!(HttpSettings::of_master(&off, true).map(|settings| settings.port), Ok(HttpPort::Off));
+        assert!(HttpSettings::of_master(&properties(&["spark.ui.filters="]), true).is_ok());
+        for key in ["spark.master.rest.filters", "spark.master.rest.allowedAppResourcePatterns"] {
+            let filters = format!("{key}=x");
+            let error = HttpSettings::of_rest(&properties(&["spark.master.rest.enabled=true", &filters]));
+            let error = error.expect_err("the port would be open").to_string();
+            assert!(error.starts_with(key) && error.contains("spark.master.rest.enabled=false"), "{error}");
+            assert_eq!(HttpSettings::of_rest(&properties(&[&filters])), Ok(HttpSettings::OFF));
+        }
     }
 
     #[test]

@@ -95,10 +95,12 @@ table! {
     HISTORY_SERVER_URL: "spark.master.ui.historyServerUrl", [Master], Otherwise("not set");
     /// Whether readers of the Master's pages may end applications and cluster drivers and decommission Workers.
     UI_KILL_ENABLED: "spark.ui.killEnabled", [Master], Value("false");
+    /// Further names of hosts, separated by commas, by which readers call the Master where spark.ui.killEnabled is set; it refuses others.
+    UI_ALLOWED_HOSTS: "firesteel.master.ui.allowedHosts", [Master], Otherwise("addresses, localhost, names of the Master and its machine");
     /// Whether links from Spark's executors to their logs lead to the Master instead of the Worker, which readers then need not reach.
     UI_REVERSE_PROXY: "spark.ui.reverseProxy", [Worker], Value("false");
-    /// URL under which readers reach the Master's pages behind another server, for the links of spark.ui.reverseProxy.
-    UI_REVERSE_PROXY_URL: "spark.ui.reverseProxyUrl", [Worker], Otherwise("not set");
+    /// URL under which readers reach the Master's pages behind another server, for the links of spark.ui.reverseProxy; the Master may be called by its host.
+    UI_REVERSE_PROXY_URL: "spark.ui.reverseProxyUrl", [Master, Worker], Otherwise("not set");
     /// Number of further ports to try if the port for HTTP is in use.
     PORT_MAX_RETRIES: "spark.port.maxRetries", [Master, Worker], Value("16");
 

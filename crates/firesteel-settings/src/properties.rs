@@ -43,6 +43,23 @@ pub enum SettingError {
         /// The form that is expected.
         expected: &'static str,
     },
+    /// It asks for protection by Java classes, and something would be served without them.
+    #[error(
+        "{key} cannot be {value:?}{}: its filters are Java classes, so {served} would be open: {instead}",
+        from(origin)
+    )]
+    Unprotected {
+        /// The key of the property.
+        key: &'static str,
+        /// The value of the property.
+        value: String,
+        /// Where the value was set.
+        origin: Origin,
+        /// What would be served.
+        served: &'static str,
+        /// What to do.
+        instead: &'static str,
+    },
     /// The file that a property names cannot be used.
     #[error("{key}: {path}: {error}")]
     File {
@@ -141,7 +158,7 @@ impl SettingError {
             | Self::TimeoutTooShort { is_usage, .. }
             | Self::NoAddresses { is_usage, .. }
             | Self::TooFewAddresses { is_usage, .. } => *is_usage,
-            Self::Value { origin, .. } => origin.is_command_line(),
+            Self::Value { origin, .. } | Self::Unprotected { origin, .. } => origin.is_command_line(),
         }
     }
 }

@@ -165,7 +165,12 @@ pub const TABLE: &[Variable] = &[
     ),
     row("SPARK_MASTER_WEBUI_PORT", MASTER, Role::Property(keys::MASTER_UI_PORT), "port for HTTP"),
     row("SPARK_WORKER_WEBUI_PORT", WORKER, Role::Property(keys::WORKER_UI_PORT), "port for HTTP"),
-    row("SPARK_PUBLIC_DNS", ALL, Role::Ignored, "links to pages name the host that --host says"),
+    row(
+        "SPARK_PUBLIC_DNS",
+        MASTER,
+        Role::Property(keys::UI_ALLOWED_HOSTS),
+        "name by which readers of the pages may call the Master; links name the host that --host says",
+    ),
     row(
         "SPARK_WORKER_INSTANCES",
         WORKER,

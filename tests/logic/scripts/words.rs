@@ -78,7 +78,8 @@ impl Names {
                         | MasterToClient::KillAllDriversResponse { .. }
                         | MasterToClient::ClearCompletedResponse
                         | MasterToClient::WorkerReportsResponse(_)
-                        | MasterToClient::HistoryResponse(_)),
+                        | MasterToClient::HistoryResponse(_)
+                        | MasterToClient::ApplicationNeedsResponse(_)),
                     ),
             } => vec![format!("{} <- {answer:?}", self.peers[peer])],
             Effect::Send { peer, message: Outbound::Worker(message) } => {

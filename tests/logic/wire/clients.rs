@@ -216,6 +216,11 @@ fn reports(record: &mut Record) {
     let timed = TimedReport { received: Timestamp::from_millis(1_795_209_755_042), report: report() };
     let reports = WorkerReports { reports: vec![timed], next: Some(worker) };
     record.add("master-to-client", &MasterToClient::WorkerReportsResponse(reports));
+    record.add("client-to-master", &ClientToMaster::RequestApplicationNeeds { from: 7 });
+    let resources = [("gpu".to_owned(), 2)].into();
+    let need = ApplicationNeed { number: 7, app: key().app, resources };
+    let needs = ApplicationNeeds { needs: vec![need], next: Some(9) };
+    record.add("master-to-client", &MasterToClient::ApplicationNeedsResponse(needs));
     record.add("client-to-worker", &ClientToWorker::RequestWorkerReport);
     record.add("worker-to-client", &WorkerToClient::WorkerReportResponse(Box::new(report())));
 }
@@ -229,7 +234,11 @@ fn history(record: &mut Record, application: &ApplicationView) {
     let past = PastApplication { number: 2, view: application.clone(), used };
     let rows = vec![
         PastRow::Application(Box::new(past)),
-        PastRow::Driver { number: 300, view: Box::new(driver_view()) },
+        PastRow::Driver {
+            number: 300,
+            view: Box::new(driver_view()),
+            used: Some(Used { cpu_millis: 700, peak_memory: 1 << 20 }),
+        },
     ];
     let next = Some(HistoryPlace { ended: now, what: PastNumber::Driver(301) });
     record.add("master-to-client", &MasterToClient::HistoryResponse(HistoryPage { now, rows, next }));
@@ -377,6 +386,9 @@ fn logs(record: &mut Record) {
         let request = LogRequest { executor: executor.clone(), stream, from };
         record.add("client-to-worker", &ClientToWorker::RequestLog(request));
     }
+    let (driver, stream, from) = (driver(), Stream::Stderr, LogStart::Offset(start));
+    let request = DriverLogRequest { driver, stream, from };
+    record.add("client-to-worker", &ClientToWorker::RequestDriverLog(request));
     let piece = LogPiece { start, bytes: Bytes::from_static(b"a line\n"), length: start + 7, is_over: true };
     record.add("worker-to-client", &WorkerToClient::LogResponse(piece));
     for refusal in [

@@ -10,8 +10,8 @@ use firesteel_core::launcher::{ExecutorEnd, Note};
 use firesteel_core::messages::{ApplicationAnswer, ExecutorState, LogStart, Stream};
 
 use crate::table::clean;
-use firesteel_daemons::executor_log::ExecutorLog;
 use firesteel_daemons::master_client::MasterClient;
+use firesteel_daemons::worker_log::{LogPlace, WorkerLog};
 use firesteel_yarn_mode::container_logs::LogLocation;
 
 /// Number of executors whose last lines are shown. The first failures show the cause.
@@ -86,7 +86,8 @@ async fn last_lines(master: &Address, app: &AppId, executor: ExecutorId) -> Opti
     if let Some(location) = LogLocation::of_link(&view.directory) {
         return last_lines_in_container(location).await;
     }
-    let mut log = ExecutorLog::open(app, view, &name).await.ok()?;
+    let place = LogPlace::of_executor(app, view);
+    let mut log = WorkerLog::open(&place, &name).await.ok()?;
     let piece = log.piece(Stream::Stderr, LogStart::LastLines(LINES)).await.ok()?;
     Some(String::from_utf8_lossy(&piece.bytes).lines().map(shown).collect())
 }

@@ -10,10 +10,10 @@ use super::{ApplicationMaster, Effect, Outbound, Phase};
 use crate::allocator;
 use crate::ids::{ExecutorId, PeerId, ProfileId};
 use crate::messages::{
-    ApplicationAnswer, ApplicationDetail, ApplicationState, ApplicationView, ClientToMaster, ClusterView,
-    Deciding, DecommissionAnswer, ExecutorView, HistoryPage, KillAnswer, KillDriverAnswer, MasterToClient,
-    PageSize, ProfileView, RefusedDriver, SchedulingStatus, StateHead, StatePage, StatePlace, StateRow,
-    StateTotals, Step, SubmitDriverAnswer, WorkerReports, page,
+    ApplicationAnswer, ApplicationDetail, ApplicationNeeds, ApplicationState, ApplicationView,
+    ClientToMaster, ClusterView, Deciding, DecommissionAnswer, ExecutorView, HistoryPage, KillAnswer,
+    KillDriverAnswer, MasterToClient, PageSize, ProfileView, RefusedDriver, SchedulingStatus, StateHead,
+    StatePage, StatePlace, StateRow, StateTotals, Step, SubmitDriverAnswer, WorkerReports, page,
 };
 use crate::time::Timestamp;
 
@@ -55,6 +55,11 @@ impl ApplicationMaster {
             }
             ClientToMaster::RequestClearCompletedDriversAndApps { .. } => {
                 self.answer(peer, MasterToClient::ClearCompletedResponse);
+            }
+            // What its executors need is in the detail of the application.
+            ClientToMaster::RequestApplicationNeeds { .. } => {
+                let none = ApplicationNeeds { needs: Vec::new(), next: None };
+                self.answer(peer, MasterToClient::ApplicationNeedsResponse(none));
             }
             ClientToMaster::RequestWorkerReports { .. } => {
                 let none = WorkerReports { reports: Vec::new(), next: None };

@@ -7,14 +7,14 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::Master;
+use super::cluster_driver_table::PastDriver;
 use super::ended_applications::Ended;
 use super::executor_record::ExecutorRecord;
 use super::merged::merged;
 use super::record::Record;
-use crate::ids::ExecutorKey;
+use crate::ids::{DriverId, ExecutorKey};
 use crate::messages::{
-    ApplicationView, DriverView, HistoryPage, HistoryPlace, MOST_PAST_EXECUTORS, PastApplication, PastRow,
-    Used, page,
+    ApplicationView, HistoryPage, HistoryPlace, MOST_PAST_EXECUTORS, PastApplication, PastRow, Used, page,
 };
 use crate::time::Timestamp;
 use crate::wire;
@@ -82,8 +82,8 @@ impl Ended {
     }
 }
 
-fn past_driver(number: u64, view: &DriverView) -> PastRow {
-    PastRow::Driver { number, view: Box::new(view.clone()) }
+fn past_driver(number: u64, PastDriver { view, used }: &PastDriver) -> PastRow {
+    PastRow::Driver { number, view: Box::new(view.clone()), used: *used }
 }
 
 impl Master {
@@ -95,16 +95,16 @@ impl Master {
     }
 
     /// Cluster drivers are no longer among the latest.
-    pub(super) fn archive_drivers(&mut self, now: Timestamp, dropped: Vec<(u64, DriverView)>) {
-        for (number, view) in dropped {
-            self.archive.insert(now, past_driver(number, &view), self.config.history);
+    pub(super) fn archive_drivers(&mut self, now: Timestamp, dropped: Vec<(u64, PastDriver)>) {
+        for (number, driver) in dropped {
+            self.archive.insert(now, past_driver(number, &driver), self.config.history);
         }
     }
 
     /// A page of all that has ended and is remembered, from that place on.
     pub(super) fn history_page(&self, from: HistoryPlace) -> HistoryPage {
         let applications = self.applications.ended().iter().map(|(_, ended)| ended.past());
-        let drivers = self.drivers.ended_in_order().map(|(number, view)| past_driver(number, view));
+        let drivers = self.drivers.ended_in_order().map(|(number, driver)| past_driver(number, driver));
         let latest =
             applications.chain(drivers).map(|row| (row.place(), row)).filter(|(place, _)| *place >= from);
         let latest: BTreeMap<HistoryPlace, PastRow> = latest.collect();
@@ -119,6 +119,15 @@ impl Master {
         if let Some((app, record)) = self.applications.ended_executor(executor) {
             record.used = Some(used);
             self.records.add(now, Record::ExecutorUsed { app, executor: executor.executor, used });
+        }
+    }
+
+    /// A cluster driver has ended: what its last process used is remembered with it.
+    pub(super) fn remember_driver_used(&mut self, now: Timestamp, driver: &DriverId, used: Option<Used>) {
+        let Some(used) = used else { return };
+        if let Some((number, ended)) = self.drivers.ended_mut(driver) {
+            ended.used = Some(used);
+            self.records.add(now, Record::DriverUsed { driver: number, used });
         }
     }
 }
@@ -138,8 +147,7 @@ mod tests {
     use firesteel_placement::{Cores, MiB};
 
     use super::*;
-    use crate::ids::DriverId;
-    use crate::messages::DriverState;
+    use crate::messages::{DriverState, DriverView};
 
     fn row(number: u64, ended_seconds: u64) -> PastRow {
         let ended = Some(Timestamp::from_millis(ended_seconds * 1000));
@@ -156,7 +164,7 @@ mod tests {
             ended,
             worker: None,
         };
-        past_driver(number, &view)
+        past_driver(number, &PastDriver { view, used: None })
     }
 
     #[test]

@@ -87,6 +87,9 @@ impl Master {
             ClientToMaster::RequestHistory { from } => {
                 MasterToClient::HistoryResponse(self.history_page(from))
             }
+            ClientToMaster::RequestApplicationNeeds { from } => {
+                MasterToClient::ApplicationNeedsResponse(self.needs_page(from))
+            }
             ClientToMaster::RequestWorkerReports { from } => {
                 MasterToClient::WorkerReportsResponse(self.reports_page(&from))
             }

@@ -75,7 +75,11 @@ impl ClusterDriver {
                 worker: row.description.id.clone(),
                 host: row.description.host.clone(),
                 port: row.description.port,
-                directory: format!("{}/{}", row.description.work_dir, self.id),
+                directory: match row.description.work_dir.as_str() {
+                    // A Worker of Spark's does not say where it has them.
+                    "" => String::new(),
+                    work => format!("{work}/{}", self.id),
+                },
             }),
         }
     }

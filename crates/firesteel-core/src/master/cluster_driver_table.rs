@@ -6,7 +6,7 @@ use super::cluster_driver::{ClusterDriver, Run};
 use super::history::History;
 use super::merged::merged;
 use crate::ids::{DriverId, WorkerId};
-use crate::messages::{DriverState, DriverView};
+use crate::messages::{DriverState, DriverView, Used};
 
 /// The cluster drivers that live, and the latest that have ended.
 #[derive(Debug, Default)]
@@ -17,13 +17,21 @@ pub(super) struct ClusterDriverTable {
     waiting: BTreeSet<u64>,
     /// The numbers of the live ones.
     numbers: BTreeMap<DriverId, u64>,
-    ended: History<DriverId, DriverView>,
+    ended: History<DriverId, PastDriver>,
     /// The number of cluster drivers that were ever submitted.
     next_number: u64,
     /// Whether every one that waits had no room at the last pass.
     pub(super) is_tried: bool,
     /// The Worker that was given one last. The next one goes to a Worker after it, if they are spread.
     pub(super) last_worker: Option<WorkerId>,
+}
+
+/// A cluster driver that has ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct PastDriver {
+    pub(super) view: DriverView,
+    /// What its last process used, if that was measured.
+    pub(super) used: Option<Used>,
 }
 
 impl ClusterDriverTable {
@@ -62,12 +70,13 @@ impl ClusterDriverTable {
     }
 
     /// Remembers one that ended, and at most this number of them. Returns those that are dropped.
-    pub(super) fn bury(&mut self, number: u64, view: DriverView, limit: usize) -> Vec<(u64, DriverView)> {
-        self.ended.insert((number, view.id.clone()), view, limit)
+    pub(super) fn bury(&mut self, number: u64, view: DriverView, limit: usize) -> Vec<(u64, PastDriver)> {
+        let driver = PastDriver { view, used: None };
+        self.ended.insert((number, driver.view.id.clone()), driver, limit)
     }
 
     /// Forgets those that have ended.
-    pub(super) fn forget_ended(&mut self) -> Vec<(u64, DriverView)> {
+    pub(super) fn forget_ended(&mut self) -> Vec<(u64, PastDriver)> {
         self.ended.take_all()
     }
 
@@ -91,7 +100,19 @@ impl ClusterDriverTable {
 
     /// One that has ended and is remembered.
     pub(super) fn ended(&self, id: &DriverId) -> Option<&DriverView> {
-        self.ended.get(id)
+        self.ended.get(id).map(|driver| &driver.view)
+    }
+
+    /// One that has ended and is remembered, to add what it used.
+    pub(super) fn ended_mut(&mut self, id: &DriverId) -> Option<(u64, &mut PastDriver)> {
+        let number = self.ended.number(id)?;
+        Some((number, self.ended.get_mut(id)?))
+    }
+
+    /// The id of the one with this number that has ended and is remembered.
+    pub(super) fn ended_id(&self, number: u64) -> Option<DriverId> {
+        let (found, driver) = self.ended.from(number).next()?;
+        (found == number).then(|| driver.view.id.clone())
     }
 
     /// The one that took the place of this one in the end: itself, unless it was relaunched.
@@ -127,7 +148,7 @@ impl ClusterDriverTable {
     }
 
     /// The remembered ones that have ended, with their numbers, in the order of their ends.
-    pub(super) fn ended_in_order(&self) -> impl Iterator<Item = (u64, &DriverView)> {
+    pub(super) fn ended_in_order(&self) -> impl Iterator<Item = (u64, &PastDriver)> {
         self.ended.iter()
     }
 
@@ -137,7 +158,7 @@ impl ClusterDriverTable {
         number: u64,
     ) -> impl Iterator<Item = (u64, Result<&ClusterDriver, &DriverView>)> {
         let live = self.live.range(number..).map(|(number, row)| (*number, (*number, Ok(row))));
-        let ended = self.ended.from(number).map(|(number, view)| (number, (number, Err(view))));
+        let ended = self.ended.from(number).map(|(number, driver)| (number, (number, Err(&driver.view))));
         merged(live, ended)
     }
 
@@ -164,7 +185,9 @@ impl ClusterDriverTable {
                 && self.waiting.contains(number) == row.run.is_none()
                 && *number < self.next_number
         });
-        let is_row = |view: &DriverView, _, id: &DriverId| view.state.is_finished() && view.id == *id;
+        let is_row = |PastDriver { view, .. }: &PastDriver, _, id: &DriverId| {
+            view.state.is_finished() && view.id == *id
+        };
         live && self.ended.is_consistent(is_row)
             && self.numbers.len() == self.live.len()
             && self.waiting.iter().all(|number| self.live.contains_key(number))

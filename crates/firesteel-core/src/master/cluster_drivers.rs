@@ -293,12 +293,16 @@ impl Master {
         self.records.add(now, Record::DriverEnded { driver: number, state: state.clone() });
         let view = self.view_of_driver(driver);
         let driver = self.drivers.remove(number);
+        let mut used = None;
         if let Some(Run { slot, grant, .. }) = driver.run {
             self.workers.give_back(slot, grant);
-            self.workers.row_mut(slot).drivers.remove(&number);
+            let row = self.workers.row_mut(slot);
+            row.drivers.remove(&number);
+            used = row.used_by_driver(&driver.id);
         }
         let view = DriverView { state, ended: Some(now), ..view };
         let dropped = self.drivers.bury(number, view, self.config.retained_drivers);
+        self.remember_driver_used(now, &driver.id, used);
         self.archive_drivers(now, dropped);
         self.pass = Pass::Due;
     }

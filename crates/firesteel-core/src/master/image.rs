@@ -8,6 +8,7 @@ use super::application::{Application, Profile};
 use super::archive::used_records;
 use super::capacity::Amounts;
 use super::cluster_driver::ClusterDriver;
+use super::cluster_driver_table::PastDriver;
 use super::executor_record::ExecutorRecord;
 use super::record::{
     ApplicationImage, ApplicationStanding, Counters, EndedDriver, EndedImage, ExecutorImage, ProfileImage,
@@ -104,9 +105,10 @@ impl Master {
         if self.drivers.submitted() == 0 {
             return;
         }
-        for (driver, view) in self.drivers.ended_in_order() {
+        for (driver, PastDriver { view, used }) in self.drivers.ended_in_order() {
             let view = view.clone();
             image.records.push(Record::EndedDriverRestored(Box::new(EndedDriver { driver, view })));
+            image.records.extend(used.map(|used| Record::DriverUsed { driver, used }));
         }
         for ClusterDriver { number, id, description, submitted, kill_asked, run } in self.drivers.iter() {
             let driver = *number;

@@ -206,6 +206,13 @@ pub enum Record {
     Archived(Box<PastRow>),
     /// The applications and cluster drivers that had ended are forgotten.
     CompletedCleared,
+    /// What the last process of a cluster driver that has ended used.
+    DriverUsed {
+        /// The cluster driver's number.
+        driver: u64,
+        /// What it used.
+        used: Used,
+    },
 }
 
 /// The numbers from which a Master counts on.
@@ -315,7 +322,7 @@ crate::kinds!("record", Record: Time Founded WorkerRegistered WorkerChanged Work
     TargetsSet HostsPreferred ApplicationChanged ExecutorLaunched ExecutorStarted ExecutorEnded EndLearned
     ApplicationEnded FormerWorker DeadWorker ApplicationRestored EndedRestored DriverSubmitted DriverLaunched
     DriverReturned DriverKillAsked DriverEnded EndedDriverRestored DriversCounted
-    ExecutorUsed Archived CompletedCleared);
+    ExecutorUsed Archived CompletedCleared DriverUsed);
 
 impl Record {
     /// Whether others may hear of all of these before they are durable: if they are lost, those who return say it again.

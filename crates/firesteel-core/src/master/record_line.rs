@@ -113,11 +113,15 @@ impl fmt::Display for Record {
                 write!(f, "application {app}: executor {executor} used {cpu_millis} ms of processor time, ")?;
                 write!(f, "and at most {} MiB of memory", peak_memory >> 20)
             }
+            Self::DriverUsed { driver, used: Used { cpu_millis, peak_memory } } => {
+                write!(f, "cluster driver {driver} used {cpu_millis} ms of processor time, ")?;
+                write!(f, "and at most {} MiB of memory", peak_memory >> 20)
+            }
             Self::Archived(row) => match &**row {
                 PastRow::Application(past) => {
                     write!(f, "application {} ended before: {}", past.number, past.view.id)
                 }
-                PastRow::Driver { number, view } => {
+                PastRow::Driver { number, view, used: _ } => {
                     write!(f, "cluster driver {number} ended before: {}", view.id)
                 }
             },

@@ -354,6 +354,10 @@ impl Recovery {
                 let key = ExecutorKey { app: id, executor };
                 self.master.remember_used(self.time, &key, Some(used));
             }
+            Record::DriverUsed { driver, used } => {
+                let id = self.master.drivers.ended_id(driver).ok_or(Contradiction::NoDriver(driver))?;
+                self.master.remember_driver_used(self.time, &id, Some(used));
+            }
             Record::Archived(row) => {
                 self.master.archive.insert(self.time, *row, self.master.config.history);
             }

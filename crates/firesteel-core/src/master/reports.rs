@@ -1,8 +1,8 @@
 //! What Workers report of themselves. Nothing is decided by it, and nothing of it is written down: who returns reports again.
 
 use super::Master;
-use crate::ids::{PeerId, WorkerId};
-use crate::messages::{TimedReport, WorkerReport, WorkerReports, is_web_address, page};
+use crate::ids::{DriverId, ExecutorKey, PeerId, WorkerId};
+use crate::messages::{TimedReport, Used, WorkerReport, WorkerReports, is_web_address, page};
 use crate::time::Timestamp;
 
 impl Master {
@@ -14,6 +14,32 @@ impl Master {
         report.executors.retain(|(executor, _)| row.executors.contains(executor));
         report.drivers.truncate(row.drivers.len());
         row.report = Some(Box::new(TimedReport { received: now, report }));
+    }
+
+    /// A Worker says what an executor of its own used until its end.
+    pub(super) fn on_executor_used(
+        &mut self,
+        now: Timestamp,
+        peer: PeerId,
+        executor: &ExecutorKey,
+        used: Used,
+    ) {
+        let Some(slot) = self.workers.slot_of_peer(peer) else { return };
+        let worker = self.workers.row(slot).description.id.clone();
+        let ended = self.applications.ended_executor(executor);
+        if ended.is_some_and(|(_, record)| record.worker.id == worker) {
+            self.remember_used(now, executor, Some(used));
+        }
+    }
+
+    /// A Worker says what a cluster driver of its own used until its end.
+    pub(super) fn on_driver_used(&mut self, now: Timestamp, peer: PeerId, driver: &DriverId, used: Used) {
+        let Some(slot) = self.workers.slot_of_peer(peer) else { return };
+        let worker = &self.workers.row(slot).description.id;
+        let ended = self.drivers.ended(driver).and_then(|view| view.worker.as_ref());
+        if ended.is_some_and(|place| place.worker == *worker) {
+            self.remember_driver_used(now, driver, Some(used));
+        }
     }
 
     /// A page of the reports of living Workers, from that id on.

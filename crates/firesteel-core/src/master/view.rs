@@ -32,6 +32,7 @@ impl Master {
             drivers: self.driver_views(0).map(|(_, view)| view).collect(),
             unread_executors: 0,
             reports: self.reports_from(&WorkerId::new("")).map(|it| (it.report.worker.clone(), it)).collect(),
+            needs: self.needs_from(0).map(|need| (need.app, need.resources)).collect(),
         }
     }
 

@@ -11,7 +11,7 @@ use super::orders::Orders;
 use super::record::{Leave, WorkerStanding};
 use super::sorted::Sorted;
 use crate::address::Address;
-use crate::ids::ExecutorKey;
+use crate::ids::{DriverId, ExecutorKey};
 use crate::last_heard::LastHeard;
 use crate::messages::{Impairment, TimedReport, Used, WorkerDescription, WorkerState, WorkerView};
 use crate::time::Timestamp;
@@ -147,6 +147,13 @@ impl WorkerRow {
     pub(super) fn used_by(&self, executor: &ExecutorKey) -> Option<Used> {
         let report = &self.report.as_ref()?.report;
         let (_, usage) = report.executors.iter().find(|(key, _)| key == executor)?;
+        Some(Used { cpu_millis: usage.cpu_millis, peak_memory: usage.peak_memory })
+    }
+
+    /// What one of its cluster drivers used, as it reported last.
+    pub(super) fn used_by_driver(&self, driver: &DriverId) -> Option<Used> {
+        let report = &self.report.as_ref()?.report;
+        let (_, usage) = report.drivers.iter().find(|(id, _)| id == driver)?;
         Some(Used { cpu_millis: usage.cpu_millis, peak_memory: usage.peak_memory })
     }
 

@@ -32,7 +32,7 @@ impl Message for WorkerToDriver {}
 
 impl Message for WorkerToMaster {
     fn since(&self) -> Version {
-        since_7(matches!(self, Self::WorkerReported(_)))
+        since_7(matches!(self, Self::WorkerReported(_) | Self::ExecutorUsed { .. } | Self::DriverUsed { .. }))
     }
 }
 
@@ -55,6 +55,7 @@ impl Message for ClientToMaster {
                 | Self::RequestHistory { .. }
                 | Self::RequestKillAllDrivers { .. }
                 | Self::RequestClearCompletedDriversAndApps { .. }
+                | Self::RequestApplicationNeeds { .. }
         ))
     }
 }
@@ -67,13 +68,14 @@ impl Message for MasterToClient {
                 | Self::HistoryResponse(_)
                 | Self::KillAllDriversResponse { .. }
                 | Self::ClearCompletedResponse
+                | Self::ApplicationNeedsResponse(_)
         ))
     }
 }
 
 impl Message for ClientToWorker {
     fn since(&self) -> Version {
-        since_7(matches!(self, Self::RequestWorkerReport))
+        since_7(matches!(self, Self::RequestWorkerReport | Self::RequestDriverLog(_)))
     }
 }
 

@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use firesteel_placement::{Cores, MiB, Policy, Resources, Strategy, WorkerOrder};
+use firesteel_placement::{Cores, MiB, Policy, ResourceAmounts, Resources, Strategy, WorkerOrder};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    ApplicationAnswer, DecommissionAnswer, DriverDescription, DriverView, ExecutorReport, ExecutorState,
-    HistoryPage, HistoryPlace, KillAnswer, KillDriverAnswer, LogPiece, LogRequest, Outcome, RefusedLog,
-    StatePage, StatePlace, SubmitDriverAnswer, TimedReport, WorkerDescription, WorkerReport, WorkerReports,
+    ApplicationAnswer, ApplicationNeeds, DecommissionAnswer, DriverDescription, DriverLogRequest, DriverView,
+    ExecutorReport, ExecutorState, HistoryPage, HistoryPlace, KillAnswer, KillDriverAnswer, LogPiece,
+    LogRequest, Outcome, RefusedLog, StatePage, StatePlace, SubmitDriverAnswer, TimedReport,
+    WorkerDescription, WorkerReport, WorkerReports,
 };
 use crate::ids::{AppId, DriverId, ExecutorId, ExecutorKey, ProfileId, WorkerId};
 use crate::label::Label;
@@ -86,6 +87,11 @@ pub enum ClientToMaster {
         /// The user who asks for it: `ann@host`.
         by: String,
     },
+    /// Asks for the custom resources that executors of applications need. Version 7.
+    RequestApplicationNeeds {
+        /// The smallest number of an application.
+        from: u64,
+    },
 }
 
 /// A message from a Master to a status client.
@@ -118,6 +124,8 @@ pub enum MasterToClient {
     },
     /// The Master has forgotten the cluster drivers and applications that had ended. Version 7.
     ClearCompletedResponse,
+    /// The custom resources that executors need: a page. Version 7.
+    ApplicationNeedsResponse(ApplicationNeeds),
 }
 
 /// A message from a status client to a Worker.
@@ -129,6 +137,8 @@ pub enum ClientToWorker {
     RequestLog(LogRequest),
     /// Asks for what the Worker reports of itself. Version 7.
     RequestWorkerReport,
+    /// Asks for a piece of a cluster driver's log. Version 7.
+    RequestDriverLog(DriverLogRequest),
 }
 
 /// A message from a Worker to a status client.
@@ -169,6 +179,8 @@ pub struct MasterView {
     pub unread_executors: u64,
     /// What living Workers reported of themselves last, by id. Empty if the reader did not ask, or the Master does not know.
     pub reports: BTreeMap<WorkerId, TimedReport>,
+    /// The custom resources that an executor needs, of the applications that need any. Empty like `reports`.
+    pub needs: BTreeMap<AppId, ResourceAmounts>,
 }
 
 /// The settings that decide how executors are assigned.
@@ -455,11 +467,11 @@ pub struct RunningDriver {
 crate::kinds!("ClientToMaster", ClientToMaster: RequestMasterState RequestApplication KillApplication
     RequestReadyz DecommissionWorkers RequestSubmitDriver RequestKillDriver RequestDriverStatus
     RequestWorkerReports RequestHistory RequestKillAllDrivers
-    RequestClearCompletedDriversAndApps);
+    RequestClearCompletedDriversAndApps RequestApplicationNeeds);
 crate::kinds!("MasterToClient", MasterToClient: MasterStateResponse ApplicationResponse
     KillApplicationResponse ReadyzResponse DecommissionWorkersResponse SubmitDriverResponse KillDriverResponse
     DriverStatusResponse WorkerReportsResponse HistoryResponse KillAllDriversResponse
-    ClearCompletedResponse);
-crate::kinds!("ClientToWorker", ClientToWorker: RequestWorkerState RequestLog RequestWorkerReport);
+    ClearCompletedResponse ApplicationNeedsResponse);
+crate::kinds!("ClientToWorker", ClientToWorker: RequestWorkerState RequestLog RequestWorkerReport RequestDriverLog);
 crate::kinds!("WorkerToClient", WorkerToClient: WorkerStateResponse LogResponse RequestLogFailed
     WorkerReportResponse);

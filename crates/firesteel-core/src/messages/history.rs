@@ -20,6 +20,8 @@ pub enum PastRow {
         number: u64,
         /// The cluster driver.
         view: Box<DriverView>,
+        /// What its last process used, if that was measured.
+        used: Option<Used>,
     },
 }
 
@@ -34,12 +36,12 @@ pub struct PastApplication {
     pub used: Vec<(ExecutorId, Used)>,
 }
 
-/// What a process used until it was measured last, with all that it started.
+/// What a process used until it ended or was measured last, with all that it started.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Used {
     /// The processor time, user and system, in milliseconds.
     pub cpu_millis: u64,
-    /// The most memory in RAM, in bytes.
+    /// The most memory in RAM of all measurements, in bytes. 0 if it ended before the first one.
     pub peak_memory: u64,
 }
 
@@ -84,7 +86,7 @@ impl PastRow {
     pub fn place(&self) -> HistoryPlace {
         let (ended, what) = match self {
             Self::Application(past) => (past.view.ended, PastNumber::Application(past.number)),
-            Self::Driver { number, view } => (view.ended, PastNumber::Driver(*number)),
+            Self::Driver { number, view, used: _ } => (view.ended, PastNumber::Driver(*number)),
         };
         HistoryPlace { ended: ended.unwrap_or_default(), what }
     }

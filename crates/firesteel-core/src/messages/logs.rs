@@ -1,6 +1,6 @@
-//! How clients read executors' logs from Workers.
+//! How clients read logs of executors and cluster drivers from Workers.
 //!
-//! A log is everything that an executor wrote to one of its outputs, however many files it is kept in.
+//! A log is everything that an executor or a cluster driver wrote to one of its outputs, however many files it is kept in.
 //! Positions are counted in bytes from the first byte ever written, so they do not change when files are
 //! rolled, compressed or removed.
 
@@ -9,10 +9,10 @@ use std::fmt;
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
-use super::Stream;
-use crate::ids::ExecutorKey;
+use super::{ClientToWorker, Stream};
+use crate::ids::{DriverId, ExecutorKey};
 
-/// The part of a log that a client asks for.
+/// The part of an executor's log that a client asks for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LogRequest {
     /// The executor's id.
@@ -21,6 +21,85 @@ pub struct LogRequest {
     pub stream: Stream,
     /// The position to begin at.
     pub from: LogStart,
+}
+
+/// The part of a cluster driver's log that a client asks for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DriverLogRequest {
+    /// The cluster driver's id.
+    pub driver: DriverId,
+    /// The output: standard output or standard error.
+    pub stream: Stream,
+    /// The position to begin at.
+    pub from: LogStart,
+}
+
+/// The part of a log that somebody wants, whoever wrote it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LogWish {
+    /// Who wrote it.
+    pub author: LogAuthor,
+    /// The output: standard output or standard error.
+    pub stream: Stream,
+    /// The position to begin at.
+    pub from: LogStart,
+}
+
+/// Who writes a log. Written as `executor 3 of app-1`, or as the id of a cluster driver.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum LogAuthor {
+    /// An executor.
+    Executor(ExecutorKey),
+    /// A cluster driver.
+    Driver(DriverId),
+}
+
+impl LogAuthor {
+    /// The id that names a directory in the work directory: the application's, or the cluster driver's.
+    #[must_use]
+    pub fn directory_id(&self) -> &str {
+        match self {
+            Self::Executor(executor) => executor.app.as_str(),
+            Self::Driver(driver) => driver.as_str(),
+        }
+    }
+}
+
+impl fmt::Display for LogAuthor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Executor(executor) => write!(f, "executor {} of {}", executor.executor, executor.app),
+            Self::Driver(driver) => driver.fmt(f),
+        }
+    }
+}
+
+impl LogWish {
+    /// The question to the Worker.
+    #[must_use]
+    pub fn question(self) -> ClientToWorker {
+        let Self { author, stream, from } = self;
+        match author {
+            LogAuthor::Executor(executor) => {
+                ClientToWorker::RequestLog(LogRequest { executor, stream, from })
+            }
+            LogAuthor::Driver(driver) => {
+                ClientToWorker::RequestDriverLog(DriverLogRequest { driver, stream, from })
+            }
+        }
+    }
+}
+
+impl From<LogRequest> for LogWish {
+    fn from(LogRequest { executor, stream, from }: LogRequest) -> Self {
+        Self { author: LogAuthor::Executor(executor), stream, from }
+    }
+}
+
+impl From<DriverLogRequest> for LogWish {
+    fn from(DriverLogRequest { driver, stream, from }: DriverLogRequest) -> Self {
+        Self { author: LogAuthor::Driver(driver), stream, from }
+    }
 }
 
 /// A position in a log to begin at.
@@ -44,18 +123,18 @@ pub struct LogPiece {
     pub bytes: Bytes,
     /// The position of the log's end when it was read.
     pub length: u64,
-    /// Whether nothing more will be written: the executor had ended before the log was read.
+    /// Whether nothing more will be written: the executor or cluster driver had ended before the log was read.
     pub is_over: bool,
 }
 
 /// Why a Worker does not send a piece of a log.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum RefusedLog {
-    /// The application's id cannot be the name of a directory.
+    /// The id of the application or cluster driver cannot be the name of a directory.
     UnsoundId,
     /// The Worker has not answered the client's previous request yet.
     OneAtATime,
-    /// There is no such log: the executor never ran here, or its directory was removed.
+    /// There is no such log: its author never ran here, or its directory was removed.
     NoLog {
         /// The directory where it would be.
         directory: String,
@@ -70,7 +149,7 @@ pub enum RefusedLog {
 impl fmt::Display for RefusedLog {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::UnsoundId => f.write_str("the application's id has characters that an id may not have"),
+            Self::UnsoundId => f.write_str("the id has characters that an id may not have"),
             Self::OneAtATime => f.write_str("the question before was not answered yet"),
             Self::NoLog { directory } => {
                 write!(f, "it never ran there, or {directory} was removed")

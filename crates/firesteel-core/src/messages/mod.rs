@@ -15,6 +15,7 @@ mod executor;
 mod files;
 mod history;
 mod logs;
+mod needs;
 mod outcome;
 mod report;
 mod shared;
@@ -52,7 +53,8 @@ pub use files::{
 pub use history::{
     HistoryPage, HistoryPlace, MOST_PAST_EXECUTORS, PastApplication, PastNumber, PastRow, Used,
 };
-pub use logs::{LogPiece, LogRequest, LogStart, RefusedLog};
+pub use logs::{DriverLogRequest, LogAuthor, LogPiece, LogRequest, LogStart, LogWish, RefusedLog};
+pub use needs::{ApplicationNeed, ApplicationNeeds};
 pub use outcome::{Outcome, OutcomeWords};
 pub use report::{
     DiskSpace, MachineUsage, TimedReport, Usage, WorkerReport, WorkerReports, is_web_address, sum,

@@ -7,7 +7,7 @@ use firesteel_placement::{Cores, MiB, Resources};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    ApplicationFiles, DriverLaunch, DriverReport, ExecutorState, Shared, TaskDirectory, WorkerReport,
+    ApplicationFiles, DriverLaunch, DriverReport, ExecutorState, Shared, TaskDirectory, Used, WorkerReport,
 };
 use crate::address::Address;
 use crate::executor_command::ExecutorCommand;
@@ -73,6 +73,20 @@ pub enum WorkerToMaster {
     DriverStateChanged(DriverReport),
     /// Where the Worker serves HTTP, and what is used there. It replaces what was reported before. Version 7.
     WorkerReported(Box<WorkerReport>),
+    /// What an executor used until its end, which was reported just before. Version 7.
+    ExecutorUsed {
+        /// The executor's id.
+        executor: ExecutorKey,
+        /// What it used.
+        used: Used,
+    },
+    /// What a cluster driver used until its end, which was reported just before: the process that was started last. Version 7.
+    DriverUsed {
+        /// The cluster driver's id.
+        driver: DriverId,
+        /// What it used.
+        used: Used,
+    },
 }
 
 impl WorkerToMaster {
@@ -333,7 +347,8 @@ impl fmt::Display for RefusedRegistration {
 }
 
 crate::kinds!("WorkerToMaster", WorkerToMaster: RegisterWorker Heartbeat WorkerDecommissioning
-    ExecutorStateChanged WorkDirectoryChecked WorkerLatestState DriverStateChanged WorkerReported);
+    ExecutorStateChanged WorkDirectoryChecked WorkerLatestState DriverStateChanged WorkerReported
+    ExecutorUsed DriverUsed);
 crate::kinds!("MasterToWorker", MasterToWorker: RegisteredWorker RegisterWorkerFailed ReconnectWorker
     LaunchExecutor KillExecutor ApplicationFinished ExecutorEndNoted DecommissionWorker LaunchDriver KillDriver
     DriverEndNoted MasterWebAddress);

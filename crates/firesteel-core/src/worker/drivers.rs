@@ -97,6 +97,11 @@ impl Drivers {
         self.live.len()
     }
 
+    /// Whether it has not ended. One that pauses has not.
+    pub(super) fn lives(&self, driver: &DriverId) -> bool {
+        self.live.contains_key(driver)
+    }
+
     /// The ids of live ones.
     pub(super) fn ids(&self) -> impl Iterator<Item = &DriverId> {
         self.live.keys()
@@ -223,6 +228,8 @@ impl Worker {
             return self.effects.note(Note::UnknownDriverRunner { driver });
         };
         self.effects.note(Note::DriverStarted { driver: driver.clone(), pid, starts });
+        self.forget_driver_usage(&driver);
+        self.measure_soon(now);
         if let Some(signal) = signal {
             self.signal_driver(now, &driver, signal);
         }
@@ -328,6 +335,7 @@ impl Worker {
     fn report_driver_end(&mut self, driver: DriverId, state: DriverState) {
         self.effects.note(Note::DriverEnded { driver: driver.clone(), state: state.clone() });
         self.tell_of_driver(driver.clone(), state.clone());
+        self.tell_used_by_driver(&driver);
         self.drivers.unconfirmed.insert(driver, state);
         if self.drivers.unconfirmed.len() > MOST_UNCONFIRMED {
             self.drivers.unconfirmed.pop_first();

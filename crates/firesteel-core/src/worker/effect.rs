@@ -8,7 +8,7 @@ use super::Note;
 use crate::address::Address;
 use crate::executor_command::ExecutorCommand;
 use crate::ids::{AppId, DriverId, ExecutorKey, FetchId, PeerId, ProfileId};
-use crate::messages::{ApplicationFiles, LogRequest, TaskDirectory, WorkerToClient, WorkerToMaster};
+use crate::messages::{ApplicationFiles, LogWish, TaskDirectory, WorkerToClient, WorkerToMaster};
 use crate::process::{Command, Signal};
 use crate::time::Timestamp;
 
@@ -99,12 +99,12 @@ pub enum Effect {
         /// The executors, at least one.
         executors: Vec<ExecutorKey>,
     },
-    /// Read a piece of an executor's log. Leads to `LogRead`.
+    /// Read a piece of a log. Leads to `LogRead`.
     ReadLog {
         /// The connection's number.
         peer: PeerId,
-        /// The piece that the client asks for. Its application's id is valid.
-        request: LogRequest,
+        /// The piece that the client asks for. Its author's id can be the name of a directory.
+        wish: LogWish,
     },
     /// End the daemon, for this reason.
     Exit(Exit),

@@ -73,6 +73,13 @@ pub enum Event {
         /// Why the start failed.
         failure: StartFailure,
     },
+    /// An executor's process is about to be reported as ended, and this is the processor time of all of its life.
+    ExecutorMeasured {
+        /// The executor's id.
+        executor: ExecutorKey,
+        /// The processor time, user and system, in milliseconds.
+        cpu_millis: u64,
+    },
     /// An executor's process ended, and nothing that it started is left.
     RunnerExited {
         /// The executor's id.
@@ -93,6 +100,13 @@ pub enum Event {
         driver: DriverId,
         /// Why the start failed.
         failure: StartFailure,
+    },
+    /// A cluster driver's process is about to be reported as ended, and this is the processor time of all of its life.
+    DriverMeasured {
+        /// The cluster driver's id.
+        driver: DriverId,
+        /// The processor time, user and system, in milliseconds.
+        cpu_millis: u64,
     },
     /// A cluster driver's process ended, and nothing that it started is left.
     DriverExited {
@@ -216,5 +230,5 @@ impl Inbound {
 }
 
 crate::kinds!("worker event", Event: Start Connected ConnectFailed Received Disconnected FilesFetched
-    FilesFailed RunnerStarted RunnerFailed RunnerExited DriverStarted DriverFailed DriverExited WorkDirectoryTried Measured StaleFound
+    FilesFailed RunnerStarted RunnerFailed ExecutorMeasured RunnerExited DriverStarted DriverFailed DriverMeasured DriverExited WorkDirectoryTried Measured StaleFound
     DirectoryLeft EarlierFound LogRead Shutdown Deadline; Received => message);

@@ -304,6 +304,7 @@ impl Worker {
             return self.effects.note(Note::UnknownRunner { executor });
         };
         self.effects.note(Note::ExecutorStarted { executor: executor.clone(), pid });
+        self.measure_soon(now);
         self.tell_master(executor.clone(), ExecutorState::Running);
         if let Some(signal) = signal {
             self.signal(now, &executor, signal);
@@ -384,6 +385,7 @@ impl Worker {
     fn report_end(&mut self, executor: ExecutorKey, state: ExecutorState) {
         self.effects.note(Note::ExecutorEnded { executor: executor.clone(), state: state.clone() });
         self.tell_master(executor.clone(), state.clone());
+        self.tell_used_by_executor(&executor);
         self.executors.ended.remember(executor.clone(), state.clone());
         self.executors.unconfirmed.insert(executor.clone(), state);
         if self.executors.unconfirmed.len() > MOST_UNCONFIRMED

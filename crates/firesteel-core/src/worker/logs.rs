@@ -1,4 +1,4 @@
-//! Requests of clients for executors' logs.
+//! Requests of clients for logs of executors and cluster drivers.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use super::event::LogRead;
 use super::machine::Worker;
 use super::{Effect, Outbound};
 use crate::ids::{PeerId, is_sound};
-use crate::messages::{LogPiece, LogRequest, RefusedLog, WorkerToClient};
+use crate::messages::{LogAuthor, LogPiece, LogWish, RefusedLog, WorkerToClient};
 
 /// The requests that are being answered, at most one for each connection. So clients cannot make the shell
 /// read and keep any amount.
@@ -17,13 +17,13 @@ pub(super) struct Logs {
     asked: BTreeMap<PeerId, Writer>,
 }
 
-/// Whether the log may grow. Determined before the log is read, so that the executor's last output is not
+/// Whether the log may grow. Determined before the log is read, so that its author's last output is not
 /// missed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Writer {
-    /// The executor is live.
+    /// Its author is live.
     Lives,
-    /// The executor has ended, or an earlier Worker ran it.
+    /// Its author has ended, or an earlier Worker ran it.
     Over,
 }
 
@@ -35,16 +35,19 @@ impl Logs {
 }
 
 impl Worker {
-    pub(super) fn on_request_log(&mut self, peer: PeerId, request: LogRequest) {
-        if !is_sound(request.executor.app.as_str()) {
+    pub(super) fn on_request_log(&mut self, peer: PeerId, wish: LogWish) {
+        if !is_sound(wish.author.directory_id()) {
             return self.effects.push(refuse(peer, RefusedLog::UnsoundId));
         }
         if self.logs.asked.contains_key(&peer) {
             return self.effects.push(refuse(peer, RefusedLog::OneAtATime));
         }
-        let writer = if self.executors.lives(&request.executor) { Writer::Lives } else { Writer::Over };
-        self.logs.asked.insert(peer, writer);
-        self.effects.push(Effect::ReadLog { peer, request });
+        let lives = match &wish.author {
+            LogAuthor::Executor(executor) => self.executors.lives(executor),
+            LogAuthor::Driver(driver) => self.drivers.lives(driver),
+        };
+        self.logs.asked.insert(peer, if lives { Writer::Lives } else { Writer::Over });
+        self.effects.push(Effect::ReadLog { peer, wish });
     }
 
     pub(super) fn on_log_read(&mut self, peer: PeerId, outcome: LogRead) {
@@ -55,7 +58,7 @@ impl Worker {
             (LogRead::Piece { start, bytes, length }, _) => {
                 answer(peer, LogPiece { start, bytes, length, is_over })
             }
-            // The executor is about to be started.
+            // Its author is about to be started.
             (LogRead::Missing { .. }, Writer::Lives) => {
                 answer(peer, LogPiece { start: 0, bytes: Bytes::new(), length: 0, is_over })
             }

@@ -175,7 +175,8 @@ impl Worker {
                 peer,
                 message: Outbound::Client(WorkerToClient::WorkerStateResponse(self.view())),
             }),
-            ClientToWorker::RequestLog(request) => self.on_request_log(peer, request),
+            ClientToWorker::RequestLog(request) => self.on_request_log(peer, request.into()),
+            ClientToWorker::RequestDriverLog(request) => self.on_request_log(peer, request.into()),
             ClientToWorker::RequestWorkerReport => {
                 let report = Box::new(self.report_of_itself());
                 let message = Outbound::Client(WorkerToClient::WorkerReportResponse(report));
@@ -227,6 +228,10 @@ impl Machine for Worker {
             Event::RunnerFailed { executor, failure } => {
                 self.on_runner_failed(executor, failure);
             }
+            Event::ExecutorMeasured { executor, cpu_millis } => {
+                self.on_executor_measured(executor, cpu_millis);
+            }
+            Event::DriverMeasured { driver, cpu_millis } => self.on_driver_measured(driver, cpu_millis),
             Event::RunnerExited { executor, status } => {
                 self.on_runner_exited(executor, status);
             }

@@ -4,12 +4,16 @@
 //! told of each.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use super::machine::{Reason, Worker, send};
 use super::{Effect, Measurement, ProcessMeasurement};
 use crate::ids::{DriverId, ExecutorKey, PeerId};
-use crate::messages::{DiskSpace, MachineUsage, Usage, WorkerReport, WorkerToMaster};
+use crate::messages::{DiskSpace, MachineUsage, Usage, Used, WorkerReport, WorkerToMaster};
 use crate::time::{Timestamp, millis};
+
+/// How soon after a start is measured, if the next measurement is due later: many executors end before that.
+const FIRST_LOOK: Duration = Duration::from_secs(1);
 
 /// What was measured last.
 #[derive(Debug, Default)]
@@ -105,12 +109,60 @@ impl Worker {
         self.effects.push(Effect::Measure { executors: executors.collect(), drivers: drivers.collect() });
     }
 
-    /// The shell has measured.
-    pub(super) fn on_measured(&mut self, now: Timestamp, measurement: Measurement) {
+    /// The shell has measured. What has ended meanwhile is left out: the Master was told of it.
+    pub(super) fn on_measured(&mut self, now: Timestamp, mut measurement: Measurement) {
         self.plan_measurement(now);
+        measurement.executors.retain(|(executor, _)| self.executors.lives(executor));
+        measurement.drivers.retain(|(driver, _)| self.drivers.lives(driver));
         self.usage.take_in(now, measurement);
         if let Some(peer) = self.registration.master().map(|master| master.peer) {
             self.report(peer);
+        }
+    }
+
+    /// A process was started: it is measured soon.
+    pub(super) fn measure_soon(&mut self, now: Timestamp) {
+        if let Phase::Planned { at } = &mut self.usage.phase {
+            *at = (now + FIRST_LOOK).min(*at);
+        }
+    }
+
+    /// The shell has measured the processor time of an executor that has ended.
+    pub(super) fn on_executor_measured(&mut self, executor: ExecutorKey, cpu_millis: u64) {
+        if self.config.usage_pause.is_some() && self.executors.lives(&executor) {
+            let usage = self.usage.executors.entry(executor).or_default();
+            usage.cpu_millis = usage.cpu_millis.max(cpu_millis);
+        }
+    }
+
+    /// The shell has measured the processor time of a cluster driver's process that has ended.
+    pub(super) fn on_driver_measured(&mut self, driver: DriverId, cpu_millis: u64) {
+        if self.config.usage_pause.is_some() && self.drivers.lives(&driver) {
+            let usage = self.usage.drivers.entry(driver).or_default();
+            usage.cpu_millis = usage.cpu_millis.max(cpu_millis);
+        }
+    }
+
+    /// A process of a cluster driver starts. What an earlier one used is not its own.
+    pub(super) fn forget_driver_usage(&mut self, driver: &DriverId) {
+        self.usage.drivers.remove(driver);
+    }
+
+    /// The Master was told that an executor has ended. Tells it what the executor used.
+    pub(super) fn tell_used_by_executor(&mut self, executor: &ExecutorKey) {
+        let usage = self.usage.executors.remove(executor);
+        if let (Some(usage), Some(peer)) = (usage, self.registration.master().map(|master| master.peer)) {
+            let (executor, used) = (executor.clone(), used(usage));
+            self.effects.push(send(peer, WorkerToMaster::ExecutorUsed { executor, used }));
+        }
+    }
+
+    /// The Master was told that a cluster driver has ended. Tells it what the driver's last process used.
+    pub(super) fn tell_used_by_driver(&mut self, driver: &DriverId) {
+        let usage = self.usage.drivers.remove(driver);
+        if let (Some(usage), Some(peer)) = (usage, self.registration.master().map(|master| master.peer)) {
+            let (driver, used) = (driver.clone(), used(usage));
+            self.effects.push(send(peer, WorkerToMaster::DriverUsed { driver, used }));
         }
     }
 
@@ -142,6 +194,10 @@ impl Worker {
     }
 }
 
+fn used(usage: Usage) -> Used {
+    Used { cpu_millis: usage.cpu_millis, peak_memory: usage.peak_memory }
+}
+
 /// Whether a disk is too full for anything new, after it was or was not so before.
 pub(super) fn is_too_full(space: DiskSpace, most_percent: u64, was: bool) -> bool {
     /// Below the limit by so much, a disk that was too full is so no longer.
@@ -152,8 +208,6 @@ pub(super) fn is_too_full(space: DiskSpace, most_percent: u64, was: bool) -> boo
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
     use crate::ids::{AppId, ExecutorId};
     use crate::worker::MachineMeasurement;

@@ -2,7 +2,7 @@
 //!
 //! - `server`: accepts connections, within bounds; knows no path
 //! - `site`: what is served to browsers and monitors
-//! - `question`, `query`: what a request asks; `answer`: what it gets
+//! - `question`, `query`: what a request asks; `answer`: what it gets; `names`: how readers may call the server
 //! - `pages`: what the pages of both daemons have in common
 //! - `master`, `worker`: the paths of each daemon, with what they answer
 //! - `rest`: Spark's REST protocol for submissions, at a port of its own
@@ -18,6 +18,7 @@ mod exposition;
 mod inquiry;
 mod jackson;
 pub(crate) mod master;
+mod names;
 mod pages;
 mod query;
 mod question;

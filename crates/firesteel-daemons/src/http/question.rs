@@ -16,6 +16,8 @@ pub(crate) struct Question {
     pub(super) query: Query,
     /// The form that was sent, if the request changes something.
     pub(super) form: Option<Query>,
+    /// The names by which the request calls this server, with ports: in its target, if that has one, and in `Host`.
+    pub(super) called: Vec<String>,
     /// The version of a file that the browser has.
     pub(super) has_version: Option<String>,
     /// Where the page came from that sent the form, as the browser says it.
@@ -34,7 +36,7 @@ pub(super) enum Origin {
 }
 
 /// The relation of a page's site to this one. Source: the W3C's Fetch Metadata.
-const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+pub(super) const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
 impl Question {
     /// The request with this head and form.
@@ -48,7 +50,11 @@ impl Question {
             (None, Some(_), None) => true,
             (None, None, _) => false,
         };
+        let in_target = head.uri.authority().map(|authority| authority.as_str().to_owned());
+        let in_headers = head.headers.get_all(HOST).iter();
+        let in_headers = in_headers.map(|host| String::from_utf8_lossy(host.as_bytes()).into_owned());
         Self {
+            called: in_target.into_iter().chain(in_headers).collect(),
             path: head.uri.path().to_owned(),
             query: Query::of(head.uri.query().unwrap_or_default()),
             form: form.map(|form| Query::of(&String::from_utf8_lossy(form))),
@@ -86,5 +92,18 @@ mod tests {
         assert_eq!(origin(&[("host", "h:1"), ("origin", "null")]), Origin::Elsewhere);
         assert_eq!(origin(&[("sec-fetch-site", "same-origin"), ("origin", "http://h")]), Origin::Here);
         assert_eq!(origin(&[("sec-fetch-site", "cross-site")]), Origin::Elsewhere);
+    }
+
+    #[test]
+    fn a_request_calls_the_server_in_its_target_and_in_each_host() {
+        let called = |target: &str, hosts: &[&str]| {
+            let request =
+                hosts.iter().fold(Request::get(target), |request, host| request.header(HOST, *host));
+            let (head, ()) = request.body(()).expect("it is sound").into_parts();
+            Question::of(&head, None, Ipv4Addr::LOCALHOST.into()).called
+        };
+        assert_eq!(called("/", &[]), Vec::<String>::new());
+        assert_eq!(called("/", &["A:1", "b"]), ["A:1", "b"]);
+        assert_eq!(called("http://evil:80/app/", &["h:1"]), ["evil:80", "h:1"]);
     }
 }

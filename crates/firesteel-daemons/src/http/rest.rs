@@ -13,12 +13,14 @@ use firesteel_spark::rest::{self, Asked, Call, Submission, answers};
 use firesteel_spark::translate::clients::{self, NotAlive};
 use http_body_util::{BodyExt, Limited};
 use hyper::body::Incoming;
+use hyper::header::ORIGIN;
 use hyper::{Request, StatusCode};
 use tokio::time::timeout;
 
 use super::answer::Answer;
 use super::inquiry::Inquiry;
 use super::jackson;
+use super::question::SEC_FETCH_SITE;
 use super::server::{HttpMeter, Responder};
 use super::snapshot::{PATIENCE, Unanswered};
 
@@ -127,6 +129,10 @@ impl Responder for RestSite {
 
     async fn respond(&self, request: Request<Incoming>, from: IpAddr, _: &HttpMeter) -> Answer {
         let (head, body) = request.into_parts();
+        // Only browsers say where a page came from. Whoever submits runs a program.
+        if [ORIGIN, SEC_FETCH_SITE].iter().any(|header| head.headers.contains_key(header)) {
+            return written(&answers::of_a_page());
+        }
         let body = match Limited::new(body, LONGEST_BODY).collect().await {
             Ok(body) => body.to_bytes(),
             Err(error) => {

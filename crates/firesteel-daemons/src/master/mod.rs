@@ -102,7 +102,7 @@ async fn serve(options: Options) -> Result<(), MasterError> {
     let mut requests = lifetime.end_requests().map_err(MasterError::Signals)?;
     let listener = Listener::bind(&address).await?;
     let reached = daemon::reachable(&address.host, listener.local().port());
-    let site = Arc::new(MasterSite::new(reached.url(), pages));
+    let site = Arc::new(MasterSite::new(&reached, pages));
     let server = Server::start(&address.host, http, Arc::clone(&site)).await?;
     let rest = Arc::new(RestSite::new());
     let rest_server = Server::start(&rest_host, rest_settings, Arc::clone(&rest)).await?;

@@ -11,7 +11,7 @@ use std::time::Duration;
 use firesteel_core::Timestamp;
 use firesteel_core::address::Address;
 use firesteel_core::ids::{DriverId, ExecutorKey, PeerId, WorkerId, is_sound};
-use firesteel_core::messages::{LogRequest, Offered, RefusedRegistration, WorkerDescription};
+use firesteel_core::messages::{LogWish, Offered, RefusedRegistration, WorkerDescription};
 use firesteel_core::process::Signal;
 use firesteel_core::wire::{self, DecodeError, Role};
 use firesteel_core::worker::{
@@ -168,7 +168,7 @@ async fn serve(options: Options) -> Result<(), WorkerError> {
         context.peers.envoys(),
         options.resources.clone(),
         options.settings.retained_executors,
-        work.path().to_owned(),
+        work.clone(),
     ));
     let server = match Server::start(&address.host, options.http, Arc::clone(&site)).await {
         Ok(server) => server,
@@ -377,7 +377,10 @@ impl Shell for WorkerShell {
                 self.runners.start(plan, context.inbox());
             }
             Effect::SignalExecutor { executor, signal } => self.runners.signal(&executor, signal),
-            Effect::StartDriver(plan) => self.runners.start_driver(plan, context.inbox()),
+            Effect::StartDriver(plan) => {
+                self.site.starts_driver(&plan.driver);
+                self.runners.start_driver(plan, context.inbox());
+            }
             Effect::SignalDriver { driver, signal } => self.runners.signal_driver(&driver, signal),
             // The output of its executors stays: users read it after the end.
             Effect::CleanApplication { app } => {
@@ -407,7 +410,7 @@ impl Shell for WorkerShell {
                 let work = self.work.clone();
                 tokio::task::spawn_blocking(move || left_directories::remove(&work, &executors));
             }
-            Effect::ReadLog { peer, request } => self.read_log(peer, request, context.inbox()),
+            Effect::ReadLog { peer, wish } => self.read_log(peer, wish, context.inbox()),
             Effect::Exit(exit) => return ControlFlow::Break(exit),
             Effect::Note(note) => {
                 let about = note.executor();
@@ -427,9 +430,9 @@ impl Shell for WorkerShell {
 
 impl WorkerShell {
     /// Reads a log.
-    fn read_log(&self, peer: PeerId, request: LogRequest, inbox: Inbox<Event>) {
+    fn read_log(&self, peer: PeerId, wish: LogWish, inbox: Inbox<Event>) {
         let logs = Arc::clone(&self.logs);
-        raise_later(inbox, move || Event::LogRead { peer, outcome: logs.read(&request) });
+        raise_later(inbox, move || Event::LogRead { peer, outcome: logs.read(&wish) });
     }
 }
 

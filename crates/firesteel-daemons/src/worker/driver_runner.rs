@@ -14,14 +14,14 @@ use tokio::sync::mpsc;
 
 use super::environment;
 use super::header::driver_header;
-use super::runner::{Runner, RunnerContext, child_command, filled, kill_leftovers, spawned, wait};
+use super::runner::{Ended, Runner, RunnerContext, child_command, filled, kill_leftovers, spawned, wait};
 use super::strays::Marker;
 use super::work_directory::Outputs;
 use firesteel_host::inbox::Inbox;
 use firesteel_host::process_group::ProcessGroup;
 
 /// Starts a cluster driver. The inbox receives [`Event::DriverStarted`] or [`Event::DriverFailed`]. After `DriverStarted` it
-/// receives [`Event::DriverExited`], once none of its processes is left.
+/// receives [`Event::DriverMeasured`] and, once none of its processes is left, [`Event::DriverExited`].
 #[must_use]
 pub fn start_driver(plan: DriverPlan, context: Arc<RunnerContext>, inbox: Inbox<Event>) -> Runner {
     Runner::start(|signals| run(plan, context, signals, inbox))
@@ -40,7 +40,11 @@ async fn run(
             let pid = group.leader();
             // If the owner has ended, the reaper ends the process.
             let _ = inbox.send(Event::DriverStarted { driver: driver.clone(), pid }).await;
-            let status = wait(child, group, signals).await;
+            let Ended { status, cpu_millis } = wait(child, group, signals).await;
+            if let Some(cpu_millis) = cpu_millis {
+                let driver = driver.clone();
+                let _ = inbox.send(Event::DriverMeasured { driver, cpu_millis }).await;
+            }
             kill_leftovers(group, marker, &context.sweeper).await;
             Event::DriverExited { driver, status }
         }

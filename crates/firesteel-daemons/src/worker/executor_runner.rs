@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use firesteel_core::executor_command::ExecutorCommand;
 use firesteel_core::ids::ExecutorKey;
-use firesteel_core::messages::{Stream, TaskDirectory};
+use firesteel_core::messages::{LogAuthor, Stream, TaskDirectory};
 use firesteel_core::process::{Command, Signal, StartFailure, StartStep};
 use firesteel_core::worker::{Event, ExecutorPlan};
 use tokio::process::Child;
@@ -18,7 +18,7 @@ use super::header::header;
 use super::left_directories;
 use super::log::segments::active_name;
 use super::log::{Appender, Roller};
-use super::runner::{Runner, RunnerContext, child_command, filled, kill_leftovers, spawned, wait};
+use super::runner::{Ended, Runner, RunnerContext, child_command, filled, kill_leftovers, spawned, wait};
 use super::strays::Marker;
 use super::work_directory::{Outputs, failure};
 use firesteel_host::inbox::Inbox;
@@ -26,7 +26,8 @@ use firesteel_host::process_group::ProcessGroup;
 use firesteel_host::start_failure::enter;
 
 /// Starts an executor. The inbox receives [`Event::RunnerStarted`] or [`Event::RunnerFailed`]. After `RunnerStarted` it
-/// receives [`Event::RunnerExited`], once none of the executor's processes is left. The last event is [`Event::DirectoryLeft`].
+/// receives [`Event::ExecutorMeasured`] and, once none of the executor's processes is left, [`Event::RunnerExited`]. The last
+/// event is [`Event::DirectoryLeft`].
 #[must_use]
 pub fn start_executor(plan: ExecutorPlan, context: Arc<RunnerContext>, inbox: Inbox<Event>) -> Runner {
     Runner::start(|signals| run(plan, context, signals, inbox))
@@ -45,7 +46,11 @@ async fn run(
             let pid = group.leader();
             // If the owner has ended, the reaper ends the process.
             let _ = inbox.send(Event::RunnerStarted { executor: executor.clone(), pid }).await;
-            let status = wait(child, group, signals).await;
+            let Ended { status, cpu_millis } = wait(child, group, signals).await;
+            if let Some(cpu_millis) = cpu_millis {
+                let executor = executor.clone();
+                let _ = inbox.send(Event::ExecutorMeasured { executor, cpu_millis }).await;
+            }
             kill_leftovers(group, marker, &context.sweeper).await;
             for appender in appenders {
                 appender.finish().await;
@@ -144,7 +149,7 @@ fn connect(
     let directory = context.work.of_executor(executor);
     let mut pipes = Vec::new();
     let mut through_pipe = |stream, file| -> std::io::Result<Stdio> {
-        let removed = context.removed_bytes.open(executor.clone(), stream);
+        let removed = context.removed_bytes.open(LogAuthor::Executor(executor.clone()), stream);
         let roller = Roller::open(&directory, stream, file, rolling, removed, context.clock.now())?;
         let (ours, theirs) = std::io::pipe()?;
         pipes.push((ours, roller, format!("{executor} {}", active_name(stream))));

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use firesteel_core::process::{Command, Quoted};
 use firesteel_settings::secrets::{shown, shown_arguments};
 
-/// The text at the beginning of every header.
-const BEGINNING: &str = "Firesteel Executor Command: ";
+/// The texts at the beginning of headers.
+const BEGINNINGS: [&str; 2] = ["Firesteel Executor Command: ", "Firesteel Driver Command: "];
 
 /// The text at the end of every header.
 const END: &str = "\n========================================\n\n";
@@ -42,7 +42,7 @@ pub fn driver_header(command: &Command, variables: &BTreeMap<String, String>) ->
 /// The length of the header at the beginning of a log, in bytes; 0 if it has none.
 #[must_use]
 pub fn length(beginning: &[u8]) -> usize {
-    if !beginning.starts_with(BEGINNING.as_bytes()) {
+    if !BEGINNINGS.iter().any(|words| beginning.starts_with(words.as_bytes())) {
         return 0;
     }
     let end = beginning.windows(END.len()).position(|window| window == END.as_bytes());

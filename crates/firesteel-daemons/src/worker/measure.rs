@@ -37,6 +37,17 @@ impl Stat {
     }
 }
 
+/// The processor time of a process that nobody has waited for, with that of the children for which it waited, in milliseconds.
+pub(super) fn cpu_millis_of(pid: u32) -> Option<u64> {
+    let stat = Stat::of(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)?;
+    Some(millis(stat.ticks))
+}
+
+/// Ticks in milliseconds.
+fn millis(ticks: u64) -> u64 {
+    ticks.saturating_mul(1000) / system(SysconfVar::CLK_TCK, 100).max(1)
+}
+
 /// All processes of the machine, by id. Those that end meanwhile are left out.
 fn processes() -> BTreeMap<u32, Stat> {
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
@@ -99,8 +110,7 @@ fn system(variable: SysconfVar, usual: u64) -> u64 {
 
 /// Measures the machine, and these executors and cluster drivers, each with the id of its process. It takes some milliseconds.
 pub(super) fn measure(executors: Vec<(ExecutorKey, u32)>, drivers: Vec<(DriverId, u32)>) -> Measurement {
-    let (ticks, page) = (system(SysconfVar::CLK_TCK, 100), system(SysconfVar::PAGE_SIZE, 4096));
-    let millis = |count: u64| count.saturating_mul(1000) / ticks.max(1);
+    let page = system(SysconfVar::PAGE_SIZE, 4096);
     let wanted: Vec<u32> =
         executors.iter().map(|(_, pid)| *pid).chain(drivers.iter().map(|(_, pid)| *pid)).collect();
     let sums = if wanted.is_empty() { BTreeMap::new() } else { sums(&processes(), &wanted) };

@@ -13,12 +13,16 @@ use firesteel_host::clock::Clock;
 use firesteel_host::process_group::{ProcessGroup, exit_status};
 use firesteel_host::start_failure::not_started;
 use firesteel_settings::rolling::Rolling;
+use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
+use nix::unistd::Pid;
 use tokio::process::Child;
+use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 
 use super::environment;
 use super::java::Java;
 use super::log::RemovedBytesTable;
+use super::measure;
 use super::strays::Marker;
 use super::sweeper::Sweeper;
 use super::work_directory::WorkDirectory;
@@ -115,13 +119,46 @@ pub(super) fn filled(command: &Command, context: &RunnerContext) -> Command {
     command
 }
 
+/// How a process ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Ended {
+    pub(super) status: ExitStatus,
+    /// The processor time of all of its life, with that of the children for which it waited, in milliseconds. `None`: the
+    /// system does not say.
+    pub(super) cpu_millis: Option<u64>,
+}
+
 /// Waits for the process's end and passes signals on meanwhile. A signal cannot reach a wrong process: the
 /// process id stays in use until this function has waited for the end.
-pub(super) async fn wait(
-    mut child: Child,
-    group: ProcessGroup,
-    mut signals: mpsc::Receiver<Signal>,
-) -> ExitStatus {
+pub(super) async fn wait(child: Child, group: ProcessGroup, mut signals: mpsc::Receiver<Signal>) -> Ended {
+    // What a process used can be read as long as nobody has waited for it.
+    let cpu_millis = match signal(SignalKind::child()) {
+        Ok(mut ends) => loop {
+            if has_ended(group.leader()) {
+                break measure::cpu_millis_of(group.leader());
+            }
+            tokio::select! {
+                // It goes on for as long as the runtime does.
+                end = ends.recv() => if end.is_none() { break None },
+                Some(signal) = signals.recv() => group.signal(signal),
+            }
+        },
+        Err(error) => {
+            tracing::debug!("cannot measure a process at its end: {error}");
+            None
+        }
+    };
+    Ended { status: reap(child, group, signals).await, cpu_millis }
+}
+
+/// Whether a child has ended. It is not waited for, so its id stays in use. An error means that it is no child any more.
+fn has_ended(pid: u32) -> bool {
+    let Ok(pid) = i32::try_from(pid) else { return true };
+    let flags = WaitPidFlag::WEXITED | WaitPidFlag::WNOHANG | WaitPidFlag::WNOWAIT;
+    waitid(Id::Pid(Pid::from_raw(pid)), flags) != Ok(WaitStatus::StillAlive)
+}
+
+async fn reap(mut child: Child, group: ProcessGroup, mut signals: mpsc::Receiver<Signal>) -> ExitStatus {
     loop {
         tokio::select! {
             status = child.wait() => return exit_status(status),

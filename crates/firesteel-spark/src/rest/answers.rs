@@ -133,6 +133,15 @@ pub fn unreadable(why: &str) -> Answer {
     malformed(why)
 }
 
+/// A request that a page sent, in a browser. Spark's Master obeys it.
+#[must_use]
+pub fn of_a_page() -> Answer {
+    error(
+        403,
+        "Pages may not submit: a browser sent this request (it has Origin or Sec-Fetch-Site). Use spark-submit.",
+    )
+}
+
 pub(super) fn no_id(called: &str) -> Answer {
     error(400, &format!("Submission ID is missing in {called} request."))
 }

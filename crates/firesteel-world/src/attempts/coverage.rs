@@ -83,6 +83,7 @@ impl AttemptCoverage {
                     | MasterToClient::ClearCompletedResponse
                     | MasterToClient::WorkerReportsResponse(_)
                     | MasterToClient::HistoryResponse(_)
+                    | MasterToClient::ApplicationNeedsResponse(_)
                     | MasterToClient::ReadyzResponse => {}
                 }
             }

@@ -69,6 +69,18 @@ pub(crate) struct ClusterDrivers {
     starts: u64,
 }
 
+impl ClusterDrivers {
+    /// Whether a process of a cluster driver runs on this Worker.
+    pub(crate) fn runs_on(&self, driver: &DriverId, worker: NodeIndex) -> bool {
+        self.running.get(driver).is_some_and(|process| process.worker == worker)
+    }
+
+    /// The Worker that started a cluster driver.
+    pub(crate) fn started_by(&self, driver: &DriverId) -> Option<NodeIndex> {
+        self.known.get(driver)?.home
+    }
+}
+
 #[derive(Debug)]
 struct Process {
     worker: NodeIndex,
@@ -192,6 +204,8 @@ impl World {
         let Some(worker) = self.cluster_driver(&driver, start).map(|process| process.worker) else { return };
         self.cluster_drivers.running.remove(&driver);
         let millis = self.dice.below(20);
+        let (id, cpu_millis) = (driver.clone(), self.now % 10_000);
+        self.tell_worker(millis, worker, worker::Event::DriverMeasured { driver: id, cpu_millis });
         self.tell_worker(millis, worker, worker::Event::DriverExited { driver, status });
     }
 

@@ -185,6 +185,8 @@ impl World {
                 | WorkerToMaster::WorkerLatestState { .. }
                 | WorkerToMaster::DriverStateChanged(_)
                 | WorkerToMaster::WorkerReported(_)
+                | WorkerToMaster::ExecutorUsed { .. }
+                | WorkerToMaster::DriverUsed { .. }
                 | WorkerToMaster::WorkerDecommissioning { .. } => false,
             },
             Happening::Tell { event: NodeEvent::Worker(event), .. } => matches!(event,
@@ -266,7 +268,12 @@ impl World {
             }
             Happening::Deliver {
                 message:
-                    Message::WorkerToMaster(WorkerToMaster::Heartbeat { .. } | WorkerToMaster::WorkerReported(_)),
+                    Message::WorkerToMaster(
+                        WorkerToMaster::Heartbeat { .. }
+                        | WorkerToMaster::WorkerReported(_)
+                        | WorkerToMaster::ExecutorUsed { .. }
+                        | WorkerToMaster::DriverUsed { .. },
+                    ),
                 ..
             } => false,
             Happening::Tell {

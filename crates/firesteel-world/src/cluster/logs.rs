@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use firesteel_core::ids::{PeerId, is_sound};
-use firesteel_core::messages::{LogRequest, WorkerToClient};
+use firesteel_core::messages::{LogAuthor, LogWish, WorkerToClient};
 use firesteel_core::worker::{Event, LogRead};
 
 use super::node::{Body, WorkerBody};
@@ -10,16 +10,24 @@ use super::world::{NodeIndex, World};
 
 impl World {
     /// A Worker reads a log for a client.
-    pub(crate) fn read_log(&mut self, node: NodeIndex, peer: PeerId, request: &LogRequest) {
-        let executor = &request.executor;
-        if !is_sound(executor.app.as_str()) {
-            return self.violate(format!("a log is read in the directory {:?}", executor.app.as_str()));
+    pub(crate) fn read_log(&mut self, node: NodeIndex, peer: PeerId, wish: &LogWish) {
+        let author = &wish.author;
+        if !is_sound(author.directory_id()) {
+            return self.violate(format!("a log is read in the directory {:?}", author.directory_id()));
         }
-        let process = self.processes.get(executor).and_then(|process| self.process(*process));
-        let lives = process.is_some_and(|process| process.worker == node);
-        let was_here = self.executors.started_by(executor) == Some(node);
+        let (lives, was_here) = match author {
+            LogAuthor::Executor(executor) => {
+                let process = self.processes.get(executor).and_then(|process| self.process(*process));
+                let lives = process.is_some_and(|process| process.worker == node);
+                (lives, self.executors.started_by(executor) == Some(node))
+            }
+            LogAuthor::Driver(driver) => {
+                let drivers = &self.cluster_drivers;
+                (drivers.runs_on(driver, node), drivers.started_by(driver) == Some(node))
+            }
+        };
         let Some(body) = self.worker_mut(node) else { return };
-        if body.readings.insert(peer, lives.then(|| executor.clone())).is_some() {
+        if body.readings.insert(peer, lives.then(|| author.clone())).is_some() {
             return self.violate("a Worker reads two logs for one client at the same time");
         }
         let outcome = match self.dice.below(10) {
@@ -37,9 +45,9 @@ impl World {
             WorkerToClient::LogResponse(piece) => {
                 let Some(body) = self.worker_mut(node) else { return };
                 match body.readings.get(&peer) {
-                    Some(Some(executor)) if piece.is_over => {
-                        let executor = executor.clone();
-                        self.violate(format!("a log is said to be over while executor {executor} lives"));
+                    Some(Some(author)) if piece.is_over => {
+                        let author = author.clone();
+                        self.violate(format!("a log is said to be over while {author} lives"));
                     }
                     Some(_) => {}
                     None => self.violate("a client is answered with a log that was not read for it"),

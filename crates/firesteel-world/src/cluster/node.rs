@@ -4,9 +4,10 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use firesteel_core::driver::{self, Driver};
 use firesteel_core::executor::{self, Executor};
-use firesteel_core::ids::{AppId, ExecutorId, ExecutorKey, PeerId, WorkerId};
+use firesteel_core::ids::{AppId, ExecutorId, PeerId, WorkerId};
 use firesteel_core::launcher;
 use firesteel_core::master::{self, Master};
+use firesteel_core::messages::LogAuthor;
 use firesteel_core::worker::{self, Worker};
 use firesteel_core::{Machine, Timestamp, Violation};
 
@@ -68,9 +69,8 @@ pub(crate) struct WorkerBody {
     pub(crate) id: WorkerId,
     /// The machine that it runs on, as an index into the scenario's machines.
     pub(crate) plan: usize,
-    /// The logs that are being read for clients. Each has the executor's key if the executor lived when the
-    /// reading began.
-    pub(crate) readings: BTreeMap<PeerId, Option<ExecutorKey>>,
+    /// The logs that are being read for clients. Each has its author if that lived when the reading began.
+    pub(crate) readings: BTreeMap<PeerId, Option<LogAuthor>>,
     /// When it must have ended, since it was asked to leave.
     pub(crate) gone_by: Option<u64>,
 }

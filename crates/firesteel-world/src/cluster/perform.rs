@@ -179,7 +179,7 @@ impl World {
             worker::Effect::RemoveExecutorDirectories { executors } => {
                 self.remove_executor_directories(node, &executors);
             }
-            worker::Effect::ReadLog { peer, request } => self.read_log(node, peer, &request),
+            worker::Effect::ReadLog { peer, wish } => self.read_log(node, peer, &wish),
             worker::Effect::Exit(exit) => {
                 self.coverage.worker_exit.count(&exit);
                 self.end_worker(node, ProcessEnd::Orderly);

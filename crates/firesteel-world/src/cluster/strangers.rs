@@ -2,13 +2,16 @@
 
 use bytes::Bytes;
 use firesteel_core::address::Address;
-use firesteel_core::ids::{AppId, AttemptId, ExecutorId, ExecutorKey, PeerId, ProfileId, TaskId, WorkerId};
+use firesteel_core::ids::{
+    AppId, AttemptId, DriverId, ExecutorId, ExecutorKey, PeerId, ProfileId, TaskId, WorkerId,
+};
 use firesteel_core::messages::{
-    ApplicationDescription, ApplicationFiles, ClientToMaster, ClientToWorker, DriverToMaster, ExecutorLaunch,
-    ExecutorReport, ExecutorState, ExecutorTarget, ExecutorToDriver, ExecutorWork, FileDescription, FileKind,
-    HistoryPlace, HostWishes, LogRequest, LogStart, LossReason, MasterToWorker, Offered, Placing,
-    RefusedRegistration, ResourceProfile, Sha256, Shared, StatePlace, Stream, Submitter, TaskDirectory,
-    TaskEnd, TaskState, WantedExecutors, Work, WorkerDescription, WorkerToMaster,
+    ApplicationDescription, ApplicationFiles, ClientToMaster, ClientToWorker, DriverLogRequest,
+    DriverToMaster, ExecutorLaunch, ExecutorReport, ExecutorState, ExecutorTarget, ExecutorToDriver,
+    ExecutorWork, FileDescription, FileKind, HistoryPlace, HostWishes, LogRequest, LogStart, LossReason,
+    MasterToWorker, Offered, Placing, RefusedRegistration, ResourceProfile, Sha256, Shared, StatePlace,
+    Stream, Submitter, TaskDirectory, TaskEnd, TaskState, WantedExecutors, Work, WorkerDescription,
+    WorkerToMaster,
 };
 use firesteel_core::process::{Command, ExitStatus, StartFailure, StartStep};
 use firesteel_core::secret::Secret;
@@ -83,6 +86,7 @@ impl World {
             6 if self.dice.one_in(2) => match self.now % 3 {
                 0 => ClientToMaster::RequestWorkerReports { from: WorkerId::new("") },
                 1 => ClientToMaster::RequestHistory { from: HistoryPlace::default() },
+                _ if self.now.is_multiple_of(2) => ClientToMaster::RequestApplicationNeeds { from: 0 },
                 _ => ClientToMaster::RequestReadyz,
             },
             6 => ClientToMaster::RequestMasterState { from: StatePlace::beginning() },
@@ -169,15 +173,15 @@ impl World {
                 false => ClientToWorker::RequestWorkerState,
             };
         }
-        ClientToWorker::RequestLog(LogRequest {
-            executor: self.odd_key(),
-            stream: Stream::Stdout,
-            from: *self.dice.pick(&[
-                LogStart::Offset(0),
-                LogStart::LastBytes(9),
-                LogStart::LastLines(u64::MAX),
-            ]),
-        })
+        let starts = [LogStart::Offset(0), LogStart::LastBytes(9), LogStart::LastLines(u64::MAX)];
+        let (executor, stream, from) = (self.odd_key(), Stream::Stdout, *self.dice.pick(&starts));
+        // No chance is used up, so that seeds mean what they meant before.
+        if self.now.is_multiple_of(3) {
+            let some = self.some_cluster_driver();
+            let driver = some.unwrap_or_else(|| DriverId::new(executor.app.as_str()));
+            return ClientToWorker::RequestDriverLog(DriverLogRequest { driver, stream, from });
+        }
+        ClientToWorker::RequestLog(LogRequest { executor, stream, from })
     }
 
     /// Mostly names an executor that its driver was told of and that has not come yet, and has stolen the secret.

@@ -56,6 +56,8 @@ impl Executors {
             | WorkerToMaster::WorkerLatestState { .. }
             | WorkerToMaster::DriverStateChanged(_)
             | WorkerToMaster::WorkerReported(_)
+            | WorkerToMaster::ExecutorUsed { .. }
+            | WorkerToMaster::DriverUsed { .. }
             | WorkerToMaster::WorkerDecommissioning { .. } => Ok(()),
             WorkerToMaster::ExecutorStateChanged(ExecutorReport { executor, state }) => {
                 if *state == ExecutorState::Running && !self.told_running.insert(executor.clone()) {

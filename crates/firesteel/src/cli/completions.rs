@@ -86,7 +86,7 @@ fn with_values(mut command: Command) -> Command {
             Some("APP") if ends_some => ArgValueCompleter::new(|current: &OsStr| live(current, unfinished)),
             Some("APP") if reads_logs => ArgValueCompleter::new(|current: &OsStr| {
                 let names_one = current.to_string_lossy().contains('/');
-                live(current, if names_one { executors_by_application } else { applications })
+                live(current, if names_one { executors_by_application } else { applications_and_drivers })
             }),
             Some("APP") => ArgValueCompleter::new(|current: &OsStr| live(current, applications)),
             Some("NAME") if argument.get_long() == Some("placement-policy") => {
@@ -123,6 +123,11 @@ fn properties(current: &OsStr) -> Vec<CompletionCandidate> {
 
 fn applications(view: &MasterView) -> Vec<Named> {
     view.applications.iter().chain(&view.completed).map(id_and_name).collect()
+}
+
+fn applications_and_drivers(view: &MasterView) -> Vec<Named> {
+    let drivers = view.drivers.iter().map(|driver| (driver.id.to_string(), driver.state.to_string()));
+    applications(view).into_iter().chain(drivers).collect()
 }
 
 /// The executors as `logs` takes them in one word: `APP/EXECUTOR`.
@@ -243,6 +248,7 @@ mod tests {
             lag_millis: 0,
             unread_executors: 0,
             reports: Default::default(),
+            needs: Default::default(),
             workers: Vec::new(),
             applications: vec![application("app-1", "sums", &[0, 2]), application("app-2", "logs", &[1])],
             completed: vec![application("app-0", "old", &[])],

@@ -298,6 +298,7 @@ impl<'a> Master<'a> {
             drivers,
             unread_executors: _,
             reports,
+            needs: _,
         } = view;
         Self {
             schema: Self::SCHEMA,

@@ -29,8 +29,8 @@ keeps the latest of them (spark.deploy.retainedApplications, spark.deploy.retain
 firesteel.master.history.maxAge and firesteel.master.history.maxSize allow; a Master that keeps its state keeps them when it \
 is restarted. Of an application, the last 100 executors are remembered.
 
-CPU is the processor time of all remembered executors, and MEMORY the most that one of them had in RAM. Workers measure every 5 \
-s, so an executor that ended sooner has none, and of each the last seconds are missing. Of drivers nothing is remembered.
+CPU is the processor time of all remembered executors, or of the driver's last process, from start to end. MEMORY is the most that \
+one of them had in RAM whenever it was measured: about a second after a start, and then every 5 s. One that ended before has none.
 
 In JSON and CSV, names end in their unit: _ms (a point in time is in milliseconds since 1970, UTC) and _bytes; what is not known \
 is null, or empty. exit_code is 128 + N for signal N. In JSON, schema is incremented on incompatible changes, and executors are \

@@ -347,6 +347,7 @@ mod tests {
             completed: Vec::new(),
             unread_executors: 0,
             reports: Default::default(),
+            needs: Default::default(),
         }
     }
 

@@ -122,3 +122,78 @@ fn the_history_has_what_a_status_page_no_longer_lists_in_the_order_of_the_ends()
         "the latest are always there"
     );
 }
+
+#[test]
+fn what_executors_and_cluster_drivers_used_until_their_end_is_remembered_with_them() {
+    let mut bench = Bench::new(Config::default());
+    bench.worker(1, 8);
+    bench.worker(2, 8);
+    bench.application(Some(8), 4);
+    let (user, command) = ("ann".to_owned(), command());
+    let wanted = DriverDescription { user, command, cores: Cores(1), memory: MiB(512), supervise: false };
+    let submitted = bench.client(ClientToMaster::RequestSubmitDriver(Box::new(wanted))).1;
+    let MasterToClient::SubmitDriverResponse(SubmitDriverAnswer::Submitted { driver }) = submitted else {
+        panic!("{submitted:?}")
+    };
+    let on = |bench: &Bench, id: &DriverId| {
+        let drivers = bench.master.view().drivers;
+        let row = drivers.iter().find(|row| row.id == *id).expect("it is listed");
+        row.worker.as_ref().expect("it was given to a Worker").worker.clone()
+    };
+    let home = if on(&bench, &driver).as_str() == "w1" { 1 } else { 2 };
+    let used = Used { cpu_millis: 70, peak_memory: 9 };
+    let executors = bench.master.view().applications[0].executors.clone();
+    let (id, worker) = (executors[0].id.0, if executors[0].worker.as_str() == "w1" { 1 } else { 2 });
+    let said = |executor| WorkerToMaster::ExecutorUsed { executor: key(executor), used };
+    bench.worker_says(worker, said(id));
+    bench.report(worker, id, CRASH);
+    // Of one that lives, or that another Worker had, nothing is remembered.
+    bench.worker_says(3 - worker, said(id));
+    bench.driver_says(DriverToMaster::UnregisterApplication { app: app(), outcome: None });
+    assert!(matches!(&history(&mut bench)[..], [PastRow::Application(past)] if past.used.is_empty()));
+    bench.worker_says(worker, said(id));
+    assert!(
+        matches!(&history(&mut bench)[..], [PastRow::Application(past)] if past.used == [(ExecutorId(id), used)])
+    );
+
+    let said = || WorkerToMaster::DriverUsed { driver: driver.clone(), used };
+    bench.worker_says(home, said());
+    let report = DriverReport { driver: driver.clone(), state: DriverState::Finished };
+    bench.worker_says(home, WorkerToMaster::DriverStateChanged(report));
+    bench.worker_says(3 - home, said());
+    let past_driver = |bench: &mut Bench| match &history(bench)[..] {
+        [_, PastRow::Driver { used, .. }] => *used,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(past_driver(&mut bench), None);
+    bench.worker_says(home, said());
+    assert_eq!(past_driver(&mut bench), Some(used));
+    // It is kept with the driver when that leaves the list.
+    bench.client(ClientToMaster::RequestClearCompletedDriversAndApps { by: "ann".to_owned() });
+    assert_eq!(past_driver(&mut bench), Some(used));
+}
+
+#[test]
+fn the_custom_resources_that_executors_need_are_told_also_after_the_application_has_ended() {
+    let mut bench = Bench::new(Config::default());
+    let WorkerToMaster::RegisterWorker { mut worker, executors, drivers } = register(1, 8, Vec::new()) else {
+        unreachable!("it registers")
+    };
+    worker.resources = Resources::from_iter([("gpu", ["0", "1", "2"])]);
+    bench.worker_says(1, WorkerToMaster::RegisterWorker { worker, executors, drivers });
+    bench.application(Some(1), 1);
+    let mut wants = description(Some(1), Some(1));
+    wants.profile.resources = [("gpu".to_owned(), 2)].into();
+    bench.driver_says(DriverToMaster::RegisterApplication(Box::new(wants)));
+    let needs = |bench: &mut Bench| match bench.client(ClientToMaster::RequestApplicationNeeds { from: 0 }).1
+    {
+        MasterToClient::ApplicationNeedsResponse(ApplicationNeeds { needs, next: None }) => needs,
+        other => panic!("{other:?}"),
+    };
+    let app = bench.master.view().applications[1].id.clone();
+    let expected =
+        [ApplicationNeed { number: 1, app: app.clone(), resources: [("gpu".to_owned(), 2)].into() }];
+    assert_eq!(needs(&mut bench), expected);
+    bench.driver_says(DriverToMaster::UnregisterApplication { app, outcome: None });
+    assert_eq!(needs(&mut bench), expected);
+}

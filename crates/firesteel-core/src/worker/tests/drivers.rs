@@ -2,9 +2,12 @@
 
 use super::*;
 use crate::ids::DriverId;
-use crate::messages::{DriverDescription, DriverError, DriverLaunch, DriverReport, DriverState};
+use crate::messages::{
+    ClientToWorker, DriverDescription, DriverError, DriverLaunch, DriverLogRequest, DriverReport,
+    DriverState, LogStart, RefusedLog, Stream, WorkerToClient,
+};
 use crate::process::{ExitStatus, StartFailure, StartStep};
-use crate::worker::DriverPlan;
+use crate::worker::{DriverPlan, LogRead};
 
 const FAILURE: ExitStatus = ExitStatus::Code(3);
 
@@ -208,4 +211,33 @@ fn a_worker_that_leaves_waits_for_its_drivers_and_gives_new_ones_back() {
     let effects = bench.exited(FAILURE);
     assert_eq!(effects[0], report(DriverState::Killed(Some(FAILURE))));
     assert!(matches!(effects.last(), Some(Effect::Exit(_))), "{effects:?}");
+}
+
+#[test]
+fn a_log_of_a_cluster_driver_is_over_once_it_has_ended_for_good() {
+    let mut bench = Bench::with_driver(true);
+    let request = |driver| DriverLogRequest { driver, stream: Stream::Stdout, from: LogStart::LastBytes(10) };
+    let ask = |bench: &mut Bench, wanted: DriverLogRequest| {
+        let message = Inbound::Client(ClientToWorker::RequestDriverLog(wanted));
+        bench.tell(Event::Received { peer: PeerId(7), message })
+    };
+    let is_over = |bench: &mut Bench| {
+        let wish = request(driver()).into();
+        assert_eq!(ask(bench, request(driver())), [Effect::ReadLog { peer: PeerId(7), wish }]);
+        let outcome = LogRead::Piece { start: 0, bytes: bytes::Bytes::new(), length: 0 };
+        match &bench.tell(Event::LogRead { peer: PeerId(7), outcome })[..] {
+            [Effect::Send { message: Outbound::Client(WorkerToClient::LogResponse(piece)), .. }] => {
+                piece.is_over
+            }
+            other => panic!("{other:?}"),
+        }
+    };
+    assert!(!is_over(&mut bench));
+    bench.exited(FAILURE);
+    assert!(!is_over(&mut bench), "it will be started again");
+    bench.order(MasterToWorker::KillDriver { driver: driver() });
+    assert!(is_over(&mut bench));
+    let message = Outbound::Client(WorkerToClient::RequestLogFailed(RefusedLog::UnsoundId));
+    let refused = Effect::Send { peer: PeerId(7), message };
+    assert_eq!(ask(&mut bench, request(DriverId::new("../.."))), [refused]);
 }

@@ -83,8 +83,8 @@ struct ApplicationRow {
     user: String,
     memoryperexecutor: i64,
     memoryperslave: i64,
-    resourcesperexecutor: [ResourceAmount; 0],
-    resourcesperslave: [ResourceAmount; 0],
+    resourcesperexecutor: Vec<ResourceAmount>,
+    resourcesperslave: Vec<ResourceAmount>,
     submitdate: String,
     state: ApplicationState,
     duration: u64,
@@ -131,6 +131,7 @@ pub(super) fn nothing(url: &str) -> MasterView {
         drivers: Vec::new(),
         unread_executors: 0,
         reports: BTreeMap::new(),
+        needs: BTreeMap::new(),
     }
 }
 
@@ -180,8 +181,8 @@ impl MasterPage {
             resources_used: alive()
                 .map(|worker| share_rows(&worker.resources, &worker.resources_used))
                 .collect(),
-            active: view.applications.iter().map(|app| ApplicationRow::of(app, view.now)).collect(),
-            completed: view.completed.iter().map(|app| ApplicationRow::of(app, view.now)).collect(),
+            active: view.applications.iter().map(|app| ApplicationRow::of(app, view)).collect(),
+            completed: view.completed.iter().map(|app| ApplicationRow::of(app, view)).collect(),
             active_drivers: live.into_iter().map(DriverRow::of).collect(),
             completed_drivers: ended.into_iter().map(DriverRow::of).collect(),
             status,
@@ -314,8 +315,12 @@ fn main_class(command: &str) -> String {
 }
 
 impl ApplicationRow {
-    fn of(app: &ApplicationView, now: Timestamp) -> Self {
-        let until = app.ended.unwrap_or(now);
+    fn of(app: &ApplicationView, view: &MasterView) -> Self {
+        let until = app.ended.unwrap_or(view.now);
+        let amounts = || {
+            let needs = view.needs.get(&app.id).into_iter().flatten();
+            needs.map(|(name, amount)| ResourceAmount { name: name.clone(), amount: *amount }).collect()
+        };
         Self {
             id: app.id.to_string(),
             starttime: app.submitted.millis(),
@@ -324,8 +329,8 @@ impl ApplicationRow {
             user: app.user.clone(),
             memoryperexecutor: app.memory_per_executor.0,
             memoryperslave: app.memory_per_executor.0,
-            resourcesperexecutor: [],
-            resourcesperslave: [],
+            resourcesperexecutor: amounts(),
+            resourcesperslave: amounts(),
             submitdate: app.submitted.java_date(),
             state: app.state,
             duration: until.millis().saturating_sub(app.submitted.millis()),

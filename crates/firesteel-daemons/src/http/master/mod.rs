@@ -17,11 +17,14 @@ use std::time::SystemTime;
 
 use firesteel_core::address::Address;
 use firesteel_core::master::Event;
-use firesteel_core::messages::{ApplicationAnswer, ApplicationState, DriverState, MasterView, WorkerState};
+use firesteel_core::messages::{
+    ApplicationAnswer, ApplicationState, DriverState, LogAuthor, MasterView, WorkerState,
+};
 use firesteel_core::secret::Secret;
 use firesteel_core::state_reader::Extent;
 use firesteel_host::journal::JournalMeter;
 use firesteel_host::net::Envoys;
+use firesteel_host::plain;
 use firesteel_settings::pages::PageSettings;
 use hyper::StatusCode;
 
@@ -30,13 +33,14 @@ pub(super) use self::json::{ResourceAmount, ResourceRows, plain_address, resourc
 use self::pages::actions::{Action, Permit, act};
 use self::pages::application::ApplicationPage;
 use self::pages::cluster::ClusterPage;
-use self::pages::logs::Look;
+use self::pages::logs::{Listed, Look};
 use self::pages::picture::Picture;
 use self::pages::policies::Comparison;
 use self::pages::reasons::Reasons;
 use self::read::Applications;
 use super::answer::Answer;
 use super::jackson;
+use super::names::Names;
 use super::pages::assets;
 use super::pages::log::LogQuestion;
 use super::question::Question;
@@ -65,6 +69,8 @@ pub(crate) struct MasterSite {
     settings: PageSettings,
     /// What forms must have that change something.
     token: Secret,
+    /// How readers may call this Master, if pages have that token.
+    names: Names,
     started: SystemTime,
     standing: Mutex<Standing>,
 }
@@ -123,10 +129,13 @@ impl Status {
 }
 
 impl MasterSite {
-    /// The site of a Master with this URL, which starts.
-    pub(crate) fn new(url: String, settings: PageSettings) -> Self {
+    /// The site of a Master that others reach at this address, and which starts.
+    pub(crate) fn new(reached: &Address, settings: PageSettings) -> Self {
         let standing = Mutex::new(Standing::Starting);
-        Self { url, settings, token: secret::draw(), started: SystemTime::now(), standing }
+        let allowed = settings.hosts.iter().map(String::as_str);
+        let names = Names::of(allowed.chain([reached.host.as_str()]));
+        let (url, token, started) = (reached.url(), secret::draw(), SystemTime::now());
+        Self { url, settings, token, names, started, standing }
     }
 
     /// The Master stands by, and this one leads.
@@ -268,6 +277,9 @@ impl MasterSite {
         if !is_page {
             return Answer::not_found(&PATHS);
         }
+        if let Some(refusal) = self.refuse_name(question) {
+            return refusal;
+        }
         let standing = self.standing().clone();
         let reign = match standing {
             Standing::Leads(reign) => reign,
@@ -344,27 +356,48 @@ impl MasterSite {
             Err(words) => return failed(None, &words),
         };
         let unanswered = |why: Unanswered| failed(None, &format!("The Master cannot answer: {why}."));
-        let detail = match reign.applications.get(&reign.envoys, wanted.app.as_str()).await {
-            Ok(answer) => answer,
-            Err(why) => return unanswered(why),
-        };
-        let ApplicationAnswer::Known(detail) = &*detail else {
-            return failed(None, &format!("No application has the id {}.", wanted.app));
-        };
         let view = match reign.state().await {
             Ok(view) => view,
             Err(why) => return unanswered(why),
         };
-        match pages::logs::read(&wanted, detail, &view, (look, base)).await {
+        let (app, listed) = match &wanted.author {
+            LogAuthor::Driver(driver) => (None, Listed::of_driver(driver, &view, base)),
+            LogAuthor::Executor(key) => {
+                match reign.applications.get(&reign.envoys, key.app.as_str()).await.as_deref() {
+                    Ok(ApplicationAnswer::Known(detail)) => {
+                        (Some(&key.app), Listed::of_executor(key, detail, base))
+                    }
+                    Ok(ApplicationAnswer::Unknown | ApplicationAnswer::Ambiguous { .. }) => {
+                        (None, Err(format!("No application has the id {}.", key.app)))
+                    }
+                    Err(why) => return unanswered(*why),
+                }
+            }
+        };
+        let shown = match listed {
+            Ok(listed) => listed.read(&wanted, &view, (look, base)).await,
+            Err(words) => Err(words),
+        };
+        match shown {
             Ok(text) if look == Look::Text => Answer::text(&text),
             Ok(document) => Answer::page(StatusCode::OK, &document),
-            Err(words) => failed(Some(&detail.application.id), &words),
+            Err(words) => failed(app, &words),
         }
+    }
+
+    /// The refusal of a request that calls this Master by a name of somebody else's. Where nothing can be changed, any name
+    /// will do.
+    fn refuse_name(&self, question: &Question) -> Option<Answer> {
+        let words = self.names.refuse(&question.called).filter(|_| self.settings.may_kill)?;
+        Some(Answer::line(StatusCode::MISDIRECTED_REQUEST, &plain::clean(&words)))
     }
 
     async fn act(&self, action: Action, question: &Question) -> Answer {
         if question.form.is_none() {
             return Answer::line(StatusCode::METHOD_NOT_ALLOWED, "Only forms are taken here (POST).");
+        }
+        if let Some(refusal) = self.refuse_name(question) {
+            return refusal;
         }
         let standing = self.standing().clone();
         let Standing::Leads(reign) = standing else {

@@ -46,6 +46,15 @@ pub(super) async fn state(envoys: Envoys<Event>, extent: Extent) -> Result<Maste
         view.reports.extend(page.reports.into_iter().map(|it| (it.report.worker.clone(), it)));
         from = page.next.filter(|next| *next > first);
     }
+    let mut from = Some(0);
+    while let Some(first) = from.take() {
+        let question = ClientToMaster::RequestApplicationNeeds { from: first };
+        let MasterToClient::ApplicationNeedsResponse(page) = ask(&mut inquiry, question).await? else {
+            return Err(Unanswered::Ended);
+        };
+        view.needs.extend(page.needs.into_iter().map(|need| (need.app, need.resources)));
+        from = page.next.filter(|next| *next > first);
+    }
     Ok(view)
 }
 

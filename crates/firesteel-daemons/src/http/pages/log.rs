@@ -1,7 +1,7 @@
 //! Logs as pages and as text: a piece of a log, its place in the whole, and the way to the rest.
 
-use firesteel_core::ids::{AppId, ExecutorId};
-use firesteel_core::messages::{LogPiece, LogStart, Stream};
+use firesteel_core::ids::{AppId, DriverId, ExecutorId, ExecutorKey};
+use firesteel_core::messages::{LogAuthor, LogPiece, LogStart, Stream};
 use maud::{Markup, html};
 
 use super::super::query::{Query, link};
@@ -16,10 +16,8 @@ const MOST_BYTES: u64 = 1 << 20;
 /// The part of a log that a request asks for. Source: Spark's log pages, 4.0.1, for the names in the URL.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in super::super) struct LogQuestion {
-    /// The application.
-    pub(in super::super) app: AppId,
-    /// The executor.
-    pub(in super::super) executor: ExecutorId,
+    /// Who writes the log.
+    pub(in super::super) author: LogAuthor,
     /// The output.
     pub(in super::super) stream: Stream,
     /// The first byte. `None`: so that the part ends at the log's end.
@@ -42,7 +40,7 @@ pub(in super::super) struct Excerpt {
     pub(in super::super) place: String,
 }
 
-/// Reads pieces of one executor's logs.
+/// Reads pieces of the logs of one executor or cluster driver.
 pub(in super::super) trait LogSource {
     /// A piece, or the reason in words why there is none.
     fn piece(
@@ -60,19 +58,38 @@ pub(in super::super) fn name(stream: Stream) -> &'static str {
     }
 }
 
-/// The link to a log's page, below the page where log pages are.
-pub(in super::super) fn log_link(app: &AppId, executor: ExecutorId, stream: Stream) -> String {
-    let executor = executor.to_string();
-    link([("appId", app.as_str()), ("executorId", executor.as_str()), ("logType", name(stream))])
+/// The names and values in a URL that say which log. Source: Spark's log pages, 4.0.1.
+fn which(author: &LogAuthor, stream: Stream) -> Vec<(&'static str, String)> {
+    let mut pairs = match author {
+        LogAuthor::Executor(ExecutorKey { app, executor }) => {
+            vec![("appId", app.to_string()), ("executorId", executor.to_string())]
+        }
+        LogAuthor::Driver(driver) => vec![("driverId", driver.to_string())],
+    };
+    pairs.push(("logType", name(stream).to_owned()));
+    pairs
+}
+
+fn link_of(pairs: &[(&'static str, String)]) -> String {
+    link(pairs.iter().map(|(name, value)| (*name, value.as_str())))
 }
 
 /// Links to both logs of an executor. `pages` is where log pages are, such as `../logPage/`.
 pub(in super::super) fn links(pages: &str, app: &AppId, executor: ExecutorId) -> Markup {
+    links_of(pages, &LogAuthor::Executor(ExecutorKey { app: app.clone(), executor }))
+}
+
+/// Links to both logs of a cluster driver.
+pub(in super::super) fn driver_links(pages: &str, driver: &DriverId) -> Markup {
+    links_of(pages, &LogAuthor::Driver(driver.clone()))
+}
+
+fn links_of(pages: &str, author: &LogAuthor) -> Markup {
     html! {
         span.logs {
             @for stream in [Stream::Stdout, Stream::Stderr] {
-                a href={ (pages) (log_link(app, executor, stream)) }
-                    aria-label={ (name(stream)) " of executor " (executor) " of " (app) } { (name(stream)) }
+                a href={ (pages) (link_of(&which(author, stream))) }
+                    aria-label={ (name(stream)) " of " (author) } { (name(stream)) }
             }
         }
     }
@@ -86,22 +103,26 @@ impl LogQuestion {
                         journalctl -u firesteel-master or firesteel-worker."
                 .to_owned());
         }
-        if query.has("driverId") {
-            return Err("Pages of cluster drivers' logs are not there yet. The driver's directory on its Worker has them."
-                .to_owned());
-        }
-        let (Some(app), Some(executor)) = (query.get("appId"), query.get("executorId")) else {
-            return Err("The URL names no log: it needs appId, executorId and logType.".to_owned());
+        let author = match (query.get("appId"), query.get("executorId"), query.get("driverId")) {
+            (Some(app), Some(executor), None) => {
+                let number =
+                    executor.parse().map_err(|_| format!("{executor} is no number of an executor."))?;
+                LogAuthor::Executor(ExecutorKey { app: AppId::new(app), executor: ExecutorId(number) })
+            }
+            (None, None, Some(driver)) => LogAuthor::Driver(DriverId::new(driver)),
+            // Source: Spark's log pages, 4.0.1, which refuse both at once, too.
+            _ => {
+                let words = "The URL names no log: it needs appId and executorId, or driverId, and logType.";
+                return Err(words.to_owned());
+            }
         };
-        let executor = executor.parse().map_err(|_| format!("{executor} is no number of an executor."))?;
         let stream = match query.get("logType") {
             Some("stdout") => Stream::Stdout,
             Some("stderr") | None => Stream::Stderr,
             Some(_) => return Err("Error: Log type must be one of stderr, stdout".to_owned()),
         };
         Ok(Self {
-            app: AppId::new(app),
-            executor: ExecutorId(executor),
+            author,
             stream,
             offset: query.number("offset"),
             bytes: query.number("byteLength").unwrap_or(BYTES).clamp(1, MOST_BYTES),
@@ -133,11 +154,26 @@ impl LogQuestion {
     }
 
     fn link(&self, offset: Option<u64>) -> String {
-        let (executor, offset) = (self.executor.to_string(), offset.map(|offset| offset.to_string()));
-        let bytes = (self.bytes != BYTES).then(|| self.bytes.to_string());
-        let named = [("appId", self.app.as_str()), ("executorId", &executor), ("logType", name(self.stream))];
-        let rest = [("offset", offset.as_deref()), ("byteLength", bytes.as_deref())];
-        link(named.into_iter().chain(rest.into_iter().filter_map(|(name, value)| Some((name, value?)))))
+        let bytes = (self.bytes != BYTES).then_some(self.bytes);
+        let rest = [("offset", offset), ("byteLength", bytes)];
+        let rest = rest.into_iter().filter_map(|(name, value)| Some((name, value?.to_string())));
+        link_of(&which(&self.author, self.stream).into_iter().chain(rest).collect::<Vec<_>>())
+    }
+
+    /// What the heading calls the author. Which application an executor is of, stands below.
+    fn called(&self) -> String {
+        match &self.author {
+            LogAuthor::Executor(key) => format!("executor {}", key.executor),
+            LogAuthor::Driver(driver) => driver.to_string(),
+        }
+    }
+
+    /// The title of the page.
+    pub(in super::super) fn title(&self) -> String {
+        match &self.author {
+            LogAuthor::Executor(key) => format!("{} of {}/{}", name(self.stream), key.app, key.executor),
+            LogAuthor::Driver(driver) => format!("{} of {driver}", name(self.stream)),
+        }
     }
 
     /// The page. `base` is the way to the first page, and `under` says whose log it is.
@@ -148,12 +184,12 @@ impl LogQuestion {
         let follow = at_end.then(|| format!("{base}log/{}&follow=1", self.link(None)));
         html! {
             section #head {
-                h1 { (name(self.stream)) " of executor " (self.executor) }
+                h1 { (name(self.stream)) " of " (self.called()) }
                 p.under { (under) }
                 nav.turns aria-label="Logs" {
                     @for stream in [Stream::Stdout, Stream::Stderr] {
                         @let current = (stream == self.stream).then_some("page");
-                        a href=(log_link(&self.app, self.executor, stream)) aria-current=[current] { (name(stream)) }
+                        a href=(link_of(&which(&self.author, stream))) aria-current=[current] { (name(stream)) }
                     }
                 }
             }
@@ -176,7 +212,7 @@ impl LogQuestion {
                         a href={ (base) "log/" (self.link(Some(excerpt.start))) } { "As text" }
                     }
                 }
-                pre.log tabindex="0" role="log" aria-label={ (name(self.stream)) " of executor " (self.executor) }
+                pre.log tabindex="0" role="log" aria-label={ (name(self.stream)) " of " (self.called()) }
                     data-follow=[follow] data-end=(end) { (text) }
             }
         }
@@ -245,12 +281,25 @@ mod tests {
         );
     }
 
+    #[tokio::test]
+    async fn links_on_the_page_of_a_cluster_drivers_log_name_the_driver() {
+        let question = LogQuestion::of(&Query::of("driverId=driver-1&logType=stdout")).expect("it is sound");
+        let mut source = Short(b"0123456789abcdefghij".to_vec());
+        let excerpt = question.read(&mut source, "/work/driver-1/stdout".to_owned()).await.expect("it reads");
+        let page = question.page("../", &html! {}, &excerpt).into_string();
+        assert!(page.contains("<h1>stdout of driver-1</h1>"), "{page}");
+        assert!(page.contains("href=\"?driverId=driver-1&amp;logType=stderr\""), "{page}");
+        let links = driver_links("logPage/", &DriverId::new("driver-1")).into_string();
+        assert!(links.contains("href=\"logPage/?driverId=driver-1&amp;logType=stdout\""), "{links}");
+    }
+
     #[test]
     fn what_cannot_be_asked_is_refused_in_words() {
         let refused = |query: &str| LogQuestion::of(&Query::of(query)).expect_err(query);
         assert!(refused("").contains("appId"));
         assert!(refused("self&logType=out").contains("journalctl"));
         assert!(refused("appId=a&executorId=x").contains("no number"));
+        assert!(refused("appId=a&executorId=1&driverId=d").contains("driverId"));
         assert!(refused("appId=a&executorId=1&logType=out").starts_with("Error: Log type must be one of"));
     }
 }

@@ -1,6 +1,6 @@
 //! What a Worker answers: pages, JSON as Spark's Worker has it, whether it is alive and ready, and metrics.
 //!
-//! - `page`: the page of the Worker; `logs`: the logs of its executors
+//! - `page`: the page of the Worker; `logs`: the logs of its executors and cluster drivers
 //! - `json`: the fields of `/json/`
 //! - `metrics`: the metrics of a Worker, and those that Spark's Worker has
 //! - `plans`: what the Worker was told about its executors
@@ -13,12 +13,11 @@ mod plans;
 #[cfg(test)]
 pub(super) mod tests;
 
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
-use firesteel_core::ids::ExecutorKey;
-use firesteel_core::messages::{ClientToWorker, WorkerReport, WorkerToClient, WorkerViewOfItself};
+use firesteel_core::ids::DriverId;
+use firesteel_core::messages::{ClientToWorker, LogAuthor, WorkerReport, WorkerToClient, WorkerViewOfItself};
 use firesteel_core::worker::{Event, ExecutorPlan, Inbound};
 use firesteel_host::net::{Arrival, Envoys};
 use firesteel_placement::Resources;
@@ -37,6 +36,7 @@ use super::question::Question;
 use super::server::HttpMeter;
 use super::site::Site;
 use super::snapshot::{Snapshot, Unanswered};
+use crate::worker::work_directory::WorkDirectory;
 
 /// All paths.
 const PATHS: [&str; 6] = ["/", "/json/", "/livez", "/readyz", "/metrics", "/metrics/prometheus/"];
@@ -49,14 +49,18 @@ pub(crate) struct WorkerSite {
     envoys: Envoys<Event>,
     snapshot: Snapshot<(WorkerViewOfItself, WorkerReport)>,
     plans: Mutex<Plans>,
-    /// The directory of executors' directories.
-    work: PathBuf,
+    work: WorkDirectory,
 }
 
 impl WorkerSite {
     /// The site of a Worker with these custom resources, which lists this number of ended executors, and keeps their
     /// directories in this one.
-    pub(crate) fn new(envoys: Envoys<Event>, resources: Resources, retained: usize, work: PathBuf) -> Self {
+    pub(crate) fn new(
+        envoys: Envoys<Event>,
+        resources: Resources,
+        retained: usize,
+        work: WorkDirectory,
+    ) -> Self {
         Self {
             work,
             started: SystemTime::now(),
@@ -65,6 +69,11 @@ impl WorkerSite {
             snapshot: Snapshot::default(),
             plans: Mutex::new(Plans::of(retained)),
         }
+    }
+
+    /// The Worker starts a cluster driver, or starts it again.
+    pub(crate) fn starts_driver(&self, driver: &DriverId) {
+        self.plans().add_driver(driver);
     }
 
     /// The Worker starts an executor. `live` executors run already.
@@ -153,17 +162,18 @@ impl WorkerSite {
     }
 
     async fn excerpt(&self, wanted: &LogQuestion, is_page: bool) -> Result<String, String> {
-        let executor = ExecutorKey { app: wanted.app.clone(), executor: wanted.executor };
-        let directory = self.work.join(wanted.app.as_str()).join(wanted.executor.to_string());
+        let directory = match &wanted.author {
+            LogAuthor::Executor(executor) => self.work.of_executor(executor),
+            LogAuthor::Driver(driver) => self.work.of_driver(driver),
+        };
         let place = directory.join(name(wanted.stream)).display().to_string();
-        let mut log = OwnLog::open(&self.envoys, executor)?;
+        let mut log = OwnLog::open(&self.envoys, wanted.author.clone())?;
         let excerpt = wanted.read(&mut log, place).await?;
         if !is_page {
             return Ok(wanted.text(&excerpt));
         }
-        let under = maud::html! { span.id { (wanted.app) } };
-        let title = format!("{} of {}/{}", name(wanted.stream), wanted.app, wanted.executor);
-        Ok(page::framed("../", &title, None, 0, &wanted.page("../", &under, &excerpt)))
+        let under = maud::html! { span.id { (wanted.author.directory_id()) } };
+        Ok(page::framed("../", &wanted.title(), None, 0, &wanted.page("../", &under, &excerpt)))
     }
 }
 

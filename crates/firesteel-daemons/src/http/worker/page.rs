@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use firesteel_core::ids::ExecutorKey;
+use firesteel_core::ids::{DriverId, ExecutorKey};
 use firesteel_core::messages::{
     ExecutorReport, ExecutorState, RunningExecutor, Usage, WorkerReport, WorkerViewOfItself,
 };
@@ -171,13 +171,24 @@ impl WorkerPage<'_> {
     }
 
     fn drivers(&self) -> Markup {
+        let live = |id: &DriverId| self.view.drivers.iter().any(|driver| driver.driver == *id);
+        let ended: Vec<&DriverId> = self.plans.drivers().filter(|id| !live(id)).collect();
         html! {
             @if !self.view.drivers.is_empty() {
                 section #drivers {
                     h2 { "Cluster drivers " span.count { (grouped(self.view.drivers.len())) } }
                     ul { @for driver in &self.view.drivers {
                         li { span.id { (driver.driver) } ": " (driver.cores.0) " cores, " (driver.memory)
-                            @if driver.starts > 1 { ", started " (driver.starts) " times" } }
+                            @if driver.starts > 1 { ", started " (driver.starts) " times" }
+                            " " (log::driver_links("logPage/", &driver.driver)) }
+                    } }
+                }
+            }
+            @if !ended.is_empty() {
+                section #ended-drivers {
+                    h2 { "Cluster drivers that have ended " span.count { (grouped(ended.len())) } }
+                    ul { @for driver in ended {
+                        li { span.id { (driver) } " " (log::driver_links("logPage/", driver)) }
                     } }
                 }
             }

@@ -1,8 +1,8 @@
-//! What a Worker was told about its executors: the Worker itself need not remember all of it.
+//! What a Worker was told about its executors and cluster drivers: the Worker itself need not remember all of it.
 
 use std::collections::{BTreeMap, VecDeque};
 
-use firesteel_core::ids::ExecutorKey;
+use firesteel_core::ids::{DriverId, ExecutorKey};
 use firesteel_core::worker::ExecutorPlan;
 use firesteel_placement::{MiB, Resources};
 
@@ -22,12 +22,14 @@ pub(super) struct Plans {
     table: BTreeMap<ExecutorKey, Plan>,
     /// All of them in the order of their starts.
     order: VecDeque<ExecutorKey>,
+    /// The cluster drivers in the order of their first starts.
+    drivers: VecDeque<DriverId>,
 }
 
 impl Plans {
     /// Plans for a Worker that lists this number of ended executors.
     pub(super) fn of(retained: usize) -> Self {
-        Self { retained, table: BTreeMap::new(), order: VecDeque::new() }
+        Self { retained, table: BTreeMap::new(), order: VecDeque::new(), drivers: VecDeque::new() }
     }
 
     /// Adds a plan, and forgets those of executors that started long before: one that is listed may be among them, if very
@@ -42,6 +44,21 @@ impl Plans {
             let oldest = self.order.pop_front().expect("there are more");
             self.table.remove(&oldest);
         }
+    }
+
+    /// Adds a cluster driver that is started, and forgets those that were started long before.
+    pub(super) fn add_driver(&mut self, driver: &DriverId) {
+        if !self.drivers.contains(driver) {
+            self.drivers.push_back(driver.clone());
+        }
+        while self.drivers.len() > self.retained.max(1) {
+            self.drivers.pop_front();
+        }
+    }
+
+    /// The cluster drivers that were started here, the latest first.
+    pub(super) fn drivers(&self) -> impl Iterator<Item = &DriverId> {
+        self.drivers.iter().rev()
     }
 
     /// The plan of an executor.

@@ -5,7 +5,8 @@ use std::ops::ControlFlow;
 use firesteel_core::ids::WorkerId;
 use firesteel_core::master::{Event, Inbound};
 use firesteel_core::messages::{
-    ExecutorLaunch, ExecutorReport, ExecutorState, MasterToWorker, WorkerDescription, WorkerToMaster,
+    ExecutorLaunch, ExecutorReport, ExecutorState, MasterToWorker, WorkerDescription, WorkerReport,
+    WorkerToMaster, is_web_address,
 };
 use firesteel_core::process::{StartFailure, StartStep};
 use firesteel_core::secret::Secret;
@@ -28,13 +29,35 @@ pub(super) struct SparkWorker {
     dialled: Address,
     /// As the Master knows it that calls it, until it registers by itself.
     called: Option<WorkerDescription>,
+    /// The URL of its page, as it says. Empty if it does not.
+    page: String,
 }
+
+/// The longest URL of a page that is kept, in bytes.
+const LONGEST_URL: usize = 1024;
 
 impl SparkWorker {
     /// A Worker that is called by a Master that knows it.
     pub(super) fn called(envoy: Envoy<Event>, description: WorkerDescription, dialled: Address) -> Self {
-        Self { envoy, id: description.id.clone(), dialled, called: Some(description) }
+        Self { envoy, id: description.id.clone(), dialled, called: Some(description), page: String::new() }
     }
+}
+
+/// What the Master is told of a Worker besides its registration: where its page is. It measures nothing.
+fn report_of(worker: &WorkerId, page: &str) -> Option<WorkerToMaster> {
+    if page.len() > LONGEST_URL || !is_web_address(page) {
+        return None;
+    }
+    let report = WorkerReport {
+        worker: worker.clone(),
+        web_address: Some(page.to_owned()),
+        master_web_address: None,
+        machine: None,
+        disk: None,
+        executors: Vec::new(),
+        drivers: Vec::new(),
+    };
+    Some(WorkerToMaster::WorkerReported(Box::new(report)))
 }
 
 impl Connection {
@@ -102,15 +125,18 @@ impl Connection {
                 return Ok(None);
             }
         };
+        let page = registration.web_ui_url.clone();
         if let Some(worker) = self.workers.get_mut(&number) {
             worker.called = None;
+            worker.page = page;
         } else {
             let (envoy, letters) =
                 self.envoys.open(Role::Worker, registration.worker.clone(), self.remote)?;
             self.letters.push(Addressed { address: Addressee::Worker(number), letters });
             self.has_registered = true;
             let (id, dialled) = (description.id.clone(), registration.master.clone());
-            self.workers.insert(number, SparkWorker { envoy, id, dialled, called: None });
+            let worker = SparkWorker { envoy, id, dialled, called: None, page };
+            self.workers.insert(number, worker);
         }
         // What runs there it says when it is registered.
         Ok(Some(WorkerToMaster::register(description, Vec::new())))
@@ -145,9 +171,14 @@ impl Connection {
                 return ControlFlow::Break(());
             }
         };
-        let Some(SparkWorker { dialled, called, .. }) = self.workers.get(&number) else {
-            return ControlFlow::Continue(());
-        };
+        let Some(worker) = self.workers.get(&number) else { return ControlFlow::Continue(()) };
+        let SparkWorker { id, dialled, called, page, .. } = worker;
+        if let MasterToWorker::RegisteredWorker { .. } = &message
+            && let Some(report) = report_of(id, page)
+            && self.worker_says(number, 0, report).await.is_err()
+        {
+            return ControlFlow::Break(());
+        }
         match &message {
             // It believes so since it was called.
             MasterToWorker::RegisteredWorker { .. } if called.is_some() => return ControlFlow::Continue(()),
@@ -182,6 +213,25 @@ impl Connection {
         match self.worker_says(number, 0, WorkerToMaster::ExecutorStateChanged(report)).await {
             Ok(()) => ControlFlow::Continue(()),
             Err(OwnerGone) => ControlFlow::Break(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_worker_of_spark_s_has_a_page_if_it_names_a_url() {
+        let id = WorkerId::new("worker-1");
+        let said = |page: &str| match report_of(&id, page) {
+            Some(WorkerToMaster::WorkerReported(report)) => report.web_address,
+            Some(other) => panic!("{other:?}"),
+            None => None,
+        };
+        assert_eq!(said("http://node-7:8081"), Some("http://node-7:8081".to_owned()));
+        for none in ["", "javascript:alert(1)", &format!("http://{}", "x".repeat(LONGEST_URL))] {
+            assert_eq!(said(none), None, "{none}");
         }
     }
 }

@@ -54,6 +54,8 @@ struct Rig {
     context: Arc<RunnerContext>,
     inbox: Inbox<Event>,
     receiver: InboxReceiver<Event>,
+    /// The processor time of the executor that ended last.
+    cpu_millis: u64,
 }
 
 impl Rig {
@@ -84,7 +86,7 @@ impl Rig {
             removed_bytes: Arc::default(),
             clock: Clock::start(),
         });
-        Self { scratch, context, inbox, receiver }
+        Self { scratch, context, inbox, receiver, cpu_millis: 0 }
     }
 
     fn start(&self, plan: ExecutorPlan) -> Runner {
@@ -112,8 +114,15 @@ impl Rig {
 
     /// How the executor ended. Its directory is measured after that.
     async fn exited(&mut self) -> ExitStatus {
-        let (status, ended) = match self.next().await {
-            Event::RunnerExited { status, executor } => (status, executor),
+        let ended = match self.next().await {
+            Event::ExecutorMeasured { executor, cpu_millis } => {
+                self.cpu_millis = cpu_millis;
+                executor
+            }
+            other => panic!("{other:?}"),
+        };
+        let status = match self.next().await {
+            Event::RunnerExited { status, executor } if executor == ended => status,
             other => panic!("{other:?}"),
         };
         match self.next().await {
@@ -323,7 +332,7 @@ fn read_log(rig: &Rig, stream: Stream) -> Vec<u8> {
     let mut all = Vec::new();
     loop {
         let from = LogStart::Offset(all.len() as u64);
-        match reader.read(&LogRequest { executor: executor.clone(), stream, from }) {
+        match reader.read(&LogRequest { executor: executor.clone(), stream, from }.into()) {
             LogRead::Piece { bytes, .. } if bytes.is_empty() => return all,
             LogRead::Piece { bytes, .. } => all.extend(bytes),
             other => panic!("{other:?}"),
@@ -451,4 +460,22 @@ async fn a_java_class_without_its_spark_says_what_was_sought_and_where() {
         "{failure}"
     );
     assert!(failure.error.contains(&format!("{} has 4.0.1", root.join("spark").display())), "{failure}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn the_processor_time_of_an_executor_is_exact_at_its_end_however_soon_that_is() {
+    let mut rig = Rig::new();
+    // The child's time counts with its parent's, who waits for it.
+    let _runner = rig.shell("i=0; (while [ $i -lt 300000 ]; do i=$((i + 1)); done) & wait; times");
+    rig.started().await;
+    assert_eq!(rig.exited().await, ExitStatus::SUCCESS);
+    // Four times as 0m0.25s: of the shell, then of its children.
+    let times = rig.read("stdout");
+    let seconds = |time: &str| -> f64 {
+        let (minutes, seconds) = time.trim_end_matches('s').split_once('m').expect("minutes and seconds");
+        minutes.parse::<f64>().expect("a number") * 60.0 + seconds.parse::<f64>().expect("a number")
+    };
+    let millis = times.split_whitespace().map(seconds).sum::<f64>() * 1000.0;
+    let measured = rig.cpu_millis as f64;
+    assert!(millis > 0.0 && (measured - millis).abs() <= 50.0, "{measured} ms and {times}");
 }

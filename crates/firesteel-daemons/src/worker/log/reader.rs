@@ -1,4 +1,4 @@
-//! A reader of pieces of executors' logs.
+//! A reader of pieces of logs.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -6,7 +6,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use firesteel_core::messages::{LogRequest, LogStart};
+use firesteel_core::messages::{LogAuthor, LogStart, LogWish};
 use firesteel_core::wire::MAX_LOG_PIECE;
 use firesteel_core::worker::LogRead;
 use flate2::read::MultiGzDecoder;
@@ -53,10 +53,13 @@ impl LogReader {
         Self { work, removed_bytes, kept: Mutex::default() }
     }
 
-    /// Reads the requested piece. The application's id must be known to be sound.
+    /// Reads the wanted piece. The id that names a directory must be known to be sound.
     #[must_use]
-    pub fn read(&self, request: &LogRequest) -> LogRead {
-        let directory = self.work.of_executor(&request.executor);
+    pub fn read(&self, wish: &LogWish) -> LogRead {
+        let directory = match &wish.author {
+            LogAuthor::Executor(executor) => self.work.of_executor(executor),
+            LogAuthor::Driver(driver) => self.work.of_driver(driver),
+        };
         let missing = || LogRead::Missing { directory: directory.display().to_string() };
         let failed = |error: io::Error| LogRead::Failed { error: error.to_string() };
         // A link on the way would lead out of the work directory.
@@ -67,7 +70,7 @@ impl LogReader {
             Err(error) => return failed(with_path(&directory, &error)),
         }
         for _ in 0..ATTEMPTS {
-            match self.attempt(&directory, request) {
+            match self.attempt(&directory, wish) {
                 Ok(Attempt::Read(Piece { start, bytes, length })) => {
                     return LogRead::Piece { start, bytes: bytes.into(), length };
                 }
@@ -82,13 +85,13 @@ impl LogReader {
         )))
     }
 
-    fn attempt(&self, directory: &Path, request: &LogRequest) -> io::Result<Attempt> {
-        let (gone, segments) = self.list(directory, request)?;
+    fn attempt(&self, directory: &Path, wish: &LogWish) -> io::Result<Attempt> {
+        let (gone, segments) = self.list(directory, wish)?;
         if segments.is_empty() {
             return Ok(Attempt::NoLog);
         }
         let length = gone + segments.iter().map(|segment| segment.length).sum::<u64>();
-        let start = match request.from {
+        let start = match wish.from {
             LogStart::Offset(offset) => offset.clamp(gone, length),
             LogStart::LastBytes(bytes) => length.saturating_sub(bytes).max(gone),
             LogStart::LastLines(lines) => match tail::start_of_last(&segments, lines)? {
@@ -111,13 +114,13 @@ impl LogReader {
 
     /// The number of removed bytes of the log, and the files with the rest. No file is rolled during the
     /// call.
-    fn list(&self, directory: &Path, request: &LogRequest) -> io::Result<(u64, Vec<Segment>)> {
-        match self.removed_bytes.find(&request.executor, request.stream) {
+    fn list(&self, directory: &Path, wish: &LogWish) -> io::Result<(u64, Vec<Segment>)> {
+        match self.removed_bytes.find(&wish.author, wish.stream) {
             Some(removed) => {
                 let gone = removed.lock();
-                Ok((*gone, segments::list(directory, request.stream)?))
+                Ok((*gone, segments::list(directory, wish.stream)?))
             }
-            None => Ok((0, segments::list(directory, request.stream)?)),
+            None => Ok((0, segments::list(directory, wish.stream)?)),
         }
     }
 

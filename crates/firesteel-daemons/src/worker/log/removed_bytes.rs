@@ -3,8 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use firesteel_core::ids::ExecutorKey;
-use firesteel_core::messages::Stream;
+use firesteel_core::messages::{LogAuthor, Stream};
 
 /// The number of logs whose records are kept at least. Beyond it, the oldest record of a log that is no
 /// longer written is dropped. The rest of that log then counts as the whole log.
@@ -25,7 +24,7 @@ impl RemovedBytes {
 #[derive(Debug, Default)]
 pub struct RemovedBytesTable(Mutex<Table>);
 
-type Key = (ExecutorKey, Stream);
+type Key = (LogAuthor, Stream);
 
 #[derive(Debug, Default)]
 struct Table {
@@ -36,10 +35,10 @@ struct Table {
 impl RemovedBytesTable {
     /// Makes a record for a new log.
     #[must_use]
-    pub fn open(&self, executor: ExecutorKey, stream: Stream) -> Arc<RemovedBytes> {
+    pub fn open(&self, author: LogAuthor, stream: Stream) -> Arc<RemovedBytes> {
         let mut table = self.0.lock().expect("no thread panics with the lock");
         let removed = Arc::new(RemovedBytes::default());
-        let key = (executor, stream);
+        let key = (author, stream);
         if table.logs.insert(key.clone(), Arc::clone(&removed)).is_none() {
             table.oldest_first.push_back(key);
         }
@@ -55,8 +54,8 @@ impl RemovedBytesTable {
     }
 
     /// Finds a log's record, if the log is or was rolled.
-    pub(super) fn find(&self, executor: &ExecutorKey, stream: Stream) -> Option<Arc<RemovedBytes>> {
+    pub(super) fn find(&self, author: &LogAuthor, stream: Stream) -> Option<Arc<RemovedBytes>> {
         let table = self.0.lock().expect("no thread panics with the lock");
-        table.logs.get(&(executor.clone(), stream)).cloned()
+        table.logs.get(&(author.clone(), stream)).cloned()
     }
 }

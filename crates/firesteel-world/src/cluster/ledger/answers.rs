@@ -57,6 +57,7 @@ impl Ledger {
             | MasterToClient::DriverStatusResponse(_)
             | MasterToClient::WorkerReportsResponse(_)
             | MasterToClient::HistoryResponse(_)
+            | MasterToClient::ApplicationNeedsResponse(_)
             | MasterToClient::DecommissionWorkersResponse(DecommissionAnswer::Unknown)
             | MasterToClient::KillApplicationResponse(KillAnswer::Unknown | KillAnswer::Ambiguous { .. }) => {
                 Ok(())

@@ -260,7 +260,10 @@ impl Ledger {
                     book.cannot_write = error.is_some();
                 }
             }
-            WorkerToMaster::Heartbeat { .. } | WorkerToMaster::WorkerReported(_) => {}
+            WorkerToMaster::Heartbeat { .. }
+            | WorkerToMaster::WorkerReported(_)
+            | WorkerToMaster::ExecutorUsed { .. }
+            | WorkerToMaster::DriverUsed { .. } => {}
         }
     }
 

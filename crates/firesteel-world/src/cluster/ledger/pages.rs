@@ -40,6 +40,7 @@ impl Ledger {
             | ClientToMaster::RequestClearCompletedDriversAndApps { .. }
             | ClientToMaster::RequestWorkerReports { .. }
             | ClientToMaster::RequestHistory { .. }
+            | ClientToMaster::RequestApplicationNeeds { .. }
             | ClientToMaster::RequestReadyz => None,
         }
     }

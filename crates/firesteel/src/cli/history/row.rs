@@ -54,8 +54,12 @@ pub(super) enum Past<'a> {
     Driver {
         #[serde(flatten)]
         shown: Driver<'a>,
+        cpu_ms: Option<u64>,
+        peak_memory_bytes: Option<u64>,
         #[serde(skip)]
         view: &'a DriverView,
+        #[serde(skip)]
+        used: Option<Used>,
     },
 }
 
@@ -63,25 +67,36 @@ pub(super) enum Past<'a> {
 pub(super) struct ExecutorUsed {
     executor: u32,
     cpu_ms: u64,
-    peak_memory_bytes: u64,
+    peak_memory_bytes: Option<u64>,
+}
+
+/// The most memory that was measured. `None`: it was not.
+fn peak(used: Used) -> Option<u64> {
+    Some(used.peak_memory).filter(|bytes| *bytes > 0)
 }
 
 impl<'a> Past<'a> {
     pub(super) fn of(row: &'a PastRow) -> Self {
         match row {
-            PastRow::Driver { number: _, view } => Self::Driver { shown: Driver::of(view), view },
+            PastRow::Driver { number: _, view, used } => Self::Driver {
+                shown: Driver::of(view),
+                cpu_ms: used.map(|used| used.cpu_millis),
+                peak_memory_bytes: used.and_then(peak),
+                view,
+                used: *used,
+            },
             PastRow::Application(past) => {
                 let used =
                     past.used.iter().map(|(executor, Used { cpu_millis, peak_memory })| ExecutorUsed {
                         executor: executor.0,
                         cpu_ms: *cpu_millis,
-                        peak_memory_bytes: *peak_memory,
+                        peak_memory_bytes: Some(*peak_memory).filter(|bytes| *bytes > 0),
                     });
                 Self::Application {
                     shown: Application::of(&past.view),
                     executors_failed: failed(past),
                     cpu_ms: past.used().map(|used| used.cpu_millis),
-                    peak_memory_bytes: past.used().map(|used| used.peak_memory),
+                    peak_memory_bytes: past.used().and_then(peak),
                     used: used.collect(),
                     past,
                 }
@@ -116,7 +131,7 @@ impl<'a> Past<'a> {
                 let outcome = past.view.outcome.as_ref().map_or_else(dash, |it| clean(&it.to_string()));
                 (past.view.name.clone(), outcome, executors, past.used())
             }
-            Self::Driver { shown, .. } => (shown.command.clone(), dash(), dash(), None),
+            Self::Driver { shown, used, .. } => (shown.command.clone(), dash(), dash(), *used),
         };
         let (id, submitted, ended) = match self {
             Self::Application { past, .. } => {
@@ -134,7 +149,7 @@ impl<'a> Past<'a> {
             ended.map_or_else(dash, |ended| duration(ended.since(submitted))),
             executors,
             used.map_or_else(dash, |used| duration(Duration::from_millis(used.cpu_millis))),
-            used.map_or_else(dash, |used| format!("{} MiB", used.peak_memory >> 20)),
+            used.and_then(peak).map_or_else(dash, |bytes| format!("{} MiB", bytes >> 20)),
         ]
     }
 
@@ -161,7 +176,7 @@ impl<'a> Past<'a> {
                 time(*cpu_ms),
                 time(*peak_memory_bytes),
             ],
-            Self::Driver { shown, view } => [
+            Self::Driver { shown, cpu_ms, peak_memory_bytes, view, used: _ } => [
                 "driver".to_owned(),
                 view.id.to_string(),
                 clean(&shown.command),
@@ -176,8 +191,8 @@ impl<'a> Past<'a> {
                 String::new(),
                 String::new(),
                 shown.exit_code.map(|code| code.to_string()).unwrap_or_default(),
-                String::new(),
-                String::new(),
+                time(*cpu_ms),
+                time(*peak_memory_bytes),
             ],
         }
     }

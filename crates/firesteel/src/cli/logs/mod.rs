@@ -1,4 +1,4 @@
-//! `firesteel logs`: prints the logs of executors. `print` copies them to standard output.
+//! `firesteel logs`: prints the logs of executors and cluster drivers. `print` copies them to standard output.
 
 mod print;
 
@@ -6,12 +6,12 @@ use firesteel_host::plain;
 use std::io::Write;
 
 use clap::Args as ClapArgs;
-use firesteel_core::ids::ExecutorId;
-use firesteel_core::messages::{ApplicationView, ExecutorView, LogStart, Stream};
-use firesteel_daemons::executor_log::{ExecutorLog, LogError};
+use firesteel_core::ids::{DriverId, ExecutorId};
+use firesteel_core::messages::{ApplicationView, DriverView, ExecutorView, LogAuthor, LogStart, Stream};
+use firesteel_daemons::worker_log::{LogError, LogPlace, WorkerLog};
 use firesteel_host::progress::Show;
 
-use super::ask::{self, App, Masters};
+use super::ask::{self, Cluster, Masters};
 use super::block_on;
 use super::exit::{self, Exit, Failure};
 use super::help;
@@ -22,18 +22,23 @@ use print::{Part, PrintError, Until};
 /// Maximum number of executors whose logs are followed at once.
 const MOST_FOLLOWED: usize = 256;
 
+/// How ids of cluster drivers begin.
+const DRIVER: &str = "driver-";
+
 const EXAMPLES: &str =
     "  firesteel logs app-20261121003159-0000              what all executors wrote to standard output
   firesteel logs app-20261121003159-0000 3            what executor 3 wrote
   firesteel logs app-20261121003159-0000/3 --stderr   its standard error
   firesteel logs app-20261121003159-0000 3 -f         from the beginning, then follow until the executor ends
   firesteel logs app-20261121003159-0000 3 -f -n 20   the last 20 lines, then follow
-  firesteel logs app-20261121003159-0000 --list       the executors and the lengths of their logs";
+  firesteel logs app-20261121003159-0000 --list       the executors and the lengths of their logs
+  firesteel logs driver-20261121003159-0000 -f        what a cluster driver wrote, then follow until it ends";
 
 const NOTES: &str = "\
-The Worker that runs or ran the executor reads the log. It can do so until it removes the executor's directory, also \
-after the executor and the application have ended. Rolled files, compressed or not, are shown as one log. The header \
-of the file of standard error, with the executor's command, is left out.
+The Worker that runs or ran the executor or cluster driver reads the log. It can do so until it removes the directory, also \
+after the executor and the application, or the cluster driver, have ended. Rolled files, compressed or not, are shown as \
+one log. The header of the file of standard error, with the command, is left out; a cluster driver that was started again \
+has one for each further start.
 
 Without EXECUTOR, the logs of all executors are shown; if there are several, each line begins with the executor's \
 number. --follow then follows the executors that exist at the start. The output of items and tasks is not in these logs: \
@@ -48,15 +53,16 @@ of this version; 78 a settings file or variable is wrong; 130 ended by ctrl-c.";
 #[derive(Debug, ClapArgs)]
 #[command(after_help = help::short("logs", EXAMPLES), after_long_help = format!("{NOTES}\n\n{EXAMPLES}\n\n{CODES}"))]
 pub(super) struct Args {
-    #[command(flatten)]
-    app: App,
+    /// Application, by id or name, or cluster driver, by id
+    #[arg(value_name = "APP")]
+    named: String,
     /// Number of the executor [default: all executors]
     #[arg(value_name = "EXECUTOR")]
     executor: Option<u32>,
     /// Show standard error instead of standard output
     #[arg(long)]
     stderr: bool,
-    /// Keep printing as the log grows, until the executor ends
+    /// Keep printing as the log grows, until the executor or cluster driver ends
     #[arg(short, long)]
     follow: bool,
     /// Show only the last N lines of each log
@@ -65,7 +71,7 @@ pub(super) struct Args {
     /// Show only the last N bytes of each log
     #[arg(short = 'c', long, value_name = "N")]
     bytes: Option<u64>,
-    /// List the application's executors and the lengths of their logs
+    /// List the executors, or the cluster driver, and the lengths of their logs
     #[arg(long, conflicts_with_all = ["executor", "stderr", "follow", "tail", "bytes"])]
     list: bool,
     #[command(flatten)]
@@ -74,12 +80,58 @@ pub(super) struct Args {
 
 /// Prints logs, or a list of them.
 pub(super) fn run(args: &Args, show: Show) -> Result<Exit, Failure> {
-    let (app, number) = names(args)?;
-    let detail = ask::detail(&args.masters.cluster("logs")?, app)?;
+    let (named, number) = names(args)?;
+    let cluster = args.masters.cluster("logs")?;
+    if let Some(driver) = cluster_driver(&cluster, named)? {
+        return of_driver(args, &driver, show);
+    }
+    let detail = ask::detail(&cluster, named)?;
     let application = &detail.application;
     if args.list {
-        return list(application);
+        return list(&rows_of(application));
     }
+    let chosen = executors(application, number)?;
+    if args.follow && chosen.len() > MOST_FOLLOWED {
+        let words = format!(
+            "application {} has {} executors, and --follow takes at most {MOST_FOLLOWED}: choose one of {}",
+            application.id,
+            chosen.len(),
+            some_of(chosen)
+        );
+        return Err(Failure::of(Exit::Usage, words));
+    }
+    let place = |executor| LogPlace::of_executor(&application.id, executor);
+    print(args, &chosen.iter().map(place).collect::<Vec<_>>(), show)
+}
+
+/// The cluster driver of this id. `None`: there is none, so an application is meant.
+fn cluster_driver(cluster: &Cluster, named: &str) -> Result<Option<DriverView>, Failure> {
+    if !named.starts_with(DRIVER) {
+        return Ok(None);
+    }
+    ask::now(cluster.driver(&DriverId::new(named)))
+}
+
+/// Prints the log of a cluster driver, or the lengths of its logs.
+fn of_driver(args: &Args, driver: &DriverView, show: Show) -> Result<Exit, Failure> {
+    let id = &driver.id;
+    if args.executor.is_some() {
+        let words = format!("{id} is a cluster driver, which has no executors: leave the number out");
+        return Err(Failure::of(Exit::Usage, words));
+    }
+    let Some(place) = &driver.worker else {
+        let words = format!("driver {id} is {}: it has not been on a Worker, and has no log", driver.state);
+        return Err(Failure::of(Exit::Failure, words));
+    };
+    let place = LogPlace::of_driver(id, place);
+    match args.list {
+        true => list(&[Row { id: id.to_string(), state: driver.state.to_string(), place }]),
+        false => print(args, &[place], show),
+    }
+}
+
+/// Prints the logs at these places.
+fn print(args: &Args, places: &[LogPlace], show: Show) -> Result<Exit, Failure> {
     let part = Part {
         stream: if args.stderr { Stream::Stderr } else { Stream::Stdout },
         from: match (args.tail, args.bytes) {
@@ -87,23 +139,14 @@ pub(super) fn run(args: &Args, show: Show) -> Result<Exit, Failure> {
             (None, Some(bytes)) => LogStart::LastBytes(bytes),
             (None, None) => LogStart::Offset(0),
         },
-        until: if args.follow { Until::ExecutorEnds } else { Until::EndOfLog },
+        until: if args.follow { Until::AuthorEnds } else { Until::EndOfLog },
     };
-    let printed = match &executors(application, number)? {
-        [executor] => block_on(print::one(&application.id, executor, part))?,
-        several if args.follow && several.len() > MOST_FOLLOWED => {
-            let words = format!(
-                "application {} has {} executors, and --follow takes at most {MOST_FOLLOWED}: choose one of {}",
-                application.id,
-                several.len(),
-                some_of(several)
-            );
-            return Err(Failure::of(Exit::Usage, words));
-        }
-        several => block_on(print::several(&application.id, several, part))?,
+    let printed = match places {
+        [place] => block_on(print::one(place, part))?,
+        several => block_on(print::several(several, part))?,
     };
     match printed {
-        Ok(0) if show == Show::Auto => Ok(say_empty(part)),
+        Ok(0) if show == Show::Auto => Ok(say_empty(part, places)),
         Ok(_) => Ok(Exit::Done),
         Err(PrintError::Stdout(error)) => exit::written(Err(error)),
         Err(PrintError::Log(error)) => Err(Failure::with(Exit::Failure, &*error)),
@@ -114,25 +157,29 @@ pub(super) fn run(args: &Args, show: Show) -> Result<Exit, Failure> {
 }
 
 /// Explains an empty log, which surprises a user who expects the output of items.
-fn say_empty(part: Part) -> Exit {
+fn say_empty(part: Part, places: &[LogPlace]) -> Exit {
     if part.is_all() {
+        let is_driver = matches!(places, [LogPlace { author: LogAuthor::Driver(_), .. }]);
+        let (author, tasks) = match is_driver {
+            true => ("driver", ""),
+            false => (
+                "executor",
+                " (firesteel map and firesteel shell print the output of their items and tasks themselves)",
+            ),
+        };
         let (written, other) = match part.stream {
             Stream::Stdout => ("standard output", "; --stderr shows standard error"),
             Stream::Stderr => ("standard error", ""),
         };
         // The reader may be gone.
-        let _ = writeln!(
-            plain::stderr(),
-            "firesteel: the executor wrote nothing to {written} (firesteel map and firesteel shell print the output of \
-             their items and tasks themselves){other}"
-        );
+        let _ = writeln!(plain::stderr(), "firesteel: the {author} wrote nothing to {written}{tasks}{other}");
     }
     Exit::Done
 }
 
-/// The application and the executor, from `APP EXECUTOR`, or `APP/EXECUTOR` as status shows it.
+/// The application or cluster driver, and the executor, from `APP EXECUTOR`, or `APP/EXECUTOR` as status shows it.
 fn names(args: &Args) -> Result<(&str, Option<ExecutorId>), Failure> {
-    let word = args.app.app.as_str();
+    let word = args.named.as_str();
     match ask::parts(word) {
         (_, None) => Ok((word, args.executor.map(ExecutorId))),
         (_, Some(_)) if args.executor.is_some() || args.list => {
@@ -175,30 +222,54 @@ fn client_name() -> String {
     format!("firesteel logs {}", std::process::id())
 }
 
-/// Lists the executors and the lengths of their logs.
-fn list(application: &ApplicationView) -> Result<Exit, Failure> {
+/// A row of the list of logs.
+struct Row {
+    /// The executor, as `APP/EXECUTOR`, or the cluster driver.
+    id: String,
+    state: String,
+    place: LogPlace,
+}
+
+fn rows_of(application: &ApplicationView) -> Vec<Row> {
+    let row = |executor: &ExecutorView| {
+        let ExecutorView { id, .. } = executor;
+        let (id, state) = (format!("{}/{id}", application.id), shown_state_and_end(application, executor));
+        Row { id, state, place: LogPlace::of_executor(&application.id, executor) }
+    };
+    application.executors.iter().map(row).collect()
+}
+
+/// Lists logs and their lengths.
+fn list(rows: &[Row]) -> Result<Exit, Failure> {
+    let first = match rows {
+        [Row { place: LogPlace { author: LogAuthor::Driver(_), .. }, .. }] => "DRIVER",
+        _ => "EXECUTOR",
+    };
     let rows = block_on(async {
-        let mut rows = Vec::new();
-        for executor in &application.executors {
-            rows.push(row(application, executor).await);
+        let mut cells = Vec::new();
+        for row in rows {
+            cells.push(row.cells().await);
         }
-        rows
+        cells
     })?;
-    let header = ["EXECUTOR", "STATE", "STDOUT", "STDERR", "WHERE"];
+    let header = [first, "STATE", "STDOUT", "STDERR", "WHERE"];
     exit::written(writeln!(plain::stdout(), "{}", table(&header, rows)))
 }
 
-/// The row of an executor. Its lengths are unknown if the Worker cannot be asked.
-async fn row(application: &ApplicationView, executor: &ExecutorView) -> Vec<String> {
-    let known = |length: Result<u64, LogError>| length.map_or("?".to_owned(), |length| length.to_string());
-    let (stdout, stderr) = match ExecutorLog::open(&application.id, executor, &client_name()).await {
-        Ok(mut log) => (known(log.length(Stream::Stdout).await), known(log.length(Stream::Stderr).await)),
-        Err(_) => ("?".to_owned(), "?".to_owned()),
-    };
-    let place = match executor.directory.as_str() {
-        "" => format!("{}, on a Worker of Spark's own", executor.host),
-        directory => format!("{}:{directory}", executor.host),
-    };
-    let id = format!("{}/{}", application.id, executor.id);
-    vec![id, shown_state_and_end(application, executor), stdout, stderr, place]
+impl Row {
+    /// The row's cells. Lengths are unknown if the Worker cannot be asked.
+    async fn cells(&self) -> Vec<String> {
+        let Self { id, state, place } = self;
+        let known =
+            |length: Result<u64, LogError>| length.map_or("?".to_owned(), |length| length.to_string());
+        let (stdout, stderr) = match WorkerLog::open(place, &client_name()).await {
+            Ok(mut log) => (known(log.length(Stream::Stdout).await), known(log.length(Stream::Stderr).await)),
+            Err(_) => ("?".to_owned(), "?".to_owned()),
+        };
+        let at = match place.directory.as_str() {
+            "" => format!("{}, on a Worker of Spark's own", place.host),
+            directory => format!("{}:{directory}", place.host),
+        };
+        vec![id.clone(), state.clone(), stdout, stderr, at]
+    }
 }

@@ -5,9 +5,8 @@ use std::io::{self, Write};
 use std::os::fd::AsFd;
 use std::time::Duration;
 
-use firesteel_core::ids::{AppId, ExecutorId};
-use firesteel_core::messages::{ExecutorView, LogPiece, LogStart, Stream};
-use firesteel_daemons::executor_log::{ExecutorLog, LogError};
+use firesteel_core::messages::{LogAuthor, LogPiece, LogStart, Stream};
+use firesteel_daemons::worker_log::{LogError, LogPlace, WorkerLog};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
 use super::client_name;
@@ -21,7 +20,7 @@ const LONGEST_LINE: usize = 1 << 16;
 /// The part of a log to print.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Part {
-    /// The executor's output stream.
+    /// The output stream of the log's author.
     pub(super) stream: Stream,
     /// Start of the part.
     pub(super) from: LogStart,
@@ -34,8 +33,8 @@ pub(super) struct Part {
 pub(super) enum Until {
     /// The present end of the log.
     EndOfLog,
-    /// The last output before the executor ends.
-    ExecutorEnds,
+    /// The last output before the log's author ends.
+    AuthorEnds,
 }
 
 /// Why a log was not printed to its end.
@@ -61,9 +60,9 @@ impl Part {
     }
 }
 
-/// Prints the log of one executor unchanged. Returns the number of bytes.
-pub(super) async fn one(app: &AppId, executor: &ExecutorView, part: Part) -> Result<u64, PrintError> {
-    let log = ExecutorLog::open(app, executor, &client_name()).await.map_err(no_log)?;
+/// Prints one log unchanged. Returns the number of bytes.
+pub(super) async fn one(place: &LogPlace, part: Part) -> Result<u64, PrintError> {
+    let log = WorkerLog::open(place, &client_name()).await.map_err(no_log)?;
     let mut reading = Reading::new(log, part);
     let mut stdout = io::stdout().lock();
     loop {
@@ -80,20 +79,20 @@ pub(super) async fn one(app: &AppId, executor: &ExecutorView, part: Part) -> Res
 
 /// Prints the logs of several executors, each line after its executor's number. Returns the number
 /// of bytes. If a log cannot be read, an error goes to standard error and the others are printed.
-pub(super) async fn several(app: &AppId, executors: &[ExecutorView], part: Part) -> Result<u64, PrintError> {
-    let width = executors.last().map_or(1, |last| last.id.to_string().len());
+pub(super) async fn several(places: &[LogPlace], part: Part) -> Result<u64, PrintError> {
+    let width = places.iter().map(|place| tag(&place.author).len()).max().unwrap_or(1);
     let mut stdout = io::stdout().lock();
     let (mut printed, mut failed) = (0, 0);
-    let mut waiting = executors.iter();
+    let mut waiting = places.iter();
     let mut followed: Vec<Tagged<'_>> = Vec::new();
     loop {
         // Without following, the logs are printed one after the other.
-        let most = if part.until == Until::EndOfLog { 1 } else { executors.len() };
+        let most = if part.until == Until::EndOfLog { 1 } else { places.len() };
         while followed.len() < most
-            && let Some(executor) = waiting.next()
+            && let Some(place) = waiting.next()
         {
-            match ExecutorLog::open(app, executor, &client_name()).await {
-                Ok(log) => followed.push(Tagged::new(Reading::new(log, part), executor.id, width)),
+            match WorkerLog::open(place, &client_name()).await {
+                Ok(log) => followed.push(Tagged::new(Reading::new(log, part), &place.author, width)),
                 Err(error) => {
                     failed += 1;
                     say(&error);
@@ -116,7 +115,7 @@ pub(super) async fn several(app: &AppId, executors: &[ExecutorView], part: Part)
         followed = going;
         match (followed.is_empty() && waiting.len() == 0, failed) {
             (true, 0) => return Ok(printed),
-            (true, failed) => return Err(PrintError::Some { failed, of: executors.len() }),
+            (true, failed) => return Err(PrintError::Some { failed, of: places.len() }),
             (false, _) if stdout_is_closed() => return Ok(printed),
             (false, _) if followed.is_empty() => {}
             (false, _) => tokio::time::sleep(PACE).await,
@@ -135,7 +134,7 @@ fn say(error: &LogError) {
 
 /// A log that is read to a given end.
 struct Reading<'a> {
-    log: ExecutorLog<'a>,
+    log: WorkerLog<'a>,
     part: Part,
     /// Whether nothing more is to be printed.
     is_over: bool,
@@ -143,7 +142,7 @@ struct Reading<'a> {
 }
 
 impl<'a> Reading<'a> {
-    fn new(log: ExecutorLog<'a>, part: Part) -> Self {
+    fn new(log: WorkerLog<'a>, part: Part) -> Self {
         Self { log, part, is_over: false, printed: 0 }
     }
 
@@ -165,7 +164,15 @@ impl<'a> Reading<'a> {
     }
 }
 
-/// A log whose lines are marked with the executor's number.
+/// How the lines of a log are marked if several are printed: with the executor's number.
+fn tag(author: &LogAuthor) -> String {
+    match author {
+        LogAuthor::Executor(executor) => executor.executor.to_string(),
+        LogAuthor::Driver(driver) => driver.to_string(),
+    }
+}
+
+/// A log whose lines are marked.
 struct Tagged<'a> {
     reading: Reading<'a>,
     tag: String,
@@ -174,8 +181,8 @@ struct Tagged<'a> {
 }
 
 impl<'a> Tagged<'a> {
-    fn new(reading: Reading<'a>, executor: ExecutorId, width: usize) -> Self {
-        Self { reading, tag: format!("{:>width$} | ", executor.0), begun: Vec::new() }
+    fn new(reading: Reading<'a>, author: &LogAuthor, width: usize) -> Self {
+        Self { reading, tag: format!("{:>width$} | ", tag(author)), begun: Vec::new() }
     }
 
     /// Prints the complete lines, and the rest at the end of the log.

@@ -230,6 +230,7 @@ fn told(which: &str, answer: &MasterToClient) -> (bool, String) {
         | MasterToClient::DriverStatusResponse(_)
         | MasterToClient::WorkerReportsResponse(_)
         | MasterToClient::HistoryResponse(_)
+        | MasterToClient::ApplicationNeedsResponse(_)
         | MasterToClient::KillAllDriversResponse { .. }
         | MasterToClient::ClearCompletedResponse => (false, format!("Nothing is called {which}.")),
     }

@@ -12,6 +12,7 @@ use super::super::Status;
 use super::actions::Permit;
 use super::reasons::Reasons;
 use super::{framed, mood_of_application, mood_of_worker, named, worker_link};
+use crate::http::pages::log;
 use crate::http::pages::parts::{Mood, ago, bar, fact, grouped, memory as memory_of, state};
 use crate::http::pages::table::{Column, Shape, Table};
 use crate::http::query::Query;
@@ -127,6 +128,7 @@ const DRIVERS: &[Column<DriverView>] = &[
     Column { name: "Driver", shape: Shape::Words, order: None },
     Column { name: "User", shape: Shape::Words, order: Some(|one, other| one.user.cmp(&other.user)) },
     Column { name: "State", shape: Shape::Words, order: None },
+    Column { name: "Logs", shape: Shape::Words, order: None },
     Column { name: "Program", shape: Shape::Words, order: None },
     Column { name: "Cores", shape: Shape::Numbers, order: Some(|one, other| one.cores.cmp(&other.cores)) },
     Column { name: "Memory", shape: Shape::Numbers, order: Some(|one, other| one.memory.cmp(&other.memory)) },
@@ -386,6 +388,7 @@ impl ClusterPage<'_> {
                 html! { span.id { (driver.id) } @if live { (self.permit.kill_driver(&driver.id)) } },
                 html! { (driver.user) },
                 state(mood_of_driver(&driver.state), &driver.state.to_string()),
+                html! { @if driver.worker.is_some() { (log::driver_links("logPage/", &driver.id)) } },
                 html! { (program(driver)) },
                 html! { (driver.cores.0) },
                 html! { (driver.memory) },

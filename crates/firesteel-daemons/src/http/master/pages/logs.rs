@@ -1,25 +1,25 @@
-//! Logs of executors on the Master's pages. The Master asks the Workers for them, so a reader need not reach the Workers.
+//! Logs of executors and cluster drivers on the Master's pages. The Master asks the Workers for them, so a reader need not reach the Workers.
 
-use firesteel_core::ids::AppId;
+use firesteel_core::ids::{AppId, DriverId, ExecutorKey};
 use firesteel_core::messages::{
-    ApplicationDetail, ExecutorView, LogPiece, LogStart, MasterView, Stream, WorkerState, WorkerView,
+    ApplicationDetail, LogPiece, LogStart, MasterView, Stream, WorkerState, WorkerView,
 };
-use maud::html;
+use maud::{Markup, html};
 
-use super::super::super::pages::log::{LogQuestion, LogSource, name};
+use super::super::super::pages::log::{Excerpt, LogQuestion, LogSource, name};
 use super::{app_link, framed, named, worker_link};
-use crate::executor_log::{ExecutorLog, LogError};
 use crate::http::pages::parts::sentence;
+use crate::worker_log::{LogError, LogPlace, WorkerLog};
 
 /// The name under which the Master introduces itself to Workers.
 const CLIENT: &str = "HTTP";
 
-/// The most other Workers on an executor's host that are asked for its log.
+/// The most other Workers on a log's host that are asked for it.
 const MOST_OTHERS: usize = 4;
 
-impl LogSource for ExecutorLog<'_> {
+impl LogSource for WorkerLog<'_> {
     async fn piece(&mut self, stream: Stream, from: LogStart) -> Result<LogPiece, String> {
-        ExecutorLog::piece(self, stream, from).await.map_err(|error| error.to_string())
+        WorkerLog::piece(self, stream, from).await.map_err(|error| error.to_string())
     }
 }
 
@@ -30,61 +30,88 @@ pub(in super::super) enum Look {
     Text,
 }
 
-/// The log, or the reason why it cannot be read.
-pub(in super::super) async fn read(
-    question: &LogQuestion,
-    detail: &ApplicationDetail,
-    view: &MasterView,
-    (look, base): (Look, &str),
-) -> Result<String, String> {
-    let app = &detail.application;
-    let Some(executor) = app.executors.iter().find(|executor| executor.id == question.executor) else {
-        return Err(format!("{} has no executor {} that is still listed.", app.id, question.executor));
-    };
-    let place = format!("{}:{}/{}", executor.host, executor.directory, name(question.stream));
-    let mut first = None;
-    for candidate in std::iter::once(executor.clone()).chain(neighbours(view, executor)) {
-        match excerpt(question, &app.id, &candidate, &place).await {
-            Ok(excerpt) => {
-                let under = html! {
-                    (named(base, &app.name, &app.id)) " · " (executor.state.to_string()) " · "
-                    a.id href=(worker_link(base, &executor.worker)) { (executor.worker) }
-                };
-                let title = format!("{} of {}/{}", name(question.stream), app.id, executor.id);
-                return Ok(match look {
-                    Look::Text => question.text(&excerpt),
-                    Look::Page => framed(base, &title, "", None, 0, &question.page(base, &under, &excerpt)),
-                });
-            }
-            Err(error) => {
-                first.get_or_insert(error);
+/// A log that the Master lists.
+pub(in super::super) struct Listed {
+    place: LogPlace,
+    /// Whose log it is and what has become of that, for the page.
+    under: Markup,
+}
+
+impl Listed {
+    /// The log of an executor of this application, or the reason why there is none.
+    pub(in super::super) fn of_executor(
+        key: &ExecutorKey,
+        detail: &ApplicationDetail,
+        base: &str,
+    ) -> Result<Self, String> {
+        let app = &detail.application;
+        let Some(executor) = app.executors.iter().find(|executor| executor.id == key.executor) else {
+            return Err(format!("{} has no executor {} that is still listed.", app.id, key.executor));
+        };
+        let under = html! {
+            (named(base, &app.name, &app.id)) " · " (executor.state.to_string()) " · "
+            a.id href=(worker_link(base, &executor.worker)) { (executor.worker) }
+        };
+        Ok(Self { place: LogPlace::of_executor(&app.id, executor), under })
+    }
+
+    /// The log of a cluster driver, or the reason why there is none.
+    pub(in super::super) fn of_driver(id: &DriverId, view: &MasterView, base: &str) -> Result<Self, String> {
+        let Some(driver) = view.drivers.iter().find(|driver| driver.id == *id) else {
+            return Err(format!("No cluster driver has the id {id}, or it is listed no longer."));
+        };
+        let Some(place) = &driver.worker else {
+            return Err(format!("{id} is {}: it has not been on a Worker, and has no log.", driver.state));
+        };
+        let under = html! {
+            "Cluster driver of " (driver.user) " · " (driver.state.to_string()) " · "
+            a.id href=(worker_link(base, &place.worker)) { (place.worker) }
+        };
+        Ok(Self { place: LogPlace::of_driver(id, place), under })
+    }
+
+    /// The log, or the reason why it cannot be read.
+    pub(in super::super) async fn read(
+        &self,
+        question: &LogQuestion,
+        view: &MasterView,
+        (look, base): (Look, &str),
+    ) -> Result<String, String> {
+        let LogPlace { host, directory, .. } = &self.place;
+        let shown = format!("{host}:{directory}/{}", name(question.stream));
+        let mut first = None;
+        for candidate in std::iter::once(self.place.clone()).chain(neighbours(view, &self.place)) {
+            match excerpt(question, &candidate, &shown).await {
+                Ok(excerpt) => {
+                    return Ok(match look {
+                        Look::Text => question.text(&excerpt),
+                        Look::Page => {
+                            let parts = question.page(base, &self.under, &excerpt);
+                            framed(base, &question.title(), "", None, 0, &parts)
+                        }
+                    });
+                }
+                Err(error) => {
+                    first.get_or_insert(error);
+                }
             }
         }
+        Err(format!("{}.", first.unwrap_or_default()))
     }
-    Err(format!("{}.", first.unwrap_or_default()))
 }
 
-async fn excerpt(
-    question: &LogQuestion,
-    app: &AppId,
-    executor: &ExecutorView,
-    place: &str,
-) -> Result<super::super::super::pages::log::Excerpt, String> {
-    let mut log =
-        ExecutorLog::open(app, executor, CLIENT).await.map_err(|error: LogError| error.to_string())?;
-    question.read(&mut log, place.to_owned()).await
+async fn excerpt(question: &LogQuestion, place: &LogPlace, shown: &str) -> Result<Excerpt, String> {
+    let mut log = WorkerLog::open(place, CLIENT).await.map_err(|error: LogError| error.to_string())?;
+    question.read(&mut log, shown.to_owned()).await
 }
 
-/// The executor as other Workers on its host would have it: one that was started again in the same work directory has its
-/// logs.
-fn neighbours(view: &MasterView, executor: &ExecutorView) -> Vec<ExecutorView> {
+/// The log as other Workers on its host would have it: one that was started again in the same work directory has the logs.
+fn neighbours(view: &MasterView, place: &LogPlace) -> Vec<LogPlace> {
     let is_other = |worker: &&WorkerView| {
-        worker.host == executor.host && worker.id != executor.worker && worker.state == WorkerState::Alive
+        worker.host == place.host && worker.id != place.worker && worker.state == WorkerState::Alive
     };
     let others = view.workers.iter().filter(is_other).take(MOST_OTHERS);
-    others
-        .map(|other| ExecutorView { worker: other.id.clone(), port: other.port, ..executor.clone() })
-        .collect()
+    others.map(|other| LogPlace { worker: other.id.clone(), port: other.port, ..place.clone() }).collect()
 }
 
 /// The page that says why a log cannot be read.

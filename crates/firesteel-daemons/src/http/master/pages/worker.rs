@@ -106,10 +106,10 @@ fn head(view: &MasterView, worker: &WorkerView, permit: Permit<'_>) -> Markup {
                     (fact("RAM in use", &html! { (ram) }))
                     (fact("Disk in use", &html! { (disk) }))
                 }
-                @for driver in drivers { (fact("Cluster driver", &html! { (driver.id) })) }
+                @for driver in drivers { (fact("Cluster driver", &html! { (driver.id) " " (log::driver_links("../logPage/", &driver.id)) })) }
             }
             @if worker.state == WorkerState::Dead {
-                p.note { "The Worker is lost. The logs of its executors are on " (worker.host) " in its work directory. They can be read here again \
+                p.note { "The Worker is lost. The logs of its executors and cluster drivers are on " (worker.host) " in its work directory. They can be read here again \
                     when a Worker with the same work directory runs there." }
             }
         }

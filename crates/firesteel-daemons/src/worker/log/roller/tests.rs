@@ -1,7 +1,7 @@
 //! Laws of rolled logs, tested with output and clocks from seeds.
 
 use firesteel_core::ids::{AppId, ExecutorId, ExecutorKey};
-use firesteel_core::messages::{LogRequest, LogStart};
+use firesteel_core::messages::{LogAuthor, LogRequest, LogStart};
 use firesteel_core::worker::LogRead;
 use tempfile::TempDir;
 
@@ -47,13 +47,13 @@ impl Rig {
 
     fn roller(&self, rolling: Rolling, now: Timestamp) -> Roller {
         let file = File::create(self.directory.join("stdout")).expect("it can be made");
-        let removed = self.removed_bytes.open(self.executor.clone(), Stream::Stdout);
+        let removed = self.removed_bytes.open(LogAuthor::Executor(self.executor.clone()), Stream::Stdout);
         Roller::open(&self.directory, Stream::Stdout, file, rolling, removed, now).expect("it can be opened")
     }
 
     fn piece(&self, from: LogStart) -> (u64, Vec<u8>, u64) {
         let request = LogRequest { executor: self.executor.clone(), stream: Stream::Stdout, from };
-        match self.reader.read(&request) {
+        match self.reader.read(&request.into()) {
             LogRead::Piece { start, bytes, length } => (start, bytes.to_vec(), length),
             other => panic!("{other:?}"),
         }
@@ -182,7 +182,7 @@ fn output_that_cannot_be_written_is_dropped_and_counted() {
     let rig = Rig::new();
     let now = Timestamp::from_millis(1_795_209_755_042);
     let file = OpenOptions::new().write(true).open("/dev/full").expect("there is one");
-    let removed = rig.removed_bytes.open(rig.executor.clone(), Stream::Stdout);
+    let removed = rig.removed_bytes.open(LogAuthor::Executor(rig.executor.clone()), Stream::Stdout);
     let mut roller =
         Roller::open(&rig.directory, Stream::Stdout, file, BY_SIZE, removed, now).expect("it can be opened");
     let (count, error) = roller.write(now, b"nowhere").dropped.expect("there is no room");

@@ -1,15 +1,48 @@
-//! The logs of an executor, requested from its Worker.
+//! Logs of executors and cluster drivers, requested from their Workers.
 
 use bytes::Bytes;
 use firesteel_core::address::Address;
-use firesteel_core::ids::{AppId, ExecutorId, ExecutorKey, WorkerId};
+use firesteel_core::ids::{AppId, DriverId, ExecutorKey, WorkerId};
 use firesteel_core::messages::{
-    ClientToWorker, ExecutorView, LogPiece, LogRequest, LogStart, RefusedLog, Stream, WorkerToClient,
+    DriverPlace, ExecutorView, LogAuthor, LogPiece, LogStart, LogWish, RefusedLog, Stream, WorkerToClient,
 };
 use firesteel_core::wire::Role;
 
 use crate::worker::header;
 use firesteel_host::net::{CallError, Inquiry};
+
+/// Where a log is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LogPlace {
+    /// Who writes it.
+    pub author: LogAuthor,
+    /// The Worker that has it.
+    pub worker: WorkerId,
+    /// The host of the Worker.
+    pub host: String,
+    /// The port that the Worker listens on.
+    pub port: u16,
+    /// The directory on that host with the log. Empty if the Worker does not say where it has its directories.
+    pub directory: String,
+}
+
+impl LogPlace {
+    /// Where the logs of an executor are.
+    #[must_use]
+    pub fn of_executor(app: &AppId, executor: &ExecutorView) -> Self {
+        let ExecutorView { id, worker, host, port, directory, .. } = executor;
+        let author = LogAuthor::Executor(ExecutorKey { app: app.clone(), executor: *id });
+        let (worker, host, directory) = (worker.clone(), host.clone(), directory.clone());
+        Self { author, worker, host, port: *port, directory }
+    }
+
+    /// Where the logs of a cluster driver are that has, or had, this place.
+    #[must_use]
+    pub fn of_driver(driver: &DriverId, place: &DriverPlace) -> Self {
+        let DriverPlace { worker, host, port, directory } = place.clone();
+        Self { author: LogAuthor::Driver(driver.clone()), worker, host, port, directory }
+    }
+}
 
 /// Why a log cannot be read.
 #[derive(Debug, thiserror::Error)]
@@ -23,7 +56,7 @@ pub enum LogError {
         error: CallError,
         /// The host of the Worker.
         host: String,
-        /// The executor's directory on that host.
+        /// The directory of the log on that host.
         directory: String,
     },
     /// The Worker is Spark's own.
@@ -37,12 +70,12 @@ pub enum LogError {
         host: String,
     },
     /// The Worker has no such log.
-    #[error("Worker {worker} has no such log of executor {executor}: {refusal}")]
+    #[error("Worker {worker} has no such log of {author}: {refusal}")]
     Refused {
         /// The Worker that was asked.
         worker: WorkerId,
-        /// The executor of the log.
-        executor: ExecutorId,
+        /// Who would have written it.
+        author: LogAuthor,
         /// The reason that the Worker gave.
         refusal: RefusedLog,
     },
@@ -54,39 +87,32 @@ pub enum LogError {
     },
 }
 
-/// The logs of one executor. Its standard error starts with a header that says how it was started. The
-/// header is left out, so that only the executor's own output is shown.
+/// The logs of one executor or cluster driver. The file of standard error starts with a header that says how its author was
+/// started. The header is left out, so that only the author's own output is shown.
 #[derive(Debug)]
-pub struct ExecutorLog<'a> {
-    app: &'a AppId,
-    executor: &'a ExecutorView,
+pub struct WorkerLog<'a> {
+    place: &'a LogPlace,
     worker: Inquiry,
     /// The length of that header in bytes, once it is known.
     header: Option<u64>,
 }
 
-impl<'a> ExecutorLog<'a> {
+impl<'a> WorkerLog<'a> {
     /// Dials the Worker, as a client with this name.
     ///
     /// # Errors
     /// The Worker cannot be reached, or is none of Firesteel's.
-    pub async fn open(app: &'a AppId, executor: &'a ExecutorView, client: &str) -> Result<Self, LogError> {
-        // Only Spark's Workers do not say where they keep executors' directories.
-        if executor.directory.is_empty() {
-            let (worker, host) = (executor.worker.clone(), executor.host.clone());
+    pub async fn open(place: &'a LogPlace, client: &str) -> Result<Self, LogError> {
+        // Only Spark's Workers do not say where they keep their directories.
+        if place.directory.is_empty() {
+            let (worker, host) = (place.worker.clone(), place.host.clone());
             return Err(LogError::Foreign { worker, host });
         }
-        let address = Address::new(executor.host.clone(), executor.port);
+        let address = Address::new(place.host.clone(), place.port);
         match Inquiry::open(&address, Role::Worker, client).await {
-            Ok(worker) => Ok(Self { app, executor, worker, header: None }),
-            Err(error) => Err(unreachable(executor, error)),
+            Ok(worker) => Ok(Self { place, worker, header: None }),
+            Err(error) => Err(unreachable(place, error)),
         }
-    }
-
-    /// The executor of these logs.
-    #[must_use]
-    pub fn executor(&self) -> &'a ExecutorView {
-        self.executor
     }
 
     /// Reads a piece of the log. Positions are those of the Worker, so they include the header.
@@ -112,7 +138,7 @@ impl<'a> ExecutorLog<'a> {
         }
     }
 
-    /// The number of bytes that the executor has written so far.
+    /// The number of bytes that were written so far.
     ///
     /// # Errors
     /// The same as for [`Self::piece`].
@@ -125,25 +151,23 @@ impl<'a> ExecutorLog<'a> {
     }
 
     async fn ask(&mut self, stream: Stream, from: LogStart) -> Result<LogPiece, LogError> {
-        let ExecutorView { id: executor, worker, .. } = self.executor;
-        let key = ExecutorKey { app: self.app.clone(), executor: *executor };
-        let question = ClientToWorker::RequestLog(LogRequest { executor: key, stream, from });
+        let LogPlace { author, worker, .. } = self.place;
+        let question = LogWish { author: author.clone(), stream, from }.question();
         match self.worker.ask(&question).await {
             Ok(WorkerToClient::LogResponse(piece)) => Ok(piece),
             Ok(WorkerToClient::RequestLogFailed(refusal)) => {
-                Err(LogError::Refused { worker: worker.clone(), executor: *executor, refusal })
+                Err(LogError::Refused { worker: worker.clone(), author: author.clone(), refusal })
             }
             Ok(WorkerToClient::WorkerStateResponse(_) | WorkerToClient::WorkerReportResponse(_)) => {
                 Err(LogError::OtherAnswer { worker: worker.clone() })
             }
-            Err(error) => Err(unreachable(self.executor, error)),
+            Err(error) => Err(unreachable(self.place, error)),
         }
     }
 }
 
-fn unreachable(executor: &ExecutorView, error: CallError) -> LogError {
-    let ExecutorView { worker, host, directory, .. } = executor;
-    let (worker, host, directory) = (worker.clone(), host.clone(), directory.clone());
+fn unreachable(place: &LogPlace, error: CallError) -> LogError {
+    let LogPlace { author: _, worker, host, port: _, directory } = place.clone();
     LogError::OutOfReach { worker, error, host, directory }
 }
 
@@ -165,7 +189,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_stands_before_the_executors_own_words_is_left_out() {
+    fn what_stands_before_the_authors_own_words_is_left_out() {
         let piece = |start: u64, text: &'static str| LogPiece {
             start,
             bytes: Bytes::from_static(text.as_bytes()),

@@ -1,0 +1,124 @@
+//! The names by which readers may call a server, so that a page of another site cannot read what it answers.
+//!
+//! A browser lets a page read the answers of the server that the page came from, which it knows by its name only. Whoever owns
+//! a name can give it this server's address once the page is loaded (DNS rebinding): then the browser sends the page's
+//! requests here, with that name in `Host`. An address as such cannot be given away, and a name of this server's not by
+//! strangers.
+
+use std::net::{Ipv4Addr, Ipv6Addr};
+use std::str::FromStr;
+
+use hyper::http::uri::Authority;
+
+/// The names of a server. Addresses are always among them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Names {
+    /// In lower case, without a dot at the end.
+    known: Vec<String>,
+}
+
+impl Names {
+    /// `localhost`, the name of this machine, and these.
+    pub(super) fn of<'a>(names: impl IntoIterator<Item = &'a str>) -> Self {
+        let machine = nix::unistd::gethostname().ok().and_then(|name| name.into_string().ok());
+        let own = ["localhost".to_owned()].into_iter().chain(machine);
+        let all = own.chain(names.into_iter().map(str::to_owned));
+        Self { known: all.map(|name| plain_name(&name)).filter(|name| !name.is_empty()).collect() }
+    }
+
+    /// Why a request that calls the server so is refused. `None`: it is not. A request may name the server in its target and
+    /// in `Host`, and each name counts.
+    pub(super) fn refuse(&self, called: &[String]) -> Option<String> {
+        if called.is_empty() {
+            return Some("The request does not say whom it asks: it needs a header Host.".to_owned());
+        }
+        let stranger = called.iter().find(|called| !self.is_known(called))?;
+        Some(format!(
+            "This Master is not known as {stranger}, so the request may come from a page of another site. If readers reach \
+             the Master by this name, set firesteel.master.ui.allowedHosts to its host; if not, open the Master's page by its \
+             own name or address."
+        ))
+    }
+
+    fn is_known(&self, called: &str) -> bool {
+        let Ok(authority) = Authority::from_str(called) else { return false };
+        let host = authority.host();
+        let has_user = called.contains('@');
+        let six = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
+        let is_address =
+            host.parse::<Ipv4Addr>().is_ok() || six.is_some_and(|six| six.parse::<Ipv6Addr>().is_ok());
+        !has_user && (is_address || self.known.contains(&plain_name(host)))
+    }
+}
+
+/// A name as it is compared: names differ neither by capitals nor by a dot at the end.
+fn plain_name(name: &str) -> String {
+    name.strip_suffix('.').unwrap_or(name).to_ascii_lowercase()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(called: &[&str]) -> Option<String> {
+        let called: Vec<String> = called.iter().map(|&called| called.to_owned()).collect();
+        Names::of(["node-1.example.org", "proxy.example.org."]).refuse(&called)
+    }
+
+    #[test]
+    fn a_server_is_known_by_its_addresses_and_its_names_in_any_spelling() {
+        for called in [
+            "127.0.0.1",
+            "10.0.0.7:8080",
+            "[::1]",
+            "[::1]:8080",
+            "[2001:db8::7]:80",
+            "localhost",
+            "localhost:8080",
+            "LOCALHOST.:8080",
+            "node-1.example.org:8080",
+            "Node-1.Example.ORG",
+            "node-1.example.org.",
+            "node-1.example.org.:8080",
+            "proxy.example.org:443",
+        ] {
+            assert_eq!(refused(&[called]), None, "{called}");
+        }
+        let machine = nix::unistd::gethostname().expect("it has a name").into_string().expect("in UTF-8");
+        assert_eq!(refused(&[&machine]), None, "{machine}");
+    }
+
+    #[test]
+    fn other_names_and_odd_ones_are_refused_with_what_to_do() {
+        for called in [
+            "evil.example",
+            "evil.example:8080",
+            "localhost.evil.example",
+            "node-1.example.org.evil.example",
+            "evil.example@localhost",
+            "localhost@evil.example:80",
+            "127.0.0.1.evil.example",
+            "127.0.0.1.",
+            "0x7f.1",
+            "2130706433",
+            "::1",
+            "[localhost]",
+            "localhost..",
+            "",
+            "local host",
+            "localhost,evil.example",
+            "node-1",
+        ] {
+            let words = refused(&[called]).expect(called);
+            assert!(words.contains("firesteel.master.ui.allowedHosts"), "{words}");
+        }
+        assert!(refused(&[]).expect("it names none").contains("Host"));
+    }
+
+    #[test]
+    fn each_name_of_a_request_has_to_be_known() {
+        assert_eq!(refused(&["localhost:8080", "127.0.0.1"]), None);
+        assert!(refused(&["localhost:8080", "evil.example"]).expect("the second").contains("evil.example"));
+        assert!(refused(&["evil.example", "localhost:8080"]).is_some());
+    }
+}
