@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::cluster::{firesteel, run, run_with_input};
 
 fn recorded(name: &str) -> String {
-    let path: PathBuf = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/placement").join(name);
+    let path: PathBuf = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/conformance").join(name);
     let file = std::fs::File::open(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     let mut text = String::new();
     GzDecoder::new(file).read_to_string(&mut text).expect("a fixture is text");
@@ -24,7 +24,7 @@ fn lines(text: &str) -> Vec<Value> {
 /// cores wrapped, the plain rule's answer is held by the tests of the placement instead.
 #[test]
 fn every_recorded_decision_is_answered_alike_and_in_order() {
-    let questions = recorded("golden-a.jsonl.gz") + &recorded("schedule-a.jsonl.gz");
+    let questions = recorded("placements.jsonl.gz") + &recorded("passes.jsonl.gz");
     let done = run_with_input(firesteel().args(["plan", "--jsonl", "-"]), questions.clone().into_bytes());
     assert_eq!((done.code(), done.stderr.as_str()), (0, ""));
     let (questions, answers) = (lines(&questions), lines(&done.stdout));

@@ -74,7 +74,7 @@ impl Changes {
 #[test]
 fn whatever_the_lines_of_a_plan_are_they_are_answered_or_refused() {
     let mut lines = Vec::new();
-    for name in ["placement/golden-a.jsonl.gz", "placement/schedule-a.jsonl.gz"] {
+    for name in ["conformance/placements.jsonl.gz", "conformance/passes.jsonl.gz"] {
         let mut text = String::new();
         fixtures::open_gz(name).read_to_string(&mut text).expect("the fixture is text");
         lines.extend(text.lines().take(40).map(|line| line.as_bytes().to_vec()));

@@ -19,6 +19,7 @@ mod complaints;
 #[path = "../heavy/component.rs"]
 #[allow(dead_code, reason = "other tests do more with it")]
 mod component;
+mod conformance;
 #[path = "../zookeeper/ensemble.rs"]
 #[allow(dead_code, reason = "other tests do more with it")]
 mod ensemble;
@@ -48,6 +49,7 @@ fn main() -> ExitCode {
             workers::trials(),
             standby::trials(),
             complaints::trials(),
+            conformance::trials(),
             submissions::trials(),
         ]);
     }

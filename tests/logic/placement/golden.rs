@@ -62,7 +62,7 @@ fn the_slow_reference_answers_as_spark_answered() {
 }
 
 fn recorded() -> impl Iterator<Item = PlacementCall> {
-    let calls = plan::calls(fixtures::open_gz("placement/golden-a.jsonl.gz"));
+    let calls = plan::calls(fixtures::open_gz("conformance/placements.jsonl.gz"));
     calls.map(|call| call.expect("a recorded call is well formed"))
 }
 

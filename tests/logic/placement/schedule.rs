@@ -12,7 +12,7 @@ fn every_recorded_pass_comes_out_as_sparks_master_made_it() {
     let mut by_group: BTreeMap<String, usize> = BTreeMap::new();
     let mut by_setting: BTreeMap<(String, bool), usize> = BTreeMap::new();
     let (mut apps, mut workers, mut launches, mut launching) = (0, 0, 0, 0);
-    for pass in plan::passes(fixtures::open_gz("placement/schedule-a.jsonl.gz")) {
+    for pass in plan::passes(fixtures::open_gz("conformance/passes.jsonl.gz")) {
         let pass = pass.expect("a recorded pass is well formed");
         let recorded = pass.recorded.as_ref().expect("a recorded pass has its answer");
         let answer = pass.answer().expect("a recorded pass is consistent");

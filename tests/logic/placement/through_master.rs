@@ -127,7 +127,7 @@ pub(super) fn launched(mut master: Master, message: DriverToMaster, workers: usi
 #[test]
 fn every_recorded_call_comes_out_the_same_through_a_master() {
     let (mut recorded_alike, mut asked_again) = (0, 0);
-    for call in plan::calls(fixtures::open_gz("placement/golden-a.jsonl.gz")) {
+    for call in plan::calls(fixtures::open_gz("conformance/placements.jsonl.gz")) {
         let call: PlacementCall = call.expect("a recorded call is well formed");
         let ids: Vec<String> = (0..call.workers.len()).map(|n| format!("w{n:05}")).collect();
         let offers: Vec<Offer<'_>> =

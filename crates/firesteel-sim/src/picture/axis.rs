@@ -16,7 +16,7 @@ pub struct Axis {
     pub scale: Scale,
     /// The value at its beginning.
     pub from: f64,
-    /// The value at its end, greater than the value at its beginning.
+    /// The value at its end. Greater than the value at its beginning, unless there is a single value.
     pub to: f64,
     /// Values with names, the most useful first. A name that has no room beside earlier ones is left out.
     pub ticks: Vec<Tick>,
@@ -42,13 +42,17 @@ pub(super) struct Mark<'a> {
 }
 
 impl Axis {
-    /// The place of a value, from 0 to 1 along the axis. Values beyond its ends are at its ends.
+    /// The place of a value, from 0 to 1 along the axis. Values beyond its ends are at its ends. On an axis without a length all
+    /// are in the middle, and what is no number is at the beginning.
     pub(super) fn part(&self, value: f64) -> f64 {
+        if self.to <= self.from {
+            return 0.5;
+        }
         let part = match self.scale {
             Scale::Even => (value - self.from) / (self.to - self.from),
             Scale::Log => (value.max(self.from) / self.from).ln() / (self.to / self.from).ln(),
         };
-        part.clamp(0.0, 1.0)
+        if part.is_nan() { 0.0 } else { part.clamp(0.0, 1.0) }
     }
 
     /// The ticks of a horizontal axis of that length whose names have room. Names stay within `margin` of the axis.
@@ -80,6 +84,22 @@ mod tests {
         assert_eq!(axis(Scale::Log).part(0.0), 0.0);
         assert_eq!(axis(Scale::Log).part(10.0), 0.5);
         assert_eq!(axis(Scale::Even).part(1000.0), 1.0);
+    }
+
+    #[test]
+    fn every_value_has_a_place() {
+        for scale in [Scale::Even, Scale::Log] {
+            for (from, to) in [(5.0, 5.0), (0.0, 0.0), (0.0, 1.0), (1e-300, 1e300), (1.0, f64::MAX)] {
+                let axis = Axis { title: String::new(), scale, from, to, ticks: Vec::new() };
+                for value in [0.0, -0.0, -1.0, 5.0, 1e300, f64::NAN, f64::INFINITY] {
+                    assert!(
+                        (0.0..=1.0).contains(&axis.part(value)),
+                        "{value} on {axis:?}: {}",
+                        axis.part(value)
+                    );
+                }
+            }
+        }
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //!
 //! A line is a JSON object of one of two kinds: a [`PlacementCall`] (one application, Workers in a given order: how many
 //! cores does each give?) or a [`SchedulePass`] (all applications, all Workers: what is launched where?). A [`Question`]
-//! is either. `fixtures/placement/README.md` describes both. Unknown fields are ignored. The recorded answer is optional,
+//! is either. `fixtures/conformance/README.md` describes both. Unknown fields are ignored. The recorded answer is optional,
 //! and so are resources and executors.
 //!
 //! This module opens no files: it reads any [`BufRead`](std::io::BufRead) and writes to any [`Write`](std::io::Write).

@@ -60,10 +60,10 @@ executor of any such application.
 
 With --jsonl each line of FILE is a question in JSON: either one placement call (one application over Workers in a given \
 order) or one scheduling pass (applications over Workers, first in, first out). Each answer is a line: \
-{\"i\":..,\"assigned_cores\":[..]} or {\"i\":..,\"launches\":[..],\"apps_after\":[..]}. fixtures/placement/README.md describes \
+{\"i\":..,\"assigned_cores\":[..]} or {\"i\":..,\"launches\":[..],\"apps_after\":[..]}. fixtures/conformance/README.md describes \
 the formats. If a line cannot be used, the answers before it have been printed.
 
-  zcat fixtures/placement/schedule-a.jsonl.gz | firesteel plan --jsonl -
+  zcat fixtures/conformance/passes.jsonl.gz | firesteel plan --jsonl -
 
 Exit codes: 0 done; 1 failed; 2 wrong usage, or a file or line that cannot be used; 69 no Master could be reached; \
 75 a Master did not answer in time or in full; 76 what listens there is no Master of this version; \
