@@ -33,6 +33,7 @@ pub mod advice;
 mod assign;
 mod demand;
 pub mod dominant_share;
+pub mod forecast;
 pub mod index;
 pub mod locality;
 mod offer;

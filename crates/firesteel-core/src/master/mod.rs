@@ -38,6 +38,7 @@ mod history;
 mod image;
 mod lag;
 mod leavers;
+mod lifetimes;
 mod limits;
 mod link;
 mod merged;
@@ -57,6 +58,7 @@ mod snapshot;
 mod sorted;
 #[cfg(test)]
 mod tests;
+mod turn;
 mod view;
 mod wishes;
 mod worker_row;
@@ -68,6 +70,7 @@ use archive::Archive;
 use cluster_driver_table::ClusterDriverTable;
 use lag::Lag;
 use leavers::Leavers;
+use lifetimes::RunTimes;
 use link::Link;
 use preemption::Preempted;
 use queue_scheduling::QueueScheduling;
@@ -106,6 +109,8 @@ pub struct Master {
     leavers: Leavers,
     queue_scheduling: QueueScheduling,
     preempted: Preempted,
+    /// How long applications ran that have ended.
+    run_times: RunTimes,
     pass: Pass,
     lag: Lag,
     /// What has ended and is no longer among the latest.
@@ -156,6 +161,7 @@ impl Master {
             leavers: Leavers::default(),
             queue_scheduling: QueueScheduling::default(),
             preempted: Preempted::default(),
+            run_times: RunTimes::default(),
             pass: Pass::NotDue,
             lag: Lag::default(),
             archive: Archive::default(),
