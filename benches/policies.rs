@@ -11,10 +11,12 @@
 #![allow(clippy::disallowed_types, clippy::disallowed_methods, clippy::disallowed_macros, reason = "a bench")]
 
 use std::collections::{BTreeMap, VecDeque};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use firesteel_placement::index::{Index, Share, Slot};
-use firesteel_placement::policy::{Candidate, ClusterTotal, Measure, PlacementCache, fill, spread_held};
+use firesteel_placement::policy::{
+    Candidate, ClusterTotal, Measure, PlacementCache, fill, fill_by_rest, spread_held,
+};
 use firesteel_placement::{
     Amount, Cores, Demand, ExecutorSize, MiB, Offer, Policy, Resources, Strategy, WorkerOrder,
 };
@@ -122,6 +124,11 @@ impl Cluster {
                     }
                 });
                 return spread_held(demand, found, self.index.order(), |_| 0, |_| 0);
+            }
+            Rule::Policy(Policy::Lifetimes) => {
+                let all = slots.iter().filter_map(|slot| candidate(*slot));
+                // As a Master does if nothing is known of how long executors run: every Worker is in use.
+                return fill_by_rest(demand, all, &self.whole, |_| Some(Duration::ZERO), None);
             }
             Rule::Policy(Policy::BestFit) => Measure::LeftOver,
             Rule::Policy(Policy::LeastFragmentation) => Measure::Unusable,

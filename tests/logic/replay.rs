@@ -5,9 +5,11 @@ use std::time::Duration;
 
 use firesteel_core::Machine;
 use firesteel_core::master::Config;
+use firesteel_core::scheduling::Preemption;
 use firesteel_placement::{Amount, Cores, MiB};
 use firesteel_sim::replay::{
-    Fill, Gangs, Outcome, Replay, Shares, Size, SizeClass, Workload, compact, directly, fill, replay,
+    ApplicationTimes, CSV_HEADER, Failures, Fill, Gangs, Outcome, Replay, Shares, Size, SizeClass, Workload,
+    compact, csv_rows, directly, fill, replay,
 };
 use firesteel_sim::setup::Setup;
 use firesteel_sim::trace::{Request, TraceApplication};
@@ -21,6 +23,7 @@ fn application(arrival: u64, executors: u64, cores: u64, lifetime: u64, gang: u6
         request: Request { milli_cores: cores * 1000, memory: MiB(1024), gpus: Amount::NONE },
         lifetime: Duration::from_secs(lifetime),
         gang,
+        ..TraceApplication::default()
     }
 }
 
@@ -29,7 +32,8 @@ fn workers(count: usize, cores: i64) -> Vec<Size> {
 }
 
 fn replayed(setup: Setup, gangs: Gangs, workload: &Workload) -> Outcome {
-    replay(&Replay { config: setup.config(Config::default()), gangs }, workload, &mut directly)
+    let how = Replay { config: setup.config(Config::default()), gangs, ..Replay::default() };
+    replay(&how, workload, &mut directly)
 }
 
 fn seconds(waits: &[Duration]) -> Vec<u64> {
@@ -118,6 +122,61 @@ fn applications_that_could_never_run_are_left_out() {
         Workload { workers: workers(2, 8), applications: vec![application(0, 4, 4, 1, 1)] }
             .without_oversized();
     assert_eq!((work.applications.len(), left_out.0), (1, 0));
+}
+
+#[test]
+fn what_is_taken_by_preemption_is_done_again() {
+    let urgent = TraceApplication { priority: 1, ..application(50, 1, 4, 10, 1) };
+    let workload =
+        Workload { workers: workers(1, 4), applications: vec![application(0, 1, 4, 100, 1), urgent] };
+    let replayed = |preemption| {
+        let config = Config { preemption, ..Config::default() };
+        replay(&Replay { config, ..Replay::default() }, &workload, &mut directly).times
+    };
+    let ends = |times: &[ApplicationTimes]| {
+        times.iter().map(|one| one.ended.map(|end| end.as_secs())).collect::<Vec<_>>()
+    };
+    let without = replayed(Preemption::Off);
+    assert_eq!((ends(&without), without[0].lost), (vec![Some(100), Some(110)], 0));
+    // It had run for 50 seconds, and waits for ten.
+    let with = replayed(Preemption::AtMost { executors: 1, every: Duration::from_secs(60) });
+    assert_eq!((ends(&with), with[0].lost), (vec![Some(160), Some(60)], 1));
+    assert_eq!(with[0].redone.as_secs(), 60);
+}
+
+#[test]
+fn workers_fail_and_return_and_all_applications_end() {
+    let applications = (0..200).map(|n| application(n * 10, 2, 2, 60, 1 + n % 2)).collect();
+    let workload = Workload { workers: workers(4, 8), applications };
+    let replayed = |every, seed| {
+        let failures = Failures { every: Duration::from_secs(every), seed };
+        replay(&Replay { failures, ..Replay::default() }, &workload, &mut directly)
+    };
+    let lost = |outcome: &Outcome| outcome.times.iter().map(|one| one.lost).sum::<u64>();
+    let (none, some, again) = (replayed(0, 1), replayed(1000, 1), replayed(1000, 1));
+    assert_eq!((lost(&none), none.stuck), (0, 0));
+    assert!(lost(&some) > 0 && some.stuck == 0 && some.end > none.end, "{} lost", lost(&some));
+    assert_eq!(some.times, again.times);
+    assert!(replayed(1000, 2).times != some.times);
+}
+
+#[test]
+fn an_application_is_put_on_the_host_that_it_prefers_and_idle_workers_are_counted() {
+    let near = TraceApplication { near: Some(6), ..application(0, 1, 2, 100, 1) };
+    let applications = vec![near, application(100, 1, 2, 1, 1)];
+    let outcome = replayed(Setup::BestFit, Gangs::Retry, &Workload { workers: workers(4, 8), applications });
+    assert_eq!((outcome.times[0].near, outcome.times[1].near), (1, 0));
+    let idle = outcome.idle.iter().sum::<f64>() / outcome.idle.len() as f64;
+    assert!((idle - 0.75).abs() < 1e-9, "three of four Workers have no executor: {idle}");
+}
+
+#[test]
+fn a_row_has_a_field_for_each_column() {
+    let workload = Workload { workers: workers(1, 8), applications: vec![application(5, 2, 4, 100, 2)] };
+    let outcome = replayed(Setup::Spark, Gangs::Reserve, &workload);
+    let rows: Vec<_> = csv_rows("spark", 3, &workload.applications, &outcome).collect();
+    assert_eq!(rows, ["spark,3,0,5.000,5.000,105.000,0.000,100.000,2,2,4,1024,0,0,0,,,0,0.000,0"]);
+    assert_eq!(rows[0].split(',').count(), CSV_HEADER.split(',').count());
 }
 
 /// The quality goals, on the committed trace against Spark's default. `docs/POLICIES.md` says what the policies do, and

@@ -57,6 +57,15 @@ impl ExecutorCommand {
         }
     }
 
+    /// The variables added to the inherited environment.
+    #[must_use]
+    pub fn environment(&self) -> &BTreeMap<String, String> {
+        match self {
+            Self::Program(command) => &command.environment,
+            Self::Java(command) => &command.environment,
+        }
+    }
+
     /// The variables added to the inherited environment, to change them.
     pub fn environment_mut(&mut self) -> &mut BTreeMap<String, String> {
         match self {

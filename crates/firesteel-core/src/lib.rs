@@ -31,6 +31,7 @@ pub mod mentions;
 pub mod messages;
 pub mod process;
 pub mod queues;
+pub mod run_time;
 pub mod scheduling;
 pub mod secret;
 pub mod session;

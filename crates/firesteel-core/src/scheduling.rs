@@ -14,6 +14,16 @@ pub enum Backfill {
     Off,
 }
 
+/// In which order the applications of a queue with the same priority are served.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ServingOrder {
+    /// In the order of registration.
+    #[default]
+    Registration,
+    /// Those with less work before those with more, gangs before others, and whoever has waited long before both.
+    Shortest,
+}
+
 /// Whether executors are ended to make room for applications of higher priority.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Preemption {

@@ -36,6 +36,7 @@ pub mod amount;
 mod assign;
 mod demand;
 pub mod dominant_share;
+pub mod forecast;
 pub mod index;
 pub mod locality;
 mod offer;

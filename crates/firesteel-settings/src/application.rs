@@ -6,6 +6,7 @@ use std::time::Duration;
 use firesteel_core::driver::{
     Allocation, DynamicAllocation, Exclusion, ExclusionPolicy, ExitCodes, Heartbeats, LocalityWait, TaskNeeds,
 };
+use firesteel_core::run_time;
 use firesteel_placement::locality::Topology;
 use firesteel_placement::{Cores, ExecutorLimit, MiB, Policy, ResourceAmounts, TaskResources};
 
@@ -126,7 +127,10 @@ impl ApplicationSettings {
             allocation: starting_with(gang.into(), allocation::of(properties, executors)?),
             task_resources: amounts::of_tasks(properties, &executor_resources)?,
             executor_resources,
-            executor_environment: environment(properties),
+            executor_environment: with_run_time(
+                environment(properties),
+                properties.period(keys::RUN_TIME, Unit::Seconds)?,
+            ),
             files: list(properties, keys::FILES),
             archives: list(properties, keys::ARCHIVES),
             task_cores: properties.cores(keys::TASK_CPUS)?.unwrap_or(Cores(1)),
@@ -189,6 +193,15 @@ impl ApplicationSettings {
         }
         at_least(each, keys::EXECUTOR_CORES, self.task_cores, keys::TASK_CPUS, "no executor could run a task")
     }
+}
+
+/// The variables with the estimate, by which the Master is told it.
+fn with_run_time(
+    mut variables: BTreeMap<String, String>,
+    estimate: Option<Duration>,
+) -> BTreeMap<String, String> {
+    variables.extend(estimate.map(|estimate| (run_time::RUN_TIME.to_owned(), run_time::value(estimate))));
+    variables
 }
 
 /// The allocation with a gang. A gang is requested at once, and not as the need for it grows.
@@ -347,6 +360,7 @@ mod tests {
             "firesteel.app.queue=prod",
             "firesteel.app.priority=-5",
             "firesteel.app.gang=3",
+            "firesteel.app.runTime=10m",
             "spark.executor.resource.gpu.amount=2",
             "spark.task.resource.gpu.amount=0.25",
             "spark.task.resource.nic.amount=0",
@@ -389,7 +403,10 @@ mod tests {
             allocation: Allocation::Fixed,
             executor_resources: ResourceAmounts::from([("gpu".to_owned(), Amount::Whole(2))]),
             task_resources: TaskResources::from([("gpu".to_owned(), TaskAmount::Shared(4))]),
-            executor_environment: BTreeMap::from([("LANG".to_owned(), "C".to_owned())]),
+            executor_environment: BTreeMap::from([
+                ("FIRESTEEL_RUN_TIME".to_owned(), "600".to_owned()),
+                ("LANG".to_owned(), "C".to_owned()),
+            ]),
             files: vec!["a".to_owned(), "dir/b#c".to_owned()],
             archives: vec!["d.zip".to_owned()],
             task_cores: Cores(2),

@@ -108,6 +108,8 @@ table! {
     QUEUES: "firesteel.master.queues", [Master], Otherwise("no queues: first come, first served");
     /// Whether applications behind a waiting gang may use what is not reserved for it.
     BACKFILL: "firesteel.master.backfill", [Master], Value("true");
+    /// Order of applications with the same queue and priority: registration, or shortest, which uses firesteel.app.runTime.
+    ORDER: "firesteel.master.order", [Master], Value("registration");
 
     /// Whether executors may have a part of an address of a custom resource, such as gpu=0.25, so that several share it.
     RESOURCE_SHARES: "firesteel.master.resourceShares", [Master], Value("false");
@@ -194,6 +196,8 @@ table! {
     PRIORITY: "firesteel.app.priority", [Application], Value("0");
     /// Start this many executors together, and none until all of them fit (--gang); further ones start one by one.
     GANG: "firesteel.app.gang", [Application], Value("1");
+    /// How long the application will run after it has started, an estimate such as 10m (--run-time); it is not a limit.
+    RUN_TIME: "firesteel.app.runTime", [Application], Otherwise("not known");
     /// Whether the number of executors follows the work; otherwise it is fixed.
     DYNAMIC_ALLOCATION: "spark.dynamicAllocation.enabled", [Application], Value("false");
     /// Minimum number of executors with dynamic allocation.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use firesteel_core::address::Address;
 use firesteel_core::master::{Config, Durability, Exclusion, HistoryLimits, Limits, ResourceShares, Retries};
-use firesteel_core::scheduling::{Backfill, Preemption};
+use firesteel_core::scheduling::{Backfill, Preemption, ServingOrder};
 use firesteel_placement::{Cores, MiB, Strategy, worker_order_names};
 
 use super::duration::Unit;
@@ -74,6 +74,9 @@ pub fn config(properties: &Properties, url: String) -> Result<Config, SettingErr
             Some(false) => Backfill::Off,
             None => defaults.backfill,
         },
+        order: properties
+            .read(keys::ORDER, "registration or shortest", serving_order)?
+            .unwrap_or(defaults.order),
         preemption: preemption(properties)?,
         dead_worker_persistence: properties
             .count(keys::DEAD_WORKER_PERSISTENCE)?
@@ -91,6 +94,14 @@ pub fn config(properties: &Properties, url: String) -> Result<Config, SettingErr
             None => defaults.resource_shares,
         },
     })
+}
+
+fn serving_order(text: &str) -> Option<ServingOrder> {
+    match text.to_ascii_lowercase().as_str() {
+        "registration" => Some(ServingOrder::Registration),
+        "shortest" => Some(ServingOrder::Shortest),
+        _ => None,
+    }
 }
 
 /// Where a Master keeps its state.
@@ -257,6 +268,7 @@ mod tests {
             "spark.dead.worker.persistence=0",
             "firesteel.master.queues=prod=3,dev=1",
             "firesteel.master.backfill=false",
+            "firesteel.master.order=Shortest",
             "firesteel.master.preemption=3",
             "firesteel.master.preemption.interval=10s",
             "firesteel.master.maxWorkers=1",
@@ -290,6 +302,7 @@ mod tests {
             retained_drivers: 7,
             queues: "prod=3,dev=1".parse().expect("they are queues"),
             backfill: Backfill::Off,
+            order: ServingOrder::Shortest,
             preemption: Preemption::AtMost { executors: 3, every: Duration::from_secs(10) },
             dead_worker_persistence: 0,
             durability: Durability::Volatile,
@@ -383,6 +396,7 @@ mod tests {
             "firesteel.master.exclusion.maxDelay=-1",
             "firesteel.master.queues=prod=0",
             "firesteel.master.backfill=perhaps",
+            "firesteel.master.order=longest",
             "firesteel.master.preemption=-1",
             "firesteel.master.preemption.interval=0",
             "firesteel.master.maxWorkers=0",

@@ -22,17 +22,20 @@ pub enum Setup {
     LeastFragmentation,
     /// Each executor where its application has the fewest executors ([`Policy::SpreadHeld`]).
     SpreadHeld,
+    /// Executors that end at the same time together ([`Policy::Lifetimes`]).
+    Lifetimes,
 }
 
 impl Setup {
     /// All set-ups, in the order in which they are listed.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Spark,
         Self::SparkConsolidate,
         Self::CoresAscending,
         Self::BestFit,
         Self::LeastFragmentation,
         Self::SpreadHeld,
+        Self::Lifetimes,
     ];
 
     /// Name of the set-up in kebab case: `spark-consolidate`.
@@ -45,6 +48,7 @@ impl Setup {
             Self::BestFit => Policy::BestFit.name(),
             Self::LeastFragmentation => Policy::LeastFragmentation.name(),
             Self::SpreadHeld => Policy::SpreadHeld.name(),
+            Self::Lifetimes => Policy::Lifetimes.name(),
         }
     }
 
@@ -60,6 +64,7 @@ impl Setup {
             Self::BestFit => Policy::BestFit.meaning(),
             Self::LeastFragmentation => Policy::LeastFragmentation.meaning(),
             Self::SpreadHeld => Policy::SpreadHeld.meaning(),
+            Self::Lifetimes => Policy::Lifetimes.meaning(),
         }
     }
 
@@ -75,6 +80,7 @@ impl Setup {
                 (Policy::LeastFragmentation, Strategy::SpreadOut, WorkerOrder::CoresFreeDesc)
             }
             Self::SpreadHeld => (Policy::SpreadHeld, Strategy::SpreadOut, WorkerOrder::CoresFreeDesc),
+            Self::Lifetimes => (Policy::Lifetimes, Strategy::SpreadOut, WorkerOrder::CoresFreeDesc),
         };
         Config { policy, strategy, worker_order, ..base }
     }

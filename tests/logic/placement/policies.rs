@@ -1,9 +1,12 @@
 //! Policies choose the worker that they say, keep to what there is, and place as many executors as Spark's rule does.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use firesteel_placement::index::{Index, Share, Slot};
-use firesteel_placement::policy::{Candidate, ClusterTotal, Measure, PlacementCache, fill, spread_held};
+use firesteel_placement::policy::{
+    Candidate, ClusterTotal, Measure, PlacementCache, fill, fill_by_rest, spread_held,
+};
 use firesteel_placement::{
     Cores, Demand, ExecutorLimit, ExecutorSize, MiB, Offer, Resources, Strategy, WorkerOrder, place,
 };
@@ -159,13 +162,18 @@ fn policies_place_as_many_executors_as_sparks_rule_and_never_more_than_there_is_
         };
         let [fitted, usable] = MEASURES.map(|it| fill(it, demand, numbered.candidates(|_| 0), &whole));
         let spread = spread_held(demand, numbered.candidates(|_| 0), *order, held, |_| 0);
+        let rest = |slot: Slot| rest_of(slot);
+        let own = Some(Duration::from_secs(300));
+        let together = fill_by_rest(demand, numbered.candidates(|_| 0), &whole, rest, own);
+        let together_again = fill_by_rest(demand, backwards(), &whole, rest, own);
         let [fitted_again, usable_again] = MEASURES.map(|it| fill(it, demand, backwards(), &whole));
         let spread_again = spread_held(demand, backwards(), *order, held, |_| 0);
         ensure!(
-            [&fitted, &usable, &spread] == [&fitted_again, &usable_again, &spread_again],
+            [&fitted, &usable, &spread, &together]
+                == [&fitted_again, &usable_again, &spread_again, &together_again],
             "it depends on the order in which workers are told"
         );
-        for shares in [&fitted, &usable, &spread] {
+        for shares in [&fitted, &usable, &spread, &together] {
             let given: u64 = shares.iter().map(|share| share.executors).sum();
             let taken: i64 = shares.iter().map(|share| share.executors as i64 * share.cores.0).sum();
             match demand.size {
@@ -183,6 +191,49 @@ fn policies_place_as_many_executors_as_sparks_rule_and_never_more_than_there_is_
                 }
             }
             within(&numbered, demand, shares)?;
+        }
+        Ok(())
+    });
+}
+
+/// For how long a Worker is in use: one of four is idle, the others run for one, ten and a hundred minutes.
+fn rest_of(slot: Slot) -> Option<Duration> {
+    match slot.index() % 4 {
+        0 => None,
+        n => Some(Duration::from_secs(6 * 10_u64.pow(n as u32))),
+    }
+}
+
+#[test]
+fn executors_that_end_in_time_are_not_put_where_they_keep_a_worker_in_use_for_longer() {
+    hold("placement::policies", 4_000, |case: &Case| {
+        let translated = case.translate();
+        let demand = &translated.demand;
+        let numbered = Numbered::new(translated.offers());
+        for own in [None, Some(30), Some(500), Some(100_000)] {
+            let own = own.map(Duration::from_secs);
+            let shares = fill_by_rest(demand, numbered.candidates(|_| 0), &numbered.whole(), rest_of, own);
+            let given = |slot: Slot| {
+                shares.iter().find(|share| share.slot == slot).map_or(0, |share| share.executors)
+            };
+            // How badly a Worker suits: it is not in use, or not for long enough.
+            let longer = |slot: Slot| {
+                let rest = rest_of(slot).map(|rest| rest.max(Duration::from_secs(60)));
+                (rest.is_none(), rest.zip(own).is_some_and(|(rest, own)| rest < own))
+            };
+            let worst = shares.iter().map(|share| longer(share.slot)).max();
+            for candidate in numbered.candidates(|_| 0) {
+                let here = given(candidate.slot);
+                let one_more = Demand { held: 0, limit: ExecutorLimit::AtMost(here + 1), ..demand.clone() };
+                let one_more = Demand { cores_left: Cores::UNLIMITED, ..one_more };
+                let room = place(&one_more, [candidate.offer], WorkerOrder::WorkerId, Strategy::SpreadOut);
+                let is_better = worst.is_some_and(|worst| longer(candidate.slot) < worst);
+                ensure!(
+                    !is_better || room.executors().count() as u64 <= here,
+                    "{} has room and suits better",
+                    candidate.offer.worker
+                );
+            }
         }
         Ok(())
     });

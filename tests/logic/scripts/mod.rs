@@ -144,6 +144,8 @@ scripts! {
     policies
     gang
     backfill
+    estimates
+    shortest
     priorities
     preemption
     queues

@@ -14,7 +14,8 @@ use firesteel_core::messages::{
     WorkerDescription, WorkerToMaster,
 };
 use firesteel_core::process::Command;
-use firesteel_core::scheduling::{Backfill, Preemption};
+use firesteel_core::run_time::RUN_TIME;
+use firesteel_core::scheduling::{Backfill, Preemption, ServingOrder};
 use firesteel_core::secret::Secret;
 use firesteel_core::{Machine, Timestamp};
 use firesteel_placement::{ExecutorLimit, Strategy};
@@ -140,6 +141,13 @@ impl Stage {
                 "preemption" => config.preemption = preemption(value),
                 "records" => shows_records = value == "shown",
                 "backfill" => config.backfill = backfill(value),
+                "serving" => {
+                    config.order = match value {
+                        "registration" => ServingOrder::Registration,
+                        "shortest" => ServingOrder::Shortest,
+                        other => panic!("no order of serving is called {other:?}"),
+                    }
+                }
                 other => panic!("no setting is called {other:?}"),
             }
         }
@@ -195,6 +203,8 @@ impl Stage {
     fn register_application(&mut self, words: &Words<'_>) -> Vec<String> {
         let name = words.name(0);
         let limit = words.setting("limit").map(|text| text.parse().expect("a number"));
+        let mut command = Command::of("executor");
+        command.environment.extend(words.setting("runs").map(|told| (RUN_TIME.to_owned(), told.to_owned())));
         let description = ApplicationDescription::new(
             Submitter::new(name, "somebody"),
             WantedExecutors {
@@ -214,7 +224,7 @@ impl Stage {
                 priority: words.setting("priority").map_or(0, |text| text.parse().expect("a number")),
                 gang: words.setting("gang").map_or(0, |text| text.parse().expect("a number")),
             },
-            Work::of(Command::of("executor")),
+            Work::of(command),
         );
         let token = Secret::new(name);
         let mut description = description;

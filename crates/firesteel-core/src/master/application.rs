@@ -18,6 +18,7 @@ use super::executor_table::ExecutorTable;
 use super::link::Link;
 use super::record::ApplicationStanding;
 use super::sorted::Sorted;
+use super::turn::Turn;
 use super::wishes::Wishes;
 use super::worker_row::WorkerRow;
 use super::worker_table::WorkerTable;
@@ -27,6 +28,8 @@ use crate::messages::{
     ApplicationDescription, ApplicationState, ExecutorLaunch, ExecutorState, ExecutorTarget, ExecutorWork,
     ResourceProfile, Shared, limit_after_final_end,
 };
+use crate::run_time;
+use crate::scheduling::ServingOrder;
 use crate::time::Timestamp;
 
 /// The memory of an executor if the application names none. Source: Spark Master, 4.0.1.
@@ -51,6 +54,10 @@ pub(super) struct Application {
     /// The number of its queue; 0 if the Master has no queues.
     pub(super) queue: usize,
     pub(super) submitted: Timestamp,
+    /// How long it says that it runs after it has started.
+    pub(super) run_time: Option<Duration>,
+    /// Its turn among the applications of its queue with the same priority.
+    pub(super) turn: Turn,
     pub(super) state: ApplicationState,
     pub(super) max_cores: Cores,
     pub(super) wishes: Wishes,
@@ -82,6 +89,8 @@ pub(super) struct Entry {
     pub(super) queue: usize,
     /// The maximum of its cores if it names none.
     pub(super) default_cores: Cores,
+    /// The order in which the applications of a queue are served.
+    pub(super) order: ServingOrder,
 }
 
 /// A resource profile with everything inherited from the default profile, and its number of executors.
@@ -142,6 +151,8 @@ impl Application {
             directory: description.directory.clone(),
             files: description.files.clone(),
         };
+        let run_time = run_time::told(description.command.environment());
+        let turn = Turn::new(entry.order, submitted, &description, run_time);
         let command = description.command.without_description();
         let work = ExecutorWork { command, ..labelled_work.clone() };
         Self {
@@ -152,6 +163,8 @@ impl Application {
             sequence: 0,
             queue: entry.queue,
             submitted,
+            run_time,
+            turn,
             state: ApplicationState::Waiting,
             max_cores: description.max_cores.unwrap_or(entry.default_cores),
             cores_granted: Cores::ZERO,

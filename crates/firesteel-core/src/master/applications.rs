@@ -74,7 +74,7 @@ impl Master {
         let queue = queue.map_err(|error| Refusal::Unsound(error.to_string()))?;
         let default_cores = self.config.default_cores;
         check_gang(description, description.max_cores.unwrap_or(default_cores)).map_err(Refusal::Gang)?;
-        Ok(Entry { queue, default_cores })
+        Ok(Entry { queue, default_cores, order: self.config.order })
     }
 
     /// Checks what the Master's settings limit.
@@ -275,6 +275,7 @@ impl Master {
         }
         self.effects.note(Note::ApplicationRemoved { app: app.clone(), end: end.clone() });
         let row = ended(self.row_of(&application), now, &end);
+        self.learn_run_time(&row, &application.ended);
         let mut history = Vec::from(application.ended);
         history.sort_by_key(|executor| executor.id);
         let ended = Ended { sequence: application.sequence, end: end.clone(), row, executors: history };

@@ -6,11 +6,12 @@ use std::ops::ControlFlow;
 
 use firesteel_placement::index::{Share, Slot};
 use firesteel_placement::locality::Locality;
-use firesteel_placement::policy::{Candidate, Measure, fill, spread_held};
+use firesteel_placement::policy::{Candidate, Measure, fill, fill_by_rest, spread_held};
 use firesteel_placement::{Cores, Demand, Offer, PlacedExecutor, Policy, place_ranked};
 
 use super::application::Application;
 use super::config::Config;
+use super::lifetimes::Rest;
 use super::wishes::Wishes;
 use super::worker_table::WorkerTable;
 use crate::ids::WorkerId;
@@ -24,12 +25,17 @@ pub(super) fn choose(
     workers: &mut WorkerTable,
     application: &Application,
     demand: &Demand,
+    rest: &Rest,
 ) -> Vec<Share> {
     match application.policy(config) {
         Policy::Spark => as_spark(config, workers, application, demand),
         Policy::BestFit => by_measure(Measure::LeftOver, workers, application, demand),
         Policy::LeastFragmentation => by_measure(Measure::Unusable, workers, application, demand),
         Policy::SpreadHeld => over_held(config, workers, application, demand),
+        Policy::Lifetimes => {
+            let on = |slot: Slot| rest.on.get(&slot).copied();
+            fill_by_rest(demand, candidates(workers, application), workers.whole(), on, rest.own)
+        }
     }
 }
 

@@ -8,7 +8,7 @@ use super::archive::HistoryLimits;
 use super::limits::Limits;
 use crate::messages::{Deciding, PageSize};
 use crate::queues::Queues;
-use crate::scheduling::{Backfill, Preemption};
+use crate::scheduling::{Backfill, Preemption, ServingOrder};
 
 /// A Master's settings. `Default` has Spark's defaults.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,6 +52,8 @@ pub struct Config {
     pub queues: Queues,
     /// `firesteel.master.backfill`: whether applications behind a reservation are served.
     pub backfill: Backfill,
+    /// `firesteel.master.order`: in which order the applications of a queue with the same priority are served.
+    pub order: ServingOrder,
     /// `firesteel.master.preemption` and `firesteel.master.preemption.interval`: whether executors of lower
     /// priority are ended to make room.
     pub preemption: Preemption,
@@ -144,6 +146,7 @@ impl Default for Config {
             retained_drivers: 200,
             queues,
             backfill,
+            order: ServingOrder::Registration,
             preemption,
             dead_worker_persistence: 15,
             history: HistoryLimits::default(),

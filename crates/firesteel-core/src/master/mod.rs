@@ -38,6 +38,7 @@ mod history;
 mod image;
 mod lag;
 mod leavers;
+mod lifetimes;
 mod limits;
 mod link;
 mod merged;
@@ -58,6 +59,7 @@ mod snapshot;
 mod sorted;
 #[cfg(test)]
 mod tests;
+mod turn;
 mod view;
 mod wishes;
 mod worker_row;
@@ -69,6 +71,7 @@ use archive::Archive;
 use cluster_driver_table::ClusterDriverTable;
 use lag::Lag;
 use leavers::Leavers;
+use lifetimes::RunTimes;
 use link::Link;
 use preemption::Preempted;
 use queue_scheduling::QueueScheduling;
@@ -108,6 +111,8 @@ pub struct Master {
     leavers: Leavers,
     queue_scheduling: QueueScheduling,
     preempted: Preempted,
+    /// How long applications ran that have ended.
+    run_times: RunTimes,
     pass: Pass,
     lag: Lag,
     /// What has ended and is no longer among the latest.
@@ -158,6 +163,7 @@ impl Master {
             leavers: Leavers::default(),
             queue_scheduling: QueueScheduling::default(),
             preempted: Preempted::default(),
+            run_times: RunTimes::default(),
             pass: Pass::NotDue,
             lag: Lag::default(),
             archive: Archive::default(),

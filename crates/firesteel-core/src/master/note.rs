@@ -13,6 +13,7 @@ use crate::messages::{
     ApplicationEnd, DriverState, EarlyEnd, ExecutorState, Impairment, LossReason, RefusedDriver,
     RefusedRegistration,
 };
+use crate::time::Timestamp;
 
 /// A note for the log.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -182,6 +183,8 @@ pub enum Note {
         executors: u64,
         /// The number of Workers with room for it.
         workers: usize,
+        /// When it is expected to start, if enough of what runs says when it ends.
+        at: Option<Timestamp>,
     },
     /// A gang would not fit even if every Worker were empty. The Master tries again when Workers come.
     GangNeverFits {
@@ -391,9 +394,10 @@ impl fmt::Display for Note {
                 write!(f, "refused an application ({name}): {reason}")
             }
             Self::ApplicationRemoved { app, end } => write!(f, "removed {app}: {end}"),
-            Self::Reserved { app, executors, workers } => {
+            Self::Reserved { app, executors, workers, at } => {
                 let workers = counted(*workers as u64, "Worker");
-                write!(f, "{app} waits for {executors} executors at once: reserved room on {workers}")
+                write!(f, "{app} waits for {executors} executors at once: reserved room on {workers}")?;
+                at.map_or(Ok(()), |at| write!(f, ", and expected to start at {at}"))
             }
             Self::GangNeverFits { app, executors, room } => {
                 write!(

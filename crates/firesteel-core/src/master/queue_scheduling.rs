@@ -15,7 +15,11 @@
 //!   *reservation*: what is free on those Workers, and what becomes free there, is withheld from all later
 //!   applications until the gang starts. Until then only applications before it in its own queue are served
 //!   earlier. A gang that can never fit gets no reservation.
+//!   If enough of what runs says how long it runs, the reservation has a time: the first at which the gang fits if everything ends
+//!   as it says. Then only what does not become free by that time is withheld, and applications that say that they end before may
+//!   use that, too. What runs longer than it said counts with twice its estimate, and so on: the time moves, the rule stays.
 //! - **Backfill.** Applications after a reservation may use what is not reserved; without backfill, nothing.
+//! - **Order.** With `firesteel.master.order=shortest`, applications of a priority come in another order (see `turn`).
 //!
 //! The cost of a pass is one placement for each waiting application. A pass that makes a reservation also
 //! looks at every Worker.
@@ -24,6 +28,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use firesteel_placement::dominant_share::DominantShare;
+use firesteel_placement::forecast::{Ending, Forecast, Planned, forecast};
 use firesteel_placement::index::Slot;
 use firesteel_placement::reservation::{WorkerAmounts, reserve};
 use firesteel_placement::shortfall::Amounts;
@@ -31,10 +36,11 @@ use firesteel_placement::{Cores, Demand, ExecutorLimit, ExecutorSize, Offer, Res
 
 use super::application::Application;
 use super::choice::choose;
+use super::turn::Turn;
 use super::{Master, Note};
 use crate::ids::{AppId, ProfileId, WorkerId};
 use crate::messages::{Hindrance, MOST_KEPT};
-use crate::scheduling::Backfill;
+use crate::scheduling::{Backfill, ServingOrder};
 use crate::time::Timestamp;
 
 /// What scheduling by queues remembers between passes.
@@ -55,8 +61,22 @@ pub(super) struct Reservation {
     pub(super) profile: ProfileId,
     /// The resources of each executor.
     pub(super) resources: ResourceAmounts,
-    /// The reserved room by Worker: the number of executors, and what they take together.
-    pub(super) kept: BTreeMap<Slot, (u64, Amounts)>,
+    /// When the gang is expected to fit, if enough of what runs says when it ends.
+    pub(super) at: Option<Timestamp>,
+    /// The reserved room by Worker.
+    pub(super) kept: BTreeMap<Slot, Kept>,
+}
+
+/// The room that is reserved on one Worker.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Kept {
+    /// The number of executors of the gang that are to run there.
+    pub(super) executors: u64,
+    /// What is kept free for them.
+    pub(super) amounts: Amounts,
+    /// The number of these executors for which addresses are kept free. The others get addresses that are expected to be
+    /// given back in time.
+    pub(super) with_addresses: u64,
 }
 
 /// The applications that wait, by queue.
@@ -101,6 +121,8 @@ enum Served {
 pub struct ReservationView {
     /// The application's id.
     pub app: AppId,
+    /// When the application is expected to start. What has ended by then may use the reserved room before.
+    pub at: Option<Timestamp>,
     /// The reserved room by Worker, in the order of ids: the number of executors, and what they take
     /// together.
     pub on: Vec<(WorkerId, u64, Amounts)>,
@@ -130,7 +152,9 @@ impl Master {
     /// Whether the next pass is one by queues. After the last such pass, every application is considered
     /// once.
     pub(super) fn schedules_by_queue(&mut self) -> bool {
-        let ordered = !self.config.queues.is_empty() || self.applications.has_special();
+        let ordered = !self.config.queues.is_empty()
+            || self.config.order != ServingOrder::Registration
+            || self.applications.has_special();
         if !ordered && std::mem::take(&mut self.queue_scheduling.active) {
             self.queue_scheduling = QueueScheduling::default();
             self.applications.touch_all();
@@ -142,13 +166,13 @@ impl Master {
     /// The reservation that the last pass made, if any.
     #[must_use]
     pub fn reservation(&self) -> Option<ReservationView> {
-        let Reservation { app, kept, .. } = self.queue_scheduling.reservation.as_ref()?;
-        let on = kept.iter().map(|(slot, (executors, amounts))| {
+        let Reservation { app, at, kept, .. } = self.queue_scheduling.reservation.as_ref()?;
+        let on = kept.iter().map(|(slot, Kept { executors, amounts, .. })| {
             (self.workers.row(*slot).description.id.clone(), *executors, amounts.clone())
         });
         let mut on: Vec<_> = on.collect();
         on.sort_by(|(one, ..), (other, ..)| one.cmp(other));
-        Some(ReservationView { app: app.clone(), on })
+        Some(ReservationView { app: app.clone(), at: *at, on })
     }
 
     /// Serves all waiting applications in order.
@@ -158,7 +182,7 @@ impl Master {
         while let Some((number, app)) = waiting.next() {
             let app = app.clone();
             let size = waiting.grant_size();
-            match self.serve(now, &app, size) {
+            match self.serve_around(now, &app, size) {
                 Served::With(amounts) => {
                     waiting.queues[number].held.add(&amounts);
                     waiting.first = waiting.first.filter(|first| *first != app);
@@ -180,7 +204,7 @@ impl Master {
                 }
                 Served::Nothing => {}
                 Served::GangWaits { profile, demand, executors } => {
-                    self.reserve_for(before.as_ref(), &app, profile, &demand, executors);
+                    self.reserve_for(now, before.as_ref(), &app, profile, &demand, executors);
                 }
             }
             waiting.queues[number].waiting.pop_front();
@@ -218,6 +242,24 @@ impl Master {
         WaitingQueues { queues, whole: self.workers.whole().amounts(), first }
     }
 
+    /// Serves an application. One that says that it will have ended before the gang with the reservation can start may use what
+    /// is reserved.
+    fn serve_around(&mut self, now: Timestamp, app: &AppId, size: GrantSize) -> Served {
+        if !self.ends_in_time(now, self.applications.live(app)) {
+            return self.serve(now, app, size);
+        }
+        let lifted = self.workers.lift_withheld();
+        let served = self.serve(now, app, size);
+        self.workers.withhold_again(lifted);
+        served
+    }
+
+    /// Whether an application says that it will have ended before the gang with the reservation is expected to start.
+    fn ends_in_time(&self, now: Timestamp, application: &Application) -> bool {
+        let start = self.queue_scheduling.reservation.as_ref().and_then(|reservation| reservation.at);
+        start.is_some_and(|start| application.told_end(now).is_some_and(|end| end <= start))
+    }
+
     /// Gives an application executors, profile by profile.
     fn serve(&mut self, now: Timestamp, app: &AppId, size: GrantSize) -> Served {
         let profiles: Vec<ProfileId> = self.applications.live(app).profiles.keys().copied().collect();
@@ -236,7 +278,8 @@ impl Master {
                 }
                 (GrantSize::One, ExecutorSize::OnePerWorker) | (GrantSize::Everything, _) => {}
             }
-            let shares = choose(&self.config, &mut self.workers, application, &demand);
+            let rest = self.rest_for_policy(now, application);
+            let shares = choose(&self.config, &mut self.workers, application, &demand, &rest);
             let executors = shares.iter().map(|share| share.executors).sum::<u64>();
             if let Some(needed) = gang.filter(|needed| executors < *needed) {
                 return Served::GangWaits { profile, demand, executors: needed };
@@ -258,6 +301,7 @@ impl Master {
     /// `before` is the application that had the reservation of the last pass.
     fn reserve_for(
         &mut self,
+        now: Timestamp,
         before: Option<&AppId>,
         app: &AppId,
         profile: ProfileId,
@@ -269,6 +313,9 @@ impl Master {
         }
         let application = self.applications.live(app);
         let (slots, sites): (Vec<Slot>, Vec<WorkerAmounts<'_>>) = self.sites(application).unzip();
+        if let Some(reservation) = self.forecast_for(now, app, profile, demand, executors, (&slots, &sites)) {
+            return self.set_reservation(before, reservation);
+        }
         let Some(kept) = reserve(demand, executors, &sites) else {
             let room = sites.iter().map(|site| site.total.executors_that_fit(demand)).sum();
             // With the Workers that are excluded now, it may fit.
@@ -284,16 +331,56 @@ impl Master {
             Amounts::of_executors(demand, count, Cores(cores))
         };
         let kept = slots.into_iter().zip(kept).filter(|(_, count)| *count > 0);
-        let kept: BTreeMap<_, _> = kept.map(|(slot, count)| (slot, (count, amounts(count)))).collect();
-        for (slot, (executors, amounts)) in &kept {
-            self.workers.withhold(*slot, amounts, &demand.resources, *executors);
-        }
-        let workers = kept.len();
-        if before != Some(app) {
-            self.effects.note(Note::Reserved { app: app.clone(), executors, workers });
-        }
+        let keep = |count: u64| Kept { executors: count, amounts: amounts(count), with_addresses: count };
+        let kept = kept.map(|(slot, count)| (slot, keep(count))).collect();
         let resources = demand.resources.clone();
-        self.queue_scheduling.reservation = Some(Reservation { app: app.clone(), profile, resources, kept });
+        self.set_reservation(before, Reservation { app: app.clone(), profile, resources, at: None, kept });
+    }
+
+    /// The reservation of a gang with the time at which it is expected to start. `None` if too little of what runs says when it
+    /// ends.
+    fn forecast_for(
+        &self,
+        now: Timestamp,
+        app: &AppId,
+        profile: ProfileId,
+        demand: &Demand,
+        executors: u64,
+        (slots, sites): (&[Slot], &[WorkerAmounts<'_>]),
+    ) -> Option<Reservation> {
+        let numbers: BTreeMap<Slot, usize> = slots.iter().copied().zip(0..).collect();
+        let mut endings = Vec::new();
+        for other in self.applications.queue().filter(|other| !other.executors.is_empty()) {
+            let Some(end) = other.told_end(now) else { continue };
+            endings.extend(other.executors.iter().filter_map(|(_, executor)| {
+                let worker = *numbers.get(&executor.slot)?;
+                let super::capacity::Amounts { cores, memory, resources } = executor.grant.amounts();
+                Some(Ending { worker, at: end.millis(), cores, memory, resources })
+            }));
+        }
+        let Forecast { at, on } = forecast(demand, executors, sites, endings)?;
+        let keep = |on: Planned| {
+            let Planned { executors, kept: amounts, with_addresses, .. } = on;
+            (slots[on.worker], Kept { executors, amounts, with_addresses })
+        };
+        let kept = on.into_iter().map(keep).collect();
+        let (at, resources) = (Some(Timestamp::from_millis(at).max(now)), demand.resources.clone());
+        Some(Reservation { app: app.clone(), profile, resources, at, kept })
+    }
+
+    /// Withholds what is reserved until the end of the pass.
+    fn set_reservation(&mut self, before: Option<&AppId>, reservation: Reservation) {
+        let Reservation { app, resources, at, kept, .. } = &reservation;
+        self.queue_scheduling.never_fit.remove(app);
+        for (slot, Kept { amounts, with_addresses, .. }) in kept {
+            self.workers.withhold(*slot, amounts, resources, *with_addresses);
+        }
+        if before != Some(app) {
+            let executors = kept.values().map(|kept| kept.executors).sum();
+            let (app, workers) = (app.clone(), kept.len());
+            self.effects.note(Note::Reserved { app, executors, workers, at: *at });
+        }
+        self.queue_scheduling.reservation = Some(reservation);
     }
 
     /// The number of executors of a demand for which the application has room now. It may be counted only up
@@ -301,13 +388,17 @@ impl Master {
     pub(super) fn open_room(&self, application: &Application, demand: &Demand) -> u64 {
         let reserved =
             self.queue_scheduling.reservation.as_ref().filter(|it| !self.precedes(application, it));
+        let is_in_time = self.ends_in_time(self.now, application);
         if reserved.is_some() && self.config.backfill == Backfill::Off {
             return 0;
         }
+        let reserved = reserved.filter(|_| !is_in_time);
         let kept = |slot| reserved.and_then(|it| Some((&it.resources, it.kept.get(&slot)?)));
         let free = |(slot, site): (Slot, WorkerAmounts<'_>)| match kept(slot) {
             None => site.free.executors_that_fit(demand),
-            Some((each, (executors, kept))) => beside(demand, &site.free, kept, each, *executors),
+            Some((each, Kept { amounts, with_addresses, .. })) => {
+                beside(demand, &site.free, amounts, each, *with_addresses)
+            }
         };
         self.sites(application).map(free).fold(0, u64::saturating_add)
     }
@@ -331,7 +422,7 @@ impl Master {
                 let own = reservation.filter(|it| it.app == application.id);
                 let kept = own.into_iter().flat_map(|it| &it.kept).take(MOST_KEPT);
                 let named =
-                    kept.map(|(slot, (count, _))| (self.workers.row(*slot).description.id.clone(), *count));
+                    kept.map(|(slot, kept)| (self.workers.row(*slot).description.id.clone(), kept.executors));
                 Some(Hindrance::Gang { executors, room: room_for, kept: named.collect() })
             }
             (None, Some(reservation)) => {
@@ -370,8 +461,8 @@ fn beside(demand: &Demand, offer: &Offer<'_>, kept: &Amounts, each: &ResourceAmo
 }
 
 impl Application {
-    /// Its rank in its queue: the highest priority first, then the earliest registration.
-    pub(super) fn queue_rank(&self) -> (Reverse<i32>, u64) {
-        (Reverse(self.description.priority), self.sequence)
+    /// Its rank in its queue: the highest priority first, then the earliest turn, then the earliest registration.
+    pub(super) fn queue_rank(&self) -> (Reverse<i32>, Turn, u64) {
+        (Reverse(self.description.priority), self.turn, self.sequence)
     }
 }

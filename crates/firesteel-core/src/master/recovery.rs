@@ -418,7 +418,8 @@ impl Recovery {
         let config = &self.master.config;
         // The settings may no longer have its queue.
         let queue = config.queues.find(description.queue.as_deref()).or_else(|_| config.queues.find(None));
-        let entry = Entry { queue: queue.unwrap_or(0), default_cores: config.default_cores };
+        let entry =
+            Entry { queue: queue.unwrap_or(0), default_cores: config.default_cores, order: config.order };
         let mut row = Application::new(id, description, Link::Away, self.time, &entry);
         row.max_cores = max_cores;
         row.sequence = app;
@@ -515,6 +516,7 @@ impl Recovery {
         for executor in &ended.executors {
             self.master.preemption_ended(executor.ended.unwrap_or_default(), &executor.state);
         }
+        self.master.learn_run_time(&ended.row, &ended.executors);
         let dropped = self.master.applications.retire(ended, self.master.config.retained_applications);
         self.master.archive_applications(self.time, dropped);
         Ok(())

@@ -53,7 +53,8 @@ impl Master {
     fn place(&mut self, now: Timestamp, app: &AppId, profile: ProfileId) {
         let application = self.applications.live(app);
         let demand = application.demand(application.profile(profile));
-        let shares = choose(&self.config, &mut self.workers, application, &demand);
+        let rest = self.rest_for_policy(now, application);
+        let shares = choose(&self.config, &mut self.workers, application, &demand, &rest);
         self.launch(now, app, profile, &demand, shares);
     }
 

@@ -167,7 +167,7 @@ impl Master {
         }
         let queue = self.config.queues.find(description.queue.as_deref());
         let queue = queue.map_err(|error| SnapshotError::Queue { app: id.clone(), error })?;
-        let entry = Entry { queue, default_cores: self.config.default_cores };
+        let entry = Entry { queue, default_cores: self.config.default_cores, order: self.config.order };
         let mut row = Application::new(id.clone(), description, peer.into(), now, &entry);
         row.next_executor = next_executor.0;
         for ProfileSnapshot { id, profile, limit } in profiles {

@@ -65,6 +65,11 @@ pub(super) struct WorkerTable {
     changed: BTreeSet<Slot>,
 }
 
+/// What is withheld in a pass and offered for a while.
+#[derive(Debug)]
+#[must_use]
+pub(super) struct Lifted(BTreeMap<Slot, Withheld>);
+
 #[derive(Debug)]
 struct DeadWorker {
     view: WorkerView,
@@ -272,6 +277,20 @@ impl WorkerTable {
         for slot in std::mem::take(&mut self.withheld).into_keys() {
             self.index_anew(slot);
         }
+    }
+
+    /// Offers what is withheld, until it is withheld again.
+    pub(super) fn lift_withheld(&mut self) -> Lifted {
+        let lifted = std::mem::take(&mut self.withheld);
+        lifted.keys().for_each(|slot| self.index_anew(*slot));
+        Lifted(lifted)
+    }
+
+    /// Withholds again what was lifted.
+    pub(super) fn withhold_again(&mut self, Lifted(lifted): Lifted) {
+        let slots: Vec<Slot> = lifted.keys().copied().collect();
+        self.withheld = lifted;
+        slots.into_iter().for_each(|slot| self.index_anew(slot));
     }
 
     /// An offer of a Worker's free amounts without what is withheld.

@@ -12,6 +12,7 @@
 
 mod cache;
 mod fill;
+mod lifetimes;
 mod score;
 mod spread_held;
 
@@ -22,6 +23,7 @@ use serde::{Deserialize, Serialize};
 
 pub use cache::PlacementCache;
 pub use fill::fill;
+pub use lifetimes::fill_by_rest;
 pub use score::{ClusterTotal, Measure};
 pub use spread_held::spread_held;
 
@@ -45,11 +47,14 @@ pub enum Policy {
     LeastFragmentation,
     /// Prefers Workers with the fewest executors of the application: [`spread_held`].
     SpreadHeld,
+    /// Packs executors that end at the same time, so that whole Workers become idle: [`fill_by_rest`].
+    Lifetimes,
 }
 
 impl Policy {
-    /// All four policies.
-    pub const ALL: [Self; 4] = [Self::Spark, Self::BestFit, Self::LeastFragmentation, Self::SpreadHeld];
+    /// All policies.
+    pub const ALL: [Self; 5] =
+        [Self::Spark, Self::BestFit, Self::LeastFragmentation, Self::SpreadHeld, Self::Lifetimes];
 
     /// The name in settings and output.
     #[must_use]
@@ -59,6 +64,7 @@ impl Policy {
             Self::BestFit => "best-fit",
             Self::LeastFragmentation => "least-fragmentation",
             Self::SpreadHeld => "spread-held",
+            Self::Lifetimes => "lifetimes",
         }
     }
 
@@ -72,6 +78,9 @@ impl Policy {
                 "each executor on the Worker where the rest stays most useful for others"
             }
             Self::SpreadHeld => "each executor on the Worker that has the fewest of its application",
+            Self::Lifetimes => {
+                "each executor where others run for as long, so that whole Workers become idle"
+            }
         }
     }
 }
@@ -80,7 +89,7 @@ impl Policy {
 #[macro_export]
 macro_rules! policy_names {
     () => {
-        "spark, best-fit, least-fragmentation or spread-held"
+        "spark, best-fit, least-fragmentation, spread-held or lifetimes"
     };
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use firesteel_core::Timestamp;
 use firesteel_core::ids::ExecutorKey;
 use firesteel_placement::{Cores, Demand, ExecutorSize, MiB, Offer, Resources};
 
@@ -12,7 +13,12 @@ use super::workload::Size;
 #[derive(Debug)]
 pub(super) struct Allocations {
     free: Vec<Held>,
-    held: BTreeMap<ExecutorKey, (usize, Held)>,
+    /// Of each executor: its Worker, what it holds, and when it was launched.
+    held: BTreeMap<ExecutorKey, (usize, Held, Timestamp)>,
+    /// The number of executors on each Worker.
+    on: Vec<u32>,
+    /// The number of Workers without executors.
+    idle: usize,
     used: [f64; 3],
 }
 
@@ -45,25 +51,52 @@ pub(super) fn gpus(size: Size) -> Resources {
 impl Allocations {
     pub(super) fn new(workers: &[Size]) -> Self {
         let free = |size: &Size| Held { cores: size.cores, memory: size.memory, gpus: gpus(*size) };
-        Self { free: workers.iter().map(free).collect(), held: BTreeMap::new(), used: [0.0; 3] }
+        Self {
+            free: workers.iter().map(free).collect(),
+            held: BTreeMap::new(),
+            on: vec![0; workers.len()],
+            idle: workers.len(),
+            used: [0.0; 3],
+        }
     }
 
-    pub(super) fn take(&mut self, executor: ExecutorKey, worker: usize, held: Held) {
+    pub(super) fn take(&mut self, executor: ExecutorKey, worker: usize, held: Held, now: Timestamp) {
         let free = &mut self.free[worker];
         free.cores -= held.cores;
         free.memory -= held.memory;
         free.gpus = free.gpus.without(&held.gpus);
         self.used.iter_mut().zip(held.amounts()).for_each(|(used, amount)| *used += amount);
-        self.held.insert(executor, (worker, held));
+        if self.on[worker] == 0 {
+            self.idle -= 1;
+        }
+        self.on[worker] += 1;
+        self.held.insert(executor, (worker, held, now));
     }
 
-    pub(super) fn give_back(&mut self, executor: &ExecutorKey) {
-        let Some((worker, held)) = self.held.remove(executor) else { return };
+    /// An executor has ended. Returns when it was launched, if it was held.
+    pub(super) fn give_back(&mut self, executor: &ExecutorKey) -> Option<Timestamp> {
+        let (worker, held, launched) = self.held.remove(executor)?;
+        self.on[worker] -= 1;
+        if self.on[worker] == 0 {
+            self.idle += 1;
+        }
         let free = &mut self.free[worker];
         free.cores += held.cores;
         free.memory += held.memory;
         free.gpus.add(&held.gpus);
         self.used.iter_mut().zip(held.amounts()).for_each(|(used, amount)| *used -= amount);
+        Some(launched)
+    }
+
+    /// The executors on a Worker.
+    pub(super) fn on(&self, worker: usize) -> Vec<ExecutorKey> {
+        let here = self.held.iter().filter(|(_, (on, ..))| *on == worker);
+        here.map(|(executor, _)| executor.clone()).collect()
+    }
+
+    /// The number of Workers without executors.
+    pub(super) fn idle(&self) -> usize {
+        self.idle
     }
 
     /// Cores, MiB and GPUs that all executors hold.

@@ -12,17 +12,21 @@
 
 mod allocations;
 mod compact;
+mod estimates;
 mod fill;
 mod outcome;
+mod rows;
 mod run;
 mod stage;
 mod waits;
 mod workload;
 
 pub use compact::{Compaction, compact};
+pub use estimates::Estimates;
 pub use fill::{Fill, Filled, fill};
 pub use outcome::{ApplicationTimes, Outcome, Shares};
-pub use run::{Gangs, Replay, replay};
+pub use rows::{CSV_HEADER, csv_rows};
+pub use run::{Failures, Gangs, Replay, replay};
 pub use stage::{Apply, directly};
 pub use waits::{SizeClass, Waits};
 pub use workload::{LeftOut, Size, Workload};

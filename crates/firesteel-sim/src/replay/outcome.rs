@@ -24,6 +24,12 @@ pub struct ApplicationTimes {
     pub all: Option<Duration>,
     /// When it ended.
     pub ended: Option<Duration>,
+    /// Number of executors that were taken from it.
+    pub lost: u64,
+    /// How much later it ended, since what was taken from it had to be done again.
+    pub redone: Duration,
+    /// Number of executors that were launched on the host that it prefers.
+    pub near: u64,
 }
 
 /// Shares of the cluster, where 1 is all of it.
@@ -40,6 +46,10 @@ pub struct Shares {
 /// The outcome of a replay.
 #[derive(Clone, Debug)]
 pub struct Outcome {
+    /// What happened to each application, in the order of arrival.
+    pub times: Vec<ApplicationTimes>,
+    /// Share of the Workers without executors, while applications arrived: the mean of each span of time.
+    pub idle: Vec<f64>,
     /// Time from arrival to the first executor.
     pub first: Waits,
     /// Time from arrival until an application could run.
@@ -119,8 +129,10 @@ impl Outcome {
             used: meter.used,
             stranded: meter.stranded,
             waiting: meter.waiting,
+            idle: meter.idle,
             span: meter.span,
             end,
+            times,
         }
     }
 }
@@ -142,7 +154,9 @@ pub(super) struct Meter {
     requests: Vec<(Size, f64)>,
     span: Duration,
     /// Amounts times seconds in the present span.
-    sum: [f64; 4],
+    sum: [f64; 5],
+    workers: f64,
+    idle: Vec<f64>,
     used: Vec<Shares>,
     stranded: Vec<Shares>,
     waiting: Vec<f64>,
@@ -158,7 +172,9 @@ impl Meter {
             capacity: workload.capacity(),
             requests: requests(workload),
             span: (last / SPANS).max(Duration::from_millis(1)),
-            sum: [0.0; 4],
+            sum: [0.0; 5],
+            workers: workload.workers.len().max(1) as f64,
+            idle: Vec::new(),
             used: Vec::new(),
             stranded: Vec::new(),
             waiting: Vec::new(),
@@ -173,16 +189,17 @@ impl Meter {
             let until = if is_over { to } else { to.min(end) };
             let [cores, memory, gpus] = allocations.used();
             let passed = (until - self.now).as_secs_f64();
-            let amounts = [cores, memory, gpus, waiting as f64];
+            let amounts = [cores, memory, gpus, waiting as f64, allocations.idle() as f64];
             self.sum.iter_mut().zip(amounts).for_each(|(sum, amount)| *sum += amount * passed);
             self.now = until;
             if !is_over && until == end {
                 let seconds = self.span.as_secs_f64();
-                let [cores, memory, gpus, waiting] = self.sum.map(|sum| sum / seconds);
+                let [cores, memory, gpus, waiting, idle] = self.sum.map(|sum| sum / seconds);
                 self.used.push(Shares::of([cores, memory, gpus], self.capacity));
                 self.waiting.push(waiting);
+                self.idle.push(idle / self.workers);
                 self.stranded.push(Shares::of(allocations.stranded(&self.requests), self.capacity));
-                self.sum = [0.0; 4];
+                self.sum = [0.0; 5];
             }
         }
     }

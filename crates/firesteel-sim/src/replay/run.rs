@@ -9,11 +9,13 @@ use firesteel_core::messages::{
     ApplicationDescription, Placing, ResourceProfile, Submitter, WantedExecutors, Work,
 };
 use firesteel_core::process::Command;
+use firesteel_core::run_time::{RUN_TIME, value};
 use firesteel_placement::{Cores, ExecutorLimit, ResourceAmounts};
 
 use super::outcome::{ApplicationTimes, Meter, Outcome};
 use super::stage::{Apply, ExecutorChange, GPU, Stage};
 use super::workload::Workload;
+use crate::dice::Dice;
 use crate::trace::TraceApplication;
 
 /// How applications that need several executors at once get them.
@@ -29,13 +31,27 @@ pub enum Gangs {
     Reserve,
 }
 
+/// How often Workers fail.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Failures {
+    /// The mean time until a Worker fails. Zero: none fails.
+    pub every: Duration,
+    /// The seed of the times.
+    pub seed: u64,
+}
+
+/// How long a Worker that failed is away.
+const REPAIR: Duration = Duration::from_secs(600);
+
 /// The settings of a replay.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Replay {
     /// The Master's settings.
     pub config: Config,
     /// How gangs get their executors.
     pub gangs: Gangs,
+    /// How often Workers fail.
+    pub failures: Failures,
 }
 
 /// Replays the workload until its last application ends.
@@ -43,6 +59,12 @@ pub fn replay(how: &Replay, workload: &Workload, apply: &mut impl Apply) -> Outc
     let stage = Stage::new(how.config.clone(), &workload.workers, apply);
     let mut run = Run {
         gangs: how.gangs,
+        failures: how.failures,
+        dice: Dice::new(how.failures.seed ^ 0xFA11),
+        workers: workload.workers.len(),
+        ends: vec![None; workload.applications.len()],
+        pauses: vec![None; workload.applications.len()],
+        last_arrival: workload.applications.last().map_or(Duration::ZERO, |last| last.arrival),
         applications: &workload.applications,
         times: vec![ApplicationTimes::default(); workload.applications.len()],
         calendar: BTreeMap::new(),
@@ -53,26 +75,41 @@ pub fn replay(how: &Replay, workload: &Workload, apply: &mut impl Apply) -> Outc
     for (driver, application) in workload.applications.iter().enumerate() {
         run.schedule(application.arrival, driver, Happening::Arrival);
     }
+    for worker in 0..run.workers {
+        run.schedule_failure(worker);
+    }
     while let Some(((at, _, driver), happening)) = run.calendar.pop_first() {
         run.pass_time(at);
         match happening {
             Happening::Arrival => run.arrive(driver),
             Happening::End => run.end(driver),
+            Happening::Failure => run.fail(driver),
+            Happening::Return => run.come_back(driver),
         }
     }
     run.finish()
 }
 
-/// An event of an application. Ends come before arrivals at the same time.
+/// An event of an application or of a Worker. Ends come before arrivals at the same time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Happening {
     End,
+    Return,
+    Failure,
     Arrival,
 }
 
 struct Run<'a, A> {
     stage: Stage<'a, A>,
     gangs: Gangs,
+    failures: Failures,
+    dice: Dice,
+    workers: usize,
+    /// When each application that runs ends.
+    ends: Vec<Option<Duration>>,
+    /// Since when each application that has begun is without executors.
+    pauses: Vec<Option<Duration>>,
+    last_arrival: Duration,
     applications: &'a [TraceApplication],
     times: Vec<ApplicationTimes>,
     calendar: BTreeMap<(Duration, Happening, usize), Happening>,
@@ -102,6 +139,7 @@ impl<A: Apply> Run<'_, A> {
 
     fn end(&mut self, driver: usize) {
         self.times[driver].ended = Some(self.meter.now);
+        self.ends[driver] = None;
         self.stage.unregister(driver as u64);
         self.learn();
         self.try_again();
@@ -128,7 +166,15 @@ impl<A: Apply> Run<'_, A> {
             Gangs::Keep | Gangs::Retry => 0,
             Gangs::Reserve => application.gang,
         };
-        self.stage.register(driver as u64, describe(&application, Placing { gang, ..Placing::default() }));
+        // A driver names hosts when it is registered, so it asks for executors after that.
+        let near = application.near.filter(|_| application.gang <= 1);
+        let wanted = if near.is_some() { 0 } else { application.executors };
+        let mut description = describe(&application, placing(&application, gang));
+        description.initial_limit = ExecutorLimit::AtMost(wanted);
+        self.stage.register(driver as u64, description);
+        if let Some(near) = near {
+            self.stage.prefer(driver as u64, near as usize % self.workers, application.executors);
+        }
         self.learn();
         let waits = match self.gangs {
             Gangs::Keep | Gangs::Reserve => true,
@@ -148,26 +194,82 @@ impl<A: Apply> Run<'_, A> {
     fn learn(&mut self) {
         while let Some(change) = self.stage.next_change() {
             match change {
-                ExecutorChange::Launched { driver } => self.launched(driver as usize),
-                ExecutorChange::Lost { driver } => self.times[driver as usize].held -= 1,
+                ExecutorChange::Launched { driver, worker } => self.launched(driver as usize, worker),
+                ExecutorChange::Lost { driver, ran } => self.lost(driver as usize, ran),
             }
         }
     }
 
-    fn launched(&mut self, driver: usize) {
+    fn launched(&mut self, driver: usize, worker: usize) {
         let (application, own) = (&self.applications[driver], &mut self.times[driver]);
         let now = self.meter.now;
         own.held += 1;
+        own.near += u64::from(application.near.is_some_and(|near| near as usize % self.workers == worker));
         own.first.get_or_insert(now);
         if own.held >= application.gang && own.began.is_none() {
             own.began = Some(now);
             self.meter.began += 1;
-            self.schedule(now + application.lifetime, driver, Happening::End);
+            self.set_end(driver, Some(now + application.lifetime));
+        } else if let Some(since) = self.pauses[driver].take() {
+            own.redone += now - since;
+            let end = own.began.unwrap_or(now) + application.lifetime + own.redone;
+            self.set_end(driver, Some(end));
         }
         let own = &mut self.times[driver];
         if own.held >= application.executors {
             own.all.get_or_insert(now);
         }
+    }
+
+    /// An executor was taken from an application: what it did is done again, by all executors together. While there are none,
+    /// nothing is done.
+    fn lost(&mut self, driver: usize, ran: Duration) {
+        let (application, own) = (&self.applications[driver], &mut self.times[driver]);
+        own.held -= 1;
+        own.lost += 1;
+        let Some(end) = self.ends[driver] else { return };
+        let again = ran / u32::try_from(application.executors.max(1)).unwrap_or(u32::MAX);
+        own.redone += again;
+        if own.held == 0 {
+            self.pauses[driver] = Some(self.meter.now);
+            self.set_end(driver, None);
+        } else {
+            self.set_end(driver, Some(end + again));
+        }
+    }
+
+    fn set_end(&mut self, driver: usize, end: Option<Duration>) {
+        if let Some(before) = std::mem::replace(&mut self.ends[driver], end) {
+            self.calendar.remove(&(before, Happening::End, driver));
+        }
+        if let Some(end) = end {
+            self.schedule(end, driver, Happening::End);
+        }
+    }
+
+    /// Draws when a Worker fails next. After the last arrival none does, so that the replay ends.
+    fn schedule_failure(&mut self, worker: usize) {
+        if self.failures.every.is_zero() {
+            return;
+        }
+        let after = self.failures.every.mul_f64(-(1.0 - self.dice.part()).ln());
+        let at = self.meter.now + after;
+        if at <= self.last_arrival {
+            self.schedule(at, worker, Happening::Failure);
+        }
+    }
+
+    fn fail(&mut self, worker: usize) {
+        self.stage.fail_worker(worker);
+        self.learn();
+        self.schedule(self.meter.now + REPAIR, worker, Happening::Return);
+    }
+
+    fn come_back(&mut self, worker: usize) {
+        self.stage.return_worker(worker);
+        self.learn();
+        self.try_again();
+        self.schedule_failure(worker);
     }
 
     fn finish(self) -> Outcome {
@@ -184,17 +286,26 @@ enum Registration {
     Withdrawn,
 }
 
+/// How the Master is asked to schedule an application.
+fn placing(application: &TraceApplication, gang: u64) -> Placing {
+    let queue = (application.queue > 0).then(|| format!("q{}", application.queue));
+    Placing { gang, queue, priority: application.priority, ..Placing::default() }
+}
+
 /// The application as its driver registers it.
 pub(super) fn describe(application: &TraceApplication, placing: Placing) -> ApplicationDescription {
-    let TraceApplication { executors, request, .. } = application;
+    let TraceApplication { executors, request, run_time, family, .. } = application;
     let cores = request.cores();
     let all = i64::try_from(*executors).expect("a trace has no such number of executors");
     let mut resources = ResourceAmounts::new();
     if !request.gpus.is_none() {
         resources.insert(GPU.to_owned(), request.gpus);
     }
+    let name = family.map_or_else(|| "trace".to_owned(), |family| format!("family-{family}"));
+    let mut command = Command::of("true");
+    command.environment.extend(run_time.map(|run_time| (RUN_TIME.to_owned(), value(run_time))));
     ApplicationDescription::new(
-        Submitter::new("trace", "trace"),
+        Submitter::new(name, "trace"),
         WantedExecutors {
             profile: ResourceProfile { cores: Some(cores), memory: Some(request.memory), resources },
             max_cores: Some(Cores(cores.0.saturating_mul(all))),
@@ -202,6 +313,6 @@ pub(super) fn describe(application: &TraceApplication, placing: Placing) -> Appl
             ..WantedExecutors::default()
         },
         placing,
-        Work::of(Command::of("true")),
+        Work::of(command),
     )
 }

@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
 use firesteel_core::address::Address;
-use firesteel_core::ids::{AppId, ExecutorKey, PeerId, WorkerId};
+use firesteel_core::ids::{AppId, ExecutorKey, PeerId, ProfileId, WorkerId};
 use firesteel_core::master::{Config, Effect, Event, Inbound, Master, Outbound, ResourceShares, Retries};
 use firesteel_core::messages::{
-    ApplicationDescription, DriverToMaster, ExecutorReport, ExecutorState, MasterToDriver, MasterToWorker,
-    Offered, WorkerDescription, WorkerToMaster,
+    ApplicationDescription, DriverToMaster, ExecutorReport, ExecutorState, ExecutorTarget, HostWishes,
+    MasterToDriver, MasterToWorker, Offered, ResourceProfile, WorkerDescription, WorkerToMaster,
 };
 use firesteel_core::{Machine, Timestamp};
 
@@ -19,6 +19,8 @@ use super::workload::Size;
 pub(super) const GPU: &str = "gpu";
 /// Number of the first driver's connection.
 const DRIVERS: u64 = 1 << 40;
+/// The connections of a Worker are its number and multiples of this beyond it. No trace has so many Workers.
+const RETURNS: u64 = 1 << 24;
 /// A timeout that never passes: nothing here sends heartbeats.
 const FOR_EVER: Duration = Duration::from_secs(1 << 40);
 
@@ -37,6 +39,9 @@ pub(super) struct Stage<'a, A> {
     apply: &'a mut A,
     now: Timestamp,
     pub(super) allocations: Allocations,
+    workers: Vec<Size>,
+    /// The connection of each Worker.
+    peers: Vec<PeerId>,
     /// The driver of each live application.
     drivers: BTreeMap<AppId, u64>,
     applications: BTreeMap<u64, AppId>,
@@ -47,10 +52,10 @@ pub(super) struct Stage<'a, A> {
 /// A change of the executors that a driver has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ExecutorChange {
-    /// The driver has one more executor.
-    Launched { driver: u64 },
-    /// The driver has one executor less.
-    Lost { driver: u64 },
+    /// The driver has one more executor, on this Worker.
+    Launched { driver: u64, worker: usize },
+    /// An executor was taken from the driver that had run for this time.
+    Lost { driver: u64, ran: Duration },
 }
 
 impl<'a, A: Apply> Stage<'a, A> {
@@ -68,19 +73,51 @@ impl<'a, A: Apply> Stage<'a, A> {
             apply,
             now: Timestamp::default(),
             allocations: Allocations::new(workers),
+            workers: workers.to_vec(),
+            peers: (0..workers.len() as u64).map(PeerId).collect(),
             drivers: BTreeMap::new(),
             applications: BTreeMap::new(),
             changes: VecDeque::new(),
         };
-        for (size, n) in workers.iter().zip(0..) {
-            let message = WorkerToMaster::register(description(n, *size), Vec::new());
-            stage.tell(Event::Received {
-                peer: PeerId(n),
-                arrived: stage.now,
-                message: Inbound::Worker(message),
-            });
-        }
+        (0..workers.len()).for_each(|worker| stage.register_worker(worker));
         stage
+    }
+
+    fn register_worker(&mut self, worker: usize) {
+        let message = WorkerToMaster::register(description(worker as u64, self.workers[worker]), Vec::new());
+        self.tell(Event::Received {
+            peer: self.peers[worker],
+            arrived: self.now,
+            message: Inbound::Worker(message),
+        });
+    }
+
+    /// A Worker fails: its executors end at once, and its connection breaks.
+    pub(super) fn fail_worker(&mut self, worker: usize) {
+        for executor in self.allocations.on(worker) {
+            self.ended(&executor);
+        }
+        self.tell(Event::Disconnected { peer: self.peers[worker] });
+    }
+
+    /// A Worker that failed registers again.
+    pub(super) fn return_worker(&mut self, worker: usize) {
+        self.peers[worker].0 += RETURNS;
+        self.register_worker(worker);
+    }
+
+    /// Tells the Master that an application prefers the host of this Worker, and then that it wants this number of executors.
+    pub(super) fn prefer(&mut self, driver: u64, worker: usize, executors: u64) {
+        let Some(app) = self.applications.get(&driver).cloned() else { return };
+        let wishes = HostWishes {
+            tasks: executors,
+            preferred: [(host(worker as u64), executors)].into_iter().collect(),
+            ..HostWishes::default()
+        };
+        self.say(driver, DriverToMaster::PreferHosts { app: app.clone(), wishes: Box::new(wishes) });
+        let profile = ResourceProfile::default();
+        let target = ExecutorTarget { id: ProfileId::DEFAULT, profile, total: executors };
+        self.say(driver, DriverToMaster::RequestExecutors { app, targets: vec![target] });
     }
 
     /// Lets time pass, and wakes the Master at its deadlines.
@@ -142,10 +179,10 @@ impl<'a, A: Apply> Stage<'a, A> {
         let (executor, state) = match message {
             MasterToWorker::LaunchExecutor(launch) => {
                 let (cores, memory, gpus) = (launch.cores, launch.memory, launch.resources);
-                self.allocations.take(launch.executor.clone(), index(peer), Held { cores, memory, gpus });
-                self.changes.extend(
-                    self.drivers.get(&launch.executor.app).map(|&driver| ExecutorChange::Launched { driver }),
-                );
+                let (worker, held) = (index(peer), Held { cores, memory, gpus });
+                self.allocations.take(launch.executor.clone(), worker, held, self.now);
+                let driver = self.drivers.get(&launch.executor.app);
+                self.changes.extend(driver.map(|&driver| ExecutorChange::Launched { driver, worker }));
                 (launch.executor, ExecutorState::Running)
             }
             MasterToWorker::KillExecutor { executor } => {
@@ -168,8 +205,10 @@ impl<'a, A: Apply> Stage<'a, A> {
     }
 
     fn ended(&mut self, executor: &ExecutorKey) {
-        self.allocations.give_back(executor);
-        self.changes.extend(self.drivers.get(&executor.app).map(|&driver| ExecutorChange::Lost { driver }));
+        let Some(launched) = self.allocations.give_back(executor) else { return };
+        let ran = self.now.since(launched);
+        self.changes
+            .extend(self.drivers.get(&executor.app).map(|&driver| ExecutorChange::Lost { driver, ran }));
     }
 
     fn on_driver_message(&mut self, peer: PeerId, message: MasterToDriver) {
@@ -182,14 +221,18 @@ impl<'a, A: Apply> Stage<'a, A> {
 }
 
 fn index(peer: PeerId) -> usize {
-    usize::try_from(peer.0).expect("Workers are numbered from 0")
+    usize::try_from(peer.0 % RETURNS).expect("Workers are numbered from 0")
+}
+
+fn host(n: u64) -> String {
+    format!("node-{n:07}")
 }
 
 fn description(n: u64, size: Size) -> WorkerDescription {
     let resources = gpus(size);
     WorkerDescription::new(
         WorkerId::new(format!("worker-{n:07}")),
-        Address::new(format!("node-{n:07}"), 7078),
+        Address::new(host(n), 7078),
         Offered { cores: size.cores, memory: size.memory, resources },
         "/work",
     )

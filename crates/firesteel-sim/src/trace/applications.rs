@@ -19,6 +19,16 @@ struct Row {
     lifetime_s: u64,
     #[serde(default)]
     gang: Option<u64>,
+    #[serde(default)]
+    queue: Option<u64>,
+    #[serde(default)]
+    priority: Option<i32>,
+    #[serde(default)]
+    run_time_s: Option<u64>,
+    #[serde(default)]
+    family: Option<u64>,
+    #[serde(default)]
+    near: Option<u64>,
 }
 
 impl Row {
@@ -35,6 +45,11 @@ impl Row {
             request,
             lifetime: Duration::from_secs(within("lifetime_s", self.lifetime_s, 0, most::SECONDS)?),
             gang: within("gang", self.gang.unwrap_or(0), 0, executors)?.max(1),
+            queue: within("queue", self.queue.unwrap_or(0), 0, most::NUMBER)?,
+            priority: self.priority.unwrap_or(0),
+            run_time: seconds("run_time_s", self.run_time_s)?,
+            family: number("family", self.family)?,
+            near: number("near", self.near)?,
         })
     }
 }
@@ -46,6 +61,16 @@ fn gpus(text: &str) -> Result<Amount, Wrong> {
     let amount: Amount = text.parse().map_err(|_| wrong())?;
     within("gpus", amount.addresses(), 0, most::GPUS)?;
     Ok(amount)
+}
+
+/// A number that may be missing.
+fn number(column: &'static str, found: Option<u64>) -> Result<Option<u64>, Wrong> {
+    found.map(|found| within(column, found, 0, most::NUMBER)).transpose()
+}
+
+/// A time that may be missing.
+fn seconds(column: &'static str, found: Option<u64>) -> Result<Option<Duration>, Wrong> {
+    found.map(|found| within(column, found, 1, most::SECONDS).map(Duration::from_secs)).transpose()
 }
 
 /// Cores in thousandths: at least one, and at most what a Worker can have.
@@ -73,24 +98,21 @@ pub(super) fn read(input: impl Read) -> Result<Vec<TraceApplication>, TraceError
 }
 
 impl Trace {
-    /// Writes the table of applications.
+    /// Writes the table of applications. The columns from `queue` on are left out if no application has them.
     ///
     /// # Errors
     /// Those of `output`.
     pub fn write_applications(&self, output: impl Write) -> io::Result<()> {
         let mut table = csv::Writer::from_writer(output);
-        table.write_record([
-            "arrival_s",
-            "executors",
-            "cores",
-            "memory_mib",
-            "gpus",
-            "lifetime_s",
-            "gang",
-        ])?;
+        let mut header = vec!["arrival_s", "executors", "cores", "memory_mib", "gpus", "lifetime_s", "gang"];
+        let columns = if self.applications.iter().any(is_placed) { header.len() + 5 } else { header.len() };
+        header.extend(["queue", "priority", "run_time_s", "family", "near"]);
+        table.write_record(&header[..columns])?;
         for application in &self.applications {
-            let TraceApplication { arrival, executors, request, lifetime, gang } = application;
-            table.write_record([
+            let TraceApplication { arrival, executors, request, lifetime, gang, .. } = application;
+            let TraceApplication { queue, priority, run_time, family, near, .. } = application;
+            let number = |number: Option<u64>| number.map_or_else(String::new, |number| number.to_string());
+            let row = [
                 arrival.as_secs().to_string(),
                 executors.to_string(),
                 (request.milli_cores as f64 / 1000.0).to_string(),
@@ -98,8 +120,20 @@ impl Trace {
                 request.gpus.to_string(),
                 lifetime.as_secs().to_string(),
                 if *gang > 1 { gang.to_string() } else { String::new() },
-            ])?;
+                queue.to_string(),
+                priority.to_string(),
+                number(run_time.map(|run_time| run_time.as_secs())),
+                number(*family),
+                number(*near),
+            ];
+            table.write_record(&row[..columns])?;
         }
         table.flush()
     }
+}
+
+/// Whether an application has anything in the columns from `queue` on.
+fn is_placed(application: &TraceApplication) -> bool {
+    let TraceApplication { queue, priority, run_time, family, near, .. } = application;
+    *queue > 0 || *priority != 0 || run_time.is_some() || family.is_some() || near.is_some()
 }

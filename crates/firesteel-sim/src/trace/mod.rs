@@ -46,7 +46,7 @@ pub struct WorkerKind {
 }
 
 /// An application with a number of equal executors.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TraceApplication {
     /// Time of arrival, since the beginning of the trace.
     pub arrival: Duration,
@@ -58,10 +58,20 @@ pub struct TraceApplication {
     pub lifetime: Duration,
     /// Number of executors that it needs to begin.
     pub gang: u64,
+    /// Its queue, by its number among those of the Master.
+    pub queue: u64,
+    /// Its priority in the queue; higher numbers run first.
+    pub priority: i32,
+    /// How long it says that it will run. `None`: it does not say.
+    pub run_time: Option<Duration>,
+    /// The applications of a family have the same user and name. Those without a family share a name, too.
+    pub family: Option<u64>,
+    /// The number of the Worker whose host it prefers, counted round the Workers that there are.
+    pub near: Option<u64>,
 }
 
 /// What an executor needs, as the trace has it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Request {
     /// Thousandths of cores, at least 1.
     pub milli_cores: u64,
@@ -110,6 +120,8 @@ pub mod most {
     pub const MIB: u64 = i32::MAX as u64;
     /// Maximum number of executors of an application.
     pub const EXECUTORS: u64 = 100_000;
+    /// Maximum number of a queue, a family or a preferred Worker.
+    pub const NUMBER: u64 = 1_000_000_000;
     /// Maximum time of arrival and run time in seconds: a hundred years.
     pub const SECONDS: u64 = 100 * 365 * 24 * 3600;
 }

@@ -98,6 +98,13 @@ impl Pod {
         within("scheduled_time", scheduled, 0, most::SECONDS)?;
         let deleted = within("deletion_time", deleted, scheduled, most::SECONDS)?;
         let lifetime = Duration::from_secs(deleted - scheduled);
-        Ok(Some(TraceApplication { arrival, executors: 1, request, lifetime, gang: 1 }))
+        Ok(Some(TraceApplication {
+            arrival,
+            executors: 1,
+            request,
+            lifetime,
+            gang: 1,
+            ..TraceApplication::default()
+        }))
     }
 }

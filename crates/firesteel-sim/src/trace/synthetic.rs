@@ -92,6 +92,7 @@ pub fn trace(seed: u64, applications: u64) -> Trace {
             request,
             lifetime: Duration::from_secs(lifetime.round() as u64),
             gang: if is_gang { executors } else { 1 },
+            ..TraceApplication::default()
         }
     });
     Trace { applications: applications.collect(), workers: KINDS.into_iter().map(kind).collect() }
@@ -191,13 +192,8 @@ fn scale(order: &[usize], weights: &[f64], table: Quantiles, most: f64) -> Vec<f
 
 /// The greatest distance of the shapes from any table.
 fn greatest_distance(shapes: &[(Request, f64)]) -> f64 {
-    let application = |request| TraceApplication {
-        arrival: Duration::ZERO,
-        executors: 1,
-        request,
-        lifetime: Duration::ZERO,
-        gang: 1,
-    };
+    let application =
+        |request| TraceApplication { executors: 1, request, gang: 1, ..TraceApplication::default() };
     let off = |figure: &Figure| {
         let of = |&(request, weight): &(Request, f64)| ((figure.of)(&application(request)), weight);
         distance(shapes.iter().map(of), figure.table)

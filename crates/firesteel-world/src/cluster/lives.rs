@@ -61,6 +61,7 @@ impl World {
             policy: self.scenario.policy,
             queues: self.scenario.queues.clone(),
             backfill: self.scenario.backfill,
+            order: self.scenario.serving,
             driver_strategy: self.scenario.driver_strategy,
             max_drivers: self.scenario.max_drivers,
             // The same value as in the daemon: a Master may replace another one within the same second.

@@ -177,6 +177,7 @@ impl World {
         let order = Order {
             queues: &self.scenario.queues,
             backfill: self.scenario.backfill,
+            serving: self.scenario.serving,
             preemption: self.scenario.preemption,
             now: *at,
             before: before.clone(),

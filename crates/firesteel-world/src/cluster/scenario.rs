@@ -13,7 +13,8 @@ use firesteel_core::messages::{
 };
 use firesteel_core::process::{Command, Placeholder};
 use firesteel_core::queues::Queues;
-use firesteel_core::scheduling::{Backfill, Preemption};
+use firesteel_core::run_time::RUN_TIME;
+use firesteel_core::scheduling::{Backfill, Preemption, ServingOrder};
 use firesteel_core::secret::EXECUTOR_SECRET;
 use firesteel_placement::{
     Amount, Cores, ExecutorLimit, MiB, Policy, ResourceAmounts, Resources, Strategy, TaskResources,
@@ -48,6 +49,8 @@ pub struct Scenario {
     pub queues: Queues,
     /// Which applications are served behind a waiting gang.
     pub backfill: Backfill,
+    /// In which order the applications of a queue are served.
+    pub serving: ServingOrder,
     /// Whether executors are preempted for other applications.
     pub preemption: Preemption,
     /// The machines that Workers run on.
@@ -198,6 +201,8 @@ const DEPARTURES: u64 = 0x6465_7061_7274;
 const DRIVERS: u64 = 0x6472_6976_6572;
 /// Separates the random numbers of stalls from all others.
 const STALLS: u64 = 0x7374_616C_6C73;
+/// Separates the random numbers of estimates from all others.
+const ESTIMATES: u64 = 0x6573_7469_6D61;
 /// Separates the random numbers of queues, priorities and gangs from all others.
 const TURNS: u64 = 0x7475_726E_7300;
 
@@ -251,6 +256,7 @@ impl Scenario {
             policy: Policy::Spark,
             queues: Queues::default(),
             backfill: Backfill::On,
+            serving: ServingOrder::Registration,
             preemption: Preemption::Off,
             workers: (0..workers).map(|_| WorkerPlan::rolled(dice, gpus)).collect(),
             bad_worker: None,
@@ -276,6 +282,7 @@ impl Scenario {
             }
         }
         scenario.roll_policies();
+        scenario.roll_estimates();
         let machines = scenario.workers.len();
         for app in &mut scenario.apps {
             app.locality = Arc::new(LocalityPlan::rolled(dice, machines, app.tasks.len()));
@@ -365,6 +372,23 @@ impl Scenario {
 }
 
 impl Scenario {
+    /// In half of the clusters some applications say how long they run, rightly or not, and in a quarter that decides their order.
+    fn roll_estimates(&mut self) {
+        let mut dice = Dice::new(self.seed ^ ESTIMATES);
+        if dice.one_in(2) {
+            return;
+        }
+        if dice.one_in(2) {
+            self.serving = ServingOrder::Shortest;
+        }
+        for app in &mut self.apps {
+            if dice.one_in(2) {
+                let told = *dice.pick(&["1", "3", "10", "60", "600"]);
+                app.description.command.environment_mut().insert(RUN_TIME.to_owned(), told.to_owned());
+            }
+        }
+    }
+
     /// Half of the Masters have Spark's policy, and three quarters of the applications have their Master's
     /// policy. A separate random generator keeps all else independent of policies.
     fn roll_policies(&mut self) {

@@ -283,6 +283,9 @@ mod tests {
 
     #[test]
     fn every_policy_is_offered() {
-        assert_eq!(words(policies()), ["spark", "best-fit", "least-fragmentation", "spread-held"]);
+        assert_eq!(
+            words(policies()),
+            ["spark", "best-fit", "least-fragmentation", "spread-held", "lifetimes"]
+        );
     }
 }

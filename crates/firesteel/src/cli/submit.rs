@@ -83,6 +83,9 @@ pub(super) struct Submit {
     /// Start this many executors together, and none until all of them fit; needs --executor-cores [default: 1]
     #[arg(long, value_name = "COUNT", help_heading = "Scheduling", hide_short_help = true)]
     gang: Option<String>,
+    /// Estimate of how long the application runs after it has started, such as 10m, for planning ahead; not a limit [default: not known]
+    #[arg(long, value_name = "DURATION", help_heading = "Scheduling", hide_short_help = true)]
+    run_time: Option<String>,
     /// The rule that chooses Workers.
     #[arg(
         long,
@@ -192,7 +195,7 @@ impl Submit {
     }
 
     /// The options with one value, and the properties that they set.
-    fn options(&self) -> [(&'static str, &'static str, &Option<String>); 13] {
+    fn options(&self) -> [(&'static str, &'static str, &Option<String>); 14] {
         [
             ("--master", keys::MASTER, &self.master),
             ("--deploy-mode", keys::DEPLOY_MODE, &self.deploy_mode),
@@ -208,6 +211,7 @@ impl Submit {
             ("--priority", keys::PRIORITY, &self.priority),
             ("--priority", keys::YARN_PRIORITY, &self.priority),
             ("--gang", keys::GANG, &self.gang),
+            ("--run-time", keys::RUN_TIME, &self.run_time),
         ]
     }
 

@@ -1,6 +1,7 @@
 //! The rows of the ledger: Workers and applications.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use firesteel_core::ids::{DriverId, ExecutorId, ExecutorKey, PeerId, ProfileId, WorkerId};
 use firesteel_core::messages::{ExecutorLaunch, Relaunch, WorkerDescription};
@@ -50,6 +51,10 @@ pub(super) struct AppBook {
     /// The number of its queue.
     pub(super) queue: usize,
     pub(super) priority: i32,
+    /// How long it says that it runs.
+    pub(super) run_time: Option<Duration>,
+    /// When it is due, in milliseconds; 0 if applications are served as they registered.
+    pub(super) due: u64,
     /// The number of executors that it must get together at first.
     pub(super) gang: u64,
     /// Whether its executors have a fixed number of cores.

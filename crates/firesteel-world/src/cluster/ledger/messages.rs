@@ -1,12 +1,16 @@
 //! The messages that the Master sends: each is checked against the books, and entered.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use firesteel_core::ids::{AppId, ExecutorId, ExecutorKey, PeerId, ProfileId, WorkerId};
 use firesteel_core::master::{Event, Inbound};
 use firesteel_core::messages::{
-    ExecutorLaunch, ExecutorState, MasterToDriver, MasterToWorker, WorkerDescription, WorkerToMaster,
+    ApplicationDescription, ExecutorLaunch, ExecutorState, MasterToDriver, MasterToWorker, WorkerDescription,
+    WorkerToMaster,
 };
+use firesteel_core::run_time;
+use firesteel_core::scheduling::ServingOrder;
 use firesteel_placement::{Cores, ExecutorLimit};
 
 use super::super::entrance::PLAUSIBLE;
@@ -200,7 +204,10 @@ impl Ledger {
         let max_cores = description.max_cores.unwrap_or(Cores::UNLIMITED);
         let (relaunch, executors) = (description.relaunch, BTreeMap::new());
         let queue = order.queues.find(description.queue.as_deref()).map_err(|error| error.to_string())?;
+        let run_time = run_time::told(description.command.environment());
         let book = AppBook {
+            run_time,
+            due: due(description, run_time, order),
             peer: Some(peer),
             token: description.token.clone(),
             max_cores,
@@ -274,5 +281,31 @@ impl Ledger {
             return Err(format!("a driver is told of executor {key}, which it does not have"));
         }
         Ok(())
+    }
+}
+
+/// When an application is due that is registered now, in milliseconds.
+fn due(description: &ApplicationDescription, run_time: Option<Duration>, order: &Order<'_>) -> u64 {
+    match order.serving {
+        ServingOrder::Registration => 0,
+        ServingOrder::Shortest => {
+            let limit = match description.initial_limit {
+                ExecutorLimit::AtMost(limit) => limit,
+                ExecutorLimit::Unlimited => u64::MAX,
+            };
+            let affordable = match (description.max_cores, description.profile.cores) {
+                (Some(max), Some(each)) => u64::try_from(max.0 / each.0.max(1)).unwrap_or(0),
+                (None, _) | (_, None) => u64::MAX,
+            };
+            let one_by_one = match limit.min(affordable) {
+                u64::MAX => 1,
+                executors => executors.max(1),
+            };
+            let hour = 3_600_000;
+            let each = run_time.map_or(hour, |told| u64::try_from(told.as_millis()).unwrap_or(u64::MAX));
+            let (executors, later) =
+                if description.gang > 1 { (description.gang, 0) } else { (one_by_one, hour) };
+            order.now.saturating_add(each.saturating_mul(executors)).saturating_add(later)
+        }
     }
 }

@@ -7,7 +7,7 @@ use firesteel_core::ids::{AppId, ExecutorKey, WorkerId};
 use firesteel_core::master::ReservationView;
 use firesteel_core::messages::ExecutorLaunch;
 use firesteel_core::queues::Queues;
-use firesteel_core::scheduling::{Backfill, Preemption};
+use firesteel_core::scheduling::{Backfill, Preemption, ServingOrder};
 use firesteel_placement::dominant_share::DominantShare;
 use firesteel_placement::resource_name::without_kind;
 use firesteel_placement::shortfall::Amounts;
@@ -21,6 +21,7 @@ use super::books::{AppBook, Availability, WorkerBook};
 pub(crate) struct Order<'a> {
     pub(crate) queues: &'a Queues,
     pub(crate) backfill: Backfill,
+    pub(crate) serving: ServingOrder,
     pub(crate) preemption: Preemption,
     /// The time in milliseconds.
     pub(crate) now: u64,
@@ -41,8 +42,8 @@ pub(super) type Launched = (WorkerId, ExecutorLaunch);
 
 impl AppBook {
     /// The rank of an application in its queue.
-    fn queue_rank(&self) -> (Reverse<i32>, u64) {
-        (Reverse(self.priority), self.order)
+    fn queue_rank(&self) -> (Reverse<i32>, u64, u64) {
+        (Reverse(self.priority), self.due, self.order)
     }
 }
 
@@ -165,13 +166,16 @@ impl Ledger {
             if app.queue == holder.queue && app.queue_rank() <= holder.queue_rank() {
                 continue;
             }
+            if order.backfill == Backfill::On && self.ends_in_time(id, app, launched, order) {
+                continue;
+            }
             if order.backfill == Backfill::Off {
                 return Err(format!("{id} is served behind {}, which waits, without backfill", after.app));
             }
             let kept = after.on.iter().find(|(on, ..)| on == worker);
             let book = self.workers.get(worker);
             if let Some(((_, _, kept), book)) = kept.zip(book)
-                && !book.leaves(kept, launch)
+                && !book.leaves(kept, launch, &self.lent(worker, launched, order))
             {
                 return Err(format!(
                     "executor {} takes room on {worker} that is kept for {}",
@@ -180,6 +184,28 @@ impl Ledger {
             }
         }
         Ok(())
+    }
+
+    /// Whether an application says that it will have ended when the gang with the reservation can start. What one says that had
+    /// executors before is taken as it is: the ledger does not know since when.
+    fn ends_in_time(&self, id: &AppId, app: &AppBook, launched: &[Launched], order: &Order<'_>) -> bool {
+        let start = order.after.as_ref().and_then(|reservation| reservation.at);
+        let Some((start, told)) = start.zip(app.run_time) else { return false };
+        let new = launched.iter().filter(|(_, launch)| launch.executor.app == *id).count();
+        let began_before = app.executors.len() > new;
+        began_before || u128::from(order.now) + told.as_millis() <= u128::from(start.millis())
+    }
+
+    /// What was given in this event on a Worker to applications that end in time, from what is reserved.
+    fn lent(&self, worker: &WorkerId, launched: &[Launched], order: &Order<'_>) -> Amounts {
+        let mut lent = Amounts::default();
+        for (_, launch) in launched.iter().filter(|(on, _)| on == worker) {
+            let id = &launch.executor.app;
+            if self.apps.get(id).is_some_and(|app| self.ends_in_time(id, app, launched, order)) {
+                lent.add(&amounts(launch));
+            }
+        }
+        lent
     }
 
     /// Checks that in one event the applications of a queue are served in the order of their ranks.
@@ -265,10 +291,11 @@ impl Ledger {
 }
 
 impl WorkerBook {
-    /// Whether a Worker still has the reserved amounts beside all that it runs, for each kind of amount
+    /// Whether a Worker still has the reserved amounts beside all that it runs but what was lent, for each kind of amount
     /// that this executor takes.
-    fn leaves(&self, kept: &Amounts, launch: &ExecutorLaunch) -> bool {
-        let held = self.held();
+    fn leaves(&self, kept: &Amounts, launch: &ExecutorLaunch, lent: &Amounts) -> bool {
+        let mut held = self.held();
+        held.take_off(lent);
         let cores = launch.cores <= Cores::ZERO || held.cores + kept.cores <= self.total.cores;
         let memory = launch.memory <= MiB::ZERO || held.memory + kept.memory <= self.total.memory;
         let mut names = launch.resources.iter().filter(|(name, _)| launch.resources.count(name) > 0);

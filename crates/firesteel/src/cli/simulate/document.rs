@@ -3,26 +3,32 @@
 use firesteel_sim::replay::{Outcome, Shares, Waits};
 use serde_json::{Value, json};
 
+use super::figures::{mean_idle, spread};
 use super::runs::{Report, Results, Run, Runs};
 
 /// The outcome as one JSON value, with the results of each seed.
 pub(super) fn json(report: &Report) -> String {
     let (kind, policies) = match &report.results {
-        Results::Replays(all) => ("replay", each(all, replay)),
+        Results::Replays(all) => ("replay", each(all, replay, spreads)),
         Results::Fills(all) => (
             "static-fill",
-            each(all, |run| {
-                let fill = &run.outcome;
-                let steps: Vec<_> = fill.steps.iter().map(|step| json!([step.asked, step.given])).collect();
-                json!({
-                    "unallocated": fill.unallocated(), "executors": fill.executors,
-                    "stranded": shares(&fill.stranded), "given_by_asked": steps,
-                })
-            }),
+            each(
+                all,
+                |run| {
+                    let fill = &run.outcome;
+                    let steps: Vec<_> =
+                        fill.steps.iter().map(|step| json!([step.asked, step.given])).collect();
+                    json!({
+                        "unallocated": fill.unallocated(), "executors": fill.executors,
+                        "stranded": shares(&fill.stranded), "given_by_asked": steps,
+                    })
+                },
+                |_, _| {},
+            ),
         ),
         Results::Compactions(all) => (
             "fewest-workers",
-            each(all, |run| json!({ "workers": run.outcome.workers, "of": run.outcome.of })),
+            each(all, |run| json!({ "workers": run.outcome.workers, "of": run.outcome.of }), |_, _| {}),
         ),
     };
     let value = json!({
@@ -33,7 +39,11 @@ pub(super) fn json(report: &Report) -> String {
 }
 
 /// Each set-up with its seeds, which are numbered from 1.
-fn each<T>(all: &[Runs<T>], one: impl Fn(&Run<T>) -> Value) -> Vec<Value> {
+fn each<T>(
+    all: &[Runs<T>],
+    one: impl Fn(&Run<T>) -> Value,
+    whole: impl Fn(&[Run<T>], &mut Value),
+) -> Vec<Value> {
     let seed = |(run, seed): (&Run<T>, u64)| {
         let mut value = one(run);
         value["seed"] = json!(seed);
@@ -42,9 +52,23 @@ fn each<T>(all: &[Runs<T>], one: impl Fn(&Run<T>) -> Value) -> Vec<Value> {
     };
     let setup = |(setup, runs): &Runs<T>| {
         let seeds: Vec<_> = runs.iter().zip(1..).map(seed).collect();
-        json!({ "policy": setup.name(), "seeds": seeds })
+        let mut value = json!({ "policy": setup.name(), "seeds": seeds });
+        whole(runs, &mut value);
+        value
     };
     all.iter().map(setup).collect()
+}
+
+/// The spread of the means over the seeds.
+fn spreads(runs: &[Run<Outcome>], value: &mut Value) {
+    let of = |which: fn(&Outcome) -> f64| {
+        let [min, median, max] = spread(runs, which);
+        json!({ "min": min, "median": median, "max": max })
+    };
+    value["spread"] = json!({
+        "wait_s": of(|outcome| outcome.began.mean()), "wait_gangs_s": of(|outcome| outcome.gangs.mean()),
+        "idle": of(mean_idle),
+    });
 }
 
 fn replay(run: &Run<Outcome>) -> Value {
@@ -62,6 +86,8 @@ fn replay(run: &Run<Outcome>) -> Value {
         "wait": waits(began), "wait_first_executor": waits(first), "wait_all_executors": waits(all),
         "wait_gangs": waits(gangs), "wait_by_size": by_size, "stuck": outcome.stuck,
         "used": shares(&Shares::mean(&outcome.used)), "stranded": shares(&Shares::mean(&outcome.stranded)),
+        "idle": mean_idle(outcome), "executors_lost": outcome.times.iter().map(|times| times.lost).sum::<u64>(),
+        "redone_s": outcome.times.iter().map(|times| times.redone.as_secs_f64()).sum::<f64>(),
         "fairness": outcome.fairness, "executors": outcome.executors, "end_s": outcome.end.as_secs_f64(),
         "span_s": outcome.span.as_secs_f64(),
         "used_over_time": outcome.used.iter().map(shares).collect::<Vec<_>>(),

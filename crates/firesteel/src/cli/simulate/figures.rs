@@ -24,6 +24,24 @@ pub(super) fn shares(runs: &[Run<Outcome>], which: fn(&Outcome) -> &Vec<Shares>)
     Shares::mean(&runs.iter().map(|run| Shares::mean(which(&run.outcome))).collect::<Vec<_>>())
 }
 
+/// The smallest, the median and the greatest value of all runs.
+pub(super) fn spread<T>(runs: &[Run<T>], of: impl Fn(&T) -> f64) -> [f64; 3] {
+    let mut all: Vec<f64> = runs.iter().map(|run| of(&run.outcome)).collect();
+    all.sort_by(f64::total_cmp);
+    let median = f64::midpoint(all[(all.len() - 1) / 2], all[all.len() / 2]);
+    [all[0], median, all[all.len() - 1]]
+}
+
+/// The mean share of Workers without executors, over time and runs.
+pub(super) fn idle(runs: &[Run<Outcome>]) -> f64 {
+    mean(runs, mean_idle)
+}
+
+/// The mean share of Workers without executors over the time of one replay.
+pub(super) fn mean_idle(outcome: &Outcome) -> f64 {
+    outcome.idle.iter().sum::<f64>() / outcome.idle.len().max(1) as f64
+}
+
 /// The mean of a value over the runs.
 pub(super) fn mean<T>(runs: &[Run<T>], of: impl Fn(&T) -> f64) -> f64 {
     runs.iter().map(|run| of(&run.outcome)).sum::<f64>() / runs.len().max(1) as f64

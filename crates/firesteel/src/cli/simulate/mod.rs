@@ -1,5 +1,6 @@
 //! `firesteel simulate`: replays a trace of applications through Masters of several set-ups.
 
+mod csv;
 mod document;
 mod figures;
 mod picture;
@@ -15,7 +16,9 @@ use std::time::Duration;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args as ClapArgs, ValueEnum, ValueHint};
-use firesteel_sim::replay::{Gangs, Size};
+use firesteel_core::queues::Queues;
+use firesteel_core::scheduling::ServingOrder;
+use firesteel_sim::replay::{Estimates, Gangs, Size};
 use firesteel_sim::setup::Setup;
 
 use super::exit::{self, Exit, Failure};
@@ -72,6 +75,24 @@ pub(super) struct Args {
     /// How applications that need several executors at once get them
     #[arg(long, value_enum, default_value_t = GangsArg::Retry)]
     gangs: GangsArg,
+    /// What applications say about how long they run (FIRESTEEL_RUN_TIME)
+    #[arg(long, value_enum, default_value_t = EstimatesArg::Trace)]
+    estimates: EstimatesArg,
+    /// Order of applications with the same queue and priority (firesteel.master.order)
+    #[arg(long, value_enum, default_value_t = OrderArg::Registration)]
+    order: OrderArg,
+    /// Weights of the queues 0, 1 and so on that the trace's column queue names [default: one queue]
+    #[arg(long, value_name = "WEIGHT,WEIGHT", value_parser = queues)]
+    queues: Option<Queues>,
+    /// Maximum number of lower-priority executors to end for one application per minute (firesteel.master.preemption)
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    preemption: u32,
+    /// Let each Worker fail at random after this time on average, such as 30d, for ten minutes [default: none fails]
+    #[arg(long, value_name = "DURATION", value_parser = duration, conflicts_with_all = ["static_fill", "fewest_workers"])]
+    worker_failures: Option<Duration>,
+    /// Write a line for each application, policy and seed into FILE, as comma-separated values
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with_all = ["static_fill", "fewest_workers"])]
+    csv: Option<PathBuf>,
     /// Fill the cluster: applications arrive and none ends, until they request --load of it [default load: 1]
     #[arg(long, conflicts_with_all = ["gangs", "longest"])]
     static_fill: bool,
@@ -124,6 +145,62 @@ impl GangsArg {
     }
 }
 
+/// The quality of estimates, as an option. See [`Estimates`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum EstimatesArg {
+    /// Those of the trace's column run_time_s, if it has any
+    Trace,
+    /// No application says how long it runs
+    None,
+    /// Each says how long it runs
+    Exact,
+    /// Each says twice as long
+    #[value(name = "2x")]
+    Double,
+    /// Each says from a third to three times as long
+    Noisy,
+    /// Half of them say what another application runs
+    HalfWrong,
+}
+
+impl EstimatesArg {
+    fn estimates(self) -> Estimates {
+        match self {
+            Self::Trace => Estimates::Trace,
+            Self::None => Estimates::None,
+            Self::Exact => Estimates::Exact,
+            Self::Double => Estimates::Double,
+            Self::Noisy => Estimates::Noisy,
+            Self::HalfWrong => Estimates::HalfWrong,
+        }
+    }
+}
+
+/// The order of serving, as an option. See [`ServingOrder`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum OrderArg {
+    /// In the order of registration
+    Registration,
+    /// Less work first, gangs first
+    Shortest,
+}
+
+impl OrderArg {
+    fn order(self) -> ServingOrder {
+        match self {
+            Self::Registration => ServingOrder::Registration,
+            Self::Shortest => ServingOrder::Shortest,
+        }
+    }
+}
+
+/// Queues with these weights, named q0, q1 and so on.
+fn queues(weights: &str) -> Result<Queues, String> {
+    let named: Vec<String> =
+        weights.split(',').enumerate().map(|(number, weight)| format!("q{number}={weight}")).collect();
+    named.join(",").parse().map_err(|error| format!("{error}: write weights such as 3,1"))
+}
+
 /// Accepts names of set-ups; help shows what each one does.
 fn setups() -> impl TypedValueParser<Value = Setup> {
     let values = Setup::ALL.map(|setup| PossibleValue::new(setup.name()).help(setup.meaning()));
@@ -164,6 +241,11 @@ pub(super) fn run(args: &Args) -> Result<Exit, Failure> {
         let unwritten =
             |error| Failure::of(Exit::Failure, format!("cannot write {}: {error}", path.display()));
         fs::write(path, picture::draw(&report)).map_err(unwritten)?;
+    }
+    if let Some(path) = &args.csv {
+        let unwritten =
+            |error| Failure::of(Exit::Failure, format!("cannot write {}: {error}", path.display()));
+        fs::write(path, csv::rows(&report)).map_err(unwritten)?;
     }
     exit::written(if args.json {
         plain::json().write_all(document::json(&report).as_bytes())

@@ -8,7 +8,10 @@ use std::time::{Duration, Instant};
 use firesteel_core::Machine as _;
 use firesteel_core::Timestamp;
 use firesteel_core::master::{Config, Event, Master};
-use firesteel_sim::replay::{Compaction, Fill, LeftOut, Outcome, Replay, Workload, compact, fill, replay};
+use firesteel_core::scheduling::Preemption;
+use firesteel_sim::replay::{
+    Compaction, Failures, Fill, LeftOut, Outcome, Replay, Workload, compact, fill, replay,
+};
 use firesteel_sim::setup::Setup;
 use firesteel_sim::trace::Trace;
 
@@ -31,6 +34,8 @@ pub(super) struct Report {
     pub(super) load: f64,
     /// Number of seeds.
     pub(super) seeds: u64,
+    /// The workload of each seed.
+    pub(super) workloads: Vec<Workload>,
     /// The outcome of each run.
     pub(super) results: Results,
 }
@@ -75,6 +80,7 @@ pub(super) fn run(args: &Args, trace: &Trace) -> Result<Report, Failure> {
         .trace
         .file_name()
         .map_or_else(|| args.trace.display().to_string(), |name| name.to_string_lossy().into_owned());
+    let results = results(args, setups, &workloads);
     Ok(Report {
         name,
         applications: first.applications.len(),
@@ -83,25 +89,38 @@ pub(super) fn run(args: &Args, trace: &Trace) -> Result<Report, Failure> {
         has_gpus: first.capacity()[2] > 0.0,
         load: asked(args).unwrap_or_else(|| first.load()),
         seeds: args.seeds,
-        results: results(args, setups, &workloads),
+        results,
+        workloads: workloads.into_iter().map(|(work, _)| work).collect(),
     })
 }
 
 fn results(args: &Args, setups: &[Setup], workloads: &[(Workload, LeftOut)]) -> Results {
-    let config = |setup: Setup| setup.config(Config::default());
+    let preemption = match args.preemption {
+        0 => Preemption::Off,
+        executors => Preemption::AtMost { executors, every: Duration::from_secs(60) },
+    };
+    let base = Config {
+        order: args.order.order(),
+        queues: args.queues.clone().unwrap_or_default(),
+        preemption,
+        ..Config::default()
+    };
+    let config = |setup: Setup| setup.config(base.clone());
     if args.static_fill {
-        let one =
-            |setup, work: &Workload| timed(|apply| fill(&config(setup), work, &mut |m, n, e| apply(m, n, e)));
+        let one = |setup, work: &Workload, _| {
+            timed(|apply| fill(&config(setup), work, &mut |m, n, e| apply(m, n, e)))
+        };
         Results::Fills(all(setups, workloads, one))
     } else if args.fewest_workers {
-        let one = |setup, work: &Workload| {
+        let one = |setup, work: &Workload, _| {
             timed(|apply| compact(&config(setup), work, &mut |m, n, e| apply(m, n, e)))
         };
         Results::Compactions(all(setups, workloads, one))
     } else {
         let gangs = args.gangs.gangs();
-        let one = |setup, work: &Workload| {
-            let how = Replay { config: config(setup), gangs };
+        let one = |setup, work: &Workload, seed| {
+            let failures = Failures { every: args.worker_failures.unwrap_or_default(), seed };
+            let how = Replay { config: config(setup), gangs, failures };
             timed(|apply| replay(&how, work, &mut |m, n, e| apply(m, n, e)))
         };
         Results::Replays(all(setups, workloads, one))
@@ -134,6 +153,11 @@ fn workload(args: &Args, trace: &Trace, seed: u64) -> (Workload, LeftOut) {
         Some(load) if args.static_fill || args.fewest_workers => work.drawn(seed, count).with_demand(load),
         Some(load) => work.drawn(seed, count).at_load(seed, load),
     };
+    let mut work = work.with_estimates(seed, args.estimates.estimates());
+    let queues = args.queues.as_ref().map_or(1, |queues| queues.iter().count() as u64);
+    for application in &mut work.applications {
+        application.queue %= queues.max(1);
+    }
     (work, left_out)
 }
 
@@ -155,10 +179,13 @@ fn timed<T>(
 fn all<T: Send>(
     setups: &[Setup],
     workloads: &[(Workload, LeftOut)],
-    one: impl Fn(Setup, &Workload) -> Run<T> + Sync,
+    one: impl Fn(Setup, &Workload, u64) -> Run<T> + Sync,
 ) -> Vec<Runs<T>> {
-    let cases: Vec<_> =
-        setups.iter().flat_map(|setup| workloads.iter().map(move |(work, _)| (*setup, work))).collect();
+    let of_setup = |setup: &Setup| {
+        let setup = *setup;
+        workloads.iter().zip(1..).map(move |((work, _), seed)| (setup, work, seed))
+    };
+    let cases: Vec<_> = setups.iter().flat_map(of_setup).collect();
     let next = AtomicUsize::new(0);
     let done: Mutex<Vec<Option<Run<T>>>> = Mutex::new(cases.iter().map(|_| None).collect());
     let threads = thread::available_parallelism().map_or(1, usize::from).min(cases.len());
@@ -167,8 +194,8 @@ fn all<T: Send>(
             scope.spawn(|| {
                 loop {
                     let at = next.fetch_add(1, Ordering::Relaxed);
-                    let Some(&(setup, work)) = cases.get(at) else { break };
-                    let run = one(setup, work);
+                    let Some(&(setup, work, seed)) = cases.get(at) else { break };
+                    let run = one(setup, work, seed);
                     done.lock().expect("no run panics while it holds this")[at] = Some(run);
                 }
             });

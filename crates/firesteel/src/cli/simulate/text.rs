@@ -6,7 +6,7 @@ use firesteel_placement::words::counted;
 use firesteel_sim::replay::{Compaction, Fill, Outcome, SizeClass, Waits};
 
 use super::super::table::{duration, table};
-use super::figures::{mean, merged, missing_at, of_class, rate, shares};
+use super::figures::{idle, mean, merged, missing_at, of_class, rate, shares, spread};
 use super::runs::{Report, Results, Run, Runs};
 
 /// The tables, with a heading and the meaning of their columns.
@@ -22,9 +22,9 @@ pub(super) fn tables(report: &Report) -> String {
 pub(super) const REPLAY_COLUMNS: &str = "\
 WAIT: time from an application's arrival until it can run, with one executor or with its whole gang. The columns
 <16 CORES, 16-127 and 128+ are means by the cores that applications ask for. GANGS: the mean of applications that need
-several executors at once. ALL EXECUTORS: mean time until an application has all its executors.
+several executors at once. OF SEEDS: the smallest, median and greatest mean of a seed. ALL EXECUTORS: mean time until an application has all its executors.
 USED: mean share of the cluster in use while applications arrive. STRANDED: mean share that is free on Workers without
-room for the next executor. FAIR: Jain's fairness index of the applications' run times, each divided by run time plus
+room for the next executor. IDLE: mean share of the Workers without executors. FAIR: Jain's fairness index of the applications' run times, each divided by run time plus
 waiting time (1: equal for all). STUCK: number of applications that never start. DECISIONS: executors placed per second
 of scheduling.";
 /// What the columns of a fill mean.
@@ -56,22 +56,25 @@ fn replays(report: &Report, all: &[Runs<Outcome>]) -> String {
 
 /// How long applications wait.
 fn waits(all: &[Runs<Outcome>]) -> String {
+    let several = all.iter().any(|(_, runs)| runs.len() > 1);
     let row = |(setup, runs): &Runs<Outcome>| {
         let whole = merged(runs, |outcome| &outcome.began);
         let gangs = merged(runs, |outcome| &outcome.gangs);
-        let mut row = vec![
-            setup.to_string(),
-            seconds(whole.mean()),
-            seconds(whole.quantile(0.5)),
-            seconds(whole.quantile(0.99)),
-        ];
+        let mut row = vec![setup.to_string(), seconds(whole.mean())];
+        row.extend(several.then(|| of_seeds(spread(runs, |outcome| outcome.began.mean()))));
+        row.extend([seconds(whole.quantile(0.5)), seconds(whole.quantile(0.99))]);
         row.extend(SizeClass::ALL.map(|class| mean_of(&of_class(runs, class))));
-        row.extend([mean_of(&gangs), or_dash(&gangs, gangs.quantile(0.99))]);
+        row.push(mean_of(&gangs));
+        row.extend(several.then(|| of_seeds(spread(runs, |outcome| outcome.gangs.mean()))));
+        row.push(or_dash(&gangs, gangs.quantile(0.99)));
         row.push(seconds(merged(runs, |outcome| &outcome.all).mean()));
         row
     };
-    let header =
-        ["WAIT", "MEAN", "P50", "P99", "<16 CORES", "16-127", "128+", "GANGS", "GANGS P99", "ALL EXECUTORS"];
+    let mut header = vec!["WAIT", "MEAN"];
+    header.extend(several.then_some("OF SEEDS"));
+    header.extend(["P50", "P99", "<16 CORES", "16-127", "128+", "GANGS"]);
+    header.extend(several.then_some("OF SEEDS"));
+    header.extend(["GANGS P99", "ALL EXECUTORS"]);
     table(&header, all.iter().map(row).collect())
 }
 
@@ -88,6 +91,7 @@ fn usage(report: &Report, all: &[Runs<Outcome>]) -> String {
             setup.to_string(),
             amounts(used),
             amounts(stranded),
+            percent(idle(runs)),
             format!("{:.3}", mean(runs, |o| o.fairness)),
             runs.iter().map(|run| run.outcome.stuck).sum::<u64>().to_string(),
             thousands(rate(runs, |o| o.executors)),
@@ -95,7 +99,7 @@ fn usage(report: &Report, all: &[Runs<Outcome>]) -> String {
     };
     let of = if report.has_gpus { "cores, memory, GPUs" } else { "cores, memory" };
     let (used, stranded) = (format!("USED ({of})"), format!("STRANDED ({of})"));
-    let header = ["CLUSTER", &used, &stranded, "FAIR", "STUCK", "DECISIONS"];
+    let header = ["CLUSTER", &used, &stranded, "IDLE", "FAIR", "STUCK", "DECISIONS"];
     table(&header, all.iter().map(row).collect())
 }
 
@@ -157,6 +161,11 @@ pub(super) fn fewest_words(runs: &[Run<Compaction>]) -> String {
 /// How many more Workers than the first set-up needs, if both numbers are known: `+2.5%`.
 pub(super) fn difference(first: Option<f64>, workers: Option<f64>) -> Option<String> {
     Some(format!("{:+.1}%", (workers? / first? - 1.0) * 100.0))
+}
+
+/// The smallest, the median and the greatest mean.
+fn of_seeds(spread: [f64; 3]) -> String {
+    spread.map(seconds).join(" / ")
 }
 
 /// The mean, or a dash if there are no waits.
