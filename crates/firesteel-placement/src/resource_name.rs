@@ -1,11 +1,13 @@
 //! Names of custom resources: a name alone, or a name with a kind.
 //!
 //! A Worker says `gpu:A100=0,1` of addresses that are of a kind, and a Worker with two kinds names both. An executor that
-//! asks for `gpu:A100` is given addresses of this kind only, one that asks for `gpu` addresses of any kind. A kind may be
-//! refined: `gpu:A100:80GB` is an `A100`.
+//! asks for `gpu:A100` is given addresses of this kind only, one that asks for `gpu:A100|H100` addresses of either kind, and
+//! one that asks for `gpu` addresses of any kind. A kind may be refined: `gpu:A100:80GB` is an `A100`.
 
 /// Separates the name of a resource from its kind.
 const KIND: char = ':';
+/// Separates the kinds of which an executor accepts either.
+const OR: char = '|';
 
 /// The name without the kind: `gpu` for `gpu:A100`.
 #[must_use]
@@ -20,20 +22,38 @@ pub fn kind(name: &str) -> Option<&str> {
 }
 
 /// Whether addresses with the name `has` serve an executor that asks for `asked`: both names are equal, or `has` adds a
-/// kind.
+/// kind, or has one of several kinds that are asked for.
 #[inline]
 #[must_use]
 pub fn serves(has: &str, asked: &str) -> bool {
+    is_or_refines(has, asked) || (asked.contains(OR) && is_one_of(has, asked))
+}
+
+#[inline]
+fn is_or_refines(has: &str, asked: &str) -> bool {
     has.strip_prefix(asked).is_some_and(|rest| rest.is_empty() || rest.starts_with(KIND))
 }
 
+fn is_one_of(has: &str, asked: &str) -> bool {
+    match (has.split_once(KIND), asked.split_once(KIND)) {
+        (Some((has, kind)), Some((asked, kinds))) => {
+            has == asked && kinds.split(OR).any(|asked| is_or_refines(kind, asked))
+        }
+        (Some(_) | None, None) | (None, Some(_)) => false,
+    }
+}
+
 /// The first two of these names that the same addresses may serve, so that one executor must not ask for both: `gpu` and
-/// `gpu:A100`. The names are in order.
+/// `gpu:A100`. The names are in order. A name with several kinds must be the only one of its resource.
 #[must_use]
 pub fn overlapping<'a>(names: impl Iterator<Item = &'a String> + Clone) -> Option<(&'a str, &'a str)> {
+    let overlap = |one: &str, other: &str| {
+        let several = one.contains(OR) || other.contains(OR);
+        is_or_refines(other, one) || (several && without_kind(one) == without_kind(other))
+    };
     let mut rest = names;
     while let Some(one) = rest.next() {
-        if let Some(other) = rest.clone().find(|other| serves(other, one)) {
+        if let Some(other) = rest.clone().find(|other| overlap(one, other)) {
             return Some((one, other));
         }
     }
@@ -55,6 +75,12 @@ mod tests {
             ("gpu:A1000", "gpu:A100", false),
             ("gpus", "gpu", false),
             ("gpu-x", "gpu", false),
+            ("gpu:A100", "gpu:A100|H100", true),
+            ("gpu:H100", "gpu:A100|H100", true),
+            ("gpu:H100:80GB", "gpu:A100|H100", true),
+            ("gpu:H1000", "gpu:A100|H100", false),
+            ("gpu", "gpu:A100|H100", false),
+            ("nic:H100", "gpu:A100|H100", false),
         ] {
             assert_eq!(serves(has, asked), expected, "{has} for {asked}");
         }
@@ -70,6 +96,10 @@ mod tests {
         };
         assert_eq!(found(&["gpu", "nic"]), None);
         assert_eq!(found(&["gpu:A100", "gpu:T4"]), None);
+        assert_eq!(
+            found(&["gpu:A100|H100", "gpu:T4"]),
+            Some(("gpu:A100|H100".to_owned(), "gpu:T4".to_owned()))
+        );
         assert_eq!(found(&["gpu", "gpu-x", "gpu:A100"]), Some(("gpu".to_owned(), "gpu:A100".to_owned())));
     }
 }
