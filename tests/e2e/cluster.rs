@@ -150,7 +150,7 @@ impl Daemon {
     pub(crate) fn get(&self, path: &str) -> (u16, String) {
         let mut stream = TcpStream::connect(self.http()).expect("it serves HTTP");
         stream.set_read_timeout(Some(DEADLINE)).expect("a time limit");
-        write!(stream, "GET {path} HTTP/1.1\r\nHost: h\r\n\r\n").expect("it reads");
+        write!(stream, "GET {path} HTTP/1.1\r\nHost: {}\r\n\r\n", self.http()).expect("it reads");
         let mut answer = String::new();
         stream.read_to_string(&mut answer).expect("it answers");
         let (head, body) = answer.split_once("\r\n\r\n").expect("an answer has a head");

@@ -253,8 +253,9 @@ fn the_log_of_a_driver_is_shown_while_it_runs_after_its_end_and_after_its_worker
     assert!(list.contains("DRIVER") && list.contains("FINISHED") && list.contains(&directory), "{list}");
     drop(worker);
     let _again = cluster.worker("work");
-    let (_, shown) = cluster.master.get(&page);
-    assert!(shown.contains("begun\ndone\n"), "the new Worker has the directory: {shown}");
+    wait_for("the new Worker, which has the directory", || {
+        cluster.master.get(&page).1.contains("begun\ndone\n").then_some(())
+    });
     for (arguments, code, words) in [
         (&[id.as_str(), "3"][..], 2, "has no executors"),
         (&["driver-20261111111111-0000"], 1, "no application has the id or name"),

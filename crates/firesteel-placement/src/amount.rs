@@ -143,7 +143,7 @@ impl Quantity {
 
     /// The same quantity as an amount that one executor can ask for. `None` if it is neither whole nor a part of one
     /// address.
-    fn amount(self) -> Option<Amount> {
+    pub fn amount(self) -> Option<Amount> {
         match (self.0 / WHOLE, self.0 % WHOLE) {
             (whole, 0) => Some(Amount::Whole(whole)),
             (0, thousandths) => Part::of(thousandths).map(Amount::Part),

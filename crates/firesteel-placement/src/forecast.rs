@@ -6,7 +6,7 @@
 
 use crate::reservation::WorkerAmounts;
 use crate::shortfall::Amounts;
-use crate::{Cores, Demand, MiB};
+use crate::{Amount, Cores, Demand, MiB, Offer, Resources};
 
 /// What an executor gives back, and when it is expected to.
 #[derive(Clone, Debug)]
@@ -15,8 +15,12 @@ pub struct Ending {
     pub worker: usize,
     /// The time, in any unit.
     pub at: u64,
-    /// The amounts that it holds.
-    pub amounts: Amounts,
+    /// The cores that it holds.
+    pub cores: Cores,
+    /// The memory that it holds.
+    pub memory: MiB,
+    /// The addresses that it holds, under the names of the Worker.
+    pub resources: Resources,
 }
 
 /// When several executors fit at once, and where.
@@ -38,6 +42,33 @@ pub struct Planned {
     /// What must be kept of what is free now: what the executors need beyond what ends there in time. Who has given back by then
     /// what he takes may use it.
     pub kept: Amounts,
+    /// The number of executors for which addresses must be kept of those that are free now.
+    pub with_addresses: u64,
+}
+
+/// What is free on a Worker, now or later.
+#[derive(Clone, Debug, Default)]
+struct Room {
+    cores: Cores,
+    memory: MiB,
+    resources: Resources,
+}
+
+impl Room {
+    fn of(free: &Offer<'_>) -> Self {
+        Self { cores: free.cores, memory: free.memory, resources: free.resources.clone() }
+    }
+
+    fn add(&mut self, ending: &Ending) {
+        self.cores += ending.cores;
+        self.memory += ending.memory;
+        self.resources.add(&ending.resources);
+    }
+
+    fn executors_that_fit(&self, demand: &Demand) -> u64 {
+        let Self { cores, memory, ref resources } = *self;
+        Offer { worker: "", cores, memory, resources }.executors_that_fit(demand)
+    }
 }
 
 /// Finds the first time at which `executors` fit at once, if nothing else is launched. `None` if they never do, as far as endings are
@@ -52,12 +83,7 @@ pub fn forecast(
     workers: &[WorkerAmounts<'_>],
     mut endings: Vec<Ending>,
 ) -> Option<Forecast> {
-    let free = |worker: &WorkerAmounts<'_>| Amounts {
-        cores: worker.free.cores,
-        memory: worker.free.memory,
-        resources: worker.free.resources.amounts(),
-    };
-    let mut then: Vec<Amounts> = workers.iter().map(free).collect();
+    let mut then: Vec<Room> = workers.iter().map(|worker| Room::of(&worker.free)).collect();
     let mut fitting: Vec<u64> = then.iter().map(|free| free.executors_that_fit(demand)).collect();
     let mut room = fitting.iter().fold(0_u64, |sum, count| sum.saturating_add(*count));
     endings.sort_by_key(|ending| (ending.at, ending.worker));
@@ -66,12 +92,12 @@ pub fn forecast(
     while room < executors {
         // All endings of a time come together.
         at = endings.get(passed)?.at;
-        while let Some(Ending { worker, amounts, .. }) = endings.get(passed).filter(|ending| ending.at == at)
-        {
-            then[*worker].add(amounts);
-            let now = then[*worker].executors_that_fit(demand);
-            room = room - fitting[*worker] + now;
-            fitting[*worker] = now;
+        while let Some(ending) = endings.get(passed).filter(|ending| ending.at == at) {
+            let worker = ending.worker;
+            then[worker].add(ending);
+            let now = then[worker].executors_that_fit(demand);
+            room = room - fitting[worker] + now;
+            fitting[worker] = now;
             passed += 1;
         }
     }
@@ -84,27 +110,29 @@ pub fn forecast(
         left -= counts[worker];
     }
     let taken = |worker: usize| counts[worker] > 0;
-    let mut ends: Vec<Amounts> = vec![Amounts::default(); workers.len()];
-    for Ending { worker, amounts, .. } in endings[..passed].iter().filter(|ending| taken(ending.worker)) {
-        ends[*worker].add(amounts);
+    let mut ends: Vec<Room> = vec![Room::default(); workers.len()];
+    for ending in endings[..passed].iter().filter(|ending| taken(ending.worker)) {
+        ends[ending.worker].add(ending);
     }
-    let planned = |worker: usize| Planned {
-        worker,
-        executors: counts[worker],
-        kept: beyond(demand, counts[worker], &ends[worker]),
+    let planned = |worker: usize| {
+        let (executors, ends) = (counts[worker], &ends[worker]);
+        let in_time = |(name, each): (&String, &Amount)| ends.resources.fit(name, *each).unwrap_or(executors);
+        let with_addresses =
+            executors.saturating_sub(demand.resources.iter().map(in_time).min().unwrap_or(executors));
+        Planned { worker, executors, kept: beyond(demand, executors, ends), with_addresses }
     };
     Some(Forecast { at, on: (0..workers.len()).filter(|worker| taken(*worker)).map(planned).collect() })
 }
 
-/// What this number of executors needs beyond these amounts.
-fn beyond(demand: &Demand, executors: u64, amounts: &Amounts) -> Amounts {
+/// What this number of executors needs beyond what ends.
+fn beyond(demand: &Demand, executors: u64, ends: &Room) -> Amounts {
     let times = i64::try_from(executors).unwrap_or(i64::MAX);
     let cores = Cores(demand.size.step().0.saturating_mul(times));
     let mut needed = Amounts::of_executors(demand, executors, cores);
-    needed.cores = (needed.cores - amounts.cores).max(Cores::ZERO);
-    needed.memory = MiB((needed.memory.0 - amounts.memory.0).max(0));
-    for (name, count) in &mut needed.resources {
-        *count = count.saturating_sub(amounts.resources.get(name).copied().unwrap_or(0));
+    needed.cores = (needed.cores - ends.cores).max(Cores::ZERO);
+    needed.memory = MiB((needed.memory.0 - ends.memory.0).max(0));
+    for (name, quantity) in &mut needed.resources {
+        *quantity = quantity.less(ends.resources.quantity(name));
     }
     needed
 }
@@ -112,15 +140,18 @@ fn beyond(demand: &Demand, executors: u64, amounts: &Amounts) -> Amounts {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{ExecutorSize, Offer, Resources};
+    use crate::{ExecutorSize, Quantity};
 
     fn demand(cores: i64) -> Demand {
         Demand { size: ExecutorSize::Fixed(Cores(cores)), memory: MiB(1), ..Demand::default() }
     }
 
-    fn cores(cores: i64, memory: i64) -> Amounts {
-        Amounts { cores: Cores(cores), memory: MiB(memory), ..Amounts::default() }
+    fn ending(worker: usize, at: u64, cores: i64) -> Ending {
+        Ending { worker, at, cores: Cores(cores), memory: MiB(0), resources: Resources::default() }
     }
+
+    /// The number of a Worker, and two figures of it.
+    type WorkerNumbers = (usize, u64, i64);
 
     /// The forecast on Workers of 8 cores with these free cores, and endings of (Worker, time, cores).
     fn found(
@@ -128,12 +159,12 @@ mod tests {
         executors: u64,
         free: &[i64],
         endings: &[(usize, u64, i64)],
-    ) -> Option<(u64, Vec<(usize, u64, i64)>)> {
+    ) -> Option<(u64, Vec<WorkerNumbers>)> {
         let offer =
             |cores| Offer { worker: "w", cores: Cores(cores), memory: MiB(100), resources: Resources::NONE };
         let workers: Vec<_> =
             free.iter().map(|free| WorkerAmounts { free: offer(*free), total: offer(8) }).collect();
-        let ending = |&(worker, at, held)| Ending { worker, at, amounts: cores(held, 0) };
+        let ending = |&(worker, at, cores): &(usize, u64, i64)| ending(worker, at, cores);
         let Forecast { at, on } =
             forecast(&demand(each), executors, &workers, endings.iter().map(ending).collect())?;
         Some((at, on.into_iter().map(|on| (on.worker, on.executors, on.kept.cores.0)).collect()))
@@ -163,13 +194,17 @@ mod tests {
         let gpus: Resources = [("gpu".to_owned(), ["0".to_owned(), "1".to_owned()])].into_iter().collect();
         let offer = Offer { worker: "w", cores: Cores(1), memory: MiB(10), resources: &gpus };
         let demand =
-            Demand { memory: MiB(30), resources: [("gpu".to_owned(), 3)].into_iter().collect(), ..demand(1) };
-        let amounts = Amounts { resources: [("gpu".to_owned(), 2)].into_iter().collect(), ..cores(0, 25) };
-        let endings = vec![Ending { worker: 0, at: 7, amounts }];
+            Demand { memory: MiB(30), resources: [("gpu".to_owned(), 3.into())].into(), ..demand(1) };
+        let held = Resources::from_iter([("gpu", ["2", "3"])]);
+        let endings = vec![Ending { memory: MiB(25), resources: held, ..ending(0, 7, 0) }];
         let workers = [WorkerAmounts { free: offer, total: offer }];
         let found = forecast(&demand, 1, &workers, endings).expect("it fits at 7");
         assert_eq!(found.at, 7);
-        let kept = Amounts { resources: [("gpu".to_owned(), 1)].into_iter().collect(), ..cores(1, 5) };
-        assert_eq!(found.on, [Planned { worker: 0, executors: 1, kept }]);
+        let kept = Amounts {
+            cores: Cores(1),
+            memory: MiB(5),
+            resources: [("gpu".to_owned(), Quantity::whole(1))].into(),
+        };
+        assert_eq!(found.on, [Planned { worker: 0, executors: 1, kept, with_addresses: 1 }]);
     }
 }

@@ -99,7 +99,7 @@ table! {
     UI_ALLOWED_HOSTS: "firesteel.master.ui.allowedHosts", [Master], Otherwise("addresses, localhost, names of the Master and its machine");
     /// Whether links from Spark's executors to their logs lead to the Master instead of the Worker, which readers then need not reach.
     UI_REVERSE_PROXY: "spark.ui.reverseProxy", [Worker], Value("false");
-    /// URL under which readers reach the Master's pages behind another server, for the links of spark.ui.reverseProxy; the Master may be called by its host.
+    /// URL of the Master's pages behind another server, for the links of spark.ui.reverseProxy; its host may be used to call the Master.
     UI_REVERSE_PROXY_URL: "spark.ui.reverseProxyUrl", [Master, Worker], Otherwise("not set");
     /// Number of further ports to try if the port for HTTP is in use.
     PORT_MAX_RETRIES: "spark.port.maxRetries", [Master, Worker], Value("16");
@@ -218,11 +218,11 @@ table! {
     WORKER_RESOURCE: "spark.worker.resource.NAME.amount", [Worker], Otherwise("none");
     /// Kind of a Worker's custom resource, such as A100 of gpu, that executors may ask for by gpu:A100 (--resource gpu:A100=2).
     WORKER_RESOURCE_KIND: "firesteel.worker.resource.NAME.kind", [Worker], Otherwise("none");
-    /// Amount of a custom resource for each executor, such as gpu: whole addresses, or a part of one, such as 0.25, if the Master allows parts (--executor-resource).
+    /// Amount of a custom resource for each executor: whole addresses, or a part of one, such as 0.25, if allowed (--executor-resource).
     EXECUTOR_RESOURCE: "spark.executor.resource.NAME.amount", [Application], Otherwise("none");
     /// Kind of a custom resource that executors need, such as A100 of gpu (--executor-resource gpu:A100=1).
     EXECUTOR_RESOURCE_KIND: "firesteel.executor.resource.NAME.kind", [Application], Otherwise("any");
-    /// Custom resource, such as gpu, whose addresses executors and tasks get in CUDA_VISIBLE_DEVICES, and whose part in CUDA_MPS_ACTIVE_THREAD_PERCENTAGE.
+    /// Custom resource, such as gpu, that executors and tasks get in CUDA_VISIBLE_DEVICES and CUDA_MPS_ACTIVE_THREAD_PERCENTAGE.
     EXECUTOR_CUDA: "firesteel.executor.cuda", [Application], Otherwise("not set");
     /// Amount of a custom resource for each task: whole addresses, or a share of one, at most 0.5 (--task-resource).
     TASK_RESOURCE: "spark.task.resource.NAME.amount", [Application], Otherwise("none: tasks may use all addresses of their executor");

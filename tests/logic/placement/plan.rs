@@ -25,7 +25,7 @@ fn a_bad_line_is_refused_with_its_number_and_field() {
         (
             "\"gpu\":1",
             "\"gpu\":100000",
-            "workers[0].resources_free.gpu: invalid value: integer `100000`, expected u16",
+            "workers[0].resources_free.gpu: a Worker has at most 65535 addresses, not 100000",
         ),
         ("]}", "]", "EOF while parsing an object"),
         ("]}", "]} 7", "trailing characters"),

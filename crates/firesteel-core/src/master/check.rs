@@ -7,6 +7,7 @@ use firesteel_placement::{Cores, MiB, Quantity, Resources};
 
 use super::application::Application;
 use super::executor::Probation;
+use super::queue_scheduling::Kept;
 use super::worker_row::WorkerRow;
 use super::{Master, Pass};
 use crate::ids::{ExecutorId, ExecutorKey, ProfileId, WorkerId};
@@ -136,9 +137,9 @@ impl Master {
         let demand = application.zip(profile).map(|(application, profile)| application.demand(profile));
         let gang =
             application.zip(demand.as_ref()).and_then(|(application, demand)| application.gang(demand));
-        let kept: u64 = reservation.kept.values().map(|(executors, _)| executors).sum();
+        let kept: u64 = reservation.kept.values().map(|kept| kept.executors).sum();
         ensure!("master", gang == Some(kept), "room for {kept} is kept for {id}, which waits for {gang:?}");
-        for (slot, (executors, _)) in &reservation.kept {
+        for (slot, Kept { executors, .. }) in &reservation.kept {
             let whole =
                 self.workers.slots().find(|(alive, _)| alive == slot).map(|(_, row)| row.whole_offer());
             let large = demand.as_ref().zip(whole).map(|(demand, whole)| whole.executors_that_fit(demand));

@@ -33,7 +33,8 @@ fn need(application: AnyApplication<'_>) -> ApplicationNeed {
             let had = executor.map(|record| &record.share.resources);
             let resources: ResourceAmounts = had
                 .into_iter()
-                .flat_map(|had| had.iter().map(|(name, _)| (name.to_owned(), had.count(name))))
+                .flat_map(|had| had.quantities())
+                .filter_map(|(name, quantity)| Some((name, quantity.amount()?)))
                 .collect();
             ApplicationNeed { number: ended.sequence, app: ended.row.id.clone(), resources }
         }

@@ -9,7 +9,7 @@ use firesteel_core::master::{Durability, Effect, Event, Inbound, Outbound};
 use firesteel_core::messages::{
     ApplicationDescription, ClientToMaster, DriverDescription, DriverReport, DriverState, DriverToMaster,
     ExecutorReport, ExecutorState, ExecutorTarget, HostWishes, MasterToDriver, MasterToWorker, Offered,
-    Placing, ResourceProfile, Submitter, Usage, WantedExecutors, Work, WorkerDescription, WorkerReport,
+    Placing, ResourceProfile, Submitter, Usage, Used, WantedExecutors, Work, WorkerDescription, WorkerReport,
     WorkerToMaster, WorkerView,
 };
 use firesteel_core::process::{Command, ExitStatus};
@@ -96,6 +96,9 @@ impl Story {
         let first = self.submit(client);
         let again = launched(&self.report_driver(&first, DriverState::Submitted));
         self.report_driver(&again, DriverState::Finished);
+        let (worker, driver) = again;
+        let used = Used { cpu_millis: 5, peak_memory: 2 << 20 };
+        self.worker(worker, WorkerToMaster::DriverUsed { driver, used });
         let by = "a test".to_owned();
         self.client(client, ClientToMaster::RequestClearCompletedDriversAndApps { by });
         let third = self.submit(client);

@@ -240,7 +240,7 @@ mod tests {
         let taken = Resources::from_iter([("gpu", ["7"])]);
         let of = |resources: &Resources, asked| of_task(resources, asked).collect::<Vec<_>>();
         let own = ("FIRESTEEL_TASK_RESOURCE_GPU".to_owned(), "7".to_owned());
-        assert_eq!(of(&taken, None), [own.clone()]);
+        assert_eq!(of(&taken, None), std::slice::from_ref(&own));
         assert_eq!(of(&taken, Some("gpu")), [own, (CUDA_VISIBLE_DEVICES.to_owned(), "7".to_owned())]);
         assert_eq!(of(&Resources::default(), Some("gpu")), [], "it keeps those of its executor");
     }

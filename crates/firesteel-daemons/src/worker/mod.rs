@@ -3,7 +3,7 @@
 //! - [`daemon`]: the Worker's state machine, its connections and its runners.
 //! - [`executor_runner`], [`environment`], [`header`]: one executor's process, its variables, and the header of its
 //!   `stderr`.
-//! - [`driver_runner`]: one process of a cluster driver; [`runner`]: what both runners share. `driver_jar`: the jar of a cluster
+//! - [`driver_runner`]: one process of a cluster driver; `runner`: what both runners share. `driver_jar`: the jar of a cluster
 //!   driver of Spark's.
 //! - [`java`], [`spark_homes`], [`scratch`]: executors of Spark's, which are Java classes: what starts them, with which Spark,
 //!   and their scratch directories.
@@ -20,7 +20,7 @@
 //! A Worker starts every executor as its own child, in its own process group and directory. No process of an executor
 //! outlives it, and none outlives the Worker:
 //!
-//! 1. When an executor's process has ended, its [runner] kills the rest of its process group. Then it
+//! 1. When an executor's process has ended, its runner kills the rest of its process group. Then it
 //!    kills every process that carries the executor's [marker](strays): variables in its environment, which survive
 //!    `setsid` and re-parenting. Only then does it report the end.
 //! 2. The [reaper] is a small separate process that holds the read end of a pipe. However the Worker ends, also by

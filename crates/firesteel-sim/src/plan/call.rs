@@ -7,7 +7,8 @@ use firesteel_placement::{
     Cores, Demand, ExecutorLimit, ExecutorSize, MiB, Offer, Part, Quantity, ResourceAmounts, Resources,
     Strategy, assign,
 };
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::pass::{HeldExecutors, cores_left};
 
@@ -107,7 +108,23 @@ struct WorkerLine {
     cores_free: Cores,
     memory_free_mb: MiB,
     #[serde(default)]
-    resources_free: BTreeMap<String, Quantity>,
+    resources_free: BTreeMap<String, FreeQuantity>,
+}
+
+/// The free addresses of one resource of a Worker, at most [`MOST_ADDRESSES`].
+#[derive(Clone, Copy, Debug)]
+struct FreeQuantity(Quantity);
+
+impl<'de> Deserialize<'de> for FreeQuantity {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let free = Quantity::deserialize(deserializer)?;
+        match free.thousandths() / WHOLE {
+            0..=MOST_ADDRESSES => Ok(Self(free)),
+            more => Err(D::Error::custom(format_args!(
+                "a Worker has at most {MOST_ADDRESSES} addresses, not {more}"
+            ))),
+        }
+    }
 }
 
 impl From<CallLine> for PlacementCall {
@@ -135,7 +152,8 @@ impl From<CallLine> for PlacementCall {
 
 impl From<WorkerLine> for CallWorker {
     fn from(line: WorkerLine) -> Self {
-        let resources = line.resources_free.into_iter().map(|(name, free)| (name, addresses(free)));
+        let resources =
+            line.resources_free.into_iter().map(|(name, FreeQuantity(free))| (name, addresses(free)));
         Self {
             cores_free: line.cores_free,
             memory_free: line.memory_free_mb,
@@ -151,5 +169,5 @@ const MOST_ADDRESSES: u64 = u16::MAX as u64;
 fn addresses(free: Quantity) -> impl Iterator<Item = String> {
     let (whole, part) = (free.thousandths() / WHOLE, Part::of(free.thousandths() % WHOLE));
     let last = part.map(|part| format!("{whole}@{part}"));
-    (0..whole.min(MOST_ADDRESSES)).map(|address| address.to_string()).chain(last)
+    (0..whole).map(|address| address.to_string()).chain(last)
 }

@@ -182,17 +182,22 @@ fn the_custom_resources_that_executors_need_are_told_also_after_the_application_
     worker.resources = Resources::from_iter([("gpu", ["0", "1", "2"])]);
     bench.worker_says(1, WorkerToMaster::RegisterWorker { worker, executors, drivers });
     bench.application(Some(1), 1);
+    bench.driver_says(DriverToMaster::UnregisterApplication { app: app(), outcome: None });
     let mut wants = description(Some(1), Some(1));
-    wants.profile.resources = [("gpu".to_owned(), 2)].into();
+    wants.profile.resources = [("gpu".to_owned(), firesteel_placement::Amount::Whole(2))].into();
     bench.driver_says(DriverToMaster::RegisterApplication(Box::new(wants)));
     let needs = |bench: &mut Bench| match bench.client(ClientToMaster::RequestApplicationNeeds { from: 0 }).1
     {
         MasterToClient::ApplicationNeedsResponse(ApplicationNeeds { needs, next: None }) => needs,
         other => panic!("{other:?}"),
     };
-    let app = bench.master.view().applications[1].id.clone();
-    let expected =
-        [ApplicationNeed { number: 1, app: app.clone(), resources: [("gpu".to_owned(), 2)].into() }];
+    let applications = bench.master.view().applications;
+    let app = applications.iter().map(|application| &application.id).max().expect("there are two").clone();
+    let expected = [ApplicationNeed {
+        number: 1,
+        app: app.clone(),
+        resources: [("gpu".to_owned(), firesteel_placement::Amount::Whole(2))].into(),
+    }];
     assert_eq!(needs(&mut bench), expected);
     bench.driver_says(DriverToMaster::UnregisterApplication { app, outcome: None });
     assert_eq!(needs(&mut bench), expected);

@@ -319,7 +319,9 @@ impl ApplicationRow {
         let until = app.ended.unwrap_or(view.now);
         let amounts = || {
             let needs = view.needs.get(&app.id).into_iter().flatten();
-            needs.map(|(name, amount)| ResourceAmount { name: name.clone(), amount: *amount }).collect()
+            needs
+                .map(|(name, amount)| ResourceAmount { name: name.clone(), amount: amount.quantity() })
+                .collect()
         };
         Self {
             id: app.id.to_string(),

@@ -72,7 +72,9 @@ fn recorded() -> MasterView {
         applications: vec![application(live, "live", begun, None, ApplicationState::Running)],
         completed: vec![application(done, "done", 1_795_672_734_500, ended, ApplicationState::Finished)],
         reports: [(worker_id, TimedReport { received: time(begun), report })].into(),
-        needs: [live, done].map(|app| (AppId::new(app), [("gpu".to_owned(), 1)].into())).into(),
+        needs: [live, done]
+            .map(|app| (AppId::new(app), [("gpu".to_owned(), firesteel_placement::Amount::Whole(1))].into()))
+            .into(),
         ..json::nothing("spark://127.0.0.1:27077")
     }
 }
