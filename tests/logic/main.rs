@@ -13,6 +13,7 @@ mod laws;
 mod map_runs;
 mod on_yarn;
 mod placement;
+mod published;
 mod replay;
 mod runbook;
 mod scripts;

@@ -7,6 +7,7 @@ pub mod dice;
 pub mod draft;
 pub mod picture;
 pub mod plan;
+pub mod published;
 pub mod replay;
 pub mod setup;
 pub mod trace;

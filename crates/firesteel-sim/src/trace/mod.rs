@@ -11,7 +11,7 @@ mod applications;
 pub mod openb;
 pub mod quantiles;
 pub mod synthetic;
-mod table;
+pub(crate) mod table;
 mod workers;
 
 use std::io::Read;

@@ -4,9 +4,11 @@ mod csv;
 mod document;
 mod figures;
 mod picture;
+mod published;
 mod runs;
 mod source;
 mod text;
+mod threads;
 
 use firesteel_host::plain;
 use std::fs;
@@ -44,6 +46,22 @@ a GPU, requests for GPUs are dropped. In JSON, schema is incremented on incompat
 const CODES: &str =
     "Exit codes: 0 done; 1 failed; 2 wrong usage, or a line of the trace that cannot be used.";
 
+/// The options of replays and fills, which the published experiment does not have.
+const OF_REPLAYS: [&str; 12] = [
+    "load",
+    "applications",
+    "workers",
+    "longest",
+    "gangs",
+    "estimates",
+    "order",
+    "queues",
+    "preemption",
+    "worker_failures",
+    "csv",
+    "static_fill",
+];
+
 /// What is replayed, and how the outcome is shown.
 #[derive(Debug, ClapArgs)]
 #[command(
@@ -64,31 +82,31 @@ pub(super) struct Args {
     #[arg(long, value_name = "PART", value_parser = load)]
     load: Option<f64>,
     /// Number of applications to sample [default: as many as the trace has]
-    #[arg(long, value_name = "N", requires = "load", conflicts_with_all = ["static_fill", "fewest_workers"])]
+    #[arg(long, hide_short_help = true, value_name = "N", requires = "load", conflicts_with_all = ["static_fill", "fewest_workers"])]
     applications: Option<usize>,
     /// Use these Workers instead of the trace's: 200x64x256g is 200 with 64 cores and 256 GiB, 4x96x1tx8 has 8 GPUs each
     #[arg(long, value_name = "COUNTxCORESxMEMORY[xGPUS]", value_parser = source::workers)]
     workers: Option<Workers>,
     /// Limit the run time of each application, such as 1h
-    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    #[arg(long, hide_short_help = true, value_name = "DURATION", value_parser = duration)]
     longest: Option<Duration>,
     /// How applications that need several executors at once get them
     #[arg(long, value_enum, default_value_t = GangsArg::Retry)]
     gangs: GangsArg,
     /// What applications say about how long they run (FIRESTEEL_RUN_TIME)
-    #[arg(long, value_enum, default_value_t = EstimatesArg::Trace)]
+    #[arg(long, hide_short_help = true, value_enum, default_value_t = EstimatesArg::Trace)]
     estimates: EstimatesArg,
     /// Order of applications with the same queue and priority (firesteel.master.order)
-    #[arg(long, value_enum, default_value_t = OrderArg::Registration)]
+    #[arg(long, hide_short_help = true, value_enum, default_value_t = OrderArg::Registration)]
     order: OrderArg,
     /// Weights of the queues 0, 1 and so on that the trace's column queue names [default: one queue]
-    #[arg(long, value_name = "WEIGHT,WEIGHT", value_parser = queues)]
+    #[arg(long, hide_short_help = true, value_name = "WEIGHT,WEIGHT", value_parser = queues)]
     queues: Option<Queues>,
     /// Maximum number of lower-priority executors to end for one application per minute (firesteel.master.preemption)
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, hide_short_help = true, value_name = "N", default_value_t = 0)]
     preemption: u32,
     /// Let each Worker fail at random after this time on average, such as 30d, for ten minutes [default: none fails]
-    #[arg(long, value_name = "DURATION", value_parser = duration, conflicts_with_all = ["static_fill", "fewest_workers"])]
+    #[arg(long, hide_short_help = true, value_name = "DURATION", value_parser = duration, conflicts_with_all = ["static_fill", "fewest_workers"])]
     worker_failures: Option<Duration>,
     /// Write a line for each application, policy and seed into FILE, as comma-separated values
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with_all = ["static_fill", "fewest_workers"])]
@@ -97,8 +115,20 @@ pub(super) struct Args {
     #[arg(long, conflicts_with_all = ["gangs", "longest"])]
     static_fill: bool,
     /// Find the smallest number of Workers on which applications that request --load of the cluster fit [default load: 0.5]
-    #[arg(long, conflicts_with_all = ["gangs", "longest", "static_fill"])]
+    #[arg(long, conflicts_with_all = ["gangs", "longest", "static_fill", "published"])]
     fewest_workers: bool,
+    /// Run the experiment that FGD was published with: TRACE has nodes.csv, and pods_NAME.csv(.gz) for each workload
+    #[arg(long, conflicts_with_all = OF_REPLAYS)]
+    published: bool,
+    /// Workloads of the published experiment [default: all]
+    #[arg(
+        long,
+        hide_short_help = true,
+        value_name = "NAME,NAME",
+        value_delimiter = ',',
+        requires = "published"
+    )]
+    workload: Vec<String>,
     /// Print one JSON value instead of tables
     #[arg(long)]
     json: bool,
@@ -113,6 +143,7 @@ fn long_help() -> String {
         format!("Columns of a replay:\n{}", text::REPLAY_COLUMNS),
         format!("Columns with --static-fill:\n{}", text::FILL_COLUMNS),
         format!("Columns with --fewest-workers:\n{}", text::COMPACTION_COLUMNS),
+        format!("Columns with --published:\n{}", published::COLUMNS),
     ];
     format!("{NOTES}\n\n{EXAMPLES}\n\n{}\n\n{DETAILS}\n\n{CODES}", columns.join("\n\n"))
 }
@@ -235,6 +266,9 @@ fn duration(text: &str) -> Result<Duration, String> {
 
 /// Replays the trace and shows the outcome.
 pub(super) fn run(args: &Args) -> Result<Exit, Failure> {
+    if args.published {
+        return published::run(args);
+    }
     let source = source::read(&args.trace)?;
     let report = runs::run(args, &source)?;
     if let Some(path) = &args.svg {

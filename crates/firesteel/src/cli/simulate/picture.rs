@@ -2,29 +2,42 @@
 
 mod compaction;
 mod curves;
-mod page;
+pub(super) mod page;
 
 use firesteel_sim::replay::Fill;
 
 use self::page::Page;
 use super::figures::{mean, merged};
-use super::runs::{Report, Results};
-use super::text::{line, percent};
+use super::runs::{Report, Results, Run, Runs};
+use super::text::{heading, line, percent};
 
 /// The picture as an SVG document.
 pub(super) fn draw(report: &Report) -> String {
-    let mut page = Page::new(report);
+    let title = match &report.results {
+        Results::Replays(_) => "How long applications wait",
+        Results::Fills(_) if report.has_gpus => "GPUs that cannot be allocated",
+        Results::Fills(_) => "Capacity that cannot be allocated",
+        Results::Compactions(_) => "How few Workers hold the same load",
+    };
+    let mut page = Page::new(title, &heading(report));
     match &report.results {
         Results::Replays(all) => {
-            page.legend(all, |runs| line(&merged(runs, |outcome| &outcome.began)));
+            page.legend(&named(all, |runs| line(&merged(runs, |outcome| &outcome.began))));
             page.waits(all);
             page.over_time(report, all);
         }
         Results::Fills(all) => {
-            page.legend(all, |runs| format!("{} not allocated", percent(mean(runs, Fill::unallocated))));
+            page.legend(&named(all, |runs| {
+                format!("{} not allocated", percent(mean(runs, Fill::unallocated)))
+            }));
             page.fills(report, all);
         }
         Results::Compactions(all) => page.compactions(all),
     }
     page.document()
+}
+
+/// Each set-up by name, with its result.
+fn named<T>(all: &[Runs<T>], result: impl Fn(&[Run<T>]) -> String) -> Vec<(&'static str, String)> {
+    all.iter().map(|(setup, runs)| (setup.name(), result(runs))).collect()
 }

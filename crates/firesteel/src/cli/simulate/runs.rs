@@ -1,8 +1,5 @@
-//! Runs each set-up with each seed, on as many threads as the machine has cores.
+//! Runs each set-up with each seed.
 
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
 use std::time::{Duration, Instant};
 
 use firesteel_core::Machine as _;
@@ -16,7 +13,7 @@ use firesteel_sim::setup::Setup;
 use firesteel_sim::trace::Trace;
 
 use super::super::exit::{Exit, Failure};
-use super::Args;
+use super::{Args, threads};
 
 /// The outcome of all runs, and what was run.
 pub(super) struct Report {
@@ -186,25 +183,10 @@ fn all<T: Send>(
         workloads.iter().zip(1..).map(move |((work, _), seed)| (setup, work, seed))
     };
     let cases: Vec<_> = setups.iter().flat_map(of_setup).collect();
-    let next = AtomicUsize::new(0);
-    let done: Mutex<Vec<Option<Run<T>>>> = Mutex::new(cases.iter().map(|_| None).collect());
-    let threads = thread::available_parallelism().map_or(1, usize::from).min(cases.len());
-    thread::scope(|scope| {
-        for _ in 0..threads {
-            scope.spawn(|| {
-                loop {
-                    let at = next.fetch_add(1, Ordering::Relaxed);
-                    let Some(&(setup, work, seed)) = cases.get(at) else { break };
-                    let run = one(setup, work, seed);
-                    done.lock().expect("no run panics while it holds this")[at] = Some(run);
-                }
-            });
-        }
-    });
-    let mut done = done.into_inner().expect("no run panics while it holds this").into_iter();
+    let mut done = threads::each(&cases, |(setup, work, seed)| one(*setup, work, *seed)).into_iter();
     let each = |setup: &Setup| {
         let runs = done.by_ref().take(workloads.len());
-        (*setup, runs.map(|run| run.expect("every case was run")).collect())
+        (*setup, runs.collect())
     };
     setups.iter().map(each).collect()
 }

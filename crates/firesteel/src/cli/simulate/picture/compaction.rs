@@ -5,7 +5,7 @@ use firesteel_sim::replay::Compaction;
 
 use super::super::runs::Runs;
 use super::super::text::{difference, fewest, fewest_words};
-use super::page::{Page, ROW, WIDTH, names_width};
+use super::page::{Page, ROW, WIDTH, widest};
 
 /// Width of the column of numbers, in pixels.
 const NUMBERS: f64 = 170.0;
@@ -13,7 +13,7 @@ const NUMBERS: f64 = 170.0;
 impl Page {
     /// A bar for each set-up; none for a set-up that needs more than was tried.
     pub(super) fn compactions(&mut self, all: &[Runs<Compaction>]) {
-        let names = names_width(all, Weight::Plain) + 18.0;
+        let names = widest(all.iter().map(|(setup, _)| setup.name()), Weight::Plain) + 18.0;
         let most = all.iter().filter_map(|(_, runs)| fewest(runs)).fold(1.0, f64::max);
         let first = all.first().and_then(|(_, runs)| fewest(runs));
         self.y += ROW;

@@ -5,9 +5,6 @@ use firesteel_sim::picture::curve::SeriesStyle;
 use firesteel_sim::picture::words::{self, width};
 use firesteel_sim::picture::{Anchor, Area, HEADING, MARGIN, Paint, Point, SMALL, Svg, TEXT, Weight};
 
-use super::super::runs::{Report, Results, Run, Runs};
-use super::super::text::heading;
-
 /// Width of the page, in pixels.
 pub(super) const WIDTH: f64 = 900.0;
 /// Height of the curves of a chart, in pixels.
@@ -18,47 +15,41 @@ pub(super) const ROW: f64 = 22.0;
 const SAMPLE: f64 = 36.0;
 
 /// The page, and where its next part begins.
-pub(super) struct Page {
+pub(in super::super) struct Page {
     pub(super) svg: Svg,
     pub(super) y: f64,
 }
 
 impl Page {
-    /// A page with its title.
-    pub(super) fn new(report: &Report) -> Self {
-        let title = match &report.results {
-            Results::Replays(_) => "How long applications wait",
-            Results::Fills(_) if report.has_gpus => "GPUs that cannot be allocated",
-            Results::Fills(_) => "Capacity that cannot be allocated",
-            Results::Compactions(_) => "How few Workers hold the same load",
-        };
-        let mut page = Self { svg: Svg::new(title, &heading(report)), y: MARGIN + 14.0 };
+    /// A page with its title, and what was simulated.
+    pub(in super::super) fn new(title: &str, heading: &str) -> Self {
+        let mut page = Self { svg: Svg::new(title, heading), y: MARGIN + 14.0 };
         page.write(MARGIN, HEADING, Weight::Bold, Paint::Ink, title);
         page.y += 22.0;
-        for line in words::lines(&heading(report), TEXT, WIDTH - 2.0 * MARGIN) {
+        for line in words::lines(heading, TEXT, WIDTH - 2.0 * MARGIN) {
             page.write(MARGIN, TEXT, Weight::Plain, Paint::Muted, &line);
             page.y += TEXT + 4.0;
         }
         page
     }
 
-    /// One line for each set-up: a sample of its curve, its name, and its result.
-    pub(super) fn legend<T>(&mut self, all: &[Runs<T>], result: impl Fn(&[Run<T>]) -> String) {
+    /// One line for each curve: a sample of it, its name, and its result.
+    pub(in super::super) fn legend(&mut self, curves: &[(&str, String)]) {
         let names = MARGIN + SAMPLE + 12.0;
-        let results = names + names_width(all, Weight::Bold) + 18.0;
+        let results = names + widest(curves.iter().map(|(name, _)| *name), Weight::Bold) + 18.0;
         self.y += ROW / 2.0;
-        for ((setup, runs), number) in all.iter().zip(0..) {
+        for ((name, result), number) in curves.iter().zip(0..) {
             let at = Point { x: MARGIN, y: self.y - 4.5 };
-            SeriesStyle { number, of: all.len() }.sample(&mut self.svg, at, SAMPLE);
-            self.write(names, TEXT, Weight::Bold, Paint::Ink, setup.name());
-            self.write(results, TEXT, Weight::Plain, Paint::Muted, &result(runs));
+            SeriesStyle { number, of: curves.len() }.sample(&mut self.svg, at, SAMPLE);
+            self.write(names, TEXT, Weight::Bold, Paint::Ink, name);
+            self.write(results, TEXT, Weight::Plain, Paint::Muted, result);
             self.y += ROW;
         }
         self.y += 6.0;
     }
 
     /// A chart over the whole width.
-    pub(super) fn chart(&mut self, chart: &Chart) {
+    pub(in super::super) fn chart(&mut self, chart: &Chart) {
         let at = Point { x: MARGIN + LEFT, y: self.y + ABOVE };
         let area = Area { at, width: WIDTH - 2.0 * MARGIN - LEFT - RIGHT, height: CHART };
         chart.draw(&mut self.svg, area);
@@ -84,12 +75,12 @@ impl Page {
     }
 
     /// The page as an SVG document.
-    pub(super) fn document(self) -> String {
+    pub(in super::super) fn document(self) -> String {
         self.svg.document(WIDTH, self.y + MARGIN - 10.0)
     }
 }
 
-/// Width of the widest name of a set-up, in pixels.
-pub(super) fn names_width<T>(all: &[Runs<T>], weight: Weight) -> f64 {
-    all.iter().map(|(setup, _)| width(setup.name(), TEXT, weight)).fold(0.0, f64::max)
+/// Width of the widest of these names, in pixels.
+pub(super) fn widest<'a>(names: impl Iterator<Item = &'a str>, weight: Weight) -> f64 {
+    names.map(|name| width(name, TEXT, weight)).fold(0.0, f64::max)
 }

@@ -1,0 +1,47 @@
+//! The sequence of requests that arrive, and the ranks that break ties.
+
+use super::request::WHOLE;
+use super::{Cluster, Request, Workload};
+use crate::dice::Dice;
+
+/// What arrives in one run, from a seed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Arrivals {
+    /// The requests, in order of arrival.
+    pub requests: Vec<Request>,
+    /// The rank of each node: of nodes with equal scores, the lowest rank is taken.
+    pub ranks: Vec<u32>,
+}
+
+impl Arrivals {
+    /// Shuffles the workload, and then brings the GPUs that it asks for to 130 % of the cluster's: by removing requests at
+    /// random, or by appending copies of random ones until the next copy would be too much.
+    ///
+    /// The published procedure counts a copy that asks for several GPUs as one when it looks whether there is room for it.
+    #[must_use]
+    pub fn new(workload: &Workload, cluster: &Cluster, seed: u64) -> Self {
+        let mut dice = Dice::new(seed);
+        let mut requests = workload.requests.clone();
+        dice.shuffle(&mut requests);
+        let goal = cluster.gpus() * u64::from(WHOLE) * 13 / 10;
+        let of = |request: &Request| u64::from(request.gpus.thousandths());
+        let mut asked: u64 = requests.iter().map(of).sum();
+        while asked > goal {
+            let at = dice.index(requests.len()).expect("they ask for something");
+            asked -= of(&requests.remove(at));
+        }
+        if workload.requests.iter().any(|request| of(request) > 0) {
+            loop {
+                let request = *dice.pick(&workload.requests);
+                if asked + u64::from(request.gpus.of_each()) > goal {
+                    break;
+                }
+                asked += of(&request);
+                requests.push(request);
+            }
+        }
+        let mut ranks: Vec<u32> = (0..).take(cluster.nodes.len()).collect();
+        dice.shuffle(&mut ranks);
+        Self { requests, ranks }
+    }
+}

@@ -1,0 +1,174 @@
+//! The nodes of the experiment's cluster, and what is free on each.
+
+use std::io::Read;
+
+use serde::Deserialize;
+
+use super::request::WHOLE;
+use super::{Gpus, Request};
+use crate::trace::most;
+use crate::trace::table::{Table, TraceError, Wrong, rows, within};
+
+/// The maximum number of models of GPU in a cluster: one bit each.
+const MOST_MODELS: usize = 64;
+/// The maximum number of GPUs of a node.
+pub(super) const MOST_GPUS: u64 = 16;
+
+/// A set of models of GPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Models(u64);
+
+impl Models {
+    /// All models.
+    pub const ANY: Self = Self(u64::MAX);
+
+    /// The set of one model, by its number.
+    fn one(number: usize) -> Self {
+        Self(1 << number)
+    }
+
+    /// Whether it has all models of the other set.
+    #[must_use]
+    pub fn allows(self, model: Self) -> bool {
+        self.0 & model.0 == model.0
+    }
+}
+
+/// All nodes of a cluster.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cluster {
+    /// The nodes, in the order of their file.
+    pub nodes: Vec<Node>,
+    /// The names of the models of GPU, by number.
+    names: Vec<String>,
+}
+
+/// A node, with what is free on it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Node {
+    /// Free thousandths of cores.
+    pub cpu: u64,
+    /// Free memory in MiB.
+    pub memory: u64,
+    /// The model of its GPUs.
+    pub model: Models,
+    /// Free thousandths of each GPU.
+    pub gpus: Vec<u32>,
+}
+
+#[derive(Deserialize)]
+struct Row {
+    cpu_milli: u64,
+    memory_mib: u64,
+    gpu: u64,
+    model: String,
+}
+
+impl Cluster {
+    /// Reads the nodes. Everything is free.
+    ///
+    /// # Errors
+    /// The first line that cannot be used.
+    pub fn read(nodes: impl Read) -> Result<Self, TraceError> {
+        let table = Table::Nodes;
+        let mut cluster = Self { nodes: Vec::new(), names: Vec::new() };
+        for row in rows::<Row>(table, nodes) {
+            let (line, row) = row?;
+            cluster.add(row).map_err(|wrong| TraceError { table, line, wrong })?;
+        }
+        if cluster.gpus() == 0 {
+            return Err(TraceError { table, line: 1, wrong: Wrong::Empty });
+        }
+        Ok(cluster)
+    }
+
+    fn add(&mut self, row: Row) -> Result<(), Wrong> {
+        let number = self.names.iter().position(|name| *name == row.model).unwrap_or_else(|| {
+            self.names.push(row.model);
+            self.names.len() - 1
+        });
+        within("models", self.names.len() as u64, 1, MOST_MODELS as u64)?;
+        let gpus = within("gpu", row.gpu, 0, MOST_GPUS)?;
+        self.nodes.push(Node {
+            cpu: within("cpu_milli", row.cpu_milli, 1, most::CORES * 1000)?,
+            memory: within("memory_mib", row.memory_mib, 1, most::MIB)?,
+            model: Models::one(number),
+            gpus: vec![WHOLE; gpus as usize],
+        });
+        Ok(())
+    }
+
+    /// Number of GPUs of all nodes.
+    #[must_use]
+    pub fn gpus(&self) -> u64 {
+        self.nodes.iter().map(|node| node.gpus.len() as u64).sum()
+    }
+
+    /// The names of the models in a set.
+    pub fn names(&self, models: Models) -> impl Iterator<Item = &str> {
+        let named = self.names.iter().enumerate();
+        named.filter(move |(number, _)| models.allows(Models::one(*number))).map(|(_, name)| name.as_str())
+    }
+
+    /// The models that are named, joined by `|`; all if none is.
+    pub(super) fn models(&self, spec: &str) -> Result<Models, Wrong> {
+        if spec.is_empty() {
+            return Ok(Models::ANY);
+        }
+        let mut models = 0;
+        for name in spec.split('|') {
+            let number = self.names.iter().position(|known| known == name).ok_or_else(|| Wrong::Field {
+                column: "gpu_spec".to_owned(),
+                found: name.chars().take(40).collect(),
+                wanted: "a model of the cluster",
+            })?;
+            models |= Models::one(number).0;
+        }
+        Ok(Models(models))
+    }
+}
+
+impl Node {
+    /// Free thousandths of all GPUs together.
+    #[must_use]
+    pub fn free(&self) -> u32 {
+        self.gpus.iter().sum()
+    }
+
+    /// Whether the request fits.
+    #[must_use]
+    pub fn fits(&self, request: &Request) -> bool {
+        request.cpu <= self.cpu && request.memory <= self.memory && self.has_gpus(request)
+    }
+
+    fn has_gpus(&self, Request { gpus, models, .. }: &Request) -> bool {
+        match gpus {
+            Gpus::None => true,
+            Gpus::Share(_) | Gpus::Whole(_) => {
+                let enough = self.gpus.iter().filter(|free| **free >= gpus.of_each()).count();
+                models.allows(self.model) && enough >= gpus.number() as usize
+            }
+        }
+    }
+
+    /// The GPU with the least free that a share of this size fits on, the first of equal ones.
+    #[must_use]
+    pub fn fullest(&self, share: u32) -> Option<usize> {
+        let fitting = self.gpus.iter().enumerate().filter(|(_, free)| **free >= share);
+        fitting.min_by_key(|(_, free)| **free).map(|(gpu, _)| gpu)
+    }
+
+    /// Takes what the request asks for. It must fit. A share is taken of the GPU `shared`; whole GPUs are the first free ones.
+    pub fn take(&mut self, request: &Request, shared: usize) {
+        self.cpu -= request.cpu;
+        self.memory -= request.memory;
+        match request.gpus {
+            Gpus::None => {}
+            Gpus::Share(share) => self.gpus[shared] -= share,
+            Gpus::Whole(number) => {
+                let whole = self.gpus.iter_mut().filter(|free| **free == WHOLE);
+                whole.take(number as usize).for_each(|free| *free = 0);
+            }
+        }
+    }
+}

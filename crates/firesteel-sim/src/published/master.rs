@@ -1,0 +1,191 @@
+//! A Master of Firesteel's as a policy of the experiment.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use firesteel_core::address::Address;
+use firesteel_core::ids::{AppId, PeerId, WorkerId};
+use firesteel_core::master::{self, Config, Effect, Event, Inbound, Outbound, ResourceShares, Retries};
+use firesteel_core::messages::{
+    ApplicationDescription, DriverToMaster, ExecutorLaunch, ExecutorReport, ExecutorState, MasterToDriver,
+    MasterToWorker, Offered, Placing, ResourceProfile, Submitter, WantedExecutors, Work, WorkerDescription,
+    WorkerToMaster,
+};
+use firesteel_core::process::Command;
+use firesteel_core::{Machine as _, Timestamp};
+use firesteel_placement::{Amount, Cores, ExecutorLimit, MiB, Part, ResourceAmounts, Resources};
+
+use super::cluster::Models;
+use super::{Choice, Chooser, Cluster, Gpus, Node, Request};
+use crate::setup::Setup;
+
+/// The name of the resource that stands for GPUs.
+const GPU: &str = "gpu";
+/// Number of the first driver's connection.
+const DRIVERS: u64 = 1 << 40;
+/// A timeout that never passes: nothing here sends heartbeats.
+const FOR_EVER: Duration = Duration::from_secs(1 << 40);
+
+/// The number of thousandths of a core that a Master takes for a core: it counts no more than 65,536 on a Worker.
+const THOUSANDTHS: u64 = 2;
+
+/// The real Master, which places each request as the only executor of an application. It has 500 cores for each core of a
+/// node, so that requests need not be rounded, and a model of GPU is a kind of the resource `gpu`. The ids of its Workers
+/// are in the order of the ranks.
+pub struct Master {
+    master: master::Master,
+    /// Number of applications that have registered.
+    drivers: u64,
+    /// Number of Workers that it has.
+    workers: usize,
+    registered: Option<AppId>,
+    launched: Option<Choice>,
+}
+
+impl Master {
+    /// A Master with this set-up, and a Worker for each node.
+    #[must_use]
+    pub fn new(setup: Setup, cluster: &Cluster, ranks: &[u32]) -> Self {
+        let config = Config {
+            worker_timeout: FOR_EVER,
+            retries: Retries::Unlimited,
+            retained_applications: 0,
+            resource_shares: ResourceShares::Allowed,
+            ..setup.config(Config::default())
+        };
+        let master = master::Master::new(config);
+        let mut this = Self { master, drivers: 0, workers: 0, registered: None, launched: None };
+        for ((node, rank), peer) in cluster.nodes.iter().zip(ranks).zip(0..) {
+            let message = WorkerToMaster::register(worker(cluster, node, *rank), Vec::new());
+            this.hear(PeerId(peer), Inbound::Worker(message));
+        }
+        assert_eq!(this.workers, cluster.nodes.len(), "the Master takes every Worker");
+        this
+    }
+
+    /// Gives the Master a message and what follows from it.
+    fn hear(&mut self, peer: PeerId, message: Inbound) {
+        let mut messages = VecDeque::from([(peer, message)]);
+        while let Some((peer, message)) = messages.pop_front() {
+            let arrived = Timestamp::default();
+            for effect in self.master.apply(arrived, Event::Received { peer, arrived, message }) {
+                let Effect::Send { peer, message } = effect else { continue };
+                match message {
+                    Outbound::Worker(MasterToWorker::LaunchExecutor(launch)) => {
+                        self.launched = Some(choice(peer, &launch));
+                        let report =
+                            ExecutorReport { executor: launch.executor, state: ExecutorState::Running };
+                        let message = WorkerToMaster::ExecutorStateChanged(report);
+                        messages.push_back((peer, Inbound::Worker(message)));
+                    }
+                    Outbound::Worker(MasterToWorker::RegisteredWorker { .. }) => self.workers += 1,
+                    Outbound::Driver(MasterToDriver::RegisteredApplication { app, .. }) => {
+                        self.registered = Some(app);
+                    }
+                    Outbound::Worker(_) | Outbound::Driver(_) | Outbound::Client(_) => {}
+                }
+            }
+        }
+    }
+}
+
+impl Chooser for Master {
+    fn choose(&mut self, cluster: &Cluster, _: &[u32], request: &Request) -> Option<Choice> {
+        let driver = PeerId(DRIVERS + self.drivers);
+        self.drivers += 1;
+        self.launched = None;
+        let application = Box::new(application(cluster, request));
+        self.hear(driver, Inbound::Driver(DriverToMaster::RegisterApplication(application)));
+        let app = self.registered.take().expect("the Master takes every application");
+        if self.launched.is_none() {
+            let message = DriverToMaster::UnregisterApplication { app, outcome: None };
+            self.hear(driver, Inbound::Driver(message));
+        }
+        self.launched
+    }
+}
+
+/// The node and the GPU of a launch.
+fn choice(worker: PeerId, launch: &ExecutorLaunch) -> Choice {
+    let mut addresses = launch.resources.iter().flat_map(|(_, addresses)| addresses);
+    let gpu = addresses.next().map_or(0, |address| address.parse().expect("addresses are numbers"));
+    Choice { node: usize::try_from(worker.0).expect("Workers are numbered from 0"), gpu }
+}
+
+fn worker(cluster: &Cluster, node: &Node, rank: u32) -> WorkerDescription {
+    let mut resources = Resources::default();
+    for (number, _) in node.gpus.iter().enumerate() {
+        for model in cluster.names(node.model) {
+            // Two digits, so that the order of the text is that of the numbers.
+            resources.insert(format!("{GPU}:{model}"), format!("{number:02}"));
+        }
+    }
+    WorkerDescription::new(
+        WorkerId::new(format!("worker-{rank:07}")),
+        Address::new(format!("node-{rank:07}"), 7078),
+        Offered { cores: cores(node.cpu / THOUSANDTHS), memory: memory(node.memory), resources },
+        "/work",
+    )
+}
+
+fn application(cluster: &Cluster, request: &Request) -> ApplicationDescription {
+    let models: Vec<&str> = match request.models {
+        Models::ANY => Vec::new(),
+        models => cluster.names(models).collect(),
+    };
+    let name = if models.is_empty() { GPU.to_owned() } else { format!("{GPU}:{}", models.join("|")) };
+    let amount = match request.gpus {
+        Gpus::None => None,
+        Gpus::Share(share) => Part::of(share.into()).map(Amount::Part),
+        Gpus::Whole(number) => Some(Amount::Whole(number.into())),
+    };
+    let resources: ResourceAmounts = amount.map(|amount| (name, amount)).into_iter().collect();
+    let profile = ResourceProfile {
+        cores: Some(cores(request.cpu.div_ceil(THOUSANDTHS))),
+        memory: Some(memory(request.memory)),
+        resources,
+    };
+    ApplicationDescription::new(
+        Submitter::new("request", "experiment"),
+        WantedExecutors {
+            max_cores: profile.cores,
+            profile,
+            limit: ExecutorLimit::AtMost(1),
+            ..WantedExecutors::default()
+        },
+        Placing::default(),
+        Work::of(Command::of("true")),
+    )
+}
+
+fn cores(cores: u64) -> Cores {
+    Cores(i64::try_from(cores).expect("a table has no such number"))
+}
+
+fn memory(mib: u64) -> MiB {
+    MiB(i64::try_from(mib).expect("a table has no such number"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Arrivals, Workload, run};
+    use super::*;
+
+    #[test]
+    fn it_places_every_request_that_fits() {
+        let nodes =
+            "sn,cpu_milli,memory_mib,gpu,model\na,64000,4096,1,T4\nb,96000,8192,8,G2\nc,8000,512,2,P100\n";
+        let pods = "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec\n\
+                    a,4000,1024,1,600,\nb,0,0,0,0,\nc,1000,512,1,1000,T4\nd,8000,512,2,1000,P100|G2|G2\ne,500,64,1,50,\n";
+        let cluster = Cluster::read(nodes.as_bytes()).expect("the nodes can be read");
+        let workload = Workload::read(pods.as_bytes(), &cluster).expect("the requests can be read");
+        for setup in Setup::ALL {
+            for seed in 1..20 {
+                let arrivals = Arrivals::new(&workload, &cluster, seed);
+                let mut policy = Master::new(setup, &cluster, &arrivals.ranks);
+                let curve = run(cluster.clone(), &arrivals, &mut policy);
+                assert!(curve.at(130).is_none_or(|allocated| allocated > 30.0), "{setup}: {curve:?}");
+            }
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! The policies that are compared: yardsticks, and Firesteel's own.
+
+use std::fmt;
+
+use firesteel_sim::published::{Arrivals, BestFit, Chooser, Cluster, Fgd, Master, Random, Scored, Workload};
+use firesteel_sim::setup::Setup;
+
+/// A policy of the experiment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Rule {
+    /// Any node on which a request fits.
+    Random,
+    /// The published best fit.
+    BestFit,
+    /// The published FGD.
+    Fgd,
+    /// A Master of Firesteel's with this set-up.
+    Firesteel(Setup),
+}
+
+impl Rule {
+    /// The yardsticks, and then the set-ups that were asked for: without any, those that look at GPUs.
+    pub(super) fn all(asked: &[Setup]) -> Vec<Self> {
+        const USUAL: [Setup; 3] = [Setup::BestFit, Setup::LeastFragmentation, Setup::LearnedFragmentation];
+        let asked = if asked.is_empty() { &USUAL } else { asked };
+        let own = asked.iter().map(|setup| Self::Firesteel(*setup));
+        [Self::Random, Self::BestFit, Self::Fgd].into_iter().chain(own).collect()
+    }
+
+    /// Its name; for yardsticks that of the published results.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Random => "Random",
+            Self::BestFit => "BestFit",
+            Self::Fgd => "FGD",
+            Self::Firesteel(setup) => setup.name(),
+        }
+    }
+
+    /// The policy, to be used for one run.
+    pub(super) fn chooser(
+        self,
+        cluster: &Cluster,
+        workload: &Workload,
+        arrivals: &Arrivals,
+        seed: u64,
+    ) -> Box<dyn Chooser> {
+        match self {
+            Self::Random => Box::new(Random::new(seed)),
+            Self::BestFit => Box::new(Scored::new(BestFit)),
+            Self::Fgd => Box::new(Scored::new(Fgd::new(workload))),
+            Self::Firesteel(setup) => Box::new(Master::new(setup, cluster, &arrivals.ranks)),
+        }
+    }
+}
+
+impl fmt::Display for Rule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
