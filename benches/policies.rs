@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use firesteel_placement::index::{Index, Share, Slot};
 use firesteel_placement::policy::{
-    Candidate, ClusterTotal, Measure, PlacementCache, fill, fill_by_rest, spread_held,
+    Candidate, ClusterTotal, Measure, PlacementCache, SeenDemands, fill, fill_by_rest, spread_held,
 };
 use firesteel_placement::{
     Amount, Cores, Demand, ExecutorSize, MiB, Offer, Policy, Resources, Strategy, WorkerOrder,
@@ -66,6 +66,7 @@ struct Cluster {
     free: Vec<(Cores, MiB, Resources)>,
     whole: ClusterTotal,
     cache: PlacementCache,
+    seen: SeenDemands,
     live: VecDeque<Live>,
     used: i64,
 }
@@ -73,9 +74,9 @@ struct Cluster {
 impl Cluster {
     fn new(rule: Rule, workers: usize) -> Self {
         let (index, whole) = (Index::new(WorkerOrder::CoresFreeDesc), ClusterTotal::default());
-        let (cache, live) = (PlacementCache::default(), VecDeque::new());
+        let (cache, seen, live) = (PlacementCache::default(), SeenDemands::default(), VecDeque::new());
         let (slots, ids, free) = (Vec::new(), Vec::new(), Vec::new());
-        let mut cluster = Self { rule, index, slots, ids, free, whole, cache, live, used: 0 };
+        let mut cluster = Self { rule, index, slots, ids, free, whole, cache, seen, live, used: 0 };
         for n in 0..workers {
             let id = format!("worker-20261120212235-10.0.{}.{}-7078", n / 250, n % 250);
             let gpus = (0..if n % 8 == 0 { 8 } else { 0 }).map(|gpu: u32| gpu.to_string());
@@ -92,7 +93,12 @@ impl Cluster {
     }
 
     fn decide(&mut self, demand: &Demand) -> Vec<Share> {
-        let Self { slots, ids, free, .. } = self;
+        self.seen.add(demand, demand.most_executors());
+        if self.seen.is_lesson_due() && self.rule == Rule::Policy(Policy::LearnedFragmentation) {
+            self.learn();
+        }
+        let Self { slots, ids, free, seen, .. } = self;
+        let lesson = seen.lesson();
         let offer = |slot: Slot| {
             let (cores, memory, ref resources) = free[slot.index()];
             Some(Offer { worker: &ids[slot.index()], cores, memory, resources })
@@ -132,9 +138,22 @@ impl Cluster {
             }
             Rule::Policy(Policy::BestFit) => Measure::LeftOver,
             Rule::Policy(Policy::LeastFragmentation) => Measure::Unusable,
+            Rule::Policy(Policy::LearnedFragmentation) => Measure::Learned(lesson),
         };
         let workers = || slots.iter().filter_map(|slot| Some((*slot, offer(*slot)?)));
         self.cache.place(measure, demand, &self.whole, workers, offer)
+    }
+
+    fn learn(&mut self) {
+        let Self { ids, free, seen, .. } = self;
+        let offers = ids.iter().zip(free).map(|(id, (cores, memory, resources))| Offer {
+            worker: id,
+            cores: *cores,
+            memory: *memory,
+            resources,
+        });
+        seen.learn(offers);
+        self.cache.clear();
     }
 
     /// Places an application, and tells how many executors it got and how many nanoseconds that took.

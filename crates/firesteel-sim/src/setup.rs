@@ -20,6 +20,8 @@ pub enum Setup {
     BestFit,
     /// Each executor where the rest is of most use to other requests ([`Policy::LeastFragmentation`]).
     LeastFragmentation,
+    /// Each executor where the least is spoilt for what applications ask for ([`Policy::LearnedFragmentation`]).
+    LearnedFragmentation,
     /// Each executor where its application has the fewest executors ([`Policy::SpreadHeld`]).
     SpreadHeld,
     /// Executors that end at the same time together ([`Policy::Lifetimes`]).
@@ -28,12 +30,13 @@ pub enum Setup {
 
 impl Setup {
     /// All set-ups, in the order in which they are listed.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Spark,
         Self::SparkConsolidate,
         Self::CoresAscending,
         Self::BestFit,
         Self::LeastFragmentation,
+        Self::LearnedFragmentation,
         Self::SpreadHeld,
         Self::Lifetimes,
     ];
@@ -47,6 +50,7 @@ impl Setup {
             Self::CoresAscending => "cores-ascending",
             Self::BestFit => Policy::BestFit.name(),
             Self::LeastFragmentation => Policy::LeastFragmentation.name(),
+            Self::LearnedFragmentation => Policy::LearnedFragmentation.name(),
             Self::SpreadHeld => Policy::SpreadHeld.name(),
             Self::Lifetimes => Policy::Lifetimes.name(),
         }
@@ -63,6 +67,7 @@ impl Setup {
             Self::CoresAscending => "fill the Worker with the fewest free cores, then the next",
             Self::BestFit => Policy::BestFit.meaning(),
             Self::LeastFragmentation => Policy::LeastFragmentation.meaning(),
+            Self::LearnedFragmentation => Policy::LearnedFragmentation.meaning(),
             Self::SpreadHeld => Policy::SpreadHeld.meaning(),
             Self::Lifetimes => Policy::Lifetimes.meaning(),
         }
@@ -78,6 +83,9 @@ impl Setup {
             Self::BestFit => (Policy::BestFit, Strategy::SpreadOut, WorkerOrder::CoresFreeDesc),
             Self::LeastFragmentation => {
                 (Policy::LeastFragmentation, Strategy::SpreadOut, WorkerOrder::CoresFreeDesc)
+            }
+            Self::LearnedFragmentation => {
+                (Policy::LearnedFragmentation, Strategy::SpreadOut, WorkerOrder::CoresFreeDesc)
             }
             Self::SpreadHeld => (Policy::SpreadHeld, Strategy::SpreadOut, WorkerOrder::CoresFreeDesc),
             Self::Lifetimes => (Policy::Lifetimes, Strategy::SpreadOut, WorkerOrder::CoresFreeDesc),

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use firesteel_placement::index::{Index, Share};
-use firesteel_placement::policy::{Candidate, ClusterTotal, Measure, PlacementCache, fill};
+use firesteel_placement::policy::{Candidate, ClusterTotal, Measure, PlacementCache, SeenDemands, fill};
 use firesteel_placement::{
     Amount, Cores, Demand, ExecutorSize, MiB, Offer, Part, Quantity, ResourceAmounts, Resources, Strategy,
     WorkerOrder, place,
@@ -161,6 +161,7 @@ struct Cluster {
     /// The Worker of each executor, and what it holds in both accounts.
     running: Vec<(usize, Held, Resources)>,
     cache: PlacementCache,
+    seen: SeenDemands,
 }
 
 impl Cluster {
@@ -177,6 +178,7 @@ impl Cluster {
             total: ClusterTotal::default(),
             running: Vec::new(),
             cache: PlacementCache::default(),
+            seen: SeenDemands::default(),
         };
         for (at, id) in cluster.ids.iter().enumerate() {
             let (cores, resources) = (Cores(cluster.cores[at]), &cluster.free[at]);
@@ -196,6 +198,17 @@ impl Cluster {
             resources,
         })
         .collect()
+    }
+
+    /// Counts what is asked for, and learns from it if it is time.
+    fn learn(&mut self, demand: &Demand) {
+        self.seen.add(demand, demand.most_executors());
+        if self.seen.is_lesson_due() {
+            let mut seen = std::mem::take(&mut self.seen);
+            seen.learn(self.offers().into_iter());
+            self.seen = seen;
+            self.cache.clear();
+        }
     }
 
     fn place(
@@ -237,7 +250,8 @@ impl Cluster {
         }
         let slots: Vec<_> = self.ids.iter().map(|id| self.index.slot(id).expect("it is known")).collect();
         let mut shares = Vec::new();
-        for measure in [Measure::LeftOver, Measure::Unusable] {
+        self.learn(&demand);
+        for measure in [Measure::LeftOver, Measure::Unusable, Measure::Learned(self.seen.lesson())] {
             let offers = self.offers();
             let candidates = slots.iter().zip(&offers);
             let candidates =

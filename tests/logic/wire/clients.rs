@@ -217,7 +217,7 @@ fn reports(record: &mut Record) {
     let reports = WorkerReports { reports: vec![timed], next: Some(worker) };
     record.add("master-to-client", &MasterToClient::WorkerReportsResponse(reports));
     record.add("client-to-master", &ClientToMaster::RequestApplicationNeeds { from: 7 });
-    let resources = [("gpu".to_owned(), 2)].into();
+    let resources = [("gpu".to_owned(), firesteel_placement::Amount::Whole(2))].into();
     let need = ApplicationNeed { number: 7, app: key().app, resources };
     let needs = ApplicationNeeds { needs: vec![need], next: Some(9) };
     record.add("master-to-client", &MasterToClient::ApplicationNeedsResponse(needs));

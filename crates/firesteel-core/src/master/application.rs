@@ -102,6 +102,8 @@ pub(super) struct Profile {
     pub(super) limit: ExecutorLimit,
     /// The number of its executors that have not ended.
     pub(super) held: u64,
+    /// The largest number of executors that were ever wanted of it at once.
+    pub(super) most_wanted: u64,
 }
 
 /// The executors that failed one after the other, with no proven one in between.
@@ -127,6 +129,7 @@ impl Profile {
             resources: own.resources.clone(),
             limit,
             held: 0,
+            most_wanted: 0,
         }
     }
 
@@ -222,6 +225,19 @@ impl Application {
     pub(super) fn set_target(&mut self, id: ProfileId, profile: &ResourceProfile, limit: ExecutorLimit) {
         let default = &self.description.profile;
         self.profiles.entry(id).or_insert_with(|| Profile::new(profile, default, limit)).limit = limit;
+    }
+
+    /// The executors that it wants beyond the most that it ever wanted, by their demand. If it has no limit, it wants one.
+    pub(super) fn newly_wanted(&mut self) -> Vec<(Demand, u64)> {
+        let demands: Vec<Demand> = self.profiles.values().map(|profile| self.demand(profile)).collect();
+        let of_profile = |(demand, profile): (Demand, &mut Profile)| {
+            let has_limit = self.max_cores < Cores::UNLIMITED || demand.limit != ExecutorLimit::Unlimited;
+            let more = if has_limit { demand.most_executors() } else { 1 };
+            let wanted = demand.held.saturating_add(more).max(profile.most_wanted);
+            let before = std::mem::replace(&mut profile.most_wanted, wanted);
+            (demand, wanted - before)
+        };
+        demands.into_iter().zip(self.profiles.values_mut()).map(of_profile).collect()
     }
 
     /// The number of its profiles after these targets are set, without those that it would forget.

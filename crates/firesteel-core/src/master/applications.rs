@@ -60,8 +60,16 @@ impl Master {
             self.records.add(now, record);
         }
         self.applications.insert(row);
+        self.see_wanted(&app);
         self.welcome(peer, app);
         self.pass = Pass::Due;
+    }
+
+    /// Counts the executors that an application wants, for policies that learn.
+    pub(super) fn see_wanted(&mut self, app: &AppId) {
+        for (demand, executors) in self.applications.live_mut(app).newly_wanted() {
+            self.workers.see(&demand, executors);
+        }
     }
 
     /// Checks a description. Returns the application's queue and default cores, or the reason why it is
@@ -167,6 +175,7 @@ impl Master {
             for ExecutorTarget { id, profile, total } in targets {
                 application.set_target(id, &profile, ExecutorLimit::AtMost(total));
             }
+            self.see_wanted(app);
             self.pass = Pass::Due;
         }
         self.tell_driver(peer, MasterToDriver::ExecutorsRequested { accepted });

@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 
 use firesteel_placement::index::{Share, Slot};
 use firesteel_placement::locality::Locality;
-use firesteel_placement::policy::{Candidate, Measure, fill, fill_by_rest, spread_held};
+use firesteel_placement::policy::{Candidate, Lesson, Measure, fill, fill_by_rest, spread_held};
 use firesteel_placement::{Cores, Demand, Offer, PlacedExecutor, Policy, place_ranked};
 
 use super::application::Application;
@@ -29,12 +29,34 @@ pub(super) fn choose(
 ) -> Vec<Share> {
     match application.policy(config) {
         Policy::Spark => as_spark(config, workers, application, demand),
-        Policy::BestFit => by_measure(Measure::LeftOver, workers, application, demand),
-        Policy::LeastFragmentation => by_measure(Measure::Unusable, workers, application, demand),
+        Policy::BestFit => by_measure(Measured::BestFit, workers, application, demand),
+        Policy::LeastFragmentation => by_measure(Measured::LeastFragmentation, workers, application, demand),
+        Policy::LearnedFragmentation => {
+            by_measure(Measured::LearnedFragmentation, workers, application, demand)
+        }
         Policy::SpreadHeld => over_held(config, workers, application, demand),
         Policy::Lifetimes => {
             let on = |slot: Slot| rest.on.get(&slot).copied();
             fill_by_rest(demand, candidates(workers, application), workers.whole(), on, rest.own)
+        }
+    }
+}
+
+/// A policy that has a [`Measure`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Measured {
+    BestFit,
+    LeastFragmentation,
+    LearnedFragmentation,
+}
+
+impl Measured {
+    /// Its measure, if this lesson was learned last.
+    pub(super) fn measure(self, lesson: &Lesson) -> Measure<'_> {
+        match self {
+            Self::BestFit => Measure::LeftOver,
+            Self::LeastFragmentation => Measure::Unusable,
+            Self::LearnedFragmentation => Measure::Learned(lesson),
         }
     }
 }
@@ -99,20 +121,20 @@ fn executors(shares: &[Share]) -> Vec<(Slot, Cores)> {
 /// Workers near preferred hosts come first; the measure decides among Workers of the same rank. If all Workers are
 /// alike to the application, only Workers that changed since the last executor of the same kind are looked at.
 fn by_measure(
-    measure: Measure,
+    policy: Measured,
     workers: &mut WorkerTable,
     application: &Application,
     demand: &Demand,
 ) -> Vec<Share> {
+    let of_all = |workers: &WorkerTable| {
+        let measure = policy.measure(workers.lesson());
+        fill(measure, demand, candidates(workers, application), workers.whole())
+    };
     if !application.is_indifferent(workers) {
-        return fill(measure, demand, candidates(workers, application), workers.whole());
+        return of_all(workers);
     }
-    let shares = workers.place_by(measure, demand);
-    debug_assert_eq!(
-        shares,
-        fill(measure, demand, candidates(workers, application), workers.whole()),
-        "the best of those that are kept in order are the best of all"
-    );
+    let shares = workers.place_by(policy, demand);
+    debug_assert_eq!(shares, of_all(workers), "the best of those that are kept in order are the best of all");
     shares
 }
 

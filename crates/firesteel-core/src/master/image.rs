@@ -165,11 +165,8 @@ impl Master {
             }
         }
         workers.sort_unstable();
-        let profile = |Profile { size, memory, resources, limit, held: _ }: &Profile| ProfileImage {
-            size: *size,
-            memory: *memory,
-            resources: resources.clone(),
-            limit: *limit,
+        let profile = |Profile { size, memory, resources, limit, held: _, most_wanted: _ }: &Profile| {
+            ProfileImage { size: *size, memory: *memory, resources: resources.clone(), limit: *limit }
         };
         image.records.push(Record::ApplicationRestored(Box::new(ApplicationImage {
             begun: application.state == ApplicationState::Running,

@@ -116,9 +116,11 @@ impl Master {
     pub(super) fn rest_for_policy(&self, now: Timestamp, application: &Application) -> Rest {
         match application.policy(&self.config) {
             Policy::Lifetimes => self.expected_rest(now, application),
-            Policy::Spark | Policy::BestFit | Policy::LeastFragmentation | Policy::SpreadHeld => {
-                Rest::default()
-            }
+            Policy::Spark
+            | Policy::BestFit
+            | Policy::LeastFragmentation
+            | Policy::LearnedFragmentation
+            | Policy::SpreadHeld => Rest::default(),
         }
     }
 

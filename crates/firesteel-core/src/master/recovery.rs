@@ -132,6 +132,9 @@ impl Master {
         drop(master.records.take());
         master.set_durability(durability);
         master.applications.forget_profiles();
+        let apps: Vec<AppId> =
+            master.applications.queue().map(|application| application.id.clone()).collect();
+        apps.iter().for_each(|app| master.see_wanted(app));
         master.now = now.max(latest);
         master.stopped = latest;
         if master.is_anyone_away() {
@@ -500,7 +503,7 @@ impl Recovery {
         application.cores_spent = cores_spent;
         let profile = |(id, image): (_, ProfileImage)| {
             let ProfileImage { size, memory, resources, limit } = image;
-            (id, Profile { size, memory, resources, limit, held: 0 })
+            (id, Profile { size, memory, resources, limit, held: 0, most_wanted: 0 })
         };
         application.profiles = profiles.into_iter().map(profile).collect();
         living.into_iter().chain(lost_workers).for_each(|id| application.workers.insert(id));

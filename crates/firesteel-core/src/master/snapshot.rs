@@ -177,6 +177,7 @@ impl Master {
             self.restore_executor(now, &mut row, executor)?;
         }
         self.applications.insert(row);
+        self.see_wanted(&id);
         Ok(())
     }
 

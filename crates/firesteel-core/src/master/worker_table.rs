@@ -9,13 +9,14 @@ use std::ops::ControlFlow;
 use std::time::Duration;
 
 use firesteel_placement::index::{Index, Share, Slot};
-use firesteel_placement::policy::{ClusterTotal, Measure, PlacementCache};
+use firesteel_placement::policy::{ClusterTotal, Lesson, PlacementCache, SeenDemands};
 use firesteel_placement::shortfall;
 use firesteel_placement::{Cores, Demand, MiB, Offer, ResourceAmounts, Resources, Strategy, WorkerOrder};
 
 use self::label_counts::LabelCounts;
 use super::application::Application;
 use super::capacity::{Amounts, Grant};
+use super::choice::Measured;
 use super::link::Link;
 use super::merged::merged;
 use super::orders::Orders;
@@ -46,6 +47,8 @@ pub(super) struct WorkerTable {
     whole: ClusterTotal,
     /// The heaps of Workers that policies keep between placements.
     cache: PlacementCache,
+    /// What applications have asked for, for policies that learn.
+    seen: SeenDemands,
     /// The Workers that may have more room than at the last pass.
     gained: BTreeSet<Slot>,
     /// The amounts withheld until the end of this pass. The index does not count them as free.
@@ -83,6 +86,7 @@ impl WorkerTable {
             rows: Vec::new(),
             whole: ClusterTotal::default(),
             cache: PlacementCache::default(),
+            seen: SeenDemands::default(),
             gained: BTreeSet::new(),
             withheld: BTreeMap::new(),
             excluded: BTreeSet::new(),
@@ -170,13 +174,34 @@ impl WorkerTable {
     }
 
     /// Places a demand by a policy's measure.
-    pub(super) fn place_by(&mut self, measure: Measure, demand: &Demand) -> Vec<Share> {
-        let Self { index, rows, whole, cache, withheld, .. } = self;
+    pub(super) fn place_by(&mut self, policy: Measured, demand: &Demand) -> Vec<Share> {
+        if policy == Measured::LearnedFragmentation && self.seen.is_lesson_due() {
+            self.learn();
+        }
+        let Self { index, rows, whole, cache, seen, withheld, .. } = self;
+        let measure = policy.measure(seen.lesson());
         // A slot without a Worker has no offer.
         let row = |slot: Slot| rows.get(slot.index())?.as_ref();
         let offer = |slot: Slot| Some(row(slot)?.open_offer(withheld.get(&slot)));
         let workers = || index.iter().filter_map(|(_, slot)| Some((slot, offer(slot)?)));
         cache.place(measure, demand, whole, workers, offer)
+    }
+
+    /// Counts executors that an application asks for.
+    pub(super) fn see(&mut self, one: &Demand, executors: u64) {
+        self.seen.add(one, executors);
+    }
+
+    /// What was learned of the executors that applications ask for.
+    pub(super) fn lesson(&self) -> &Lesson {
+        self.seen.lesson()
+    }
+
+    fn learn(&mut self) {
+        let Self { index, rows, seen, .. } = self;
+        let row = |slot: Slot| rows[slot.index()].as_ref().expect("every slot of the index has its row");
+        seen.learn(index.iter().map(|(_, slot)| row(slot).offer()));
+        self.cache.clear();
     }
 
     /// Shows the Workers with room for one more executor to `look`, in the worker order, until it breaks.

@@ -6,13 +6,16 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use super::fill::ShareBuilder;
-use super::score::{Score, Scorer};
+use super::score::{MeasureKind, Score, Scorer};
 use super::{ClusterTotal, Measure};
 use crate::index::{Share, Slot};
 use crate::{Demand, ExecutorSize, MiB, Offer, ResourceAmounts};
 
-/// The maximum number of heaps. A further kind of executor replaces the heap that was used least recently.
-const MAX_HEAPS: usize = 16;
+/// The number of heaps that are kept on any cluster. A further kind of executor replaces the heap that was used least
+/// recently.
+const HEAPS: usize = 16;
+/// On a small cluster there are more heaps: as many as have this number of Workers together.
+const WORKERS: usize = 1 << 19;
 
 /// A heap of Workers for each kind of executor that was placed lately: those on which an executor of this kind fits, the
 /// best Worker on top.
@@ -22,7 +25,7 @@ const MAX_HEAPS: usize = 16;
 /// ranks.
 ///
 /// The owner reports each change of a Worker ([`changed`](Self::changed)), and calls [`clear`](Self::clear) when Workers
-/// come or go.
+/// come or go, and when there is another lesson.
 #[derive(Debug, Default)]
 pub struct PlacementCache {
     workers: Versions,
@@ -44,7 +47,7 @@ struct Versions {
 /// The Workers on which one kind of executor fits.
 #[derive(Debug)]
 struct WorkerHeap {
-    measure: Measure,
+    measure: MeasureKind,
     size: ExecutorSize,
     memory: MiB,
     resources: ResourceAmounts,
@@ -84,7 +87,8 @@ impl PlacementCache {
         }
     }
 
-    /// Forgets everything. Required when a Worker came or left, since scores are relative to the whole cluster.
+    /// Forgets everything. Required when a Worker came or left, since scores are relative to the whole cluster, and when
+    /// there is another lesson.
     pub fn clear(&mut self) {
         *self = Self::default();
     }
@@ -93,7 +97,7 @@ impl PlacementCache {
     /// in the order of their ids; `offer` looks one of them up.
     pub fn place<'a, W: Iterator<Item = (Slot, Offer<'a>)>>(
         &mut self,
-        measure: Measure,
+        measure: Measure<'_>,
         demand: &Demand,
         total: &ClusterTotal,
         workers: impl Fn() -> W,
@@ -103,7 +107,7 @@ impl PlacementCache {
             return Vec::new();
         }
         let scorer = Scorer::new(measure, demand, total);
-        let heap = match self.heaps.iter().position(|heap| heap.is_for(measure, demand)) {
+        let heap = match self.heaps.iter().position(|heap| heap.is_for(measure.kind(), demand)) {
             Some(at) => {
                 let mut heap = self.heaps.remove(at);
                 heap.catch_up(&scorer, &self.workers, &offer);
@@ -114,7 +118,7 @@ impl PlacementCache {
                 WorkerHeap::new(&scorer, &self.workers, workers())
             }
         };
-        if self.heaps.len() == MAX_HEAPS {
+        if self.heaps.len() >= HEAPS.max(WORKERS / self.workers.positions.len().max(1)) {
             self.heaps.remove(0);
         }
         self.heaps.push(heap);
@@ -164,7 +168,7 @@ impl WorkerHeap {
     ) -> Self {
         let demand = scorer.demand();
         Self {
-            measure: scorer.measure(),
+            measure: scorer.kind(),
             size: demand.size,
             memory: demand.memory,
             resources: demand.resources.clone(),
@@ -174,7 +178,7 @@ impl WorkerHeap {
         }
     }
 
-    fn is_for(&self, measure: Measure, demand: &Demand) -> bool {
+    fn is_for(&self, measure: MeasureKind, demand: &Demand) -> bool {
         (self.measure, self.size, self.memory, &self.resources)
             == (measure, demand.size, demand.memory, &demand.resources)
     }

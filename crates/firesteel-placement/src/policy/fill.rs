@@ -17,7 +17,7 @@ use crate::{Cores, Demand, ExecutorSize, Offer};
 /// The cost is one look at each candidate, and a few heap operations for each executor that goes to another Worker than
 /// the one before.
 pub fn fill<'a, R: Ord>(
-    measure: Measure,
+    measure: Measure<'_>,
     demand: &Demand,
     candidates: impl IntoIterator<Item = Candidate<'a, R>>,
     total: &ClusterTotal,

@@ -8,10 +8,11 @@
 //! Under best fit, a Worker that was given an executor has less left over, so it stays the best Worker until it is full.
 //! Under least fragmentation it may be different: the last executor that fits may leave gpus without cores.
 //!
-//! [`PlacementCache`] makes best fit and least fragmentation independent of the size of the cluster.
+//! [`PlacementCache`] makes them (but not spread-held) independent of the size of the cluster.
 
 mod cache;
 mod fill;
+mod learned;
 mod lifetimes;
 mod score;
 mod spread_held;
@@ -23,6 +24,7 @@ use serde::{Deserialize, Serialize};
 
 pub use cache::PlacementCache;
 pub use fill::fill;
+pub use learned::{Lesson, SeenDemands};
 pub use lifetimes::fill_by_rest;
 pub use score::{ClusterTotal, Measure};
 pub use spread_held::spread_held;
@@ -49,12 +51,20 @@ pub enum Policy {
     SpreadHeld,
     /// Packs executors that end at the same time, so that whole Workers become idle: [`fill_by_rest`].
     Lifetimes,
+    /// Spoils the least of a Worker for the executors that applications ask for: [`fill`] by [`Measure::Learned`].
+    LearnedFragmentation,
 }
 
 impl Policy {
     /// All policies.
-    pub const ALL: [Self; 5] =
-        [Self::Spark, Self::BestFit, Self::LeastFragmentation, Self::SpreadHeld, Self::Lifetimes];
+    pub const ALL: [Self; 6] = [
+        Self::Spark,
+        Self::BestFit,
+        Self::LeastFragmentation,
+        Self::LearnedFragmentation,
+        Self::SpreadHeld,
+        Self::Lifetimes,
+    ];
 
     /// The name in settings and output.
     #[must_use]
@@ -63,6 +73,7 @@ impl Policy {
             Self::Spark => "spark",
             Self::BestFit => "best-fit",
             Self::LeastFragmentation => "least-fragmentation",
+            Self::LearnedFragmentation => "learned-fragmentation",
             Self::SpreadHeld => "spread-held",
             Self::Lifetimes => "lifetimes",
         }
@@ -77,6 +88,9 @@ impl Policy {
             Self::LeastFragmentation => {
                 "each executor on the Worker where the rest stays most useful for others"
             }
+            Self::LearnedFragmentation => {
+                "each executor on the Worker where the least is spoilt for what applications ask for"
+            }
             Self::SpreadHeld => "each executor on the Worker that has the fewest of its application",
             Self::Lifetimes => {
                 "each executor where others run for as long, so that whole Workers become idle"
@@ -89,7 +103,7 @@ impl Policy {
 #[macro_export]
 macro_rules! policy_names {
     () => {
-        "spark, best-fit, least-fragmentation, spread-held or lifetimes"
+        "spark, best-fit, least-fragmentation, learned-fragmentation, spread-held or lifetimes"
     };
 }
 

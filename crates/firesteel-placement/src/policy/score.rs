@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::learned::{Lesson, Room};
 use crate::amount::WHOLE;
 use crate::resource_name::without_kind;
 use crate::shortfall::Amounts;
@@ -54,19 +55,40 @@ impl ClusterTotal {
 }
 
 /// What a policy minimises.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Measure {
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Measure<'a> {
     /// The dominant share of what is left over on the Worker. Ties are broken by the sum of all shares.
     LeftOver,
     /// The left-over addresses of custom resources that one more executor of the same kind could not use. Ties are broken
     /// by what is left over.
     Unusable,
+    /// By how much the loss of the Worker grows, by this lesson. Ties are broken by what is left over.
+    Learned(&'a Lesson),
+}
+
+/// Which measure it is, whatever the lesson.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum MeasureKind {
+    LeftOver,
+    Unusable,
+    Learned,
+}
+
+impl Measure<'_> {
+    pub(super) fn kind(self) -> MeasureKind {
+        match self {
+            Self::LeftOver => MeasureKind::LeftOver,
+            Self::Unusable => MeasureKind::Unusable,
+            Self::Learned(_) => MeasureKind::Learned,
+        }
+    }
 }
 
 /// The measure of one executor on one Worker. Less is better.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Score {
-    unusable: u64,
+    /// What the measure counts before the left-over amounts.
+    spoilt: i64,
     dominant: u64,
     sum: u64,
 }
@@ -74,7 +96,7 @@ pub(super) struct Score {
 /// Computes the scores of a demand's executors.
 #[derive(Debug)]
 pub(super) struct Scorer<'a> {
-    measure: Measure,
+    measure: Measure<'a>,
     demand: &'a Demand,
     /// The weight of a core.
     cores: u64,
@@ -93,22 +115,23 @@ struct WeightedResource<'a> {
 
 impl<'a> Scorer<'a> {
     /// A scorer for the executors of this demand on a cluster with this total.
-    pub(super) fn new(measure: Measure, demand: &'a Demand, total: &'a ClusterTotal) -> Self {
+    pub(super) fn new(measure: Measure<'a>, demand: &'a Demand, total: &'a ClusterTotal) -> Self {
         let resource = |(name, count): (&'a String, &u64)| {
             let of_it = demand.resources.iter().filter(|(asked, _)| without_kind(asked) == name);
             let taken = of_it.map(|(_, amount)| amount.quantity()).sum();
             WeightedResource { name, taken, weight: weight(*count) }
         };
         let resources = total.resources.iter().map(resource).collect();
-        Self { measure, demand, cores: weight(total.cores), memory: weight(total.memory), resources }
+        let (cores, memory) = (weight(total.cores), weight(total.memory));
+        Self { measure, demand, cores, memory, resources }
     }
 
     pub(super) fn demand(&self) -> &Demand {
         self.demand
     }
 
-    pub(super) fn measure(&self) -> Measure {
-        self.measure
+    pub(super) fn kind(&self) -> MeasureKind {
+        self.measure.kind()
     }
 
     /// The score of the next executor on this offer, which `before` other executors take from. It must fit.
@@ -140,10 +163,15 @@ impl<'a> Scorer<'a> {
             && self.demand.resources.iter().all(|(name, each)| {
                 offer.resources.fit(name, *each).is_none_or(|fitting| fitting > executors as u64)
             });
-        score.unusable = match self.measure {
+        let unusable = if one_more_fits { not_asked } else { not_asked.saturating_add(asked) };
+        score.spoilt = match self.measure {
             Measure::LeftOver => 0,
-            Measure::Unusable if one_more_fits => not_asked,
-            Measure::Unusable => not_asked.saturating_add(asked),
+            Measure::Unusable => i64::try_from(unusable).unwrap_or(i64::MAX),
+            Measure::Learned(lesson) => {
+                let mut room = Room::of(offer);
+                (0..before).for_each(|_| room.take(self.demand));
+                lesson.growth(&room, self.demand)
+            }
         };
         score
     }

@@ -285,7 +285,7 @@ mod tests {
     fn every_policy_is_offered() {
         assert_eq!(
             words(policies()),
-            ["spark", "best-fit", "least-fragmentation", "spread-held", "lifetimes"]
+            ["spark", "best-fit", "least-fragmentation", "learned-fragmentation", "spread-held", "lifetimes"]
         );
     }
 }

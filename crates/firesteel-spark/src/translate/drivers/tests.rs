@@ -85,7 +85,7 @@ fn an_application_names_its_queue_priority_and_policy_by_variables() {
     );
     assert_eq!(
         refused(POLICY, "best"),
-        "FIRESTEEL_POLICY: no policy is called \"best\": use spark, best-fit, least-fragmentation, spread-held or lifetimes"
+        concat!("FIRESTEEL_POLICY: no policy is called \"best\": use ", firesteel_placement::policy_names!())
     );
 }
 

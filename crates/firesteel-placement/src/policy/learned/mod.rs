@@ -1,0 +1,109 @@
+//! Learned fragmentation: which part of a Worker's custom resources could the executors not use that applications ask for?
+//!
+//! [`SeenDemands`] counts the kinds of executors that were asked for. From time to time it makes a [`Lesson`] of them: how
+//! much of each resource every kind asks for, how much of what is free it could use, and how many cores go with an
+//! address. The lesson gives each Worker a *loss*, and a policy puts an executor where the loss grows least
+//! ([`Measure::Learned`](super::Measure::Learned)).
+
+mod lesson;
+mod room;
+mod seen;
+
+pub use lesson::Lesson;
+pub(super) use room::Room;
+pub use seen::SeenDemands;
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Candidate, ClusterTotal, Measure, fill};
+    use super::*;
+    use crate::index::Index;
+    use crate::{Cores, Demand, ExecutorSize, MiB, Offer, Resources, WorkerOrder};
+
+    fn demand(cores: i64, gpus: &str) -> Demand {
+        let amount = |gpus: &str| ("gpu".to_owned(), gpus.parse().expect("it is an amount"));
+        Demand {
+            size: ExecutorSize::Fixed(Cores(cores)),
+            memory: MiB(0),
+            resources: Some(gpus).filter(|gpus| *gpus != "0").map(amount).into_iter().collect(),
+            cores_left: Cores(cores),
+            ..Demand::default()
+        }
+    }
+
+    /// The Worker that gets one executor, of Workers with these names, cores and words of gpus.
+    fn chosen(
+        seen: &mut SeenDemands,
+        demand: &Demand,
+        workers: &[(&'static str, i64, &[&str])],
+    ) -> &'static str {
+        let gpus: Vec<Resources> = workers
+            .iter()
+            .map(|(_, _, words)| Resources::of_words([("gpu", words.iter())]).expect("they differ"))
+            .collect();
+        let offer = |((id, cores, _), resources): (&(&'static str, i64, &[&str]), _)| Offer {
+            worker: id,
+            cores: Cores(*cores),
+            memory: MiB(0),
+            resources,
+        };
+        let offers: Vec<Offer<'_>> = workers.iter().zip(&gpus).map(offer).collect();
+        let (mut index, mut total) = (Index::new(WorkerOrder::WorkerId), ClusterTotal::default());
+        let mut candidates = Vec::new();
+        for offer in &offers {
+            let slot = index.insert(offer.worker, offer.cores, offer.memory, offer.resources);
+            total.add(offer);
+            candidates.push(Candidate { slot, offer: *offer, host: offer.worker, rank: () });
+        }
+        if seen.is_lesson_due() {
+            seen.learn(offers.iter().copied());
+        }
+        let shares = fill(Measure::Learned(seen.lesson()), demand, candidates, &total);
+        workers[shares[0].slot.index()].0
+    }
+
+    fn seen(demands: &[(Demand, u64)]) -> SeenDemands {
+        let mut seen = SeenDemands::default();
+        demands.iter().for_each(|(demand, executors)| seen.add(demand, *executors));
+        seen
+    }
+
+    #[test]
+    fn cores_stay_where_gpus_need_them() {
+        let workers: [(&str, i64, &[&str]); 2] = [("a", 8, &["0", "1"]), ("b", 32, &["0", "1"])];
+        let mut nothing = SeenDemands::default();
+        assert_eq!(chosen(&mut nothing, &demand(6, "0"), &workers), "a", "the best fit");
+        let mut one_gpu = seen(&[(demand(10, "1"), 20)]);
+        assert_eq!(chosen(&mut one_gpu, &demand(6, "0"), &workers), "b");
+    }
+
+    #[test]
+    fn whole_workers_stay_for_those_who_need_them() {
+        let workers: [(&str, i64, &[&str]); 2] = [("a", 64, &["0", "1"]), ("b", 60, &["0"])];
+        let mut both = seen(&[(demand(1, "1"), 20), (demand(2, "2"), 5)]);
+        assert_eq!(chosen(&mut both, &demand(1, "1"), &workers), "b");
+    }
+
+    #[test]
+    fn a_part_goes_where_the_rest_can_be_used() {
+        // After 0.4 of the first, 0.2 is of no use; after 0.4 of the second, another 0.3 fits.
+        let workers: [(&str, i64, &[&str]); 2] = [("a", 8, &["0@0.6"]), ("b", 8, &["0@0.7"])];
+        let mut parts = seen(&[(demand(1, "0.3"), 20), (demand(1, "0.4"), 20)]);
+        assert_eq!(chosen(&mut parts, &demand(1, "0.4"), &workers), "b");
+    }
+
+    #[test]
+    fn few_kinds_are_remembered_and_lately_asked_for_ones_count_more() {
+        let mut all = SeenDemands::default();
+        for cores in 1..2_000 {
+            all.add(&demand(cores, "1"), 1);
+        }
+        all.add(&demand(1, "0"), 1_000_000);
+        all.add(&demand(7, "2"), u64::MAX);
+        assert!(format!("{all:?}").matches("Kind {").count() <= 256);
+        let mut changed = seen(&[(demand(10, "1"), 16_000)]);
+        (0..100).for_each(|_| changed.add(&demand(1, "1"), 16_000));
+        let workers: [(&str, i64, &[&str]); 2] = [("a", 8, &["0", "1"]), ("b", 32, &["0", "1"])];
+        assert_eq!(chosen(&mut changed, &demand(6, "0"), &workers), "a", "gpus need few cores now");
+    }
+}
