@@ -113,7 +113,7 @@ impl Resources {
         self.iter().collect()
     }
 
-    /// Takes the addresses for one executor, by the rule of [`choose`]. `None`, and nothing is taken, if a resource does not
+    /// Takes the addresses for one executor, by the rule of `choose`. `None`, and nothing is taken, if a resource does not
     /// suffice. The result names every resource that is asked for, even with an amount of 0, by the names that they have
     /// here.
     ///

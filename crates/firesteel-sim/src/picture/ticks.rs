@@ -164,7 +164,7 @@ pub fn log_times(from: f64, to: f64) -> Vec<Tick> {
     ticks.into_iter().map(|(_, tick)| tick).collect()
 }
 
-/// Ticks of a logarithmic axis of shares: powers of ten from `from` to 1, and no more than [`DECADES`] of them.
+/// Ticks of a logarithmic axis of shares: powers of ten from `from` to 1, and no more than fifteen of them.
 #[must_use]
 pub fn log_shares(from: f64) -> Vec<Tick> {
     // A share that is a power of ten may come out a little greater.
