@@ -17,10 +17,10 @@ first request found no node. MEAN: over all workloads.";
 pub(super) fn tables(report: &Report) -> String {
     let mut text = heading(report) + "\n";
     for workload in &report.workloads {
-        text += &format!("\n{}", of_workload(report, workload));
+        text += &format!("\n{}\n", of_workload(report, workload));
     }
     if report.workloads.len() > 1 {
-        text += &format!("\n{}", means(report));
+        text += &format!("\n{}\n", means(report));
     }
     text + &format!("\n{COLUMNS}\n")
 }
