@@ -3,7 +3,7 @@
 use std::io::Read;
 
 use firesteel_sim::published::{
-    Arrivals, BestFit, Chooser, Cluster, Curve, Fgd, Master, Random, Scored, Workload, figures, run,
+    Arrivals, BestFit, Chooser, Cluster, Curve, Fgd, Master, Random, Request, Scored, Workload, figures, run,
 };
 use firesteel_sim::setup::Setup;
 use flate2::read::GzDecoder;
@@ -75,8 +75,8 @@ fn requests_ask_for_130_percent_of_the_gpus_in_the_end() {
     for workload in ["default", "gpuspec33"] {
         let (cluster, workload) = published(workload);
         let arrivals = Arrivals::new(&workload, &cluster, 1);
-        let asked: u32 = arrivals.requests.iter().map(|request| request.gpus.thousandths()).sum();
-        let goal = cluster.gpus() as u32 * 1300;
+        let asked: u64 = arrivals.requests.iter().map(Request::thousandths).sum();
+        let goal = cluster.gpus() * 1300;
         assert!((goal - 1000..=goal + 7000).contains(&asked), "{asked} of {goal}");
         assert_ne!(arrivals, Arrivals::new(&workload, &cluster, 2));
     }

@@ -1,6 +1,7 @@
 //! The sequence of requests that arrive, and the ranks that break ties.
 
-use super::request::WHOLE;
+use firesteel_placement::amount::WHOLE;
+
 use super::{Cluster, Request, Workload};
 use crate::dice::Dice;
 
@@ -23,20 +24,19 @@ impl Arrivals {
         let mut dice = Dice::new(seed);
         let mut requests = workload.requests.clone();
         dice.shuffle(&mut requests);
-        let goal = cluster.gpus() * u64::from(WHOLE) * 13 / 10;
-        let of = |request: &Request| u64::from(request.gpus.thousandths());
-        let mut asked: u64 = requests.iter().map(of).sum();
+        let goal = cluster.gpus() * WHOLE * 13 / 10;
+        let mut asked: u64 = requests.iter().map(Request::thousandths).sum();
         while asked > goal {
             let at = dice.index(requests.len()).expect("they ask for something");
-            asked -= of(&requests.remove(at));
+            asked -= requests.remove(at).thousandths();
         }
-        if workload.requests.iter().any(|request| of(request) > 0) {
+        if workload.requests.iter().any(|request| !request.gpus.is_none()) {
             loop {
                 let request = *dice.pick(&workload.requests);
-                if asked + u64::from(request.gpus.of_each()) > goal {
+                if asked + request.of_each() > goal {
                     break;
                 }
-                asked += of(&request);
+                asked += request.thousandths();
                 requests.push(request);
             }
         }

@@ -1,6 +1,8 @@
 //! The yardstick that fills nodes up.
 
-use super::{Gpus, Node, Request, Score};
+use firesteel_placement::Amount;
+
+use super::{Node, Request, Score};
 
 /// Prefers the node with the least CPU and GPU left, each in parts of the largest node. Its score has two digits, so ties
 /// are common. A share goes to the fullest GPU on which it fits.
@@ -12,10 +14,10 @@ pub struct BestFit;
 impl Score for BestFit {
     fn score(&self, node: &Node, request: &Request) -> (i64, usize) {
         let cpu = (node.cpu - request.cpu) as f64 / 128_000.0;
-        let gpu = f64::from(node.free() - request.gpus.thousandths()) / 8_000.0;
+        let gpu = (node.free() - request.thousandths()) as f64 / 8_000.0;
         let shared = match request.gpus {
-            Gpus::None | Gpus::Whole(_) => 0,
-            Gpus::Share(share) => node.fullest(share).expect("the request fits"),
+            Amount::Whole(_) => 0,
+            Amount::Part(share) => node.fullest(share.thousandths()).expect("the request fits"),
         };
         ((100.0 * (1.0 - 0.5 * cpu - 0.5 * gpu)) as i64, shared)
     }

@@ -2,17 +2,18 @@
 
 use std::io::Read;
 
+use firesteel_placement::Amount;
+use firesteel_placement::amount::WHOLE;
 use serde::Deserialize;
 
-use super::request::WHOLE;
-use super::{Gpus, Request};
+use super::Request;
 use crate::trace::most;
 use crate::trace::table::{Table, TraceError, Wrong, rows, within};
 
 /// The maximum number of models of GPU in a cluster: one bit each.
 const MOST_MODELS: usize = 64;
 /// The maximum number of GPUs of a node.
-pub(super) const MOST_GPUS: u64 = 16;
+const MOST_GPUS: u64 = 16;
 
 /// A set of models of GPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -53,7 +54,7 @@ pub struct Node {
     /// The model of its GPUs.
     pub model: Models,
     /// Free thousandths of each GPU.
-    pub gpus: Vec<u32>,
+    pub gpus: Vec<u64>,
 }
 
 #[derive(Deserialize)]
@@ -131,7 +132,7 @@ impl Cluster {
 impl Node {
     /// Free thousandths of all GPUs together.
     #[must_use]
-    pub fn free(&self) -> u32 {
+    pub fn free(&self) -> u64 {
         self.gpus.iter().sum()
     }
 
@@ -141,19 +142,14 @@ impl Node {
         request.cpu <= self.cpu && request.memory <= self.memory && self.has_gpus(request)
     }
 
-    fn has_gpus(&self, Request { gpus, models, .. }: &Request) -> bool {
-        match gpus {
-            Gpus::None => true,
-            Gpus::Share(_) | Gpus::Whole(_) => {
-                let enough = self.gpus.iter().filter(|free| **free >= gpus.of_each()).count();
-                models.allows(self.model) && enough >= gpus.number() as usize
-            }
-        }
+    fn has_gpus(&self, request: &Request) -> bool {
+        let enough = || self.gpus.iter().filter(|free| **free >= request.of_each()).count() as u64;
+        request.gpus.is_none() || (request.models.allows(self.model) && enough() >= request.gpus.addresses())
     }
 
     /// The GPU with the least free that a share of this size fits on, the first of equal ones.
     #[must_use]
-    pub fn fullest(&self, share: u32) -> Option<usize> {
+    pub fn fullest(&self, share: u64) -> Option<usize> {
         let fitting = self.gpus.iter().enumerate().filter(|(_, free)| **free >= share);
         fitting.min_by_key(|(_, free)| **free).map(|(gpu, _)| gpu)
     }
@@ -163,9 +159,8 @@ impl Node {
         self.cpu -= request.cpu;
         self.memory -= request.memory;
         match request.gpus {
-            Gpus::None => {}
-            Gpus::Share(share) => self.gpus[shared] -= share,
-            Gpus::Whole(number) => {
+            Amount::Part(share) => self.gpus[shared] -= share.thousandths(),
+            Amount::Whole(number) => {
                 let whole = self.gpus.iter_mut().filter(|free| **free == WHOLE);
                 whole.take(number as usize).for_each(|free| *free = 0);
             }

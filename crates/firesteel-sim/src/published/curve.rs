@@ -1,5 +1,7 @@
 //! How much of the GPUs is allocated, by how much has been asked for.
 
+use firesteel_placement::amount::WHOLE;
+
 /// The highest share that is asked for, in per cent.
 const MOST: usize = 130;
 
@@ -19,7 +21,7 @@ impl Curve {
     /// The curve before the first arrival at a cluster with this number of GPUs.
     pub(super) fn new(gpus: u64) -> Self {
         Self {
-            total: gpus * 1000,
+            total: gpus * WHOLE,
             arrived: 0,
             allocated: 0,
             sums: vec![(0.0, 0); MOST + 1],
@@ -28,9 +30,9 @@ impl Curve {
     }
 
     /// Counts a request for this many thousandths of GPUs.
-    pub(super) fn arrived(&mut self, thousandths: u32, placed: bool) {
-        self.arrived += u64::from(thousandths);
-        self.allocated += if placed { thousandths.into() } else { 0 };
+    pub(super) fn arrived(&mut self, thousandths: u64, placed: bool) {
+        self.arrived += thousandths;
+        self.allocated += if placed { thousandths } else { 0 };
         let asked = self.percent(self.arrived);
         if !placed {
             self.first_failure.get_or_insert(asked);

@@ -3,8 +3,10 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
+use firesteel_placement::Amount;
+
 use super::cluster::Models;
-use super::{Gpus, Node, Request, Score, Workload};
+use super::{Node, Request, Score, Workload};
 
 /// Prefers the node where the request makes the fewest GPUs useless for typical requests, which are taken from the whole
 /// workload in advance.
@@ -21,25 +23,21 @@ impl Fgd {
     /// For this workload.
     #[must_use]
     pub fn new(workload: &Workload) -> Self {
-        let mut counts: BTreeMap<(u64, u32, u32, Models), u64> = BTreeMap::new();
-        for Request { cpu, gpus, models, .. } in &workload.requests {
-            *counts.entry((*cpu, gpus.of_each(), gpus.number(), *models)).or_default() += 1;
+        let mut counts: BTreeMap<(u64, u64, u64, Models, Amount), u64> = BTreeMap::new();
+        for request in &workload.requests {
+            let Request { cpu, gpus, models, .. } = *request;
+            *counts.entry((cpu, request.of_each(), gpus.addresses(), models, gpus)).or_default() += 1;
         }
         let mut kinds: Vec<_> = counts.into_iter().collect();
         kinds.sort_by_key(|(kind, count)| Reverse((*count, *kind)));
         let enough = workload.requests.len() as f64 * 0.95;
         let mut typical = Vec::new();
         let mut all = 0;
-        for ((cpu, of_each, number, models), count) in kinds {
+        for ((cpu, _, _, models, gpus), count) in kinds {
             if all as f64 >= enough {
                 break;
             }
             all += count;
-            let gpus = match (number, of_each) {
-                (0, _) => Gpus::None,
-                (1, share @ 1..1000) => Gpus::Share(share),
-                (number, _) => Gpus::Whole(number),
-            };
             typical.push((Request { cpu, memory: 0, gpus, models }, count as f64));
         }
         typical.iter_mut().for_each(|(_, part)| *part /= all as f64);
@@ -49,14 +47,11 @@ impl Fgd {
     /// The thousandths of the node's free GPUs that a typical request cannot use, as a mean.
     fn fragment(&self, node: &Node) -> f64 {
         let free = node.free();
-        let of = |request: &Request| match request.gpus {
-            Gpus::None => free,
-            Gpus::Share(_) | Gpus::Whole(_) if !node.fits(request) => free,
-            gpus @ (Gpus::Share(_) | Gpus::Whole(_)) => {
-                node.gpus.iter().filter(|free| **free < gpus.of_each()).sum()
-            }
+        let of = |request: &Request| match request.gpus.is_none() || !node.fits(request) {
+            true => free,
+            false => node.gpus.iter().filter(|free| **free < request.of_each()).sum::<u64>(),
         };
-        self.typical.iter().map(|(request, part)| part * f64::from(of(request))).sum()
+        self.typical.iter().map(|(request, part)| part * of(request) as f64).sum()
     }
 }
 
@@ -70,9 +65,9 @@ impl Score for Fgd {
             (100.0 / (1.0 + (-less / 1000.0).exp())) as i64
         };
         match request.gpus {
-            Gpus::None | Gpus::Whole(_) => (after(0), 0),
-            Gpus::Share(share) => {
-                let fitting = (0..node.gpus.len()).filter(|gpu| node.gpus[*gpu] >= share);
+            Amount::Whole(_) => (after(0), 0),
+            Amount::Part(share) => {
+                let fitting = (0..node.gpus.len()).filter(|gpu| node.gpus[*gpu] >= share.thousandths());
                 let best =
                     fitting.map(|gpu| (after(gpu), gpu)).max_by_key(|(score, gpu)| (*score, Reverse(*gpu)));
                 best.expect("the request fits")

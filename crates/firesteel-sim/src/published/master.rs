@@ -13,10 +13,10 @@ use firesteel_core::messages::{
 };
 use firesteel_core::process::Command;
 use firesteel_core::{Machine as _, Timestamp};
-use firesteel_placement::{Amount, Cores, ExecutorLimit, MiB, Part, ResourceAmounts, Resources};
+use firesteel_placement::{Cores, ExecutorLimit, MiB, ResourceAmounts, Resources};
 
 use super::cluster::Models;
-use super::{Choice, Chooser, Cluster, Gpus, Node, Request};
+use super::{Choice, Chooser, Cluster, Node, Request};
 use crate::setup::Setup;
 
 /// The name of the resource that stands for GPUs.
@@ -134,12 +134,8 @@ fn application(cluster: &Cluster, request: &Request) -> ApplicationDescription {
         models => cluster.names(models).collect(),
     };
     let name = if models.is_empty() { GPU.to_owned() } else { format!("{GPU}:{}", models.join("|")) };
-    let amount = match request.gpus {
-        Gpus::None => None,
-        Gpus::Share(share) => Part::of(share.into()).map(Amount::Part),
-        Gpus::Whole(number) => Some(Amount::Whole(number.into())),
-    };
-    let resources: ResourceAmounts = amount.map(|amount| (name, amount)).into_iter().collect();
+    let asked = Some((name, request.gpus)).filter(|(_, amount)| !amount.is_none());
+    let resources: ResourceAmounts = asked.into_iter().collect();
     let profile = ResourceProfile {
         cores: Some(cores(request.cpu.div_ceil(THOUSANDTHS))),
         memory: Some(memory(request.memory)),

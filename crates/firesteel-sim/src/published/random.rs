@@ -1,6 +1,8 @@
 //! The yardstick without a rule.
 
-use super::{Choice, Chooser, Cluster, Gpus, Request};
+use firesteel_placement::Amount;
+
+use super::{Choice, Chooser, Cluster, Request};
 use crate::dice::Dice;
 
 /// Chooses any node on which a request fits, and any GPU there on which a share fits, all with the same chance.
@@ -22,10 +24,10 @@ impl Chooser for Random {
         let node = fitting[self.0.index(fitting.len())?];
         let gpus = cluster.nodes[node].gpus.iter().enumerate();
         let gpu = match request.gpus {
-            Gpus::None | Gpus::Whole(_) => 0,
-            Gpus::Share(share) => {
+            Amount::Whole(_) => 0,
+            Amount::Part(share) => {
                 let fitting: Vec<usize> =
-                    gpus.filter(|(_, free)| **free >= share).map(|(at, _)| at).collect();
+                    gpus.filter(|(_, free)| **free >= share.thousandths()).map(|(at, _)| at).collect();
                 *self.0.pick(&fitting)
             }
         };

@@ -2,14 +2,13 @@
 
 use std::io::Read;
 
+use firesteel_placement::amount::WHOLE;
+use firesteel_placement::{Amount, Part};
 use serde::Deserialize;
 
 use super::cluster::Models;
 use crate::trace::most;
 use crate::trace::table::{Table, TraceError, Wrong, rows, within};
-
-/// Thousandths of one GPU.
-pub(super) const WHOLE: u32 = 1000;
 
 /// What a request asks for. Requests are equal if no policy can tell them apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -18,52 +17,23 @@ pub struct Request {
     pub cpu: u64,
     /// Memory in MiB.
     pub memory: u64,
-    /// The GPUs.
-    pub gpus: Gpus,
+    /// Whole GPUs, or a part of one.
+    pub gpus: Amount,
     /// The models of GPU that it accepts.
     pub models: Models,
 }
 
-/// The GPUs that a request asks for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Gpus {
-    /// None.
-    None,
-    /// Thousandths of one GPU, from 1 to 999.
-    Share(u32),
-    /// This number of whole GPUs, at least 1.
-    Whole(u32),
-}
-
-impl Gpus {
-    /// The thousandths of all GPUs together.
+impl Request {
+    /// Thousandths of all its GPUs together.
     #[must_use]
-    pub fn thousandths(self) -> u32 {
-        match self {
-            Self::None => 0,
-            Self::Share(share) => share,
-            Self::Whole(number) => number * WHOLE,
-        }
+    pub fn thousandths(&self) -> u64 {
+        self.gpus.quantity().thousandths()
     }
 
-    /// The thousandths of each GPU.
+    /// Thousandths of each of its GPUs.
     #[must_use]
-    pub fn of_each(self) -> u32 {
-        match self {
-            Self::None => 0,
-            Self::Share(share) => share,
-            Self::Whole(_) => WHOLE,
-        }
-    }
-
-    /// The number of GPUs.
-    #[must_use]
-    pub fn number(self) -> u32 {
-        match self {
-            Self::None => 0,
-            Self::Share(_) => 1,
-            Self::Whole(number) => number,
-        }
+    pub fn of_each(&self) -> u64 {
+        self.thousandths().min(WHOLE)
     }
 }
 
@@ -107,22 +77,14 @@ impl Row {
     fn request(&self, cluster: &super::Cluster) -> Result<Request, Wrong> {
         let cpu = within("cpu_milli", self.cpu_milli, 0, most::CORES * 1000)?.max(2).next_multiple_of(2);
         let memory = within("memory_mib", self.memory_mib, 0, most::MIB)?;
-        let number = within("num_gpu", self.num_gpu, 0, most::GPUS)? as u32;
-        let gpus = match number {
-            0 => Gpus::None,
-            1 => match within("gpu_milli", self.gpu_milli, 1, WHOLE.into())? as u32 {
-                WHOLE => Gpus::Whole(1),
-                share => Gpus::Share(share),
-            },
-            _ => {
-                within("gpu_milli", self.gpu_milli, WHOLE.into(), WHOLE.into())?;
-                Gpus::Whole(number)
-            }
+        let number = within("num_gpu", self.num_gpu, 0, most::GPUS)?;
+        let of_each = match number {
+            0 => 0,
+            1 => within("gpu_milli", self.gpu_milli, 1, WHOLE)?,
+            _ => within("gpu_milli", self.gpu_milli, WHOLE, WHOLE)?,
         };
-        let models = match gpus {
-            Gpus::None => Models::ANY,
-            Gpus::Share(_) | Gpus::Whole(_) => cluster.models(&self.gpu_spec)?,
-        };
+        let gpus = Part::of(of_each).map_or(Amount::Whole(number), Amount::Part);
+        let models = if gpus.is_none() { Models::ANY } else { cluster.models(&self.gpu_spec)? };
         Ok(Request { cpu, memory, gpus, models })
     }
 }

@@ -18,7 +18,7 @@ pub fn run(mut cluster: Cluster, arrivals: &Arrivals, policy: &mut dyn Chooser) 
             }
             None => debug_assert!(!cluster.nodes.iter().any(|node| node.fits(request)), "{request:?} fits"),
         }
-        curve.arrived(request.gpus.thousandths(), choice.is_some());
+        curve.arrived(request.thousandths(), choice.is_some());
     }
     curve
 }
