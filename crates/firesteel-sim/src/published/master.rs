@@ -1,11 +1,10 @@
 //! A Master of Firesteel's as a policy of the experiment.
 
 use std::collections::VecDeque;
-use std::time::Duration;
 
 use firesteel_core::address::Address;
 use firesteel_core::ids::{AppId, PeerId, WorkerId};
-use firesteel_core::master::{self, Config, Effect, Event, Inbound, Outbound, ResourceShares, Retries};
+use firesteel_core::master::{self, Config, Effect, Event, Inbound, Outbound};
 use firesteel_core::messages::{
     ApplicationDescription, DriverToMaster, ExecutorLaunch, ExecutorReport, ExecutorState, MasterToDriver,
     MasterToWorker, Offered, Placing, ResourceProfile, Submitter, WantedExecutors, Work, WorkerDescription,
@@ -17,14 +16,8 @@ use firesteel_placement::{Cores, ExecutorLimit, MiB, ResourceAmounts, Resources}
 
 use super::cluster::Models;
 use super::{Choice, Chooser, Cluster, Node, Request};
+use crate::replay::{DRIVERS, GPU, in_virtual_time};
 use crate::setup::Setup;
-
-/// The name of the resource that stands for GPUs.
-const GPU: &str = "gpu";
-/// Number of the first driver's connection.
-const DRIVERS: u64 = 1 << 40;
-/// A timeout that never passes: nothing here sends heartbeats.
-const FOR_EVER: Duration = Duration::from_secs(1 << 40);
 
 /// The number of thousandths of a core that a Master takes for a core: it counts no more than 65,536 on a Worker.
 const THOUSANDTHS: u64 = 2;
@@ -46,14 +39,7 @@ impl Master {
     /// A Master with this set-up, and a Worker for each node.
     #[must_use]
     pub fn new(setup: Setup, cluster: &Cluster, ranks: &[u32]) -> Self {
-        let config = Config {
-            worker_timeout: FOR_EVER,
-            retries: Retries::Unlimited,
-            retained_applications: 0,
-            resource_shares: ResourceShares::Allowed,
-            ..setup.config(Config::default())
-        };
-        let master = master::Master::new(config);
+        let master = master::Master::new(in_virtual_time(setup.config(Config::default())));
         let mut this = Self { master, drivers: 0, workers: 0, registered: None, launched: None };
         for ((node, rank), peer) in cluster.nodes.iter().zip(ranks).zip(0..) {
             let message = WorkerToMaster::register(worker(cluster, node, *rank), Vec::new());

@@ -16,9 +16,9 @@ use super::allocations::{Allocations, Held, gpus};
 use super::workload::Size;
 
 /// Name of the resource that stands for GPUs.
-pub(super) const GPU: &str = "gpu";
+pub(crate) const GPU: &str = "gpu";
 /// Number of the first driver's connection.
-const DRIVERS: u64 = 1 << 40;
+pub(crate) const DRIVERS: u64 = 1 << 40;
 /// The connections of a Worker are its number and multiples of this beyond it. No trace has so many Workers.
 const RETURNS: u64 = 1 << 24;
 /// A timeout that never passes: nothing here sends heartbeats.
@@ -61,15 +61,8 @@ pub(super) enum ExecutorChange {
 impl<'a, A: Apply> Stage<'a, A> {
     /// A Master with this configuration and these Workers.
     pub(super) fn new(config: Config, workers: &[Size], apply: &'a mut A) -> Self {
-        let config = Config {
-            worker_timeout: FOR_EVER,
-            retries: Retries::Unlimited,
-            retained_applications: 0,
-            resource_shares: ResourceShares::Allowed,
-            ..config
-        };
         let mut stage = Self {
-            master: Master::new(config),
+            master: Master::new(in_virtual_time(config)),
             apply,
             now: Timestamp::default(),
             allocations: Allocations::new(workers),
@@ -217,6 +210,17 @@ impl<'a, A: Apply> Stage<'a, A> {
             self.applications.insert(driver, app.clone());
             self.drivers.insert(app, driver);
         }
+    }
+}
+
+/// These settings for a Master around which nothing sends heartbeats or fails to start.
+pub(crate) fn in_virtual_time(config: Config) -> Config {
+    Config {
+        worker_timeout: FOR_EVER,
+        retries: Retries::Unlimited,
+        retained_applications: 0,
+        resource_shares: ResourceShares::Allowed,
+        ..config
     }
 }
 
