@@ -3,8 +3,9 @@
 use firesteel_host::plain;
 use std::error::Error;
 use std::ffi::OsString;
-use std::io;
+use std::path::Path;
 use std::process::ExitCode;
+use std::{fs, io};
 
 use clap::error::{ContextKind, ContextValue};
 use firesteel_apps::cluster::ClusterError;
@@ -244,6 +245,12 @@ pub(super) fn written(result: io::Result<()>) -> Result<Exit, Failure> {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(Exit::Done),
         Err(error) => Err(Failure::of(Exit::Failure, format!("cannot write to standard output: {error}"))),
     }
+}
+
+/// Writes a file that the command line names.
+pub(super) fn saved(path: &Path, contents: &str) -> Result<(), Failure> {
+    fs::write(path, contents)
+        .map_err(|error| Failure::of(Exit::Failure, format!("cannot write {}: {error}", path.display())))
 }
 
 /// Removes advice about values. Where an option is unknown, no command takes words that look like

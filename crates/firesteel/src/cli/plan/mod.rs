@@ -11,7 +11,7 @@ mod why;
 
 use firesteel_host::plain;
 use std::io::{self, Write as _};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args as ClapArgs, ValueHint};
@@ -143,7 +143,7 @@ pub(super) fn run(args: &Args) -> Result<Exit, Failure> {
         (setups, _) => setups.iter().map(|setup| decide(&source.draft, *setup)).collect::<Result<_, _>>()?,
     };
     if let Some(path) = &args.svg {
-        save(path, &picture::draw(&source, &decided))?;
+        exit::saved(path, &picture::draw(&source, &decided))?;
     }
     exit::written(print(args, &source, &decided))
 }
@@ -196,9 +196,4 @@ fn outcome(draft: &Draft, config: Config) -> Result<Outcome, Failure> {
         };
         Failure::of(Exit::Failure, format!("cannot plan: {why}"))
     })
-}
-
-fn save(path: &Path, picture: &str) -> Result<(), Failure> {
-    std::fs::write(path, picture)
-        .map_err(|error| Failure::of(Exit::Failure, format!("cannot write {}: {error}", path.display())))
 }

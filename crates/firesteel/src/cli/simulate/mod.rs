@@ -11,7 +11,6 @@ mod text;
 mod threads;
 
 use firesteel_host::plain;
-use std::fs;
 use std::io::Write as _;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -272,19 +271,24 @@ pub(super) fn run(args: &Args) -> Result<Exit, Failure> {
     let source = source::read(&args.trace)?;
     let report = runs::run(args, &source)?;
     if let Some(path) = &args.svg {
-        let unwritten =
-            |error| Failure::of(Exit::Failure, format!("cannot write {}: {error}", path.display()));
-        fs::write(path, picture::draw(&report)).map_err(unwritten)?;
+        exit::saved(path, &picture::draw(&report))?;
     }
     if let Some(path) = &args.csv {
-        let unwritten =
-            |error| Failure::of(Exit::Failure, format!("cannot write {}: {error}", path.display()));
-        fs::write(path, csv::rows(&report)).map_err(unwritten)?;
+        exit::saved(path, &csv::rows(&report))?;
     }
+    show(args, || document::json(&report), || text::tables(&report))
+}
+
+/// Prints the outcome in the form that is asked for.
+fn show(
+    args: &Args,
+    json: impl FnOnce() -> String,
+    tables: impl FnOnce() -> String,
+) -> Result<Exit, Failure> {
     exit::written(if args.json {
-        plain::json().write_all(document::json(&report).as_bytes())
+        plain::json().write_all(json().as_bytes())
     } else {
-        plain::stdout().write_all(text::tables(&report).as_bytes())
+        plain::stdout().write_all(tables().as_bytes())
     })
 }
 

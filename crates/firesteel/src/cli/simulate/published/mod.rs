@@ -7,16 +7,12 @@ mod report;
 mod rule;
 mod text;
 
-use std::fs;
-use std::io::Write as _;
-
-use firesteel_host::plain;
 use firesteel_sim::published::{Arrivals, run as place};
 
 use self::report::{Report, WorkloadReport};
 use self::rule::Rule;
 use super::super::exit::{self, Exit, Failure};
-use super::{Args, threads};
+use super::{Args, show, threads};
 
 pub(super) use text::COLUMNS;
 
@@ -43,13 +39,7 @@ pub(super) fn run(args: &Args) -> Result<Exit, Failure> {
     });
     let report = Report { seeds: args.seeds, workloads: workloads.collect(), figures: directory.figures };
     if let Some(path) = &args.svg {
-        let unwritten =
-            |error| Failure::of(Exit::Failure, format!("cannot write {}: {error}", path.display()));
-        fs::write(path, picture::draw(&report)).map_err(unwritten)?;
+        exit::saved(path, &picture::draw(&report))?;
     }
-    exit::written(if args.json {
-        plain::json().write_all(document::json(&report).as_bytes())
-    } else {
-        plain::stdout().write_all(text::tables(&report).as_bytes())
-    })
+    show(args, || document::json(&report), || text::tables(&report))
 }

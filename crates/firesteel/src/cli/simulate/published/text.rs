@@ -41,49 +41,40 @@ fn header(first: &str) -> [&str; 6] {
 
 fn of_workload(report: &Report, workload: &WorkloadReport) -> String {
     let row = |(rule, curves): &(Rule, Vec<Curve>)| {
-        let published = report.published(&workload.name, *rule, 130);
-        row(rule, AT.map(|asked| Spread::of(&allocated(curves, asked))), published, &first_failures(curves))
+        let mut row = vec![rule.to_string()];
+        row.extend(AT.map(|asked| with_deviation(Spread::of(&allocated(curves, asked)))));
+        row.push(with_deviation(report.published(&workload.name, *rule, 130)));
+        row.push(number(Spread::of(&first_failures(curves)), 1));
+        row
     };
-    let header = header(&workload.name).map(str::to_owned);
-    let header: Vec<&str> = header.iter().map(String::as_str).collect();
-    table(&header, workload.runs.iter().map(row).collect())
+    table(&header(&workload.name), workload.runs.iter().map(row).collect())
 }
 
 /// The means of all workloads, which count alike.
 fn means(report: &Report) -> String {
-    let of = |rule: Rule| {
-        let mean = |value: &dyn Fn(&[Curve]) -> Option<Spread>| {
-            let means: Vec<f64> = report.of(rule).filter_map(|curves| Some(value(curves)?.mean)).collect();
-            Spread::of(&means)
+    let row = |rule: Rule| {
+        let mean = |of: &dyn Fn(&[Curve]) -> Vec<f64>| {
+            let means = report.of(rule).filter_map(|curves| Some(Spread::of(&of(curves))?.mean));
+            Spread::of(&means.collect::<Vec<_>>())
         };
-        let at = AT.map(|asked| mean(&|curves| Spread::of(&allocated(curves, asked))));
-        let published: Vec<f64> = report
-            .workloads
-            .iter()
-            .filter_map(|workload| Some(report.published(&workload.name, rule, 130)?.mean))
-            .collect();
-        let failures: Vec<f64> =
-            report.of(rule).filter_map(|curves| Some(Spread::of(&first_failures(curves))?.mean)).collect();
-        let mean_only =
-            |spread: Option<Spread>| spread.map(|Spread { mean, .. }| Spread { mean, deviation: f64::NAN });
-        row(&rule, at.map(mean_only), mean_only(Spread::of(&published)), &failures)
+        let published =
+            report.workloads.iter().filter_map(|workload| report.published(&workload.name, rule, 130));
+        let published: Vec<f64> = published.map(|published| published.mean).collect();
+        let mut row = vec![rule.to_string()];
+        row.extend(AT.map(|asked| number(mean(&|curves| allocated(curves, asked)), 2)));
+        row.push(number(Spread::of(&published), 2));
+        row.push(number(mean(&first_failures), 1));
+        row
     };
-    table(&header("MEAN"), report.rules().map(of).collect())
+    table(&header("MEAN"), report.rules().map(row).collect())
 }
 
-fn row(rule: &Rule, at: [Option<Spread>; 3], published: Option<Spread>, failures: &[f64]) -> Vec<String> {
-    let mut row = vec![rule.to_string()];
-    row.extend(at.map(words));
-    row.push(words(published));
-    row.push(Spread::of(failures).map_or_else(|| "-".to_owned(), |failure| format!("{:.1}", failure.mean)));
-    row
+/// The mean and the deviation: `95.39 ± 0.08`.
+fn with_deviation(spread: Option<Spread>) -> String {
+    spread.map_or_else(|| "-".to_owned(), |Spread { mean, deviation }| format!("{mean:.2} ± {deviation:.2}"))
 }
 
-/// `95.39 ± 0.08`. Without a number for the deviation, the mean alone.
-fn words(spread: Option<Spread>) -> String {
-    match spread {
-        None => "-".to_owned(),
-        Some(Spread { mean, deviation }) if deviation.is_nan() => format!("{mean:.2}"),
-        Some(Spread { mean, deviation }) => format!("{mean:.2} ± {deviation:.2}"),
-    }
+/// The mean with this number of decimals.
+fn number(spread: Option<Spread>, decimals: usize) -> String {
+    spread.map_or_else(|| "-".to_owned(), |Spread { mean, .. }| format!("{mean:.decimals$}"))
 }
