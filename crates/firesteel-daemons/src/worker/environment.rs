@@ -129,14 +129,18 @@ fn cuda(asked: Option<&str>, resources: &Resources) -> Vec<(String, String)> {
 
 /// The addresses of a resource, separated by commas.
 fn listed(name: &str, resources: &Resources) -> String {
-    let of_it = resources.parts().filter(|(resource, ..)| without_kind(resource) == without_kind(name));
-    of_it.map(|(_, address, _)| address).collect::<Vec<_>>().join(",")
+    of_resource(name, resources).map(|(address, _)| address).collect::<Vec<_>>().join(",")
 }
 
 /// The part of the address of a resource, if it is not whole.
 fn part_of(name: &str, resources: &Resources) -> Option<Quantity> {
-    let of_it = resources.parts().filter(|(resource, ..)| without_kind(resource) == without_kind(name));
-    of_it.map(|(.., part)| part).find(|part| *part < Quantity::whole(1))
+    of_resource(name, resources).map(|(_, part)| part).find(|part| *part < Quantity::whole(1))
+}
+
+/// The addresses of a resource of any kind, each with its part.
+fn of_resource<'a>(name: &'a str, resources: &'a Resources) -> impl Iterator<Item = (&'a str, Quantity)> {
+    let of_it = resources.parts().filter(move |(resource, ..)| without_kind(resource) == without_kind(name));
+    of_it.map(|(_, address, part)| (address, part))
 }
 
 /// A name as a variable's name has it. Characters that it cannot have become `_`.
