@@ -6,7 +6,7 @@ use super::learned::{Lesson, Room};
 use crate::amount::WHOLE;
 use crate::resource_name::without_kind;
 use crate::shortfall::Amounts;
-use crate::{Cores, Demand, ExecutorSize, MiB, Offer, Quantity};
+use crate::{Amount, Cores, Demand, ExecutorSize, MiB, Offer, Quantity};
 
 /// Fractions of the cluster's total are counted in this many parts, rounded down.
 const PARTS: u64 = 1 << 56;
@@ -141,11 +141,6 @@ impl<'a> Scorer<'a> {
         let left = |free: i64, each: i64| free.saturating_sub(each.max(0).saturating_mul(executors));
         let cores_left = left(offer.cores.0, size.step().0);
         let memory_left = left(offer.memory.0, memory.0);
-        let mut one_more_fits = match size {
-            ExecutorSize::Fixed(each) => cores_left >= each.0 && memory_left >= memory.0,
-            // The first one takes all the cores.
-            ExecutorSize::OnePerWorker => false,
-        };
         let mut score = Score::default();
         score.add(positive(cores_left).saturating_mul(self.cores));
         score.add(positive(memory_left).saturating_mul(self.memory));
@@ -159,14 +154,24 @@ impl<'a> Scorer<'a> {
                 1.. => asked = asked.saturating_add(part),
             }
         }
-        one_more_fits = one_more_fits
-            && self.demand.resources.iter().all(|(name, each)| {
-                offer.resources.fit(name, *each).is_none_or(|fitting| fitting > executors as u64)
-            });
-        let unusable = if one_more_fits { not_asked } else { not_asked.saturating_add(asked) };
+        let has_addresses = |(name, each): (&String, &Amount)| {
+            offer.resources.fit(name, *each).is_none_or(|fitting| fitting > executors as u64)
+        };
+        let one_more_fits = || match size {
+            ExecutorSize::Fixed(each) => {
+                cores_left >= each.0
+                    && memory_left >= memory.0
+                    && self.demand.resources.iter().all(has_addresses)
+            }
+            // The first one takes all the cores.
+            ExecutorSize::OnePerWorker => false,
+        };
         score.spoilt = match self.measure {
             Measure::LeftOver => 0,
-            Measure::Unusable => i64::try_from(unusable).unwrap_or(i64::MAX),
+            Measure::Unusable => {
+                let unusable = if one_more_fits() { not_asked } else { not_asked.saturating_add(asked) };
+                i64::try_from(unusable).unwrap_or(i64::MAX)
+            }
             Measure::Learned(lesson) => {
                 let mut room = Room::of(offer);
                 (0..before).for_each(|_| room.take(self.demand));
