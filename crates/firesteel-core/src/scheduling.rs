@@ -20,7 +20,7 @@ pub enum ServingOrder {
     /// In the order of registration.
     #[default]
     Registration,
-    /// Those with less work before those with more, gangs before others, and whoever has waited long before both.
+    /// Those with less work before those with more, gangs before others, and those that have waited long before both.
     Shortest,
 }
 

@@ -24,7 +24,7 @@ struct History {
 
 #[derive(Clone, Debug)]
 enum Step {
-    /// So many executors of one core are asked for, each with these amounts in thousandths.
+    /// This number of executors of one core is asked for, each with these amounts in thousandths.
     Place { executors: u64, amounts: BTreeMap<&'static str, u64> },
     /// The executor with this number, counted round, ends.
     End(usize),

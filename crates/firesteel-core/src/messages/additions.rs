@@ -10,7 +10,7 @@
 //!   name by which they were asked for.
 //! - A part of an address is in the address, `0@0.25`. A Worker of version 6 takes it for an address of that name, and
 //!   passes it on as it is: executors of version 7 read it right.
-//! - An amount that is not whole is a number beyond 2^63. A Master of version 6 finds no Worker that has so many addresses:
+//! - An amount that is not whole is a number beyond 2^63. A Master of version 6 finds no Worker that has this number of addresses:
 //!   the application waits, and is told so. A client of version 6 shows the number.
 
 use bytes::Bytes;

@@ -34,7 +34,7 @@ pub struct DriverLogRequest {
     pub from: LogStart,
 }
 
-/// The part of a log that somebody wants, whoever wrote it.
+/// The part of a log of an executor or a cluster driver that a client wants.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogWish {
     /// Who wrote it.

@@ -1,6 +1,6 @@
 //! The names by which readers may call a server, so that a page of another site cannot read what it answers.
 //!
-//! A browser lets a page read the answers of the server that the page came from, which it knows by its name only. Whoever owns
+//! A browser lets a page read the answers of the server that the page came from, which it knows by its name only. The owner of
 //! a name can give it this server's address once the page is loaded (DNS rebinding): then the browser sends the page's
 //! requests here, with that name in `Host`. An address as such cannot be given away, and a name of this server's not by
 //! strangers.

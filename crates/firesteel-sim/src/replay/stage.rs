@@ -19,7 +19,7 @@ use super::workload::Size;
 pub(crate) const GPU: &str = "gpu";
 /// Number of the first driver's connection.
 pub(crate) const DRIVERS: u64 = 1 << 40;
-/// The connections of a Worker are its number and multiples of this beyond it. No trace has so many Workers.
+/// The connections of a Worker are its number and multiples of this beyond it. Traces have fewer Workers.
 const RETURNS: u64 = 1 << 24;
 /// A timeout that never passes: nothing here sends heartbeats.
 const FOR_EVER: Duration = Duration::from_secs(1 << 40);

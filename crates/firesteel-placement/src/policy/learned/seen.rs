@@ -7,7 +7,7 @@ use crate::{Cores, Demand, MiB, Offer, ResourceAmounts};
 
 /// The maximum number of kinds that are remembered. One more replaces the kind that was asked for least.
 const MAX_KINDS: usize = 256;
-/// When so many executors have been counted, all counts are halved: what was asked for lately counts more.
+/// When this number of executors has been counted, all counts are halved: what was asked for lately counts more.
 const MAX_EXECUTORS: u64 = 1 << 16;
 /// A lesson is made after this number of executors at the latest, or after as many as there are Workers.
 const PERIOD: u64 = 1024;
