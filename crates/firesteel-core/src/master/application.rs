@@ -227,9 +227,12 @@ impl Application {
         self.profiles.entry(id).or_insert_with(|| Profile::new(profile, default, limit)).limit = limit;
     }
 
-    /// The executors that it wants beyond the most that it ever wanted, by their demand. If it has no limit, it wants one.
+    /// The executors with custom resources that it wants beyond the most that it ever wanted, by their demand. If it has no
+    /// limit, it wants one.
     pub(super) fn newly_wanted(&mut self) -> Vec<(Demand, u64)> {
-        let demands: Vec<Demand> = self.profiles.values().map(|profile| self.demand(profile)).collect();
+        let asks = |profile: &Profile| !profile.resources.is_empty();
+        let asking = self.profiles.values().filter(|profile| asks(profile));
+        let demands: Vec<Demand> = asking.map(|profile| self.demand(profile)).collect();
         let of_profile = |(demand, profile): (Demand, &mut Profile)| {
             let has_limit = self.max_cores < Cores::UNLIMITED || demand.limit != ExecutorLimit::Unlimited;
             let more = if has_limit { demand.most_executors() } else { 1 };
@@ -237,7 +240,8 @@ impl Application {
             let before = std::mem::replace(&mut profile.most_wanted, wanted);
             (demand, wanted - before)
         };
-        demands.into_iter().zip(self.profiles.values_mut()).map(of_profile).collect()
+        let asking = self.profiles.values_mut().filter(|profile| asks(profile));
+        demands.into_iter().zip(asking).map(of_profile).collect()
     }
 
     /// The number of its profiles after these targets are set, without those that it would forget.
