@@ -152,7 +152,11 @@ mod tests {
         let pages = properties(&[filters]);
         for settings in [HttpSettings::of_master(&pages, true), HttpSettings::of_worker(&pages, true)] {
             let error = settings.expect_err("the pages would be open").to_string();
-            assert!(error.contains("spark.ui.filters") && error.contains("--webui-port none"), "{error}");
+            assert!(
+                error.contains("spark.ui.filters") && error.contains("its filters are Java classes"),
+                "{error}"
+            );
+            assert!(error.contains("--webui-port none"), "{error}");
         }
         let off = properties(&[filters, "spark.master.ui.port=none"]);
         assert_eq!(HttpSettings::of_master(&off, true).map(|settings| settings.port), Ok(HttpPort::Off));

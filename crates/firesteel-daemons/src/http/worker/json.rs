@@ -1,7 +1,7 @@
 //! The fields of a Worker's `/json/`, with Spark's names and values. Source: Spark JsonProtocol, 4.0.1.
 //!
-//! A Worker of Firesteel's knows neither the user nor the limits of an application, and does not show commands, which may
-//! have secrets.
+//! A Worker of Firesteel's does not know the limits of an application, and knows the user only of an application of Spark's. It
+//! does not show commands, which may have secrets.
 
 use firesteel_core::ids::ExecutorKey;
 use firesteel_core::messages::WorkerViewOfItself;
@@ -44,7 +44,7 @@ struct ApplicationRow {
     resourcesperexecutor: Vec<ResourceAmount>,
     memoryperslave: i64,
     resourcesperslave: Vec<ResourceAmount>,
-    user: &'static str,
+    user: String,
     command: &'static str,
 }
 
@@ -79,7 +79,7 @@ impl WorkerPage {
 
 impl ExecutorRow {
     fn of(executor: &ExecutorKey, plan: Plan) -> Self {
-        let Plan { app_name, memory, resources } = plan;
+        let Plan { app_name, user, memory, resources } = plan;
         let amounts = || {
             let names = resources.iter().map(|(name, _)| name);
             let amount =
@@ -98,7 +98,7 @@ impl ExecutorRow {
                 resourcesperexecutor: amounts(),
                 memoryperslave: memory.0,
                 resourcesperslave: amounts(),
-                user: "",
+                user,
                 command: "",
             },
         }

@@ -6,10 +6,15 @@ use firesteel_core::ids::{DriverId, ExecutorKey};
 use firesteel_core::worker::ExecutorPlan;
 use firesteel_placement::{MiB, Resources};
 
+/// The variable by which a driver of Spark's tells its executors who the user is.
+const SPARK_USER: &str = "SPARK_USER";
+
 /// The part of a plan that is shown.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Plan {
     pub(super) app_name: String,
+    /// The user of the application. Only drivers of Spark's say who that is.
+    pub(super) user: String,
     pub(super) memory: MiB,
     pub(super) resources: Resources,
 }
@@ -35,8 +40,13 @@ impl Plans {
     /// Adds a plan, and forgets those of executors that started long before: one that is listed may be among them, if very
     /// many have started after it.
     pub(super) fn add(&mut self, plan: &ExecutorPlan, live: usize) {
-        let ExecutorPlan { executor, app_name, memory, on_worker, .. } = plan;
-        let shown = Plan { app_name: app_name.clone(), memory: *memory, resources: on_worker.clone() };
+        let ExecutorPlan { executor, app_name, command, memory, on_worker, .. } = plan;
+        let shown = Plan {
+            app_name: app_name.clone(),
+            user: command.environment().get(SPARK_USER).cloned().unwrap_or_default(),
+            memory: *memory,
+            resources: on_worker.clone(),
+        };
         if self.table.insert(executor.clone(), shown).is_none() {
             self.order.push_back(executor.clone());
         }

@@ -1,9 +1,8 @@
-use firesteel_core::executor_command::ExecutorCommand;
+use firesteel_core::executor_command::{ExecutorCommand, JavaCommand};
 use firesteel_core::ids::{AppId, ExecutorId, ExecutorKey, ProfileId, WorkerId};
 use firesteel_core::messages::{
     DiskSpace, ExecutorReport, ExecutorState, MachineUsage, RunningExecutor, TaskDirectory, Usage,
 };
-use firesteel_core::process::Command;
 use firesteel_host::meter::OwnerMeter;
 use firesteel_placement::{Cores, MiB};
 
@@ -26,7 +25,10 @@ fn plan(executor: ExecutorKey, name: &str) -> ExecutorPlan {
         executor,
         profile: ProfileId::DEFAULT,
         app_name: name.to_owned(),
-        command: ExecutorCommand::Program(Command::of("true")),
+        command: ExecutorCommand::Java(Box::new(JavaCommand {
+            environment: [("SPARK_USER".to_owned(), "root".to_owned())].into(),
+            ..JavaCommand::default()
+        })),
         directory: TaskDirectory::Executor,
         cores: Cores(2),
         memory: MiB(512),
@@ -64,7 +66,6 @@ fn recorded() -> (WorkerViewOfItself, Plans) {
 /// Without what a Worker of Firesteel's does not know or does not show.
 fn known(json: &str) -> String {
     json.replace("\"cores\" : 2,\n      \"memoryperexecutor\"", "\"cores\" : 0,\n      \"memoryperexecutor\"")
-        .replace("\"user\" : \"root\"", "\"user\" : \"\"")
         .replace("\"Command(org.apache.spark.executor.CoarseGrainedExecutorBackend,...)\"", "\"\"")
 }
 
