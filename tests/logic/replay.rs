@@ -6,13 +6,13 @@ use std::time::Duration;
 use firesteel_core::Machine;
 use firesteel_core::master::Config;
 use firesteel_core::scheduling::Preemption;
-use firesteel_placement::{Amount, Cores, MiB};
+use firesteel_placement::{Cores, MiB};
 use firesteel_sim::replay::{
     ApplicationTimes, CSV_HEADER, Failures, Fill, Gangs, Outcome, Replay, Shares, Size, SizeClass, Workload,
     compact, csv_rows, directly, fill, replay,
 };
 use firesteel_sim::setup::Setup;
-use firesteel_sim::trace::{Request, TraceApplication};
+use firesteel_sim::trace::{Request, Trace, TraceApplication};
 
 use crate::trace::committed;
 
@@ -20,7 +20,7 @@ fn application(arrival: u64, executors: u64, cores: u64, lifetime: u64, gang: u6
     TraceApplication {
         arrival: Duration::from_secs(arrival),
         executors,
-        request: Request { milli_cores: cores * 1000, memory: MiB(1024), gpus: Amount::NONE },
+        request: Request { milli_cores: cores * 1000, memory: MiB(1024), ..Request::default() },
         lifetime: Duration::from_secs(lifetime),
         gang,
         ..TraceApplication::default()
@@ -28,7 +28,7 @@ fn application(arrival: u64, executors: u64, cores: u64, lifetime: u64, gang: u6
 }
 
 fn workers(count: usize, cores: i64) -> Vec<Size> {
-    vec![Size { cores: Cores(cores), memory: MiB(64 * 1024), gpus: Amount::NONE }; count]
+    vec![Size { cores: Cores(cores), memory: MiB(64 * 1024), ..Size::default() }; count]
 }
 
 fn replayed(setup: Setup, gangs: Gangs, workload: &Workload) -> Outcome {
@@ -171,6 +171,23 @@ fn an_application_is_put_on_the_host_that_it_prefers_and_idle_workers_are_counte
 }
 
 #[test]
+fn an_application_runs_on_gpus_of_the_models_that_it_names() {
+    let workers = "count,cores,memory_mib,gpus,model\n2,16,65536,2,T4\n1,16,65536,2,V100\n";
+    let applications = "arrival_s,executors,cores,memory_mib,gpus,lifetime_s,models\n0,1,1,1,2,100,V100\n\
+                        1,1,1,1,1,5,V100\n2,1,1,1,0.5,5,V100|T4\n3,1,1,1,1,5,\n4,3,1,1,1,5,V100\n";
+    let trace = Trace::read(workers.as_bytes(), applications.as_bytes()).expect("it is sound");
+    let mut written = Vec::new();
+    trace.write_applications(&mut written).expect("memory has room");
+    assert_eq!(Trace::read(workers.as_bytes(), &written[..]).expect("it is sound"), trace);
+    let (workload, left_out) = Workload::new(&trace, 0).without_oversized();
+    assert_eq!(left_out.0, 1, "the last one wants three of the model");
+    for setup in Setup::ALL {
+        let outcome = replayed(setup, Gangs::Keep, &workload);
+        assert_eq!(seconds(outcome.all.all()), [0, 0, 0, 99], "{setup}");
+    }
+}
+
+#[test]
 fn a_row_has_a_field_for_each_column() {
     let workload = Workload { workers: workers(1, 8), applications: vec![application(5, 2, 4, 100, 2)] };
     let outcome = replayed(Setup::Spark, Gangs::Reserve, &workload);
@@ -207,7 +224,7 @@ mod goals {
             let wait = |seed| {
                 let mut work = Workload::new(&committed(), seed);
                 work.workers =
-                    vec![Size { cores: Cores(64), memory: MiB(256 * 1024), gpus: Amount::NONE }; 200];
+                    vec![Size { cores: Cores(64), memory: MiB(256 * 1024), ..Size::default() }; 200];
                 let (work, _) = work.with_longest(Duration::from_secs(3600)).without_oversized();
                 let count = work.applications.len();
                 let work = work.drawn(seed, count).at_load(seed, 0.95);

@@ -4,7 +4,7 @@ use std::io::BufReader;
 
 use firesteel_placement::{Cores, MiB};
 use firesteel_sim::trace::quantiles::{GPUS, MEAN_LIFETIME, distances};
-use firesteel_sim::trace::{Trace, TraceError, openb, synthetic};
+use firesteel_sim::trace::{Models, Trace, TraceError, openb, synthetic};
 
 use crate::fixtures;
 use crate::golden;
@@ -125,24 +125,25 @@ fn what_cannot_be_used_is_named_with_its_table_and_line() {
     assert_eq!(self::said(no_text), "workers.csv: line 2: not UTF-8 text");
 }
 
-const NODES: &str =
-    "sn,cpu_milli,memory_mib,gpu,model\nn-0,32000,262144,0,\nn-1,96000,393216,8,G2\nn-2,32000,262144,0,\n";
+const NODES: &str = "sn,cpu_milli,memory_mib,gpu,model\nn-0,32000,262144,0,\nn-1,96000,393216,8,G2\nn-2,32000,262144,0,\nn-3,96000,393216,8,T4\n";
 const PODS: &str = "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,pod_phase,creation_time,deletion_time,scheduled_time\n\
 p-0,6000,12288,1,460,,LS,Running,427061,12902960,427062\n\
-p-1,3152,5600,1,1000,V100M16|V100M32,BE,Failed,100,700,150\n\
+p-1,3152,5600,1,1000,T4|G2,BE,Failed,100,700,150\n\
 p-2,1000,1024,0,0,,LS,Pending,200,900,\n";
 
 #[test]
 fn alibabas_tables_become_a_trace() {
     let trace = openb::read(NODES.as_bytes(), PODS.as_bytes()).expect("it is sound");
     let kinds: Vec<_> = trace.workers.iter().map(|kind| (kind.count, kind.cores, kind.gpus)).collect();
-    assert_eq!(kinds, [(2, Cores(32), 0), (1, Cores(96), 8)]);
+    assert_eq!(kinds, [(2, Cores(32), 0), (1, Cores(96), 8), (1, Cores(96), 8)]);
     let [first, second] = trace.applications[..] else { panic!("the pod that never ran is left out") };
     assert_eq!(
         (first.arrival.as_secs(), first.lifetime.as_secs(), first.request.cores()),
         (100, 550, Cores(4))
     );
-    assert_eq!((second.request.gpus.addresses(), second.executors, second.gang), (1, 1, 1));
+    assert_eq!((second.request.gpus.to_string(), second.executors, second.gang), ("0.46".to_owned(), 1, 1));
+    assert_eq!((first.request.gpus.to_string(), second.request.models), ("1".to_owned(), Models::ANY));
+    assert_eq!(trace.models.of(first.request.models).collect::<Vec<_>>(), ["T4", "G2"]);
 }
 
 #[test]
@@ -155,6 +156,14 @@ fn what_cannot_be_used_of_alibabas_tables_is_named_too() {
     assert_eq!(
         read(NODES, &PODS.replace("700,150", "120,150")),
         "pods.csv: line 3: deletion_time: 120 is not from 150 to 3153600000"
+    );
+    assert_eq!(
+        read(NODES, &PODS.replace(",460,", ",1001,")),
+        "pods.csv: line 2: gpu_milli: 1001 is not from 1 to 1000"
+    );
+    assert_eq!(
+        read(NODES, &PODS.replace("T4|", "T5|")),
+        "pods.csv: line 3: gpu_spec: \"T5\" is not a model of the cluster"
     );
     assert_eq!(read(NODES, "name\np\n"), "pods.csv: line 2: there is no column cpu_milli");
 }

@@ -7,41 +7,19 @@ use firesteel_placement::amount::WHOLE;
 use serde::Deserialize;
 
 use super::Request;
-use crate::trace::most;
 use crate::trace::table::{Table, TraceError, Wrong, rows, within};
+use crate::trace::{ModelNames, Models, most};
 
-/// The maximum number of models of GPU in a cluster: one bit each.
-const MOST_MODELS: usize = 64;
 /// The maximum number of GPUs of a node.
 const MOST_GPUS: u64 = 16;
-
-/// A set of models of GPU.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Models(u64);
-
-impl Models {
-    /// All models.
-    pub const ANY: Self = Self(u64::MAX);
-
-    /// The set of one model, by its number.
-    fn one(number: usize) -> Self {
-        Self(1 << number)
-    }
-
-    /// Whether it has all models of the other set.
-    #[must_use]
-    pub fn allows(self, model: Self) -> bool {
-        self.0 & model.0 == model.0
-    }
-}
 
 /// All nodes of a cluster.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cluster {
     /// The nodes, in the order of their file.
     pub nodes: Vec<Node>,
-    /// The names of the models of GPU, by number.
-    names: Vec<String>,
+    /// The models of GPU.
+    pub(super) models: ModelNames,
 }
 
 /// A node, with what is free on it.
@@ -72,7 +50,7 @@ impl Cluster {
     /// The first line that cannot be used.
     pub fn read(nodes: impl Read) -> Result<Self, TraceError> {
         let table = Table::Nodes;
-        let mut cluster = Self { nodes: Vec::new(), names: Vec::new() };
+        let mut cluster = Self { nodes: Vec::new(), models: ModelNames::default() };
         for row in rows::<Row>(table, nodes) {
             let (line, row) = row?;
             cluster.add(row).map_err(|wrong| TraceError { table, line, wrong })?;
@@ -84,16 +62,12 @@ impl Cluster {
     }
 
     fn add(&mut self, row: Row) -> Result<(), Wrong> {
-        let number = self.names.iter().position(|name| *name == row.model).unwrap_or_else(|| {
-            self.names.push(row.model);
-            self.names.len() - 1
-        });
-        within("models", self.names.len() as u64, 1, MOST_MODELS as u64)?;
+        let model = self.models.add(&row.model)?;
         let gpus = within("gpu", row.gpu, 0, MOST_GPUS)?;
         self.nodes.push(Node {
             cpu: within("cpu_milli", row.cpu_milli, 1, most::CORES * 1000)?,
             memory: within("memory_mib", row.memory_mib, 1, most::MIB)?,
-            model: Models::one(number),
+            model,
             gpus: vec![WHOLE; gpus as usize],
         });
         Ok(())
@@ -105,27 +79,9 @@ impl Cluster {
         self.nodes.iter().map(|node| node.gpus.len() as u64).sum()
     }
 
-    /// The names of the models in a set.
-    pub fn names(&self, models: Models) -> impl Iterator<Item = &str> {
-        let named = self.names.iter().enumerate();
-        named.filter(move |(number, _)| models.allows(Models::one(*number))).map(|(_, name)| name.as_str())
-    }
-
-    /// The models that are named, joined by `|`; all if none is.
+    /// The models that a request names, joined by `|`; all if it names none.
     pub(super) fn models(&self, spec: &str) -> Result<Models, Wrong> {
-        if spec.is_empty() {
-            return Ok(Models::ANY);
-        }
-        let mut models = 0;
-        for name in spec.split('|') {
-            let number = self.names.iter().position(|known| known == name).ok_or_else(|| Wrong::Field {
-                column: "gpu_spec".to_owned(),
-                found: name.chars().take(40).collect(),
-                wanted: "a model of the cluster",
-            })?;
-            models |= Models::one(number).0;
-        }
-        Ok(Models(models))
+        Models::read(spec, "gpu_spec", |name| Ok(self.models.get(name)))
     }
 }
 

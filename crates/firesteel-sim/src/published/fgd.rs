@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use firesteel_placement::Amount;
 
-use super::cluster::Models;
 use super::{Node, Request, Score, Workload};
+use crate::trace::Models;
 
 /// Prefers the node where the request makes the fewest GPUs useless for typical requests, which are taken from the whole
 /// workload in advance.

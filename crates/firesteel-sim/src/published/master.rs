@@ -14,10 +14,10 @@ use firesteel_core::process::Command;
 use firesteel_core::{Machine as _, Timestamp};
 use firesteel_placement::{Cores, ExecutorLimit, MiB, ResourceAmounts, Resources};
 
-use super::cluster::Models;
 use super::{Choice, Chooser, Cluster, Node, Request};
 use crate::replay::{DRIVERS, GPU, in_virtual_time};
 use crate::setup::Setup;
+use crate::trace::Models;
 
 /// The number of thousandths of a core that a Master takes for a core: it counts no more than 65,536 on a Worker.
 const THOUSANDTHS: u64 = 2;
@@ -101,7 +101,7 @@ fn choice(worker: PeerId, launch: &ExecutorLaunch) -> Choice {
 fn worker(cluster: &Cluster, node: &Node, rank: u32) -> WorkerDescription {
     let mut resources = Resources::default();
     for (number, _) in node.gpus.iter().enumerate() {
-        for model in cluster.names(node.model) {
+        for model in cluster.models.of(node.model) {
             // Two digits, so that the order of the text is that of the numbers.
             resources.insert(format!("{GPU}:{model}"), format!("{number:02}"));
         }
@@ -117,7 +117,7 @@ fn worker(cluster: &Cluster, node: &Node, rank: u32) -> WorkerDescription {
 fn application(cluster: &Cluster, request: &Request) -> ApplicationDescription {
     let models: Vec<&str> = match request.models {
         Models::ANY => Vec::new(),
-        models => cluster.names(models).collect(),
+        models => cluster.models.of(models).collect(),
     };
     let name = if models.is_empty() { GPU.to_owned() } else { format!("{GPU}:{}", models.join("|")) };
     let asked = Some((name, request.gpus)).filter(|(_, amount)| !amount.is_none());

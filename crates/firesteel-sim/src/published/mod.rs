@@ -26,7 +26,7 @@ mod scored;
 pub use arrivals::Arrivals;
 pub use best_fit::BestFit;
 pub use chooser::{Choice, Chooser};
-pub use cluster::{Cluster, Models, Node};
+pub use cluster::{Cluster, Node};
 pub use curve::Curve;
 pub use fgd::Fgd;
 pub use master::Master;

@@ -2,13 +2,13 @@
 
 use std::io::Read;
 
+use firesteel_placement::Amount;
 use firesteel_placement::amount::WHOLE;
-use firesteel_placement::{Amount, Part};
 use serde::Deserialize;
 
-use super::cluster::Models;
-use crate::trace::most;
+use crate::trace::openb::gpus;
 use crate::trace::table::{Table, TraceError, Wrong, rows, within};
+use crate::trace::{Models, most};
 
 /// What a request asks for. Requests are equal if no policy can tell them apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -77,13 +77,7 @@ impl Row {
     fn request(&self, cluster: &super::Cluster) -> Result<Request, Wrong> {
         let cpu = within("cpu_milli", self.cpu_milli, 0, most::CORES * 1000)?.max(2).next_multiple_of(2);
         let memory = within("memory_mib", self.memory_mib, 0, most::MIB)?;
-        let number = within("num_gpu", self.num_gpu, 0, most::GPUS)?;
-        let of_each = match number {
-            0 => 0,
-            1 => within("gpu_milli", self.gpu_milli, 1, WHOLE)?,
-            _ => within("gpu_milli", self.gpu_milli, WHOLE, WHOLE)?,
-        };
-        let gpus = Part::of(of_each).map_or(Amount::Whole(number), Amount::Part);
+        let gpus = gpus(self.num_gpu, self.gpu_milli)?;
         let models = if gpus.is_none() { Models::ANY } else { cluster.models(&self.gpu_spec)? };
         Ok(Request { cpu, memory, gpus, models })
     }

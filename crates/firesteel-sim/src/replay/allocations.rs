@@ -8,6 +8,7 @@ use firesteel_placement::{Cores, Demand, ExecutorSize, MiB, Offer, Resources};
 
 use super::stage::GPU;
 use super::workload::Size;
+use crate::trace::Models;
 
 /// Free capacity by Worker, and held capacity by executor.
 #[derive(Debug)]
@@ -45,7 +46,23 @@ impl Held {
 /// The GPUs of a Worker of that size, numbered from 0.
 pub(super) fn gpus(size: Size) -> Resources {
     let addresses = (0..size.gpus.addresses()).map(|address| address.to_string());
-    if size.gpus.is_none() { Resources::default() } else { Resources::from_iter([(GPU, addresses)]) }
+    let name = resource(size.models);
+    if size.gpus.is_none() {
+        Resources::default()
+    } else {
+        Resources::from_iter([(name.as_str(), addresses)])
+    }
+}
+
+/// The name of GPUs of these models. Models are kinds, each with its number as the name.
+pub(super) fn resource(models: Models) -> String {
+    match models {
+        Models::ANY => GPU.to_owned(),
+        models => {
+            let kinds: Vec<String> = models.numbers().map(|number| number.to_string()).collect();
+            format!("{GPU}:{}", kinds.join("|"))
+        }
+    }
 }
 
 impl Allocations {
@@ -129,6 +146,6 @@ impl Allocations {
 
 /// One executor of that size.
 fn demand(size: Size) -> Demand {
-    let resources = [(GPU.to_owned(), size.gpus)].into();
+    let resources = [(resource(size.models), size.gpus)].into();
     Demand { size: ExecutorSize::Fixed(size.cores), memory: size.memory, resources, ..Demand::default() }
 }

@@ -12,8 +12,9 @@ use firesteel_core::process::Command;
 use firesteel_core::run_time::{RUN_TIME, value};
 use firesteel_placement::{Cores, ExecutorLimit, ResourceAmounts};
 
+use super::allocations::resource;
 use super::outcome::{ApplicationTimes, Meter, Outcome};
-use super::stage::{Apply, ExecutorChange, GPU, Stage};
+use super::stage::{Apply, ExecutorChange, Stage};
 use super::workload::Workload;
 use crate::dice::Dice;
 use crate::trace::TraceApplication;
@@ -299,7 +300,7 @@ pub(super) fn describe(application: &TraceApplication, placing: Placing) -> Appl
     let all = i64::try_from(*executors).expect("a trace has no such number of executors");
     let mut resources = ResourceAmounts::new();
     if !request.gpus.is_none() {
-        resources.insert(GPU.to_owned(), request.gpus);
+        resources.insert(resource(request.models), request.gpus);
     }
     let name = family.map_or_else(|| "trace".to_owned(), |family| format!("family-{family}"));
     let mut command = Command::of("true");

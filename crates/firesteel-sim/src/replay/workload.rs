@@ -6,7 +6,7 @@ use firesteel_placement::amount::WHOLE;
 use firesteel_placement::{Amount, Cores, MiB};
 
 use crate::dice::Dice;
-use crate::trace::{Request, Trace, TraceApplication, WorkerKind};
+use crate::trace::{Models, Request, Trace, TraceApplication, WorkerKind};
 
 /// Workers, and applications in order of arrival.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,6 +26,8 @@ pub struct Size {
     pub memory: MiB,
     /// GPUs: all that a Worker has, or those of one executor.
     pub gpus: Amount,
+    /// The model of a Worker's GPUs, or the models that an executor accepts.
+    pub models: Models,
 }
 
 /// Number of applications that are left out, since these Workers can never hold all their executors.
@@ -36,7 +38,7 @@ impl Size {
     /// What an executor of that request holds.
     #[must_use]
     pub fn of(request: &Request) -> Self {
-        Self { cores: request.cores(), memory: request.memory, gpus: request.gpus }
+        Self { cores: request.cores(), memory: request.memory, gpus: request.gpus, models: request.models }
     }
 
     /// The amounts as numbers: cores, MiB, GPUs.
@@ -45,9 +47,11 @@ impl Size {
         [self.cores.0 as f64, self.memory.0 as f64, self.gpus.quantity().as_f64()]
     }
 
-    /// The number of executors for which that many free GPUs suffice.
-    fn executors_on(self, gpus: u64) -> u64 {
+    /// The number of executors for which the GPUs of an empty Worker suffice.
+    fn executors_on(self, whole: Self) -> u64 {
+        let gpus = whole.gpus.addresses();
         match self.gpus {
+            Amount::Whole(1..) | Amount::Part(_) if !self.models.allows(whole.models) => 0,
             Amount::Whole(each) => gpus.checked_div(each).unwrap_or(u64::MAX),
             Amount::Part(part) => gpus.saturating_mul(WHOLE / part.thousandths()),
         }
@@ -60,7 +64,7 @@ impl Size {
         let amount = |amount: i64| u64::try_from(amount).unwrap_or(0);
         times(amount(whole.cores.0), amount(self.cores.0))
             .min(times(amount(whole.memory.0), amount(self.memory.0)))
-            .min(self.executors_on(whole.gpus.addresses()))
+            .min(self.executors_on(whole))
     }
 }
 
@@ -69,7 +73,8 @@ impl Workload {
     #[must_use]
     pub fn new(trace: &Trace, seed: u64) -> Self {
         let each = |kind: &WorkerKind| {
-            let size = Size { cores: kind.cores, memory: kind.memory, gpus: kind.gpus.into() };
+            let models = trace.models.get(&kind.model).unwrap_or_default();
+            let size = Size { cores: kind.cores, memory: kind.memory, gpus: kind.gpus.into(), models };
             (0..kind.count).map(move |_| size)
         };
         let mut workers: Vec<_> = trace.workers.iter().flat_map(each).collect();
@@ -102,12 +107,17 @@ impl Workload {
     }
 
     /// The same workload without applications whose executors do not all fit on the empty cluster. If no Worker has a
-    /// GPU, requests for GPUs are dropped.
+    /// GPU, requests for GPUs are dropped, and if no GPU has a model, those for models.
     #[must_use]
     pub fn without_oversized(mut self) -> (Self, LeftOut) {
         if self.workers.iter().all(|size| size.gpus.is_none()) {
             for application in &mut self.applications {
                 application.request.gpus = Amount::NONE;
+            }
+        }
+        if self.workers.iter().all(|size| size.models == Models::ANY) {
+            for application in &mut self.applications {
+                application.request.models = Models::ANY;
             }
         }
         let all = self.applications.len();

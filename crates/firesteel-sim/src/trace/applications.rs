@@ -6,8 +6,9 @@ use std::time::Duration;
 use firesteel_placement::{Amount, MiB};
 use serde::Deserialize;
 
+use super::models::AskedModels;
 use super::table::{Table, TraceError, Wrong, rows, within};
-use super::{Request, Trace, TraceApplication, most};
+use super::{ModelNames, Models, Request, Trace, TraceApplication, WorkerKind, most};
 
 #[derive(Deserialize)]
 struct Row {
@@ -29,15 +30,18 @@ struct Row {
     family: Option<u64>,
     #[serde(default)]
     near: Option<u64>,
+    #[serde(default)]
+    models: String,
 }
 
 impl Row {
-    fn application(&self) -> Result<TraceApplication, Wrong> {
+    fn application(&self, models: &mut AskedModels<'_>) -> Result<TraceApplication, Wrong> {
         let executors = within("executors", self.executors, 1, most::EXECUTORS)?;
         let request = Request {
             milli_cores: thousandths(self.cores)?,
             memory: MiB(within("memory_mib", self.memory_mib, 0, most::MIB)?.cast_signed()),
             gpus: gpus(&self.gpus)?,
+            models: models.read(&self.models, "models")?,
         };
         Ok(TraceApplication {
             arrival: Duration::from_secs(within("arrival_s", self.arrival_s, 0, most::SECONDS)?),
@@ -83,18 +87,22 @@ fn thousandths(cores: f64) -> Result<u64, Wrong> {
     Err(Wrong::Field { column: "cores".to_owned(), found: cores.to_string(), wanted })
 }
 
-pub(super) fn read(input: impl Read) -> Result<Vec<TraceApplication>, TraceError> {
+pub(super) fn read(
+    input: impl Read,
+    workers: &[WorkerKind],
+) -> Result<(Vec<TraceApplication>, ModelNames), TraceError> {
     let table = Table::Applications;
+    let mut models = AskedModels::of(workers);
     let applications: Vec<_> = rows::<Row>(table, input)
         .map(|row| {
             let (line, row) = row?;
-            row.application().map_err(|wrong| TraceError { table, line, wrong })
+            row.application(&mut models).map_err(|wrong| TraceError { table, line, wrong })
         })
         .collect::<Result<_, _>>()?;
     if applications.is_empty() {
         return Err(TraceError { table, line: 1, wrong: Wrong::Empty });
     }
-    Ok(applications)
+    Ok((applications, models.names()))
 }
 
 impl Trace {
@@ -105,12 +113,16 @@ impl Trace {
     pub fn write_applications(&self, output: impl Write) -> io::Result<()> {
         let mut table = csv::Writer::from_writer(output);
         let mut header = vec!["arrival_s", "executors", "cores", "memory_mib", "gpus", "lifetime_s", "gang"];
-        let columns = if self.applications.iter().any(is_placed) { header.len() + 5 } else { header.len() };
-        header.extend(["queue", "priority", "run_time_s", "family", "near"]);
+        let columns = if self.applications.iter().any(is_placed) { header.len() + 6 } else { header.len() };
+        header.extend(["queue", "priority", "run_time_s", "family", "near", "models"]);
         table.write_record(&header[..columns])?;
         for application in &self.applications {
             let TraceApplication { arrival, executors, request, lifetime, gang, .. } = application;
             let TraceApplication { queue, priority, run_time, family, near, .. } = application;
+            let models: Vec<&str> = match request.models {
+                Models::ANY => Vec::new(),
+                models => self.models.of(models).collect(),
+            };
             let number = |number: Option<u64>| number.map_or_else(String::new, |number| number.to_string());
             let row = [
                 arrival.as_secs().to_string(),
@@ -125,6 +137,7 @@ impl Trace {
                 number(run_time.map(|run_time| run_time.as_secs())),
                 number(*family),
                 number(*near),
+                models.join("|"),
             ];
             table.write_record(&row[..columns])?;
         }
@@ -134,6 +147,11 @@ impl Trace {
 
 /// Whether an application has anything in the columns from `queue` on.
 fn is_placed(application: &TraceApplication) -> bool {
-    let TraceApplication { queue, priority, run_time, family, near, .. } = application;
-    *queue > 0 || *priority != 0 || run_time.is_some() || family.is_some() || near.is_some()
+    let TraceApplication { request, queue, priority, run_time, family, near, .. } = application;
+    request.models != Models::ANY
+        || *queue > 0
+        || *priority != 0
+        || run_time.is_some()
+        || family.is_some()
+        || near.is_some()
 }

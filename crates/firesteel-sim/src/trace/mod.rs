@@ -8,6 +8,7 @@
 //! This module opens no files: it reads any [`std::io::Read`] and writes to any [`std::io::Write`].
 
 mod applications;
+mod models;
 pub mod openb;
 pub mod quantiles;
 pub mod synthetic;
@@ -19,6 +20,7 @@ use std::time::Duration;
 
 use firesteel_placement::{Amount, Cores, MiB};
 
+pub use models::{ModelNames, Models};
 pub use table::{Table, TraceError, Wrong};
 
 /// A cluster and the applications that arrive there.
@@ -28,6 +30,8 @@ pub struct Trace {
     pub workers: Vec<WorkerKind>,
     /// The applications, in order of arrival.
     pub applications: Vec<TraceApplication>,
+    /// The models of GPU that applications ask for.
+    pub models: ModelNames,
 }
 
 /// A kind of equal Workers.
@@ -41,7 +45,7 @@ pub struct WorkerKind {
     pub memory: MiB,
     /// GPUs of each Worker.
     pub gpus: u64,
-    /// Name of the kind for people; may be empty.
+    /// The model of its GPUs, or another name of the kind; may be empty.
     pub model: String,
 }
 
@@ -79,6 +83,8 @@ pub struct Request {
     pub memory: MiB,
     /// GPUs: whole ones, or a part of one.
     pub gpus: Amount,
+    /// The models of GPU that it accepts.
+    pub models: Models,
 }
 
 impl Request {
@@ -96,9 +102,14 @@ impl Trace {
     /// The first line that cannot be used, with its table.
     pub fn read(workers: impl Read, applications: impl Read) -> Result<Self, TraceError> {
         let workers = workers::read(workers)?;
-        let mut applications = applications::read(applications)?;
+        let (applications, models) = applications::read(applications, &workers)?;
+        Ok(Self::of(workers, applications, models))
+    }
+
+    /// A trace of these parts.
+    fn of(workers: Vec<WorkerKind>, mut applications: Vec<TraceApplication>, models: ModelNames) -> Self {
         applications.sort_by_key(|application| application.arrival);
-        Ok(Self { workers, applications })
+        Self { workers, applications, models }
     }
 
     /// Number of Workers of all kinds.

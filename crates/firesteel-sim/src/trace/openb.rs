@@ -1,17 +1,19 @@
 //! The GPU trace that Alibaba published in 2023 (`openb`): `nodes.csv` and `pods.csv`.
 //!
-//! Each node becomes a Worker, each pod an application with one executor. A share of a GPU becomes a whole GPU. Pods that
-//! were never scheduled are left out, since their run time is unknown.
+//! Each node becomes a Worker, each pod an application with one executor. Pods that were never scheduled are left out, since
+//! their run time is unknown.
 
 use std::collections::BTreeMap;
 use std::io::Read;
 use std::time::Duration;
 
-use firesteel_placement::{Cores, MiB};
+use firesteel_placement::amount::WHOLE;
+use firesteel_placement::{Amount, Cores, MiB, Part};
 use serde::Deserialize;
 
+use super::models::AskedModels;
 use super::table::{Table, TraceError, Wrong, rows, within};
-use super::{Request, Trace, TraceApplication, WorkerKind, most};
+use super::{ModelNames, Models, Request, Trace, TraceApplication, WorkerKind, most};
 
 #[derive(Deserialize)]
 struct Node {
@@ -26,6 +28,9 @@ struct Pod {
     cpu_milli: u64,
     memory_mib: u64,
     num_gpu: u64,
+    gpu_milli: u64,
+    #[serde(default)]
+    gpu_spec: String,
     creation_time: u64,
     deletion_time: Option<u64>,
     scheduled_time: Option<u64>,
@@ -37,9 +42,8 @@ struct Pod {
 /// The first line that cannot be used, with its table.
 pub fn read(nodes: impl Read, pods: impl Read) -> Result<Trace, TraceError> {
     let workers = workers(nodes)?;
-    let mut applications = applications(pods)?;
-    applications.sort_by_key(|application| application.arrival);
-    Ok(Trace { workers, applications })
+    let (applications, models) = applications(pods, &workers)?;
+    Ok(Trace::of(workers, applications, models))
 }
 
 /// Reads the Workers. Equal nodes become one kind.
@@ -70,26 +74,50 @@ fn workers(input: impl Read) -> Result<Vec<WorkerKind>, TraceError> {
     Ok(kinds.into_iter().map(kind).collect())
 }
 
-fn applications(input: impl Read) -> Result<Vec<TraceApplication>, TraceError> {
+fn applications(
+    input: impl Read,
+    workers: &[WorkerKind],
+) -> Result<(Vec<TraceApplication>, ModelNames), TraceError> {
     let table = Table::Pods;
+    let mut models = AskedModels::of(workers);
     let mut applications = Vec::new();
     for pod in rows::<Pod>(table, input) {
         let (line, pod) = pod?;
-        applications.extend(pod.application().map_err(|wrong| TraceError { table, line, wrong })?);
+        applications.extend(pod.application(&mut models).map_err(|wrong| TraceError {
+            table,
+            line,
+            wrong,
+        })?);
     }
     if applications.is_empty() {
         return Err(TraceError { table, line: 1, wrong: Wrong::Empty });
     }
-    Ok(applications)
+    Ok((applications, models.names()))
+}
+
+/// The GPUs of a pod: that number of whole ones, or that many thousandths of one.
+///
+/// # Errors
+/// The numbers do not belong together.
+pub(crate) fn gpus(number: u64, thousandths_each: u64) -> Result<Amount, Wrong> {
+    let number = within("num_gpu", number, 0, most::GPUS)?;
+    let each = match number {
+        0 => 0,
+        1 => within("gpu_milli", thousandths_each, 1, WHOLE)?,
+        _ => within("gpu_milli", thousandths_each, WHOLE, WHOLE)?,
+    };
+    Ok(Part::of(each).map_or(Amount::Whole(number), Amount::Part))
 }
 
 impl Pod {
     /// The application of the pod. `None` if it was never scheduled.
-    fn application(&self) -> Result<Option<TraceApplication>, Wrong> {
+    fn application(&self, models: &mut AskedModels<'_>) -> Result<Option<TraceApplication>, Wrong> {
+        let gpus = gpus(self.num_gpu, self.gpu_milli)?;
         let request = Request {
             milli_cores: within("cpu_milli", self.cpu_milli, 0, most::CORES * 1000)?.max(1),
             memory: MiB(within("memory_mib", self.memory_mib, 0, most::MIB)?.cast_signed()),
-            gpus: within("num_gpu", self.num_gpu, 0, most::GPUS)?.into(),
+            gpus,
+            models: if gpus.is_none() { Models::ANY } else { models.read(&self.gpu_spec, "gpu_spec")? },
         };
         let arrival = Duration::from_secs(within("creation_time", self.creation_time, 0, most::SECONDS)?);
         let (Some(scheduled), Some(deleted)) = (self.scheduled_time, self.deletion_time) else {

@@ -15,7 +15,7 @@ use std::time::Duration;
 use firesteel_placement::{Amount, Cores, MiB};
 
 use super::quantiles::{self, Figure, Quantiles, distance, value};
-use super::{Request, Trace, TraceApplication, WorkerKind};
+use super::{ModelNames, Models, Request, Trace, TraceApplication, WorkerKind};
 use crate::dice::Dice;
 
 /// The seed of the committed trace.
@@ -95,7 +95,7 @@ pub fn trace(seed: u64, applications: u64) -> Trace {
             ..TraceApplication::default()
         }
     });
-    Trace { applications: applications.collect(), workers: KINDS.into_iter().map(kind).collect() }
+    Trace::of(KINDS.into_iter().map(kind).collect(), applications.collect(), ModelNames::default())
 }
 
 fn kind((count, cores, gib, gpus): (u64, i64, i64, u64)) -> WorkerKind {
@@ -146,6 +146,7 @@ fn shapes(dice: &mut Dice) -> Vec<(Request, f64)> {
             milli_cores: (cores[shape] * 10.0).round() as u64 * 100,
             memory: MiB(((cores[shape] * ratios[shape]).min(720.0) * 4.0).round() as i64 * 256),
             gpus: Amount::Whole(1),
+            models: Models::ANY,
         };
         (0..SHAPES).map(|shape| (request(shape), weights[shape])).collect::<Vec<_>>()
     };

@@ -57,7 +57,8 @@ pub(super) fn workers(text: &str) -> Result<Workers, String> {
     if !(1..=most::MIB).contains(&u64::try_from(memory.0).unwrap_or(0)) {
         return Err(EXPECTED.to_owned());
     }
-    let size = Size { cores: Cores(cores.cast_signed()), memory, gpus: number(gpus, 0, most::GPUS)?.into() };
+    let gpus = number(gpus, 0, most::GPUS)?.into();
+    let size = Size { cores: Cores(cores.cast_signed()), memory, gpus, ..Size::default() };
     let count = usize::try_from(number(count, 1, most::WORKERS)?).map_err(|_| EXPECTED.to_owned())?;
     Ok(Workers { count, size })
 }
