@@ -13,31 +13,40 @@ fn root() -> PathBuf {
 
 /// What the command prints about the committed example.
 fn planned(options: &[&str]) -> String {
-    let done =
-        run(firesteel().current_dir(root()).args(["plan", "fixtures/plan/cluster.toml"]).args(options));
+    planned_of("cluster", options)
+}
+
+/// What the command prints about a committed cluster.
+fn planned_of(name: &str, options: &[&str]) -> String {
+    let file = format!("fixtures/plan/{name}.toml");
+    let done = run(firesteel().current_dir(root()).args(["plan", &file]).args(options));
     assert_eq!((done.code(), done.stderr.as_str()), (0, ""), "{options:?}");
     done.stdout
 }
 
-/// The picture in the README cannot rot: it is what is drawn now.
+/// The pictures in the docs cannot rot: they are what is drawn now.
 #[test]
-fn the_committed_picture_is_the_one_that_is_drawn() {
+fn the_committed_pictures_are_those_that_are_drawn() {
     let folder = tempfile::tempdir().expect("a folder");
-    let drawn = folder.path().join("plan.svg");
-    let policies = "spark,spark-consolidate,best-fit";
-    planned(&["--compare", policies, "--svg", drawn.to_str().expect("it is text")]);
-    let drawn = std::fs::read_to_string(drawn).expect("it was written");
-    pictures::check(&drawn);
-    let committed = root().join("docs/pictures/plan.svg");
-    if std::env::var("UPDATE_GOLDEN").is_ok_and(|value| value == "1") {
-        std::fs::write(&committed, &drawn).expect("the picture can be written");
+    for (cluster, policies, name) in [
+        ("cluster", "spark,spark-consolidate,best-fit", "plan"),
+        ("shares", "spark,best-fit,learned-fragmentation", "shares"),
+    ] {
+        let drawn = folder.path().join(name);
+        planned_of(cluster, &["--compare", policies, "--svg", drawn.to_str().expect("it is text")]);
+        let drawn = std::fs::read_to_string(drawn).expect("it was written");
+        pictures::check(&drawn);
+        let committed = root().join(format!("docs/pictures/{name}.svg"));
+        if std::env::var("UPDATE_GOLDEN").is_ok_and(|value| value == "1") {
+            std::fs::write(&committed, &drawn).expect("the picture can be written");
+        }
+        let committed = std::fs::read_to_string(committed).unwrap_or_default();
+        let differs = drawn.lines().zip(committed.lines()).find(|(now, then)| now != then);
+        assert!(
+            drawn == committed,
+            "docs/pictures/{name}.svg is another one: {differs:?}; UPDATE_GOLDEN=1 draws it"
+        );
     }
-    let committed = std::fs::read_to_string(committed).unwrap_or_default();
-    let differs = drawn.lines().zip(committed.lines()).find(|(now, then)| now != then);
-    assert!(
-        drawn == committed,
-        "docs/pictures/plan.svg is another one: {differs:?}; UPDATE_GOLDEN=1 draws it"
-    );
 }
 
 #[test]

@@ -3,6 +3,7 @@
 //! A [`Draft`] has Workers and applications. [`Draft::decide`] gives it to a real Master; one scheduling pass makes the
 //! [`Outcome`]. [`Metrics`] are its figures, by which set-ups of a Master can be compared.
 
+mod cells;
 mod decide;
 mod figures;
 mod file;
@@ -17,6 +18,7 @@ use firesteel_core::queues::Queues;
 use firesteel_core::scheduling::{Backfill, Preemption};
 use firesteel_placement::{Cores, MiB};
 
+pub use cells::{Cell, Cells};
 pub use figures::{figures, has, used};
 pub use file::{Fault, FileError, LONGEST_NAME, MOST_APPLICATIONS, MOST_EXECUTORS, MOST_WORKERS};
 pub use metrics::Metrics;

@@ -6,7 +6,7 @@ use firesteel_core::ids::{ExecutorId, WorkerId};
 use firesteel_core::messages::{ApplicationDetail, ExecutorView, MasterView, ProfileView};
 use firesteel_placement::{Cores, MiB, ResourceQuantities, Resources};
 
-use super::Draft;
+use super::{Cells, Draft};
 
 /// The cluster and its applications after the decision.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,6 +38,8 @@ pub struct WorkerOutcome {
     pub resources_free: ResourceQuantities,
     /// The free addresses.
     pub free: Resources,
+    /// How its executors share its addresses.
+    pub cells: Cells,
     /// Its executors, sorted by application and number.
     pub executors: Vec<WorkerExecutor>,
 }
@@ -85,6 +87,7 @@ impl Outcome {
     /// The outcome, from the Master's tables and its answers about each application.
     pub(super) fn of(draft: &Draft, view: &MasterView, details: Vec<Option<ApplicationDetail>>) -> Self {
         let mut on: BTreeMap<WorkerId, Vec<WorkerExecutor>> = BTreeMap::new();
+        let mut held: BTreeMap<&WorkerId, Vec<(usize, &Resources)>> = BTreeMap::new();
         let mut applications = Vec::new();
         for (index, (app, detail)) in draft.applications.iter().zip(details).enumerate() {
             let id = index.to_string();
@@ -99,6 +102,7 @@ impl Outcome {
                     Since::Now => now.given += 1,
                 }
                 now.cores += executor.cores;
+                held.entry(&executor.worker).or_default().push((index, &executor.resources));
                 on.entry(executor.worker.clone()).or_default().push(executor_now);
             }
             now.taken = had.saturating_sub(now.kept);
@@ -116,6 +120,7 @@ impl Outcome {
                 resources: worker.resources.quantities(),
                 resources_free: with_all_names(&worker.resources, &free),
                 free,
+                cells: Cells::of(&worker.resources, held.remove(&worker.id).into_iter().flatten()),
                 executors: on.remove(&worker.id).unwrap_or_default(),
             }
         });
@@ -126,6 +131,7 @@ impl Outcome {
     #[must_use]
     pub fn before(&self, draft: &Draft) -> Vec<WorkerOutcome> {
         let mut workers: BTreeMap<WorkerId, WorkerOutcome> = BTreeMap::new();
+        let mut held: BTreeMap<&WorkerId, Vec<(usize, Resources)>> = BTreeMap::new();
         for worker in &self.workers {
             let own = draft.workers.iter().find(|it| it.id == worker.id);
             let free = own.map(|it| it.resources.clone()).unwrap_or_default();
@@ -159,6 +165,13 @@ impl Outcome {
                     memory: executor.memory,
                     resources: taken.quantities(),
                 });
+                held.entry(&executor.worker).or_default().push((app, taken));
+            }
+        }
+        for own in &draft.workers {
+            if let Some(worker) = workers.get_mut(&own.id) {
+                let held = held.get(&own.id).into_iter().flatten();
+                worker.cells = Cells::of(&own.resources, held.map(|(app, held)| (*app, held)));
             }
         }
         workers.into_values().collect()

@@ -248,7 +248,7 @@ pub(super) fn written(result: io::Result<()>) -> Result<Exit, Failure> {
 }
 
 /// Writes a file that the command line names.
-pub(super) fn saved(path: &Path, contents: &str) -> Result<(), Failure> {
+pub(super) fn saved(path: &Path, contents: impl AsRef<[u8]>) -> Result<(), Failure> {
     fs::write(path, contents)
         .map_err(|error| Failure::of(Exit::Failure, format!("cannot write {}: {error}", path.display())))
 }

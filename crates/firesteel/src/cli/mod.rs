@@ -17,6 +17,7 @@ mod config;
 mod decommission;
 mod detach;
 mod document;
+mod drawing;
 mod executor;
 mod exit;
 mod explain;
@@ -36,6 +37,8 @@ mod master;
 mod misplaced;
 mod placeholders;
 mod plan;
+#[cfg(feature = "png")]
+mod png;
 mod reaper;
 mod shell;
 mod simulate;

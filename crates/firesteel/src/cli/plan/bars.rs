@@ -1,8 +1,8 @@
-//! One Worker of a picture: a bar of cores, a thin bar of memory, and a square for each address.
+//! One Worker of a picture: a bar of cores, a thin bar of memory, and a cell for each address.
 
+use firesteel_placement::Cores;
 use firesteel_placement::amount::WHOLE;
-use firesteel_placement::{Cores, Quantity};
-use firesteel_sim::draft::WorkerOutcome;
+use firesteel_sim::draft::{Cells, WorkerOutcome};
 use firesteel_sim::picture::words::width;
 use firesteel_sim::picture::{Anchor, Area, Paint, Point, SERIES, SMALL, Svg, Weight};
 
@@ -12,8 +12,10 @@ use super::why;
 pub(super) const BAR: f64 = 20.0;
 /// Height of the bar of memory, in pixels.
 pub(super) const THIN: f64 = 5.0;
-/// Height and greatest width of a square, in pixels.
+/// Height and greatest width of a cell, in pixels.
 pub(super) const SQUARE: f64 = 7.0;
+/// The same where addresses are shared, so that parts can be told apart.
+pub(super) const SHARED: f64 = 14.0;
 
 /// Where a Worker is drawn, and how large.
 pub(super) struct Bar {
@@ -25,6 +27,8 @@ pub(super) struct Bar {
     pub(super) column: f64,
     /// Stranded cores, which get a red outline.
     pub(super) stranded: Cores,
+    /// Height and greatest width of a cell, in pixels.
+    pub(super) cell: f64,
 }
 
 impl Bar {
@@ -53,7 +57,7 @@ impl Bar {
             svg.rect(area, Paint::Series(executor.app));
             x += width;
         }
-        squares(svg, Point { x: at.x, y: y + THIN + 3.0 }, worker, self.column);
+        cells(svg, Point { x: at.x, y: y + THIN + 3.0 }, &worker.cells, self);
     }
 }
 
@@ -62,36 +66,29 @@ fn gap(width: f64) -> f64 {
     if width > 4.0 { 1.0 } else { 0.0 }
 }
 
-/// A square for each address, first those in use. An executor with a part of an address fills that part of a square. Many
-/// addresses are narrow, so that all fit into the column.
-fn squares(svg: &mut Svg, at: Point, worker: &WorkerOutcome, column: f64) {
-    let count = worker.resources.values().copied().sum::<Quantity>().thousandths() / WHOLE;
-    let gaps = worker.resources.len().saturating_sub(1) as f64;
-    let step = ((column - gaps * SQUARE) / count.max(1) as f64).min(SQUARE + 2.0);
+/// A cell for each address, filled by the executors that hold it or parts of it. Many addresses are narrow, so that all fit
+/// into the column.
+fn cells(svg: &mut Svg, at: Point, cells: &Cells, bar: &Bar) {
+    let count: usize = cells.iter().map(|(_, cells)| cells.len()).sum();
+    let gaps = cells.iter().len().saturating_sub(1) as f64;
+    let step = ((bar.column - gaps * SQUARE) / count.max(1) as f64).min(bar.cell + 2.0);
     let width = step - (step / 3.0).min(2.0);
     let mut x = at.x;
-    for (name, &all) in &worker.resources {
-        let held = worker.executors.iter().map(|executor| {
-            let quantity = executor.resources.get(name).copied().unwrap_or_default();
-            (Paint::Series(executor.app), quantity)
-        });
-        let mut filled = 0;
-        for (paint, quantity) in held.chain([(Paint::Free, all)]) {
-            let end = (filled + quantity.thousandths()).min(all.thousandths());
-            while filled < end {
-                let start = filled % WHOLE;
-                let part = (end - filled).min(WHOLE - start);
-                let [before, own] = [start, part].map(|part| width * (part as f64 / WHOLE as f64));
-                let area = Area { at: Point { x: x + before, y: at.y }, width: own, height: SQUARE };
-                svg.rect(area, paint);
-                if paint == Paint::Free {
-                    svg.outline(area, Paint::Grid);
-                }
-                filled += part;
-                if start + part == WHOLE {
-                    x += step;
-                }
+    for (_, cells) in cells.iter() {
+        for cell in cells {
+            let area = |from: u64, to: u64| {
+                let [left, right] = [from, to].map(|part| width * (part as f64 / WHOLE as f64));
+                Area { at: Point { x: x + left, y: at.y }, width: right - left, height: bar.cell }
+            };
+            let mut filled = 0;
+            for (app, part) in cell {
+                let end = (filled + part.thousandths()).min(WHOLE);
+                svg.rect(area(filled, end), Paint::Series(*app));
+                filled = end;
             }
+            svg.rect(area(filled, WHOLE), Paint::Free);
+            svg.outline(area(filled, WHOLE), Paint::Grid);
+            x += step;
         }
         x += SQUARE;
     }

@@ -21,6 +21,7 @@ use firesteel_core::messages::Deciding;
 use firesteel_sim::draft::{Draft, Metrics, Outcome};
 use firesteel_sim::setup::Setup;
 
+use super::drawing::Drawing;
 use super::exit::{self, Exit, Failure};
 use super::help;
 use super::submit::Submit;
@@ -91,16 +92,15 @@ pub(super) struct Args {
     /// Print one JSON value instead of tables
     #[arg(long)]
     json: bool,
-    /// Draw the Workers as bars into FILE, before and after
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    svg: Option<PathBuf>,
+    #[command(flatten)]
+    drawing: Drawing,
     /// Answer the questions in FILE, one JSON value per line; - is standard input
     #[arg(
         long,
         value_name = "FILE",
         value_hint = ValueHint::FilePath,
         hide_short_help = true,
-        conflicts_with_all = ["cluster", "policy", "compare", "json", "svg"]
+        conflicts_with_all = ["cluster", "policy", "compare", "json", "svg", "png"]
     )]
     jsonl: Option<PathBuf>,
     #[command(flatten)]
@@ -142,9 +142,7 @@ pub(super) fn run(args: &Args) -> Result<Exit, Failure> {
         }],
         (setups, _) => setups.iter().map(|setup| decide(&source.draft, *setup)).collect::<Result<_, _>>()?,
     };
-    if let Some(path) = &args.svg {
-        exit::saved(path, &picture::draw(&source, &decided))?;
-    }
+    args.drawing.save(|| picture::draw(&source, &decided))?;
     exit::written(print(args, &source, &decided))
 }
 

@@ -1,8 +1,8 @@
 //! A plan as a picture: a column for the cluster before and one for each set-up, a bar for each Worker, and below them
 //! what each application has.
 //!
-//! A bar is as long as its Worker has cores. The thin bar below it is memory, and the squares are addresses of
-//! resources, all in the colours of the applications that use them. Of many Workers, those that are equal in all columns
+//! A bar is as long as its Worker has cores. The thin bar below it is memory, and the cells are addresses of
+//! resources, all in the colours of the applications that use them. An executor with a part of an address fills that part. Of many Workers, those that are equal in all columns
 //! share a row.
 
 mod columns;
@@ -18,7 +18,7 @@ use firesteel_sim::picture::{Anchor, HEADING, MARGIN, Paint, Point, SMALL, Svg, 
 
 use self::columns::{Column, Row, rows};
 use super::Decided;
-use super::bars::{self, BAR, SQUARE, THIN};
+use super::bars::{self, BAR, SHARED, SQUARE, THIN};
 use super::source::Source;
 
 /// Width of the column of names, and of the text in it, in pixels.
@@ -61,6 +61,8 @@ struct Drawing<'a> {
     column: f64,
     /// Cores of the largest Worker.
     widest: f64,
+    /// Height of a cell.
+    cell: f64,
     y: f64,
 }
 
@@ -71,6 +73,8 @@ impl<'a> Drawing<'a> {
         let column = (room / count).max(COLUMN);
         let all = columns.first().map_or(&[][..], |column| column.workers);
         let widest = all.iter().map(|worker| worker.cores.0).max().unwrap_or(1).max(1) as f64;
+        let mut all_columns = columns.iter().flat_map(|column| column.workers);
+        let cell = if all_columns.any(|worker| worker.cells.are_shared()) { SHARED } else { SQUARE };
         let names: Vec<String> =
             columns.iter().map(|column| format!("{}: {}", column.heading, column.below)).collect();
         let description = format!("{}. {}.", counts(source, all), list(&names));
@@ -80,6 +84,7 @@ impl<'a> Drawing<'a> {
             width: 2.0 * MARGIN + NAMES + count * (column + GAP) - GAP,
             column,
             widest,
+            cell,
             demands: columns
                 .iter()
                 .map(|column| column.decided.map_or_else(Vec::new, |it| it.outcome.waiting()))
@@ -151,10 +156,11 @@ impl<'a> Drawing<'a> {
             let at = Point { x: self.x(index), y: self.y };
             let words = self.told(index, worker);
             let stranded = worker.cores_stranded(&self.demands[index]);
-            let bar = bars::Bar { at, scale: self.column / self.widest, column: self.column, stranded };
+            let (scale, column, cell) = (self.column / self.widest, self.column, self.cell);
+            let bar = bars::Bar { at, scale, column, stranded, cell };
             self.svg.group(&words, |svg| bar.draw(svg, worker));
         }
-        let bars = BAR + THIN + 14.0 + if first_has_resources { SQUARE + 3.0 } else { 0.0 };
+        let bars = BAR + THIN + 14.0 + if first_has_resources { self.cell + 3.0 } else { 0.0 };
         self.y += bars.max(26.0 + 13.0 * has.len() as f64);
     }
 

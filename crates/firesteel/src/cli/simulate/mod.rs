@@ -22,6 +22,7 @@ use firesteel_core::scheduling::ServingOrder;
 use firesteel_sim::replay::{Estimates, Gangs, Size};
 use firesteel_sim::setup::Setup;
 
+use super::drawing::Drawing;
 use super::exit::{self, Exit, Failure};
 use super::help;
 
@@ -131,9 +132,8 @@ pub(super) struct Args {
     /// Print one JSON value instead of tables
     #[arg(long)]
     json: bool,
-    /// Draw the results into FILE
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    svg: Option<PathBuf>,
+    #[command(flatten)]
+    drawing: Drawing,
 }
 
 /// The help below the options, with the meaning of every column.
@@ -270,11 +270,9 @@ pub(super) fn run(args: &Args) -> Result<Exit, Failure> {
     }
     let source = source::read(&args.trace)?;
     let report = runs::run(args, &source)?;
-    if let Some(path) = &args.svg {
-        exit::saved(path, &picture::draw(&report))?;
-    }
+    args.drawing.save(|| picture::draw(&report))?;
     if let Some(path) = &args.csv {
-        exit::saved(path, &csv::rows(&report))?;
+        exit::saved(path, csv::rows(&report))?;
     }
     show(args, || document::json(&report), || text::tables(&report))
 }

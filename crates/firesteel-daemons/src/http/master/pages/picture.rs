@@ -13,7 +13,7 @@ use firesteel_core::state_reader::Extent;
 use firesteel_host::net::Envoys;
 use firesteel_placement::words::{counted, none_or};
 use firesteel_placement::{Cores, MiB};
-use firesteel_sim::draft::WorkerOutcome;
+use firesteel_sim::draft::{Cells, WorkerOutcome};
 use firesteel_sim::picture::mosaic::{self, Holder, Tile};
 use firesteel_sim::picture::{Paint, SERIES};
 use maud::{Markup, PreEscaped, html};
@@ -252,6 +252,7 @@ fn is_stranded(worker: &WorkerView, demands: &[&ProfileView]) -> bool {
         resources: worker.resources.quantities(),
         resources_free: free.quantities(),
         free,
+        cells: Cells::default(),
         executors: Vec::new(),
     };
     outcome.cores_stranded(demands) > Cores::ZERO

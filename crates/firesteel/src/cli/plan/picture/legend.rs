@@ -7,6 +7,7 @@ use firesteel_placement::words::{list, none_or};
 use firesteel_sim::draft::has;
 use firesteel_sim::picture::{Area, MARGIN, Paint, Point, SMALL, TEXT, Weight, words};
 
+use super::super::bars::SHARED;
 use super::super::text::{STRANDED, stranded};
 use super::super::{bars, why};
 use super::{Drawing, MOST_APPLICATIONS, NAME};
@@ -85,6 +86,9 @@ impl Drawing<'_> {
         let names: BTreeSet<&String> = workers.flat_map(|worker| worker.resources.keys()).collect();
         if !names.is_empty() {
             words += &format!(" Squares: {}.", list(&names.into_iter().cloned().collect::<Vec<_>>()));
+        }
+        if self.cell == SHARED {
+            words += " Parts of a square: shares of an address.";
         }
         words += " Letters and colours: the application that uses them.";
         let metrics =

@@ -11,7 +11,7 @@ use firesteel_sim::published::{Arrivals, run as place};
 
 use self::report::{Report, WorkloadReport};
 use self::rule::Rule;
-use super::super::exit::{self, Exit, Failure};
+use super::super::exit::{Exit, Failure};
 use super::{Args, show, threads};
 
 pub(super) use text::COLUMNS;
@@ -38,8 +38,6 @@ pub(super) fn run(args: &Args) -> Result<Exit, Failure> {
         WorkloadReport { name: name.clone(), runs }
     });
     let report = Report { seeds: args.seeds, workloads: workloads.collect(), figures: directory.figures };
-    if let Some(path) = &args.svg {
-        exit::saved(path, &picture::draw(&report))?;
-    }
+    args.drawing.save(|| picture::draw(&report))?;
     show(args, || document::json(&report), || text::tables(&report))
 }
