@@ -8,6 +8,9 @@ use resvg::usvg::{self, Options, Tree, fontdb};
 /// The pixels of the PNG for each pixel of the SVG, so that small letters are sharp. Large pictures get fewer.
 const SCALES: [f32; 2] = [2.0, 1.0];
 
+/// The maximum number of pixels, each of four bytes.
+const MOST_PIXELS: u64 = 1 << 27;
+
 /// The family of the fonts.
 const FAMILY: &str = "DejaVu Sans";
 const FONTS: [&[u8]; 2] =
@@ -46,6 +49,7 @@ pub(super) fn of(svg: &str) -> Result<Vec<u8>, PngError> {
     let size = tree.size().to_int_size();
     let scaled = |scale: f32| {
         let size = size.scale_by(scale)?;
+        (u64::from(size.width()) * u64::from(size.height()) <= MOST_PIXELS).then_some(())?;
         Some((scale, Pixmap::new(size.width(), size.height())?))
     };
     let too_large = || PngError::TooLarge { width: size.width(), height: size.height() };
