@@ -203,7 +203,8 @@ fn connect(version: &str) {
 fn surroundings(version: &str) {
     let cluster = Cluster::start(1, 2);
     let output = cluster.run(cluster.driver(version, "surroundings", &[], &[]));
-    let expected = "class path True\noption True True\nvariables red {{CORES}}\nscratch ['0o700'] True\n";
+    let expected = "class path True\noption True True\nvariables red {{CORES}}\nscratch ['0o700'] True\n\
+                    logs 2 [True, True] True\n";
     assert_eq!(output, expected);
     cluster.wait_until_clean();
 }

@@ -62,6 +62,16 @@ fn mixed() {
     let cluster = Cluster::start(1, 2);
     let _workers = [spark_worker(&cluster, MAIN, 0), spark_worker(&cluster, "4.3.0", 1)];
     wait_for_labels(&cluster, &["", "Spark 4.0", "Spark 4.3"]);
+    let json: Value = serde_json::from_str(&cluster.master.get("/json/").1).expect("it is JSON");
+    let spark_s = json["workers"].as_array().expect("a list").iter().filter(|worker| {
+        // One of Firesteel's may not have said yet.
+        let Some(address) = worker["webuiaddress"].as_str().filter(|address| !address.is_empty()) else {
+            return false;
+        };
+        let page = ureq::get(address).call().expect("it serves its page").body_mut().read_to_string();
+        page.expect("it is text").contains("<title>Spark Worker at ")
+    });
+    assert_eq!(spark_s.count(), 2, "{json}");
     for (version, expected) in
         [(MAIN, vec!["", "Spark 4.0"]), ("4.3.0", vec!["", "Spark 4.3"]), ("3.5.9", vec![""])]
     {

@@ -1,6 +1,7 @@
-"""What an executor finds around it: variables, options, directories."""
+"""What an executor finds around it: variables, options, directories. And where Spark's own page finds its logs."""
 
 import os
+import urllib.request
 
 from common import session
 
@@ -26,4 +27,9 @@ print("option", any(word in (f"-Did=0-{app}", f"-Did=1-{app}") for word in words
 print("variables", variables["COLOUR"], variables["WORD"])
 directories = variables["SPARK_EXECUTOR_DIRS"].split(":")
 print("scratch", [oct(os.stat(path).st_mode & 0o777) for path in directories], app in directories[0])
+executors = spark.sparkContext._jsc.sc().statusStore().executorList(True)
+logs = [executors.apply(number).executorLogs() for number in range(executors.size())]
+links = [link.apply(stream) for link in logs for stream in ("stderr", "stdout") if link.contains(stream)]
+pages = [urllib.request.urlopen(link).read().decode() for link in links]
+print("logs", len(links), [app in page for page in pages], "CoarseGrainedExecutorBackend" in pages[0])
 spark.stop()
