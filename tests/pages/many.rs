@@ -73,6 +73,10 @@ fn started() -> Cluster {
     wait("applications that wait", PATIENCE, || {
         (json(&master)["activeapps"][42] != Value::Null).then_some(())
     });
+    wait("a Master that has caught up", PATIENCE, || {
+        let metrics = master.get("/metrics").1;
+        metrics.lines().any(|line| line == "firesteel_master_lag_seconds 0").then_some(())
+    });
     Cluster { master, crowd }
 }
 
