@@ -41,6 +41,7 @@ mod leavers;
 mod lifetimes;
 mod limits;
 mod link;
+mod long_sorted;
 mod merged;
 mod needs;
 mod note;
