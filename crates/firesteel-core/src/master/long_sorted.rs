@@ -23,9 +23,22 @@ impl<T: Ord> LongSorted<T> {
     }
 
     pub(super) fn insert(&mut self, id: T) {
-        let chunk = self.chunks.partition_point(|ids| ids[0] <= id).saturating_sub(1);
+        // Ids that come in order belong at one of the ends.
+        let (first, last) = (self.chunks.first(), self.chunks.last());
+        let chunk = match (first.and_then(|ids| ids.first()), last.and_then(|ids| ids.last())) {
+            (Some(first), _) if id < *first => 0,
+            (_, Some(last)) if *last < id => self.chunks.len() - 1,
+            _ => self.chunks.partition_point(|ids| ids[0] <= id).saturating_sub(1),
+        };
         let Some(ids) = self.chunks.get_mut(chunk) else { return self.chunks.push(vec![id]) };
-        let Err(at) = ids.binary_search(&id) else { return };
+        let at = match ids.as_slice() {
+            [.., last] if *last < id => ids.len(),
+            [first, ..] if id < *first => 0,
+            _ => match ids.binary_search(&id) {
+                Ok(_) => return,
+                Err(at) => at,
+            },
+        };
         if ids.len() < CHUNK {
             return ids.insert(at, id);
         }
