@@ -51,6 +51,11 @@ impl<E> Effects<E> {
         self.batch.push(effect);
     }
 
+    /// Makes room for this number of effects.
+    pub(crate) fn reserve(&mut self, effects: usize) {
+        self.batch.reserve(effects);
+    }
+
     /// Adds a note, which becomes a line of the log.
     pub(crate) fn note<N>(&mut self, note: N)
     where

@@ -13,6 +13,7 @@ mod locality;
 mod needs;
 mod outlook;
 mod parity;
+mod plain_victims;
 mod plan;
 mod policies;
 mod properties;

@@ -6,6 +6,7 @@ use firesteel_placement::{Amount, Cores, Demand, ExecutorSize, MiB, Offer, Resou
 use quickcheck::{Arbitrary, Gen};
 
 use super::case::{below, pick};
+use super::plain_victims;
 use crate::laws::{ensure, hold};
 
 #[test]
@@ -95,6 +96,20 @@ fn nobody_ends_for_others_in_vain() {
                 || victims(&demand, case.executors, count - 1, &stands).is_none_or(|fewer| fits(&fewer)),
             "with fewer allowed, what is chosen does not do"
         );
+        Ok(())
+    });
+}
+
+#[test]
+fn victims_are_those_of_a_search_that_asks_every_worker_for_each_executor() {
+    hold("victims_are_those_of_a_search", 20_000, |case: &Cluster| {
+        let stands: Vec<PreemptibleWorker> = case.workers.iter().map(Worker::stand).collect();
+        let demand = case.demand();
+        for most in [0, 1, 2, 3, usize::MAX] {
+            let chosen = victims(&demand, case.executors, most, &stands);
+            let expected = plain_victims::victims(&demand, case.executors, most, &stands);
+            ensure!(chosen == expected, "with at most {most}, {chosen:?} end, not {expected:?}");
+        }
         Ok(())
     });
 }

@@ -16,8 +16,8 @@ use super::executor::{Executor, Probation};
 use super::executor_record::ExecutorRecord;
 use super::executor_table::ExecutorTable;
 use super::link::Link;
+use super::long_sorted::LongSorted;
 use super::record::ApplicationStanding;
-use super::sorted::Sorted;
 use super::turn::Turn;
 use super::wishes::Wishes;
 use super::worker_row::WorkerRow;
@@ -70,7 +70,7 @@ pub(super) struct Application {
     pub(super) executors: ExecutorTable,
     pub(super) next_executor: u32,
     /// The Workers that ever ran one of its executors.
-    pub(super) workers: Sorted<WorkerId>,
+    pub(super) workers: LongSorted<WorkerId>,
     pub(super) failures: Failures,
     pub(super) exclusions: Exclusions,
     /// What its failures led to in the records, if to anything.
@@ -177,7 +177,7 @@ impl Application {
             profiles: BTreeMap::from([(ProfileId::DEFAULT, default)]),
             executors: ExecutorTable::default(),
             next_executor: 0,
-            workers: Sorted::default(),
+            workers: LongSorted::default(),
             failures: Failures::default(),
             exclusions: Exclusions::default(),
             recorded: None,
@@ -348,7 +348,10 @@ impl Application {
     ) {
         self.cores_granted += grant.cores();
         self.profile_mut(profile).held += 1;
-        self.workers.insert(worker);
+        // Executors that are placed together come Worker by Worker.
+        if self.executors.last().is_none_or(|last| last.slot != slot) {
+            self.workers.insert(worker);
+        }
         self.next_executor = self.next_executor.max(id.0.saturating_add(1));
         self.state = ApplicationState::Running;
         let executor = Executor { slot, profile, grant, probation: Probation::Launching, launched: now };

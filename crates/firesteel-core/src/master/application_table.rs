@@ -32,6 +32,8 @@ pub(super) struct ApplicationTable {
     backlog: Backlog,
     /// The numbers of applications with a priority, or with a gang that may not have started.
     special: BTreeSet<u64>,
+    /// The number of live applications by queue and priority.
+    priorities: BTreeMap<(usize, i32), usize>,
     ended: EndedApplications,
     next_sequence: u64,
     /// The numbers of the applications whose standing may have changed in the event at hand.
@@ -127,6 +129,7 @@ impl ApplicationTable {
         if row.is_special() {
             self.special.insert(row.sequence);
         }
+        *self.priorities.entry((row.queue, row.description.priority)).or_default() += 1;
         self.rows.insert(row.sequence, row);
     }
 
@@ -137,6 +140,12 @@ impl ApplicationTable {
         self.backlog.forget(row.sequence);
         self.numbers.remove(id);
         self.special.remove(&row.sequence);
+        let place = (row.queue, row.description.priority);
+        let others = self.priorities.get_mut(&place).expect("it was counted");
+        *others -= 1;
+        if *others == 0 {
+            self.priorities.remove(&place);
+        }
         if let Link::Here(peer) = row.link {
             self.by_peer.remove(&peer);
         }
@@ -340,6 +349,18 @@ impl ApplicationTable {
         self.rows.values()
     }
 
+    /// The applications that may wait, in no order, some of them more than once. All others have what they ask for, or may not
+    /// be served.
+    pub(super) fn may_wait(&self) -> impl Iterator<Item = &Application> {
+        let sequences = self.backlog.touched_from(0).chain(self.backlog.filed());
+        sequences.map(|sequence| self.numbered(sequence))
+    }
+
+    /// Whether an application of lower priority is in the queue.
+    pub(super) fn has_lower(&self, queue: usize, priority: i32) -> bool {
+        self.priorities.range((queue, i32::MIN)..(queue, priority)).next().is_some()
+    }
+
     /// The applications that have ended and are remembered.
     pub(super) fn ended(&self) -> &EndedApplications {
         &self.ended
@@ -410,8 +431,13 @@ impl ApplicationTable {
             self.rows.values().filter_map(|row| Some((row.failures.hold_until?, row.id.clone()))).collect();
         let ends: BTreeSet<_> =
             self.rows.values().filter_map(|row| Some((row.exclusions.next_end()?, row.id.clone()))).collect();
+        let mut priorities = BTreeMap::new();
+        for row in self.rows.values() {
+            *priorities.entry((row.queue, row.description.priority)).or_default() += 1;
+        }
         numbers
             && peers
+            && priorities == self.priorities
             && self.ended.is_consistent(|ended, number, id| ended.sequence == number && ended.row.id == *id)
             && ends == self.excluding
             && self.rows.values().all(|row| row.exclusions.is_consistent())

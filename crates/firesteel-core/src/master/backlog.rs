@@ -114,6 +114,11 @@ impl Backlog {
         }
     }
 
+    /// The applications with filed demands. One with several profiles may come more than once.
+    pub(super) fn filed(&self) -> impl Iterator<Item = u64> {
+        self.shapes.values().flat_map(|waiting| &waiting.demands).map(|(sequence, _)| *sequence)
+    }
+
     pub(super) fn is_filed(&self, key: DemandKey, shape: &Shape) -> bool {
         self.shapes.get(shape).is_some_and(|waiting| waiting.demands.contains(&key))
     }

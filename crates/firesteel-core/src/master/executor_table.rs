@@ -35,6 +35,12 @@ impl ExecutorTable {
         Some(&self.chunks[chunk][at].1)
     }
 
+    /// The executor with the highest number.
+    pub(super) fn last(&self) -> Option<&Executor> {
+        let (_, executor) = self.chunks.last()?.last()?;
+        Some(executor)
+    }
+
     pub(super) fn get_mut(&mut self, id: ExecutorId) -> Option<&mut Executor> {
         let (chunk, at) = self.place(id).ok()?;
         Some(&mut self.chunks[chunk][at].1)

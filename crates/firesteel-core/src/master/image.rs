@@ -158,7 +158,7 @@ impl Master {
         });
         let ended = application.ended.iter().map(|record| image.executor(record)).collect();
         let (mut workers, mut lost_workers) = (Vec::new(), Vec::new());
-        for id in &application.workers {
+        for id in application.workers.iter() {
             match self.workers.get(id) {
                 Some(row) => workers.push(row.number),
                 None => lost_workers.push(id.clone()),

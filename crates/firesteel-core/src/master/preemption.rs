@@ -8,13 +8,10 @@
 //! What they held is free at once, as after any other kill, and goes to the application that waits. Their own
 //! applications want as many executors as before, and get them back when there is room.
 
-use std::cmp::Reverse;
 use std::collections::{BTreeMap, VecDeque};
 
-use firesteel_placement::index::Slot;
-use firesteel_placement::preemption::{PreemptibleWorker, Victim, victims};
-
-use super::{Master, Note, capacity};
+use super::preemption_costs::PreemptionCosts;
+use super::{Master, Note};
 use crate::ids::{AppId, ExecutorKey};
 use crate::messages::{ExecutorState, LossReason, MasterToDriver, MasterToWorker};
 use crate::scheduling::Preemption;
@@ -62,9 +59,9 @@ impl Master {
     }
 
     /// Ends executors to make room for what an application needs next, if that helps and is allowed. Returns
-    /// whether any were ended.
-    pub(super) fn preempt_for(&mut self, now: Timestamp, app: &AppId) -> bool {
-        let Preemption::AtMost { executors: most, .. } = self.config.preemption else { return false };
+    /// their applications, some of them more than once.
+    pub(super) fn preempt_for(&mut self, now: Timestamp, app: &AppId) -> Vec<AppId> {
+        let Preemption::AtMost { executors: most, .. } = self.config.preemption else { return Vec::new() };
         let most = (most as usize).saturating_sub(self.preempted.count(app));
         let doomed = match most {
             0 => Vec::new(),
@@ -73,53 +70,33 @@ impl Master {
         for executor in &doomed {
             self.preempt(now, executor, app);
         }
-        !doomed.is_empty()
+        doomed.into_iter().map(|executor| executor.app).collect()
     }
 
     /// The executors to end so that an application's next need fits. Empty if that takes more than `most`.
-    fn victims_for(&self, app: &AppId, most: usize) -> Vec<ExecutorKey> {
+    fn victims_for(&mut self, app: &AppId, most: usize) -> Vec<ExecutorKey> {
+        let mut kept = std::mem::take(&mut self.workers.preemption_costs);
         let application = self.applications.live(app);
-        let lower = self.applications.queue().filter(|other| {
-            other.queue == application.queue && other.description.priority < application.description.priority
-        });
-        let mut by_worker: BTreeMap<Slot, Vec<_>> = BTreeMap::new();
-        for other in lower {
-            for (number, executor) in other.executors.iter() {
-                let age = (
-                    other.description.priority,
-                    Reverse(executor.launched),
-                    Reverse(other.sequence),
-                    Reverse(number),
-                );
-                by_worker.entry(executor.slot).or_default().push((age, &other.id, executor));
-            }
-        }
-        if by_worker.is_empty() {
-            return Vec::new();
-        }
-        let mut keys: Vec<Vec<ExecutorKey>> = Vec::new();
-        let mut stands: Vec<PreemptibleWorker> = Vec::new();
-        for (slot, _) in self.sites(application) {
-            let row = self.workers.row(slot);
-            let mut here = by_worker.remove(&slot).unwrap_or_default();
-            here.sort_by_key(|(age, ..)| *age);
-            let mut stand = PreemptibleWorker::new(&self.workers.open_offer(slot, row));
-            stand.victims.extend(here.iter().map(|((priority, ..), _, executor)| {
-                let capacity::Amounts { cores, memory, resources } = executor.grant.amounts();
-                Victim { priority: *priority, cores, memory, resources }
-            }));
-            let key = |id: &AppId, executor| ExecutorKey { app: id.clone(), executor };
-            keys.push(here.iter().map(|((.., Reverse(number)), id, _)| key(id, *number)).collect());
-            stands.push(stand);
-        }
         let chosen = application.asks().find_map(|(_, demand)| {
+            if !self.applications.has_lower(application.queue, application.description.priority) {
+                return None;
+            }
             let executors = application.gang(&demand).unwrap_or(1);
-            victims(&demand, executors, most, &stands)
+            let choose =
+                |costs: &mut PreemptionCosts| costs.choose(self, application, &demand, executors, most);
+            if !application.is_indifferent(&self.workers) {
+                return choose(&mut PreemptionCosts::default());
+            }
+            let chosen = choose(&mut kept);
+            debug_assert_eq!(
+                chosen,
+                choose(&mut PreemptionCosts::default()),
+                "the costs that are kept are those of all Workers"
+            );
+            chosen
         });
-        let numbers = chosen.into_iter().flatten().zip(keys);
-        numbers
-            .flat_map(|(numbers, keys)| numbers.into_iter().map(move |number| keys[number].clone()))
-            .collect()
+        self.workers.preemption_costs = kept;
+        chosen.unwrap_or_default()
     }
 
     /// In the recovery: an executor ended that way at this time.

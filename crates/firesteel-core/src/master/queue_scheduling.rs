@@ -25,9 +25,8 @@
 //! looks at every Worker.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 
-use firesteel_placement::dominant_share::DominantShare;
 use firesteel_placement::forecast::{Ending, Forecast, Planned, forecast};
 use firesteel_placement::index::Slot;
 use firesteel_placement::reservation::{WorkerAmounts, reserve};
@@ -36,7 +35,7 @@ use firesteel_placement::{Cores, Demand, ExecutorLimit, ExecutorSize, Offer, Res
 
 use super::application::Application;
 use super::choice::choose;
-use super::turn::Turn;
+use super::waiting_queues::{GrantSize, QueueRank};
 use super::{Master, Note};
 use crate::ids::{AppId, ProfileId, WorkerId};
 use crate::messages::{Hindrance, MOST_KEPT};
@@ -79,32 +78,6 @@ pub(super) struct Kept {
     pub(super) with_addresses: u64,
 }
 
-/// The applications that wait, by queue.
-#[derive(Debug)]
-struct WaitingQueues {
-    queues: Vec<WaitingQueue>,
-    /// The amounts of the whole cluster.
-    whole: Amounts,
-    /// The application with a reservation, whose queue is served first.
-    first: Option<AppId>,
-}
-
-#[derive(Debug, Default)]
-struct WaitingQueue {
-    weight: u32,
-    /// The amounts that its applications hold.
-    held: Amounts,
-    /// The waiting applications, the next one first.
-    waiting: VecDeque<AppId>,
-}
-
-/// How much is granted before the next queue is chosen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum GrantSize {
-    Everything,
-    One,
-}
-
 /// The result of serving an application.
 #[derive(Debug, PartialEq, Eq)]
 enum Served {
@@ -128,36 +101,18 @@ pub struct ReservationView {
     pub on: Vec<(WorkerId, u64, Amounts)>,
 }
 
-impl WaitingQueues {
-    /// The number of the next queue to serve, and its first application.
-    fn next(&self) -> Option<(usize, &AppId)> {
-        let waiting = || self.queues.iter().enumerate().filter(|(_, queue)| !queue.waiting.is_empty());
-        let holds = |queue: &WaitingQueue| self.first.as_ref().is_some_and(|app| queue.waiting.contains(app));
-        let share = |queue: &WaitingQueue| DominantShare::of(&queue.held, &self.whole);
-        let (number, queue) = waiting().find(|(_, queue)| holds(queue)).or_else(|| {
-            waiting().min_by(|(_, a), (_, b)| share(a).cmp_weighted(a.weight, share(b), b.weight))
-        })?;
-        Some((number, queue.waiting.front()?))
-    }
-
-    fn grant_size(&self) -> GrantSize {
-        match self.queues.iter().filter(|queue| !queue.waiting.is_empty()).count() {
-            0 | 1 => GrantSize::Everything,
-            _ => GrantSize::One,
-        }
-    }
-}
-
 impl Master {
-    /// Whether the next pass is one by queues. After the last such pass, every application is considered
-    /// once.
+    /// Whether the next pass is one by queues. After the last such pass, every application is considered once if room was
+    /// reserved.
     pub(super) fn schedules_by_queue(&mut self) -> bool {
         let ordered = !self.config.queues.is_empty()
             || self.config.order != ServingOrder::Registration
             || self.applications.has_special();
         if !ordered && std::mem::take(&mut self.queue_scheduling.active) {
-            self.queue_scheduling = QueueScheduling::default();
-            self.applications.touch_all();
+            // Without a reservation nothing that waits has room.
+            if std::mem::take(&mut self.queue_scheduling).reservation.is_some() {
+                self.applications.touch_all();
+            }
         }
         self.queue_scheduling.active = ordered;
         ordered
@@ -178,36 +133,33 @@ impl Master {
     /// Serves all waiting applications in order.
     pub(super) fn serve_queues(&mut self, now: Timestamp) {
         let mut before = self.queue_scheduling.reservation.take().map(|reservation| reservation.app);
-        let mut waiting = self.waiting_queues(before.clone());
-        while let Some((number, app)) = waiting.next() {
-            let app = app.clone();
-            let size = waiting.grant_size();
-            match self.serve_around(now, &app, size) {
+        let mut waiting = self.waiting_queues(before.as_ref());
+        while let Some(next) = waiting.next() {
+            let (app, size) = (&next.app, waiting.grant_size());
+            match self.serve_around(now, app, size) {
                 Served::With(amounts) => {
-                    waiting.queues[number].held.add(&amounts);
-                    waiting.first = waiting.first.filter(|first| *first != app);
+                    waiting.gave(&next, &amounts);
                     continue;
                 }
-                Served::Nothing | Served::GangWaits { .. } if self.preempt_for(now, &app) => {
-                    // The freed room may also help others, and the preempted applications may want more
-                    // again.
-                    self.serve(now, &app, size);
-                    self.workers.release_withheld();
-                    before = self
-                        .queue_scheduling
-                        .reservation
-                        .take()
-                        .map(|reservation| reservation.app)
-                        .or(before);
-                    waiting = self.waiting_queues(before.clone().filter(|before| *before != app));
-                    continue;
-                }
-                Served::Nothing => {}
-                Served::GangWaits { profile, demand, executors } => {
-                    self.reserve_for(now, before.as_ref(), &app, profile, &demand, executors);
+                served => {
+                    let preempted = self.preempt_for(now, app);
+                    if !preempted.is_empty() {
+                        // The freed room may also help others, and the preempted applications may want more
+                        // again.
+                        self.serve(now, app, size);
+                        self.workers.release_withheld();
+                        let reservation = self.queue_scheduling.reservation.take();
+                        before = reservation.map(|reservation| reservation.app).or(before);
+                        let first = before.as_ref().filter(|before| *before != app);
+                        waiting = self.wait_again(waiting, first, &next, &preempted);
+                        continue;
+                    }
+                    if let Served::GangWaits { profile, demand, executors } = served {
+                        self.reserve_for(now, before.as_ref(), app, profile, &demand, executors);
+                    }
                 }
             }
-            waiting.queues[number].waiting.pop_front();
+            waiting.pass(next);
             if self.config.backfill == Backfill::Off && self.queue_scheduling.reservation.is_some() {
                 break;
             }
@@ -216,30 +168,6 @@ impl Master {
         let applications = &self.applications;
         let waits = |app: &AppId| applications.get(app).is_some_and(Application::gang_waits);
         self.queue_scheduling.never_fit.retain(waits);
-    }
-
-    fn waiting_queues(&self, first: Option<AppId>) -> WaitingQueues {
-        let weights = self.config.queues.iter().map(|queue| queue.weight);
-        let empty = |weight| WaitingQueue { weight, ..WaitingQueue::default() };
-        let mut queues: Vec<WaitingQueue> = weights.map(empty).collect();
-        if queues.is_empty() {
-            queues.push(empty(1));
-        }
-        let several = queues.len() > 1;
-        let mut waiting: Vec<&Application> = Vec::new();
-        for application in self.applications.queue() {
-            if several {
-                queues[application.queue].held.add(&application.held());
-            }
-            if application.may_be_served() && application.may_have_more() {
-                waiting.push(application);
-            }
-        }
-        waiting.sort_by_key(|application| application.queue_rank());
-        for application in waiting {
-            queues[application.queue].waiting.push_back(application.id.clone());
-        }
-        WaitingQueues { queues, whole: self.workers.whole().amounts(), first }
     }
 
     /// Serves an application. One that says that it will have ended before the gang with the reservation can start may use what
@@ -461,8 +389,8 @@ fn beside(demand: &Demand, offer: &Offer<'_>, kept: &Amounts, each: &ResourceAmo
 }
 
 impl Application {
-    /// Its rank in its queue: the highest priority first, then the earliest turn, then the earliest registration.
-    pub(super) fn queue_rank(&self) -> (Reverse<i32>, Turn, u64) {
+    /// Its rank in its queue.
+    pub(super) fn queue_rank(&self) -> QueueRank {
         (Reverse(self.description.priority), self.turn, self.sequence)
     }
 }

@@ -20,6 +20,7 @@ use super::choice::Measured;
 use super::link::Link;
 use super::merged::merged;
 use super::orders::Orders;
+use super::preemption_costs::PreemptionCosts;
 use super::worker_row::{Availability, Withheld, WorkerRow};
 use crate::address::Address;
 use crate::ids::{PeerId, WorkerId};
@@ -47,6 +48,8 @@ pub(super) struct WorkerTable {
     whole: ClusterTotal,
     /// The heaps of Workers that policies keep between placements.
     cache: PlacementCache,
+    /// What it costs to make room by preemption.
+    pub(super) preemption_costs: PreemptionCosts,
     /// What applications have asked for, for policies that learn.
     seen: SeenDemands,
     /// The Workers that may have more room than at the last pass.
@@ -86,6 +89,7 @@ impl WorkerTable {
             rows: Vec::new(),
             whole: ClusterTotal::default(),
             cache: PlacementCache::default(),
+            preemption_costs: PreemptionCosts::default(),
             seen: SeenDemands::default(),
             gained: BTreeSet::new(),
             withheld: BTreeMap::new(),
@@ -119,6 +123,7 @@ impl WorkerTable {
         let slot = self.index.insert(id.clone(), cores, memory, resources);
         self.gained.insert(slot);
         self.cache.clear();
+        self.preemption_costs.clear();
         self.whole.add(&row.whole_offer());
         self.labels.add(&row.description.label);
         if let Link::Here(peer) = row.link {
@@ -138,6 +143,7 @@ impl WorkerTable {
         let slot = self.index.remove(id).expect("the Worker is alive");
         let row = self.rows[slot.index()].take().expect("every slot of the index has its row");
         self.cache.clear();
+        self.preemption_costs.clear();
         self.whole.remove(&row.whole_offer());
         self.labels.remove(&row.description.label);
         if let Some(until) = row.distrust.until {
@@ -215,6 +221,7 @@ impl WorkerTable {
         self.index.take(demand, shares);
         for share in shares {
             self.cache.changed(share.slot);
+            self.preemption_costs.changed(share.slot);
         }
     }
 
@@ -350,6 +357,7 @@ impl WorkerTable {
         };
         self.index.set(slot, cores, memory, resources);
         self.cache.changed(slot);
+        self.preemption_costs.changed(slot);
     }
 
     /// Remembers a Worker that was removed, and forgets those that are overdue.

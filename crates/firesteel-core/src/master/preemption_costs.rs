@@ -1,0 +1,182 @@
+//! What it costs to make room on each Worker by ending executors, kept from one preemption to the next.
+//!
+//! A wave of applications of high priority has tens of thousands of executors ended, one after the other. Each of them changes
+//! one Worker. So the costs of all Workers are computed for the first application of a kind, and after that only those of Workers
+//! that have changed.
+
+use std::cmp::Reverse;
+
+use firesteel_placement::index::Slot;
+use firesteel_placement::preemption::{Cost, Costs, PreemptibleWorker, Victim};
+use firesteel_placement::{Demand, ExecutorSize, MiB, ResourceAmounts};
+
+use super::application::Application;
+use super::executor::Executor;
+use super::worker_row::WorkerRow;
+use super::{Master, capacity};
+use crate::ids::ExecutorKey;
+
+/// The number of kinds of applications for which costs are kept. A further kind replaces the one that was used least recently.
+const KINDS: usize = 4;
+
+/// The costs for the applications of a few kinds.
+///
+/// The owner reports each Worker whose free amounts or executors change ([`changed`](Self::changed)), and calls
+/// [`clear`](Self::clear) when Workers come or go.
+#[derive(Debug, Default)]
+pub(super) struct PreemptionCosts {
+    /// The Workers in the order of their ids. A Worker's place is its number.
+    slots: Vec<Slot>,
+    /// The numbers of the Workers, by slot.
+    numbers: Vec<usize>,
+    /// The most recently used kind is the last.
+    kinds: Vec<Kind>,
+}
+
+/// The costs for applications of one queue and priority whose executors need the same.
+#[derive(Debug)]
+struct Kind {
+    queue: usize,
+    priority: i32,
+    size: ExecutorSize,
+    memory: MiB,
+    resources: ResourceAmounts,
+    costs: Costs,
+    /// The Workers that have changed since the costs were computed. Some are there more than once.
+    changed: Vec<Slot>,
+}
+
+impl PreemptionCosts {
+    /// Reports that the free amounts of a Worker or its executors change in this event.
+    pub(super) fn changed(&mut self, slot: Slot) {
+        let most = 4 * self.slots.len() + 1024;
+        self.kinds.retain_mut(|kind| {
+            kind.changed.push(slot);
+            kind.changed.len() <= most
+        });
+    }
+
+    /// Forgets everything.
+    pub(super) fn clear(&mut self) {
+        *self = Self::default();
+    }
+
+    /// The executors to end so that `executors` of the demand fit. `None` if that takes more than `most`, or does not help.
+    pub(super) fn choose(
+        &mut self,
+        master: &Master,
+        application: &Application,
+        demand: &Demand,
+        executors: u64,
+        most: usize,
+    ) -> Option<Vec<ExecutorKey>> {
+        let at = self.kinds.iter().position(|kind| kind.is_for(application, demand));
+        let mut kind = match at {
+            Some(at) => self.kinds.remove(at),
+            None => {
+                self.number(master);
+                let costs = self.slots.iter().map(|slot| master.preemption_cost(application, demand, *slot));
+                Kind::new(application, demand, Costs::new(costs))
+            }
+        };
+        let mut changed = std::mem::take(&mut kind.changed);
+        changed.sort_unstable();
+        changed.dedup();
+        for slot in changed {
+            let cost = master.preemption_cost(application, demand, slot);
+            kind.costs.set(self.numbers[slot.index()], cost);
+        }
+        let worker = |number: usize| {
+            let slot = self.slots[number];
+            let row = master.workers.row(slot);
+            master.preemptible_worker(slot, row, &master.preemptible(application, row))
+        };
+        let chosen = kind.costs.choose(demand, executors, most, worker);
+        if self.kinds.len() >= KINDS {
+            self.kinds.remove(0);
+        }
+        self.kinds.push(kind);
+        let mut ended = Vec::new();
+        for (number, victims) in chosen? {
+            let here = master.preemptible(application, master.workers.row(self.slots[number]));
+            ended.extend(victims.into_iter().map(|victim| here[victim].key.clone()));
+        }
+        Some(ended)
+    }
+
+    fn number(&mut self, master: &Master) {
+        if self.kinds.is_empty() {
+            self.slots = master.workers.slots().map(|(slot, _)| slot).collect();
+            let slots = self.slots.iter().map(|slot| slot.index() + 1).max().unwrap_or(0);
+            self.numbers = vec![0; slots];
+            for (number, slot) in self.slots.iter().enumerate() {
+                self.numbers[slot.index()] = number;
+            }
+        }
+    }
+}
+
+impl Kind {
+    fn new(application: &Application, demand: &Demand, costs: Costs) -> Self {
+        Self {
+            queue: application.queue,
+            priority: application.description.priority,
+            size: demand.size,
+            memory: demand.memory,
+            resources: demand.resources.clone(),
+            costs,
+            changed: Vec::new(),
+        }
+    }
+
+    fn is_for(&self, application: &Application, demand: &Demand) -> bool {
+        (self.queue, self.priority) == (application.queue, application.description.priority)
+            && (self.size, self.memory) == (demand.size, demand.memory)
+            && self.resources == demand.resources
+    }
+}
+
+/// An executor that may end for another application.
+struct Preemptible<'a> {
+    key: &'a ExecutorKey,
+    priority: i32,
+    executor: &'a Executor,
+}
+
+impl Master {
+    /// What room for one more executor costs on a Worker. `None` if it cannot be made, or if the application shuns the Worker.
+    fn preemption_cost(&self, application: &Application, demand: &Demand, slot: Slot) -> Option<Cost> {
+        let row = self.workers.row(slot);
+        if !row.serves() || application.shuns(slot, row) {
+            return None;
+        }
+        self.preemptible_worker(slot, row, &self.preemptible(application, row)).cost(demand)
+    }
+
+    /// The executors on a Worker that may end for an application, in the order of preemption.
+    fn preemptible<'a>(&'a self, application: &Application, row: &'a WorkerRow) -> Vec<Preemptible<'a>> {
+        let mut here: Vec<_> = Vec::new();
+        for key in row.executors.iter() {
+            let other = self.applications.live(&key.app);
+            let priority = other.description.priority;
+            if other.queue != application.queue || priority >= application.description.priority {
+                continue;
+            }
+            let executor =
+                other.executors.get(key.executor).expect("an executor that a Worker lists is live");
+            let age = (priority, Reverse(executor.launched), Reverse(other.sequence), Reverse(key.executor));
+            here.push((age, Preemptible { key, priority, executor }));
+        }
+        here.sort_by_key(|(age, _)| *age);
+        here.into_iter().map(|(_, one)| one).collect()
+    }
+
+    fn preemptible_worker(&self, slot: Slot, row: &WorkerRow, here: &[Preemptible<'_>]) -> PreemptibleWorker {
+        let victims = here.iter().map(|Preemptible { priority, executor, .. }| {
+            let capacity::Amounts { cores, memory, resources } = executor.grant.amounts();
+            Victim { priority: *priority, cores, memory, resources }
+        });
+        let victims = victims.collect();
+        PreemptibleWorker { victims, ..PreemptibleWorker::new(&self.workers.open_offer(slot, row)) }
+    }
+}

@@ -1,0 +1,88 @@
+//! The choice of victims on one Worker.
+
+use std::borrow::{Borrow, Cow};
+
+use super::{Cost, PreemptibleWorker};
+use crate::{Demand, Offer};
+
+/// The choice of victims on one Worker, as far as it is made.
+#[derive(Debug)]
+pub(super) struct Choice<W> {
+    worker: W,
+    /// The numbers of the victims that end, in order.
+    pub(super) ended: Vec<usize>,
+    /// The number of new executors.
+    placed: u64,
+    /// What the first of them costs.
+    pub(super) first: Option<Cost>,
+}
+
+impl<W: Borrow<PreemptibleWorker>> Choice<W> {
+    pub(super) fn new(worker: W, first: Option<Cost>) -> Self {
+        Self { worker, ended: Vec::new(), placed: 0, first }
+    }
+
+    /// What one more executor costs.
+    pub(super) fn cost(&self, demand: &Demand) -> Option<Cost> {
+        let more = self.one_more(demand)?;
+        let victims = &self.worker.borrow().victims;
+        let highest = more.iter().map(|&victim| victims[victim].priority).max();
+        Some(Cost { victims: more.len(), highest })
+    }
+
+    /// Gives one more executor its room. Its victims end.
+    pub(super) fn place(&mut self, more: Vec<usize>) {
+        self.ended.extend(more);
+        self.ended.sort_unstable();
+        self.placed += 1;
+    }
+
+    /// The further victims that one more executor needs: none if it fits. `None` if all victims do not suffice.
+    pub(super) fn one_more(&self, demand: &Demand) -> Option<Vec<usize>> {
+        let fits = |more: &[usize]| self.fits(demand, self.placed + 1, more);
+        if fits(&[]) {
+            return Some(Vec::new());
+        }
+        let open: Vec<usize> =
+            (0..self.worker.borrow().victims.len()).filter(|victim| !self.ended.contains(victim)).collect();
+        if !fits(&open) {
+            return None;
+        }
+        if let Some(one) = open.iter().find(|one| fits(&[**one])) {
+            return Some(vec![*one]);
+        }
+        let pairs =
+            open.iter().enumerate().flat_map(|(at, one)| open[at + 1..].iter().map(|other| [*one, *other]));
+        if let Some(pair) = pairs.into_iter().find(|pair| fits(pair)) {
+            return Some(pair.to_vec());
+        }
+        let enough = (3..=open.len()).find(|count| fits(&open[..*count]))?;
+        let mut some = open[..enough].to_vec();
+        for at in (0..some.len()).rev() {
+            let one = some.remove(at);
+            if !fits(&some) {
+                some.insert(at, one);
+            }
+        }
+        Some(some)
+    }
+
+    /// Whether this number of executors fits after the chosen victims and `more` have ended.
+    fn fits(&self, demand: &Demand, executors: u64, more: &[usize]) -> bool {
+        self.executors_that_fit(demand, more) >= executors
+    }
+
+    /// The number of executors that fit after the chosen victims and `more` have ended.
+    pub(super) fn executors_that_fit(&self, demand: &Demand, more: &[usize]) -> u64 {
+        let PreemptibleWorker { mut cores, mut memory, ref resources, ref victims } = *self.worker.borrow();
+        let mut resources = Cow::Borrowed(resources);
+        for victim in self.ended.iter().chain(more).map(|victim| &victims[*victim]) {
+            cores += victim.cores;
+            memory += victim.memory;
+            if !victim.resources.is_empty() {
+                resources.to_mut().add(&victim.resources);
+            }
+        }
+        Offer { worker: "", cores, memory, resources: &resources }.executors_that_fit(demand)
+    }
+}
