@@ -138,23 +138,23 @@ pub struct UnknownPolicy {
     pub name: String,
 }
 
-/// What to do where a policy must have a name, and an expression stands.
+/// What to write where an application has an expression, as a literal.
 #[macro_export]
-macro_rules! policy_not_expression {
+macro_rules! policy_names_only {
     () => {
         concat!(
-            "an application names a policy, and only a Master has an expression: use ",
             $crate::policy_names!(),
-            ", or leave it out for the Master's own rule"
+            ", or leave it out for the Master's own rule: only a Master takes an expression, from its operator"
         )
     };
 }
 
 fn refusal(name: &str) -> String {
-    match name.starts_with(EXPRESSION) {
-        true => format!("no policy is called {name:?}: {}", crate::policy_not_expression!()),
-        false => format!("no policy is called {name:?}: use {}", crate::policy_names!()),
-    }
+    let names = match name.starts_with(EXPRESSION) {
+        true => crate::policy_names_only!(),
+        false => crate::policy_names!(),
+    };
+    format!("no policy is called {name:?}: use {names}")
 }
 
 /// A Worker that a policy may choose.

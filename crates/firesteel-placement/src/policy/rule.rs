@@ -119,7 +119,7 @@ mod tests {
         );
         assert_eq!(
             refused("expr:left.core"),
-            "at character 6: \"core\" looks like cores: write cores, or \"core\" in quotes for a custom resource"
+            "at character 6 of the expression: \"core\" looks like cores: write cores, or \"core\" in quotes for a custom resource"
         );
     }
 }

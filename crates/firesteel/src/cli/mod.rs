@@ -37,6 +37,7 @@ mod misplaced;
 mod placeholders;
 mod plan;
 mod reaper;
+mod setups;
 mod shell;
 mod simulate;
 mod status;

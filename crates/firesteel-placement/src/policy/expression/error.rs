@@ -5,7 +5,7 @@ use super::parse::DEEPEST;
 
 /// What is wrong with the text of an expression, and where.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("at character {at}: {wrong}")]
+#[error("at character {at} of the expression: {wrong}")]
 pub struct ExpressionError {
     /// The number of the character at which it was noticed; the first is 1.
     pub at: usize,

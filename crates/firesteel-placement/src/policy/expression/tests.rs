@@ -126,101 +126,122 @@ fn errors_say_where_what_and_what_instead() {
     for (text, expected) in [
         (
             "",
-            "at character 1: found the end, expected a number, a field such as left.cores, a function, - or (",
+            "at character 1 of the expression: found the end, expected a number, a field such as left.cores, a function, - or (",
         ),
         (
             "left.cores +",
-            "at character 13: found the end, expected a number, a field such as left.cores, a function, - or (",
+            "at character 13 of the expression: found the end, expected a number, a field such as left.cores, a function, - or (",
         ),
-        ("left.cores left.memory", "at character 12: found \"left.memory\", expected an operator or the end"),
-        ("(1 + 2", "at character 7: found the end, expected an operator or )"),
+        (
+            "left.cores left.memory",
+            "at character 12 of the expression: found \"left.memory\", expected an operator or the end",
+        ),
+        ("(1 + 2", "at character 7 of the expression: found the end, expected an operator or )"),
         (
             "1 + and",
-            "at character 5: found \"and\", expected a number, a field such as left.cores, a function, - or (",
+            "at character 5 of the expression: found \"and\", expected a number, a field such as left.cores, a function, - or (",
         ),
-        ("min 1", "at character 5: found 1, expected ( after the name of a function"),
+        ("min 1", "at character 5 of the expression: found 1, expected ( after the name of a function"),
         (
             "max(1, 2; 3)",
-            "at character 9: ';' means nothing here: use numbers, names, ( ) , + - * / % < <= > >= == != and or not",
+            "at character 9 of the expression: ';' means nothing here: use numbers, names, ( ) , + - * / % < <= > >= == != and or not",
         ),
         (
             "left.cores = 1",
-            "at character 12: '=' means nothing here: use numbers, names, ( ) , + - * / % < <= > >= == != and or not",
+            "at character 12 of the expression: '=' means nothing here: use numbers, names, ( ) , + - * / % < <= > >= == != and or not",
         ),
-        ("lef.cores", "at character 1: \"lef.cores\" is neither a field nor a function: did you mean left?"),
-        ("mni(1, 2)", "at character 1: \"mni\" is neither a field nor a function: did you mean min?"),
+        (
+            "lef.cores",
+            "at character 1 of the expression: \"lef.cores\" is neither a field nor a function: did you mean left?",
+        ),
+        (
+            "mni(1, 2)",
+            "at character 1 of the expression: \"mni\" is neither a field nor a function: did you mean min?",
+        ),
         (
             "gpus",
-            "at character 1: \"gpus\" is neither a field nor a function: a field begins with free, left, asked, total or cluster",
+            "at character 1 of the expression: \"gpus\" is neither a field nor a function: a field begins with free, left, asked, total or cluster",
         ),
         (
             "\"left\".cores",
-            "at character 1: \"\\\"left\\\".cores\" is neither a field nor a function: a field begins with free, left, asked, total or cluster",
+            "at character 1 of the expression: \"\\\"left\\\".cores\" is neither a field nor a function: a field begins with free, left, asked, total or cluster",
         ),
         (
             "1 + left",
-            "at character 5: found \"left\" alone, expected a resource after it: free.cores, free.memory, free.gpu",
+            "at character 5 of the expression: found \"left\" alone, expected a resource after it: free.cores, free.memory, free.gpu",
         ),
-        ("left.", "at character 6: found a point without a name after it, expected the name of a resource"),
+        (
+            "left.",
+            "at character 6 of the expression: found a point without a name after it, expected the name of a resource",
+        ),
         (
             "left.core",
-            "at character 6: \"core\" looks like cores: write cores, or \"core\" in quotes for a custom resource",
+            "at character 6 of the expression: \"core\" looks like cores: write cores, or \"core\" in quotes for a custom resource",
         ),
         (
             "left.mem",
-            "at character 6: \"mem\" looks like memory: write memory, or \"mem\" in quotes for a custom resource",
+            "at character 6 of the expression: \"mem\" looks like memory: write memory, or \"mem\" in quotes for a custom resource",
         ),
         (
             "left.cores.whole",
-            "at character 12: found \"whole\" after \"left.cores\", expected the end of the name",
+            "at character 12 of the expression: found \"whole\" after \"left.cores\", expected the end of the name",
         ),
-        ("left.gpu.hole", "at character 10: \"left.gpu\" has no \"hole\": did you mean whole?"),
+        (
+            "left.gpu.hole",
+            "at character 10 of the expression: \"left.gpu\" has no \"hole\": did you mean whole?",
+        ),
         (
             "left.gpu.parts",
-            "at character 10: \"left.gpu\" has no \"parts\": write whole or largest, or leave it out",
+            "at character 10 of the expression: \"left.gpu\" has no \"parts\": write whole or largest, or leave it out",
         ),
         (
             "asked.gpu.whole",
-            "at character 11: found \"whole\" after \"asked.gpu\", expected the end of the name",
+            "at character 11 of the expression: found \"whole\" after \"asked.gpu\", expected the end of the name",
         ),
-        ("placed.gpu", "at character 8: found \"gpu\" after \"placed\", expected the end of the name"),
+        (
+            "placed.gpu",
+            "at character 8 of the expression: found \"gpu\" after \"placed\", expected the end of the name",
+        ),
         (
             "cluster.gpu:A100",
-            "at character 9: found \"gpu:A100\", expected a resource without a kind, since cluster counts all kinds together",
+            "at character 9 of the expression: found \"gpu:A100\", expected a resource without a kind, since cluster counts all kinds together",
         ),
-        ("left.\"gpu", "at character 6: the name in quotes has no end: add a \""),
+        ("left.\"gpu", "at character 6 of the expression: the name in quotes has no end: add a \""),
         (
             "1.5.2",
-            "at character 1: \"1.5.2\" is not a number here: write digits, and a point between digits: 12, 0.25",
+            "at character 1 of the expression: \"1.5.2\" is not a number here: write digits, and a point between digits: 12, 0.25",
         ),
         (
             "8g",
-            "at character 1: \"8g\" is not a number here: write digits, and a point between digits: 12, 0.25",
+            "at character 1 of the expression: \"8g\" is not a number here: write digits, and a point between digits: 12, 0.25",
         ),
         (
             "0.1234567891",
-            "at character 1: \"0.1234567891\" is not a number here: write at most nine digits after the point",
+            "at character 1 of the expression: \"0.1234567891\" is not a number here: write at most nine digits after the point",
         ),
         (
             "1000000000000000000000000000000",
-            "at character 1: \"1000000000000000000000000000000\" is not a number here: write less than 10^29",
+            "at character 1 of the expression: \"1000000000000000000000000000000\" is not a number here: write less than 10^29",
         ),
-        ("1 < 2 < 3", "at character 7: a comparison has two sides: write a < b and b < c"),
+        ("1 < 2 < 3", "at character 7 of the expression: a comparison has two sides: write a < b and b < c"),
         (
             "if(1, 2)",
-            "at character 1: if takes three values: a condition, and what to take if it holds and if not, and here are 2",
+            "at character 1 of the expression: if takes three values: a condition, and what to take if it holds and if not, and here are 2",
         ),
-        ("min()", "at character 1: min takes at least one value, and here are 0"),
-        ("abs(1, 2)", "at character 1: abs takes one value, and here are 2"),
+        ("min()", "at character 1 of the expression: min takes at least one value, and here are 0"),
+        ("abs(1, 2)", "at character 1 of the expression: abs takes one value, and here are 2"),
         (
             &deep,
-            "at character 33: the expression is nested too deeply: have at most 32 levels and open values",
+            "at character 33 of the expression: the expression is nested too deeply: have at most 32 levels and open values",
         ),
         (
             &open,
-            "at character 101: the expression is nested too deeply: have at most 32 levels and open values",
+            "at character 101 of the expression: the expression is nested too deeply: have at most 32 levels and open values",
         ),
-        (&long, "at character 2001: the expression is too long: write at most 2000 characters"),
+        (
+            &long,
+            "at character 2001 of the expression: the expression is too long: write at most 2000 characters",
+        ),
     ] {
         let error = text.parse::<Expression>().expect_err(text);
         assert_eq!(error.to_string(), expected, "{text}");
