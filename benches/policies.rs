@@ -15,7 +15,8 @@ use std::time::{Duration, Instant};
 
 use firesteel_placement::index::{Index, Share, Slot};
 use firesteel_placement::policy::{
-    Candidate, ClusterTotal, Measure, PlacementCache, SeenDemands, fill, fill_by_rest, spread_held,
+    Candidate, ClusterTotal, Expression, Formula, Measure, PlacementCache, SeenDemands, fill, fill_by_rest,
+    spread_held,
 };
 use firesteel_placement::{
     Amount, Cores, Demand, ExecutorSize, MiB, Offer, Policy, Resources, Strategy, WorkerOrder,
@@ -30,6 +31,8 @@ const ROUNDS: usize = 15;
 const PLACEMENTS: usize = 2_000;
 /// Placements per round of the second table, where some of them look at every Worker.
 const FEW_PLACEMENTS: usize = 50;
+/// The formula of best fit, with a field of every kind that costs something.
+const EXPRESSION: &str = "max(left.cores / cluster.cores, left.memory / cluster.memory, left.gpu / cluster.gpu) + left.gpu.whole * 0";
 /// Cores, memory, gpus and number of executors.
 const SHAPES: [(i64, i64, u64, i64); 10] = [
     (1, 2048, 0, 16),
@@ -51,6 +54,8 @@ type Live = (Demand, Vec<Share>, Vec<(usize, Resources)>);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Rule {
     Policy(Policy),
+    /// An expression that says about what best fit does.
+    Expression,
     /// Best fit over all Workers.
     AllWorkers,
     /// Best fit over the Workers with room that the index finds.
@@ -60,6 +65,7 @@ enum Rule {
 /// A cluster, and what runs on it.
 struct Cluster {
     rule: Rule,
+    expression: Expression,
     index: Index<String>,
     slots: Vec<Slot>,
     ids: Vec<String>,
@@ -76,7 +82,9 @@ impl Cluster {
         let (index, whole) = (Index::new(WorkerOrder::CoresFreeDesc), ClusterTotal::default());
         let (cache, seen, live) = (PlacementCache::default(), SeenDemands::default(), VecDeque::new());
         let (slots, ids, free) = (Vec::new(), Vec::new(), Vec::new());
-        let mut cluster = Self { rule, index, slots, ids, free, whole, cache, seen, live, used: 0 };
+        let expression = EXPRESSION.parse().expect("it can be read");
+        let mut cluster =
+            Self { rule, expression, index, slots, ids, free, whole, cache, seen, live, used: 0 };
         for n in 0..workers {
             let id = format!("worker-20261120212235-10.0.{}.{}-7078", n / 250, n % 250);
             let gpus = (0..if n % 8 == 0 { 8 } else { 0 }).map(|gpu: u32| gpu.to_string());
@@ -97,13 +105,16 @@ impl Cluster {
         if self.seen.is_lesson_due() && self.rule == Rule::Policy(Policy::LearnedFragmentation) {
             self.learn();
         }
-        let Self { slots, ids, free, seen, .. } = self;
+        let Self { slots, ids, free, seen, expression, .. } = self;
         let lesson = seen.lesson();
         let offer = |slot: Slot| {
             let (cores, memory, ref resources) = free[slot.index()];
             Some(Offer { worker: &ids[slot.index()], cores, memory, resources })
         };
         let candidate = |slot| offer(slot).map(|offer| Candidate { slot, offer, host: "", rank: () });
+        let whole = |_: Slot| {
+            Some(Offer { worker: "", cores: Cores(CORES), memory: MiB(MEMORY), resources: Resources::NONE })
+        };
         let measure = match self.rule {
             Rule::AllWorkers => {
                 let all = slots.iter().filter_map(|slot| candidate(*slot));
@@ -139,6 +150,7 @@ impl Cluster {
             Rule::Policy(Policy::BestFit) => Measure::LeftOver,
             Rule::Policy(Policy::LeastFragmentation) => Measure::Unusable,
             Rule::Policy(Policy::LearnedFragmentation) => Measure::Learned(lesson),
+            Rule::Expression => Measure::Expression(Formula { expression, whole: &whole }),
         };
         let workers = || slots.iter().filter_map(|slot| Some((*slot, offer(*slot)?)));
         self.cache.place(measure, demand, &self.whole, workers, offer)
@@ -224,11 +236,16 @@ fn main() {
 }
 
 fn policies() {
-    let mut clusters = Policy::ALL.map(|policy| Cluster::new(Rule::Policy(policy), WORKERS));
+    let named = Policy::ALL.map(|policy| (policy.name(), Rule::Policy(policy)));
+    let rules: Vec<(&str, Rule)> = named.into_iter().chain([("expr:..", Rule::Expression)]).collect();
+    let mut clusters: Vec<_> = rules.iter().map(|(_, rule)| Cluster::new(*rule, WORKERS)).collect();
     let rates = rates(&mut clusters, PLACEMENTS);
-    println!("{:24} {:>22} {:>10}", "policy", "million executors/s", "of spark");
-    for (policy, rate) in Policy::ALL.into_iter().zip(&rates) {
-        println!("{policy:24} {rate:>22.2} {:>8.0} %", 100.0 * rate / rates[0]);
+    let best_fit = rules.iter().zip(&rates).find(|((name, _), _)| *name == Policy::BestFit.name());
+    let best_fit = *best_fit.expect("it is one of them").1;
+    println!("{:24} {:>22} {:>10} {:>12}", "policy", "million executors/s", "of spark", "of best-fit");
+    for ((name, _), rate) in rules.iter().zip(&rates) {
+        let [of_spark, of_best_fit] = [rates[0], best_fit].map(|base| 100.0 * rate / base);
+        println!("{name:24} {rate:>22.2} {of_spark:>8.0} % {of_best_fit:>10.0} %");
     }
 }
 

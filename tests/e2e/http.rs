@@ -143,7 +143,9 @@ fn garbage_on_the_port_harms_nobody() {
 #[test]
 fn pages_are_complete_and_load_nothing_from_elsewhere() {
     let directory = tempfile::tempdir().expect("a temporary directory");
-    let master = Daemon::master(&["--conf", "spark.master.ui.title=<Blue>"]);
+    let expression = "expr:left.cores * 8 + left.gpu";
+    let title = "spark.master.ui.title=<Blue>";
+    let master = Daemon::master(&["--conf", title, "--placement-policy", expression]);
     let worker = Daemon::worker(&master, directory.path(), &["--cores", "1", "--memory", "1g"]);
     master.wait_for_workers(1);
     let mut command = firesteel();
@@ -161,6 +163,7 @@ fn pages_are_complete_and_load_nothing_from_elsewhere() {
         (&master, "/worker/?workerId=none".to_owned(), "No Worker has the id none"),
         (&master, "/picture/".to_owned(), "The whole cluster"),
         (&master, "/policies/".to_owned(), "least-fragmentation"),
+        (&master, "/policies/".to_owned(), expression),
         (&master, "/logPage/?appId=none&executorId=1".to_owned(), "No application has the id none"),
         (&worker, "/".to_owned(), "No executor runs here."),
         (

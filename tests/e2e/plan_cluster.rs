@@ -126,3 +126,27 @@ fn a_running_masters_plan_has_what_others_wait_for() {
     assert!(done.stdout.contains("B gang: It needs 3 executors at once, and there is room for 2"), "{done}");
     assert!(!done.stdout.contains("nothing more"), "{done}");
 }
+
+#[test]
+fn a_plan_for_a_running_master_knows_its_expression() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let expression = "expr:abs(total.cores - 3)";
+    let master = Daemon::master(&["--placement-policy", expression]);
+    let sizes = [("2", "2g"), ("3", "4g"), ("4", "1g")];
+    let _workers = sizes.map(|(cores, memory)| {
+        Daemon::worker(&master, directory.path(), &["--cores", cores, "--memory", memory])
+    });
+    master.wait_for_workers(3);
+    let plan = ["plan", "--master", master.url(), "--executor-cores", "1", "--executor-memory", "512m"];
+    let done = run(firesteel().args(plan).args(["--num-executors", "3"]));
+    assert_eq!(done.code(), 0, "{done}");
+    assert!(done.stdout.contains(&format!("under the policy {expression}: ")), "{done}");
+    let [used] = &done.stdout.lines().filter(|line| line.contains("AAA")).collect::<Vec<_>>()[..] else {
+        panic!("{done}")
+    };
+    assert!(used.contains("3 of 3"), "{done}");
+    let named = ["--policy", "best-fit", "--num-executors", "1", "--placement-policy", expression];
+    let refused = run(firesteel().args(plan).args(named));
+    assert_eq!(refused.code(), 2, "{refused}");
+    assert!(refused.stderr.contains("only a Master takes an expression"), "{refused}");
+}

@@ -123,7 +123,7 @@ fn learned_fragmentation_allocates_more_than_fgd_which_knows_the_workload() {
         let experiment = tenth(published(workload));
         let fgd = curves(&experiment, 3, |_, workload, _, _| Box::new(Scored::new(Fgd::new(workload))));
         let learned = curves(&experiment, 3, |cluster, _, arrivals, _| {
-            Box::new(Master::new(Setup::LearnedFragmentation, cluster, &arrivals.ranks))
+            Box::new(Master::new(&Setup::LearnedFragmentation, cluster, &arrivals.ranks))
         });
         for asked in [90, 100, 130] {
             let (learned, fgd) = (mean(&learned, asked), mean(&fgd, asked));

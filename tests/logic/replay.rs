@@ -31,7 +31,7 @@ fn workers(count: usize, cores: i64) -> Vec<Size> {
     vec![Size { cores: Cores(cores), memory: MiB(64 * 1024), ..Size::default() }; count]
 }
 
-fn replayed(setup: Setup, gangs: Gangs, workload: &Workload) -> Outcome {
+fn replayed(setup: &Setup, gangs: Gangs, workload: &Workload) -> Outcome {
     let how = Replay { config: setup.config(Config::default()), gangs, ..Replay::default() };
     replay(&how, workload, &mut directly)
 }
@@ -44,7 +44,7 @@ fn seconds(waits: &[Duration]) -> Vec<u64> {
 fn an_application_waits_until_another_one_has_ended() {
     let applications =
         vec![application(0, 2, 4, 100, 1), application(10, 1, 4, 50, 1), application(20, 1, 4, 5, 1)];
-    let outcome = replayed(Setup::Spark, Gangs::Keep, &Workload { workers: workers(1, 8), applications });
+    let outcome = replayed(&Setup::Spark, Gangs::Keep, &Workload { workers: workers(1, 8), applications });
     assert_eq!(seconds(outcome.began.all()), [0, 80, 90], "the second at 100, the third beside it");
     assert_eq!(seconds(outcome.all.all()), [0, 80, 90]);
     assert_eq!((outcome.end.as_secs(), outcome.stuck, outcome.executors), (150, 0, 4));
@@ -59,17 +59,17 @@ fn gangs_that_keep_what_they_get_can_wait_for_each_other_for_ever_and_those_that
     let applications =
         vec![application(0, 2, 4, 100, 1), application(10, 3, 4, 10, 3), application(20, 3, 4, 10, 3)];
     let workload = Workload { workers: workers(4, 4), applications };
-    let retry = replayed(Setup::Spark, Gangs::Retry, &workload);
+    let retry = replayed(&Setup::Spark, Gangs::Retry, &workload);
     assert_eq!((seconds(retry.gangs.all()), retry.stuck), (vec![90, 90], 0));
-    let keep = replayed(Setup::Spark, Gangs::Keep, &workload);
+    let keep = replayed(&Setup::Spark, Gangs::Keep, &workload);
     assert_eq!((seconds(keep.gangs.all()), keep.stuck), (vec![90, 90], 0));
-    let reserve = replayed(Setup::Spark, Gangs::Reserve, &workload);
+    let reserve = replayed(&Setup::Spark, Gangs::Reserve, &workload);
     assert_eq!((seconds(reserve.gangs.all()), reserve.stuck), (vec![90, 90], 0));
 
     // Two gangs of three on four Workers, and a third that was there before with two of each.
     let three = vec![application(0, 2, 4, 100, 1), application(1, 2, 2, 100, 1), application(2, 3, 4, 10, 3)];
     let workload = Workload { workers: workers(4, 4), applications: three };
-    assert_eq!(replayed(Setup::Spark, Gangs::Retry, &workload).stuck, 0);
+    assert_eq!(replayed(&Setup::Spark, Gangs::Retry, &workload).stuck, 0);
 }
 
 #[test]
@@ -79,7 +79,7 @@ fn a_replay_is_the_same_every_time_and_another_from_another_seed() {
         work.at_load(seed, 0.9)
     };
     let told = |seed| {
-        let outcome = replayed(Setup::Spark, Gangs::Retry, &work(seed));
+        let outcome = replayed(&Setup::Spark, Gangs::Retry, &work(seed));
         (outcome.began.all().to_vec(), outcome.used, outcome.end)
     };
     assert_eq!(told(1), told(1));
@@ -164,7 +164,7 @@ fn workers_fail_and_return_and_all_applications_end() {
 fn an_application_is_put_on_the_host_that_it_prefers_and_idle_workers_are_counted() {
     let near = TraceApplication { near: Some(6), ..application(0, 1, 2, 100, 1) };
     let applications = vec![near, application(100, 1, 2, 1, 1)];
-    let outcome = replayed(Setup::BestFit, Gangs::Retry, &Workload { workers: workers(4, 8), applications });
+    let outcome = replayed(&Setup::BestFit, Gangs::Retry, &Workload { workers: workers(4, 8), applications });
     assert_eq!((outcome.times[0].near, outcome.times[1].near), (1, 0));
     let idle = outcome.idle.iter().sum::<f64>() / outcome.idle.len() as f64;
     assert!((idle - 0.75).abs() < 1e-9, "three of four Workers have no executor: {idle}");
@@ -190,7 +190,7 @@ fn an_application_runs_on_gpus_of_the_models_that_it_names() {
 #[test]
 fn a_row_has_a_field_for_each_column() {
     let workload = Workload { workers: workers(1, 8), applications: vec![application(5, 2, 4, 100, 2)] };
-    let outcome = replayed(Setup::Spark, Gangs::Reserve, &workload);
+    let outcome = replayed(&Setup::Spark, Gangs::Reserve, &workload);
     let rows: Vec<_> = csv_rows("spark", 3, &workload.applications, &outcome).collect();
     assert_eq!(rows, ["spark,3,0,5.000,5.000,105.000,0.000,100.000,2,2,4,1024,0,0,0,,,0,0.000,0"]);
     assert_eq!(rows[0].split(',').count(), CSV_HEADER.split(',').count());
@@ -201,7 +201,7 @@ fn a_row_has_a_field_for_each_column() {
 mod goals {
     use super::*;
 
-    fn filled(setup: Setup, seed: u64) -> Fill {
+    fn filled(setup: &Setup, seed: u64) -> Fill {
         let (work, _) = Workload::new(&committed(), seed).without_oversized();
         let work = work.drawn(seed, synthetic_applications()).with_demand(1.0);
         fill(&setup.config(Config::default()), &work, &mut directly)
@@ -213,7 +213,7 @@ mod goals {
 
     #[test]
     fn no_more_than_a_fifth_of_the_gpus_that_spark_leaves_is_left_when_all_are_asked_for() {
-        let mean = |setup| (1..=5).map(|seed| filled(setup, seed).unallocated()).sum::<f64>() / 5.0;
+        let mean = |setup| (1..=5).map(|seed| filled(&setup, seed).unallocated()).sum::<f64>() / 5.0;
         let (spark, ours) = (mean(Setup::Spark), mean(Setup::LeastFragmentation));
         assert!(ours * 5.0 <= spark, "Spark's default leaves {spark} of the GPUs, this {ours}");
     }
@@ -228,7 +228,7 @@ mod goals {
                 let (work, _) = work.with_longest(Duration::from_secs(3600)).without_oversized();
                 let count = work.applications.len();
                 let work = work.drawn(seed, count).at_load(seed, 0.95);
-                let gangs = replayed(setup, Gangs::Retry, &work).gangs;
+                let gangs = replayed(&setup, Gangs::Retry, &work).gangs;
                 (gangs.mean() * gangs.all().len() as f64, gangs.all().len() as f64)
             };
             let (sum, count) = (1..=5).map(wait).fold((0.0, 0.0), |all, one| (all.0 + one.0, all.1 + one.1));

@@ -89,6 +89,20 @@ impl MasterClient {
         Ok((latest, all))
     }
 
+    /// Asks for the rule by which the Master chooses Workers for applications that name no policy, as
+    /// `firesteel.placement.policy` has it. `None`: the Master is too old to have any but a policy.
+    ///
+    /// # Errors
+    /// The Master does not answer.
+    pub async fn placement_rule(&mut self) -> Result<Option<String>, CallError> {
+        match self.inquiry.ask(&ClientToMaster::RequestPlacementRule).await {
+            Ok(MasterToClient::PlacementRuleResponse { rule }) => Ok(Some(rule)),
+            Ok(_) => Err(self.other_answer()),
+            Err(CallError::Older { .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
     /// Asks for one application by id or name, with all executors that the Master remembers.
     ///
     /// # Errors

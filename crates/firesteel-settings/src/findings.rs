@@ -151,19 +151,20 @@ fn of_property(key: &str, property: &Property, reader: Reader, audience: Audienc
         }
         (PropertyEffect::Refused(_), _) => (Outcome::Refused, effect.to_string()),
     };
-    let bad = (outcome == Outcome::Read).then(|| bad_value(key, property)).flatten();
+    let bad = (outcome == Outcome::Read).then(|| bad_value(key, property, &audience.readers())).flatten();
     let (outcome, why) = bad.map_or((outcome, why), |expected| (Outcome::BadValue, expected));
     let value = Some(shown(key, value));
     Finding { name: key.to_owned(), value, origin: Some(origin.clone()), outcome, why }
 }
 
-/// The expected form, if the value cannot be used. Each property is checked alone.
-fn bad_value(key: &str, property: &Property) -> Option<String> {
+/// The expected form, if one of these readers cannot use the value. Each property is checked alone.
+fn bad_value(key: &str, property: &Property, readers: &[Reader]) -> Option<String> {
     let mut alone = Properties::default();
     alone.set(key, property.value.as_str(), property.origin.clone());
-    match read(&alone) {
+    match read(&alone, readers) {
         Err(SettingError::Value { expected, .. }) => Some(format!("write {expected}")),
         Err(SettingError::File { path, error, .. }) => Some(format!("{path}: {error}")),
+        Err(SettingError::Expression { error, .. }) => Some(error.to_string()),
         Err(
             error @ (SettingError::NoPair { .. }
             | SettingError::Unprotected { .. }
@@ -175,11 +176,15 @@ fn bad_value(key: &str, property: &Property) -> Option<String> {
     }
 }
 
-/// Reads all settings that any reader reads from these properties.
-fn read(properties: &Properties) -> Result<(), SettingError> {
-    master::config(properties, String::new())?;
-    WorkerSettings::of(properties)?;
-    ApplicationSettings::of(properties)?;
+/// Reads all settings that these readers read from these properties.
+fn read(properties: &Properties, readers: &[Reader]) -> Result<(), SettingError> {
+    for reader in readers {
+        match reader {
+            Reader::Master => drop(master::config(properties, String::new())?),
+            Reader::Worker => drop(WorkerSettings::of(properties)?),
+            Reader::Application => drop(ApplicationSettings::of(properties)?),
+        }
+    }
     Listen::of(properties, String::new)?;
     Ok(())
 }
@@ -187,13 +192,14 @@ fn read(properties: &Properties) -> Result<(), SettingError> {
 /// The contradiction between properties whose values can each be used alone.
 #[must_use]
 pub fn contradiction(properties: &Properties) -> Option<SettingError> {
-    read(properties).err().filter(|error| match error {
+    read(properties, &Reader::ALL).err().filter(|error| match error {
         SettingError::Contradiction { .. }
         | SettingError::TimeoutTooShort { .. }
         | SettingError::NoAddresses { .. }
         | SettingError::TooFewAddresses { .. } => true,
         SettingError::NoPair { .. }
         | SettingError::Value { .. }
+        | SettingError::Expression { .. }
         | SettingError::Unprotected { .. }
         | SettingError::File { .. } => false,
     })

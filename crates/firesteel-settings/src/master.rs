@@ -35,7 +35,7 @@ pub fn config(properties: &Properties, url: String) -> Result<Config, SettingErr
         worker_order: properties
             .read(keys::WORKER_ORDER, worker_order_names!(), |text| text.parse().ok())?
             .unwrap_or(defaults.worker_order),
-        policy: properties.policy()?.unwrap_or(defaults.policy),
+        rule: properties.rule()?.unwrap_or(defaults.rule),
         default_cores: properties.cores(keys::DEFAULT_CORES)?.unwrap_or(defaults.default_cores),
         retries: properties
             .read(keys::MAX_EXECUTOR_RETRIES, "-1 (never) or a whole number of at least 0", retries)?
@@ -285,7 +285,7 @@ mod tests {
             worker_timeout: Duration::from_secs(7),
             strategy: Strategy::Consolidate,
             worker_order: WorkerOrder::MemoryFreeAsc,
-            policy: Policy::BestFit,
+            rule: Policy::BestFit.into(),
             default_cores: Cores(3),
             retries: Retries::Unlimited,
             proven_after: Duration::from_millis(1500),
@@ -380,6 +380,7 @@ mod tests {
             "spark.deploy.spreadOutApps=yes",
             "spark.deploy.workerSelectionPolicy=RANDOM",
             "firesteel.placement.policy=best",
+            "firesteel.placement.policy=expr:left.core",
             "spark.deploy.defaultCores=0",
             "spark.deploy.maxExecutorRetries=-2",
             "spark.deploy.retainedApplications=-1",

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use firesteel_placement::{Amount, Cores, MiB, Policy, policy_names};
+use firesteel_placement::policy::expression::ExpressionError;
+use firesteel_placement::policy::{EXPRESSION, Rule, UnknownRule};
+use firesteel_placement::{Amount, Cores, MiB, Policy, policy_names, policy_names_only};
 
 use super::origin::Origin;
 use super::{duration, key, keys, size};
@@ -42,6 +44,18 @@ pub enum SettingError {
         origin: Origin,
         /// The form that is expected.
         expected: &'static str,
+    },
+    /// The expression of a placement policy cannot be read.
+    #[error("{key} cannot be {value:?}{}: {error}", from(origin))]
+    Expression {
+        /// The key of the property.
+        key: &'static str,
+        /// The value of the property.
+        value: String,
+        /// Where the value was set.
+        origin: Origin,
+        /// What is wrong with the expression after `expr:`.
+        error: ExpressionError,
     },
     /// It asks for protection by Java classes, and something would be served without them.
     #[error(
@@ -158,7 +172,9 @@ impl SettingError {
             | Self::TimeoutTooShort { is_usage, .. }
             | Self::NoAddresses { is_usage, .. }
             | Self::TooFewAddresses { is_usage, .. } => *is_usage,
-            Self::Value { origin, .. } | Self::Unprotected { origin, .. } => origin.is_command_line(),
+            Self::Value { origin, .. }
+            | Self::Expression { origin, .. }
+            | Self::Unprotected { origin, .. } => origin.is_command_line(),
         }
     }
 }
@@ -302,12 +318,30 @@ impl Properties {
         Ok(cores.map(|cores| Cores(cores.into())))
     }
 
-    /// The policy in `firesteel.placement.policy`, for a Master or an application.
+    /// The policy in `firesteel.placement.policy`, for an application.
     ///
     /// # Errors
-    /// The value is anything else.
+    /// The value is anything else. An expression is for Masters only.
     pub fn policy(&self) -> Result<Option<Policy>, SettingError> {
-        self.read(keys::PLACEMENT_POLICY, policy_names!(), |text| text.parse().ok())
+        let is_expression = self.get(keys::PLACEMENT_POLICY).is_some_and(|text| text.starts_with(EXPRESSION));
+        let expected = if is_expression { policy_names_only!() } else { policy_names!() };
+        self.read(keys::PLACEMENT_POLICY, expected, |text| text.parse().ok())
+    }
+
+    /// The policy or the expression in `firesteel.placement.policy`, for a Master.
+    ///
+    /// # Errors
+    /// The value is anything else, or the expression cannot be read.
+    pub fn rule(&self) -> Result<Option<Rule>, SettingError> {
+        const EXPECTED: &str = concat!(policy_names!(), ", or expr: and an expression");
+        let key = keys::PLACEMENT_POLICY;
+        let wrong = self.property(key).and_then(|Property { value, origin }| match value.parse::<Rule>() {
+            Err(UnknownRule::Expression(error)) => {
+                Some(SettingError::Expression { key, value: value.clone(), origin: origin.clone(), error })
+            }
+            Err(UnknownRule::Policy(_)) | Ok(_) => None,
+        });
+        wrong.map_or_else(|| self.read(key, EXPECTED, |text| text.parse().ok()), Err)
     }
 
     /// An amount of memory. A number without a unit counts MiB.

@@ -1,13 +1,16 @@
 //! Named set-ups of a Master, which `plan` and `simulate` compare.
 
+use std::borrow::Cow;
 use std::fmt::{self, Display, Formatter};
 use std::str::FromStr;
 
 use firesteel_core::master::Config;
+use firesteel_placement::policy::expression::ExpressionError;
+use firesteel_placement::policy::{EXPRESSION, Expression, Rule};
 use firesteel_placement::{Policy, Strategy, WorkerOrder};
 
 /// A policy, a strategy and an order of Workers under one name.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Setup {
     /// Spark's default: spread out, Workers with most free cores first.
     #[default]
@@ -26,10 +29,12 @@ pub enum Setup {
     SpreadHeld,
     /// Executors that end at the same time together ([`Policy::Lifetimes`]).
     Lifetimes,
+    /// Each executor where the value of an expression is least ([`Rule::Expression`]).
+    Expression(Expression),
 }
 
 impl Setup {
-    /// All set-ups, in the order in which they are listed.
+    /// All set-ups that have a name, in the order in which they are listed.
     pub const ALL: [Self; 8] = [
         Self::Spark,
         Self::SparkConsolidate,
@@ -41,10 +46,10 @@ impl Setup {
         Self::Lifetimes,
     ];
 
-    /// Name of the set-up in kebab case: `spark-consolidate`.
+    /// Name of the set-up in kebab case, `spark-consolidate`; of an expression its text after `expr:`.
     #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
+    pub fn name(&self) -> Cow<'static, str> {
+        Cow::Borrowed(match self {
             Self::Spark => Policy::Spark.name(),
             Self::SparkConsolidate => "spark-consolidate",
             Self::CoresAscending => "cores-ascending",
@@ -53,12 +58,13 @@ impl Setup {
             Self::LearnedFragmentation => Policy::LearnedFragmentation.name(),
             Self::SpreadHeld => Policy::SpreadHeld.name(),
             Self::Lifetimes => Policy::Lifetimes.name(),
-        }
+            Self::Expression(expression) => return Cow::Owned(format!("{EXPRESSION}{expression}")),
+        })
     }
 
     /// What the set-up does, in half a sentence.
     #[must_use]
-    pub fn meaning(self) -> &'static str {
+    pub fn meaning(&self) -> &'static str {
         match self {
             Self::Spark => "spread over the Workers with the most free cores (the default of Spark)",
             Self::SparkConsolidate => {
@@ -70,13 +76,17 @@ impl Setup {
             Self::LearnedFragmentation => Policy::LearnedFragmentation.meaning(),
             Self::SpreadHeld => Policy::SpreadHeld.meaning(),
             Self::Lifetimes => Policy::Lifetimes.meaning(),
+            Self::Expression(_) => "each executor on the Worker where the value of the expression is least",
         }
     }
 
     /// The settings of a Master with this set-up. Settings that do not concern placement are those of `base`.
     #[must_use]
-    pub fn config(self, base: Config) -> Config {
+    pub fn config(&self, base: Config) -> Config {
         let (policy, strategy, worker_order) = match self {
+            Self::Expression(expression) => {
+                return Config { rule: Rule::Expression(expression.clone()), ..base };
+            }
             Self::Spark => (Policy::Spark, Strategy::SpreadOut, WorkerOrder::CoresFreeDesc),
             Self::SparkConsolidate => (Policy::Spark, Strategy::Consolidate, WorkerOrder::CoresFreeDesc),
             Self::CoresAscending => (Policy::Spark, Strategy::Consolidate, WorkerOrder::CoresFreeAsc),
@@ -90,37 +100,46 @@ impl Setup {
             Self::SpreadHeld => (Policy::SpreadHeld, Strategy::SpreadOut, WorkerOrder::CoresFreeDesc),
             Self::Lifetimes => (Policy::Lifetimes, Strategy::SpreadOut, WorkerOrder::CoresFreeDesc),
         };
-        Config { policy, strategy, worker_order, ..base }
+        Config { rule: policy.into(), strategy, worker_order, ..base }
     }
 }
 
 /// Writes the name of the set-up.
 impl Display for Setup {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
+        f.pad(&self.name())
     }
 }
 
-/// Finds the set-up of that name.
+/// Finds the set-up of that name, or reads the expression after `expr:`.
 impl FromStr for Setup {
     type Err = UnknownSetup;
 
     fn from_str(name: &str) -> Result<Self, UnknownSetup> {
+        if let Some(expression) = name.strip_prefix(EXPRESSION) {
+            return Ok(Self::Expression(expression.parse()?));
+        }
         let found = Self::ALL.into_iter().find(|setup| setup.name() == name);
-        found.ok_or_else(|| UnknownSetup { name: name.to_owned() })
+        found.ok_or_else(|| UnknownSetup::Name { name: name.to_owned() })
     }
 }
 
-/// The error for a name that no set-up has.
+/// The error for a text that names no set-up.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("unknown policy {name:?}: use one of {}", names())]
-pub struct UnknownSetup {
-    /// The name as given.
-    pub name: String,
+pub enum UnknownSetup {
+    /// No set-up has the name.
+    #[error("unknown policy {name:?}: use one of {}, or {EXPRESSION} and an expression", names())]
+    Name {
+        /// The name as given.
+        name: String,
+    },
+    /// The expression cannot be read.
+    #[error(transparent)]
+    Expression(#[from] ExpressionError),
 }
 
 fn names() -> String {
-    let names: Vec<&str> = Setup::ALL.iter().map(|setup| setup.name()).collect();
+    let names: Vec<_> = Setup::ALL.iter().map(Setup::name).collect();
     names.join(", ")
 }
 
@@ -132,14 +151,14 @@ mod tests {
     fn each_set_up_is_found_by_its_name_and_decides_in_its_own_way() {
         let mut seen = Vec::new();
         for setup in Setup::ALL {
-            assert_eq!(setup.name().parse(), Ok(setup));
             let config = setup.config(Config::default());
+            assert_eq!(setup.name().parse(), Ok(setup.clone()));
             assert!(!seen.contains(&config), "{setup} decides as another one does");
             seen.push(config);
         }
         for policy in Policy::ALL {
             let setup: Setup = policy.name().parse().expect("each policy has a set-up of its name");
-            assert_eq!(setup.config(Config::default()).policy, policy);
+            assert_eq!(setup.config(Config::default()).rule, policy.into());
         }
         assert_eq!(Setup::default().config(Config::default()), Config::default(), "the default is Spark's");
         let unknown = "sparks".parse::<Setup>().expect_err("no such set-up").to_string();
@@ -147,5 +166,13 @@ mod tests {
             unknown.starts_with("unknown policy \"sparks\": use one of spark, spark-consolidate, "),
             "{unknown}"
         );
+        let expression = "expr:left.cores";
+        let setup: Setup = expression.parse().expect("it is an expression");
+        assert_eq!(
+            (setup.name().as_ref(), setup.config(Config::default()).rule.to_string().as_str()),
+            (expression, expression)
+        );
+        let wrong = "expr:left.core".parse::<Setup>().expect_err("no such field").to_string();
+        assert!(wrong.starts_with("at character 6 of the expression: "), "{wrong}");
     }
 }

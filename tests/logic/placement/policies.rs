@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use firesteel_placement::index::{Index, Share, Slot};
 use firesteel_placement::policy::{
-    Candidate, ClusterTotal, Measure, PlacementCache, fill, fill_by_rest, spread_held,
+    Candidate, ClusterTotal, Expression, Formula, Measure, PlacementCache, fill, fill_by_rest, spread_held,
 };
 use firesteel_placement::{
     Cores, Demand, ExecutorLimit, ExecutorSize, MiB, Offer, Resources, Strategy, WorkerOrder, place,
@@ -20,13 +20,13 @@ use crate::laws::{Verdict, ensure, hold};
 const MEASURES: [Measure; 2] = [Measure::LeftOver, Measure::Unusable];
 
 /// The same workers with numbers, as an index gives them.
-struct Numbered<'a> {
-    index: Index<&'a str>,
-    offers: Vec<Offer<'a>>,
+pub(super) struct Numbered<'a> {
+    pub(super) index: Index<&'a str>,
+    pub(super) offers: Vec<Offer<'a>>,
 }
 
 impl<'a> Numbered<'a> {
-    fn new(offers: Vec<Offer<'a>>) -> Self {
+    pub(super) fn new(offers: Vec<Offer<'a>>) -> Self {
         let mut index = Index::new(WorkerOrder::WorkerId);
         for offer in &offers {
             index.insert(offer.worker, offer.cores, offer.memory, offer.resources);
@@ -35,7 +35,7 @@ impl<'a> Numbered<'a> {
     }
 
     /// Each with a host to itself, and of the rank that its id has.
-    fn candidates(&self, rank: impl Fn(&str) -> u64) -> impl Iterator<Item = Candidate<'a, u64>> {
+    pub(super) fn candidates(&self, rank: impl Fn(&str) -> u64) -> impl Iterator<Item = Candidate<'a, u64>> {
         self.offers.iter().map(move |offer| Candidate {
             slot: self.index.slot(&offer.worker).expect("it was inserted"),
             offer: *offer,
@@ -44,14 +44,14 @@ impl<'a> Numbered<'a> {
         })
     }
 
-    fn whole(&self) -> ClusterTotal {
+    pub(super) fn whole(&self) -> ClusterTotal {
         let mut whole = ClusterTotal::default();
         self.offers.iter().for_each(|offer| whole.add(offer));
         whole
     }
 
     /// Worker, executors and cores of each.
-    fn named(&self, shares: &[Share]) -> Vec<(&'a str, u64, i64)> {
+    pub(super) fn named(&self, shares: &[Share]) -> Vec<(&'a str, u64, i64)> {
         let names: BTreeMap<Slot, &str> = self.index.iter().map(|(id, slot)| (slot, *id)).collect();
         shares.iter().map(|share| (names[&share.slot], share.executors, share.cores.0)).collect()
     }
@@ -64,6 +64,25 @@ type Placed = (Ask, Vec<(String, i64, i64)>);
 /// unit in which shares are counted.
 fn one_by_one(
     measure: Measure,
+    ask: &Ask,
+    workers: &[Worker],
+    rank: impl Fn(&str) -> u64,
+) -> BTreeMap<String, u64> {
+    one_by_one_with(&|_| 0, matches!(measure, Measure::Unusable), ask, workers, rank)
+}
+
+/// A Worker that is looked at for one executor more.
+pub(super) struct Looked<'a> {
+    pub(super) before: &'a Worker,
+    pub(super) after: &'a Worker,
+    /// The number of executors of the placement that it has already.
+    pub(super) placed: u64,
+}
+
+/// The same with a value that counts before all measures.
+pub(super) fn one_by_one_with(
+    value: &dyn Fn(&Looked<'_>) -> i128,
+    counts_unusable: bool,
     ask: &Ask,
     workers: &[Worker],
     rank: impl Fn(&str) -> u64,
@@ -92,8 +111,9 @@ fn one_by_one(
         }
         after
     };
-    let key = |worker: &Worker| {
+    let key = |worker: &Worker, placed: u64| {
         let after = take(worker);
+        let value = value(&Looked { before: worker, after: &after, placed });
         let shares = kinds
             .iter()
             .map(|(name, whole)| (*name, after.resources.get(*name).copied().unwrap_or(0) * part(*whole)));
@@ -104,15 +124,19 @@ fn one_by_one(
         let all: Vec<u64> =
             amounts.into_iter().chain(resources.into_iter().map(|(_, share)| share)).collect();
         let dominant = all.iter().copied().max().unwrap_or(0);
-        let unusable = if measure == Measure::Unusable { unusable } else { 0 };
-        (rank(&worker.id), unusable, dominant, all.iter().sum::<u64>(), worker.id.clone())
+        let unusable = if counts_unusable { unusable } else { 0 };
+        (rank(&worker.id), value, unusable, dominant, all.iter().sum::<u64>(), worker.id.clone())
     };
     let mut left = (ask.cores_left / each).max(0) as u64;
     left = left.min(ask.limit.map_or(u64::MAX, |limit| limit.saturating_sub(ask.held)));
-    let mut given = BTreeMap::new();
+    let mut given: BTreeMap<String, u64> = BTreeMap::new();
+    let placed = |given: &BTreeMap<String, u64>, worker: &Worker| given.get(&worker.id).copied().unwrap_or(0);
     while left > 0
-        && let Some(best) =
-            free.iter().enumerate().filter(|(_, worker)| fits(worker)).min_by_key(|(_, w)| key(w))
+        && let Some(best) = free
+            .iter()
+            .enumerate()
+            .filter(|(_, worker)| fits(worker))
+            .min_by_key(|(_, worker)| key(worker, placed(&given, worker)))
     {
         let n = best.0;
         *given.entry(free[n].id.clone()).or_default() += 1;
@@ -333,6 +357,8 @@ fn workers_that_share_a_host_count_as_one_place() {
 
 #[test]
 fn the_cache_decides_what_looking_at_every_worker_decides() {
+    let expressions = ["total.cores * 3 - left.cores", "left.gpu % 2 + placed"];
+    let expressions = expressions.map(|text| text.parse::<Expression>().expect("it can be read"));
     hold("placement::policies", 2_000, |history: &History| {
         let mut model = Model::default();
         let mut index: Index<String> = Index::new(worker_order(history.order));
@@ -387,12 +413,25 @@ fn the_cache_decides_what_looking_at_every_worker_decides() {
                     let offers: BTreeMap<Slot, Offer<'_>> =
                         model.offers().map(|offer| (slot(offer.worker), offer)).collect();
                     let workers = || model.offers().map(|offer| (slot(offer.worker), offer));
-                    let shares =
-                        cache.place(measure, &demand, &whole, workers, |slot| offers.get(&slot).copied());
-                    let candidates =
-                        workers().map(|(slot, offer)| Candidate { slot, offer, host: "", rank: () });
-                    let flat = fill(measure, &demand, candidates, &whole);
-                    ensure!(shares == flat, "the cache {shares:?}, every worker {flat:?}, asked {ask:?}");
+                    let total = |slot: Slot| {
+                        let cores = Cores(slot.index() as i64 % 7);
+                        Some(Offer { worker: "", cores, memory: MiB(0), resources: Resources::NONE })
+                    };
+                    let by_expression =
+                        |expression| Measure::Expression(Formula { expression, whole: &total });
+                    // The last one is kept.
+                    let mut shares = Vec::new();
+                    for measure in expressions.iter().map(by_expression).chain([measure]) {
+                        shares =
+                            cache.place(measure, &demand, &whole, workers, |slot| offers.get(&slot).copied());
+                        let candidates =
+                            workers().map(|(slot, offer)| Candidate { slot, offer, host: "", rank: () });
+                        let flat = fill(measure, &demand, candidates, &whole);
+                        ensure!(
+                            shares == flat,
+                            "{measure:?}: the cache {shares:?}, every worker {flat:?}, asked {ask:?}"
+                        );
+                    }
                     if *kept {
                         let names: Vec<(String, i64, i64)> = shares
                             .iter()

@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use firesteel_placement::index::{Index, Share};
-use firesteel_placement::policy::{Candidate, ClusterTotal, Measure, PlacementCache, SeenDemands, fill};
+use firesteel_placement::index::{Index, Share, Slot};
+use firesteel_placement::policy::{
+    Candidate, ClusterTotal, Expression, Formula, Measure, PlacementCache, SeenDemands, fill,
+};
 use firesteel_placement::{
     Amount, Cores, Demand, ExecutorSize, MiB, Offer, Part, Quantity, ResourceAmounts, Resources, Strategy,
     WorkerOrder, place,
@@ -251,7 +253,15 @@ impl Cluster {
         let slots: Vec<_> = self.ids.iter().map(|id| self.index.slot(id).expect("it is known")).collect();
         let mut shares = Vec::new();
         self.learn(&demand);
-        for measure in [Measure::LeftOver, Measure::Unusable, Measure::Learned(self.seen.lesson())] {
+        let text = "left.gpu - left.gpu.whole - left.gpu:A100.largest * free.gpu:T4 + total.cores * placed";
+        let expression = text.parse::<Expression>().expect("it can be read");
+        let total = |slot: Slot| {
+            let cores = Cores(slot.index() as i64);
+            Some(Offer { worker: "", cores, memory: MiB(0), resources: Resources::NONE })
+        };
+        let formula = Formula { expression: &expression, whole: &total };
+        let learned = Measure::Learned(self.seen.lesson());
+        for measure in [Measure::Expression(formula), Measure::LeftOver, Measure::Unusable, learned] {
             let offers = self.offers();
             let candidates = slots.iter().zip(&offers);
             let candidates =

@@ -130,7 +130,7 @@ impl Stage {
         for &(key, value) in words.settings() {
             match key {
                 "strategy" => config.strategy = strategy(value),
-                "policy" => config.policy = value.parse().expect("a policy"),
+                "policy" => config.rule = value.parse().expect("a policy"),
                 "order" => config.worker_order = value.parse().expect("a worker order"),
                 "default-cores" => config.default_cores.0 = number(value),
                 "retries" => config.retries = Retries::AtMost(value.parse().expect("a number")),

@@ -79,7 +79,8 @@ impl Names {
                         | MasterToClient::ClearCompletedResponse
                         | MasterToClient::WorkerReportsResponse(_)
                         | MasterToClient::HistoryResponse(_)
-                        | MasterToClient::ApplicationNeedsResponse(_)),
+                        | MasterToClient::ApplicationNeedsResponse(_)
+                        | MasterToClient::PlacementRuleResponse { .. }),
                     ),
             } => vec![format!("{} <- {answer:?}", self.peers[peer])],
             Effect::Send { peer, message: Outbound::Worker(message) } => {

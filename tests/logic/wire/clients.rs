@@ -221,6 +221,9 @@ fn reports(record: &mut Record) {
     let need = ApplicationNeed { number: 7, app: key().app, resources };
     let needs = ApplicationNeeds { needs: vec![need], next: Some(9) };
     record.add("master-to-client", &MasterToClient::ApplicationNeedsResponse(needs));
+    record.add("client-to-master", &ClientToMaster::RequestPlacementRule);
+    let rule = "expr:left.cores".to_owned();
+    record.add("master-to-client", &MasterToClient::PlacementRuleResponse { rule });
     record.add("client-to-worker", &ClientToWorker::RequestWorkerReport);
     record.add("worker-to-client", &WorkerToClient::WorkerReportResponse(Box::new(report())));
 }

@@ -61,6 +61,11 @@ impl ApplicationMaster {
                 let none = ApplicationNeeds { needs: Vec::new(), next: None };
                 self.answer(peer, MasterToClient::ApplicationNeedsResponse(none));
             }
+            // YARN chooses nodes by its own rules. The answer goes with the settings in the head of its state.
+            ClientToMaster::RequestPlacementRule => {
+                let rule = Deciding::default().policy.to_string();
+                self.answer(peer, MasterToClient::PlacementRuleResponse { rule });
+            }
             ClientToMaster::RequestWorkerReports { .. } => {
                 let none = WorkerReports { reports: Vec::new(), next: None };
                 self.answer(peer, MasterToClient::WorkerReportsResponse(none));

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use firesteel_placement::index::Slot;
+use firesteel_placement::policy::Rule;
 use firesteel_placement::shortfall::Amounts;
-use firesteel_placement::{Cores, Demand, ExecutorLimit, ExecutorSize, MiB, Offer, Policy, ResourceAmounts};
+use firesteel_placement::{Cores, Demand, ExecutorLimit, ExecutorSize, MiB, Offer, ResourceAmounts};
 
 use super::backlog::Shape;
 use super::capacity::{self, Grant};
@@ -314,9 +315,9 @@ impl Application {
         self.wishes.is_empty() && self.exclusions.is_empty() && workers.all_admit(self.label.as_ref())
     }
 
-    /// The policy by which Workers are chosen for it.
-    pub(super) fn policy(&self, config: &Config) -> Policy {
-        self.description.policy.unwrap_or(config.policy)
+    /// The rule by which Workers are chosen for it.
+    pub(super) fn rule(&self, config: &Config) -> Rule {
+        self.description.policy.map_or_else(|| config.rule.clone(), Rule::Policy)
     }
 
     /// What it asks for now under this profile.

@@ -6,7 +6,9 @@ use std::ops::ControlFlow;
 
 use firesteel_placement::index::{Share, Slot};
 use firesteel_placement::locality::Locality;
-use firesteel_placement::policy::{Candidate, Lesson, Measure, fill, fill_by_rest, spread_held};
+use firesteel_placement::policy::{
+    Candidate, Expression, Formula, Lesson, Measure, Rule, fill, fill_by_rest, spread_held,
+};
 use firesteel_placement::{Cores, Demand, Offer, PlacedExecutor, Policy, place_ranked};
 
 use super::application::Application;
@@ -27,7 +29,13 @@ pub(super) fn choose(
     demand: &Demand,
     rest: &Rest,
 ) -> Vec<Share> {
-    match application.policy(config) {
+    let policy = match application.rule(config) {
+        Rule::Policy(policy) => policy,
+        Rule::Expression(expression) => {
+            return by_measure(Measured::Expression(&expression), workers, application, demand);
+        }
+    };
+    match policy {
         Policy::Spark => as_spark(config, workers, application, demand),
         Policy::BestFit => by_measure(Measured::BestFit, workers, application, demand),
         Policy::LeastFragmentation => by_measure(Measured::LeastFragmentation, workers, application, demand),
@@ -42,21 +50,27 @@ pub(super) fn choose(
     }
 }
 
-/// A policy that has a [`Measure`].
+/// A rule that has a [`Measure`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Measured {
+pub(super) enum Measured<'e> {
     BestFit,
     LeastFragmentation,
     LearnedFragmentation,
+    Expression(&'e Expression),
 }
 
-impl Measured {
-    /// Its measure, if this lesson was learned last.
-    pub(super) fn measure(self, lesson: &Lesson) -> Measure<'_> {
+impl<'e> Measured<'e> {
+    /// Its measure, if this lesson was learned last. `whole` has the amounts of a Worker in all.
+    pub(super) fn measure(
+        self,
+        lesson: &'e Lesson,
+        whole: &'e dyn Fn(Slot) -> Option<Offer<'e>>,
+    ) -> Measure<'e> {
         match self {
             Self::BestFit => Measure::LeftOver,
             Self::LeastFragmentation => Measure::Unusable,
             Self::LearnedFragmentation => Measure::Learned(lesson),
+            Self::Expression(expression) => Measure::Expression(Formula { expression, whole }),
         }
     }
 }
@@ -121,13 +135,14 @@ fn executors(shares: &[Share]) -> Vec<(Slot, Cores)> {
 /// Workers near preferred hosts come first; the measure decides among Workers of the same rank. If all Workers are
 /// alike to the application, only Workers that changed since the last executor of the same kind are looked at.
 fn by_measure(
-    policy: Measured,
+    policy: Measured<'_>,
     workers: &mut WorkerTable,
     application: &Application,
     demand: &Demand,
 ) -> Vec<Share> {
     let of_all = |workers: &WorkerTable| {
-        let measure = policy.measure(workers.lesson());
+        let whole = |slot| workers.whole_offer(slot);
+        let measure = policy.measure(workers.lesson(), &whole);
         fill(measure, demand, candidates(workers, application), workers.whole())
     };
     if !application.is_indifferent(workers) {

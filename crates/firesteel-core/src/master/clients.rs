@@ -90,6 +90,9 @@ impl Master {
             ClientToMaster::RequestApplicationNeeds { from } => {
                 MasterToClient::ApplicationNeedsResponse(self.needs_page(from))
             }
+            ClientToMaster::RequestPlacementRule => {
+                MasterToClient::PlacementRuleResponse { rule: self.config.rule.to_string() }
+            }
             ClientToMaster::RequestWorkerReports { from } => {
                 MasterToClient::WorkerReportsResponse(self.reports_page(&from))
             }

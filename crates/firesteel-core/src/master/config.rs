@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use firesteel_placement::{Cores, Policy, Strategy, WorkerOrder};
+use firesteel_placement::policy::Rule;
+use firesteel_placement::{Cores, Strategy, WorkerOrder};
 
 use super::archive::HistoryLimits;
 use super::limits::Limits;
@@ -24,8 +25,8 @@ pub struct Config {
     pub strategy: Strategy,
     /// The setting `spark.deploy.workerSelectionPolicy`.
     pub worker_order: WorkerOrder,
-    /// `firesteel.placement.policy`: the policy of applications that name none.
-    pub policy: Policy,
+    /// `firesteel.placement.policy`: the rule for applications that name no policy.
+    pub rule: Rule,
     /// `spark.deploy.defaultCores`: the maximum of cores of an application that names none.
     pub default_cores: Cores,
     /// `spark.deploy.maxExecutorRetries`: the number of failed executors in a row that ends an application.
@@ -134,7 +135,7 @@ impl Default for Config {
             worker_timeout: Duration::from_secs(60),
             strategy,
             worker_order,
-            policy,
+            rule: policy.into(),
             default_cores,
             retries: Retries::AtMost(10),
             proven_after: Duration::from_secs(5),

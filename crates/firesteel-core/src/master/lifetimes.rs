@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use firesteel_placement::Policy;
 use firesteel_placement::index::Slot;
+use firesteel_placement::policy::Rule;
 
 use super::Master;
 use super::application::Application;
@@ -114,13 +115,16 @@ impl Master {
 
     /// What the policy of an application has to know of how long executors run on: nothing, for all policies but one.
     pub(super) fn rest_for_policy(&self, now: Timestamp, application: &Application) -> Rest {
-        match application.policy(&self.config) {
-            Policy::Lifetimes => self.expected_rest(now, application),
-            Policy::Spark
-            | Policy::BestFit
-            | Policy::LeastFragmentation
-            | Policy::LearnedFragmentation
-            | Policy::SpreadHeld => Rest::default(),
+        match application.rule(&self.config) {
+            Rule::Policy(Policy::Lifetimes) => self.expected_rest(now, application),
+            Rule::Policy(
+                Policy::Spark
+                | Policy::BestFit
+                | Policy::LeastFragmentation
+                | Policy::LearnedFragmentation
+                | Policy::SpreadHeld,
+            )
+            | Rule::Expression(_) => Rest::default(),
         }
     }
 

@@ -107,7 +107,9 @@ impl Master {
     }
 
     fn deciding(&self) -> Deciding {
-        let Config { policy, strategy, worker_order, default_cores, backfill, preemption, .. } = self.config;
+        let Config { ref rule, strategy, worker_order, default_cores, backfill, preemption, .. } =
+            self.config;
+        let policy = rule.nearest_policy();
         let queues = self.config.queues.clone();
         Deciding { policy, strategy, worker_order, default_cores, queues, backfill, preemption }
     }

@@ -180,14 +180,15 @@ impl WorkerTable {
     }
 
     /// Places a demand by a policy's measure.
-    pub(super) fn place_by(&mut self, policy: Measured, demand: &Demand) -> Vec<Share> {
+    pub(super) fn place_by(&mut self, policy: Measured<'_>, demand: &Demand) -> Vec<Share> {
         if policy == Measured::LearnedFragmentation && self.seen.is_lesson_due() {
             self.learn();
         }
         let Self { index, rows, whole, cache, seen, withheld, .. } = self;
-        let measure = policy.measure(seen.lesson());
         // A slot without a Worker has no offer.
         let row = |slot: Slot| rows.get(slot.index())?.as_ref();
+        let whole_offer = |slot: Slot| row(slot).map(WorkerRow::whole_offer);
+        let measure = policy.measure(seen.lesson(), &whole_offer);
         let offer = |slot: Slot| Some(row(slot)?.open_offer(withheld.get(&slot)));
         let workers = || index.iter().filter_map(|(_, slot)| Some((slot, offer(slot)?)));
         cache.place(measure, demand, whole, workers, offer)
@@ -520,6 +521,11 @@ impl WorkerTable {
     /// Offers of the living Workers' amounts in all, by id.
     pub(super) fn whole_offers(&self) -> impl Iterator<Item = Offer<'_>> {
         self.iter().map(WorkerRow::whole_offer)
+    }
+
+    /// An offer of a Worker's amounts in all, if there is one in the slot.
+    pub(super) fn whole_offer(&self, slot: Slot) -> Option<Offer<'_>> {
+        self.at(slot).map(WorkerRow::whole_offer)
     }
 
     /// Copies of the living Workers by id, then of the lost ones that are remembered. `excluded_for` has the number of

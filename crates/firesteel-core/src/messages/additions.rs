@@ -56,6 +56,7 @@ impl Message for ClientToMaster {
                 | Self::RequestKillAllDrivers { .. }
                 | Self::RequestClearCompletedDriversAndApps { .. }
                 | Self::RequestApplicationNeeds { .. }
+                | Self::RequestPlacementRule
         ))
     }
 }
@@ -69,6 +70,7 @@ impl Message for MasterToClient {
                 | Self::KillAllDriversResponse { .. }
                 | Self::ClearCompletedResponse
                 | Self::ApplicationNeedsResponse(_)
+                | Self::PlacementRuleResponse { .. }
         ))
     }
 }

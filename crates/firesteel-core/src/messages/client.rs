@@ -92,6 +92,8 @@ pub enum ClientToMaster {
         /// The smallest number of an application.
         from: u64,
     },
+    /// Asks for the rule by which Workers are chosen for applications that name no policy. Version 7.
+    RequestPlacementRule,
 }
 
 /// A message from a Master to a status client.
@@ -126,6 +128,12 @@ pub enum MasterToClient {
     ClearCompletedResponse,
     /// The custom resources that executors need: a page. Version 7.
     ApplicationNeedsResponse(ApplicationNeeds),
+    /// The rule by which Workers are chosen for applications that name no policy. Version 7.
+    PlacementRuleResponse {
+        /// The rule as it is written in `firesteel.placement.policy`. Later versions may have rules that this one does not
+        /// know.
+        rule: String,
+    },
 }
 
 /// A message from a status client to a Worker.
@@ -186,7 +194,8 @@ pub struct MasterView {
 /// The settings that decide how executors are assigned.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Deciding {
-    /// The setting `firesteel.placement.policy`.
+    /// The setting `firesteel.placement.policy`. For an expression it is the policy that breaks its ties:
+    /// [`RequestPlacementRule`](ClientToMaster::RequestPlacementRule) asks for the expression.
     pub policy: Policy,
     /// The setting `spark.deploy.spreadOutApps`.
     pub strategy: Strategy,
@@ -467,11 +476,11 @@ pub struct RunningDriver {
 crate::kinds!("ClientToMaster", ClientToMaster: RequestMasterState RequestApplication KillApplication
     RequestReadyz DecommissionWorkers RequestSubmitDriver RequestKillDriver RequestDriverStatus
     RequestWorkerReports RequestHistory RequestKillAllDrivers
-    RequestClearCompletedDriversAndApps RequestApplicationNeeds);
+    RequestClearCompletedDriversAndApps RequestApplicationNeeds RequestPlacementRule);
 crate::kinds!("MasterToClient", MasterToClient: MasterStateResponse ApplicationResponse
     KillApplicationResponse ReadyzResponse DecommissionWorkersResponse SubmitDriverResponse KillDriverResponse
     DriverStatusResponse WorkerReportsResponse HistoryResponse KillAllDriversResponse
-    ClearCompletedResponse ApplicationNeedsResponse);
+    ClearCompletedResponse ApplicationNeedsResponse PlacementRuleResponse);
 crate::kinds!("ClientToWorker", ClientToWorker: RequestWorkerState RequestLog RequestWorkerReport RequestDriverLog);
 crate::kinds!("WorkerToClient", WorkerToClient: WorkerStateResponse LogResponse RequestLogFailed
     WorkerReportResponse);

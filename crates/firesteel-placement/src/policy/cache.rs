@@ -107,7 +107,8 @@ impl PlacementCache {
             return Vec::new();
         }
         let scorer = Scorer::new(measure, demand, total);
-        let heap = match self.heaps.iter().position(|heap| heap.is_for(measure.kind(), demand)) {
+        let kind = measure.kind();
+        let heap = match self.heaps.iter().position(|heap| heap.is_for(&kind, demand)) {
             Some(at) => {
                 let mut heap = self.heaps.remove(at);
                 heap.catch_up(&scorer, &self.workers, &offer);
@@ -152,8 +153,13 @@ impl Versions {
     }
 
     /// A Worker with its score, if one more executor fits there.
-    fn scored(&self, scorer: &Scorer<'_>, slot: Slot, offer: &Offer<'_>) -> Option<Reverse<ScoredWorker>> {
-        let score = offer.fits(scorer.demand()).then(|| scorer.score(offer, 0))?;
+    fn scored(
+        &self,
+        scorer: &Scorer<'_, '_>,
+        slot: Slot,
+        offer: &Offer<'_>,
+    ) -> Option<Reverse<ScoredWorker>> {
+        let score = offer.fits(scorer.demand()).then(|| scorer.score((slot, offer), 0))?;
         let (position, version) = (self.positions[slot.index()], self.versions[slot.index()]);
         Some(Reverse(ScoredWorker { score, position, slot, version }))
     }
@@ -162,7 +168,7 @@ impl Versions {
 impl WorkerHeap {
     /// A heap of all these Workers that fit.
     fn new<'a>(
-        scorer: &Scorer<'_>,
+        scorer: &Scorer<'_, '_>,
         versions: &Versions,
         workers: impl Iterator<Item = (Slot, Offer<'a>)>,
     ) -> Self {
@@ -178,15 +184,15 @@ impl WorkerHeap {
         }
     }
 
-    fn is_for(&self, measure: MeasureKind, demand: &Demand) -> bool {
-        (self.measure, self.size, self.memory, &self.resources)
+    fn is_for(&self, measure: &MeasureKind, demand: &Demand) -> bool {
+        (&self.measure, self.size, self.memory, &self.resources)
             == (measure, demand.size, demand.memory, &demand.resources)
     }
 
     /// Computes the score of each Worker that changed since the last placement.
     fn catch_up<'a>(
         &mut self,
-        scorer: &Scorer<'_>,
+        scorer: &Scorer<'_, '_>,
         workers: &Versions,
         offer: impl Fn(Slot) -> Option<Offer<'a>>,
     ) {
@@ -206,7 +212,7 @@ impl WorkerHeap {
 
     fn place<'a>(
         &mut self,
-        scorer: &Scorer<'_>,
+        scorer: &Scorer<'_, '_>,
         demand: &Demand,
         positions: &[u32],
         offer: impl Fn(Slot) -> Option<Offer<'a>>,

@@ -28,7 +28,7 @@ pub fn fill<'a, R: Ord>(
     let scorer = Scorer::new(measure, demand, total);
     let fitting = candidates.into_iter().filter(|candidate| candidate.offer.fits(demand));
     let ranked = |Candidate { slot, offer, rank, .. }| {
-        let key = (rank, scorer.score(&offer, 0), offer.worker);
+        let key = (rank, scorer.score((slot, &offer), 0), offer.worker);
         Reverse(RankedWorker { key, executors: 0, slot, offer })
     };
     let mut workers: BinaryHeap<_> = fitting.map(ranked).collect();
@@ -89,7 +89,7 @@ impl<'a> ShareBuilder<'a> {
     /// If more executors fit there, returns how many it has now, and the score of the next one.
     pub(super) fn fill(
         &mut self,
-        scorer: &Scorer<'_>,
+        scorer: &Scorer<'_, '_>,
         slot: Slot,
         offer: &Offer<'_>,
         before: u64,
@@ -107,7 +107,7 @@ impl<'a> ShareBuilder<'a> {
             if executors >= fitting || executors - before == self.units_left {
                 break None;
             }
-            let score = scorer.score(offer, executors);
+            let score = scorer.score((slot, offer), executors);
             if !is_best(score) {
                 break Some((executors, score));
             }

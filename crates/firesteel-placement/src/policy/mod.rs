@@ -8,12 +8,17 @@
 //! Under best fit, a Worker that was given an executor has less left over, so it stays the best Worker until it is full.
 //! Under least fragmentation it may be different: the last executor that fits may leave gpus without cores.
 //!
+//! An [`Expression`] is a policy without a name, which an operator writes. A Master's [`Rule`] is a policy or an expression.
+//!
 //! [`PlacementCache`] makes them (but not spread-held) independent of the size of the cluster.
 
 mod cache;
+pub mod expression;
 mod fill;
 mod learned;
 mod lifetimes;
+mod room;
+mod rule;
 mod score;
 mod spread_held;
 
@@ -23,10 +28,12 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 pub use cache::PlacementCache;
+pub use expression::Expression;
 pub use fill::fill;
 pub use learned::{Lesson, SeenDemands};
 pub use lifetimes::fill_by_rest;
-pub use score::{ClusterTotal, Measure};
+pub use rule::{EXPRESSION, Rule, UnknownRule};
+pub use score::{ClusterTotal, Formula, Measure};
 pub use spread_held::spread_held;
 
 use crate::index::Slot;
@@ -125,10 +132,29 @@ impl FromStr for Policy {
 
 /// The error for a name that no policy has.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("no policy is called {name:?}: use {names}", names = crate::policy_names!())]
+#[error("{}", refusal(name))]
 pub struct UnknownPolicy {
     /// The name that was not found.
     pub name: String,
+}
+
+/// What to write where an application has an expression, as a literal.
+#[macro_export]
+macro_rules! policy_names_only {
+    () => {
+        concat!(
+            $crate::policy_names!(),
+            ", or leave it out for the Master's own rule: only a Master takes an expression, from its operator"
+        )
+    };
+}
+
+fn refusal(name: &str) -> String {
+    let names = match name.starts_with(EXPRESSION) {
+        true => crate::policy_names_only!(),
+        false => crate::policy_names!(),
+    };
+    format!("no policy is called {name:?}: use {names}")
 }
 
 /// A Worker that a policy may choose.

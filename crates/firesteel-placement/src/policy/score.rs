@@ -1,9 +1,13 @@
 //! The score of an executor on a Worker: the capacity that it leaves there, and how much of that no executor can use.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
-use super::learned::{Lesson, Room};
+use super::expression::{Expression, Number};
+use super::learned::Lesson;
+use super::room::Room;
 use crate::amount::WHOLE;
+use crate::index::Slot;
 use crate::resource_name::without_kind;
 use crate::shortfall::Amounts;
 use crate::{Amount, Cores, Demand, ExecutorSize, MiB, Offer, Quantity};
@@ -44,18 +48,31 @@ impl ClusterTotal {
         self.resources.retain(|_, count| *count > 0);
     }
 
+    /// The cores of all Workers.
+    pub(super) fn cores(&self) -> Cores {
+        Cores(i64::try_from(self.cores).unwrap_or(i64::MAX))
+    }
+
+    /// The memory of all Workers.
+    pub(super) fn memory(&self) -> MiB {
+        MiB(i64::try_from(self.memory).unwrap_or(i64::MAX))
+    }
+
+    /// The addresses of a custom resource of all Workers, all kinds together.
+    pub(super) fn addresses(&self, name: &str) -> Quantity {
+        self.resources.get(name).map_or(Quantity::ZERO, |count| Quantity::whole(*count))
+    }
+
     /// The total as amounts.
     #[must_use]
     pub fn amounts(&self) -> Amounts {
-        let amount = |amount: u64| i64::try_from(amount).unwrap_or(i64::MAX);
-        let (cores, memory) = (Cores(amount(self.cores)), MiB(amount(self.memory)));
         let resources = self.resources.iter().map(|(name, count)| (name.clone(), Quantity::whole(*count)));
-        Amounts { cores, memory, resources: resources.collect() }
+        Amounts { cores: self.cores(), memory: self.memory(), resources: resources.collect() }
     }
 }
 
 /// What a policy minimises.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug)]
 pub enum Measure<'a> {
     /// The dominant share of what is left over on the Worker. Ties are broken by the sum of all shares.
     LeftOver,
@@ -64,14 +81,33 @@ pub enum Measure<'a> {
     Unusable,
     /// By how much the loss of the Worker grows, by this lesson. Ties are broken by what is left over.
     Learned(&'a Lesson),
+    /// The value of this formula. Ties are broken by what is left over.
+    Expression(Formula<'a>),
+}
+
+/// An expression, and what it asks about Workers besides their offers.
+#[derive(Clone, Copy)]
+pub struct Formula<'a> {
+    /// The expression.
+    pub expression: &'a Expression,
+    /// The amounts of a Worker in all, free or not. It is asked only if the expression has a field of them.
+    pub whole: &'a dyn Fn(Slot) -> Option<Offer<'a>>,
+}
+
+/// Shows the expression.
+impl fmt::Debug for Formula<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.expression.fmt(f)
+    }
 }
 
 /// Which measure it is, whatever the lesson.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum MeasureKind {
     LeftOver,
     Unusable,
     Learned,
+    Expression(Expression),
 }
 
 impl Measure<'_> {
@@ -80,6 +116,7 @@ impl Measure<'_> {
             Self::LeftOver => MeasureKind::LeftOver,
             Self::Unusable => MeasureKind::Unusable,
             Self::Learned(_) => MeasureKind::Learned,
+            Self::Expression(formula) => MeasureKind::Expression(formula.expression.clone()),
         }
     }
 }
@@ -88,16 +125,17 @@ impl Measure<'_> {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Score {
     /// What the measure counts before the left-over amounts.
-    spoilt: i64,
+    spoilt: Number,
     dominant: u64,
     sum: u64,
 }
 
 /// Computes the scores of a demand's executors.
 #[derive(Debug)]
-pub(super) struct Scorer<'a> {
-    measure: Measure<'a>,
+pub(super) struct Scorer<'a, 'm> {
+    measure: Measure<'m>,
     demand: &'a Demand,
+    total: &'a ClusterTotal,
     /// The weight of a core.
     cores: u64,
     /// The weight of a MiB.
@@ -113,9 +151,9 @@ struct WeightedResource<'a> {
     weight: u64,
 }
 
-impl<'a> Scorer<'a> {
+impl<'a, 'm> Scorer<'a, 'm> {
     /// A scorer for the executors of this demand on a cluster with this total.
-    pub(super) fn new(measure: Measure<'a>, demand: &'a Demand, total: &'a ClusterTotal) -> Self {
+    pub(super) fn new(measure: Measure<'m>, demand: &'a Demand, total: &'a ClusterTotal) -> Self {
         let resource = |(name, count): (&'a String, &u64)| {
             let of_it = demand.resources.iter().filter(|(asked, _)| without_kind(asked) == name);
             let taken = of_it.map(|(_, amount)| amount.quantity()).sum();
@@ -123,7 +161,7 @@ impl<'a> Scorer<'a> {
         };
         let resources = total.resources.iter().map(resource).collect();
         let (cores, memory) = (weight(total.cores), weight(total.memory));
-        Self { measure, demand, cores, memory, resources }
+        Self { measure, demand, total, cores, memory, resources }
     }
 
     pub(super) fn demand(&self) -> &Demand {
@@ -134,8 +172,8 @@ impl<'a> Scorer<'a> {
         self.measure.kind()
     }
 
-    /// The score of the next executor on this offer, which `before` other executors take from. It must fit.
-    pub(super) fn score(&self, offer: &Offer<'_>, before: u64) -> Score {
+    /// The score of the next executor on this offer of a Worker, which `before` other executors take from. It must fit.
+    pub(super) fn score(&self, (slot, offer): (Slot, &Offer<'_>), before: u64) -> Score {
         let Demand { size, memory, .. } = self.demand;
         let executors = i64::try_from(before).unwrap_or(i64::MAX).saturating_add(1);
         let left = |free: i64, each: i64| free.saturating_sub(each.max(0).saturating_mul(executors));
@@ -167,16 +205,17 @@ impl<'a> Scorer<'a> {
             ExecutorSize::OnePerWorker => false,
         };
         score.spoilt = match self.measure {
-            Measure::LeftOver => 0,
+            Measure::LeftOver => Number::default(),
             Measure::Unusable => {
                 let unusable = if one_more_fits() { not_asked } else { not_asked.saturating_add(asked) };
-                i64::try_from(unusable).unwrap_or(i64::MAX)
+                Number::whole(i64::try_from(unusable).unwrap_or(i64::MAX))
             }
             Measure::Learned(lesson) => {
                 let mut room = Room::of(offer);
                 (0..before).for_each(|_| room.take(self.demand));
-                lesson.growth(&room, self.demand)
+                Number::whole(lesson.growth(&room, self.demand))
             }
+            Measure::Expression(formula) => formula.value(self.demand, self.total, (slot, offer), before),
         };
         score
     }

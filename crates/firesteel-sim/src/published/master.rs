@@ -38,7 +38,7 @@ pub struct Master {
 impl Master {
     /// A Master with this set-up, and a Worker for each node.
     #[must_use]
-    pub fn new(setup: Setup, cluster: &Cluster, ranks: &[u32]) -> Self {
+    pub fn new(setup: &Setup, cluster: &Cluster, ranks: &[u32]) -> Self {
         let master = master::Master::new(in_virtual_time(setup.config(Config::default())));
         let mut this = Self { master, drivers: 0, workers: 0, registered: None, launched: None };
         for ((node, rank), peer) in cluster.nodes.iter().zip(ranks).zip(0..) {
@@ -164,7 +164,7 @@ mod tests {
         for setup in Setup::ALL {
             for seed in 1..20 {
                 let arrivals = Arrivals::new(&workload, &cluster, seed);
-                let mut policy = Master::new(setup, &cluster, &arrivals.ranks);
+                let mut policy = Master::new(&setup, &cluster, &arrivals.ranks);
                 let curve = run(cluster.clone(), &arrivals, &mut policy);
                 assert!(curve.at(130).is_none_or(|allocated| allocated > 30.0), "{setup}: {curve:?}");
             }

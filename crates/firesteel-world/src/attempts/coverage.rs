@@ -84,6 +84,7 @@ impl AttemptCoverage {
                     | MasterToClient::WorkerReportsResponse(_)
                     | MasterToClient::HistoryResponse(_)
                     | MasterToClient::ApplicationNeedsResponse(_)
+                    | MasterToClient::PlacementRuleResponse { .. }
                     | MasterToClient::ReadyzResponse => {}
                 }
             }

@@ -58,7 +58,7 @@ impl World {
             url: seat_address(seat).url(),
             strategy: self.scenario.strategy,
             worker_order: self.scenario.order,
-            policy: self.scenario.policy,
+            rule: self.scenario.rule.clone(),
             queues: self.scenario.queues.clone(),
             backfill: self.scenario.backfill,
             order: self.scenario.serving,

@@ -16,6 +16,7 @@ use firesteel_core::queues::Queues;
 use firesteel_core::run_time::RUN_TIME;
 use firesteel_core::scheduling::{Backfill, Preemption, ServingOrder};
 use firesteel_core::secret::EXECUTOR_SECRET;
+use firesteel_placement::policy::Rule;
 use firesteel_placement::{
     Amount, Cores, ExecutorLimit, MiB, Policy, ResourceAmounts, Resources, Strategy, TaskResources,
     WorkerOrder,
@@ -43,8 +44,8 @@ pub struct Scenario {
     pub strategy: Strategy,
     /// The order in which Workers are used.
     pub order: WorkerOrder,
-    /// The policy that chooses Workers for applications that name none.
-    pub policy: Policy,
+    /// The rule that chooses Workers for applications that name no policy.
+    pub rule: Rule,
     /// The queues of the Master.
     pub queues: Queues,
     /// Which applications are served behind a waiting gang.
@@ -183,6 +184,13 @@ const SHARES: u64 = 0x7368_6172_6573;
 
 /// Separates the random numbers of policies from all others.
 const POLICIES: u64 = 0x706F_6C69_6379;
+/// The expressions that Masters of random scenarios have, with every kind of field.
+const EXPRESSIONS: [&str; 4] = [
+    "left.cores / cluster.cores + left.gpu / cluster.gpu",
+    "if(asked.gpu == 0, total.gpu, left.gpu - left.gpu.whole) * 100 - left.cores",
+    "placed * 3 + abs(total.cores - asked.cores) % 4 - free.gpu.largest",
+    "max(free.memory / total.memory, asked.memory / cluster.memory, 0.5) or left.gpu < 1",
+];
 /// Separates the random numbers of the bad Worker from all others.
 const BAD: u64 = 0xBAD;
 /// Separates the random numbers of the busy Master from all others.
@@ -253,7 +261,7 @@ impl Scenario {
             seed,
             strategy: if dice.one_in(3) { Strategy::Consolidate } else { Strategy::SpreadOut },
             order: *dice.pick(&WorkerOrder::ALL),
-            policy: Policy::Spark,
+            rule: Rule::default(),
             queues: Queues::default(),
             backfill: Backfill::On,
             serving: ServingOrder::Registration,
@@ -392,15 +400,19 @@ impl Scenario {
         }
     }
 
-    /// Half of the Masters have Spark's policy, and three quarters of the applications have their Master's
-    /// policy. A separate random generator keeps all else independent of policies.
+    /// A quarter of the Masters have an expression, half of the others have Spark's policy, and three quarters of the
+    /// applications have their Master's rule. A separate random generator keeps all else independent of policies.
     fn roll_policies(&mut self) {
         let mut dice = Dice::new(self.seed ^ POLICIES);
         if dice.one_in(2) {
-            self.policy = *dice.pick(&Policy::ALL);
+            self.rule = Rule::Policy(*dice.pick(&Policy::ALL));
         }
         for app in &mut self.apps {
             app.description.policy = dice.one_in(4).then(|| *dice.pick(&Policy::ALL));
+        }
+        if dice.one_in(4) {
+            let expression = format!("expr:{}", dice.pick(&EXPRESSIONS));
+            self.rule = expression.parse().expect("it is a rule");
         }
     }
 }

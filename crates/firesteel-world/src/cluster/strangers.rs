@@ -87,6 +87,7 @@ impl World {
                 0 => ClientToMaster::RequestWorkerReports { from: WorkerId::new("") },
                 1 => ClientToMaster::RequestHistory { from: HistoryPlace::default() },
                 _ if self.now.is_multiple_of(2) => ClientToMaster::RequestApplicationNeeds { from: 0 },
+                _ if self.now.is_multiple_of(5) => ClientToMaster::RequestPlacementRule,
                 _ => ClientToMaster::RequestReadyz,
             },
             6 => ClientToMaster::RequestMasterState { from: StatePlace::beginning() },

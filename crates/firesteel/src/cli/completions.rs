@@ -13,6 +13,7 @@ use firesteel_core::state_reader::Extent;
 use firesteel_placement::Policy;
 use firesteel_settings::keys;
 use firesteel_settings::variables::Environment;
+use firesteel_sim::setup::Setup;
 
 use super::ask::Masters;
 use super::exit::{self, Exit, Failure};
@@ -92,6 +93,9 @@ fn with_values(mut command: Command) -> Command {
             Some("NAME") if argument.get_long() == Some("placement-policy") => {
                 ArgValueCompleter::new(|current: &OsStr| begins(policies(), current))
             }
+            Some("NAME,NAME") if matches!(argument.get_long(), Some("policy" | "compare")) => {
+                ArgValueCompleter::new(|current: &OsStr| one_more_of(&setups(), current))
+            }
             Some("EXECUTOR") => ArgValueCompleter::new(|current: &OsStr| live(current, executors)),
             Some("WORKER") => ArgValueCompleter::new(|current: &OsStr| live(current, workers)),
             Some("KEY=VALUE") => ArgValueCompleter::new(properties),
@@ -114,6 +118,13 @@ fn begins(named: Vec<Named>, current: &OsStr) -> Vec<CompletionCandidate> {
     let beginning = current.to_string_lossy();
     let fits = named.into_iter().filter(|(word, _)| word.starts_with(&*beginning));
     fits.map(|(word, help)| CompletionCandidate::new(word).help(Some(help.into()))).collect()
+}
+
+/// The names that begin as what stands after the last comma, behind what stands before it.
+fn one_more_of(named: &[Named], current: &OsStr) -> Vec<CompletionCandidate> {
+    let text = current.to_string_lossy();
+    let before = text.rfind(',').map_or("", |comma| &text[..=comma]);
+    begins(named.iter().map(|(word, help)| (format!("{before}{word}"), help.clone())).collect(), current)
 }
 
 fn properties(current: &OsStr) -> Vec<CompletionCandidate> {
@@ -147,6 +158,10 @@ fn policies() -> Vec<Named> {
         .iter()
         .map(|policy| (policy.name().to_owned(), "a rule by which Workers are chosen".to_owned()))
         .collect()
+}
+
+fn setups() -> Vec<Named> {
+    Setup::ALL.iter().map(|setup| (setup.name().into_owned(), setup.meaning().to_owned())).collect()
 }
 
 /// The applications that have not ended, since only these can be killed.
@@ -279,6 +294,16 @@ mod tests {
         assert_eq!(of("firesteel logs app-1"), ["0", "2"]);
         assert_eq!(of("firesteel logs"), ["0", "1", "2"]);
         assert_eq!(words(executors_by_application(&view())), ["app-1/0", "app-1/2", "app-2/1"]);
+    }
+
+    #[test]
+    fn policies_are_completed_one_after_the_other() {
+        let offered = |current: &str| {
+            let candidates = one_more_of(&setups(), OsStr::new(current));
+            candidates.iter().map(|one| one.get_value().to_string_lossy().into_owned()).collect::<Vec<_>>()
+        };
+        assert_eq!(offered("spark-"), ["spark-consolidate"]);
+        assert_eq!(offered("expr:left.cores,be"), ["expr:left.cores,best-fit"]);
     }
 
     #[test]

@@ -32,6 +32,9 @@ pub(super) struct Args {
     /// any free one with --port 0] [env: SPARK_MASTER_WEBUI_PORT]
     #[arg(long, value_name = "PORT")]
     webui_port: Option<String>,
+    /// Rule that chooses Workers for applications that name none: a policy, or expr:EXPRESSION [default: spark]
+    #[arg(long, value_name = "NAME")]
+    placement_policy: Option<String>,
     #[command(flatten)]
     conf: Conf,
     #[command(flatten)]
@@ -75,6 +78,9 @@ pub(super) fn run(args: Args) -> Result<Exit, Failure> {
     let mut properties = args.conf.properties(Reader::Master)?;
     if let Some(port) = args.webui_port {
         properties.set(keys::MASTER_UI_PORT, port, Origin::Flag("--webui-port"));
+    }
+    if let Some(rule) = args.placement_policy {
+        properties.set(keys::PLACEMENT_POLICY, rule, Origin::Flag("--placement-policy"));
     }
     let options = Options {
         address: flag_value::address(&host, &port)?,

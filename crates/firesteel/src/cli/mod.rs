@@ -40,6 +40,7 @@ mod plan;
 #[cfg(feature = "png")]
 mod png;
 mod reaper;
+mod setups;
 mod shell;
 mod simulate;
 mod status;

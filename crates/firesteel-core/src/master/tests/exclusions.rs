@@ -167,7 +167,7 @@ fn executors_that_end_at_once_with_exit_code_0_are_started_at_a_bounded_pace() {
 #[test]
 fn every_policy_leaves_out_the_excluded_worker() {
     for policy in [Policy::Spark, Policy::BestFit, Policy::LeastFragmentation, Policy::SpreadHeld] {
-        let mut bench = cluster(Config { policy, ..Config::default() }, &[4, 4, 4], 4);
+        let mut bench = cluster(Config { rule: policy.into(), ..Config::default() }, &[4, 4, 4], 4);
         let worker = bench.held().keys().next().cloned().expect("it has executors");
         let number = worker[1..].parse().expect("a number");
         bench.end_all(number, &CRASH);

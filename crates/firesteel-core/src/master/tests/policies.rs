@@ -1,12 +1,13 @@
 //! Policies through the Master.
 
 use firesteel_placement::Policy;
+use firesteel_placement::policy::Rule;
 
 use super::*;
 
-/// Three Workers of 4, 8 and 12 cores, and an application of that policy without executors yet.
-fn bench(policy: Policy) -> Bench {
-    let mut bench = Bench::new(Config { policy, ..Config::default() });
+/// Three Workers of 4, 8 and 12 cores, and an application of that rule without executors yet.
+fn bench(rule: impl Into<Rule>) -> Bench {
+    let mut bench = Bench::new(Config { rule: rule.into(), ..Config::default() });
     for (worker, cores) in [(1, 4), (2, 8), (3, 12)] {
         bench.worker(worker, cores);
     }
@@ -61,4 +62,23 @@ fn where_executors_are_spread_preferred_hosts_come_first_among_those_that_run_eq
     bench.driver_says(DriverToMaster::PreferHosts { app: app(), wishes: Box::new(wishes) });
     assert_eq!(workers_for(&mut bench, 1), [1]);
     assert_eq!(workers_for(&mut bench, 3), [3, 1]);
+}
+
+#[test]
+fn an_expression_decides_for_applications_that_name_no_policy_and_clients_are_told_of_it() {
+    let rule: Rule = "expr:abs(total.cores - 8) * 4 - placed".parse().expect("it is a rule");
+    let mut bench = bench(rule);
+    assert_eq!(workers_for(&mut bench, 9), [2, 2, 2, 2, 2, 2, 2, 2, 1]);
+    let answer = bench.client(ClientToMaster::RequestPlacementRule).1;
+    let rule = "expr:abs(total.cores - 8) * 4 - placed".to_owned();
+    assert_eq!(answer, MasterToClient::PlacementRuleResponse { rule });
+    assert_eq!(bench.master.view().deciding.policy, Policy::BestFit, "what older clients can read");
+    let mut named = description(None, Some(2));
+    named.policy = Some(Policy::SpreadHeld);
+    bench.driver_says(DriverToMaster::UnregisterApplication { app: app(), outcome: None });
+    let launches = bench.driver_says(DriverToMaster::RegisterApplication(Box::new(named)));
+    let launched = |effect: &&Effect| {
+        matches!(effect, Effect::Send { message: Outbound::Worker(MasterToWorker::LaunchExecutor(_)), .. })
+    };
+    assert!(launches.iter().filter(launched).count() > 1, "its own policy spreads: {launches:?}");
 }

@@ -58,6 +58,15 @@ pub(super) async fn state(envoys: Envoys<Event>, extent: Extent) -> Result<Maste
     Ok(view)
 }
 
+/// Asks for the rule by which Workers are chosen for applications that name no policy.
+pub(super) async fn placement_rule(envoys: &Envoys<Event>) -> Result<String, Unanswered> {
+    let mut inquiry = Inquiry::open(envoys)?;
+    match ask(&mut inquiry, ClientToMaster::RequestPlacementRule).await? {
+        MasterToClient::PlacementRuleResponse { rule } => Ok(rule),
+        _ => Err(Unanswered::Ended),
+    }
+}
+
 /// Asks a question about an application.
 pub(super) async fn ask_application(
     inquiry: &mut Inquiry<Event>,

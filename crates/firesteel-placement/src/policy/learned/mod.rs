@@ -6,11 +6,9 @@
 //! ([`Measure::Learned`](super::Measure::Learned)).
 
 mod lesson;
-mod room;
 mod seen;
 
 pub use lesson::Lesson;
-pub(super) use room::Room;
 pub use seen::SeenDemands;
 
 #[cfg(test)]

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::{Lesson, Room};
+use super::Lesson;
+use crate::policy::room::Room;
 use crate::{Cores, Demand, MiB, Offer, ResourceAmounts};
 
 /// The maximum number of kinds that are remembered. One more replaces the kind that was asked for least.

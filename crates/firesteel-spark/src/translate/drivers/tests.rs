@@ -87,6 +87,13 @@ fn an_application_names_its_queue_priority_and_policy_by_variables() {
         refused(POLICY, "best"),
         concat!("FIRESTEEL_POLICY: no policy is called \"best\": use ", firesteel_placement::policy_names!())
     );
+    assert_eq!(
+        refused(POLICY, "expr:left.cores"),
+        concat!(
+            "FIRESTEEL_POLICY: no policy is called \"expr:left.cores\": use ",
+            firesteel_placement::policy_names_only!()
+        )
+    );
 }
 
 #[test]

@@ -58,6 +58,7 @@ impl Ledger {
             | MasterToClient::WorkerReportsResponse(_)
             | MasterToClient::HistoryResponse(_)
             | MasterToClient::ApplicationNeedsResponse(_)
+            | MasterToClient::PlacementRuleResponse { .. }
             | MasterToClient::DecommissionWorkersResponse(DecommissionAnswer::Unknown)
             | MasterToClient::KillApplicationResponse(KillAnswer::Unknown | KillAnswer::Ambiguous { .. }) => {
                 Ok(())

@@ -41,6 +41,7 @@ impl Ledger {
             | ClientToMaster::RequestWorkerReports { .. }
             | ClientToMaster::RequestHistory { .. }
             | ClientToMaster::RequestApplicationNeeds { .. }
+            | ClientToMaster::RequestPlacementRule
             | ClientToMaster::RequestReadyz => None,
         }
     }

@@ -13,21 +13,24 @@ use firesteel_host::plain;
 use std::io::{self, Write as _};
 use std::path::PathBuf;
 
-use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args as ClapArgs, ValueHint};
 use firesteel_core::ids::AppId;
 use firesteel_core::master::{Config, SnapshotError};
 use firesteel_core::messages::Deciding;
+use firesteel_placement::policy::Rule;
 use firesteel_sim::draft::{Draft, Metrics, Outcome};
 use firesteel_sim::setup::Setup;
 
 use super::drawing::Drawing;
 use super::exit::{self, Exit, Failure};
 use super::help;
+use super::setups::{SetupParser, Setups, SetupsParser};
 use super::submit::Submit;
+use source::AskedMaster;
 
 const EXAMPLES: &str = "  firesteel plan cluster.toml
   firesteel plan cluster.toml --compare spark,spark-consolidate --svg plan.svg
+  firesteel plan cluster.toml --compare 'best-fit,expr:max(left.cores, left.memory / 4096)'
   firesteel plan --master spark://node-1:7077 --total-executor-cores 64 --executor-cores 8
   firesteel plan --master 'local-cluster[4,16,65536]' --executor-cores 6";
 
@@ -77,18 +80,17 @@ pub(super) struct Args {
     /// TOML file with a cluster and its applications; - is standard input [default: ask the Master]
     #[arg(value_name = "CLUSTER", value_hint = ValueHint::FilePath)]
     cluster: Option<PathBuf>,
-    /// Policy of the Master [default: spark, or that of the Master that is asked]
-    #[arg(long, value_name = "NAME", value_parser = setups())]
+    /// Policy of the Master, or expr:EXPRESSION [default: spark, or that of the Master that is asked]
+    #[arg(long, value_name = "NAME", value_parser = SetupParser)]
     policy: Option<Setup>,
     /// Compare these policies in a table of numbers
     #[arg(
         long,
         value_name = "NAME,NAME",
-        value_delimiter = ',',
-        value_parser = setups(),
+        value_parser = SetupsParser,
         conflicts_with = "policy"
     )]
-    compare: Vec<Setup>,
+    compare: Vec<Setups>,
     /// Print one JSON value instead of tables
     #[arg(long)]
     json: bool,
@@ -105,13 +107,6 @@ pub(super) struct Args {
     jsonl: Option<PathBuf>,
     #[command(flatten)]
     submit: Submit,
-}
-
-/// Accepts names of set-ups; help shows what each one does.
-fn setups() -> impl TypedValueParser<Value = Setup> {
-    let values = Setup::ALL.map(|setup| PossibleValue::new(setup.name()).help(setup.meaning()));
-    PossibleValuesParser::new(values)
-        .map(|name| name.parse().expect("the parser accepts only names of set-ups"))
 }
 
 /// What a Master of one set-up decides over the draft.
@@ -134,13 +129,14 @@ pub(super) fn run(args: &Args) -> Result<Exit, Failure> {
         return lines::run(questions);
     }
     let source = source::read(args.cluster.as_deref(), &args.submit)?;
-    let decided = match (&args.compare[..], args.policy) {
+    let compared: Vec<&Setup> = args.compare.iter().flat_map(|Setups(setups)| setups).collect();
+    let decided = match (&compared[..], &args.policy) {
         ([], Some(setup)) => vec![decide(&source.draft, setup)?],
         ([], None) => vec![match &source.deciding {
             Some(deciding) => as_the_master(&source, deciding)?,
-            None => decide(&source.draft, Setup::default())?,
+            None => decide(&source.draft, &Setup::default())?,
         }],
-        (setups, _) => setups.iter().map(|setup| decide(&source.draft, *setup)).collect::<Result<_, _>>()?,
+        (setups, _) => setups.iter().map(|setup| decide(&source.draft, setup)).collect::<Result<_, _>>()?,
     };
     args.drawing.save(|| picture::draw(&source, &decided))?;
     exit::written(print(args, &source, &decided))
@@ -160,20 +156,24 @@ fn print(args: &Args, source: &source::Source, decided: &[Decided]) -> io::Resul
     stdout.flush()
 }
 
-fn decide(draft: &Draft, setup: Setup) -> Result<Decided, Failure> {
+fn decide(draft: &Draft, setup: &Setup) -> Result<Decided, Failure> {
     let outcome = outcome(draft, setup.config(Config::default()))?;
     let metrics = Metrics::of(&outcome);
-    Ok(Decided { name: setup.name().to_owned(), meaning: setup.meaning().to_owned(), outcome, metrics })
+    Ok(Decided { name: setup.name().into_owned(), meaning: setup.meaning().to_owned(), outcome, metrics })
 }
 
 /// Decides with the settings of the Master that was asked.
-fn as_the_master(source: &source::Source, deciding: &Deciding) -> Result<Decided, Failure> {
-    let Deciding { policy, strategy, worker_order, .. } = *deciding;
-    let config = Config { policy, strategy, worker_order, ..Config::default() };
+fn as_the_master(source: &source::Source, deciding: &AskedMaster) -> Result<Decided, Failure> {
+    let AskedMaster { rule, deciding: Deciding { strategy, worker_order, .. } } = deciding;
+    if let Rule::Expression(expression) = rule {
+        return decide(&source.draft, &Setup::Expression(expression.clone()));
+    }
+    let (strategy, worker_order) = (*strategy, *worker_order);
+    let config = Config { rule: rule.clone(), strategy, worker_order, ..Config::default() };
     let same = |setup: &Setup| setup.config(Config::default()) == config;
     let (name, meaning) = match Setup::ALL.into_iter().find(same) {
-        Some(setup) => (setup.name().to_owned(), setup.meaning().to_owned()),
-        None => ("of the Master".to_owned(), format!("{policy}, {strategy:?}, {worker_order}")),
+        Some(setup) => (setup.name().into_owned(), setup.meaning().to_owned()),
+        None => ("of the Master".to_owned(), format!("{rule}, {strategy:?}, {worker_order}")),
     };
     let outcome = outcome(&source.draft, config)?;
     let metrics = Metrics::of(&outcome);

@@ -12,6 +12,7 @@ use firesteel_core::process::Command;
 use firesteel_core::queues::Queues;
 use firesteel_core::scheduling::{Backfill, Preemption};
 use firesteel_core::state_reader::Extent;
+use firesteel_placement::policy::Rule;
 use firesteel_placement::{Cores, Resources};
 use firesteel_settings::application::ApplicationSettings;
 use firesteel_settings::description::describe;
@@ -27,7 +28,14 @@ pub(super) struct Source {
     pub(super) name: String,
     pub(super) draft: Draft,
     /// The settings of the Master that was asked, if one was.
-    pub(super) deciding: Option<Deciding>,
+    pub(super) deciding: Option<AskedMaster>,
+}
+
+/// How a Master that was asked decides.
+pub(super) struct AskedMaster {
+    /// Its rule for applications that name no policy.
+    pub(super) rule: Rule,
+    pub(super) deciding: Deciding,
 }
 
 impl Source {
@@ -112,7 +120,16 @@ fn of_master(cluster: &Cluster) -> Result<Source, Failure> {
         Ok(details)
     })?;
     let draft = Draft::of_running(&deciding, &workers, &details);
-    Ok(Source { name: url, draft, deciding: Some(deciding) })
+    let rule = match ask::now(cluster.placement_rule())? {
+        None => Rule::Policy(deciding.policy),
+        Some(rule) => rule.parse().map_err(|error| {
+            let words = format!(
+                "{url} places executors by {rule:?}, which this version does not know ({error}): name one with --policy"
+            );
+            Failure::of(Exit::Failure, words)
+        })?,
+    };
+    Ok(Source { name: url, draft, deciding: Some(AskedMaster { rule, deciding }) })
 }
 
 /// The application that the options describe.

@@ -11,7 +11,7 @@ pub(super) fn rows(report: &Report) -> String {
         Results::Replays(all) => {
             for (setup, runs) in all {
                 for ((run, workload), seed) in runs.iter().zip(&report.workloads).zip(1..) {
-                    for row in csv_rows(setup.name(), seed, &workload.applications, &run.outcome) {
+                    for row in csv_rows(&setup.name(), seed, &workload.applications, &run.outcome) {
                         text.push_str(&row);
                         text.push('\n');
                     }

@@ -15,7 +15,6 @@ use std::io::Write as _;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args as ClapArgs, ValueEnum, ValueHint};
 use firesteel_core::queues::Queues;
 use firesteel_core::scheduling::ServingOrder;
@@ -25,8 +24,9 @@ use firesteel_sim::setup::Setup;
 use super::drawing::Drawing;
 use super::exit::{self, Exit, Failure};
 use super::help;
+use super::setups::{Setups, SetupsParser};
 
-const EXAMPLES: &str = "  firesteel simulate fixtures/traces/synthetic --policy spark,cores-ascending
+const EXAMPLES: &str = "  firesteel simulate fixtures/traces/synthetic --policy 'spark,expr:left.cores + 8 * left.gpu'
   firesteel simulate fixtures/traces/synthetic --workers 200x64x256g --load 0.95 --svg waits.svg
   firesteel simulate fixtures/traces/synthetic --static-fill --seeds 5
   firesteel simulate fixtures/traces/synthetic --fewest-workers --load 0.5";
@@ -72,9 +72,9 @@ pub(super) struct Args {
     /// Directory with the trace
     #[arg(value_name = "TRACE", value_hint = ValueHint::DirPath)]
     trace: PathBuf,
-    /// Policies to compare [default: all]
-    #[arg(long, value_name = "NAME,NAME", value_delimiter = ',', value_parser = setups())]
-    policy: Vec<Setup>,
+    /// Policies to compare; expr:EXPRESSION is one, too [default: all]
+    #[arg(long, visible_alias = "placement-policy", value_name = "NAME,NAME", value_parser = SetupsParser)]
+    policy: Vec<Setups>,
     /// Number of runs, with the seeds 1, 2 and so on, each with another order of Workers and other samples
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=1000))]
     seeds: u64,
@@ -134,6 +134,13 @@ pub(super) struct Args {
     json: bool,
     #[command(flatten)]
     drawing: Drawing,
+}
+
+impl Args {
+    /// The policies that are named.
+    fn policies(&self) -> Vec<Setup> {
+        self.policy.iter().flat_map(|Setups(setups)| setups).cloned().collect()
+    }
 }
 
 /// The help below the options, with the meaning of every column.
@@ -229,13 +236,6 @@ fn queues(weights: &str) -> Result<Queues, String> {
     let named: Vec<String> =
         weights.split(',').enumerate().map(|(number, weight)| format!("q{number}={weight}")).collect();
     named.join(",").parse().map_err(|error| format!("{error}: write weights such as 3,1"))
-}
-
-/// Accepts names of set-ups; help shows what each one does.
-fn setups() -> impl TypedValueParser<Value = Setup> {
-    let values = Setup::ALL.map(|setup| PossibleValue::new(setup.name()).help(setup.meaning()));
-    PossibleValuesParser::new(values)
-        .map(|name| name.parse().expect("the parser accepts only names of set-ups"))
 }
 
 /// The highest load that is accepted, ten times the cluster.

@@ -60,7 +60,10 @@ pub(super) struct Run<T> {
 
 /// Runs each set-up with each seed.
 pub(super) fn run(args: &Args, trace: &Trace) -> Result<Report, Failure> {
-    let setups = if args.policy.is_empty() { &Setup::ALL[..] } else { &args.policy };
+    let setups = match args.policies() {
+        named if named.is_empty() => Setup::ALL.to_vec(),
+        named => named,
+    };
     let workloads: Vec<(Workload, LeftOut)> =
         (1..=args.seeds).map(|seed| workload(args, trace, seed)).collect();
     let (first, left_out) = &workloads[0];
@@ -77,7 +80,7 @@ pub(super) fn run(args: &Args, trace: &Trace) -> Result<Report, Failure> {
         .trace
         .file_name()
         .map_or_else(|| args.trace.display().to_string(), |name| name.to_string_lossy().into_owned());
-    let results = results(args, setups, &workloads);
+    let results = results(args, &setups, &workloads);
     Ok(Report {
         name,
         applications: first.applications.len(),
@@ -102,20 +105,20 @@ fn results(args: &Args, setups: &[Setup], workloads: &[(Workload, LeftOut)]) -> 
         preemption,
         ..Config::default()
     };
-    let config = |setup: Setup| setup.config(base.clone());
+    let config = |setup: &Setup| setup.config(base.clone());
     if args.static_fill {
-        let one = |setup, work: &Workload, _| {
+        let one = |setup: &Setup, work: &Workload, _| {
             timed(|apply| fill(&config(setup), work, &mut |m, n, e| apply(m, n, e)))
         };
         Results::Fills(all(setups, workloads, one))
     } else if args.fewest_workers {
-        let one = |setup, work: &Workload, _| {
+        let one = |setup: &Setup, work: &Workload, _| {
             timed(|apply| compact(&config(setup), work, &mut |m, n, e| apply(m, n, e)))
         };
         Results::Compactions(all(setups, workloads, one))
     } else {
         let gangs = args.gangs.gangs();
-        let one = |setup, work: &Workload, seed| {
+        let one = |setup: &Setup, work: &Workload, seed| {
             let failures = Failures { every: args.worker_failures.unwrap_or_default(), seed };
             let how = Replay { config: config(setup), gangs, failures };
             timed(|apply| replay(&how, work, &mut |m, n, e| apply(m, n, e)))
@@ -176,17 +179,17 @@ fn timed<T>(
 fn all<T: Send>(
     setups: &[Setup],
     workloads: &[(Workload, LeftOut)],
-    one: impl Fn(Setup, &Workload, u64) -> Run<T> + Sync,
+    one: impl Fn(&Setup, &Workload, u64) -> Run<T> + Sync,
 ) -> Vec<Runs<T>> {
     let of_setup = |setup: &Setup| {
-        let setup = *setup;
-        workloads.iter().zip(1..).map(move |((work, _), seed)| (setup, work, seed))
+        let setup = setup.clone();
+        workloads.iter().zip(1..).map(move |((work, _), seed)| (setup.clone(), work, seed))
     };
     let cases: Vec<_> = setups.iter().flat_map(of_setup).collect();
-    let mut done = threads::each(&cases, |(setup, work, seed)| one(*setup, work, *seed)).into_iter();
+    let mut done = threads::each(&cases, |(setup, work, seed)| one(setup, work, *seed)).into_iter();
     let each = |setup: &Setup| {
         let runs = done.by_ref().take(workloads.len());
-        (*setup, runs.collect())
+        (setup.clone(), runs.collect())
     };
     setups.iter().map(each).collect()
 }

@@ -231,6 +231,7 @@ fn told(which: &str, answer: &MasterToClient) -> (bool, String) {
         | MasterToClient::WorkerReportsResponse(_)
         | MasterToClient::HistoryResponse(_)
         | MasterToClient::ApplicationNeedsResponse(_)
+        | MasterToClient::PlacementRuleResponse { .. }
         | MasterToClient::KillAllDriversResponse { .. }
         | MasterToClient::ClearCompletedResponse => (false, format!("Nothing is called {which}.")),
     }

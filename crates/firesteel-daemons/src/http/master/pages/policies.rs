@@ -34,6 +34,10 @@ const MOST_LINES: usize = 50;
 pub(in super::super) struct Comparison {
     now: Timestamp,
     deciding: Deciding,
+    /// The rule for applications that name no policy.
+    rule: String,
+    /// What is compared: all policies, and the Master's own rule if that is an expression.
+    setups: Vec<Setup>,
     compared: Result<Compared, String>,
 }
 
@@ -58,6 +62,9 @@ impl Comparison {
     pub(in super::super) async fn read(envoys: Envoys<Event>) -> Result<Self, Unanswered> {
         let view = read::state(envoys.clone(), Extent::Executors(0)).await?;
         let (now, deciding) = (view.now, view.deciding.clone());
+        let rule = read::placement_rule(&envoys).await?;
+        let own = rule.parse().ok().filter(|setup| matches!(setup, Setup::Expression(_)));
+        let setups: Vec<Setup> = Setup::ALL.into_iter().chain(own).collect();
         if view.applications.len() > MOST_APPLICATIONS {
             let all = counted(view.applications.len() as u64, "application");
             let words = format!(
@@ -65,7 +72,7 @@ impl Comparison {
                  spark,best-fit instead.",
                 view.url
             );
-            return Ok(Self { now, deciding, compared: Err(words) });
+            return Ok(Self { now, deciding, rule, setups, compared: Err(words) });
         }
         let mut details = Vec::new();
         for app in &view.applications {
@@ -73,21 +80,22 @@ impl Comparison {
         }
         let draft = Draft::of_running(&deciding, &view.workers, &details);
         // It takes a while, and other requests are answered meanwhile.
-        let decided = tokio::task::spawn_blocking(move || compare(&draft)).await;
+        let columns = setups.clone();
+        let decided = tokio::task::spawn_blocking(move || compare(&draft, &columns)).await;
         let compared = decided.unwrap_or_else(|_| Err("The comparison failed.".to_owned()));
-        Ok(Self { now, deciding, compared })
+        Ok(Self { now, deciding, rule, setups, compared })
     }
 
     /// The page as a document.
     pub(in super::super) fn document(&self) -> String {
-        let Deciding { policy, strategy, worker_order, .. } = &self.deciding;
+        let Deciding { strategy, worker_order, .. } = &self.deciding;
         let parts = html! {
             section #head {
                 h1 { "Policies compared" }
-                p.under { "This Master decides by " (policy) ", " (format!("{strategy:?}")) ", " (worker_order) " · as of " (self.now) }
+                p.under { "This Master decides by " (self.rule) ", " (format!("{strategy:?}")) ", " (worker_order) " · as of " (self.now) }
                 p.note { "Each column is a Master on paper with another policy, which has the Workers and the live applications of this one. \
                     firesteel plan compares the same on a terminal, with an application more if you like." }
-                dl.facts { @for setup in Setup::ALL { div { dt { (setup.name()) } dd { small { (setup.meaning()) } } } } }
+                dl.facts { @for setup in &self.setups { div { dt { (setup.name()) } dd { small { (setup.meaning()) } } } } }
             }
             @match &self.compared {
                 Ok(compared) => {
@@ -130,18 +138,18 @@ impl Compared {
     }
 }
 
-fn compare(draft: &Draft) -> Result<Compared, String> {
-    let names = Setup::ALL.map(|setup| setup.name().to_owned()).to_vec();
-    Ok(Compared { names, next: sheet(draft)?, anew: sheet(&draft.emptied())? })
+fn compare(draft: &Draft, setups: &[Setup]) -> Result<Compared, String> {
+    let names = setups.iter().map(|setup| setup.name().into_owned()).collect();
+    Ok(Compared { names, next: sheet(draft, setups)?, anew: sheet(&draft.emptied(), setups)? })
 }
 
 /// Decides by one policy after the other, and keeps only what is shown: an outcome is as large as the cluster.
-fn sheet(draft: &Draft) -> Result<Sheet, String> {
+fn sheet(draft: &Draft, setups: &[Setup]) -> Result<Sheet, String> {
     let shown = draft.applications.len().min(MOST_LINES);
     let mut metrics: Vec<Metrics> = Vec::new();
     let mut applications: Vec<Vec<String>> =
         draft.applications.iter().take(shown).map(|app| vec![app.name().to_owned()]).collect();
-    for setup in Setup::ALL {
+    for setup in setups {
         let decided = draft.decide(setup.config(Config::default()));
         let outcome = decided.map_err(|error| format!("The state cannot be compared: {error}."))?;
         for (line, app) in applications.iter_mut().zip(&outcome.applications) {

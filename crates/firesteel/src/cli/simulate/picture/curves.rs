@@ -22,7 +22,7 @@ impl Page {
     pub(super) fn waits(&mut self, all: &[Runs<Outcome>]) {
         const TITLE: &str = "Applications that wait longer than a given time";
         let each: Vec<(Setup, Waits)> =
-            all.iter().map(|(setup, runs)| (*setup, merged(runs, |outcome| &outcome.began))).collect();
+            all.iter().map(|(setup, runs)| (setup.clone(), merged(runs, |outcome| &outcome.began))).collect();
         let longest = each.iter().map(|(_, waits)| waits.quantile(1.0)).fold(0.0, f64::max);
         if longest <= SHORTEST {
             self.note(Some(TITLE), "No application waits longer than 1 s.");

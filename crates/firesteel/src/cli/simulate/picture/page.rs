@@ -2,13 +2,15 @@
 
 use firesteel_sim::picture::chart::{self, ABOVE, BELOW, Chart, LEFT, RIGHT};
 use firesteel_sim::picture::curve::SeriesStyle;
-use firesteel_sim::picture::words::{self, width};
+use firesteel_sim::picture::words::{self, fit_all, width};
 use firesteel_sim::picture::{Anchor, Area, HEADING, MARGIN, Paint, Point, SMALL, Svg, TEXT, Weight};
 
 /// Width of the page, in pixels.
 pub(super) const WIDTH: f64 = 900.0;
 /// Height of the curves of a chart, in pixels.
 const CHART: f64 = 180.0;
+/// Width of the longest name of a policy, in pixels. Longer ones are cut.
+pub(super) const NAME: f64 = 400.0;
 /// Height of a line of the legend, and of a bar, in pixels.
 pub(super) const ROW: f64 = 22.0;
 /// Width of a sample of a curve in the legend, in pixels.
@@ -34,11 +36,17 @@ impl Page {
     }
 
     /// One line for each curve: a sample of it, its name, and its result.
-    pub(in super::super) fn legend(&mut self, curves: &[(&str, String)]) {
+    pub(in super::super) fn legend(&mut self, curves: &[(String, String)]) {
         let names = MARGIN + SAMPLE + 12.0;
-        let results = names + widest(curves.iter().map(|(name, _)| *name), Weight::Bold) + 18.0;
+        let shown = fit_all(
+            &curves.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(),
+            TEXT,
+            Weight::Bold,
+            NAME,
+        );
+        let results = names + widest(shown.iter().map(String::as_str), Weight::Bold) + 18.0;
         self.y += ROW / 2.0;
-        for ((name, result), number) in curves.iter().zip(0..) {
+        for ((name, (_, result)), number) in shown.iter().zip(curves).zip(0..) {
             let at = Point { x: MARGIN, y: self.y - 4.5 };
             SeriesStyle { number, of: curves.len() }.sample(&mut self.svg, at, SAMPLE);
             self.write(names, TEXT, Weight::Bold, Paint::Ink, name);

@@ -16,7 +16,7 @@ pub(super) fn json(report: &Report) -> String {
             .runs
             .iter()
             .map(|(rule, curves)| {
-                let published = report.published(&workload.name, *rule, 130).map(|published| published.mean);
+                let published = report.published(&workload.name, rule, 130).map(|published| published.mean);
                 let seeds: Vec<Value> = curves.iter().zip(1..).map(seed).collect();
                 json!({ "policy": rule.name(), "published_at_130": published, "seeds": seeds })
             })

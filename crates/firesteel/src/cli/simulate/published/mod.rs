@@ -19,10 +19,10 @@ pub(super) use text::COLUMNS;
 /// Runs every policy on every workload with every seed, and shows the outcome.
 pub(super) fn run(args: &Args) -> Result<Exit, Failure> {
     let directory = files::read(&args.trace, &args.workload)?;
-    let rules = Rule::all(&args.policy);
+    let rules = Rule::all(&args.policies());
     let mut cases = Vec::new();
     for workload in &directory.workloads {
-        cases.extend((1..=args.seeds).flat_map(|seed| rules.iter().map(move |rule| (workload, seed, *rule))));
+        cases.extend((1..=args.seeds).flat_map(|seed| rules.iter().map(move |rule| (workload, seed, rule))));
     }
     let curves = threads::each(&cases, |((_, workload), seed, rule)| {
         let arrivals = Arrivals::new(workload, &directory.cluster, *seed);
@@ -31,7 +31,7 @@ pub(super) fn run(args: &Args) -> Result<Exit, Failure> {
     });
     let mut curves = curves.into_iter();
     let workloads = directory.workloads.iter().map(|(name, _)| {
-        let mut runs: Vec<_> = rules.iter().map(|rule| (*rule, Vec::new())).collect();
+        let mut runs: Vec<_> = rules.iter().map(|rule| (rule.clone(), Vec::new())).collect();
         for _ in 0..args.seeds {
             runs.iter_mut().zip(&mut curves).for_each(|((_, curves), curve)| curves.push(curve));
         }

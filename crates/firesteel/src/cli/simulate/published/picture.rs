@@ -17,12 +17,12 @@ const TO: usize = 130;
 /// The picture as an SVG document: a chart for each workload.
 pub(super) fn draw(report: &Report) -> String {
     let mut page = Page::new("GPUs that a policy manages to allocate", &heading(report));
-    let mut curves: Vec<(&str, String)> = Vec::new();
+    let mut curves: Vec<(String, String)> = Vec::new();
     for rule in report.rules() {
         let ends: Vec<f64> =
             report.of(rule).filter_map(|curves| Some(Spread::of(&allocated(curves, TO))?.mean)).collect();
         let end = Spread::of(&ends).map_or_else(String::new, |end| format!("{:.2} % in the end", end.mean));
-        curves.push((rule.name(), end));
+        curves.push((rule.to_string(), end));
     }
     page.legend(&curves);
     for workload in &report.workloads {
@@ -35,7 +35,7 @@ fn chart(workload: &WorkloadReport) -> Chart {
     let series: Vec<Series> = workload
         .runs
         .iter()
-        .map(|(rule, curves)| Series { points: points(curves), words: rule.name().to_owned() })
+        .map(|(rule, curves)| Series { points: points(curves), words: rule.to_string() })
         .collect();
     let least = series.iter().flat_map(|one| &one.points).map(|(_, share)| *share).fold(1.0, f64::min);
     let axis = |title: &str, from: f64, to: f64| Axis {

@@ -58,19 +58,19 @@ pub(super) fn first_failures(curves: &[Curve]) -> Vec<f64> {
 
 impl Report {
     /// The published result of a policy, after this share was asked for.
-    pub(super) fn published(&self, workload: &str, rule: Rule, asked: usize) -> Option<Spread> {
-        let figures = self.figures.get(&(workload.to_owned(), rule.name().to_owned()))?;
+    pub(super) fn published(&self, workload: &str, rule: &Rule, asked: usize) -> Option<Spread> {
+        let figures = self.figures.get(&(workload.to_owned(), rule.name().into_owned()))?;
         Spread::of(figures.allocated.get(&asked)?)
     }
 
     /// The policies, in order.
-    pub(super) fn rules(&self) -> impl Iterator<Item = Rule> {
-        self.workloads.first().into_iter().flat_map(|workload| workload.runs.iter().map(|(rule, _)| *rule))
+    pub(super) fn rules(&self) -> impl Iterator<Item = &Rule> {
+        self.workloads.first().into_iter().flat_map(|workload| workload.runs.iter().map(|(rule, _)| rule))
     }
 
     /// The curves of all seeds of all workloads of one policy.
-    pub(super) fn of(&self, rule: Rule) -> impl Iterator<Item = &[Curve]> {
+    pub(super) fn of<'a>(&'a self, rule: &'a Rule) -> impl Iterator<Item = &'a [Curve]> {
         let runs = self.workloads.iter().flat_map(|workload| &workload.runs);
-        runs.filter(move |(of, _)| *of == rule).map(|(_, curves)| curves.as_slice())
+        runs.filter(move |(of, _)| of == rule).map(|(_, curves)| curves.as_slice())
     }
 }

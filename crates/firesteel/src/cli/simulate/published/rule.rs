@@ -1,12 +1,13 @@
 //! The policies that are compared: yardsticks, and Firesteel's own.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use firesteel_sim::published::{Arrivals, BestFit, Chooser, Cluster, Fgd, Master, Random, Scored, Workload};
 use firesteel_sim::setup::Setup;
 
 /// A policy of the experiment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Rule {
     /// Any node on which a request fits.
     Random,
@@ -21,25 +22,25 @@ pub(super) enum Rule {
 impl Rule {
     /// The yardsticks, and then the set-ups that were asked for: without any, those that look at GPUs.
     pub(super) fn all(asked: &[Setup]) -> Vec<Self> {
-        const USUAL: [Setup; 3] = [Setup::BestFit, Setup::LeastFragmentation, Setup::LearnedFragmentation];
-        let asked = if asked.is_empty() { &USUAL } else { asked };
-        let own = asked.iter().map(|setup| Self::Firesteel(*setup));
+        let usual = [Setup::BestFit, Setup::LeastFragmentation, Setup::LearnedFragmentation];
+        let asked = if asked.is_empty() { &usual } else { asked };
+        let own = asked.iter().cloned().map(Self::Firesteel);
         [Self::Random, Self::BestFit, Self::Fgd].into_iter().chain(own).collect()
     }
 
     /// Its name; for yardsticks that of the published results.
-    pub(super) fn name(self) -> &'static str {
+    pub(super) fn name(&self) -> Cow<'static, str> {
         match self {
-            Self::Random => "Random",
-            Self::BestFit => "BestFit",
-            Self::Fgd => "FGD",
+            Self::Random => "Random".into(),
+            Self::BestFit => "BestFit".into(),
+            Self::Fgd => "FGD".into(),
             Self::Firesteel(setup) => setup.name(),
         }
     }
 
     /// The policy, to be used for one run.
     pub(super) fn chooser(
-        self,
+        &self,
         cluster: &Cluster,
         workload: &Workload,
         arrivals: &Arrivals,
@@ -56,6 +57,6 @@ impl Rule {
 
 impl fmt::Display for Rule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
+        f.pad(&self.name())
     }
 }

@@ -43,7 +43,7 @@ fn of_workload(report: &Report, workload: &WorkloadReport) -> String {
     let row = |(rule, curves): &(Rule, Vec<Curve>)| {
         let mut row = vec![rule.to_string()];
         row.extend(AT.map(|asked| with_deviation(Spread::of(&allocated(curves, asked)))));
-        row.push(with_deviation(report.published(&workload.name, *rule, 130)));
+        row.push(with_deviation(report.published(&workload.name, rule, 130)));
         row.push(number(Spread::of(&first_failures(curves)), 1));
         row
     };
@@ -52,7 +52,7 @@ fn of_workload(report: &Report, workload: &WorkloadReport) -> String {
 
 /// The means of all workloads, which count alike.
 fn means(report: &Report) -> String {
-    let row = |rule: Rule| {
+    let row = |rule: &Rule| {
         let mean = |of: &dyn Fn(&[Curve]) -> Vec<f64>| {
             let means = report.of(rule).filter_map(|curves| Some(Spread::of(&of(curves))?.mean));
             Spread::of(&means.collect::<Vec<_>>())

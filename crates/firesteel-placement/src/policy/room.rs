@@ -6,7 +6,7 @@ use crate::{Cores, Demand, MiB, Offer};
 
 /// The free amounts of a Worker, without the names of addresses.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::policy) struct Room<'a> {
+pub(super) struct Room<'a> {
     pub(super) cores: Cores,
     pub(super) memory: MiB,
     /// The resources, in the order of their names.
@@ -25,7 +25,7 @@ struct Pool<'a> {
 
 impl<'a> Room<'a> {
     /// What the offer has.
-    pub(in crate::policy) fn of(offer: &Offer<'a>) -> Self {
+    pub(super) fn of(offer: &Offer<'a>) -> Self {
         let pool = |(name, addresses): (&'a str, &crate::addresses::Addresses)| Pool {
             name,
             whole: addresses.whole(),
@@ -37,7 +37,7 @@ impl<'a> Room<'a> {
 
     /// Takes what one executor of this demand takes, by the rule of
     /// [`choose`](crate::address_choice::choose). It must fit.
-    pub(in crate::policy) fn take(&mut self, demand: &Demand) {
+    pub(super) fn take(&mut self, demand: &Demand) {
         self.cores -= demand.size.step();
         self.memory -= demand.memory;
         for (name, amount) in &demand.resources {
@@ -69,10 +69,27 @@ impl<'a> Room<'a> {
         }
     }
 
-    /// The free thousandths of a resource, all kinds together.
-    pub(super) fn free(&self, plain: &str) -> u64 {
-        let pools = self.pools.iter().filter(|pool| serves(pool.name, plain));
-        pools.map(|pool| pool.whole * WHOLE + pool.parts.iter().sum::<u64>()).sum()
+    /// The free thousandths of a resource; of all kinds, if the name has none.
+    pub(super) fn free(&self, name: &str) -> u64 {
+        self.serving(name).map(|pool| pool.whole * WHOLE + pool.parts.iter().sum::<u64>()).sum()
+    }
+
+    /// The number of addresses of the resource that are whole.
+    pub(super) fn whole(&self, name: &str) -> u64 {
+        self.serving(name).map(|pool| pool.whole).sum()
+    }
+
+    /// The thousandths of the address of the resource that has most of them.
+    pub(super) fn largest(&self, name: &str) -> u64 {
+        let largest = |pool: &Pool<'_>| match pool.whole {
+            0 => pool.parts.iter().copied().max().unwrap_or(0),
+            1.. => WHOLE,
+        };
+        self.serving(name).map(largest).max().unwrap_or(0)
+    }
+
+    fn serving(&self, name: &str) -> impl Iterator<Item = &Pool<'a>> {
+        self.pools.iter().filter(move |pool| serves(pool.name, name))
     }
 }
 

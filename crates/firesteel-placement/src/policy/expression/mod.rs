@@ -1,0 +1,127 @@
+//! Expressions: policies that an operator or a researcher writes, over what a Worker has and what an executor asks for.
+//!
+//! `left.cores` is an expression, and so is `if(asked.gpu == 0 and total.gpu > 0, 1000, 0) + left.gpu.whole`. Each executor
+//! goes to the Worker where the value is least; ties are broken as under best fit ([`Measure::Expression`]).
+//!
+//! ```text
+//! expression = and { "or" and }
+//! and        = not { "and" not }
+//! not        = "not" not | comparison
+//! comparison = sum [ ( "<" | "<=" | ">" | ">=" | "==" | "!=" ) sum ]
+//! sum        = product { ( "+" | "-" ) product }
+//! product    = signed { ( "*" | "/" | "%" ) signed }
+//! signed     = "-" signed | value
+//! value      = number | field | function "(" expression { "," expression } ")" | "(" expression ")"
+//! function   = "min" | "max" | "abs" | "floor" | "if"
+//! ```
+//!
+//! A text is read into a list of steps ([`Program`]) with a bound on the length, on the depth and on the values that are
+//! open at a time, so that reading and computing need a small stack whatever the text. Computing cannot fail: numbers are
+//! whole billionths and stop at the ends of their range, and division by zero gives zero.
+//!
+//! [`Measure::Expression`]: super::Measure::Expression
+
+mod error;
+mod field;
+mod number;
+mod parse;
+mod program;
+#[cfg(test)]
+mod tests;
+mod token;
+
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+
+pub use error::{ExpressionError, Wrong};
+pub(super) use number::Number;
+
+use self::field::{Facts, Field};
+use self::program::Program;
+use super::room::Room;
+use super::{ClusterTotal, Formula};
+use crate::index::Slot;
+use crate::{Demand, Offer};
+
+/// The maximum number of characters of an expression.
+pub const LONGEST: usize = 2000;
+
+/// A rule for choosing Workers that is written as a formula. Copies share one text.
+#[derive(Clone)]
+pub struct Expression(Arc<Read>);
+
+/// A text and what it means.
+struct Read {
+    text: String,
+    program: Program,
+}
+
+impl Expression {
+    /// The text as given, without spaces around it.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        &self.0.text
+    }
+}
+
+impl Formula<'_> {
+    /// The value for the next executor of the demand on this offer, which `before` other executors take from. It must fit.
+    pub(super) fn value(
+        &self,
+        demand: &Demand,
+        cluster: &ClusterTotal,
+        (slot, offer): (Slot, &Offer<'_>),
+        before: u64,
+    ) -> Number {
+        let Read { program, .. } = &*self.expression.0;
+        let needs = |need: fn(&Field) -> bool| program.fields.iter().any(need);
+        let rooms = needs(Field::needs_rooms).then(|| {
+            let mut free = Room::of(offer);
+            if !demand.resources.is_empty() {
+                (0..before).for_each(|_| free.take(demand));
+            }
+            let mut left = free.clone();
+            left.take(demand);
+            [free, left]
+        });
+        let whole = needs(Field::needs_whole).then(|| (self.whole)(slot)).flatten();
+        let facts = Facts { demand, cluster, offer, whole, rooms, before };
+        program.value(|field| field.value(&facts))
+    }
+}
+
+impl FromStr for Expression {
+    type Err = ExpressionError;
+
+    fn from_str(text: &str) -> Result<Self, ExpressionError> {
+        if text.chars().nth(LONGEST).is_some() {
+            return Err(ExpressionError { at: LONGEST + 1, wrong: Wrong::Long });
+        }
+        let program = parse::program(text)?;
+        Ok(Self(Arc::new(Read { text: text.trim().to_owned(), program })))
+    }
+}
+
+/// Equal texts mean the same.
+impl PartialEq for Expression {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0) || self.0.text == other.0.text
+    }
+}
+
+impl Eq for Expression {}
+
+/// Shows the text.
+impl fmt::Display for Expression {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.0.text)
+    }
+}
+
+/// Shows the text.
+impl fmt::Debug for Expression {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Expression").field(&self.0.text).finish()
+    }
+}
