@@ -129,6 +129,7 @@ fn on_client(queue: &Queue, message: &ClientToMaster) {
         | ClientToMaster::RequestWorkerReports { .. }
         | ClientToMaster::RequestHistory { .. }
         | ClientToMaster::RequestApplicationNeeds { .. }
+        | ClientToMaster::RequestPlacementRule
         | ClientToMaster::RequestKillAllDrivers { .. }
         | ClientToMaster::RequestClearCompletedDriversAndApps { .. } => {}
     }

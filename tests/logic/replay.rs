@@ -182,7 +182,7 @@ fn an_application_runs_on_gpus_of_the_models_that_it_names() {
     let (workload, left_out) = Workload::new(&trace, 0).without_oversized();
     assert_eq!(left_out.0, 1, "the last one wants three of the model");
     for setup in Setup::ALL {
-        let outcome = replayed(setup, Gangs::Keep, &workload);
+        let outcome = replayed(&setup, Gangs::Keep, &workload);
         assert_eq!(seconds(outcome.all.all()), [0, 0, 0, 99], "{setup}");
     }
 }

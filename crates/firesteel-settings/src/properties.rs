@@ -55,7 +55,7 @@ pub enum SettingError {
         /// Where the value was set.
         origin: Origin,
         /// What is wrong with the expression after `expr:`.
-        error: ExpressionError,
+        error: Box<ExpressionError>,
     },
     /// It asks for protection by Java classes, and something would be served without them.
     #[error(
@@ -337,7 +337,8 @@ impl Properties {
         let key = keys::PLACEMENT_POLICY;
         let wrong = self.property(key).and_then(|Property { value, origin }| match value.parse::<Rule>() {
             Err(UnknownRule::Expression(error)) => {
-                Some(SettingError::Expression { key, value: value.clone(), origin: origin.clone(), error })
+                let (value, origin, error) = (value.clone(), origin.clone(), Box::new(error));
+                Some(SettingError::Expression { key, value, origin, error })
             }
             Err(UnknownRule::Policy(_)) | Ok(_) => None,
         });

@@ -26,7 +26,8 @@ use super::exit::{self, Exit, Failure};
 use super::help;
 use super::setups::{Setups, SetupsParser};
 
-const EXAMPLES: &str = "  firesteel simulate fixtures/traces/synthetic --policy 'spark,expr:left.cores + 8 * left.gpu'
+const EXAMPLES: &str =
+    "  firesteel simulate fixtures/traces/synthetic --policy 'spark,expr:left.cores + 8 * left.gpu'
   firesteel simulate fixtures/traces/synthetic --workers 200x64x256g --load 0.95 --svg waits.svg
   firesteel simulate fixtures/traces/synthetic --static-fill --seeds 5
   firesteel simulate fixtures/traces/synthetic --fewest-workers --load 0.5";
