@@ -15,7 +15,7 @@
 //! function   = "min" | "max" | "abs" | "floor" | "if"
 //! ```
 //!
-//! A text is read into a list of steps ([`Program`]) with a bound on the length, on the depth and on the values that are
+//! A text is read into a list of steps (`program.rs`) with a bound on the length, on the depth and on the values that are
 //! open at a time, so that reading and computing need a small stack whatever the text. Computing cannot fail: numbers are
 //! whole billionths and stop at the ends of their range, and division by zero gives zero.
 //!
