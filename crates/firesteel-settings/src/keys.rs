@@ -38,7 +38,7 @@ table! {
     SPREAD_OUT_OLD: "spark.deploy.spreadOut", [Master], Otherwise("not set");
     #[doc = concat!("Order in which Workers are chosen: ", worker_order_names!(), ".")]
     WORKER_ORDER: "spark.deploy.workerSelectionPolicy", [Master], Value("CORES_FREE_DESC");
-    #[doc = concat!("Rule that chooses Workers: ", policy_names!(), "; for a Master also expr:EXPRESSION.")]
+    #[doc = concat!("Rule that chooses Workers: ", policy_names!(), "; for a Master also expr:..")]
     PLACEMENT_POLICY: "firesteel.placement.policy", [Master, Application], Otherwise("spark for a Master; the Master's policy for an application");
     /// Maximum cores of an application that does not set spark.cores.max.
     DEFAULT_CORES: "spark.deploy.defaultCores", [Master], Otherwise("no limit");

@@ -81,7 +81,7 @@ pub(super) const FIRST: [&str; 6] = ["free", "left", "asked", "total", "cluster"
 impl Field {
     /// The field of this name. `None`: its first word is not that of a field.
     pub(super) fn named(segments: &[Segment]) -> Result<Option<Self>, ExpressionError> {
-        let [first, rest @ ..] = segments else { return Ok(None) };
+        let [first @ Segment { is_quoted: false, .. }, rest @ ..] = segments else { return Ok(None) };
         let field: fn(Resource) -> Self = match first.text.as_str() {
             "placed" => return none_after("placed", rest).map(|()| Some(Self::Placed)),
             "free" => |resource| Self::Worker(When::Free, Thing::All(resource)),
@@ -107,10 +107,10 @@ impl Field {
             }
             (Self::Worker(when, Thing::All(Resource::Custom(name))), [part, rest @ ..]) => {
                 let whose = format!("{}.{name}", first.text);
-                let thing = match part.text.as_str() {
-                    "whole" => Thing::Whole(name),
-                    "largest" => Thing::Largest(name),
-                    _ => return Err(no_part(whose, part)),
+                let thing = match (part.text.as_str(), part.is_quoted) {
+                    ("whole", false) => Thing::Whole(name),
+                    ("largest", false) => Thing::Largest(name),
+                    (_, _) => return Err(no_part(whose, part)),
                 };
                 none_after(&format!("{whose}.{}", part.text), rest)?;
                 Ok(Some(Self::Worker(when, thing)))
