@@ -28,15 +28,6 @@ impl Rule {
             Self::Expression(_) => Policy::BestFit,
         }
     }
-
-    /// The expression, if it is one.
-    #[must_use]
-    pub fn expression(&self) -> Option<&Expression> {
-        match self {
-            Self::Policy(_) => None,
-            Self::Expression(expression) => Some(expression),
-        }
-    }
 }
 
 /// Spark's rule.
