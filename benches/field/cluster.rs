@@ -1,19 +1,17 @@
 //! Workers and applications of any size, and what a Master decided.
 
 use firesteel_core::Machine;
-use firesteel_core::Timestamp;
 use firesteel_core::address::Address;
 use firesteel_core::ids::{AppId, PeerId, ProfileId, WorkerId};
 use firesteel_core::master::{Config, Effect, Event, Inbound, Master, Outbound};
 use firesteel_core::messages::{
-    ApplicationDescription, DriverToMaster, ExecutorTarget, MasterToDriver, MasterToWorker, Offered, Placing,
+    ApplicationDescription, DriverToMaster, ExecutorTarget, MasterToWorker, Offered, Placing,
     ResourceProfile, Submitter, WantedExecutors, Work, WorkerDescription, WorkerToMaster,
 };
 use firesteel_core::process::Command;
 use firesteel_placement::{Cores, ExecutorLimit, MiB, ResourceAmounts, Resources};
 
-/// The time of all events.
-pub const NOW: Timestamp = Timestamp::from_millis(1_795_209_755_000);
+use super::master_events::NOW;
 
 /// The first connection of a driver. Those before are of Workers.
 const DRIVERS: u64 = 1 << 32;
@@ -33,7 +31,7 @@ pub struct Ask {
     pub placing: Placing,
 }
 
-/// A Master with so many Workers.
+/// A Master with this number of Workers of one size.
 pub fn master(config: Config, workers: u64, size: Size) -> Master {
     let mut master = Master::new(config);
     for n in 0..workers {
@@ -90,17 +88,6 @@ fn profile(each: Size) -> ResourceProfile {
     let Size { cores, memory } = each;
     let (cores, memory, resources) = (Some(Cores(cores)), Some(MiB(memory)), ResourceAmounts::new());
     ResourceProfile { cores, memory, resources }
-}
-
-/// The id of the application that was registered.
-pub fn registered(effects: &[Effect]) -> AppId {
-    let app = |effect: &Effect| match effect {
-        Effect::Send {
-            message: Outbound::Driver(MasterToDriver::RegisteredApplication { app, .. }), ..
-        } => Some(app.clone()),
-        _ => None,
-    };
-    effects.iter().find_map(app).expect("the application is registered")
 }
 
 /// The number of executors that are launched, and of those that are ended.

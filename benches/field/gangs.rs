@@ -6,7 +6,8 @@ use firesteel_core::Machine;
 use firesteel_core::master::{Config, Master};
 use firesteel_core::messages::Placing;
 
-use super::cluster::{Ask, NOW, Size, decided, ends, master, registered, registers};
+use super::cluster::{Ask, Size, decided, ends, master, registers};
+use super::master_events::{NOW, registered};
 use super::workload::{Scale, Workload, timed};
 
 const GANGS: u64 = 2_250;

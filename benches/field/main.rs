@@ -19,6 +19,9 @@
 
 mod cluster;
 mod gangs;
+#[path = "../master_events.rs"]
+#[allow(dead_code, reason = "other benches use more of it")]
+mod master_events;
 mod nomad;
 mod preemptions;
 mod workload;

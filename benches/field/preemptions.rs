@@ -8,7 +8,8 @@ use firesteel_core::master::Config;
 use firesteel_core::messages::Placing;
 use firesteel_core::scheduling::Preemption;
 
-use super::cluster::{Ask, NOW, Size, decided, master, registers};
+use super::cluster::{Ask, Size, decided, master, registers};
+use super::master_events::NOW;
 use super::workload::{Scale, Workload, timed};
 
 const WORKERS: u64 = 130_000;

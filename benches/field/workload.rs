@@ -1,11 +1,11 @@
-//! A workload: so many decisions of a Master, and how long they take.
+//! A workload: a number of decisions of a Master, and how long they take.
 
 use std::time::{Duration, Instant};
 
 use firesteel_core::Machine;
 use firesteel_core::master::{Effect, Event, Master};
 
-use super::cluster::NOW;
+use super::master_events::NOW;
 
 /// The scale of a run: the measured one, or a small one that only shows that the bench works.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

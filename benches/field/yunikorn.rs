@@ -22,7 +22,8 @@ use firesteel_core::ids::AppId;
 use firesteel_core::master::{Config, Event, Master};
 use firesteel_core::messages::Placing;
 
-use super::cluster::{Ask, NOW, Size, asks, decided, ends, master, registered, registers};
+use super::cluster::{Ask, Size, asks, decided, ends, master, registers};
+use super::master_events::{NOW, registered};
 use super::workload::{Scale, Workload, timed};
 
 const NODES: [u64; 4] = [500, 1_000, 2_000, 5_000];
