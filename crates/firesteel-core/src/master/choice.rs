@@ -29,21 +29,20 @@ pub(super) fn choose(
     demand: &Demand,
     rest: &Rest,
 ) -> Vec<Share> {
-    let policy = match application.rule(config) {
-        Rule::Policy(policy) => policy,
+    match application.rule(config) {
         Rule::Expression(expression) => {
-            return by_measure(Measured::Expression(&expression), workers, application, demand);
+            by_measure(Measured::Expression(&expression), workers, application, demand)
         }
-    };
-    match policy {
-        Policy::Spark => as_spark(config, workers, application, demand),
-        Policy::BestFit => by_measure(Measured::BestFit, workers, application, demand),
-        Policy::LeastFragmentation => by_measure(Measured::LeastFragmentation, workers, application, demand),
-        Policy::LearnedFragmentation => {
+        Rule::Policy(Policy::Spark) => as_spark(config, workers, application, demand),
+        Rule::Policy(Policy::BestFit) => by_measure(Measured::BestFit, workers, application, demand),
+        Rule::Policy(Policy::LeastFragmentation) => {
+            by_measure(Measured::LeastFragmentation, workers, application, demand)
+        }
+        Rule::Policy(Policy::LearnedFragmentation) => {
             by_measure(Measured::LearnedFragmentation, workers, application, demand)
         }
-        Policy::SpreadHeld => over_held(config, workers, application, demand),
-        Policy::Lifetimes => {
+        Rule::Policy(Policy::SpreadHeld) => over_held(config, workers, application, demand),
+        Rule::Policy(Policy::Lifetimes) => {
             let on = |slot: Slot| rest.on.get(&slot).copied();
             fill_by_rest(demand, candidates(workers, application), workers.whole(), on, rest.own)
         }
