@@ -17,7 +17,6 @@ mod config;
 mod decommission;
 mod detach;
 mod document;
-mod drawing;
 mod executor;
 mod exit;
 mod explain;
@@ -35,6 +34,7 @@ mod man;
 mod map;
 mod master;
 mod misplaced;
+mod picture_files;
 mod placeholders;
 mod plan;
 #[cfg(feature = "png")]

@@ -21,9 +21,9 @@ use firesteel_placement::policy::Rule;
 use firesteel_sim::draft::{Draft, Metrics, Outcome};
 use firesteel_sim::setup::Setup;
 
-use super::drawing::Drawing;
 use super::exit::{self, Exit, Failure};
 use super::help;
+use super::picture_files::PictureFiles;
 use super::setups::{SetupParser, Setups, SetupsParser};
 use super::submit::Submit;
 use source::AskedMaster;
@@ -95,7 +95,7 @@ pub(super) struct Args {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    drawing: Drawing,
+    pictures: PictureFiles,
     /// Answer the questions in FILE, one JSON value per line; - is standard input
     #[arg(
         long,
@@ -138,7 +138,7 @@ pub(super) fn run(args: &Args) -> Result<Exit, Failure> {
         }],
         (setups, _) => setups.iter().map(|setup| decide(&source.draft, setup)).collect::<Result<_, _>>()?,
     };
-    args.drawing.save(|| picture::draw(&source, &decided))?;
+    args.pictures.save(|| picture::draw(&source, &decided))?;
     exit::written(print(args, &source, &decided))
 }
 

@@ -21,9 +21,9 @@ use firesteel_core::scheduling::ServingOrder;
 use firesteel_sim::replay::{Estimates, Gangs, Size};
 use firesteel_sim::setup::Setup;
 
-use super::drawing::Drawing;
 use super::exit::{self, Exit, Failure};
 use super::help;
+use super::picture_files::PictureFiles;
 use super::setups::{Setups, SetupsParser};
 
 const EXAMPLES: &str =
@@ -134,7 +134,7 @@ pub(super) struct Args {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    drawing: Drawing,
+    pictures: PictureFiles,
 }
 
 impl Args {
@@ -271,7 +271,7 @@ pub(super) fn run(args: &Args) -> Result<Exit, Failure> {
     }
     let source = source::read(&args.trace)?;
     let report = runs::run(args, &source)?;
-    args.drawing.save(|| picture::draw(&report))?;
+    args.pictures.save(|| picture::draw(&report))?;
     if let Some(path) = &args.csv {
         exit::saved(path, csv::rows(&report))?;
     }

@@ -38,6 +38,6 @@ pub(super) fn run(args: &Args) -> Result<Exit, Failure> {
         WorkloadReport { name: name.clone(), runs }
     });
     let report = Report { seeds: args.seeds, workloads: workloads.collect(), figures: directory.figures };
-    args.drawing.save(|| picture::draw(&report))?;
+    args.pictures.save(|| picture::draw(&report))?;
     show(args, || document::json(&report), || text::tables(&report))
 }

@@ -8,7 +8,7 @@ use super::exit::{self, Failure};
 
 /// The files that a picture is drawn into.
 #[derive(Args, Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Drawing {
+pub(super) struct PictureFiles {
     /// Draw the result into FILE, as SVG
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     svg: Option<PathBuf>,
@@ -23,7 +23,7 @@ pub(super) struct Drawing {
     png: Option<PathBuf>,
 }
 
-impl Drawing {
+impl PictureFiles {
     /// Draws the picture into the files that were asked for. `draw` makes the SVG document.
     pub(super) fn save(&self, draw: impl FnOnce() -> String) -> Result<(), Failure> {
         if *self == Self::default() {
