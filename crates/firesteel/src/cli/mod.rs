@@ -37,7 +37,6 @@ mod misplaced;
 mod picture_files;
 mod placeholders;
 mod plan;
-#[cfg(feature = "png")]
 mod png;
 mod reaper;
 mod setups;

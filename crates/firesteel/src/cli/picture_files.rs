@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueHint};
 
 use super::exit::{self, Failure};
+use super::png;
 
 /// The files that a picture is drawn into.
 #[derive(Args, Clone, Debug, Default, PartialEq, Eq)]
@@ -12,14 +13,8 @@ pub(super) struct PictureFiles {
     /// Draw the result into FILE, as SVG
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     svg: Option<PathBuf>,
-    /// Draw the result into FILE, as PNG (in builds with the feature png, such as the packages)
-    #[arg(
-        long,
-        value_name = "FILE",
-        value_hint = ValueHint::FilePath,
-        hide_short_help = true,
-        value_parser = png_file
-    )]
+    /// Draw the result into FILE, as PNG
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, hide_short_help = true)]
     png: Option<PathBuf>,
 }
 
@@ -37,29 +32,9 @@ impl PictureFiles {
     }
 }
 
-/// The name of a file for a picture in PNG.
-///
-/// # Errors
-/// This build cannot draw one.
-fn png_file(path: &str) -> Result<PathBuf, &'static str> {
-    if cfg!(feature = "png") {
-        Ok(PathBuf::from(path))
-    } else {
-        Err(
-            "this build draws no PNG: use --svg, or build it with `cargo build --release --features firesteel/png`",
-        )
-    }
-}
-
-#[cfg(feature = "png")]
 fn save_png(path: &Path, svg: &str) -> Result<(), Failure> {
-    let drawn = super::png::of(svg).map_err(|error| {
+    let drawn = png::of(svg).map_err(|error| {
         Failure::of(exit::Exit::Failure, format!("cannot draw {}: {error}", path.display()))
     })?;
     exit::saved(path, drawn)
-}
-
-#[cfg(not(feature = "png"))]
-fn save_png(_: &Path, _: &str) -> Result<(), Failure> {
-    unreachable!("no such file can be named")
 }
