@@ -143,8 +143,8 @@ fn closures(version: &str) {
 
 fn profiles(version: &str) {
     let cluster = Cluster::start(1, 10);
-    let output = Driver::start(cluster.driver(version, "profiles", &["70"], &[])).finish();
-    let expected = (0..70).map(|number| match number {
+    let output = Driver::start(cluster.driver(version, "profiles", &["8"], &[])).finish();
+    let expected = (0..8).map(|number| match number {
         0 => "-Xmx600M cores 2 True".to_owned(),
         number => format!("-Xmx{}M cores 1 True", 512 + number),
     });

@@ -1,4 +1,4 @@
-"""Resource profiles: one with its own memory and cores, then many in succession."""
+"""Resource profiles: one with its own memory and cores, then others in succession."""
 
 import sys
 from multiprocessing.pool import ThreadPool
