@@ -160,6 +160,7 @@ fn on_message(message: MasterToWorker, outgoing: &mut Outgoing, seen: &Seen) -> 
         | MasterToWorker::ExecutorEndNoted { .. }
         | MasterToWorker::DecommissionWorker { .. }
         | MasterToWorker::LaunchDriver(_)
+        | MasterToWorker::LaunchDriverWithResources { .. }
         | MasterToWorker::KillDriver { .. }
         | MasterToWorker::DriverEndNoted { .. }
         | MasterToWorker::MasterWebAddress { .. } => return None,

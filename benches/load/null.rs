@@ -130,6 +130,8 @@ fn on_client(queue: &Queue, message: &ClientToMaster) {
         | ClientToMaster::RequestHistory { .. }
         | ClientToMaster::RequestApplicationNeeds { .. }
         | ClientToMaster::RequestPlacementRule
+        | ClientToMaster::RequestSubmitDriverWithResources { .. }
+        | ClientToMaster::RequestDriverResources { .. }
         | ClientToMaster::RequestKillAllDrivers { .. }
         | ClientToMaster::RequestClearCompletedDriversAndApps { .. } => {}
     }

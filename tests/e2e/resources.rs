@@ -182,7 +182,7 @@ fn a_part_of_an_address_is_refused_with_the_setting_that_allows_it() {
     let output = rig.map(&["--executor-resource", "gpu=0.25"], "true", &["a"]);
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(!output.status.success(), "{said}");
-    let sentence = "an executor asks for 0.25 of gpu, and this Master gives only whole addresses: \
+    let sentence = "0.25 of gpu is asked for, and this Master gives only whole addresses: \
         firesteel.master.resourceShares=true on the Master allows parts of them";
     assert!(said.contains(sentence), "{said}");
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 use nix::sys::signal::Signal;
-use serde_json::Value;
+use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::cluster::{BINARY, Daemon, Finished, firesteel, processes, run, wait_for};
@@ -26,7 +26,11 @@ impl Cluster {
     }
 
     fn worker(&self, name: &str) -> Daemon {
-        let arguments = ["--cores", "2", "--memory", "4g"];
+        self.worker_with(name, &[])
+    }
+
+    fn worker_with(&self, name: &str, options: &[&str]) -> Daemon {
+        let arguments = [&["--cores", "2", "--memory", "4g"], options].concat();
         let worker = Daemon::worker(&self.master, &self.directory.path().join(name), &arguments);
         worker.wait_for_line(&["registered with"]);
         worker
@@ -188,6 +192,27 @@ fn a_driver_that_waits_is_placed_when_there_is_room_or_killed() {
     let again = cluster.ask(&["--kill", &killed]);
     assert_eq!(again.code(), 1, "{again}");
     assert_eq!(again.stderr, format!("firesteel: {killed} had already ended: KILLED\n"));
+}
+
+#[test]
+fn a_driver_has_the_custom_resources_that_it_asks_for_also_when_the_master_was_restarted() {
+    let mut cluster = Cluster::start();
+    let _worker = cluster.worker_with("one", &["--resource", "gpu:A100=7,"]);
+    let script =
+        "echo $FIRESTEEL_RESOURCE_GPU $FIRESTEEL_RESOURCE_GPU_KIND $CUDA_VISIBLE_DEVICES; exec sleep 1000";
+    let has = cluster.submit(&["--driver-resource", "gpu=1"], script);
+    assert_eq!(wait_for_lines(&cluster, &has, 1), ["7 A100"]);
+    assert_eq!(cluster.driver(&has)["resources"], json!({"gpu:A100": ["7"]}));
+    let waits = cluster.submit(&["--conf", "spark.driver.resource.gpu:A100.amount=1"], script);
+    cluster.restart_master();
+    cluster.wait_for_state(&has, "RUNNING");
+    assert_eq!(cluster.driver(&waits)["state"], "SUBMITTED");
+    let said = cluster.ask(&["--status", &waits]).stdout;
+    assert!(said.contains("\nresources   gpu:A100 1 (none yet)\n"), "{said}");
+    cluster.ask(&["--kill", &has, "--wait"]);
+    assert_eq!(wait_for_lines(&cluster, &waits, 1), ["7 A100"]);
+    let ended = cluster.driver(&has);
+    assert_eq!((&ended["state"], &ended["resources"]), (&json!("KILLED"), &json!({"gpu:A100": ["7"]})));
 }
 
 #[test]

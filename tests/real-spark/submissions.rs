@@ -18,6 +18,7 @@ use crate::wait::wait;
 pub(crate) fn trials() -> Vec<Trial> {
     SPARK.trials(&[
         ("a_supervised_driver_goes_on_whatever_is_killed", supervised),
+        ("drivers_have_gpus_of_their_own", gpus),
         ("the_classic_gateway_takes_drivers_and_is_fallen_back_to", classic),
         ("submissions_by_rest_are_answered_as_by_spark_s_own_master", same_json),
     ])
@@ -155,6 +156,49 @@ fn supervised() {
     let told = ask("--status", &successor_id);
     assert!(told.contains("KILLED"), "{told}");
     wait("the end of all processes", LONGEST, || cluster.processes().is_empty().then_some(()));
+}
+
+/// Cluster drivers with custom resources, by the classic gateway and by REST: each finds its own address by what Spark tells it.
+/// A restarted Master knows who has which, and one for which none is left waits.
+fn gpus() {
+    let mut cluster = Cluster::durable_with_rest(0, 0);
+    let gpus = "spark.worker.resource.gpu.amount=2";
+    cluster = cluster.and_worker(&["--cores", "6", "--memory", "8g", "--conf", gpus]);
+    let by_rest = format!("spark://127.0.0.1:{}", cluster.rest);
+    let classic = cluster.master.url().to_owned();
+    let file = cluster.root.path().join("go");
+    let one = ["--conf", "spark.driver.resource.gpu.amount=1"];
+    let with_rest = [&one[..], &["--conf", "spark.master.rest.enabled=true"]].concat();
+    let mut ids = Vec::new();
+    for (version, master, words, address) in
+        [("4.3.0", &classic, &one[..], "0"), ("3.5.9", &by_rest, &with_rest, "1")]
+    {
+        let (code, text) = run(submission(version, master, &file, words));
+        assert_eq!(code, 0, "{text}");
+        let id = id_in(&text);
+        let stdout = wait_until_ready(&cluster.work(0).join(&id), 1);
+        assert!(stdout.contains(&format!("\ngpus {address}\n")), "{version}: {stdout}");
+        ids.push(id);
+    }
+    cluster.restart_master();
+    let (code, text) = run(submission("3.5.9", &by_rest, &file, &with_rest));
+    assert_eq!(code, 0, "{text}");
+    let last = id_in(&text);
+    let state = || {
+        let path = format!("/v1/submissions/status/{last}");
+        rest(cluster.rest, "GET", &path, "").1["driverState"].clone()
+    };
+    let row = |id: &str| {
+        let drivers = cluster.master.status()["drivers"].clone();
+        drivers.as_array().and_then(|rows| rows.iter().find(|row| row["id"] == id).cloned())
+    };
+    wait("the Worker", LONGEST, || row(&ids[0]).filter(|row| row["state"] == "RUNNING"));
+    assert_eq!(state(), "SUBMITTED", "no gpu is left");
+    assert_eq!(row(&ids[0]).expect("it is known")["resources"], json!({"gpu": ["0"]}));
+    let killed = rest(cluster.rest, "POST", &format!("/v1/submissions/kill/{}", ids[0]), "").1;
+    assert_eq!(killed["success"], true, "{killed}");
+    let stdout = wait_until_ready(&cluster.work(0).join(&last), 1);
+    assert!(stdout.contains("\ngpus 0\n"), "{stdout}");
 }
 
 /// Spark's clients use the classic gateway, unless they are told to use REST. If they are, and the port is none for REST, they

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use bytes::Bytes;
 use firesteel_core::ids::DriverId;
 use firesteel_core::messages::{
-    DriverDescription, DriverState, KillDriverAnswer, RefusedDriver, SubmitDriverAnswer,
+    ClientToMaster, DriverDescription, DriverState, KillDriverAnswer, RefusedDriver, SubmitDriverAnswer,
 };
 use firesteel_placement::{Cores, MiB};
 use firesteel_spark::cluster_driver::SparkDriver;
@@ -72,8 +72,9 @@ fn a_submission_becomes_a_cluster_driver_with_spark_s_variables_alone() {
         assert_eq!(session.client_release(FIRST), Some(release));
         let submission = submission(version, &heard);
         assert!(submission.command.environment.contains_key("HOME"), "the client sends all that it has");
-        let DriverDescription { user, command, cores, memory, supervise } =
-            clients::submission(submission, session.client_release(FIRST)).expect("it fits");
+        let question = clients::submission(submission, session.client_release(FIRST)).expect("it fits");
+        let ClientToMaster::RequestSubmitDriver(description) = question else { panic!("{question:?}") };
+        let DriverDescription { user, command, cores, memory, supervise } = *description;
         assert_eq!((user.as_str(), cores, memory, supervise), ("spark-submit", Cores(1), MiB(512), false));
         assert_eq!(command.to_string(), "{{SPARK}} Pi hello");
         let SparkDriver { jar, command } =
@@ -99,8 +100,8 @@ fn a_submission_that_no_worker_can_start_is_refused() {
     };
     let hdfs = refused(&|submission| submission.jar = "hdfs://n/x.jar".to_owned());
     assert!(hdfs.starts_with("the driver's jar cannot be fetched from hdfs:: Workers copy it"), "{hdfs}");
-    let gpu = refused(&|submission| submission.resources = vec!["gpu".to_owned()]);
-    assert!(gpu.contains("this one asks for gpu"), "{gpu}");
+    let gpu = refused(&|submission| submission.resources = [("gpu".to_owned(), -1)].into());
+    assert!(gpu.contains("cannot have -1 addresses of gpu"), "{gpu}");
     for odd in [
         refused(&|submission| submission.command.main_class = "java.lang.Runtime".to_owned()),
         refused(&|submission| submission.command.arguments.truncate(2)),

@@ -2,12 +2,12 @@
 
 use firesteel_core::ids::{DriverId, WorkerId};
 use firesteel_core::messages::{
-    DriverError, DriverPlace, DriverState, DriverView, KillDriverAnswer, LossReason, RefusedDriver,
-    SubmitDriverAnswer,
+    ClientToMaster, DriverError, DriverPlace, DriverState, DriverView, KillDriverAnswer, LossReason,
+    RefusedDriver, SubmitDriverAnswer,
 };
 use firesteel_core::process::{StartFailure, StartStep};
 use firesteel_core::time::Timestamp;
-use firesteel_placement::{Cores, MiB};
+use firesteel_placement::{Amount, Cores, MiB};
 use firesteel_spark::rest::answers::{self, Answer};
 use firesteel_spark::rest::{Asked, Call, Submission, read};
 use firesteel_spark::translate::clients::{self, NotAlive};
@@ -141,7 +141,8 @@ fn a_submission_is_started_with_its_properties_and_options() {
     ] {
         assert!(command.java_options.iter().any(|found| found == option), "{option}");
     }
-    let description = clients::driver(driver.clone(), wanted, "REST").expect("it fits");
+    let question = clients::driver(driver.clone(), wanted, "REST").expect("it fits");
+    let ClientToMaster::RequestSubmitDriver(description) = question else { panic!("{question:?}") };
     assert_eq!(
         (description.cores, description.memory, description.user.as_str()),
         (Cores(2), MiB(2048), "REST")
@@ -158,6 +159,26 @@ fn an_application_in_python_is_submitted_by_spark_submit() {
 }
 
 #[test]
+fn a_driver_may_need_custom_resources() {
+    let properties = json!({
+        "spark.driver.resource.gpu.amount": "2",
+        "spark.driver.resource.gpu.discoveryScript": "/gpus",
+        "spark.driver.resource.fpga.amount": "0",
+    });
+    let Submission { driver, wanted, .. } = create(properties, json!({})).expect("it is sound");
+    let question = clients::driver(driver, wanted, "REST").expect("it fits");
+    let ClientToMaster::RequestSubmitDriverWithResources { resources, .. } = question else {
+        panic!("{question:?}");
+    };
+    assert_eq!(resources, [("gpu".to_owned(), Amount::Whole(2))].into());
+    for amount in ["0.5", "two", ""] {
+        let answer = create(json!({"spark.driver.resource.gpu.amount": amount}), json!({}));
+        let message = answer.expect_err("it is no number").body["message"].to_string();
+        assert!(message.contains("spark.driver.resource.gpu.amount has to be a whole number"), "{message}");
+    }
+}
+
+#[test]
 fn what_no_worker_can_start_is_refused_with_a_sentence() {
     let refused = |properties, more| {
         let Submission { driver, wanted, .. } = create(properties, more).expect("it is sound");
@@ -165,8 +186,8 @@ fn what_no_worker_can_start_is_refused_with_a_sentence() {
     };
     let s3 = refused(json!({}), json!({"appResource": "s3a://bucket/x.jar"}));
     assert!(s3.contains("cannot be fetched from s3a:"), "{s3}");
-    let gpu = refused(json!({"spark.driver.resource.gpu.amount": "1"}), json!({}));
-    assert!(gpu.contains("asks for gpu"), "{gpu}");
+    let gpu = refused(json!({"spark.driver.resource.gpu.amount": "-1"}), json!({}));
+    assert!(gpu.contains("cannot have -1 addresses of gpu"), "{gpu}");
     let answer = answers::refused(s3.clone(), &[]);
     assert_eq!(
         (answer.status, &answer.body["success"], &answer.body["message"]),

@@ -169,6 +169,7 @@ fn empty(head: StateHead, now: Timestamp) -> MasterView {
         unread_executors: 0,
         reports: BTreeMap::new(),
         needs: BTreeMap::new(),
+        driver_resources: BTreeMap::new(),
     }
 }
 

@@ -10,14 +10,15 @@ use firesteel_core::Timestamp;
 use firesteel_core::address::Address;
 use firesteel_core::ids::{DriverId, ExecutorId, WorkerId};
 use firesteel_core::messages::{
-    ApplicationAnswer, ClientToMaster, DecommissionAnswer, DriverDescription, DriverView, HistoryPage,
-    HistoryPlace, KillAnswer, KillDriverAnswer, MasterToClient, MasterView, PastRow, SubmitDriverAnswer,
-    TimedReport, WorkerReports,
+    ApplicationAnswer, ClientToMaster, DecommissionAnswer, DriverDescription, DriverResources, DriverShare,
+    DriverView, HistoryPage, HistoryPlace, KillAnswer, KillDriverAnswer, MasterToClient, MasterView, PastRow,
+    SubmitDriverAnswer, TimedReport, WorkerReports,
 };
 use firesteel_core::state_reader::{Extent, StateReader};
 use firesteel_core::time::millis;
 use firesteel_core::wire::Role;
 use firesteel_host::net::{CallError, Inquiry};
+use firesteel_placement::ResourceAmounts;
 
 /// A connection to a Master.
 #[derive(Debug)]
@@ -48,7 +49,29 @@ impl MasterClient {
         }
         let mut state = reader.finish().ok_or_else(|| self.other_answer())?;
         state.reports = self.reports().await?;
+        state.driver_resources = self.driver_resources().await?;
         Ok(state)
+    }
+
+    /// Asks for the custom resources of the cluster drivers that need any. An older Master does not know.
+    ///
+    /// # Errors
+    /// The Master does not answer, or the answer broke off.
+    pub async fn driver_resources(&mut self) -> Result<BTreeMap<DriverId, DriverShare>, CallError> {
+        let (mut all, mut from) = (BTreeMap::new(), Some(0));
+        while let Some(first) = from.take() {
+            let answer = match self.inquiry.ask(&ClientToMaster::RequestDriverResources { from: first }).await
+            {
+                Err(CallError::Older { .. }) => return Ok(all),
+                answer => answer.map_err(|error| broken_off(all.len() as u64, error))?,
+            };
+            let MasterToClient::DriverResourcesResponse(DriverResources { drivers, next }) = answer else {
+                return Err(self.other_answer());
+            };
+            all.extend(drivers.into_iter().map(|share| (share.driver.clone(), share)));
+            from = next.filter(|next| *next > first);
+        }
+        Ok(all)
     }
 
     /// Asks for what living Workers reported of themselves last. An older Master does not know.
@@ -176,18 +199,25 @@ impl MasterClient {
         Ok(answer)
     }
 
-    /// Submits a cluster driver.
+    /// Submits a cluster driver that needs these custom resources. Returns its id, or why the Master refuses it.
     ///
     /// # Errors
-    /// The Master does not answer. It may have taken the cluster driver all the same.
+    /// The Master does not answer, or is too old for custom resources of cluster drivers. It may have taken the cluster driver all the same.
     pub async fn submit_driver(
         &mut self,
         driver: DriverDescription,
-    ) -> Result<SubmitDriverAnswer, CallError> {
-        let question = ClientToMaster::RequestSubmitDriver(Box::new(driver));
+        resources: ResourceAmounts,
+    ) -> Result<Result<DriverId, String>, CallError> {
+        let question = ClientToMaster::submit_driver(driver, resources);
         let answer = self.inquiry.ask(&question).await?;
-        let MasterToClient::SubmitDriverResponse(answer) = answer else { return Err(self.other_answer()) };
-        Ok(answer)
+        Ok(match answer {
+            MasterToClient::SubmitDriverResponse(SubmitDriverAnswer::Submitted { driver }) => Ok(driver),
+            MasterToClient::SubmitDriverResponse(SubmitDriverAnswer::Refused(refusal)) => {
+                Err(refusal.to_string())
+            }
+            MasterToClient::DriverResourcesRefused { why } => Err(why),
+            _ => return Err(self.other_answer()),
+        })
     }
 
     /// Ends a cluster driver at the request of a user, `ann@host`.

@@ -9,20 +9,36 @@ use super::{Origin, Properties, SettingError, keys};
 
 const AMOUNT: &str = "a whole number, or a fraction from 0.0001 to 0.5 by which tasks share an address";
 const PART: &str = "at most the part of an address that the executor has, in thousandths: 0.001 to 0.999";
-const EXECUTOR_AMOUNT: &str = "a whole number, or a part of one address from 0.001 to 0.999";
+const AMOUNT_OF_ONE: &str = "a whole number, or a part of one address from 0.001 to 0.999";
 const KIND: &str = "the name of a kind, such as A100: ASCII letters, digits and any of -_.:";
 
 /// The amounts of executors, from `spark.executor.resource.NAME.amount`, by names with their kinds, from
 /// `firesteel.executor.resource.NAME.kind`.
 pub(super) fn of_executors(properties: &Properties) -> Result<ResourceAmounts, SettingError> {
-    let sound = |text: &str| -> Option<Amount> {
-        text.parse().ok().filter(|amount: &Amount| amount.addresses() <= u64::from(u32::MAX))
-    };
     let amount = |(name, _): (&str, &str)| {
-        let amount = properties.read(&executor_key(name), EXECUTOR_AMOUNT, sound)?.unwrap_or_default();
+        let amount = amount(properties, &executor_key(name))?;
         Ok((with_kind(properties, keys::EXECUTOR_RESOURCE_KIND, name)?, amount))
     };
     properties.family(keys::EXECUTOR_RESOURCE).map(amount).collect()
+}
+
+/// The amounts of a cluster driver, from `spark.driver.resource.NAME.amount`. Amounts of 0 are left out.
+pub(super) fn of_driver(properties: &Properties) -> Result<ResourceAmounts, SettingError> {
+    let amount = |(name, _): (&str, &str)| {
+        Ok((name.to_owned(), amount(properties, &keys::DRIVER_RESOURCE.replace("NAME", name))?))
+    };
+    let mut amounts: ResourceAmounts =
+        properties.family(keys::DRIVER_RESOURCE).map(amount).collect::<Result<_, SettingError>>()?;
+    amounts.retain(|_, amount| !amount.is_none());
+    Ok(amounts)
+}
+
+/// The amount of a custom resource of which this property is set.
+fn amount(properties: &Properties, key: &str) -> Result<Amount, SettingError> {
+    let sound = |text: &str| -> Option<Amount> {
+        text.parse().ok().filter(|amount: &Amount| amount.addresses() <= u64::from(u32::MAX))
+    };
+    Ok(properties.read(key, AMOUNT_OF_ONE, sound)?.unwrap_or_default())
 }
 
 /// The name of a resource with the kind that a property says, unless the name has a kind already.

@@ -286,6 +286,8 @@ table! {
     DRIVER_CORES: "spark.driver.cores", [Application], Value("1");
     /// Memory of the driver in cluster mode; on YARN of the ApplicationMaster and the driver together.
     DRIVER_MEMORY: "spark.driver.memory", [Application], Value("1g");
+    /// Amount of a custom resource for a driver on the cluster: whole addresses, or a part of one, if allowed (--driver-resource).
+    DRIVER_RESOURCE: "spark.driver.resource.NAME.amount", [Application], Otherwise("none");
     /// Whether a cluster driver is started again when it fails or its Worker is lost (firesteel submit).
     DRIVER_SUPERVISE: "spark.driver.supervise", [Application], Value("false");
     /// Port that the driver listens on; 0 takes any free port.

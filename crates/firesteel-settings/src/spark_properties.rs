@@ -179,7 +179,12 @@ pub const TABLE: &[Row] = &[
         &[],
         "Firesteel's own applications read only spark.executor.resource.NAME.amount",
     ),
-    row("spark.driver.resource.*", SparkApplications, &[], "Firesteel's own drivers use no custom resources"),
+    row(
+        "spark.driver.resource.*",
+        SparkApplications,
+        &[],
+        "Firesteel's own drivers read only spark.driver.resource.NAME.amount",
+    ),
     row("spark.rpc.*", SparkApplications, &[], OWN_PROTOCOL),
     row("spark.network.*", SparkApplications, &[], OWN_PROTOCOL),
     // Properties of parts that Firesteel does not have.

@@ -24,6 +24,9 @@ pub(crate) const USER_JAR: &str = "{{USER_JAR}}";
 /// The property with the Masters.
 const MASTER: &str = "-Dspark.master=";
 
+/// The property with the file that names the addresses of the driver's custom resources.
+const RESOURCES_FILE: &str = "-Dspark.driver.resourcesFile=";
+
 /// Where a cluster driver runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
@@ -35,6 +38,8 @@ pub struct Place {
     pub jar: String,
     /// Its memory in MiB, which is the JVM's heap.
     pub memory: i64,
+    /// The path of the file with the addresses of its custom resources, if it has any.
+    pub resources_file: Option<String>,
 }
 
 /// The program of a cluster driver. `inherited` are the Worker's own variables.
@@ -59,6 +64,7 @@ pub fn program(
     let options = java_options(command).filter(|option| !option.starts_with(MASTER));
     arguments.extend(options.cloned());
     arguments.push(format!("{MASTER}{}", place.masters));
+    arguments.extend(place.resources_file.iter().map(|file| format!("{RESOURCES_FILE}{file}")));
     arguments.push(WRAPPER.to_owned());
     arguments.extend([WORKER_URL, USER_JAR].map(|word| place.in_argument(word)));
     arguments.push(command.main_class.clone());
@@ -119,6 +125,7 @@ mod tests {
             masters: "spark://a:7077,b:7077".to_owned(),
             jar: "/work/driver-1/pi.jar".to_owned(),
             memory: 512,
+            resources_file: Some("/work/driver-1/resources.json".to_owned()),
         };
         let inherited = [("JAVA_HOME".to_owned(), "/jdk17".to_owned())].into();
         program(&SparkDriver { jar: "file:/pi.jar".to_owned(), command }, &installation, &place, &inherited)
@@ -135,6 +142,7 @@ mod tests {
         );
         assert_eq!(arguments[4..22], java_modules::OPTIONS);
         let rest = "-Dspark.app.name=x -Dspark.master=spark://a:7077,b:7077 \
+                    -Dspark.driver.resourcesFile=/work/driver-1/resources.json \
                     org.apache.spark.deploy.worker.DriverWrapper spark://Worker@10.0.0.2:7079 \
                     /work/driver-1/pi.jar Pi spark://Worker@10.0.0.2:7079 ten";
         assert_eq!(arguments[22..], words(rest));

@@ -80,7 +80,9 @@ impl Names {
                         | MasterToClient::WorkerReportsResponse(_)
                         | MasterToClient::HistoryResponse(_)
                         | MasterToClient::ApplicationNeedsResponse(_)
-                        | MasterToClient::PlacementRuleResponse { .. }),
+                        | MasterToClient::PlacementRuleResponse { .. }
+                        | MasterToClient::DriverResourcesResponse(_)
+                        | MasterToClient::DriverResourcesRefused { .. }),
                     ),
             } => vec![format!("{} <- {answer:?}", self.peers[peer])],
             Effect::Send { peer, message: Outbound::Worker(message) } => {
@@ -298,6 +300,9 @@ fn worker_message(message: &MasterToWorker) -> String {
             format!("DecommissionWorker within {time} ms")
         }
         MasterToWorker::LaunchDriver(launch) => format!("LaunchDriver {}", launch.driver),
+        MasterToWorker::LaunchDriverWithResources { launch, resources } => {
+            format!("LaunchDriverWithResources {}{}", launch.driver, addresses(resources))
+        }
         MasterToWorker::KillDriver { driver } => format!("KillDriver {driver}"),
         MasterToWorker::DriverEndNoted { driver } => format!("DriverEndNoted {driver}"),
         MasterToWorker::MasterWebAddress { address } => format!("MasterWebAddress {address}"),

@@ -56,6 +56,7 @@ const BUGS: &[(Sabotage, u64, &str)] = &[
     (Sabotage::HastyEnd, 200, "is ended for failures while executor"),
     (Sabotage::MissDriverEnd, 40, "the Master counts"),
     (Sabotage::DropKillDriver, 200, "is to end, and its Worker is not told"),
+    (Sabotage::ForgetDriverAddresses, 200, ", and is given"),
     (Sabotage::DropDriver, 40, "which was never started"),
     (Sabotage::DoubleLaunchDriver, 20, "is started while a process of it runs"),
     (Sabotage::ForgetSupervise, 100, "is supervised, and its Worker gives it up"),

@@ -204,9 +204,27 @@ fn cluster_drivers(record: &mut Record) {
         record.add("master-to-client", &MasterToClient::DriverStatusResponse(answer));
     }
     let launch = DriverLaunch { driver: driver.clone(), description };
-    record.add("master-to-worker", &MasterToWorker::LaunchDriver(Box::new(launch)));
+    record.add("master-to-worker", &MasterToWorker::LaunchDriver(Box::new(launch.clone())));
+    driver_resources(record, launch);
     record.add("master-to-worker", &MasterToWorker::KillDriver { driver: driver.clone() });
     record.add("master-to-worker", &MasterToWorker::DriverEndNoted { driver });
+}
+
+/// A cluster driver that needs custom resources.
+fn driver_resources(record: &mut Record, launch: DriverLaunch) {
+    let (driver, description) = (launch.driver.clone(), Box::new(launch.description.clone()));
+    let needs: ResourceAmounts = [("gpu".to_owned(), Amount::Whole(2))].into();
+    let question = ClientToMaster::RequestSubmitDriverWithResources { description, resources: needs.clone() };
+    record.add("client-to-master", &question);
+    record.add("master-to-client", &MasterToClient::DriverResourcesRefused { why: "why".to_owned() });
+    let has = Resources::from_iter([("gpu", ["0", "1"])]);
+    let launch = Box::new(launch);
+    let order = MasterToWorker::LaunchDriverWithResources { launch, resources: has.clone() };
+    record.add("master-to-worker", &order);
+    record.add("client-to-master", &ClientToMaster::RequestDriverResources { from: 7 });
+    let share = DriverShare { number: 7, driver, needs, has };
+    let page = DriverResources { drivers: vec![share], next: Some(9) };
+    record.add("master-to-client", &MasterToClient::DriverResourcesResponse(page));
 }
 
 /// What Workers report of themselves.

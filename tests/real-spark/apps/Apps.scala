@@ -176,6 +176,7 @@ object Submitted {
     println("master " + context.master)
     println("variables " + sys.env.keys.filter(name => name.startsWith("SECRET") || name.startsWith("SPARK_OF")).toSeq.sorted.mkString(" "))
     println("sum " + context.parallelize(0 until 10, 2).map(n => n.toLong * n).sum().toLong)
+    println("gpus " + context.resources.get("gpu").map(_.addresses.mkString(",")).getOrElse("none"))
     println("ready " + context.applicationId)
     while (!Files.exists(Paths.get(args(0)))) Thread.sleep(100)
     val code = new String(Files.readAllBytes(Paths.get(args(0)))).trim.toInt

@@ -11,9 +11,9 @@ use crate::allocator;
 use crate::ids::{ExecutorId, PeerId, ProfileId};
 use crate::messages::{
     ApplicationAnswer, ApplicationDetail, ApplicationNeeds, ApplicationState, ApplicationView,
-    ClientToMaster, ClusterView, Deciding, DecommissionAnswer, ExecutorView, HistoryPage, KillAnswer,
-    KillDriverAnswer, MasterToClient, PageSize, ProfileView, RefusedDriver, SchedulingStatus, StateHead,
-    StatePage, StatePlace, StateRow, StateTotals, Step, SubmitDriverAnswer, WorkerReports, page,
+    ClientToMaster, ClusterView, Deciding, DecommissionAnswer, DriverResources, ExecutorView, HistoryPage,
+    KillAnswer, KillDriverAnswer, MasterToClient, PageSize, ProfileView, RefusedDriver, SchedulingStatus,
+    StateHead, StatePage, StatePlace, StateRow, StateTotals, Step, SubmitDriverAnswer, WorkerReports, page,
 };
 use crate::time::Timestamp;
 
@@ -40,7 +40,8 @@ impl ApplicationMaster {
                 let unknown = DecommissionAnswer::Unknown;
                 self.answer(peer, MasterToClient::DecommissionWorkersResponse(unknown));
             }
-            ClientToMaster::RequestSubmitDriver(_) => {
+            ClientToMaster::RequestSubmitDriver(_)
+            | ClientToMaster::RequestSubmitDriverWithResources { .. } => {
                 let refused = SubmitDriverAnswer::Refused(RefusedDriver::NoWorkers);
                 self.answer(peer, MasterToClient::SubmitDriverResponse(refused));
             }
@@ -60,6 +61,10 @@ impl ApplicationMaster {
             ClientToMaster::RequestApplicationNeeds { .. } => {
                 let none = ApplicationNeeds { needs: Vec::new(), next: None };
                 self.answer(peer, MasterToClient::ApplicationNeedsResponse(none));
+            }
+            ClientToMaster::RequestDriverResources { .. } => {
+                let none = DriverResources { drivers: Vec::new(), next: None };
+                self.answer(peer, MasterToClient::DriverResourcesResponse(none));
             }
             // YARN chooses nodes by its own rules. The answer goes with the settings in the head of its state.
             ClientToMaster::RequestPlacementRule => {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use firesteel_placement::{Cores, ExecutorLimit, Offer, shortfall};
+use firesteel_placement::{Cores, ExecutorLimit, Offer, ResourceAmounts, shortfall};
 
 use super::application::{Application, Entry, Profile};
 use super::config::ResourceShares;
@@ -77,7 +77,7 @@ impl Master {
     fn admits_application(&self, description: &ApplicationDescription) -> Result<Entry, Refusal> {
         self.check_registration(description).map_err(Refusal::Unsound)?;
         check_description(description).map_err(Refusal::Unsound)?;
-        self.check_shares(&description.profile).map_err(Refusal::Unsound)?;
+        self.check_shares(&description.profile.resources).map_err(Refusal::Unsound)?;
         let queue = self.config.queues.find(description.queue.as_deref());
         let queue = queue.map_err(|error| Refusal::Unsound(error.to_string()))?;
         let default_cores = self.config.default_cores;
@@ -104,13 +104,13 @@ impl Master {
         Ok(())
     }
 
-    /// Checks that executors may have the parts of addresses that a profile asks for, if it asks for any.
-    fn check_shares(&self, profile: &ResourceProfile) -> Result<(), String> {
-        let part = profile.resources.iter().find(|(_, amount)| amount.is_part());
+    /// Checks that the parts of addresses that somebody asks for may be given, if any are.
+    pub(super) fn check_shares(&self, resources: &ResourceAmounts) -> Result<(), String> {
+        let part = resources.iter().find(|(_, amount)| amount.is_part());
         match (self.config.resource_shares, part) {
             (ResourceShares::Allowed, _) | (ResourceShares::Refused, None) => Ok(()),
             (ResourceShares::Refused, Some((name, amount))) => Err(format!(
-                "an executor asks for {amount} of {name}, and this Master gives only whole addresses: \
+                "{amount} of {name} is asked for, and this Master gives only whole addresses: \
                  firesteel.master.resourceShares=true on the Master allows parts of them"
             )),
         }
@@ -159,8 +159,9 @@ impl Master {
         app: &AppId,
         targets: Vec<ExecutorTarget>,
     ) {
-        let is_sound =
-            |profile: &ResourceProfile| profile.check().is_ok() && self.check_shares(profile).is_ok();
+        let is_sound = |profile: &ResourceProfile| {
+            profile.check().is_ok() && self.check_shares(&profile.resources).is_ok()
+        };
         let sound = targets.iter().all(|target| is_sound(&target.profile));
         let application = self.applications.get(app);
         let fits =

@@ -82,7 +82,7 @@ impl Ended {
     }
 }
 
-fn past_driver(number: u64, PastDriver { view, used }: &PastDriver) -> PastRow {
+fn past_driver(number: u64, PastDriver { view, used, .. }: &PastDriver) -> PastRow {
     PastRow::Driver { number, view: Box::new(view.clone()), used: *used }
 }
 
@@ -164,7 +164,8 @@ mod tests {
             ended,
             worker: None,
         };
-        past_driver(number, &PastDriver { view, used: None })
+        let (needs, has, used) = Default::default();
+        past_driver(number, &PastDriver { view, needs, has, used })
     }
 
     #[test]

@@ -4,11 +4,10 @@ use std::fmt;
 
 use firesteel_placement::words::none_or;
 
+use super::cluster_drivers::DriverRefusal;
 use crate::Mentions;
 use crate::ids::{AppId, DriverId, PeerId, WorkerId};
-use crate::messages::{
-    ApplicationDescription, DecommissionAnswer, KillAnswer, KillDriverAnswer, SubmitDriverAnswer,
-};
+use crate::messages::{ApplicationDescription, DecommissionAnswer, KillAnswer, KillDriverAnswer};
 
 /// The maximum number of characters of a name that a peer gives.
 const LONGEST: usize = 200;
@@ -153,14 +152,12 @@ impl Audit {
         peer: PeerId,
         program: &str,
         user: &str,
-        answer: &SubmitDriverAnswer,
+        answer: &Result<DriverId, DriverRefusal>,
     ) -> Self {
         let asked = Self::of(peer, Some(user), Action::SubmitDriver, program);
         match answer {
-            SubmitDriverAnswer::Submitted { driver } => {
-                asked.ends(Verdict::Done, Some(AuditedId::Driver(driver.clone())), driver)
-            }
-            SubmitDriverAnswer::Refused(refusal) => asked.ends(Verdict::Refused, None, refusal),
+            Ok(driver) => asked.ends(Verdict::Done, Some(AuditedId::Driver(driver.clone())), driver),
+            Err(refusal) => asked.ends(Verdict::Refused, None, refusal),
         }
     }
 

@@ -6,17 +6,18 @@ use firesteel_placement::advice::advice;
 use firesteel_placement::index::Slot;
 use firesteel_placement::outlook::outlook;
 use firesteel_placement::shortfall::{Reason, held_back};
-use firesteel_placement::{Cores, Demand, MiB, Offer, Shortfall, shortfall};
+use firesteel_placement::{Cores, Demand, MiB, Offer, ResourceAmounts, Shortfall, shortfall};
 
 use super::application::{Application, Profile};
+use super::cluster_drivers::DriverRefusal;
 use super::exclusions::Blame;
 use super::{Audit, Effect, Master, Note, Outbound, Record};
 use crate::ids::{AppId, ExecutorId, PeerId, ProfileId};
 use crate::label::Label;
 use crate::messages::{
     ApplicationAnswer, ApplicationDetail, ApplicationEnd, ApplicationView, ClientToMaster, ClusterView,
-    EarlyEnd, ExcludedWorker, Holder, ImpairedWorker, KillAnswer, MOST_EXCLUDED, MOST_HOLDERS,
-    MasterToClient, ProfileView, SchedulingStatus, page,
+    DriverDescription, EarlyEnd, ExcludedWorker, Holder, ImpairedWorker, KillAnswer, MOST_EXCLUDED,
+    MOST_HOLDERS, MasterToClient, ProfileView, SchedulingStatus, SubmitDriverAnswer, page,
 };
 use crate::time::Timestamp;
 
@@ -60,10 +61,10 @@ impl Master {
                 MasterToClient::DecommissionWorkersResponse(answer)
             }
             ClientToMaster::RequestSubmitDriver(description) => {
-                let (user, program) = (description.user.clone(), description.command.program.clone());
-                let answer = self.on_submit_driver(now, *description);
-                self.audit(Audit::submit_driver(peer, &program, &user, &answer));
-                MasterToClient::SubmitDriverResponse(answer)
+                self.driver_submitted(now, peer, *description, ResourceAmounts::new())
+            }
+            ClientToMaster::RequestSubmitDriverWithResources { description, resources } => {
+                self.driver_submitted(now, peer, *description, resources)
             }
             ClientToMaster::RequestKillDriver { driver, by } => {
                 let answer = self.on_kill_driver(now, &driver, &plain_name(&by));
@@ -90,6 +91,9 @@ impl Master {
             ClientToMaster::RequestApplicationNeeds { from } => {
                 MasterToClient::ApplicationNeedsResponse(self.needs_page(from))
             }
+            ClientToMaster::RequestDriverResources { from } => {
+                MasterToClient::DriverResourcesResponse(self.driver_resources_page(from))
+            }
             ClientToMaster::RequestPlacementRule => {
                 MasterToClient::PlacementRuleResponse { rule: self.config.rule.to_string() }
             }
@@ -98,6 +102,25 @@ impl Master {
             }
         };
         self.effects.push(Effect::Send { peer, message: Outbound::Client(answer) });
+    }
+
+    fn driver_submitted(
+        &mut self,
+        now: Timestamp,
+        peer: PeerId,
+        description: DriverDescription,
+        needs: ResourceAmounts,
+    ) -> MasterToClient {
+        let (user, program) = (description.user.clone(), description.command.program.clone());
+        let answer = self.on_submit_driver(now, description, needs);
+        self.audit(Audit::submit_driver(peer, &program, &user, &answer));
+        match answer {
+            Ok(driver) => MasterToClient::SubmitDriverResponse(SubmitDriverAnswer::Submitted { driver }),
+            Err(DriverRefusal::Driver(refusal)) => {
+                MasterToClient::SubmitDriverResponse(SubmitDriverAnswer::Refused(refusal))
+            }
+            Err(DriverRefusal::Resources(why)) => MasterToClient::DriverResourcesRefused { why },
+        }
     }
 
     /// Has a request of a person, and what became of it, written into the log.

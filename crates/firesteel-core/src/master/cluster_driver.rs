@@ -1,13 +1,18 @@
 //! A live cluster driver: one that waits for a Worker or runs on one.
 
+use std::iter;
+
 use firesteel_placement::index::Slot;
-use firesteel_placement::{Cores, Demand, ExecutorLimit, ExecutorSize, ResourceAmounts};
+use firesteel_placement::{Cores, Demand, ExecutorLimit, ExecutorSize, ResourceAmounts, Resources};
 
 use super::capacity::Grant;
 use super::link::Link;
+use super::record::Record;
 use super::worker_row::WorkerRow;
 use crate::ids::DriverId;
-use crate::messages::{DriverDescription, DriverLaunch, DriverPlace, DriverState, DriverView};
+use crate::messages::{
+    DriverDescription, DriverLaunch, DriverPlace, DriverState, DriverView, MasterToWorker,
+};
 use crate::time::Timestamp;
 
 /// A cluster driver that has not ended.
@@ -17,11 +22,23 @@ pub(super) struct ClusterDriver {
     pub(super) number: u64,
     pub(super) id: DriverId,
     pub(super) description: DriverDescription,
+    /// The custom resources that it needs.
+    pub(super) needs: ResourceAmounts,
     pub(super) submitted: Timestamp,
     /// Whether somebody asked for its end.
     pub(super) kill_asked: bool,
     /// `None` while it waits for a Worker.
     pub(super) run: Option<Run>,
+}
+
+/// The record of the custom resources that a cluster driver needs, if it needs any.
+pub(super) fn needs(driver: u64, needs: &ResourceAmounts) -> Option<Record> {
+    (!needs.is_empty()).then(|| Record::DriverNeeds { driver, resources: needs.clone() })
+}
+
+/// The record of the addresses that a cluster driver has, if it has any.
+pub(super) fn has(driver: u64, has: &Resources) -> Option<Record> {
+    (!has.is_empty()).then(|| Record::DriverHas { driver, resources: has.clone() })
 }
 
 /// A cluster driver's stay on a Worker.
@@ -40,16 +57,41 @@ impl ClusterDriver {
         Demand {
             size: ExecutorSize::Fixed(self.description.cores),
             memory: self.description.memory,
-            resources: ResourceAmounts::new(),
+            resources: self.needs.clone(),
             cores_left: Cores::UNLIMITED,
             limit: ExecutorLimit::AtMost(1),
             held: 0,
         }
     }
 
-    /// The order to start it.
-    pub(super) fn order(&self) -> Box<DriverLaunch> {
-        Box::new(DriverLaunch { driver: self.id.clone(), description: self.description.clone() })
+    /// The records of its submission.
+    pub(super) fn submission(&self) -> impl Iterator<Item = Record> {
+        let (driver, id, description) = (self.number, self.id.clone(), Box::new(self.description.clone()));
+        iter::once(Record::DriverSubmitted { driver, id, description }).chain(needs(driver, &self.needs))
+    }
+
+    /// The records of its launch on the Worker with this number.
+    pub(super) fn launch(&self, worker: u64) -> impl Iterator<Item = Record> {
+        let driver = self.number;
+        iter::once(Record::DriverLaunched { driver, worker }).chain(has(driver, self.has()))
+    }
+
+    /// The order to start it, which names its addresses as they were asked for.
+    pub(super) fn order(&self) -> MasterToWorker {
+        let launch =
+            Box::new(DriverLaunch { driver: self.id.clone(), description: self.description.clone() });
+        match self.has() {
+            has if has.is_empty() => MasterToWorker::LaunchDriver(launch),
+            has => {
+                let resources = has.as_asked(&self.needs);
+                MasterToWorker::LaunchDriverWithResources { launch, resources }
+            }
+        }
+    }
+
+    /// The addresses of custom resources that it has.
+    pub(super) fn has(&self) -> &Resources {
+        self.run.as_ref().map_or(Resources::NONE, |run| run.grant.resources())
     }
 
     /// A copy for clients. `worker` is the one that it runs on.

@@ -5,6 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::cluster_driver::{ClusterDriver, Run};
 use super::history::History;
 use super::merged::merged;
+use firesteel_placement::{ResourceAmounts, Resources};
+
 use crate::ids::{DriverId, WorkerId};
 use crate::messages::{DriverState, DriverView, Used};
 
@@ -30,6 +32,10 @@ pub(super) struct ClusterDriverTable {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct PastDriver {
     pub(super) view: DriverView,
+    /// The custom resources that it needed.
+    pub(super) needs: ResourceAmounts,
+    /// The addresses that it had when it ended.
+    pub(super) has: Resources,
     /// What its last process used, if that was measured.
     pub(super) used: Option<Used>,
 }
@@ -70,8 +76,7 @@ impl ClusterDriverTable {
     }
 
     /// Remembers one that ended, and at most this number of them. Returns those that are dropped.
-    pub(super) fn bury(&mut self, number: u64, view: DriverView, limit: usize) -> Vec<(u64, PastDriver)> {
-        let driver = PastDriver { view, used: None };
+    pub(super) fn bury(&mut self, number: u64, driver: PastDriver, limit: usize) -> Vec<(u64, PastDriver)> {
         self.ended.insert((number, driver.view.id.clone()), driver, limit)
     }
 
@@ -107,6 +112,12 @@ impl ClusterDriverTable {
     pub(super) fn ended_mut(&mut self, id: &DriverId) -> Option<(u64, &mut PastDriver)> {
         let number = self.ended.number(id)?;
         Some((number, self.ended.get_mut(id)?))
+    }
+
+    /// The one with this number that has ended and is remembered.
+    pub(super) fn ended_numbered(&mut self, number: u64) -> Option<&mut PastDriver> {
+        let id = self.ended_id(number)?;
+        self.ended.get_mut(&id)
     }
 
     /// The id of the one with this number that has ended and is remembered.
@@ -156,9 +167,9 @@ impl ClusterDriverTable {
     pub(super) fn from(
         &self,
         number: u64,
-    ) -> impl Iterator<Item = (u64, Result<&ClusterDriver, &DriverView>)> {
+    ) -> impl Iterator<Item = (u64, Result<&ClusterDriver, &PastDriver>)> {
         let live = self.live.range(number..).map(|(number, row)| (*number, (*number, Ok(row))));
-        let ended = self.ended.from(number).map(|(number, driver)| (number, (number, Err(&driver.view))));
+        let ended = self.ended.from(number).map(|(number, driver)| (number, (number, Err(driver))));
         merged(live, ended)
     }
 

@@ -8,13 +8,14 @@ use firesteel_placement::index::Slot;
 use firesteel_placement::{Cores, MiB, ResourceAmounts, Strategy};
 
 use super::cluster_driver::{ClusterDriver, Run};
+use super::cluster_driver_table::PastDriver;
 use super::limits::MOST_MEMORY;
 use super::{Ignored, Master, Note, Pass, Record};
 use crate::ids::{DriverId, PeerId, WorkerId};
 use crate::machine::Violation;
 use crate::messages::{
     DriverDescription, DriverError, DriverReport, DriverState, DriverView, KillDriverAnswer, LossReason,
-    MOST_CORES, MasterToWorker, RefusedDriver, SubmitDriverAnswer,
+    MOST_CORES, MasterToWorker, RefusedDriver, ResourceProfile,
 };
 use crate::time::Timestamp;
 use crate::wire;
@@ -29,6 +30,23 @@ const MOST_WAITING: usize = 10_000;
 /// crossed it.
 const REPEATED_AFTER: u32 = 2;
 
+/// Why a cluster driver is refused.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum DriverRefusal {
+    /// For what it runs, its size, or those that wait.
+    #[error("{0}")]
+    Driver(RefusedDriver),
+    /// For its custom resources.
+    #[error("{0}")]
+    Resources(String),
+}
+
+impl From<RefusedDriver> for DriverRefusal {
+    fn from(refusal: RefusedDriver) -> Self {
+        Self::Driver(refusal)
+    }
+}
+
 impl Master {
     /// A client submits a cluster driver.
     ///
@@ -37,51 +55,58 @@ impl Master {
         &mut self,
         now: Timestamp,
         description: DriverDescription,
-    ) -> SubmitDriverAnswer {
-        if let Err(refusal) = self.admits_driver(&description) {
-            self.effects.note(Note::DriverRefused { refusal: refusal.clone() });
-            return SubmitDriverAnswer::Refused(refusal);
+        needs: ResourceAmounts,
+    ) -> Result<DriverId, DriverRefusal> {
+        match self.admits_driver(&description, &needs) {
+            Ok(()) => Ok(self.submit_driver(now, description, needs)),
+            Err(refusal) => {
+                self.effects.note(Note::DriverRefused { why: refusal.to_string() });
+                Err(refusal)
+            }
         }
-        let driver = self.submit_driver(now, description);
-        SubmitDriverAnswer::Submitted { driver }
     }
 
-    fn admits_driver(&self, description: &DriverDescription) -> Result<(), RefusedDriver> {
+    fn admits_driver(
+        &self,
+        description: &DriverDescription,
+        needs: &ResourceAmounts,
+    ) -> Result<(), DriverRefusal> {
         let DriverDescription { command, cores, memory, .. } = description;
         if command.program.is_empty() {
-            return Err(RefusedDriver::NoProgram);
+            return Err(RefusedDriver::NoProgram.into());
         }
         if !(Cores(1)..=MOST_CORES).contains(cores) || !(MiB(1)..=MOST_MEMORY).contains(memory) {
-            return Err(RefusedDriver::UnsoundSize { cores: *cores, memory: *memory });
+            return Err(RefusedDriver::UnsoundSize { cores: *cores, memory: *memory }.into());
         }
+        ResourceProfile::check_resources(needs)
+            .map_err(|error| DriverRefusal::Resources(error.to_string()))?;
+        self.check_shares(needs).map_err(DriverRefusal::Resources)?;
         let length = wire::length(description);
         if length > LONGEST {
-            return Err(RefusedDriver::TooLong { length: length as u64, most: LONGEST as u64 });
+            return Err(RefusedDriver::TooLong { length: length as u64, most: LONGEST as u64 }.into());
         }
         if self.drivers.waiting().len() >= MOST_WAITING {
-            return Err(RefusedDriver::TooManyWait { most: MOST_WAITING as u64 });
+            return Err(RefusedDriver::TooManyWait { most: MOST_WAITING as u64 }.into());
         }
         Ok(())
     }
 
     /// Adds a cluster driver with a new id to those that wait.
-    fn submit_driver(&mut self, now: Timestamp, description: DriverDescription) -> DriverId {
+    fn submit_driver(
+        &mut self,
+        now: Timestamp,
+        description: DriverDescription,
+        needs: ResourceAmounts,
+    ) -> DriverId {
         let number = self.drivers.submitted();
         let id = self.next_driver_id(now);
         self.effects.note(Note::DriverSubmitted { driver: id.clone(), user: description.user.clone() });
-        if self.records.are_wanted() {
-            let (id, description) = (id.clone(), Box::new(description.clone()));
-            self.records.add(now, Record::DriverSubmitted { driver: number, id, description });
-        }
         let (submitted, kill_asked, run) = (now, false, None);
-        self.drivers.insert(ClusterDriver {
-            number,
-            id: id.clone(),
-            description,
-            submitted,
-            kill_asked,
-            run,
-        });
+        let driver = ClusterDriver { number, id: id.clone(), description, needs, submitted, kill_asked, run };
+        if self.records.are_wanted() {
+            driver.submission().for_each(|record| self.records.add(now, record));
+        }
+        self.drivers.insert(driver);
         self.pass = Pass::Due;
         id
     }
@@ -126,21 +151,31 @@ impl Master {
 
     /// Gives one that waits to a Worker that has room for it.
     fn launch_driver(&mut self, now: Timestamp, number: u64, slot: Slot) {
-        let DriverDescription { cores, memory, .. } = self.drivers.live(number).description;
-        let Some(grant) = self.workers.grant_at_once(slot, cores, memory, &ResourceAmounts::new()) else {
-            let sentence = format!("a Worker has no addresses for cluster driver {number}, which needs none");
+        let ClusterDriver { description: DriverDescription { cores, memory, .. }, ref needs, .. } =
+            *self.drivers.live(number);
+        let Some(grant) = self.workers.grant_at_once(slot, cores, memory, needs) else {
+            let sentence = format!("a Worker has no addresses for cluster driver {number}, which fits it");
             return self.effects.violated(Violation { machine: "master", sentence });
         };
         let row = self.workers.row_mut(slot);
         row.drivers.insert(number);
-        let (worker, link) = (row.description.id.clone(), row.link);
-        self.records.add(now, Record::DriverLaunched { driver: number, worker: row.number });
+        let (worker, link, worker_number) = (row.description.id.clone(), row.link, row.number);
         let run = Run { slot, grant, launched: now, unanswered: Some(0) };
         self.drivers.run(number, run, worker.clone());
         let driver = self.drivers.live(number);
-        self.effects.note(Note::DriverLaunched { driver: driver.id.clone(), worker, cores, memory });
+        if self.records.are_wanted() {
+            driver.launch(worker_number).for_each(|record| self.records.add(now, record));
+        }
+        let resources = driver.has().clone();
+        self.effects.note(Note::DriverLaunched {
+            driver: driver.id.clone(),
+            worker,
+            cores,
+            memory,
+            resources,
+        });
         let order = driver.order();
-        self.tell_worker(link, MasterToWorker::LaunchDriver(order));
+        self.tell_worker(link, order);
     }
 
     /// A Worker reports a cluster driver's state.
@@ -269,9 +304,9 @@ impl Master {
             (true, _) => DriverState::Killed(None),
             (false, true) => {
                 let successor = self.next_driver_id(now);
-                let description = driver.description.clone();
+                let (description, needs) = (driver.description.clone(), driver.needs.clone());
                 self.end_driver(now, number, DriverState::Relaunching { successor });
-                self.submit_driver(now, description);
+                self.submit_driver(now, description, needs);
                 return;
             }
             (false, false) => DriverState::Error(error),
@@ -293,6 +328,7 @@ impl Master {
         self.records.add(now, Record::DriverEnded { driver: number, state: state.clone() });
         let view = self.view_of_driver(driver);
         let driver = self.drivers.remove(number);
+        let (needs, has) = (driver.needs.clone(), driver.has().clone());
         let mut used = None;
         if let Some(Run { slot, grant, .. }) = driver.run {
             self.workers.give_back(slot, grant);
@@ -301,7 +337,8 @@ impl Master {
             used = row.used_by_driver(&driver.id);
         }
         let view = DriverView { state, ended: Some(now), ..view };
-        let dropped = self.drivers.bury(number, view, self.config.retained_drivers);
+        let ended = PastDriver { view, needs, has, used: None };
+        let dropped = self.drivers.bury(number, ended, self.config.retained_drivers);
         self.remember_driver_used(now, &driver.id, used);
         self.archive_drivers(now, dropped);
         self.pass = Pass::Due;
@@ -372,7 +409,7 @@ impl Master {
             *unanswered = 0;
             let (order, kill_asked, id) = (driver.order(), driver.kill_asked, driver.id.clone());
             self.effects.note(Note::DriverOrderRepeated { driver: id.clone(), worker: worker.clone() });
-            self.tell_worker(link, MasterToWorker::LaunchDriver(order));
+            self.tell_worker(link, order);
             if kill_asked {
                 self.tell_worker(link, MasterToWorker::KillDriver { driver: id });
             }

@@ -7,7 +7,7 @@ use super::Master;
 use super::application::{Application, Profile};
 use super::archive::used_records;
 use super::capacity::Amounts;
-use super::cluster_driver::ClusterDriver;
+use super::cluster_driver;
 use super::cluster_driver_table::PastDriver;
 use super::executor_record::ExecutorRecord;
 use super::record::{
@@ -105,23 +105,22 @@ impl Master {
         if self.drivers.submitted() == 0 {
             return;
         }
-        for (driver, PastDriver { view, used }) in self.drivers.ended_in_order() {
+        for (driver, PastDriver { view, needs, has, used }) in self.drivers.ended_in_order() {
             let view = view.clone();
             image.records.push(Record::EndedDriverRestored(Box::new(EndedDriver { driver, view })));
             image.records.extend(used.map(|used| Record::DriverUsed { driver, used }));
+            image.records.extend(cluster_driver::needs(driver, needs));
+            image.records.extend(cluster_driver::has(driver, has));
         }
-        for ClusterDriver { number, id, description, submitted, kill_asked, run } in self.drivers.iter() {
-            let driver = *number;
-            image.at(*submitted);
-            let (id, description) = (id.clone(), Box::new(description.clone()));
-            image.records.push(Record::DriverSubmitted { driver, id, description });
-            if let Some(run) = run {
+        for driver in self.drivers.iter() {
+            image.at(driver.submitted);
+            image.records.extend(driver.submission());
+            if let Some(run) = &driver.run {
                 image.at(run.launched);
-                let worker = self.workers.row(run.slot).number;
-                image.records.push(Record::DriverLaunched { driver, worker });
+                image.records.extend(driver.launch(self.workers.row(run.slot).number));
             }
-            if *kill_asked {
-                image.records.push(Record::DriverKillAsked { driver });
+            if driver.kill_asked {
+                image.records.push(Record::DriverKillAsked { driver: driver.number });
             }
         }
         let (drivers, last_worker) = (self.drivers.submitted(), self.drivers.last_worker.clone());

@@ -1,11 +1,13 @@
-//! The custom resources that executors of applications need, for clients.
+//! The custom resources that executors of applications need, and those of cluster drivers, for clients.
 
 use firesteel_placement::ResourceAmounts;
 
 use super::Master;
 use super::application_table::AnyApplication;
+use super::cluster_driver::ClusterDriver;
+use super::cluster_driver_table::PastDriver;
 use crate::ids::ProfileId;
-use crate::messages::{ApplicationNeed, ApplicationNeeds, page};
+use crate::messages::{ApplicationNeed, ApplicationNeeds, DriverResources, DriverShare, page};
 
 impl Master {
     /// A page of the needs of applications, from that number on.
@@ -17,6 +19,24 @@ impl Master {
     /// The needs of the applications that have any, by number.
     pub(super) fn needs_from(&self, from: u64) -> impl Iterator<Item = ApplicationNeed> {
         self.applications.from(from).map(need).filter(|need| !need.resources.is_empty())
+    }
+
+    /// A page of the custom resources of cluster drivers, from that number on.
+    pub(super) fn driver_resources_page(&self, from: u64) -> DriverResources {
+        let (drivers, next) = page(self.config.page, self.driver_shares_from(from));
+        DriverResources { drivers, next: next.map(|share| share.number) }
+    }
+
+    /// The custom resources of the cluster drivers that need any, by number.
+    pub(super) fn driver_shares_from(&self, from: u64) -> impl Iterator<Item = DriverShare> {
+        let share = |(number, driver): (u64, Result<&ClusterDriver, &PastDriver>)| {
+            let (id, needs, has) = match driver {
+                Ok(live) => (&live.id, &live.needs, live.has()),
+                Err(past) => (&past.view.id, &past.needs, &past.has),
+            };
+            DriverShare { number, driver: id.clone(), needs: needs.clone(), has: has.clone() }
+        };
+        self.drivers.from(from).map(share).filter(|share| !share.needs.is_empty())
     }
 }
 

@@ -4,14 +4,13 @@ use std::fmt;
 use std::time::Duration;
 
 use firesteel_placement::words::{counted, none_or};
-use firesteel_placement::{Cores, MiB};
+use firesteel_placement::{Cores, MiB, Resources};
 
 use super::Audit;
 use crate::ids::{AppId, DriverId, ExecutorKey, PeerId, WorkerId};
 use crate::machine::{NoteLevel, Violation};
 use crate::messages::{
-    ApplicationEnd, DriverState, EarlyEnd, ExecutorState, Impairment, LossReason, RefusedDriver,
-    RefusedRegistration,
+    ApplicationEnd, DriverState, EarlyEnd, ExecutorState, Impairment, LossReason, RefusedRegistration,
 };
 use crate::time::Timestamp;
 
@@ -127,7 +126,7 @@ pub enum Note {
     /// The Master refused a cluster driver.
     DriverRefused {
         /// Why it is refused.
-        refusal: RefusedDriver,
+        why: String,
     },
     /// A cluster driver was given to a Worker.
     DriverLaunched {
@@ -139,6 +138,8 @@ pub enum Note {
         cores: Cores,
         /// The amount of memory.
         memory: MiB,
+        /// The addresses of custom resources.
+        resources: Resources,
     },
     /// The order to start a cluster driver was not answered, and is repeated.
     DriverOrderRepeated {
@@ -432,9 +433,10 @@ impl fmt::Display for Note {
                 write!(f, "{worker} runs {executor}, which belongs to no known application: stopping it")
             }
             Self::DriverSubmitted { driver, user } => write!(f, "{user:?} submitted {driver}"),
-            Self::DriverRefused { refusal } => write!(f, "refused a driver: {refusal}"),
-            Self::DriverLaunched { driver, worker, cores, memory } => {
-                write!(f, "launching {driver} on {worker} with {} and {memory}", counted(cores.0, "core"))
+            Self::DriverRefused { why } => write!(f, "refused a driver: {why}"),
+            Self::DriverLaunched { driver, worker, cores, memory, resources } => {
+                write!(f, "launching {driver} on {worker} with {} and {memory}", counted(cores.0, "core"))?;
+                if resources.is_empty() { Ok(()) } else { write!(f, " and {resources}") }
             }
             Self::DriverOrderRepeated { driver, worker } => {
                 write!(f, "{worker} did not answer the request to launch {driver}: asked again")

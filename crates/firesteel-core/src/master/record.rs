@@ -213,6 +213,20 @@ pub enum Record {
         /// What it used.
         used: Used,
     },
+    /// The custom resources that a cluster driver needs: follows its submission, or in an image its end.
+    DriverNeeds {
+        /// The cluster driver's number.
+        driver: u64,
+        /// The number of addresses of each, or the part of one address.
+        resources: ResourceAmounts,
+    },
+    /// The addresses of custom resources that a cluster driver was given: follows its launch, or in an image its end.
+    DriverHas {
+        /// The cluster driver's number.
+        driver: u64,
+        /// The addresses.
+        resources: Resources,
+    },
 }
 
 /// The numbers from which a Master counts on.
@@ -322,7 +336,7 @@ crate::kinds!("record", Record: Time Founded WorkerRegistered WorkerChanged Work
     TargetsSet HostsPreferred ApplicationChanged ExecutorLaunched ExecutorStarted ExecutorEnded EndLearned
     ApplicationEnded FormerWorker DeadWorker ApplicationRestored EndedRestored DriverSubmitted DriverLaunched
     DriverReturned DriverKillAsked DriverEnded EndedDriverRestored DriversCounted
-    ExecutorUsed Archived CompletedCleared DriverUsed);
+    ExecutorUsed Archived CompletedCleared DriverUsed DriverNeeds DriverHas);
 
 impl Record {
     /// Whether others may hear of all of these before they are durable: if they are lost, those who return say it again.

@@ -99,6 +99,16 @@ impl fmt::Display for Record {
             Self::DriverLaunched { driver, worker } => {
                 write!(f, "cluster driver {driver}: launched on Worker {worker}")
             }
+            Self::DriverNeeds { driver, resources } => {
+                write!(f, "cluster driver {driver}: needs")?;
+                let mut separator = "";
+                for (name, amount) in resources {
+                    write!(f, "{separator} {amount} of {name:?}")?;
+                    separator = ",";
+                }
+                Ok(())
+            }
+            Self::DriverHas { driver, resources } => write!(f, "cluster driver {driver}: has {resources}"),
             Self::DriverReturned { driver } => write!(f, "cluster driver {driver}: waits again"),
             Self::DriverKillAsked { driver } => write!(f, "cluster driver {driver}: asked to end"),
             Self::DriverEnded { driver, state } => write!(f, "cluster driver {driver} ended: {state}"),

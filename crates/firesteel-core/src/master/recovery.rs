@@ -12,11 +12,12 @@ use std::fmt;
 use std::sync::Arc;
 
 use firesteel_placement::index::Slot;
-use firesteel_placement::{Cores, ExecutorLimit, Resources};
+use firesteel_placement::{Cores, ExecutorLimit, ResourceAmounts, Resources};
 
 use super::application::{Application, Entry, Profile};
 use super::capacity::Amounts;
 use super::cluster_driver::{ClusterDriver, Run};
+use super::cluster_driver_table::PastDriver;
 use super::ended_applications::Ended;
 use super::executor::Probation;
 use super::executor_record::ExecutorRecord;
@@ -349,7 +350,9 @@ impl Recovery {
                 if self.master.drivers.is_known(driver, &view.id) {
                     return Err(Contradiction::Twice);
                 }
-                let dropped = self.master.drivers.bury(driver, view, self.master.config.retained_drivers);
+                let (needs, has, used) = Default::default();
+                let ended = PastDriver { view, needs, has, used };
+                let dropped = self.master.drivers.bury(driver, ended, self.master.config.retained_drivers);
                 self.master.archive_drivers(self.time, dropped);
             }
             Record::ExecutorUsed { app, executor, used } => {
@@ -361,6 +364,8 @@ impl Recovery {
                 let id = self.master.drivers.ended_id(driver).ok_or(Contradiction::NoDriver(driver))?;
                 self.master.remember_driver_used(self.time, &id, Some(used));
             }
+            Record::DriverNeeds { driver, resources } => self.driver_needs(driver, resources)?,
+            Record::DriverHas { driver, resources } => self.driver_has(driver, resources)?,
             Record::Archived(row) => {
                 self.master.archive.insert(self.time, *row, self.master.config.history);
             }
@@ -535,7 +540,9 @@ impl Recovery {
             return Err(Contradiction::Twice);
         }
         let (submitted, kill_asked, run) = (self.time, false, None);
-        self.master.drivers.insert(ClusterDriver { number, id, description, submitted, kill_asked, run });
+        let needs = ResourceAmounts::new();
+        let driver = ClusterDriver { number, id, description, needs, submitted, kill_asked, run };
+        self.master.drivers.insert(driver);
         Ok(())
     }
 
@@ -550,6 +557,34 @@ impl Recovery {
         let id = row.description.id.clone();
         let run = Run { slot, grant, launched: self.time, unanswered: Some(0) };
         self.master.drivers.run(number, run, id);
+        Ok(())
+    }
+
+    /// Sets what a cluster driver needs that waits, or that has ended.
+    fn driver_needs(&mut self, number: u64, resources: ResourceAmounts) -> Result<(), Contradiction> {
+        if let Some(ended) = self.master.drivers.ended_numbered(number) {
+            ended.needs = resources;
+            return Ok(());
+        }
+        self.driver(number, Stay::Waits)?;
+        self.master.drivers.live_mut(number).needs = resources;
+        Ok(())
+    }
+
+    /// Gives a cluster driver these addresses that runs, or notes that one had them that has ended.
+    fn driver_has(&mut self, number: u64, resources: Resources) -> Result<(), Contradiction> {
+        if let Some(ended) = self.master.drivers.ended_numbered(number) {
+            ended.has = resources;
+            return Ok(());
+        }
+        self.driver(number, Stay::Runs)?;
+        let Master { drivers, workers, .. } = &mut self.master;
+        let Run { slot, grant, launched, unanswered } =
+            drivers.live_mut(number).run.take().expect("it was just checked");
+        let share = Amounts { resources, ..grant.amounts() };
+        workers.give_back(slot, grant);
+        let grant = workers.grant_exactly(slot, share).ok_or(Contradiction::NoAddresses)?;
+        drivers.live_mut(number).run = Some(Run { slot, grant, launched, unanswered });
         Ok(())
     }
 

@@ -33,6 +33,7 @@ impl Master {
             unread_executors: 0,
             reports: self.reports_from(&WorkerId::new("")).map(|it| (it.report.worker.clone(), it)).collect(),
             needs: self.needs_from(0).map(|need| (need.app, need.resources)).collect(),
+            driver_resources: self.driver_shares_from(0).map(|share| (share.driver.clone(), share)).collect(),
         }
     }
 
@@ -81,7 +82,7 @@ impl Master {
     fn driver_views(&self, number: u64) -> impl Iterator<Item = (u64, DriverView)> {
         self.drivers.from(number).map(|(number, driver)| match driver {
             Ok(live) => (number, self.view_of_driver(live)),
-            Err(ended) => (number, ended.clone()),
+            Err(ended) => (number, ended.view.clone()),
         })
     }
 

@@ -12,6 +12,9 @@
 //!   passes it on as it is: executors of version 7 read it right.
 //! - An amount that is not whole is a number beyond 2^63. A Master of version 6 finds no Worker that has this number of addresses:
 //!   the application waits, and is told so. A client of version 6 shows the number.
+//!
+//! A Worker of version 6 is not told of a cluster driver that has custom resources. Its order is repeated in vain until the
+//! Worker is upgraded, which counts as the loss of the Worker.
 
 use bytes::Bytes;
 
@@ -38,7 +41,7 @@ impl Message for WorkerToMaster {
 
 impl Message for MasterToWorker {
     fn since(&self) -> Version {
-        since_7(matches!(self, Self::MasterWebAddress { .. }))
+        since_7(matches!(self, Self::MasterWebAddress { .. } | Self::LaunchDriverWithResources { .. }))
     }
 
     fn shared_end(&self) -> Option<Bytes> {
@@ -57,6 +60,8 @@ impl Message for ClientToMaster {
                 | Self::RequestClearCompletedDriversAndApps { .. }
                 | Self::RequestApplicationNeeds { .. }
                 | Self::RequestPlacementRule
+                | Self::RequestSubmitDriverWithResources { .. }
+                | Self::RequestDriverResources { .. }
         ))
     }
 }
@@ -71,6 +76,8 @@ impl Message for MasterToClient {
                 | Self::ClearCompletedResponse
                 | Self::ApplicationNeedsResponse(_)
                 | Self::PlacementRuleResponse { .. }
+                | Self::DriverResourcesResponse(_)
+                | Self::DriverResourcesRefused { .. }
         ))
     }
 }

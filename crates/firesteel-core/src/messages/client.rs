@@ -7,10 +7,10 @@ use firesteel_placement::{Cores, MiB, Policy, ResourceAmounts, Resources, Strate
 use serde::{Deserialize, Serialize};
 
 use super::{
-    ApplicationAnswer, ApplicationNeeds, DecommissionAnswer, DriverDescription, DriverLogRequest, DriverView,
-    ExecutorReport, ExecutorState, HistoryPage, HistoryPlace, KillAnswer, KillDriverAnswer, LogPiece,
-    LogRequest, Outcome, RefusedLog, StatePage, StatePlace, SubmitDriverAnswer, TimedReport,
-    WorkerDescription, WorkerReport, WorkerReports,
+    ApplicationAnswer, ApplicationNeeds, DecommissionAnswer, DriverDescription, DriverLogRequest,
+    DriverResources, DriverShare, DriverView, ExecutorReport, ExecutorState, HistoryPage, HistoryPlace,
+    KillAnswer, KillDriverAnswer, LogPiece, LogRequest, Outcome, RefusedLog, StatePage, StatePlace,
+    SubmitDriverAnswer, TimedReport, WorkerDescription, WorkerReport, WorkerReports,
 };
 use crate::ids::{AppId, DriverId, ExecutorId, ExecutorKey, ProfileId, WorkerId};
 use crate::label::Label;
@@ -94,6 +94,54 @@ pub enum ClientToMaster {
     },
     /// Asks for the rule by which Workers are chosen for applications that name no policy. Version 7.
     RequestPlacementRule,
+    /// Submits a cluster driver that needs custom resources. Version 7.
+    RequestSubmitDriverWithResources {
+        /// What it runs, and its other needs.
+        description: Box<DriverDescription>,
+        /// The number of addresses of each custom resource, or the part of one address.
+        resources: ResourceAmounts,
+    },
+    /// Asks for the custom resources of cluster drivers. Version 7.
+    RequestDriverResources {
+        /// The smallest number of a cluster driver.
+        from: u64,
+    },
+}
+
+impl ClientToMaster {
+    /// The submission of a cluster driver that needs these custom resources. Every Master knows it if that is none.
+    #[must_use]
+    pub fn submit_driver(description: DriverDescription, resources: ResourceAmounts) -> Self {
+        let description = Box::new(description);
+        if resources.is_empty() {
+            Self::RequestSubmitDriver(description)
+        } else {
+            Self::RequestSubmitDriverWithResources { description, resources }
+        }
+    }
+
+    /// Whether it orders nothing.
+    #[must_use]
+    pub fn only_asks(&self) -> bool {
+        match self {
+            Self::RequestMasterState { .. }
+            | Self::RequestApplication { .. }
+            | Self::RequestReadyz
+            | Self::RequestDriverStatus { .. }
+            | Self::RequestWorkerReports { .. }
+            | Self::RequestHistory { .. }
+            | Self::RequestApplicationNeeds { .. }
+            | Self::RequestPlacementRule
+            | Self::RequestDriverResources { .. } => true,
+            Self::KillApplication { .. }
+            | Self::DecommissionWorkers { .. }
+            | Self::RequestSubmitDriver(_)
+            | Self::RequestSubmitDriverWithResources { .. }
+            | Self::RequestKillDriver { .. }
+            | Self::RequestKillAllDrivers { .. }
+            | Self::RequestClearCompletedDriversAndApps { .. } => false,
+        }
+    }
 }
 
 /// A message from a Master to a status client.
@@ -133,6 +181,13 @@ pub enum MasterToClient {
         /// The rule as it is written in `firesteel.placement.policy`. Later versions may have rules that this one does not
         /// know.
         rule: String,
+    },
+    /// The custom resources of cluster drivers: a page. Version 7.
+    DriverResourcesResponse(DriverResources),
+    /// The Master refuses a cluster driver for its custom resources. Version 7.
+    DriverResourcesRefused {
+        /// Why nobody can have them.
+        why: String,
     },
 }
 
@@ -189,6 +244,8 @@ pub struct MasterView {
     pub reports: BTreeMap<WorkerId, TimedReport>,
     /// The custom resources that an executor needs, of the applications that need any. Empty like `reports`.
     pub needs: BTreeMap<AppId, ResourceAmounts>,
+    /// The custom resources of the cluster drivers that have any. Empty like `reports`.
+    pub driver_resources: BTreeMap<DriverId, DriverShare>,
 }
 
 /// The settings that decide how executors are assigned.
@@ -476,11 +533,13 @@ pub struct RunningDriver {
 crate::kinds!("ClientToMaster", ClientToMaster: RequestMasterState RequestApplication KillApplication
     RequestReadyz DecommissionWorkers RequestSubmitDriver RequestKillDriver RequestDriverStatus
     RequestWorkerReports RequestHistory RequestKillAllDrivers
-    RequestClearCompletedDriversAndApps RequestApplicationNeeds RequestPlacementRule);
+    RequestClearCompletedDriversAndApps RequestApplicationNeeds RequestPlacementRule
+    RequestSubmitDriverWithResources RequestDriverResources);
 crate::kinds!("MasterToClient", MasterToClient: MasterStateResponse ApplicationResponse
     KillApplicationResponse ReadyzResponse DecommissionWorkersResponse SubmitDriverResponse KillDriverResponse
     DriverStatusResponse WorkerReportsResponse HistoryResponse KillAllDriversResponse
-    ClearCompletedResponse ApplicationNeedsResponse PlacementRuleResponse);
+    ClearCompletedResponse ApplicationNeedsResponse PlacementRuleResponse DriverResourcesResponse
+    DriverResourcesRefused);
 crate::kinds!("ClientToWorker", ClientToWorker: RequestWorkerState RequestLog RequestWorkerReport RequestDriverLog);
 crate::kinds!("WorkerToClient", WorkerToClient: WorkerStateResponse LogResponse RequestLogFailed
     WorkerReportResponse);

@@ -184,13 +184,21 @@ impl ResourceProfile {
         if let Some(memory) = self.memory.filter(|memory| !(0..=Self::MOST).contains(&memory.0)) {
             return Err(UnsoundProfile::Memory(memory));
         }
-        if self.resources.len() > Self::MOST_RESOURCES {
-            return Err(UnsoundProfile::Resources(self.resources.len()));
+        Self::check_resources(&self.resources)
+    }
+
+    /// Checks that an executor or a cluster driver can have these custom resources.
+    ///
+    /// # Errors
+    /// As for [`check`](Self::check).
+    pub fn check_resources(resources: &ResourceAmounts) -> Result<(), UnsoundProfile> {
+        if resources.len() > Self::MOST_RESOURCES {
+            return Err(UnsoundProfile::Resources(resources.len()));
         }
-        if let Some(name) = self.resources.keys().find(|name| name.len() > Self::LONGEST_NAME) {
+        if let Some(name) = resources.keys().find(|name| name.len() > Self::LONGEST_NAME) {
             return Err(UnsoundProfile::Name(name.len()));
         }
-        if overlapping(self.resources.keys()).is_some() {
+        if overlapping(resources.keys()).is_some() {
             return Err(UnsoundProfile::Overlapping);
         }
         Ok(())
@@ -207,13 +215,13 @@ pub enum UnsoundProfile {
     #[error("an executor cannot have {0} of memory")]
     Memory(MiB),
     /// There are more custom resources than allowed.
-    #[error("an executor cannot have {0} custom resources: at most {most}", most = ResourceProfile::MOST_RESOURCES)]
+    #[error("nobody can have {0} custom resources: at most {most}", most = ResourceProfile::MOST_RESOURCES)]
     Resources(usize),
     /// The name of a custom resource has that many bytes, which is too long.
     #[error("the name of a custom resource cannot have {0} bytes: at most {most}", most = ResourceProfile::LONGEST_NAME)]
     Name(usize),
     /// It asks for a resource both with a kind and without, as for `gpu` and `gpu:A100`.
-    #[error("an executor cannot ask for a resource both with a kind and without, as for gpu and gpu:A100")]
+    #[error("nobody can ask for a resource both with a kind and without, as for gpu and gpu:A100")]
     Overlapping,
 }
 

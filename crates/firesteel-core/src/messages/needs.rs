@@ -1,9 +1,9 @@
-//! The custom resources that each executor of an application needs, as a Master tells clients.
+//! The custom resources that executors of applications need, and those of cluster drivers, as a Master tells clients.
 
-use firesteel_placement::ResourceAmounts;
+use firesteel_placement::{ResourceAmounts, Resources};
 use serde::{Deserialize, Serialize};
 
-use crate::ids::AppId;
+use crate::ids::{AppId, DriverId};
 
 /// Applications whose executors need custom resources, in the order of their registration.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -24,4 +24,26 @@ pub struct ApplicationNeed {
     /// The number of addresses of each custom resource: by the default profile, or what an executor had if the application
     /// has ended.
     pub resources: ResourceAmounts,
+}
+
+/// Cluster drivers that need custom resources, in the order of their submission.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DriverResources {
+    /// Those that live, and those that have ended and are listed.
+    pub drivers: Vec<DriverShare>,
+    /// The number to ask from next, if there are more.
+    pub next: Option<u64>,
+}
+
+/// What one cluster driver needs and has of custom resources.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DriverShare {
+    /// The cluster driver's number in the order of submission.
+    pub number: u64,
+    /// The cluster driver's id.
+    pub driver: DriverId,
+    /// What it needs.
+    pub needs: ResourceAmounts,
+    /// The addresses that it has, or had when it ended. None while it waits for a Worker.
+    pub has: Resources,
 }

@@ -232,6 +232,14 @@ pub enum MasterToWorker {
         #[serde(deserialize_with = "short")]
         address: String,
     },
+    /// Tells the Worker to start a cluster driver that has custom resources. Repeated like
+    /// [`LaunchDriver`](Self::LaunchDriver). Version 7.
+    LaunchDriverWithResources {
+        /// What it runs.
+        launch: Box<DriverLaunch>,
+        /// The addresses that it was given.
+        resources: Resources,
+    },
 }
 
 /// An executor to start.
@@ -351,6 +359,6 @@ crate::kinds!("WorkerToMaster", WorkerToMaster: RegisterWorker Heartbeat WorkerD
     ExecutorUsed DriverUsed);
 crate::kinds!("MasterToWorker", MasterToWorker: RegisteredWorker RegisterWorkerFailed ReconnectWorker
     LaunchExecutor KillExecutor ApplicationFinished ExecutorEndNoted DecommissionWorker LaunchDriver KillDriver
-    DriverEndNoted MasterWebAddress);
+    DriverEndNoted MasterWebAddress LaunchDriverWithResources);
 crate::kinds!("RefusedRegistration", RefusedRegistration: UnsoundId SameAddress UnsoundSize
     IdTaken Exceeds);

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use firesteel_placement::{Cores, MiB};
+use firesteel_placement::{Cores, MiB, Resources};
 
 use super::executors::MOST_UNCONFIRMED;
 use super::machine::{Reason, Worker, send};
@@ -37,6 +37,8 @@ pub(super) struct Drivers {
 #[derive(Debug)]
 struct Driver {
     description: DriverDescription,
+    /// The addresses of custom resources that it was given.
+    resources: Resources,
     stage: Stage,
     /// How often its process was started.
     starts: u32,
@@ -167,7 +169,7 @@ impl Drivers {
 impl Worker {
     /// The Master has this Worker start a cluster driver. An order for one that is here, or was, is a repetition: it is
     /// answered once more.
-    pub(super) fn on_launch_driver(&mut self, launch: DriverLaunch) {
+    pub(super) fn on_launch_driver(&mut self, launch: DriverLaunch, resources: Resources) {
         let DriverLaunch { driver, description } = launch;
         let known = self.drivers.unconfirmed.get(&driver).cloned();
         let known = known.or_else(|| self.drivers.live.contains_key(&driver).then_some(DriverState::Running));
@@ -185,6 +187,7 @@ impl Worker {
         }
         let row = Driver {
             description,
+            resources,
             stage: Stage::Process(ProcessStage::Starting),
             starts: 0,
             pause: FIRST_PAUSE,
@@ -202,6 +205,8 @@ impl Worker {
             command: command.clone(),
             cores: *cores,
             memory: *memory,
+            on_worker: self.config.description.resources.named_as_here(&row.resources),
+            resources: row.resources.clone(),
             master_url: format!("spark://{}", masters.join(",")),
             is_first: row.starts == 0,
         })

@@ -165,6 +165,10 @@ pub struct DriverPlan {
     pub cores: Cores,
     /// The amount of memory.
     pub memory: MiB,
+    /// The addresses of custom resources that it was given.
+    pub resources: Resources,
+    /// The same addresses under the names that the Worker has for them, with their kinds.
+    pub on_worker: Resources,
     /// The Masters of the cluster: `spark://host:port[,host:port..]`.
     pub master_url: String,
     /// Whether it is its first start here. Its logs are appended to at every start.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use firesteel_placement::{Cores, MiB};
+use firesteel_placement::{Cores, MiB, Resources};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
@@ -152,7 +152,12 @@ impl Worker {
             MasterToWorker::MasterWebAddress { address } if orders => {
                 self.registration.set_web_address(address);
             }
-            MasterToWorker::LaunchDriver(launch) if orders => self.on_launch_driver(*launch),
+            MasterToWorker::LaunchDriver(launch) if orders => {
+                self.on_launch_driver(*launch, Resources::default());
+            }
+            MasterToWorker::LaunchDriverWithResources { launch, resources } if orders => {
+                self.on_launch_driver(*launch, resources);
+            }
             MasterToWorker::KillDriver { driver } if orders => self.on_kill_driver(now, &driver),
             MasterToWorker::DriverEndNoted { driver } if orders => self.drivers.confirm_end(&driver),
             stray @ (MasterToWorker::LaunchExecutor(_)
@@ -161,6 +166,7 @@ impl Worker {
             | MasterToWorker::ExecutorEndNoted { .. }
             | MasterToWorker::DecommissionWorker { .. }
             | MasterToWorker::LaunchDriver(_)
+            | MasterToWorker::LaunchDriverWithResources { .. }
             | MasterToWorker::KillDriver { .. }
             | MasterToWorker::DriverEndNoted { .. }
             | MasterToWorker::MasterWebAddress { .. }) => {
@@ -295,6 +301,7 @@ fn name_of(message: &MasterToWorker) -> &'static str {
         MasterToWorker::ExecutorEndNoted { .. } => "ExecutorEndNoted",
         MasterToWorker::DecommissionWorker { .. } => "DecommissionWorker",
         MasterToWorker::LaunchDriver(_) => "LaunchDriver",
+        MasterToWorker::LaunchDriverWithResources { .. } => "LaunchDriverWithResources",
         MasterToWorker::KillDriver { .. } => "KillDriver",
         MasterToWorker::DriverEndNoted { .. } => "DriverEndNoted",
         MasterToWorker::MasterWebAddress { .. } => "MasterWebAddress",

@@ -86,9 +86,8 @@ fn question(call: &Call, by: String) -> Result<ClientToMaster, answers::Answer> 
     Ok(match call {
         Call::Create(submission) => {
             let Submission { driver, wanted, unknown_fields } = &**submission;
-            let description = clients::driver(driver.clone(), wanted.clone(), &by)
-                .map_err(|unfit| answers::refused(unfit.to_string(), unknown_fields))?;
-            ClientToMaster::RequestSubmitDriver(Box::new(description))
+            clients::driver(driver.clone(), wanted.clone(), &by)
+                .map_err(|unfit| answers::refused(unfit.to_string(), unknown_fields))?
         }
         Call::Kill(id) => ClientToMaster::RequestKillDriver { driver: DriverId::new(id.as_str()), by },
         Call::KillAll => ClientToMaster::RequestKillAllDrivers { by },
@@ -110,6 +109,9 @@ fn worded(call: &Call, answer: &MasterToClient) -> answers::Answer {
     match (call, answer) {
         (Call::Create(submission), MasterToClient::SubmitDriverResponse(answer)) => {
             answers::created(answer, &submission.unknown_fields)
+        }
+        (Call::Create(submission), MasterToClient::DriverResourcesRefused { why }) => {
+            answers::refused(clients::words_of_refusal(why), &submission.unknown_fields)
         }
         (Call::Kill(id), MasterToClient::KillDriverResponse(answer)) => answers::kill(id, answer),
         (Call::KillAll, MasterToClient::KillAllDriversResponse { .. }) => answers::killed_all(),

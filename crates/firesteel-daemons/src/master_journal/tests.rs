@@ -15,7 +15,7 @@ use firesteel_core::messages::{
 use firesteel_core::process::{Command, ExitStatus};
 use firesteel_core::{Kind, Machine};
 use firesteel_host::journal::{Batch, Contents};
-use firesteel_placement::{Cores, MiB, ResourceAmounts, Resources};
+use firesteel_placement::{Amount, Cores, MiB, ResourceAmounts, Resources};
 
 use super::*;
 
@@ -79,10 +79,15 @@ impl Story {
 
     /// A cluster driver is submitted. Returns it with the connection of its Worker.
     fn submit(&mut self, client: PeerId) -> (PeerId, DriverId) {
+        self.submit_with(client, ResourceAmounts::new())
+    }
+
+    /// The same with custom resources that it needs.
+    fn submit_with(&mut self, client: PeerId, needs: ResourceAmounts) -> (PeerId, DriverId) {
         let user = "a test".to_owned();
         let (cores, memory, supervise) = (Cores(1), MiB(512), false);
         let description = DriverDescription { user, command: Command::of("true"), cores, memory, supervise };
-        let effects = self.client(client, ClientToMaster::RequestSubmitDriver(Box::new(description)));
+        let effects = self.client(client, ClientToMaster::submit_driver(description, needs));
         launched(&effects)
     }
 
@@ -101,7 +106,7 @@ impl Story {
         self.worker(worker, WorkerToMaster::DriverUsed { driver, used });
         let by = "a test".to_owned();
         self.client(client, ClientToMaster::RequestClearCompletedDriversAndApps { by });
-        let third = self.submit(client);
+        let third = self.submit_with(client, [("gpu".to_owned(), Amount::Whole(1))].into());
         self.report_driver(&third, DriverState::Finished);
         let (_, driver) = self.submit(client);
         self.client(client, ClientToMaster::RequestKillDriver { driver, by: "a test".to_owned() });
@@ -113,7 +118,8 @@ impl Story {
         let [one, other, driver, guest] = [0, 1, 2, 3].map(|peer| PeerId(chapter * 10 + peer));
         let host = |peer: PeerId| format!("10.0.{chapter}.{}", peer.0);
         for peer in [one, other] {
-            let offered = Offered { cores: Cores(4), memory: MiB(8192), resources: Resources::default() };
+            let resources = Resources::from_iter([("gpu", ["0"])]);
+            let offered = Offered { cores: Cores(4), memory: MiB(8192), resources };
             let id = WorkerId::new(format!("worker-20261120212235-{}-7078", host(peer)));
             let description = WorkerDescription::new(id, Address::new(host(peer), 7078), offered, "/work");
             self.worker(peer, WorkerToMaster::register(description, Vec::new()));
@@ -163,9 +169,14 @@ fn application(max_cores: i64) -> DriverToMaster {
 /// The cluster driver that was launched, with its Worker's connection.
 fn launched(effects: &[Effect]) -> (PeerId, DriverId) {
     let launched = effects.iter().find_map(|effect| match effect {
-        Effect::Send { peer, message: Outbound::Worker(MasterToWorker::LaunchDriver(launch)) } => {
-            Some((*peer, launch.driver.clone()))
-        }
+        Effect::Send {
+            peer,
+            message:
+                Outbound::Worker(
+                    MasterToWorker::LaunchDriver(launch)
+                    | MasterToWorker::LaunchDriverWithResources { launch, .. },
+                ),
+        } => Some((*peer, launch.driver.clone())),
         _ => None,
     });
     launched.expect("there is room")

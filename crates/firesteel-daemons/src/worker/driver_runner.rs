@@ -97,9 +97,11 @@ fn variables(
     asked: &BTreeMap<String, String>,
     worker: &WorkerId,
 ) -> BTreeMap<String, String> {
-    let DriverPlan { driver, command: _, cores, memory, master_url, is_first: _ } = plan;
+    let DriverPlan { driver, command: _, cores, memory, resources, on_worker, master_url, is_first: _ } =
+        plan;
     let mut variables = BTreeMap::from([(environment::MASTER.to_owned(), master_url.clone())]);
     variables.extend(asked.clone());
+    variables.extend(environment::of_resources(resources, on_worker, asked));
     variables.extend(own_variables(driver, worker));
     variables.extend([
         (environment::CORES.to_owned(), cores.0.to_string()),

@@ -71,9 +71,7 @@ pub fn of(
     directory: &Path,
 ) -> BTreeMap<String, String> {
     let mut variables = asked.clone();
-    variables.extend(addresses(RESOURCE, &plan.resources));
-    variables.extend(parts_and_kinds(&plan.resources, &plan.on_worker));
-    variables.extend(cuda(asked.get(CUDA).map(String::as_str), &plan.resources));
+    variables.extend(of_resources(&plan.resources, &plan.on_worker, asked));
     variables.extend([
         (APP_ID.to_owned(), plan.executor.app.to_string()),
         (EXECUTOR_ID.to_owned(), plan.executor.executor.to_string()),
@@ -86,6 +84,19 @@ pub fn of(
         let files = directory.with_file_name(files_of(worker));
         variables.insert(FILES_DIR.to_owned(), files.display().to_string());
     }
+    variables
+}
+
+/// The variables of the custom resources that an executor or a cluster driver was given. `on_worker` are the same under the
+/// names that the Worker has for them; `asked` are the variables that the command asks for.
+pub(super) fn of_resources(
+    given: &Resources,
+    on_worker: &Resources,
+    asked: &BTreeMap<String, String>,
+) -> Vec<(String, String)> {
+    let mut variables: Vec<_> = addresses(RESOURCE, given).collect();
+    variables.extend(parts_and_kinds(given, on_worker));
+    variables.extend(cuda(asked.get(CUDA).map(String::as_str), given));
     variables
 }
 

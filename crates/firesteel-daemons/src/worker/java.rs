@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::path::Path;
 
 use firesteel_core::address::Address;
 use firesteel_core::executor_command::JavaCommand;
@@ -113,6 +114,7 @@ impl Java {
             masters: plan.master_url.clone(),
             jar: jar.unwrap_or(directory).display().to_string(),
             memory: plan.memory.0,
+            resources_file: driver_resources_file(plan, work)?,
         };
         Ok(driver_launch::program(driver, &installation, &place, &inherited()))
     }
@@ -138,17 +140,33 @@ fn resources_file(
     if resources.is_empty() {
         return Ok(None);
     }
-    let directory = work.of_executor(&plan.executor);
-    let path = directory.join("resources.json");
-    private::despite_removal(|| private::create_group_directories(&directory))
-        .and_then(|()| fs::write(&path, described(&resources)))
-        .map_err(|error| failure(StartStep::Directory, &path, &error))?;
-    Ok(Some(path.display().to_string()))
+    written(&work.of_executor(&plan.executor), &described("spark.executor", &resources)).map(Some)
 }
 
-fn described(resources: &BTreeMap<String, Vec<String>>) -> String {
+/// Writes the addresses of custom resources into the cluster driver's directory. `None` if it has none.
+///
+/// Source: Spark Worker, 4.0.1.
+fn driver_resources_file(plan: &DriverPlan, work: &WorkDirectory) -> Result<Option<String>, StartFailure> {
+    let resources = told_to_spark(&plan.resources, &BTreeMap::new());
+    if resources.is_empty() {
+        return Ok(None);
+    }
+    written(&work.of_driver(&plan.driver), &described("spark.driver", &resources)).map(Some)
+}
+
+/// Writes a description of resources into a directory. Returns its path.
+fn written(directory: &Path, description: &str) -> Result<String, StartFailure> {
+    let path = directory.join("resources.json");
+    private::despite_removal(|| private::create_group_directories(directory))
+        .and_then(|()| fs::write(&path, description))
+        .map_err(|error| failure(StartStep::Directory, &path, &error))?;
+    Ok(path.display().to_string())
+}
+
+/// The addresses that a component of Spark's has, as Spark's Worker describes them.
+fn described(component: &str, resources: &BTreeMap<String, Vec<String>>) -> String {
     let one = |(name, addresses)| {
-        let id = json!({"componentName": "spark.executor", "resourceName": name});
+        let id = json!({"componentName": component, "resourceName": name});
         json!({"id": id, "addresses": addresses})
     };
     serde_json::Value::Array(resources.iter().map(one).collect()).to_string()
@@ -188,7 +206,8 @@ mod tests {
             "id": {"componentName": "spark.executor", "resourceName": "gpu"},
             "addresses": ["0", "1"],
         }]);
-        let found: serde_json::Value = serde_json::from_str(&described(&resources)).expect("it is JSON");
+        let found: serde_json::Value =
+            serde_json::from_str(&described("spark.executor", &resources)).expect("it is JSON");
         assert_eq!(found, expected);
     }
 }

@@ -189,6 +189,7 @@ impl<'a, A: Apply> Stage<'a, A> {
             | MasterToWorker::ExecutorEndNoted { .. }
             | MasterToWorker::DecommissionWorker { .. }
             | MasterToWorker::LaunchDriver(_)
+            | MasterToWorker::LaunchDriverWithResources { .. }
             | MasterToWorker::KillDriver { .. }
             | MasterToWorker::DriverEndNoted { .. }
             | MasterToWorker::MasterWebAddress { .. } => return None,

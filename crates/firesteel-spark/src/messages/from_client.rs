@@ -1,5 +1,7 @@
 //! What those ask a Master who submit cluster drivers.
 
+use std::collections::BTreeMap;
+
 use firesteel_core::executor_command::JavaCommand;
 
 use super::application::java_command;
@@ -47,8 +49,8 @@ pub struct DriverSubmission {
     pub supervise: bool,
     /// What the Worker runs: the class that runs the driver's own class.
     pub command: JavaCommand,
-    /// The names of the custom resources that it needs.
-    pub resources: Vec<String>,
+    /// The number of addresses of each custom resource that it needs, by name.
+    pub resources: BTreeMap<String, i64>,
 }
 
 impl FromClient {
@@ -70,11 +72,11 @@ impl FromClient {
 
 impl DriverSubmission {
     fn read(description: &Fields<'_>) -> Result<Self, Unreadable> {
-        let mut resources = Vec::new();
+        let mut resources = BTreeMap::new();
         for requirement in description.elements("resourceReqs")? {
             let class = "org.apache.spark.resource.ResourceRequirement";
             let requirement = description.object_of("resourceReqs", requirement, class)?;
-            resources.push(requirement.text("resourceName")?);
+            resources.insert(requirement.text("resourceName")?, i64::from(requirement.int("amount")?));
         }
         Ok(Self {
             jar: description.text("jarUrl")?,

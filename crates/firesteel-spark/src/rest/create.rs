@@ -91,7 +91,7 @@ impl Submission {
             cores: cores.unwrap_or(1),
             memory: driver_memory.unwrap_or(1024),
             supervise: supervise.unwrap_or(false),
-            resources: resources(&properties),
+            resources: resources(&properties)?,
         };
         let command = command(main_class, arguments, &properties, environment, &version);
         let unknown = fields.0.iter().map(|(name, _)| name).filter(|name| !FIELDS.contains(&name.as_str()));
@@ -134,13 +134,13 @@ fn command(
     }
 }
 
-/// The names of the custom resources that a driver with these properties needs.
-fn resources(properties: &BTreeMap<String, String>) -> Vec<String> {
-    let resource = |(name, amount): (&String, &String)| {
-        let name = name.strip_prefix("spark.driver.resource.")?.strip_suffix(".amount")?;
-        (amount.trim() != "0").then(|| name.to_owned())
+/// The number of addresses of each custom resource that a driver with these properties needs.
+fn resources(properties: &BTreeMap<String, String>) -> Result<BTreeMap<String, i64>, Answer> {
+    let resource = |key: &String| {
+        let name = key.strip_prefix("spark.driver.resource.")?.strip_suffix(".amount")?;
+        Some(whole(properties, key).map(|amount| (name.to_owned(), amount.unwrap_or(0))))
     };
-    properties.iter().filter_map(resource).collect()
+    properties.keys().filter_map(resource).collect()
 }
 
 /// The release of a client, from its version: `4.0` of `4.0.1`.

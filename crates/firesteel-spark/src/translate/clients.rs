@@ -1,9 +1,13 @@
 //! What those are told who submit cluster drivers, by REST and by the classic gateway, in the words of Spark's Master.
 
+use std::collections::BTreeMap;
+use std::fmt;
+
 use firesteel_core::messages::{
-    DriverDescription, DriverError, DriverState, DriverView, KillDriverAnswer, SubmitDriverAnswer,
+    ClientToMaster, DriverDescription, DriverError, DriverState, DriverView, KillDriverAnswer,
+    SubmitDriverAnswer,
 };
-use firesteel_placement::{Cores, MiB};
+use firesteel_placement::{Amount, Cores, MiB, ResourceAmounts};
 
 use firesteel_core::executor_command::JavaCommand;
 use thiserror::Error;
@@ -62,8 +66,8 @@ pub struct Wanted {
     pub memory: i64,
     /// Whether it is started again when it fails or its Worker is lost.
     pub supervise: bool,
-    /// The names of the custom resources that it needs.
-    pub resources: Vec<String>,
+    /// The number of addresses of each custom resource that it needs, by name.
+    pub resources: BTreeMap<String, i64>,
 }
 
 /// Why a cluster driver of Spark's cannot be taken.
@@ -72,11 +76,16 @@ pub enum UnfitDriver {
     /// No Worker can fetch its jar.
     #[error(transparent)]
     Jar(#[from] Unfetchable),
-    /// It needs custom resources.
+    /// It needs a number of addresses that nobody can have.
     #[error(
-        "a cluster driver cannot have custom resources here, and this one asks for {0}: leave out spark.driver.resource.*"
+        "a driver cannot have {amount} addresses of {name}: spark.driver.resource.{name}.amount is a number from 0 on"
     )]
-    Resources(String),
+    Resources {
+        /// The name of the custom resource.
+        name: String,
+        /// The number of addresses.
+        amount: i64,
+    },
     /// It is not started as Spark's clients have drivers started.
     #[error(
         "a cluster driver has to be started by {WRAPPER} with {WORKER_URL}, {USER_JAR} and a class; submit it with spark-submit"
@@ -84,29 +93,30 @@ pub enum UnfitDriver {
     Command,
 }
 
-/// A cluster driver of Spark's, as the Master knows it. The user is the one whom its variables name, or else this one.
+/// The submission of a cluster driver of Spark's to the Master. The user is the one whom its variables name, or else this one.
 ///
 /// # Errors
-/// No Worker can fetch its jar, or it needs custom resources.
-pub fn driver(
-    driver: SparkDriver,
-    wanted: Wanted,
-    otherwise: &str,
-) -> Result<DriverDescription, UnfitDriver> {
+/// No Worker can fetch its jar, or it needs less than nothing of a custom resource.
+pub fn driver(driver: SparkDriver, wanted: Wanted, otherwise: &str) -> Result<ClientToMaster, UnfitDriver> {
     Jar::of(&driver.jar)?;
-    if !wanted.resources.is_empty() {
-        return Err(UnfitDriver::Resources(wanted.resources.join(", ")));
-    }
     let named = driver.command.environment.get("SPARK_USER").filter(|user| !user.is_empty());
     let user = named.map_or(otherwise, String::as_str).to_owned();
-    let Wanted { cores, memory, supervise, resources: _ } = wanted;
-    Ok(DriverDescription {
+    let Wanted { cores, memory, supervise, resources } = wanted;
+    let amount = |(name, amount): (String, i64)| match u64::try_from(amount) {
+        Ok(addresses) => Ok((name, Amount::Whole(addresses))),
+        Err(_) => Err(UnfitDriver::Resources { name, amount }),
+    };
+    let resources: Result<ResourceAmounts, _> = resources.into_iter().map(amount).collect();
+    let mut resources = resources?;
+    resources.retain(|_, amount| !amount.is_none());
+    let description = DriverDescription {
         user,
         command: driver.into_command(),
         cores: Cores(cores),
         memory: MiB(memory),
         supervise,
-    })
+    };
+    Ok(ClientToMaster::submit_driver(description, resources))
 }
 
 /// A cluster driver that was submitted by the classic gateway, by a client of this release. Of the submitter's variables, all of
@@ -117,7 +127,7 @@ pub fn driver(
 pub fn submission(
     submission: DriverSubmission,
     release: Option<Release>,
-) -> Result<DriverDescription, UnfitDriver> {
+) -> Result<ClientToMaster, UnfitDriver> {
     let DriverSubmission { jar, memory, cores, supervise, command, resources } = submission;
     let is_wrapped =
         command.main_class == WRAPPER && command.arguments.starts_with(&[WORKER_URL.into(), USER_JAR.into()]);
@@ -144,10 +154,16 @@ pub fn to_submitter(answer: &SubmitDriverAnswer) -> ToClient {
     ToClient::SubmitDriverResponse { driver, message }
 }
 
-/// What one is told whose cluster driver is refused before the Master is asked.
+/// What one is told whose cluster driver is refused in these words.
 #[must_use]
-pub fn refusal(why: &UnfitDriver) -> ToClient {
-    ToClient::SubmitDriverResponse { driver: None, message: why.to_string() }
+pub fn refusal(why: String) -> ToClient {
+    ToClient::SubmitDriverResponse { driver: None, message: why }
+}
+
+/// What one is told whose cluster driver the Master refuses for this reason.
+#[must_use]
+pub fn words_of_refusal(why: &dyn fmt::Display) -> String {
+    format!("the Master refuses the driver: {why}")
 }
 
 /// What one is told who asked by the classic gateway for the end of this cluster driver.
@@ -188,7 +204,7 @@ pub(crate) fn submitted(answer: &SubmitDriverAnswer) -> (Option<String>, String)
         SubmitDriverAnswer::Submitted { driver } => {
             (Some(driver.to_string()), format!("Driver successfully submitted as {driver}"))
         }
-        SubmitDriverAnswer::Refused(refusal) => (None, format!("the Master refuses the driver: {refusal}")),
+        SubmitDriverAnswer::Refused(refusal) => (None, words_of_refusal(refusal)),
     }
 }
 

@@ -124,6 +124,7 @@ pub fn to_worker(
         | MasterToWorker::ExecutorEndNoted { .. }
         // Cluster drivers do not run on Workers of Spark's.
         | MasterToWorker::LaunchDriver(_)
+        | MasterToWorker::LaunchDriverWithResources { .. }
         | MasterToWorker::KillDriver { .. }
         | MasterToWorker::DriverEndNoted { .. }
         | MasterToWorker::MasterWebAddress { .. } => return None,

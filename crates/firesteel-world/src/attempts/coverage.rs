@@ -85,6 +85,8 @@ impl AttemptCoverage {
                     | MasterToClient::HistoryResponse(_)
                     | MasterToClient::ApplicationNeedsResponse(_)
                     | MasterToClient::PlacementRuleResponse { .. }
+                    | MasterToClient::DriverResourcesResponse(_)
+                    | MasterToClient::DriverResourcesRefused { .. }
                     | MasterToClient::ReadyzResponse => {}
                 }
             }

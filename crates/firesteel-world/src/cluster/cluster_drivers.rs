@@ -8,7 +8,7 @@ use firesteel_core::messages::{
 };
 use firesteel_core::process::{Command, ExitStatus, Signal, StartFailure, StartStep};
 use firesteel_core::worker::{self, DriverPlan};
-use firesteel_placement::{Cores, MiB};
+use firesteel_placement::{Amount, Cores, MiB, ResourceAmounts};
 
 use super::happening::Happening;
 use super::message::Message;
@@ -26,24 +26,30 @@ pub struct SubmissionPlan {
     pub at: u64,
     /// What it takes of a Worker, and whether it is supervised.
     pub description: DriverDescription,
+    /// The custom resources that it needs.
+    pub needs: ResourceAmounts,
     /// How often, and how long after its submission, somebody asks for its end, in milliseconds.
     pub killed_after: Vec<u64>,
 }
 
 impl SubmissionPlan {
-    /// In one cluster of three, up to six cluster drivers are submitted.
-    pub(crate) fn rolled(dice: &mut Dice) -> Vec<Self> {
+    /// In one cluster of three, up to six cluster drivers are submitted. If Workers have gpus, some of them need one.
+    pub(crate) fn rolled(dice: &mut Dice, gpus: bool) -> Vec<Self> {
         if !dice.one_in(3) {
             return Vec::new();
         }
         let count = dice.between(1, 6);
-        (0..count).map(|_| Self::one(dice)).collect()
+        (0..count).map(|_| Self::one(dice, gpus)).collect()
     }
 
-    fn one(dice: &mut Dice) -> Self {
+    fn one(dice: &mut Dice, gpus: bool) -> Self {
         // Now and then one that is refused.
         let cores = if dice.one_in(12) { 0 } else { dice.between(1, 3) };
         let memory = dice.between(1, 8) * 256;
+        let needs = match (gpus, memory % 768) {
+            (true, 0) => [("gpu".to_owned(), Amount::Whole(1))].into(),
+            _ => ResourceAmounts::new(),
+        };
         let kills = if dice.one_in(3) { dice.between(1, 3) } else { 0 };
         Self {
             at: dice.below(40_000),
@@ -54,6 +60,7 @@ impl SubmissionPlan {
                 memory: MiB(i64::try_from(memory).expect("it is small")),
                 supervise: dice.one_in(2),
             },
+            needs,
             killed_after: (0..kills).map(|_| dice.between(100, 60_000)).collect(),
         }
     }
@@ -99,8 +106,8 @@ impl World {
     /// An operator submits a cluster driver.
     pub(crate) fn submit_driver(&mut self, plan: usize) {
         let Some(master) = self.master else { return };
-        let description = self.scenario.submissions[plan].description.clone();
-        let question = ClientToMaster::RequestSubmitDriver(Box::new(description));
+        let SubmissionPlan { description, needs, .. } = &self.scenario.submissions[plan];
+        let question = ClientToMaster::submit_driver(description.clone(), needs.clone());
         self.ask_master(master, question);
         for after in self.scenario.submissions[plan].killed_after.clone() {
             self.after(after, Happening::KillDriver);
@@ -138,7 +145,9 @@ impl World {
 
     /// A Master gives a cluster driver to a Worker.
     pub(crate) fn see_driver_order(&mut self, message: &MasterToWorker) {
-        if let MasterToWorker::LaunchDriver(launch) = message {
+        if let MasterToWorker::LaunchDriver(launch)
+        | MasterToWorker::LaunchDriverWithResources { launch, .. } = message
+        {
             let supervised = launch.description.supervise;
             self.cluster_drivers.known.entry(launch.driver.clone()).or_default().supervised = supervised;
         }
@@ -292,7 +301,11 @@ impl World {
             let is_there = body.machine.view().drivers.iter().any(|row| row.driver == *driver);
             let is_pending = self.pending().any(|happening| match happening {
                 Happening::Deliver {
-                    message: Message::MasterToWorker(MasterToWorker::LaunchDriver(launch)),
+                    message:
+                        Message::MasterToWorker(
+                            MasterToWorker::LaunchDriver(launch)
+                            | MasterToWorker::LaunchDriverWithResources { launch, .. },
+                        ),
                     ..
                 } => launch.driver == *driver,
                 Happening::Deliver {

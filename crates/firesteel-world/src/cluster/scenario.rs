@@ -313,8 +313,9 @@ impl Scenario {
         scenario.partitions = Partition::rolled(&mut dice_of_partitions, scenario.faults.until, parties);
         let mut dice_of_departures = Dice::new(seed ^ DEPARTURES);
         scenario.departure = Departure::rolled(&mut dice_of_departures, scenario.faults.until, machines);
+        let gpus = scenario.workers.iter().any(|worker| !worker.resources.is_empty());
         let mut drivers = Dice::new(seed ^ DRIVERS);
-        scenario.submissions = SubmissionPlan::rolled(&mut drivers);
+        scenario.submissions = SubmissionPlan::rolled(&mut drivers, gpus);
         if drivers.one_in(3) {
             scenario.driver_strategy = Strategy::Consolidate;
         }

@@ -88,6 +88,7 @@ impl World {
                 1 => ClientToMaster::RequestHistory { from: HistoryPlace::default() },
                 _ if self.now.is_multiple_of(2) => ClientToMaster::RequestApplicationNeeds { from: 0 },
                 _ if self.now.is_multiple_of(5) => ClientToMaster::RequestPlacementRule,
+                _ if self.now.is_multiple_of(7) => ClientToMaster::RequestDriverResources { from: 0 },
                 _ => ClientToMaster::RequestReadyz,
             },
             6 => ClientToMaster::RequestMasterState { from: StatePlace::beginning() },

@@ -9,13 +9,14 @@ use firesteel_core::Timestamp;
 use firesteel_core::address::{Address, parse_masters};
 use firesteel_core::ids::{AppId, DriverId, ExecutorId};
 use firesteel_core::messages::{
-    ApplicationAnswer, ApplicationDetail, DecommissionAnswer, DriverDescription, DriverView, KillAnswer,
-    KillDriverAnswer, MasterView, PastRow, SubmitDriverAnswer,
+    ApplicationAnswer, ApplicationDetail, DecommissionAnswer, DriverDescription, DriverShare, DriverView,
+    KillAnswer, KillDriverAnswer, MasterView, PastRow,
 };
 use firesteel_core::state_reader::Extent;
 use firesteel_daemons::master_client::MasterClient;
 use firesteel_host::net::{CallError, Evidence};
 use firesteel_host::plain::{self, clean};
+use firesteel_placement::ResourceAmounts;
 use firesteel_settings::description;
 use firesteel_settings::properties::Property;
 use firesteel_settings::sources::{Files, Sources};
@@ -195,11 +196,12 @@ impl Cluster {
         self.first(|master| async move { MasterClient::open(&master, name).await?.kill(app, by).await }).await
     }
 
-    /// Submits a cluster driver. A Master that may have taken it without answering is not followed by another one.
+    /// Submits a cluster driver: its id, or why the Master refuses it. A Master that may have taken it without answering is not followed by another one.
     pub(super) async fn submit_driver(
         &self,
         driver: &DriverDescription,
-    ) -> Result<SubmitDriverAnswer, Unanswered> {
+        resources: &ResourceAmounts,
+    ) -> Result<Result<DriverId, String>, Unanswered> {
         let mut errors = Vec::new();
         for master in &self.masters {
             let mut client = match MasterClient::open(master, &self.name).await {
@@ -209,7 +211,8 @@ impl Cluster {
                     continue;
                 }
             };
-            return client.submit_driver(driver.clone()).await.map_err(|error| Unanswered(vec![error]));
+            let answer = client.submit_driver(driver.clone(), resources.clone()).await;
+            return answer.map_err(|error| Unanswered(vec![error]));
         }
         Err(Unanswered(errors))
     }
@@ -228,6 +231,21 @@ impl Cluster {
         let name = &self.name;
         self.first(|master| async move { MasterClient::open(&master, name).await?.driver(driver).await })
             .await
+    }
+
+    /// Returns a cluster driver, if the Master knows it, and its custom resources if it needs any.
+    pub(super) async fn driver_with_resources(
+        &self,
+        driver: &DriverId,
+    ) -> Result<Option<(DriverView, Option<DriverShare>)>, Unanswered> {
+        let name = &self.name;
+        self.first(|master| async move {
+            let mut client = MasterClient::open(&master, name).await?;
+            let Some(view) = client.driver(driver).await? else { return Ok(None) };
+            let share = client.driver_resources().await?.remove(driver);
+            Ok(Some((view, share)))
+        })
+        .await
     }
 
     /// Returns what has ended, and the Master's time.

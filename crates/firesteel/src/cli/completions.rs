@@ -264,6 +264,7 @@ mod tests {
             unread_executors: 0,
             reports: Default::default(),
             needs: Default::default(),
+            driver_resources: Default::default(),
             workers: Vec::new(),
             applications: vec![application("app-1", "sums", &[0, 2]), application("app-2", "logs", &[1])],
             completed: vec![application("app-0", "old", &[])],

@@ -7,9 +7,9 @@ mod usage;
 use firesteel_core::Timestamp;
 use firesteel_core::ids::{AppId, DriverId, ExecutorId, ProfileId, WorkerId};
 use firesteel_core::messages::{
-    ApplicationDetail, ApplicationState, ApplicationView, ClusterView, DriverState, DriverView, EarlyEnd,
-    ExcludedWorker, ExecutorState, ExecutorView, Holder, ImpairedWorker, MasterView, Outcome, ProfileView,
-    SchedulingStatus, WorkerState, WorkerView,
+    ApplicationDetail, ApplicationState, ApplicationView, ClusterView, DriverShare, DriverState, DriverView,
+    EarlyEnd, ExcludedWorker, ExecutorState, ExecutorView, Holder, ImpairedWorker, MasterView, Outcome,
+    ProfileView, SchedulingStatus, WorkerState, WorkerView,
 };
 use firesteel_core::process::ExitStatus;
 use firesteel_placement::advice::{Advice, Change};
@@ -39,8 +39,9 @@ An application has id, name, user, state, end, outcome (succeeded, failed, cance
 outcome_words, submitted_ms, ended_ms, queue, priority, gang, max_cores, cores_granted, memory_per_executor_mib, \
 executors_live, executors_ended, executors_forgotten, executors.
 
-A driver that was submitted with firesteel submit has id, user, command, cores, memory_mib, supervise, state, exit_code, error, \
-successor (the driver that took its place), worker, host, port, directory, submitted_ms, launched_ms, ended_ms.
+A driver that was submitted with firesteel submit has id, user, command, cores, memory_mib, resources (the addresses that it was \
+given), supervise, state, exit_code, error, successor (the driver that took its place), worker, host, port, directory, submitted_ms, \
+launched_ms, ended_ms.
 
 A row of usage has worker, web_address, reported_ms, machine (cores, millicores in use, memory, memory_available), disk (total, \
 available: of the work directory), executors (app, executor, cpu_ms, cpu_millicores, memory_bytes, peak_memory_bytes) and \
@@ -75,6 +76,9 @@ pub(super) struct Driver<'a> {
     pub(super) command: String,
     cores: i64,
     memory_mib: i64,
+    /// The addresses of custom resources that it has, or had when it ended. The history does not know.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    resources: Option<&'a Resources>,
     supervise: bool,
     state: &'static str,
     /// 128 + N for signal N.
@@ -93,6 +97,12 @@ pub(super) struct Driver<'a> {
 }
 
 impl<'a> Driver<'a> {
+    /// The row of a listed one. `share` is what it has of custom resources, if it needs any.
+    pub(super) fn listed(view: &'a DriverView, share: Option<&'a DriverShare>) -> Self {
+        Self { resources: Some(share.map_or(Resources::NONE, |share| &share.has)), ..Self::of(view) }
+    }
+
+    /// The row without custom resources.
     pub(super) fn of(view: &'a DriverView) -> Self {
         let DriverView {
             id,
@@ -114,6 +124,7 @@ impl<'a> Driver<'a> {
             command: shown_text(command),
             cores: cores.0,
             memory_mib: memory.0,
+            resources: None,
             supervise: *supervise,
             state: state.name(),
             exit_code: state.exit_status().map(ExitStatus::shell_code),
@@ -299,6 +310,7 @@ impl<'a> Master<'a> {
             unread_executors: _,
             reports,
             needs: _,
+            driver_resources,
         } = view;
         Self {
             schema: Self::SCHEMA,
@@ -309,7 +321,10 @@ impl<'a> Master<'a> {
             workers: workers.iter().map(Worker::of).collect(),
             applications: applications.iter().map(Application::of).collect(),
             completed: completed.iter().map(Application::of).collect(),
-            drivers: drivers.iter().map(Driver::of).collect(),
+            drivers: drivers
+                .iter()
+                .map(|driver| Driver::listed(driver, driver_resources.get(&driver.id)))
+                .collect(),
             usage: reports.values().map(WorkerUsage::of).collect(),
         }
     }

@@ -348,6 +348,7 @@ mod tests {
             unread_executors: 0,
             reports: Default::default(),
             needs: Default::default(),
+            driver_resources: Default::default(),
         }
     }
 

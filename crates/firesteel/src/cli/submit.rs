@@ -232,7 +232,7 @@ impl Submit {
 }
 
 /// Sets the property of each resource that an option names.
-fn set_amounts(
+pub(super) fn set_amounts(
     properties: &mut Properties,
     flag: &'static str,
     key: &str,

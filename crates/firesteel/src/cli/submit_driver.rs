@@ -7,11 +7,11 @@ use std::time::Duration;
 
 use clap::Args as ClapArgs;
 use firesteel_core::ids::DriverId;
-use firesteel_core::messages::{
-    DriverDescription, DriverState, DriverView, KillDriverAnswer, SubmitDriverAnswer,
-};
+use firesteel_core::messages::{DriverDescription, DriverShare, DriverState, DriverView, KillDriverAnswer};
 use firesteel_core::process::Command;
+use firesteel_daemons::wording::application::addresses;
 use firesteel_host::plain::{self, clean};
+use firesteel_placement::ResourceAmounts;
 use firesteel_settings::cluster_driver::DriverSettings;
 use firesteel_settings::secrets::shown_text;
 use firesteel_settings::{Origin, Properties, Reader, keys};
@@ -22,9 +22,11 @@ use super::conf::Conf;
 use super::document;
 use super::exit::{self, Exit, Failure};
 use super::help;
+use super::submit::set_amounts;
 
 const EXAMPLES: &str = "  firesteel submit --deploy-mode cluster --supervise -- python3 /srv/app.py
   firesteel submit --deploy-mode cluster --wait -- sh -c 'firesteel map -- gzip -k < /srv/files'
+  firesteel submit --deploy-mode cluster --driver-resource gpu=1 -- python3 /srv/serve.py
   firesteel submit --status driver-20261120212235-0000
   firesteel submit --kill driver-20261120212235-0000";
 
@@ -32,8 +34,8 @@ const NOTES: &str = "\
 The Master gives the driver to a Worker that has cores and memory free for it, before any executor; until then it waits. The \
 program must be there on every Worker; {{FIRESTEEL}} stands for the Worker's own firesteel. It runs in a directory of its own, \
 DIR/DRIVER in the Worker's work directory, with its output in stdout and stderr there. Its environment is the Worker's, with \
-MASTER (the cluster, which firesteel map and other commands read), FIRESTEEL_DRIVER_ID, FIRESTEEL_WORKER_ID, FIRESTEEL_CORES and \
-FIRESTEEL_MEMORY_MIB. The variables of this command are not sent.
+MASTER (the cluster, which firesteel map and other commands read), FIRESTEEL_DRIVER_ID, FIRESTEEL_WORKER_ID, FIRESTEEL_CORES, \
+FIRESTEEL_MEMORY_MIB and, for each --driver-resource, FIRESTEEL_RESOURCE_NAME with the addresses. The variables of this command are not sent.
 
 With --supervise, a driver that ends with another exit code than 0 is started again on its Worker, after 1 s, 2 s, 4 s and so on \
 (after a run of more than 5 s again after 1 s). If its Worker is lost, another driver with another id takes its place; --status, \
@@ -74,14 +76,17 @@ pub(super) struct Args {
     /// It is reserved for the driver, not enforced as a limit.
     #[arg(long, value_name = "SIZE")]
     driver_memory: Option<String>,
+    /// Custom resource of the driver, such as gpu=1 or gpu:A100=1; may be repeated
+    #[arg(long = "driver-resource", value_name = "NAME=AMOUNT")]
+    driver_resources: Vec<String>,
     /// Wait until the driver has ended, and end with its exit code
     #[arg(long)]
     wait: bool,
     /// Show this driver
-    #[arg(long, value_name = "DRIVER", conflicts_with_all = ["kill", "deploy_mode", "supervise", "driver_cores", "driver_memory", "program"])]
+    #[arg(long, value_name = "DRIVER", conflicts_with_all = ["kill", "deploy_mode", "supervise", "driver_cores", "driver_memory", "driver_resources", "program"])]
     status: Option<String>,
     /// Kill this driver
-    #[arg(long, value_name = "DRIVER", conflicts_with_all = ["deploy_mode", "supervise", "driver_cores", "driver_memory", "program"])]
+    #[arg(long, value_name = "DRIVER", conflicts_with_all = ["deploy_mode", "supervise", "driver_cores", "driver_memory", "driver_resources", "program"])]
     kill: Option<String>,
     /// Print the answer of --status as JSON
     #[arg(long, requires = "status")]
@@ -107,20 +112,24 @@ pub(super) fn run(args: &Args) -> Result<ExitCode, Failure> {
 }
 
 fn submit(args: &Args, properties: Properties, cluster: &Cluster) -> Result<ExitCode, Failure> {
-    let driver = description(args, properties)?;
-    let id = match ask::now(cluster.submit_driver(&driver))? {
-        SubmitDriverAnswer::Submitted { driver } => driver,
-        SubmitDriverAnswer::Refused(refusal) => {
-            return Err(Failure::of(Exit::Failure, format!("the Master refuses the driver: {refusal}")));
+    let (driver, resources) = description(args, properties)?;
+    let id = match ask::now(cluster.submit_driver(&driver, &resources))? {
+        Ok(driver) => driver,
+        Err(why) => {
+            return Err(Failure::of(Exit::Failure, format!("the Master refuses the driver: {why}")));
         }
     };
     say(id.as_str());
     if args.wait { wait_for(cluster, &id) } else { Ok(Exit::Done.into()) }
 }
 
-/// The driver that the options and properties describe.
-fn description(args: &Args, mut properties: Properties) -> Result<DriverDescription, Failure> {
+/// The driver that the options and properties describe, and the custom resources that it needs.
+fn description(
+    args: &Args,
+    mut properties: Properties,
+) -> Result<(DriverDescription, ResourceAmounts), Failure> {
     write_to(args, &mut properties);
+    set_amounts(&mut properties, "--driver-resource", keys::DRIVER_RESOURCE, &args.driver_resources)?;
     let settings = DriverSettings::of(&properties).map_err(|error| Failure::setting(&error))?;
     let usage = |words: &str| Err(Failure::of(Exit::Usage, words));
     if !settings.in_cluster {
@@ -134,10 +143,11 @@ fn description(args: &Args, mut properties: Properties) -> Result<DriverDescript
             "no program given: write it after --, as in firesteel submit --deploy-mode cluster -- PROGRAM ARGS",
         );
     };
-    let DriverSettings { cores, memory, supervise, .. } = settings;
+    let DriverSettings { cores, memory, supervise, resources, .. } = settings;
     let command =
         Command { program: program.clone(), arguments: arguments.to_vec(), environment: BTreeMap::new() };
-    Ok(DriverDescription { user: ask::user_at_host(), command, cores, memory, supervise })
+    let driver = DriverDescription { user: ask::user_at_host(), command, cores, memory, supervise };
+    Ok((driver, resources))
 }
 
 /// Sets the properties of the options.
@@ -159,12 +169,13 @@ fn show(args: &Args, cluster: &Cluster, id: &DriverId) -> Result<ExitCode, Failu
     if args.wait {
         return wait_for(cluster, id);
     }
-    let view = ask::now(cluster.driver(id))?.ok_or_else(|| unknown(id))?;
+    let (view, share) = ask::now(cluster.driver_with_resources(id))?.ok_or_else(|| unknown(id))?;
     let written = if args.json {
-        let text = serde_json::to_string_pretty(&document::Driver::of(&view)).expect("it can be JSON");
+        let text = serde_json::to_string_pretty(&document::Driver::listed(&view, share.as_ref()))
+            .expect("it can be JSON");
         writeln!(plain::json(), "{text}")
     } else {
-        writeln!(plain::stdout(), "{}", lines(&view))
+        writeln!(plain::stdout(), "{}", lines(&view, share.as_ref()))
     };
     exit::written(written).map(ExitCode::from)
 }
@@ -235,8 +246,13 @@ fn unknown(id: &DriverId) -> Failure {
     Failure::of(Exit::Failure, words)
 }
 
-/// A driver in lines.
-fn lines(view: &DriverView) -> String {
+/// Amounts of custom resources: `gpu 2, nic 1`.
+fn amounts(needs: &ResourceAmounts) -> String {
+    needs.iter().map(|(name, amount)| format!("{name} {amount}")).collect::<Vec<_>>().join(", ")
+}
+
+/// A driver in lines. `share` is what it has of custom resources, if it needs any.
+fn lines(view: &DriverView, share: Option<&DriverShare>) -> String {
     let DriverView { id, user, command, cores, memory, supervise, state, submitted, launched, ended, worker } =
         view;
     let mut lines = vec![
@@ -249,6 +265,10 @@ fn lines(view: &DriverView) -> String {
         format!("supervised  {}", if *supervise { "yes" } else { "no" }),
         format!("submitted   {submitted}"),
     ];
+    lines.extend(share.map(|share| match share.has.is_empty() {
+        false => format!("resources   {}", addresses(&share.has)),
+        true => format!("resources   {} (none yet)", amounts(&share.needs)),
+    }));
     lines.extend(launched.map(|launched| format!("launched    {launched}")));
     lines.extend(ended.map(|ended| format!("ended       {ended}")));
     if let Some(place) = worker {
@@ -261,7 +281,7 @@ fn lines(view: &DriverView) -> String {
 #[cfg(test)]
 mod tests {
     use clap::Parser;
-    use firesteel_placement::{Cores, MiB};
+    use firesteel_placement::{Amount, Cores, MiB};
 
     use super::*;
 
@@ -273,6 +293,12 @@ mod tests {
 
     fn parsed(words: &[&str]) -> Result<DriverDescription, Failure> {
         let words = ["firesteel"].iter().chain(words);
+        parsed_with_resources(words).map(|(driver, _)| driver)
+    }
+
+    fn parsed_with_resources<'a>(
+        words: impl IntoIterator<Item = &'a &'a str>,
+    ) -> Result<(DriverDescription, ResourceAmounts), Failure> {
         description(&Cli::try_parse_from(words).expect("they are options").args, Properties::default())
     }
 
@@ -293,6 +319,9 @@ mod tests {
         let driver = parsed(&all).expect("they are sound");
         assert_eq!((driver.cores, driver.memory, driver.supervise), (Cores(2), MiB(3072), true));
         assert_eq!(driver.command.to_string(), "a -b");
+        let with_gpus = ["firesteel", "--deploy-mode=cluster", "--driver-resource=gpu=2", "a"];
+        let (_, resources) = parsed_with_resources(&with_gpus).expect("they are sound");
+        assert_eq!(resources, [("gpu".to_owned(), Amount::Whole(2))].into());
         let driver = parsed(&["--deploy-mode=cluster", "a"]).expect("they are sound");
         assert_eq!((driver.cores, driver.memory, driver.supervise), (Cores(1), MiB(1024), false));
     }
@@ -305,6 +334,8 @@ mod tests {
             &["--deploy-mode", "cluster"],
             &["--deploy-mode", "cluster", "--driver-cores", "0", "--", "a"],
             &["--deploy-mode", "cluster", "--driver-memory", "much", "--", "a"],
+            &["--deploy-mode", "cluster", "--driver-resource", "gpu", "--", "a"],
+            &["--deploy-mode", "cluster", "--driver-resource", "gpu=x", "--", "a"],
         ] {
             assert!(parsed(words).is_err(), "{words:?}");
         }

@@ -140,7 +140,7 @@ fn resources_that_no_explanation_could_tell_are_refused_with_the_reason() {
     );
     assert_eq!(
         refused(many(17)).as_deref(),
-        Some("refused: an executor cannot have 17 custom resources: at most 16")
+        Some("refused: nobody can have 17 custom resources: at most 16")
     );
 }
 

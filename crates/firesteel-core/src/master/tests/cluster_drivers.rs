@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::ids::DriverId;
-use firesteel_placement::Strategy;
+use firesteel_placement::{Amount, Strategy};
 
 const CLIENT: PeerId = PeerId(200);
 const KILLED: DriverState = DriverState::Killed(Some(ExitStatus::Signal(15)));
@@ -62,7 +62,11 @@ impl Bench {
     }
 
     fn submit(&mut self, description: &DriverDescription) -> Vec<Effect> {
-        let message = ClientToMaster::RequestSubmitDriver(Box::new(description.clone()));
+        self.submit_with(description, &ResourceAmounts::new())
+    }
+
+    fn submit_with(&mut self, description: &DriverDescription, needs: &ResourceAmounts) -> Vec<Effect> {
+        let message = ClientToMaster::submit_driver(description.clone(), needs.clone());
         let (effects, answer) = self.client(message);
         let MasterToClient::SubmitDriverResponse(SubmitDriverAnswer::Submitted { .. }) = answer else {
             panic!("{answer:?}");
@@ -192,6 +196,96 @@ fn the_round_goes_on_after_the_last_worker_and_leaves_out_full_ones() {
     }
     bench.submit(&wanted(1, 512, false));
     assert_eq!(bench.places(), "w1 w2 w3 w2 w2 w2 w2");
+}
+
+impl Bench {
+    /// A Master with one Worker, which has these addresses.
+    fn with_gpus(resources: &Resources) -> Self {
+        let mut bench = Self::new(Config::default());
+        let mut message = register(1, 8, Vec::new());
+        if let WorkerToMaster::RegisterWorker { worker, .. } = &mut message {
+            worker.resources = resources.clone();
+        }
+        bench.worker_says(1, message);
+        bench
+    }
+}
+
+/// A Worker with two gpus, and cluster drivers that need one each.
+fn with_gpus(drivers: u64) -> Bench {
+    let mut bench = Bench::with_gpus(&Resources::from_iter([("gpu", ["a", "b"])]));
+    (0..drivers).for_each(|_| drop(bench.submit_with(&wanted(1, 512, true), &gpus(1))));
+    bench
+}
+
+fn gpus(count: u64) -> ResourceAmounts {
+    [("gpu".to_owned(), Amount::Whole(count))].into()
+}
+
+/// The addresses of the cluster drivers that need any, in the order of submission.
+fn addresses(bench: &mut Bench) -> Vec<String> {
+    match bench.client(ClientToMaster::RequestDriverResources { from: 0 }).1 {
+        MasterToClient::DriverResourcesResponse(DriverResources { drivers, next: None }) => {
+            drivers.iter().map(|share| share.has.to_string()).collect()
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn drivers_have_addresses_of_their_own_also_after_a_restart() {
+    let mut bench = with_gpus(2);
+    let (driver, description) = (id(2), wanted(1, 512, true));
+    let effects = bench.submit_with(&description, &gpus(1));
+    assert_eq!(effects, [], "no address is left");
+    assert_eq!(addresses(&mut bench), ["gpu=a", "gpu=b", ""]);
+    // What has ended is known by the addresses that it had.
+    let effects = bench.driver_reports(1, 0, DriverState::Finished);
+    let launch = Box::new(DriverLaunch { driver, description });
+    let resources = Resources::from_iter([("gpu", ["a"])]);
+    let order = to_worker(1, MasterToWorker::LaunchDriverWithResources { launch, resources });
+    assert_eq!(effects, [noted_driver(1, 0), order]);
+    let expected = ["gpu=a", "gpu=b", "gpu=a"];
+    assert_eq!(addresses(&mut bench), expected);
+    bench.master = bench.recovered();
+    assert_eq!(addresses(&mut bench), expected);
+}
+
+#[test]
+fn addresses_of_a_kind_are_told_under_the_name_that_was_asked_for() {
+    let mut bench = Bench::with_gpus(&Resources::from_iter([("gpu:A100", ["c"])]));
+    let effects = bench.submit_with(&wanted(1, 512, false), &gpus(1));
+    let [Effect::Send { message: Outbound::Worker(order), .. }] = &effects[..] else { panic!("{effects:?}") };
+    let MasterToWorker::LaunchDriverWithResources { resources, .. } = order else { panic!("{order:?}") };
+    assert_eq!(resources.to_string(), "gpu=c");
+    assert_eq!(addresses(&mut bench), ["gpu:A100=c"]);
+}
+
+#[test]
+fn the_successor_of_a_driver_needs_the_same() {
+    let mut bench = with_gpus(1);
+    bench.apply(Event::Disconnected { peer: PeerId(1) });
+    assert_eq!(bench.states(), ["RELAUNCHING", "SUBMITTED"]);
+    assert_eq!(bench.master.view().driver_resources[&id(1)].needs, gpus(1));
+    bench.worker(2, 8);
+    assert_eq!(bench.states(), ["RELAUNCHING", "SUBMITTED"], "this Worker has no gpus");
+}
+
+#[test]
+fn resources_that_nobody_can_have_are_refused() {
+    let mut bench = Bench::new(Config::default());
+    let many: ResourceAmounts = (0..17).map(|n| (format!("r{n}"), Amount::Whole(1))).collect();
+    let part: ResourceAmounts = [("gpu".to_owned(), "0.5".parse().expect("it is an amount"))].into();
+    for (needs, words) in [
+        (many, "nobody can have 17 custom resources: at most 16"),
+        (part, "0.5 of gpu is asked for, and this Master gives only whole addresses"),
+    ] {
+        let message = ClientToMaster::submit_driver(wanted(1, 512, false), needs);
+        match bench.client(message).1 {
+            MasterToClient::DriverResourcesRefused { why } => assert!(why.starts_with(words), "{why}"),
+            other => panic!("{other:?}"),
+        }
+    }
 }
 
 #[test]

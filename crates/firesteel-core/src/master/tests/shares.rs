@@ -82,7 +82,7 @@ fn a_part_is_refused_unless_the_operator_allows_it() {
     assert_eq!(
         refusal(&refused).as_deref(),
         Some(
-            "refused: an executor asks for 0.25 of gpu, and this Master gives only whole addresses: \
+            "refused: 0.25 of gpu is asked for, and this Master gives only whole addresses: \
              firesteel.master.resourceShares=true on the Master allows parts of them"
         )
     );
@@ -108,7 +108,8 @@ fn a_kind_is_given_where_it_is_named_and_told_under_the_name_that_was_asked_for(
     }
     let mut bench = bench(gpus);
     let refused = submit(&mut bench, asking(&[("gpu", "1"), ("gpu:T4", "1")], 1));
-    let sentence = "refused: an executor cannot ask for a resource both with a kind and without, as for gpu and gpu:A100";
+    let sentence =
+        "refused: nobody can ask for a resource both with a kind and without, as for gpu and gpu:A100";
     assert_eq!(refusal(&refused).as_deref(), Some(sentence));
 }
 

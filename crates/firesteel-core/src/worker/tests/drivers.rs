@@ -29,6 +29,8 @@ fn start(is_first: bool) -> Effect {
         command: Command::of("app"),
         cores,
         memory,
+        resources: Resources::default(),
+        on_worker: Resources::default(),
         master_url,
         is_first,
     })
@@ -195,6 +197,24 @@ fn an_end_is_listed_until_a_master_confirms_it() {
     bench.disconnect(3);
     bench.deadline();
     assert_eq!(listed(bench.connect(4, "m")), []);
+}
+
+#[test]
+fn a_driver_has_its_addresses_at_every_start() {
+    let mut bench = Bench::registered();
+    let MasterToWorker::LaunchDriver(launch) = launch_driver(true) else { unreachable!("it is one") };
+    let resources = Resources::from_iter([("gpu", ["1"])]);
+    let order = MasterToWorker::LaunchDriverWithResources { launch, resources: resources.clone() };
+    let started = |effects: &[Effect]| {
+        effects.iter().find_map(|effect| match effect {
+            Effect::StartDriver(plan) => Some((plan.resources.clone(), plan.is_first)),
+            _ => None,
+        })
+    };
+    assert_eq!(started(&bench.order(order)), Some((resources.clone(), true)));
+    bench.started();
+    bench.exited(FAILURE);
+    assert_eq!(started(&bench.deadline().1), Some((resources, false)));
 }
 
 #[test]

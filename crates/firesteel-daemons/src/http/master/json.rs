@@ -132,6 +132,7 @@ pub(super) fn nothing(url: &str) -> MasterView {
         unread_executors: 0,
         reports: BTreeMap::new(),
         needs: BTreeMap::new(),
+        driver_resources: BTreeMap::new(),
     }
 }
 
@@ -183,8 +184,8 @@ impl MasterPage {
                 .collect(),
             active: view.applications.iter().map(|app| ApplicationRow::of(app, view)).collect(),
             completed: view.completed.iter().map(|app| ApplicationRow::of(app, view)).collect(),
-            active_drivers: live.into_iter().map(DriverRow::of).collect(),
-            completed_drivers: ended.into_iter().map(DriverRow::of).collect(),
+            active_drivers: live.into_iter().map(|driver| DriverRow::of(driver, view)).collect(),
+            completed_drivers: ended.into_iter().map(|driver| DriverRow::of(driver, view)).collect(),
             status,
         }
     }
@@ -293,14 +294,15 @@ impl WorkerRow {
 }
 
 impl DriverRow {
-    fn of(driver: &DriverView) -> Self {
+    fn of(driver: &DriverView, view: &MasterView) -> Self {
+        let share = view.driver_resources.get(&driver.id);
         Self {
             id: driver.id.to_string(),
             starttime: driver.submitted.millis().to_string(),
             state: driver.state.name(),
             cores: driver.cores.0,
             memory: driver.memory.0,
-            resources: ResourceRows::new(),
+            resources: share.map(|share| resource_rows(&share.has)).unwrap_or_default(),
             submitdate: driver.submitted.java_date(),
             worker: driver.worker.as_ref().map_or("None".to_owned(), |place| place.worker.to_string()),
             // Its arguments may be secret.

@@ -55,6 +55,15 @@ pub(super) async fn state(envoys: Envoys<Event>, extent: Extent) -> Result<Maste
         view.needs.extend(page.needs.into_iter().map(|need| (need.app, need.resources)));
         from = page.next.filter(|next| *next > first);
     }
+    let mut from = Some(0);
+    while let Some(first) = from.take() {
+        let question = ClientToMaster::RequestDriverResources { from: first };
+        let MasterToClient::DriverResourcesResponse(page) = ask(&mut inquiry, question).await? else {
+            return Err(Unanswered::Ended);
+        };
+        view.driver_resources.extend(page.drivers.into_iter().map(|share| (share.driver.clone(), share)));
+        from = page.next.filter(|next| *next > first);
+    }
     Ok(view)
 }
 

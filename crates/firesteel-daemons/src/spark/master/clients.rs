@@ -69,13 +69,14 @@ impl Connection {
         match request {
             ClientRequest::SubmitDriver(submission) => {
                 match clients::submission(*submission, self.session.client_release(client)) {
-                    Ok(description) => {
-                        let question = ClientToMaster::RequestSubmitDriver(Box::new(description));
-                        self.ask(Owed::Submission(client, id), bytes, question).await?;
-                    }
+                    Ok(question) => self.ask(Owed::Submission(client, id), bytes, question).await?,
                     Err(unfit) => {
                         self.complain(&format!("a cluster driver is refused: {unfit}"));
-                        frames.push(&self.session.answer_client(client, id, &clients::refusal(&unfit)));
+                        frames.push(&self.session.answer_client(
+                            client,
+                            id,
+                            &clients::refusal(unfit.to_string()),
+                        ));
                     }
                 }
                 Ok(())
@@ -122,6 +123,7 @@ impl Connection {
 fn worded(driver: &str, answer: &MasterToClient) -> ToClient {
     match answer {
         MasterToClient::SubmitDriverResponse(answer) => clients::to_submitter(answer),
+        MasterToClient::DriverResourcesRefused { why } => clients::refusal(clients::words_of_refusal(why)),
         MasterToClient::KillDriverResponse(answer) => clients::to_killer(driver, answer),
         MasterToClient::DriverStatusResponse(view) => clients::to_watcher(view.as_deref()),
         other => unreachable!("{other:?} answers no question of Spark's clients"),

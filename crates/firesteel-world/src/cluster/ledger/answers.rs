@@ -59,11 +59,13 @@ impl Ledger {
             | MasterToClient::HistoryResponse(_)
             | MasterToClient::ApplicationNeedsResponse(_)
             | MasterToClient::PlacementRuleResponse { .. }
+            | MasterToClient::DriverResourcesResponse(_)
             | MasterToClient::DecommissionWorkersResponse(DecommissionAnswer::Unknown)
             | MasterToClient::KillApplicationResponse(KillAnswer::Unknown | KillAnswer::Ambiguous { .. }) => {
                 Ok(())
             }
             MasterToClient::SubmitDriverResponse(answer) => self.check_submission(event, answer),
+            MasterToClient::DriverResourcesRefused { why } => Err(format!("one gpu is refused, since {why}")),
             MasterToClient::KillDriverResponse(answer) => {
                 self.check_driver_kill(answer);
                 Ok(())

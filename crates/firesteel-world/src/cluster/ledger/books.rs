@@ -7,7 +7,7 @@ use firesteel_core::ids::{DriverId, ExecutorId, ExecutorKey, PeerId, ProfileId, 
 use firesteel_core::messages::{ExecutorLaunch, Relaunch, WorkerDescription};
 use firesteel_core::secret::Secret;
 use firesteel_placement::resource_name::{serves, without_kind};
-use firesteel_placement::{Amount, Cores, ExecutorLimit, MiB, Quantity, ResourceAmounts};
+use firesteel_placement::{Amount, Cores, ExecutorLimit, MiB, Quantity, ResourceAmounts, Resources};
 
 /// A living Worker.
 #[derive(Debug)]
@@ -21,8 +21,15 @@ pub(super) struct WorkerBook {
     /// Whether the Worker has said that it cannot write.
     pub(super) cannot_write: bool,
     pub(super) grants: BTreeMap<ExecutorKey, ExecutorLaunch>,
-    /// The cores and the memory of its cluster drivers.
-    pub(super) drivers: BTreeMap<DriverId, (Cores, MiB)>,
+    pub(super) drivers: BTreeMap<DriverId, DriverHold>,
+}
+
+/// What a cluster driver holds of its Worker.
+#[derive(Debug)]
+pub(super) struct DriverHold {
+    pub(super) cores: Cores,
+    pub(super) memory: MiB,
+    pub(super) resources: Resources,
 }
 
 /// Whether a Worker may be given executors.
@@ -71,7 +78,8 @@ impl WorkerBook {
     /// The cores and the memory of its executors and cluster drivers.
     pub(super) fn used(&self) -> (Cores, MiB) {
         let executors = self.grants.values().map(|launch| (launch.cores, launch.memory));
-        let all = executors.chain(self.drivers.values().copied());
+        let drivers = self.drivers.values().map(|hold| (hold.cores, hold.memory));
+        let all = executors.chain(drivers);
         all.fold((Cores::ZERO, MiB::ZERO), |(cores, memory), share| (cores + share.0, memory + share.1))
     }
 
@@ -85,15 +93,18 @@ impl WorkerBook {
             ));
         }
         let mut taken: BTreeMap<(&str, &str), Quantity> = BTreeMap::new();
-        for (key, launch) in &self.grants {
-            for (name, address, part) in launch.resources.parts() {
+        let executors =
+            self.grants.iter().map(|(key, launch)| (format!("executor {key}"), &launch.resources));
+        let drivers = self.drivers.iter().map(|(id, hold)| (id.to_string(), &hold.resources));
+        for (holder, resources) in executors.chain(drivers) {
+            for (name, address, part) in resources.parts() {
                 let exists =
                     self.total.resources.parts().any(|(known, one, _)| serves(known, name) && one == address);
                 let sum = taken.entry((without_kind(name), address)).or_default();
                 *sum += part;
                 if !exists || *sum > Quantity::whole(1) {
                     return Err(format!(
-                        "executor {key} is given {name} {address} of Worker {id}, which is not free"
+                        "{holder} is given {name} {address} of Worker {id}, which is not free"
                     ));
                 }
             }
@@ -112,7 +123,9 @@ impl WorkerBook {
             }
             let Amount::Part(part) = amount else { continue };
             let free = |name: &str, address: &str| {
-                let held = self.grants.values().flat_map(|other| other.resources.parts());
+                let executors = self.grants.values().map(|other| &other.resources);
+                let drivers = self.drivers.values().map(|hold| &hold.resources);
+                let held = executors.chain(drivers).flat_map(Resources::parts);
                 let of_it = held
                     .filter(|(other, one, _)| without_kind(other) == without_kind(name) && *one == address);
                 Quantity::whole(1).less(of_it.map(|(.., part)| part).sum())

@@ -8,15 +8,16 @@ use firesteel_core::messages::{
     ClientToMaster, DriverDescription, DriverError, DriverLaunch, DriverReport, DriverState,
     KillDriverAnswer, MasterToClient, MasterToWorker, MasterView, SubmitDriverAnswer, WorkerToMaster,
 };
+use firesteel_placement::{Amount, ResourceAmounts, ResourceQuantities, Resources};
 
 use super::Ledger;
-use super::books::Availability;
+use super::books::{Availability, DriverHold};
 
 /// The books of cluster drivers.
 #[derive(Debug, Default)]
 pub(super) struct DriverBooks {
     /// Those of which operators or Workers were told, as they were submitted.
-    known: BTreeMap<DriverId, DriverDescription>,
+    known: BTreeMap<DriverId, (DriverDescription, ResourceAmounts)>,
     /// The Worker of each that was given to one.
     placed: BTreeMap<DriverId, WorkerId>,
     /// When an operator was told that one will end, in milliseconds.
@@ -40,18 +41,22 @@ impl Ledger {
         event: &Event,
         answer: &SubmitDriverAnswer,
     ) -> Result<(), String> {
-        let Event::Received {
-            message: Inbound::Client(ClientToMaster::RequestSubmitDriver(description)),
-            ..
-        } = event
-        else {
-            return Err(format!("a submission is answered, and the event is {event:?}"));
+        let question = match event {
+            Event::Received { message: Inbound::Client(question), .. } => Some(question),
+            _ => None,
+        };
+        let (description, needs) = match question {
+            Some(ClientToMaster::RequestSubmitDriver(description)) => (description, ResourceAmounts::new()),
+            Some(ClientToMaster::RequestSubmitDriverWithResources { description, resources }) => {
+                (description, resources.clone())
+            }
+            _ => return Err(format!("a submission is answered, and the event is {event:?}")),
         };
         let is_sound = description.cores.0 > 0;
         match answer {
             SubmitDriverAnswer::Refused(_) if !is_sound => Ok(()),
             SubmitDriverAnswer::Submitted { driver } if is_sound => {
-                match self.drivers.known.insert(driver.clone(), (**description).clone()) {
+                match self.drivers.known.insert(driver.clone(), ((**description).clone(), needs)) {
                     None => Ok(()),
                     Some(_) => Err(format!("the id {driver} is used again")),
                 }
@@ -121,7 +126,7 @@ impl Ledger {
     pub(super) fn launch_driver(
         &mut self,
         peer: PeerId,
-        launch: &DriverLaunch,
+        (launch, given): (&DriverLaunch, &Resources),
         event: &Event,
     ) -> Result<(), String> {
         let DriverLaunch { driver, description } = launch;
@@ -141,15 +146,21 @@ impl Ledger {
             None => {}
         }
         // One that takes the place of another is first told of here.
-        let known = self.drivers.known.entry(driver.clone()).or_insert_with(|| description.clone());
+        let as_given = || (description.clone(), given.iter().map(whole).collect());
+        let (known, needs) = self.drivers.known.entry(driver.clone()).or_insert_with(as_given);
         if known != description {
             return Err(format!("{driver} is given to {worker} as {description:?}, it is {known:?}"));
+        }
+        let quantities = needs.iter().map(|(name, amount)| (name.clone(), amount.quantity()));
+        if quantities.collect::<ResourceQuantities>() != given.quantities() {
+            return Err(format!("{driver} needs {needs:?}, and is given {given}"));
         }
         let book = self.workers.get_mut(&worker).ok_or("a Worker's connection outlives it")?;
         if book.availability == Availability::Decommissioning || book.cannot_write {
             return Err(format!("{driver} is given to {worker}, which takes nothing"));
         }
-        book.drivers.insert(driver.clone(), (description.cores, description.memory));
+        let (cores, memory, resources) = (description.cores, description.memory, given.clone());
+        book.drivers.insert(driver.clone(), DriverHold { cores, memory, resources });
         self.drivers.placed.insert(driver.clone(), worker.clone());
         self.workers[&worker].check(&worker)
     }
@@ -218,10 +229,13 @@ impl Ledger {
         if listed.len() != view.drivers.len() {
             return Err("the Master lists a driver twice".to_owned());
         }
-        for (id, description) in &self.drivers.known {
+        for (id, (description, needs)) in &self.drivers.known {
             let Some(driver) = listed.get(id) else { return Err(format!("the Master forgot {id}")) };
             if driver.supervise != description.supervise {
                 return Err(format!("the Master confuses whether {id} is supervised"));
+            }
+            if view.driver_resources.get(id).map_or(&ResourceAmounts::new(), |share| &share.needs) != needs {
+                return Err(format!("the Master confuses what {id} needs"));
             }
             let placed = self.drivers.placed.get(id);
             let wrong = match &driver.state {
@@ -246,4 +260,9 @@ impl Ledger {
         }
         Ok(())
     }
+}
+
+/// Addresses as somebody needs them who is given them whole.
+fn whole<'a>((name, addresses): (&str, impl Iterator<Item = &'a str>)) -> (String, Amount) {
+    (name.to_owned(), Amount::Whole(addresses.count() as u64))
 }

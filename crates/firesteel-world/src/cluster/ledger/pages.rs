@@ -42,6 +42,8 @@ impl Ledger {
             | ClientToMaster::RequestHistory { .. }
             | ClientToMaster::RequestApplicationNeeds { .. }
             | ClientToMaster::RequestPlacementRule
+            | ClientToMaster::RequestSubmitDriverWithResources { .. }
+            | ClientToMaster::RequestDriverResources { .. }
             | ClientToMaster::RequestReadyz => None,
         }
     }

@@ -14,7 +14,7 @@ use firesteel_placement::shortfall::Amounts;
 use firesteel_placement::{Cores, ExecutorLimit, MiB, Quantity};
 
 use super::Ledger;
-use super::books::{AppBook, Availability, WorkerBook};
+use super::books::{AppBook, Availability, DriverHold, WorkerBook};
 
 /// The order that a Master must keep, and its reservations before and after an event.
 #[derive(Debug)]
@@ -51,8 +51,9 @@ impl WorkerBook {
     fn held(&self) -> Amounts {
         let mut held = Amounts::default();
         self.grants.values().for_each(|launch| held.add(&amounts(launch)));
-        for (cores, memory) in self.drivers.values() {
-            held.add(&Amounts { cores: *cores, memory: *memory, ..Amounts::default() });
+        for DriverHold { cores, memory, resources } in self.drivers.values() {
+            let resources = resources.quantities();
+            held.add(&Amounts { cores: *cores, memory: *memory, resources });
         }
         held
     }

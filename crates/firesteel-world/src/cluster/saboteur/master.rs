@@ -36,6 +36,10 @@ impl Saboteur {
                     | Sabotage::ForgetKind,
                     master::Outbound::Worker(MasterToWorker::LaunchExecutor(launch)),
                 ) => self.bend_share(&mut launch.resources),
+                (
+                    Sabotage::ForgetDriverAddresses,
+                    master::Outbound::Worker(MasterToWorker::LaunchDriverWithResources { resources, .. }),
+                ) => *resources = Resources::default(),
                 (Sabotage::WrongDriver, master::Outbound::Driver(MasterToDriver::ExecutorUpdated { .. }))
                 | (Sabotage::LaunchOnTheDead, master::Outbound::Worker(MasterToWorker::LaunchExecutor(_))) => {
                     if let Some(other) = stranger(*peer) {

@@ -232,6 +232,8 @@ fn told(which: &str, answer: &MasterToClient) -> (bool, String) {
         | MasterToClient::HistoryResponse(_)
         | MasterToClient::ApplicationNeedsResponse(_)
         | MasterToClient::PlacementRuleResponse { .. }
+        | MasterToClient::DriverResourcesResponse(_)
+        | MasterToClient::DriverResourcesRefused { .. }
         | MasterToClient::KillAllDriversResponse { .. }
         | MasterToClient::ClearCompletedResponse => (false, format!("Nothing is called {which}.")),
     }

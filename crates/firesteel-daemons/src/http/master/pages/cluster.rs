@@ -16,7 +16,7 @@ use crate::http::pages::log;
 use crate::http::pages::parts::{Mood, ago, bar, fact, grouped, memory as memory_of, state};
 use crate::http::pages::table::{Column, Shape, Table};
 use crate::http::query::Query;
-use crate::wording::application::{cores, live_state, resources, state as state_name};
+use crate::wording::application::{addresses, cores, live_state, resources, state as state_name};
 use crate::wording::usage;
 use crate::wording::worker::worker_state;
 
@@ -391,7 +391,7 @@ impl ClusterPage<'_> {
                 html! { @if driver.worker.is_some() { (log::driver_links("logPage/", &driver.id)) } },
                 html! { (program(driver)) },
                 html! { (driver.cores.0) },
-                html! { (driver.memory) },
+                html! { (driver.memory) @if let Some(share) = self.view.driver_resources.get(&driver.id) { ", " (addresses(&share.has)) } },
                 html! { @if let Some(place) = &driver.worker { a.id href=(worker_link("./", &place.worker)) { (place.worker) } } },
                 ago(now, driver.submitted),
             ]
