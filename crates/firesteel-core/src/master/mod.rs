@@ -309,6 +309,10 @@ impl Machine for Master {
         }
     }
 
+    fn only_asks(event: &Event) -> bool {
+        matches!(event, Event::Received { message: Inbound::Client(message), .. } if message.only_asks())
+    }
+
     fn next_deadline(&self) -> Option<(Timestamp, Reason)> {
         let timeout = self.workers.next_look().map(|time| (time, Reason::WorkerTimeout));
         let relaunch = self.applications.next_release().map(|time| (time, Reason::Relaunch));
