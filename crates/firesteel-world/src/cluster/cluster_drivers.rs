@@ -46,8 +46,10 @@ impl SubmissionPlan {
         // Now and then one that is refused.
         let cores = if dice.one_in(12) { 0 } else { dice.between(1, 3) };
         let memory = dice.between(1, 8) * 256;
-        let needs = match (gpus, memory % 768) {
-            (true, 0) => [("gpu".to_owned(), Amount::Whole(1))].into(),
+        let needs = match memory {
+            // More than anybody can have.
+            256 => (0..17).map(|number| (format!("resource{number}"), Amount::Whole(1))).collect(),
+            768 | 1536 if gpus => [("gpu".to_owned(), Amount::Whole(1))].into(),
             _ => ResourceAmounts::new(),
         };
         let kills = if dice.one_in(3) { dice.between(1, 3) } else { 0 };

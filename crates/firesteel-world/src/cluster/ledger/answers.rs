@@ -65,7 +65,7 @@ impl Ledger {
                 Ok(())
             }
             MasterToClient::SubmitDriverResponse(answer) => self.check_submission(event, answer),
-            MasterToClient::DriverResourcesRefused { why } => Err(format!("one gpu is refused, since {why}")),
+            MasterToClient::DriverResourcesRefused { why } => self.check_refused_resources(event, why),
             MasterToClient::KillDriverResponse(answer) => {
                 self.check_driver_kill(answer);
                 Ok(())

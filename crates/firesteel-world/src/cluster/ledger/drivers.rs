@@ -6,7 +6,8 @@ use firesteel_core::ids::{DriverId, PeerId, WorkerId};
 use firesteel_core::master::{Effect, Event, Inbound, Note, Outbound};
 use firesteel_core::messages::{
     ClientToMaster, DriverDescription, DriverError, DriverLaunch, DriverReport, DriverState,
-    KillDriverAnswer, MasterToClient, MasterToWorker, MasterView, SubmitDriverAnswer, WorkerToMaster,
+    KillDriverAnswer, MasterToClient, MasterToWorker, MasterView, ResourceProfile, SubmitDriverAnswer,
+    WorkerToMaster,
 };
 use firesteel_placement::{Amount, ResourceAmounts, ResourceQuantities, Resources};
 
@@ -41,27 +42,26 @@ impl Ledger {
         event: &Event,
         answer: &SubmitDriverAnswer,
     ) -> Result<(), String> {
-        let question = match event {
-            Event::Received { message: Inbound::Client(question), .. } => Some(question),
-            _ => None,
-        };
-        let (description, needs) = match question {
-            Some(ClientToMaster::RequestSubmitDriver(description)) => (description, ResourceAmounts::new()),
-            Some(ClientToMaster::RequestSubmitDriverWithResources { description, resources }) => {
-                (description, resources.clone())
-            }
-            _ => return Err(format!("a submission is answered, and the event is {event:?}")),
-        };
-        let is_sound = description.cores.0 > 0;
+        let (description, needs) = submitted(event)?;
+        let is_sound = description.cores.0 > 0 && needs.len() <= ResourceProfile::MOST_RESOURCES;
         match answer {
             SubmitDriverAnswer::Refused(_) if !is_sound => Ok(()),
             SubmitDriverAnswer::Submitted { driver } if is_sound => {
-                match self.drivers.known.insert(driver.clone(), ((**description).clone(), needs)) {
+                match self.drivers.known.insert(driver.clone(), (description.clone(), needs)) {
                     None => Ok(()),
                     Some(_) => Err(format!("the id {driver} is used again")),
                 }
             }
             other => Err(format!("{description:?} is answered with {other:?}")),
+        }
+    }
+
+    /// An operator is told that nobody can have the custom resources that a cluster driver needs.
+    pub(super) fn check_refused_resources(&self, event: &Event, why: &str) -> Result<(), String> {
+        let (_, needs) = submitted(event)?;
+        match needs.len() > ResourceProfile::MOST_RESOURCES {
+            true => Ok(()),
+            false => Err(format!("{needs:?} are refused, since {why}")),
         }
     }
 
@@ -265,4 +265,20 @@ impl Ledger {
 /// Addresses as somebody needs them who is given them whole.
 fn whole<'a>((name, addresses): (&str, impl Iterator<Item = &'a str>)) -> (String, Amount) {
     (name.to_owned(), Amount::Whole(addresses.count() as u64))
+}
+
+/// The cluster driver that is submitted in an event, and what it needs.
+fn submitted(event: &Event) -> Result<(&DriverDescription, ResourceAmounts), String> {
+    match event {
+        Event::Received {
+            message: Inbound::Client(ClientToMaster::RequestSubmitDriver(description)),
+            ..
+        } => Ok((description, ResourceAmounts::new())),
+        Event::Received {
+            message:
+                Inbound::Client(ClientToMaster::RequestSubmitDriverWithResources { description, resources }),
+            ..
+        } => Ok((description, resources.clone())),
+        other => Err(format!("a submission is answered, and the event is {other:?}")),
+    }
 }
