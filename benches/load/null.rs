@@ -132,6 +132,7 @@ fn on_client(queue: &Queue, message: &ClientToMaster) {
         | ClientToMaster::RequestPlacementRule
         | ClientToMaster::RequestSubmitDriverWithResources { .. }
         | ClientToMaster::RequestDriverResources { .. }
+        | ClientToMaster::RequestReservation
         | ClientToMaster::RequestKillAllDrivers { .. }
         | ClientToMaster::RequestClearCompletedDriversAndApps { .. } => {}
     }

@@ -12,7 +12,7 @@ use firesteel_core::ids::{DriverId, ExecutorId, WorkerId};
 use firesteel_core::messages::{
     ApplicationAnswer, ClientToMaster, DecommissionAnswer, DriverDescription, DriverResources, DriverShare,
     DriverView, HistoryPage, HistoryPlace, KillAnswer, KillDriverAnswer, MasterToClient, MasterView, PastRow,
-    SubmitDriverAnswer, TimedReport, WorkerReports,
+    ReservedRoom, SubmitDriverAnswer, TimedReport, WorkerReports,
 };
 use firesteel_core::state_reader::{Extent, StateReader};
 use firesteel_core::time::millis;
@@ -126,6 +126,19 @@ impl MasterClient {
         }
     }
 
+    /// Asks for which application room is reserved, and when it is expected to start. An older Master does not say.
+    ///
+    /// # Errors
+    /// The Master does not answer.
+    pub async fn reservation(&mut self) -> Result<Option<ReservedRoom>, CallError> {
+        match self.inquiry.ask(&ClientToMaster::RequestReservation).await {
+            Ok(MasterToClient::ReservationResponse(room)) => Ok(room),
+            Ok(_) => Err(self.other_answer()),
+            Err(CallError::Older { .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
     /// Asks for one application by id or name, with all executors that the Master remembers.
     ///
     /// # Errors
@@ -202,7 +215,8 @@ impl MasterClient {
     /// Submits a cluster driver that needs these custom resources. Returns its id, or why the Master refuses it.
     ///
     /// # Errors
-    /// The Master does not answer, or is too old for custom resources of cluster drivers. It may have taken the cluster driver all the same.
+    /// The Master does not answer, and may have taken the cluster driver all the same; or it is too old for custom resources of
+    /// cluster drivers.
     pub async fn submit_driver(
         &mut self,
         driver: DriverDescription,

@@ -69,7 +69,7 @@ fn applications_keep_every_law_under_faults_and_end_rightly_after_them() {
 }
 
 /// What no world can see, each with its reason.
-const IMPOSSIBLE: [(&str, &str, &str); 38] = [
+const IMPOSSIBLE: [(&str, &str, &str); 40] = [
     ("MasterToDriver", "WorkerRemoved", "there are no Workers"),
     ("ExecutorState", "Launching", "an executor that is launched is told as added"),
     ("LossReason", "Disconnected", "there are no Workers whose connection could end"),
@@ -107,6 +107,8 @@ const IMPOSSIBLE: [(&str, &str, &str); 38] = [
     ("ClientToMaster", "RequestDriverResources", "an ApplicationMaster runs no cluster drivers"),
     ("MasterToClient", "DriverResourcesRefused", "an ApplicationMaster runs no cluster drivers"),
     ("MasterToClient", "DriverResourcesResponse", "an ApplicationMaster runs no cluster drivers"),
+    ("ClientToMaster", "RequestReservation", "YARN reserves by its own rules"),
+    ("MasterToClient", "ReservationResponse", "YARN reserves by its own rules"),
     ("ClientToMaster", "RequestPlacementRule", "only those who plan for a Master ask for it"),
     ("MasterToClient", "PlacementRuleResponse", "only those who plan for a Master ask for it"),
     ("ClientToMaster", "RequestHistory", "YARN keeps the history of its applications"),

@@ -62,6 +62,10 @@ impl ApplicationMaster {
                 let none = ApplicationNeeds { needs: Vec::new(), next: None };
                 self.answer(peer, MasterToClient::ApplicationNeedsResponse(none));
             }
+            // YARN reserves by its own rules.
+            ClientToMaster::RequestReservation => {
+                self.answer(peer, MasterToClient::ReservationResponse(None));
+            }
             ClientToMaster::RequestDriverResources { .. } => {
                 let none = DriverResources { drivers: Vec::new(), next: None };
                 self.answer(peer, MasterToClient::DriverResourcesResponse(none));

@@ -94,6 +94,9 @@ impl Master {
             ClientToMaster::RequestDriverResources { from } => {
                 MasterToClient::DriverResourcesResponse(self.driver_resources_page(from))
             }
+            ClientToMaster::RequestReservation => {
+                MasterToClient::ReservationResponse(self.reservation().map(|room| room.for_clients()))
+            }
             ClientToMaster::RequestPlacementRule => {
                 MasterToClient::PlacementRuleResponse { rule: self.config.rule.to_string() }
             }

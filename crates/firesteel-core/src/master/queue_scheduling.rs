@@ -38,7 +38,7 @@ use super::choice::choose;
 use super::waiting_queues::{GrantSize, QueueRank};
 use super::{Master, Note};
 use crate::ids::{AppId, ProfileId, WorkerId};
-use crate::messages::{Hindrance, MOST_KEPT};
+use crate::messages::{Hindrance, MOST_KEPT, ReservedRoom};
 use crate::scheduling::{Backfill, ServingOrder};
 use crate::time::Timestamp;
 
@@ -99,6 +99,14 @@ pub struct ReservationView {
     /// The reserved room by Worker, in the order of ids: the number of executors, and what they take
     /// together.
     pub on: Vec<(WorkerId, u64, Amounts)>,
+}
+
+impl ReservationView {
+    /// What clients are told.
+    pub(super) fn for_clients(&self) -> ReservedRoom {
+        let executors = self.on.iter().map(|(_, executors, _)| executors).sum();
+        ReservedRoom { app: self.app.clone(), at: self.at, executors, workers: self.on.len() as u64 }
+    }
 }
 
 impl Master {

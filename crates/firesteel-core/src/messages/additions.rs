@@ -62,6 +62,7 @@ impl Message for ClientToMaster {
                 | Self::RequestPlacementRule
                 | Self::RequestSubmitDriverWithResources { .. }
                 | Self::RequestDriverResources { .. }
+                | Self::RequestReservation
         ))
     }
 }
@@ -78,6 +79,7 @@ impl Message for MasterToClient {
                 | Self::PlacementRuleResponse { .. }
                 | Self::DriverResourcesResponse(_)
                 | Self::DriverResourcesRefused { .. }
+                | Self::ReservationResponse(_)
         ))
     }
 }

@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 use super::{
     ApplicationAnswer, ApplicationNeeds, DecommissionAnswer, DriverDescription, DriverLogRequest,
     DriverResources, DriverShare, DriverView, ExecutorReport, ExecutorState, HistoryPage, HistoryPlace,
-    KillAnswer, KillDriverAnswer, LogPiece, LogRequest, Outcome, RefusedLog, StatePage, StatePlace,
-    SubmitDriverAnswer, TimedReport, WorkerDescription, WorkerReport, WorkerReports,
+    KillAnswer, KillDriverAnswer, LogPiece, LogRequest, Outcome, RefusedLog, ReservedRoom, StatePage,
+    StatePlace, SubmitDriverAnswer, TimedReport, WorkerDescription, WorkerReport, WorkerReports,
 };
 use crate::ids::{AppId, DriverId, ExecutorId, ExecutorKey, ProfileId, WorkerId};
 use crate::label::Label;
@@ -106,6 +106,8 @@ pub enum ClientToMaster {
         /// The smallest number of a cluster driver.
         from: u64,
     },
+    /// Asks for which application room is reserved, and when it is expected to start. Version 7.
+    RequestReservation,
 }
 
 impl ClientToMaster {
@@ -132,7 +134,8 @@ impl ClientToMaster {
             | Self::RequestHistory { .. }
             | Self::RequestApplicationNeeds { .. }
             | Self::RequestPlacementRule
-            | Self::RequestDriverResources { .. } => true,
+            | Self::RequestDriverResources { .. }
+            | Self::RequestReservation => true,
             Self::KillApplication { .. }
             | Self::DecommissionWorkers { .. }
             | Self::RequestSubmitDriver(_)
@@ -189,6 +192,8 @@ pub enum MasterToClient {
         /// Why nobody can have them.
         why: String,
     },
+    /// The room that is reserved, if any is. Version 7.
+    ReservationResponse(Option<ReservedRoom>),
 }
 
 /// A message from a status client to a Worker.
@@ -534,12 +539,12 @@ crate::kinds!("ClientToMaster", ClientToMaster: RequestMasterState RequestApplic
     RequestReadyz DecommissionWorkers RequestSubmitDriver RequestKillDriver RequestDriverStatus
     RequestWorkerReports RequestHistory RequestKillAllDrivers
     RequestClearCompletedDriversAndApps RequestApplicationNeeds RequestPlacementRule
-    RequestSubmitDriverWithResources RequestDriverResources);
+    RequestSubmitDriverWithResources RequestDriverResources RequestReservation);
 crate::kinds!("MasterToClient", MasterToClient: MasterStateResponse ApplicationResponse
     KillApplicationResponse ReadyzResponse DecommissionWorkersResponse SubmitDriverResponse KillDriverResponse
     DriverStatusResponse WorkerReportsResponse HistoryResponse KillAllDriversResponse
     ClearCompletedResponse ApplicationNeedsResponse PlacementRuleResponse DriverResourcesResponse
-    DriverResourcesRefused);
+    DriverResourcesRefused ReservationResponse);
 crate::kinds!("ClientToWorker", ClientToWorker: RequestWorkerState RequestLog RequestWorkerReport RequestDriverLog);
 crate::kinds!("WorkerToClient", WorkerToClient: WorkerStateResponse LogResponse RequestLogFailed
     WorkerReportResponse);

@@ -18,6 +18,7 @@ mod logs;
 mod needs;
 mod outcome;
 mod report;
+mod reserved_room;
 mod shared;
 mod state;
 mod worker_master;
@@ -59,6 +60,7 @@ pub use outcome::{Outcome, OutcomeWords};
 pub use report::{
     DiskSpace, MachineUsage, TimedReport, Usage, WorkerReport, WorkerReports, is_web_address, sum,
 };
+pub use reserved_room::ReservedRoom;
 pub use shared::Shared;
 pub use state::{PageSize, StateHead, StatePage, StatePlace, StateRow, StateTotals};
 pub(crate) use state::{Step, page};

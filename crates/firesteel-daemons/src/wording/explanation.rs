@@ -3,9 +3,13 @@
 mod outlook;
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
+use firesteel_core::Timestamp;
+use firesteel_core::ids::AppId;
 use firesteel_core::messages::{
-    ApplicationDetail, ExecutorState, ExecutorView, Hindrance, ImpairedWorker, ProfileView, SchedulingStatus,
+    ApplicationDetail, ExecutorState, ExecutorView, Hindrance, ImpairedWorker, ProfileView, ReservedRoom,
+    SchedulingStatus,
 };
 use firesteel_host::plain::clean;
 use firesteel_placement::advice::{Advice, Change};
@@ -57,6 +61,18 @@ pub fn brief(detail: &ApplicationDetail) -> Option<String> {
     });
     let waits = || scheduling.hindrance.as_ref().map(hindrance);
     paused.or_else(waits).or_else(|| lack.map(|shortfall| sentence(&shortfall.to_string())))
+}
+
+/// When an application is expected to start for which room is reserved. `now` is the Master's time. `None`: room is reserved for
+/// another one, or too little of what runs says how long it runs.
+#[must_use]
+pub fn expected_start(app: &AppId, room: Option<&ReservedRoom>, now: Timestamp) -> Option<String> {
+    let at = room.filter(|room| room.app == *app)?.at?;
+    let when = match at.since(now) {
+        Duration::ZERO => "at any moment".to_owned(),
+        rest => format!("in {}", duration(rest)),
+    };
+    Some(format!("It is expected to start {when}: enough of what runs says that it will have ended by then."))
 }
 
 /// The reason, other than room, that keeps an application waiting.

@@ -86,6 +86,7 @@ impl AttemptCoverage {
                     | MasterToClient::ApplicationNeedsResponse(_)
                     | MasterToClient::PlacementRuleResponse { .. }
                     | MasterToClient::DriverResourcesResponse(_)
+                    | MasterToClient::ReservationResponse(_)
                     | MasterToClient::DriverResourcesRefused { .. }
                     | MasterToClient::ReadyzResponse => {}
                 }

@@ -10,7 +10,7 @@ use firesteel_core::address::{Address, parse_masters};
 use firesteel_core::ids::{AppId, DriverId, ExecutorId};
 use firesteel_core::messages::{
     ApplicationAnswer, ApplicationDetail, DecommissionAnswer, DriverDescription, DriverShare, DriverView,
-    KillAnswer, KillDriverAnswer, MasterView, PastRow,
+    KillAnswer, KillDriverAnswer, MasterView, PastRow, ReservedRoom,
 };
 use firesteel_core::state_reader::Extent;
 use firesteel_daemons::master_client::MasterClient;
@@ -190,13 +190,20 @@ impl Cluster {
             .await
     }
 
+    /// Returns for which application a Master reserves room, and when that is expected to start.
+    pub(super) async fn reservation(&self) -> Result<Option<ReservedRoom>, Unanswered> {
+        let name = &self.name;
+        self.first(|master| async move { MasterClient::open(&master, name).await?.reservation().await }).await
+    }
+
     /// Ends an application.
     pub(super) async fn kill(&self, app: &str) -> Result<KillAnswer, Unanswered> {
         let (name, by) = (&self.name, &user_at_host());
         self.first(|master| async move { MasterClient::open(&master, name).await?.kill(app, by).await }).await
     }
 
-    /// Submits a cluster driver: its id, or why the Master refuses it. A Master that may have taken it without answering is not followed by another one.
+    /// Submits a cluster driver: its id, or why the Master refuses it. A Master that may have taken it without answering is not
+    /// followed by another one.
     pub(super) async fn submit_driver(
         &self,
         driver: &DriverDescription,

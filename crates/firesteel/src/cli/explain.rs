@@ -4,9 +4,10 @@ use firesteel_host::plain;
 use std::io::{self, Write as _};
 
 use clap::Args as ClapArgs;
+use firesteel_core::Timestamp;
 use firesteel_core::messages::{ApplicationDetail, Outcome};
 use firesteel_daemons::wording::application::state;
-use firesteel_daemons::wording::explanation::sentences;
+use firesteel_daemons::wording::explanation::{expected_start, sentences};
 use serde::Serialize;
 
 use super::ask::{self, App, Masters};
@@ -24,10 +25,10 @@ const EXAMPLES: &str = "  firesteel explain app-20261120212235-0000
 const NOTES: &str = "\
 Explains what the application asked for and what it has; why it does not have more: its own maximum, its driver's \
 target, Workers that are too small or excluded, other applications that hold the cores, a pause after failures; how many Workers \
-were rejected for which reason; what exactly the next executor needs; whether it can ever fit; and what to ask for to \
-get more at once. For an application that is over, it says how it ended.
+were rejected for which reason; what exactly the next executor needs; whether it can ever fit; what to ask for to \
+get more at once; and when it is expected to start, if room is reserved for it and what runs says how long it runs. For an application that is over, it says how it ended.
 
-The JSON value has the sentences, and in scheduling the numbers behind them. schema is incremented on incompatible \
+The JSON value has the sentences, and in scheduling the numbers behind them; expected_start_ms is null if no start is known. schema is incremented on incompatible \
 changes. Names end in their unit: _mib and _ms.";
 
 const CODES: &str = "\
@@ -59,14 +60,20 @@ struct Explanation<'a> {
     outcome: Option<&'static str>,
     outcome_words: Option<&'a str>,
     sentences: &'a [String],
+    /// When it is expected to start, if room is reserved for it and that is known.
+    expected_start_ms: Option<u64>,
     scheduling: Option<document::Scheduling<'a>>,
 }
 
 /// Asks for the application and explains its state.
 pub(super) fn run(args: &Args) -> Result<Exit, Failure> {
-    let detail = ask::detail(&args.masters.cluster("explain")?, &args.app.app)?;
-    let sentences = sentences(&detail);
-    exit::written(if args.json { print_json(&detail, &sentences) } else { print(&sentences) })
+    let cluster = args.masters.cluster("explain")?;
+    let detail = ask::detail(&cluster, &args.app.app)?;
+    let room = ask::now(cluster.reservation())?;
+    let mut sentences = sentences(&detail);
+    sentences.extend(expected_start(&detail.application.id, room.as_ref(), detail.now));
+    let expected = room.filter(|room| room.app == detail.application.id).and_then(|room| room.at);
+    exit::written(if args.json { print_json(&detail, &sentences, expected) } else { print(&sentences) })
 }
 
 fn print(sentences: &[String]) -> io::Result<()> {
@@ -75,7 +82,11 @@ fn print(sentences: &[String]) -> io::Result<()> {
     stdout.flush()
 }
 
-fn print_json(detail: &ApplicationDetail, sentences: &[String]) -> io::Result<()> {
+fn print_json(
+    detail: &ApplicationDetail,
+    sentences: &[String],
+    expected: Option<Timestamp>,
+) -> io::Result<()> {
     let mut stdout = plain::json();
     let explanation = Explanation {
         schema: SCHEMA,
@@ -86,6 +97,7 @@ fn print_json(detail: &ApplicationDetail, sentences: &[String]) -> io::Result<()
         outcome: detail.application.outcome.as_ref().map(Outcome::word),
         outcome_words: detail.application.outcome.as_ref().and_then(Outcome::words),
         sentences,
+        expected_start_ms: expected.map(Timestamp::millis),
         scheduling: detail.scheduling.as_ref().map(document::Scheduling::of),
     };
     serde_json::to_writer_pretty(&mut stdout, &explanation)?;

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use firesteel_core::ids::{ExecutorId, WorkerId};
 use firesteel_core::master::{Event, Inbound};
 use firesteel_core::messages::{
-    ApplicationAnswer, ApplicationDetail, ClientToMaster, MasterToClient, MasterView,
+    ApplicationAnswer, ApplicationDetail, ClientToMaster, MasterToClient, MasterView, ReservedRoom,
 };
 use firesteel_core::state_reader::{Extent, StateReader};
 use firesteel_host::net::{Arrival, Envoys};
@@ -46,25 +46,40 @@ pub(super) async fn state(envoys: Envoys<Event>, extent: Extent) -> Result<Maste
         view.reports.extend(page.reports.into_iter().map(|it| (it.report.worker.clone(), it)));
         from = page.next.filter(|next| *next > first);
     }
-    let mut from = Some(0);
-    while let Some(first) = from.take() {
-        let question = ClientToMaster::RequestApplicationNeeds { from: first };
-        let MasterToClient::ApplicationNeedsResponse(page) = ask(&mut inquiry, question).await? else {
-            return Err(Unanswered::Ended);
-        };
-        view.needs.extend(page.needs.into_iter().map(|need| (need.app, need.resources)));
-        from = page.next.filter(|next| *next > first);
-    }
-    let mut from = Some(0);
-    while let Some(first) = from.take() {
-        let question = ClientToMaster::RequestDriverResources { from: first };
-        let MasterToClient::DriverResourcesResponse(page) = ask(&mut inquiry, question).await? else {
-            return Err(Unanswered::Ended);
-        };
-        view.driver_resources.extend(page.drivers.into_iter().map(|share| (share.driver.clone(), share)));
-        from = page.next.filter(|next| *next > first);
-    }
+    let needs = numbered(
+        &mut inquiry,
+        |from| ClientToMaster::RequestApplicationNeeds { from },
+        |answer| match answer {
+            MasterToClient::ApplicationNeedsResponse(page) => Some((page.needs, page.next)),
+            _ => None,
+        },
+    );
+    view.needs.extend(needs.await?.into_iter().map(|need| (need.app, need.resources)));
+    let shares = numbered(
+        &mut inquiry,
+        |from| ClientToMaster::RequestDriverResources { from },
+        |answer| match answer {
+            MasterToClient::DriverResourcesResponse(page) => Some((page.drivers, page.next)),
+            _ => None,
+        },
+    );
+    view.driver_resources.extend(shares.await?.into_iter().map(|share| (share.driver.clone(), share)));
     Ok(view)
+}
+
+/// Reads all pages of numbered rows. `page` takes the rows out of an answer, and the number of the next one.
+async fn numbered<T>(
+    inquiry: &mut Inquiry<Event>,
+    question: impl Fn(u64) -> ClientToMaster,
+    page: impl Fn(MasterToClient) -> Option<(Vec<T>, Option<u64>)>,
+) -> Result<Vec<T>, Unanswered> {
+    let (mut all, mut from) = (Vec::new(), Some(0));
+    while let Some(first) = from.take() {
+        let (rows, next) = page(ask(inquiry, question(first)).await?).ok_or(Unanswered::Ended)?;
+        all.extend(rows);
+        from = next.filter(|next| *next > first);
+    }
+    Ok(all)
 }
 
 /// Asks for the rule by which Workers are chosen for applications that name no policy.
@@ -72,6 +87,15 @@ pub(super) async fn placement_rule(envoys: &Envoys<Event>) -> Result<String, Una
     let mut inquiry = Inquiry::open(envoys)?;
     match ask(&mut inquiry, ClientToMaster::RequestPlacementRule).await? {
         MasterToClient::PlacementRuleResponse { rule } => Ok(rule),
+        _ => Err(Unanswered::Ended),
+    }
+}
+
+/// Asks for which application room is reserved.
+pub(super) async fn reservation(envoys: &Envoys<Event>) -> Result<Option<ReservedRoom>, Unanswered> {
+    let mut inquiry = Inquiry::open(envoys)?;
+    match ask(&mut inquiry, ClientToMaster::RequestReservation).await? {
+        MasterToClient::ReservationResponse(room) => Ok(room),
         _ => Err(Unanswered::Ended),
     }
 }

@@ -7,6 +7,7 @@ use firesteel_core::machine::Machine;
 use firesteel_core::master::{Config, Effect, Event, Inbound, Master, Outbound};
 use firesteel_core::messages::*;
 use firesteel_core::process::{Command, ExitStatus};
+use firesteel_core::run_time::RUN_TIME;
 use firesteel_placement::{MiB, Resources};
 
 use super::*;
@@ -63,7 +64,23 @@ impl Stage {
             Placing::default(),
             Work::of(Command::of("")),
         );
+        self.register(peer, description);
+    }
+
+    fn register(&mut self, peer: u64, description: ApplicationDescription) {
         self.tell(peer, Inbound::Driver(DriverToMaster::RegisterApplication(Box::new(description))));
+    }
+
+    /// The application for which room is reserved.
+    fn reserved(&mut self) -> Option<ReservedRoom> {
+        let effects = self.tell(999, Inbound::Client(ClientToMaster::RequestReservation));
+        match effects.into_iter().next() {
+            Some(Effect::Send {
+                message: Outbound::Client(MasterToClient::ReservationResponse(room)),
+                ..
+            }) => room,
+            other => panic!("{other:?}"),
+        }
     }
 
     fn detail(&mut self, app: &str) -> ApplicationDetail {
@@ -100,6 +117,43 @@ fn an_application_that_has_everything_says_so() {
             "  It has all that it asked for.",
         ]
     );
+}
+
+#[test]
+fn a_gang_for_which_room_is_reserved_knows_when_it_is_expected_to_start() {
+    let described = |name: &str, cores, gang, runs: Option<&str>| {
+        let profile = ResourceProfile { cores: Some(Cores(cores)), ..ResourceProfile::default() };
+        let wanted = WantedExecutors { profile, ..WantedExecutors::default() };
+        let mut command = Command::of("");
+        let variable = runs.map(|seconds| (RUN_TIME.to_owned(), seconds.to_owned()));
+        command.environment.extend(variable);
+        let submitter = Submitter::new(name.to_owned(), "ann");
+        let work = Work::of(command);
+        let mut description = ApplicationDescription::new(submitter, wanted, Placing::default(), work);
+        description.gang = gang;
+        description
+    };
+    for (runs, expected) in [(None, None), (Some("600"), Some("in 10 m 0 s"))] {
+        let mut stage = Stage::of(&[(4, 8192), (4, 8192)]);
+        assert_eq!(stage.reserved(), None);
+        stage.register(100, described("first", 3, 0, runs));
+        stage.register(101, described("ring", 4, 2, None));
+        let (first, ring) = (stage.detail("first").application.id, stage.detail("ring").application.id);
+        let room = stage.reserved();
+        assert_eq!(room.as_ref().map(|room| (&room.app, room.executors, room.workers)), Some((&ring, 2, 2)));
+        let sentence = expected_start(&ring, room.as_ref(), stage.now);
+        let words = |when| {
+            format!(
+                "It is expected to start {when}: enough of what runs says that it will have ended by then."
+            )
+        };
+        assert_eq!(sentence, expected.map(words));
+        assert_eq!(
+            expected_start(&first, room.as_ref(), stage.now),
+            None,
+            "it is reserved for the other one"
+        );
+    }
 }
 
 #[test]

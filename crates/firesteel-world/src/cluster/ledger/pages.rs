@@ -44,6 +44,7 @@ impl Ledger {
             | ClientToMaster::RequestPlacementRule
             | ClientToMaster::RequestSubmitDriverWithResources { .. }
             | ClientToMaster::RequestDriverResources { .. }
+            | ClientToMaster::RequestReservation
             | ClientToMaster::RequestReadyz => None,
         }
     }

@@ -1,6 +1,8 @@
 //! One application: what it asked for and has, why it has no more, and its executors with their logs.
 
-use firesteel_core::messages::{ApplicationAnswer, ApplicationDetail, ApplicationView, ExecutorView};
+use firesteel_core::messages::{
+    ApplicationAnswer, ApplicationDetail, ApplicationView, ExecutorView, ReservedRoom,
+};
 use firesteel_placement::words::duration;
 use maud::{Markup, html};
 
@@ -41,6 +43,8 @@ const EXECUTORS: &[Column<ExecutorView>] = &[
 /// What the page is made of.
 pub(in super::super) struct ApplicationPage<'a> {
     pub(in super::super) answer: &'a ApplicationAnswer,
+    /// The room that is reserved, for whomever.
+    pub(in super::super) room: Option<ReservedRoom>,
     pub(in super::super) query: &'a Query,
     /// Where Spark's history server is.
     pub(in super::super) history: Option<&'a str>,
@@ -130,6 +134,9 @@ impl ApplicationPage<'_> {
                     // The first sentence is what the head says already.
                     @for words in explanation::sentences(detail).iter().skip(usize::from(detail.application.ended.is_none())) {
                         li class=[words.starts_with(' ').then_some("inner")] { (words.trim()) }
+                    }
+                    @if let Some(words) = explanation::expected_start(&detail.application.id, self.room.as_ref(), detail.now) {
+                        li { (words) }
                     }
                 }
             }

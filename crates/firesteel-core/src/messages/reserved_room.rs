@@ -1,0 +1,20 @@
+//! The room that a Master reserves for an application that starts with several executors at once.
+
+use serde::{Deserialize, Serialize};
+
+use crate::ids::AppId;
+use crate::time::Timestamp;
+
+/// For whom room is reserved, and when that application is expected to start.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReservedRoom {
+    /// The application's id.
+    pub app: AppId,
+    /// When it is expected to start, in the Master's time: enough of what runs says that it will have ended by then. `None`: too
+    /// little of what runs says how long it runs.
+    pub at: Option<Timestamp>,
+    /// The number of executors that it needs at once.
+    pub executors: u64,
+    /// The number of Workers on which room is reserved.
+    pub workers: u64,
+}
