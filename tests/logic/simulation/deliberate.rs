@@ -37,6 +37,7 @@ const BUGS: &[(Sabotage, u64, &str)] = &[
     (Sabotage::SplitGang, 100, "at once"),
     (Sabotage::StarveGang, 200, "is not over an hour after the last fault"),
     (Sabotage::StealReserved, 500, "that is kept for"),
+    (Sabotage::LendToAll, 1_000, "that is kept for"),
     (Sabotage::ForgetPriority, 100, "which comes first in their queue"),
     (Sabotage::ForgetQueue, 1_000, "holds less of what it is owed"),
     (Sabotage::PreemptTooMany, 400, "the most are"),

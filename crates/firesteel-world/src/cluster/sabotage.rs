@@ -39,6 +39,8 @@ pub enum Sabotage {
     StarveGang,
     /// The Master serves applications behind a waiting gang from the reservation.
     StealReserved,
+    /// The Master takes every application for one that runs for a second, and lends it what is reserved.
+    LendToAll,
     /// The Master confuses the priorities in a queue.
     ForgetPriority,
     /// The Master puts all applications into one queue.
@@ -221,7 +223,7 @@ pub enum Sabotage {
 
 firesteel_core::kinds!("sabotage", Sabotage: DropGiveBack DoubleLaunch ForgetWorker ForgetLeaving ForgetDriver DropKillExecutor
     ReuseExecutorId WrongDriver LaunchOnTheDead OneCoreTooMany DropExecutorAdded DropRegisteredWorker
-    DropKilled MissTurn SplitGang StarveGang StealReserved ForgetPriority ForgetQueue PreemptTooMany PreemptPeers DropExecutorsGone EarlyExecutorsGone ForgetOutcome TrustAnyToken TrustAnySize LateKillForgetsOutcome JudgeByReading TakeForAnswered MissFullDisk SkipPersist TellBeforeDurable ReplayTwice EpochNotIncreased TellUnwritten WriteUnfenced SpeakAfterTenure StandbyAnswers StandbyStaysOn AskOnce SkipRow ForgetBlame NeverReadmit HastyEnd IgnoreEpoch MissDriverEnd DropKillDriver ForgetDriverAddresses DropDriver DoubleLaunchDriver ForgetSupervise RunningTwice LoseEnd StartTwice ForgetWords DropSignal StayOn DropHeartbeat TrustFetch FetchTwice KeepFiles EndLog KeepNothing RemoveTheLiving RemoveLivingExecutor UseLeaving ForgetUnregister ClaimSuccess TrustAnySecret TrustAnyNumber DoubleLaunchTask
+    DropKilled MissTurn SplitGang StarveGang StealReserved LendToAll ForgetPriority ForgetQueue PreemptTooMany PreemptPeers DropExecutorsGone EarlyExecutorsGone ForgetOutcome TrustAnyToken TrustAnySize LateKillForgetsOutcome JudgeByReading TakeForAnswered MissFullDisk SkipPersist TellBeforeDurable ReplayTwice EpochNotIncreased TellUnwritten WriteUnfenced SpeakAfterTenure StandbyAnswers StandbyStaysOn AskOnce SkipRow ForgetBlame NeverReadmit HastyEnd IgnoreEpoch MissDriverEnd DropKillDriver ForgetDriverAddresses DropDriver DoubleLaunchDriver ForgetSupervise RunningTwice LoseEnd StartTwice ForgetWords DropSignal StayOn DropHeartbeat TrustFetch FetchTwice KeepFiles EndLog KeepNothing RemoveTheLiving RemoveLivingExecutor UseLeaving ForgetUnregister ClaimSuccess TrustAnySecret TrustAnyNumber DoubleLaunchTask
     DropOutputCredit DoubleCredit DoubleOutput DropOutput DoubleTaskEnd DropTaskEnd DropKillTask
     EarlyCancelled DropAnswer DoubleAnswer Impatient ForgetProfile ForgetBinding SameAddress DropAddresses WholeForPart GrowPart FirstAddress ForgetKind TakeForWhole AskForMore AskForNone KillNeighbours DropKills IgnoreSilence DropDriverHeartbeat DropExecutorHeartbeat WrongCode EndlessLaunch
     DropStatusUpdate DoubleStatusUpdate DoubleTaskOutput DropTaskOutput LeaveTasks DropExit);
@@ -246,6 +248,7 @@ impl Sabotage {
         Self::SplitGang,
         Self::StarveGang,
         Self::StealReserved,
+        Self::LendToAll,
         Self::ForgetPriority,
         Self::ForgetQueue,
         Self::PreemptTooMany,

@@ -16,6 +16,7 @@ use firesteel_core::messages::{
     ApplicationDescription, DriverToMaster, ExecutorReport, ExecutorState, ExecutorToDriver, MasterToDriver,
     MasterToWorker, TaskState, WorkerDescription, WorkerToMaster,
 };
+use firesteel_core::run_time::RUN_TIME;
 use firesteel_core::scheduling::Preemption;
 use firesteel_core::time::Timestamp;
 use firesteel_core::{
@@ -68,9 +69,13 @@ impl Saboteur {
                 Preemption::AtMost { executors: executors + 20, every }
             }
             // If the wrong executor is preempted, another law breaks first.
-            (Sabotage::StealReserved | Sabotage::ForgetQueue | Sabotage::ForgetPriority, _) => {
-                Preemption::Off
-            }
+            (
+                Sabotage::StealReserved
+                | Sabotage::LendToAll
+                | Sabotage::ForgetQueue
+                | Sabotage::ForgetPriority,
+                _,
+            ) => Preemption::Off,
             (_, preemption) => preemption,
         }
     }
@@ -266,6 +271,10 @@ impl Saboteur {
                 description.max_cores = None;
             }
             Sabotage::StealReserved if !gang => description.priority += 100,
+            Sabotage::LendToAll if !gang => {
+                let second = (RUN_TIME.to_owned(), "1".to_owned());
+                description.command.environment_mut().extend([second]);
+            }
             Sabotage::ForgetPriority => description.priority = i32::try_from(peer.0 % 7).unwrap_or(0),
             Sabotage::ForgetQueue => description.queue = None,
             Sabotage::PreemptPeers => description.priority = i32::try_from(peer.0).unwrap_or(0),
