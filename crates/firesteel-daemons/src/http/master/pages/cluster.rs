@@ -378,6 +378,10 @@ impl ClusterPage<'_> {
         let text = |driver: &DriverView| {
             format!("{} {} {} {}", driver.id, driver.user, driver.state.name(), program(driver))
         };
+        let has = |driver: &DriverView| {
+            let share = self.view.driver_resources.get(&driver.id)?;
+            (!share.has.is_empty()).then(|| addresses(&share.has))
+        };
         let (id, title) = match live {
             true => ("drivers", "Cluster drivers"),
             false => ("ended", "Cluster drivers that have ended"),
@@ -391,7 +395,7 @@ impl ClusterPage<'_> {
                 html! { @if driver.worker.is_some() { (log::driver_links("logPage/", &driver.id)) } },
                 html! { (program(driver)) },
                 html! { (driver.cores.0) },
-                html! { (driver.memory) @if let Some(share) = self.view.driver_resources.get(&driver.id) { ", " (addresses(&share.has)) } },
+                html! { (driver.memory) @if let Some(has) = has(driver) { ", " (has) } },
                 html! { @if let Some(place) = &driver.worker { a.id href=(worker_link("./", &place.worker)) { (place.worker) } } },
                 ago(now, driver.submitted),
             ]
