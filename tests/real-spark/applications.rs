@@ -22,7 +22,7 @@ pub(crate) fn trials() -> Vec<Trial> {
     let mut trials = Scenario::trials(vec![
         Scenario::on_all("functions_run_on_executors", squares),
         Scenario::on_all("a_query_is_shuffled", query),
-        Scenario::on_all("the_classic_experiment", classic),
+        Scenario::on_main("the_classic_experiment", classic),
         Scenario::on_all("dynamic_allocation_grows_and_shrinks", allocation),
         Scenario::on_main("spark_submit_runs_a_file", submit),
         Scenario::on_main("closures_of_spark_shell_run", closures),

@@ -11,9 +11,9 @@ use crate::wait::{poll, wait};
 
 pub(crate) fn trials() -> Vec<Trial> {
     Scenario::trials(vec![
-        Scenario::on_all("an_executor_killed_in_a_shuffle_is_replaced", killed_executor),
+        Scenario::on_main("an_executor_killed_in_a_shuffle_is_replaced", killed_executor),
         Scenario::on_main("a_worker_killed_takes_its_jvms_along_and_the_job_goes_on", killed_worker),
-        Scenario::on_all("a_worker_that_is_stopped_fails_no_task", stopped_worker),
+        Scenario::on_main("a_worker_that_is_stopped_fails_no_task", stopped_worker),
         Scenario::on_main("a_worker_that_is_decommissioned_ends_after_its_tasks", decommissioned_worker),
         Scenario::on_all("a_master_that_is_killed_and_comes_back_has_its_applications", killed_master),
         Scenario::on_main("a_driver_killed_leaves_nothing", killed_driver),
