@@ -94,9 +94,7 @@ impl Master {
             ClientToMaster::RequestDriverResources { from } => {
                 MasterToClient::DriverResourcesResponse(self.driver_resources_page(from))
             }
-            ClientToMaster::RequestReservation => {
-                MasterToClient::ReservationResponse(self.reservation().map(|room| room.for_clients()))
-            }
+            ClientToMaster::RequestReservation => MasterToClient::ReservationResponse(self.reserved_room()),
             ClientToMaster::RequestPlacementRule => {
                 MasterToClient::PlacementRuleResponse { rule: self.config.rule.to_string() }
             }

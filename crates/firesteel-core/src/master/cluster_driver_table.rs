@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use firesteel_placement::{ResourceAmounts, Resources};
+
 use super::cluster_driver::{ClusterDriver, Run};
 use super::history::History;
 use super::merged::merged;
-use firesteel_placement::{ResourceAmounts, Resources};
-
 use crate::ids::{DriverId, WorkerId};
 use crate::messages::{DriverState, DriverView, Used};
 

@@ -328,7 +328,7 @@ impl Master {
         self.records.add(now, Record::DriverEnded { driver: number, state: state.clone() });
         let view = self.view_of_driver(driver);
         let driver = self.drivers.remove(number);
-        let (needs, has) = (driver.needs.clone(), driver.has().clone());
+        let has = driver.has().clone();
         let mut used = None;
         if let Some(Run { slot, grant, .. }) = driver.run {
             self.workers.give_back(slot, grant);
@@ -337,7 +337,7 @@ impl Master {
             used = row.used_by_driver(&driver.id);
         }
         let view = DriverView { state, ended: Some(now), ..view };
-        let ended = PastDriver { view, needs, has, used: None };
+        let ended = PastDriver { view, needs: driver.needs, has, used: None };
         let dropped = self.drivers.bury(number, ended, self.config.retained_drivers);
         self.remember_driver_used(now, &driver.id, used);
         self.archive_drivers(now, dropped);

@@ -101,14 +101,6 @@ pub struct ReservationView {
     pub on: Vec<(WorkerId, u64, Amounts)>,
 }
 
-impl ReservationView {
-    /// What clients are told.
-    pub(super) fn for_clients(&self) -> ReservedRoom {
-        let executors = self.on.iter().map(|(_, executors, _)| executors).sum();
-        ReservedRoom { app: self.app.clone(), at: self.at, executors, workers: self.on.len() as u64 }
-    }
-}
-
 impl Master {
     /// Whether the next pass is one by queues. After the last such pass, every application is considered once if room was
     /// reserved.
@@ -136,6 +128,13 @@ impl Master {
         let mut on: Vec<_> = on.collect();
         on.sort_by(|(one, ..), (other, ..)| one.cmp(other));
         Some(ReservationView { app: app.clone(), at: *at, on })
+    }
+
+    /// What clients are told of the reservation.
+    pub(super) fn reserved_room(&self) -> Option<ReservedRoom> {
+        let Reservation { app, at, kept, .. } = self.queue_scheduling.reservation.as_ref()?;
+        let executors = kept.values().map(|kept| kept.executors).sum();
+        Some(ReservedRoom { app: app.clone(), at: *at, executors, workers: kept.len() as u64 })
     }
 
     /// Serves all waiting applications in order.

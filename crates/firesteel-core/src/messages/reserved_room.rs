@@ -18,3 +18,11 @@ pub struct ReservedRoom {
     /// The number of Workers on which room is reserved.
     pub workers: u64,
 }
+
+impl ReservedRoom {
+    /// When this application is expected to start. `None`: room is reserved for another one, or the time is not known.
+    #[must_use]
+    pub fn start_of(&self, app: &AppId) -> Option<Timestamp> {
+        self.at.filter(|_| self.app == *app)
+    }
+}

@@ -67,7 +67,7 @@ pub fn brief(detail: &ApplicationDetail) -> Option<String> {
 /// another one, or too little of what runs says how long it runs.
 #[must_use]
 pub fn expected_start(app: &AppId, room: Option<&ReservedRoom>, now: Timestamp) -> Option<String> {
-    let at = room.filter(|room| room.app == *app)?.at?;
+    let at = room?.start_of(app)?;
     let when = match at.since(now) {
         Duration::ZERO => "at any moment".to_owned(),
         rest => format!("in {}", duration(rest)),

@@ -43,7 +43,7 @@ fn text(detail: &ApplicationDetail, room: Option<&ReservedRoom>) -> String {
     if let Some(hindrance) = detail.scheduling.as_ref().and_then(|scheduling| scheduling.hindrance.as_ref()) {
         let _ = writeln!(text, "  waits      {}", clean(&hindrance.to_string()));
     }
-    if let Some(at) = room.filter(|room| room.app == app.id).and_then(|room| room.at) {
+    if let Some(at) = room.and_then(|room| room.start_of(&app.id)) {
         let _ = writeln!(text, "  expected   to start at {at}, in {}", duration(at.since(detail.now)));
     }
     for worker in detail.scheduling.iter().flat_map(|scheduling| &scheduling.excluded) {

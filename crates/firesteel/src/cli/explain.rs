@@ -72,7 +72,7 @@ pub(super) fn run(args: &Args) -> Result<Exit, Failure> {
     let room = ask::now(cluster.reservation())?;
     let mut sentences = sentences(&detail);
     sentences.extend(expected_start(&detail.application.id, room.as_ref(), detail.now));
-    let expected = room.filter(|room| room.app == detail.application.id).and_then(|room| room.at);
+    let expected = room.and_then(|room| room.start_of(&detail.application.id));
     exit::written(if args.json { print_json(&detail, &sentences, expected) } else { print(&sentences) })
 }
 
