@@ -75,15 +75,16 @@ impl Master {
             return self.update_executor(now, peer, report);
         }
         let worker = row.description.id.clone();
-        // This is usual after a kill and after the end of an application: the Master forgets such executors
-        // at once.
+        // This is usual after a kill and after the end of an application: the Master forgets such executors at once. But an
+        // order may also have come over a connection that the Worker had left, after the Master gave it up.
         let executor = report.executor;
         if report.state.is_finished() {
             self.learn_end(now, &worker, &executor, &report.state);
             self.see_gone(&worker, &executor, &report.state);
             self.tell_worker(peer, MasterToWorker::ExecutorEndNoted { executor });
         } else {
-            self.ignore(peer, Ignored::UnknownExecutor { executor });
+            self.ignore(peer, Ignored::UnknownExecutor { executor: executor.clone() });
+            self.tell_worker(peer, MasterToWorker::KillExecutor { executor });
         }
     }
 

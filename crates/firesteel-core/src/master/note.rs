@@ -285,7 +285,7 @@ pub enum Ignored {
         /// The executor's state.
         state: ExecutorState,
     },
-    /// The message is about an executor that the Master does not know, or no longer knows.
+    /// The message is about an executor that the Master does not know, or no longer knows. The Worker is told to end it.
     UnknownExecutor {
         /// The executor's id.
         executor: ExecutorKey,

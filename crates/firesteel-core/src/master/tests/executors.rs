@@ -22,6 +22,16 @@ fn a_killed_executor_is_replaced_while_the_target_stays() {
 }
 
 #[test]
+fn an_executor_that_starts_although_the_master_gave_it_up_is_ended() {
+    let mut bench = Bench::new(Config::default());
+    bench.worker(1, 8);
+    bench.application(Some(8), 8);
+    let request = DriverToMaster::KillExecutors { app: app(), executors: vec![ExecutorId(0)] };
+    bench.driver_says(request);
+    assert_eq!(bench.report(1, 0, ExecutorState::Running), [kill(1, 0)]);
+}
+
+#[test]
 fn with_a_probation_of_zero_running_resets_the_count_as_in_spark() {
     let mut bench = Bench::new(Config { proven_after: Duration::ZERO, ..Config::default() });
     bench.worker(1, 8);
