@@ -90,6 +90,12 @@ fn text(object: &Bytes, field: &str) -> String {
     node.text().expect("it is a text").to_owned()
 }
 
+fn number(object: &Bytes, field: &str) -> i32 {
+    let (graph, value) = java::read(object, Bounds::default()).expect("it is an object");
+    let node = Node { graph: &graph, value }.field(field).expect("it has this field");
+    node.int().expect("it is a number")
+}
+
 /// The frames of a driver up to its registration.
 fn registration(release: &str) -> Vec<Frame> {
     let all = frames(&recorded(release, "driver-to-master"));
@@ -332,6 +338,53 @@ fn a_worker_of_spark_s_own_runs_executors_of_its_release_and_of_no_other() {
     assert_eq!(text(&worker.message("ApplicationFinished"), "id"), app);
     drop(worker);
     wait_for("the loss of the Worker", || (master.status()["workers"][0]["state"] == "DEAD").then_some(()));
+}
+
+#[test]
+fn a_worker_of_spark_s_own_is_heard_over_each_connection_that_it_registers_over() {
+    let master = Daemon::master(&[]);
+    let mut first = spark_worker(&master, "spark-4.0.1");
+    let mut driver = Peer::connect(&master);
+    registration("spark-4.0.1").iter().for_each(|frame| driver.send(frame));
+    let app = text(&driver.message("RegisteredApplication"), "appId");
+    first.message("LaunchExecutor");
+    // While the order is under way, the Worker registers over another connection, and says that it runs nothing.
+    let mut second = spark_worker(&master, "spark-4.0.1");
+    second.send(&frames(&recorded("spark-4.0.1", "worker-to-master"))[2]);
+    second.message("LaunchExecutor");
+    let [runs, ends @ ..] = &reports("spark-4.0.1", &app)[..] else { panic!("it starts") };
+    // The order came after all. It was given elsewhere, so the executor is ended.
+    second.send(runs);
+    let ended = second.message("KillExecutor");
+    assert_eq!(number(&ended, "execId"), 0);
+    // What is under way on the first connection is answered there, and heard.
+    first.send(runs);
+    assert_eq!(number(&second.message("KillExecutor"), "execId"), 0);
+    first.send(&ends[0]);
+    let answers = std::iter::from_fn(|| first.next()).filter(|frame| matches!(frame, Frame::Response { .. }));
+    assert_eq!(answers.take(2).count(), 2);
+    drop(first);
+    let alive = || master.status()["workers"][0]["state"] == "ALIVE";
+    assert!(alive());
+    drop(second);
+    wait_for("the loss of the Worker", || (!alive()).then_some(()));
+    assert_eq!(master.terminate(), 0);
+}
+
+#[test]
+fn a_worker_of_spark_s_own_that_the_master_knows_no_more_is_told_to_register() {
+    let master = Daemon::master(&["--conf", "spark.worker.timeout=1"]);
+    let mut worker = spark_worker(&master, "spark-4.0.1");
+    wait_for("the loss of the Worker", || (master.status()["workers"][0]["state"] == "DEAD").then_some(()));
+    let said = frames(&recorded("spark-4.0.1", "worker-to-master"));
+    worker.send(&said[3]);
+    worker.message("ReconnectWorker");
+    worker.send(&said[1]);
+    worker.message("RegisteredWorker");
+    // It does not keep the Master from its end.
+    wait_for("the loss of the Worker", || (master.status()["workers"][0]["state"] == "DEAD").then_some(()));
+    assert_eq!(master.terminate(), 0);
+    assert!(std::iter::from_fn(|| worker.next()).count() < 10, "the connection ends");
 }
 
 /// Asks a Master whether it works, as Spark's own tools do.

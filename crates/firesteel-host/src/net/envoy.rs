@@ -139,6 +139,26 @@ impl<E: Send + 'static> Envoys<E> {
         let letters = Letters { queue, taken: Vec::new().into_iter(), is_over: false };
         Ok((Envoy { peer, inbox: shared.inbox.clone(), why: None }, letters))
     }
+
+    /// Gives the owner an event of a peer that has an envoy elsewhere, as [`Envoy::say`] does, in the turn of this connection.
+    ///
+    /// # Errors
+    /// The owner has ended.
+    pub async fn say_for(
+        &self,
+        peer: PeerId,
+        at: Timestamp,
+        bytes: usize,
+        event: E,
+    ) -> Result<(), OwnerGone> {
+        self.0.inbox.message(Arrival { peer, at }, Urgency::Ordinary, bytes, event).await
+    }
+
+    /// The time of the owner's clock.
+    #[must_use]
+    pub fn now(&self) -> Timestamp {
+        self.0.inbox.now()
+    }
 }
 
 impl<E> Envoy<E> {

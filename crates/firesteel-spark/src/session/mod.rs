@@ -1,7 +1,7 @@
 //! One connection that peers of Spark's opened to a Master: who is on it, and what they are owed.
 //!
-//! Several drivers and Workers may share a connection. A message does not say which of them sends it, but names an
-//! application, a Worker or an executor, and those belong to one of them.
+//! Several drivers and Workers may share a connection. A message names an application or a Worker, which is one of them or
+//! belongs to it; only a report on an executor is known by the address that it comes from.
 //!
 //! - `questions.rs`: registrations that wait until their peer has told more of itself
 //! - `clients.rs`: those who submit cluster drivers
@@ -38,7 +38,7 @@ pub struct Session {
     applications: BTreeMap<String, PeerNumber>,
     /// The peer that is each Worker.
     workers: BTreeMap<String, PeerNumber>,
-    /// The Worker that runs each executor, by application and number.
+    /// The Worker that runs each executor, by application and number: it is not told to launch it once more.
     executors: BTreeMap<(String, i32), PeerNumber>,
     /// What was asked of peers, by the number of the request.
     questions: BTreeMap<i64, Question>,
@@ -254,7 +254,7 @@ impl Session {
                 None => vec![response(id, false)],
             },
             // Spark's Master, too, answers every report with yes.
-            Ok(Message::Worker(message)) => match self.worker_of(&message) {
+            Ok(Message::Worker(message)) => match self.worker_of(&message, envelope.sender) {
                 Some(peer) => {
                     self.forget_if_ended(&message);
                     vec![Heard::Worker(peer, message), response(id, true)]
@@ -268,7 +268,7 @@ impl Session {
     }
 
     fn on_message(&mut self, envelope: Envelope, object: &[u8], body: Bytes) -> Vec<Heard> {
-        let Envelope { receiver, endpoint, .. } = envelope;
+        let Envelope { sender, receiver, endpoint } = envelope;
         if endpoint != MASTER {
             return strange(format!("a message to the endpoint {endpoint}, which is not here"));
         }
@@ -293,7 +293,7 @@ impl Session {
                 registration.body = body;
                 self.register_worker(master, registration)
             }
-            Ok(Message::Worker(message)) => match self.worker_of(&message) {
+            Ok(Message::Worker(message)) => match self.worker_of(&message, sender) {
                 Some(peer) => {
                     self.learn_executors(peer, &message);
                     vec![Heard::Worker(peer, message)]
@@ -329,7 +329,7 @@ impl Session {
         }
     }
 
-    /// What a Worker says that it runs is the Worker's: it will report on it.
+    /// What a Worker says that it runs is the Worker's.
     fn learn_executors(&mut self, peer: PeerNumber, message: &FromWorker) {
         if let FromWorker::WorkerLatestState { executors, .. }
         | FromWorker::WorkerSchedulerStateResponse { executors, .. } = message
@@ -350,16 +350,16 @@ impl Session {
         self.applications.get(app).copied()
     }
 
-    fn worker_of(&self, message: &FromWorker) -> Option<PeerNumber> {
+    /// The Worker that says something. A report names none, but comes from the address of the one that sends it; the executor
+    /// may have been launched over another connection.
+    fn worker_of(&self, message: &FromWorker, sender: Option<Address>) -> Option<PeerNumber> {
         match message {
             FromWorker::RegisterWorker(_) => None,
             FromWorker::Heartbeat { worker }
             | FromWorker::WorkerLatestState { worker, .. }
             | FromWorker::WorkerSchedulerStateResponse { worker, .. }
             | FromWorker::WorkerDecommissioning { worker } => self.workers.get(worker).copied(),
-            FromWorker::ExecutorStateChanged { app, executor, .. } => {
-                self.executors.get(&(app.clone(), *executor)).copied()
-            }
+            FromWorker::ExecutorStateChanged { .. } => self.names.get(&(sender?, WORKER.to_owned())).copied(),
         }
     }
 

@@ -13,7 +13,7 @@ use firesteel_spark::messages::{ClientRequest, ToClient};
 use firesteel_spark::session::{ClientNumber, Session};
 use firesteel_spark::translate::clients;
 
-use super::{Addressed, Addressee, Connection, tell};
+use super::{Addressed, Addressee, Connection};
 use crate::spark::frames::Frames;
 
 /// Asks the Master for all of them. It answers in the order of the questions.
@@ -53,7 +53,8 @@ impl Connection {
             }
         };
         asker.owed.push_back(owed);
-        tell(&asker.envoy, bytes, Inbound::Client(question)).await
+        let peer = asker.envoy.peer();
+        self.tell(peer, bytes, Inbound::Client(question)).await
     }
 
     /// One who submits cluster drivers has a request, which had this number of bytes.

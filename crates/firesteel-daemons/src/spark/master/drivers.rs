@@ -12,7 +12,7 @@ use firesteel_spark::messages::{FromDriver, Registration, ToDriver};
 use firesteel_spark::session::PeerNumber;
 use firesteel_spark::translate::{self, Told, Unfit};
 
-use super::{Addressed, Addressee, Connection, tell};
+use super::{Addressed, Addressee, Connection};
 use crate::secret;
 use crate::spark::frames::Frames;
 
@@ -133,7 +133,7 @@ impl Connection {
         message: DriverToMaster,
     ) -> Result<(), OwnerGone> {
         match self.drivers.get(&number) {
-            Some(Driver { envoy, .. }) => tell(envoy, bytes, Inbound::Driver(message)).await,
+            Some(Driver { envoy, .. }) => self.tell(envoy.peer(), bytes, Inbound::Driver(message)).await,
             None => Ok(()),
         }
     }

@@ -20,11 +20,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use firesteel_core::ids::PeerId;
+use firesteel_core::ids::{PeerId, WorkerId};
 use firesteel_core::master::{Event, Inbound};
 use firesteel_core::messages::ClientToMaster;
 use firesteel_host::inbox::OwnerGone;
-use firesteel_host::net::{Envoy, Envoys, Guest, Letter, Letters};
+use firesteel_host::net::{Envoys, Guest, Letter, Letters};
 use firesteel_host::seldom::Seldom;
 use firesteel_spark::OrderForms;
 use firesteel_spark::frame::Frame;
@@ -48,7 +48,8 @@ const FLUSH_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Calls the drivers that wait for it, and serves all connections that come, until no more can.
 pub async fn serve(mut guests: mpsc::Receiver<Guest>, calls: Calls, envoys: Envoys<Event>) {
-    let common = Arc::new(Common { lines: Seldom::a_minute(10), forms: Mutex::default() });
+    let common =
+        Arc::new(Common { lines: Seldom::a_minute(10), forms: Mutex::default(), workers: Mutex::default() });
     calls.begin(&envoys, &common);
     while let Some(guest) = guests.recv().await {
         let (remote, common) = (guest.remote, Arc::clone(&common));
@@ -67,11 +68,17 @@ struct Common {
     /// Counts the lines of the log that anybody can cause who reaches the port.
     lines: Seldom,
     forms: Mutex<OrderForms>,
+    /// The Workers that are registered, and the peer that each is to the Master.
+    workers: Mutex<BTreeMap<WorkerId, PeerId>>,
 }
 
 impl Common {
     fn forms(&self) -> MutexGuard<'_, OrderForms> {
         self.forms.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn workers(&self) -> MutexGuard<'_, BTreeMap<WorkerId, PeerId>> {
+        self.workers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -139,8 +146,9 @@ impl Connection {
     }
 
     /// Says how the connection ended, and writes what is left if the Master has ended it.
-    async fn finish(self, frames: Frames, end: Result<End, Broken>) {
+    async fn finish(mut self, frames: Frames, end: Result<End, Broken>) {
         let remote = self.remote;
+        self.workers.values_mut().for_each(|worker| drop(worker.leave(&self.common)));
         match end {
             Ok(End::ByPeer) => tracing::debug!(%remote, "connection of Spark's ended"),
             Ok(End::Here) => {
@@ -181,9 +189,9 @@ impl Connection {
         }
     }
 
-    /// Whether nobody who has registered is left.
+    /// Whether nobody on it is a peer of the Master's any more.
     fn is_empty(&self) -> bool {
-        self.drivers.is_empty() && self.workers.is_empty()
+        self.drivers.is_empty() && self.workers.values().all(|worker| !worker.is_here())
     }
 
     /// Does what comes of a frame of this length.
@@ -201,8 +209,8 @@ impl Connection {
                 }
             }
             Heard::Worker(number, message) => {
-                if let Some(message) = self.report(number, message, frames)? {
-                    self.worker_says(number, bytes, message).await?;
+                for message in self.report(number, message, frames)? {
+                    self.worker_says(number, bytes, message, frames).await?;
                 }
             }
             Heard::Client(client, id, request) => {
@@ -237,16 +245,16 @@ impl Connection {
         }
     }
 
+    /// Gives the Master a message of a peer, which had this number of bytes.
+    async fn tell(&self, peer: PeerId, bytes: usize, message: Inbound) -> Result<(), OwnerGone> {
+        let arrived = self.envoys.now();
+        self.envoys.say_for(peer, arrived, bytes, Event::Received { peer, arrived, message }).await
+    }
+
     /// Says in the log that something is wrong with a peer.
     fn complain(&self, sentence: &str) {
         if let Some(left_out) = self.common.lines.next() {
             tracing::warn!(remote = %self.remote, "connection of Spark's: {sentence}{left_out}");
         }
     }
-}
-
-/// Gives the Master a peer's message, which had this number of bytes.
-async fn tell(envoy: &Envoy<Event>, bytes: usize, message: Inbound) -> Result<(), OwnerGone> {
-    let (peer, arrived) = (envoy.peer(), envoy.now());
-    envoy.say(arrived, bytes, Event::Received { peer, arrived, message }).await
 }

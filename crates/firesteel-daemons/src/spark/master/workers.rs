@@ -12,18 +12,23 @@ use firesteel_core::process::{StartFailure, StartStep};
 use firesteel_core::secret::Secret;
 use firesteel_core::wire::Role;
 use firesteel_host::inbox::OwnerGone;
-use firesteel_host::net::{Envoy, Letter};
+use firesteel_host::net::{Disconnect, Envoy, Letter};
 use firesteel_spark::envelope::Address;
 use firesteel_spark::messages::{FromWorker, ToWorker, WorkerRegistration};
 use firesteel_spark::session::PeerNumber;
 use firesteel_spark::translate;
 
-use super::{Addressed, Addressee, Connection, tell};
+use super::{Addressed, Addressee, Common, Connection};
 use crate::spark::frames::Frames;
 
 /// A Worker that has registered.
+///
+/// It may register once more over another connection, and report over both: a Master that was restarted calls it while it
+/// registers by itself. The Master then speaks to it over the later one. The earlier one stays open, as it does with Spark's
+/// Master: a Worker that finds it closed keeps what it has to report for two minutes.
 pub(super) struct SparkWorker {
-    envoy: Envoy<Event>,
+    /// `None` if the Master knows it by another connection, or not any more.
+    envoy: Option<Envoy<Event>>,
     id: WorkerId,
     /// The address that it registered with: the Master's, as it is configured at the Worker.
     dialled: Address,
@@ -39,7 +44,30 @@ const LONGEST_URL: usize = 1024;
 impl SparkWorker {
     /// A Worker that is called by a Master that knows it.
     pub(super) fn called(envoy: Envoy<Event>, description: WorkerDescription, dialled: Address) -> Self {
-        Self { envoy, id: description.id.clone(), dialled, called: Some(description), page: String::new() }
+        let id = description.id.clone();
+        Self { envoy: Some(envoy), id, dialled, called: Some(description), page: String::new() }
+    }
+
+    /// Whether it is a peer of the Master's by this connection.
+    pub(super) fn is_here(&self) -> bool {
+        self.envoy.is_some()
+    }
+
+    /// The Master has registered it by this connection.
+    fn note_registered(&self, common: &Common) {
+        if let Some(envoy) = &self.envoy {
+            common.workers().insert(self.id.clone(), envoy.peer());
+        }
+    }
+
+    /// The Master knows it by this connection no more.
+    pub(super) fn leave(&mut self, common: &Common) -> Option<Envoy<Event>> {
+        let envoy = self.envoy.take()?;
+        let mut workers = common.workers();
+        if workers.get(&self.id) == Some(&envoy.peer()) {
+            workers.remove(&self.id);
+        }
+        Some(envoy)
     }
 }
 
@@ -61,38 +89,42 @@ fn report_of(worker: &WorkerId, page: &str) -> Option<WorkerToMaster> {
 }
 
 impl Connection {
-    /// What the Master is told of a Worker's message, if anything.
+    /// What the Master is told of a Worker's message.
     pub(super) fn report(
         &mut self,
         number: PeerNumber,
         message: FromWorker,
         frames: &mut Frames,
-    ) -> Result<Option<WorkerToMaster>, OwnerGone> {
+    ) -> Result<Vec<WorkerToMaster>, OwnerGone> {
         if let FromWorker::RegisterWorker(registration) = message {
-            return self.register_worker(number, &registration, frames);
+            return Ok(self.register_worker(number, &registration, frames)?.into_iter().collect());
         }
-        let Some(SparkWorker { id, called, .. }) = self.workers.get(&number) else { return Ok(None) };
+        let Some(SparkWorker { id, called, .. }) = self.workers.get(&number) else { return Ok(Vec::new()) };
         let worker = id.clone();
         Ok(match message {
-            FromWorker::Heartbeat { .. } => Some(WorkerToMaster::Heartbeat { worker, last_order: None }),
+            FromWorker::Heartbeat { .. } => vec![WorkerToMaster::Heartbeat { worker, last_order: None }],
             FromWorker::ExecutorStateChanged { app, executor, state, message, exit_status } => {
                 let report = translate::report(&app, executor, state, message, exit_status);
-                report.map(WorkerToMaster::ExecutorStateChanged)
+                report.map(WorkerToMaster::ExecutorStateChanged).into_iter().collect()
             }
             FromWorker::WorkerLatestState { executors, drivers, .. } => {
                 self.complain_of_drivers(&worker, &drivers);
                 let executors = translate::latest_state(&executors);
-                Some(WorkerToMaster::WorkerLatestState { worker, executors })
+                vec![WorkerToMaster::WorkerLatestState { worker, executors }]
             }
             FromWorker::WorkerSchedulerStateResponse { executors, drivers, .. } => {
                 self.complain_of_drivers(&worker, &drivers);
                 let executors = translate::latest_state(&executors);
-                called.clone().map(|description| WorkerToMaster::register(description, executors))
+                // As if it had registered by itself, and then had said what runs there.
+                let registration =
+                    called.clone().map(|description| WorkerToMaster::register(description, Vec::new()));
+                let latest = WorkerToMaster::WorkerLatestState { worker, executors };
+                registration.into_iter().chain([latest]).collect()
             }
             FromWorker::WorkerDecommissioning { .. } => {
-                Some(WorkerToMaster::WorkerDecommissioning { worker })
+                vec![WorkerToMaster::WorkerDecommissioning { worker }]
             }
-            FromWorker::RegisterWorker(_) => None,
+            FromWorker::RegisterWorker(_) => Vec::new(),
         })
     }
 
@@ -126,7 +158,7 @@ impl Connection {
             }
         };
         let page = registration.web_ui_url.clone();
-        if let Some(worker) = self.workers.get_mut(&number) {
+        if let Some(worker) = self.workers.get_mut(&number).filter(|worker| worker.is_here()) {
             worker.called = None;
             worker.page = page;
         } else {
@@ -135,27 +167,33 @@ impl Connection {
             self.letters.push(Addressed { address: Addressee::Worker(number), letters });
             self.has_registered = true;
             let (id, dialled) = (description.id.clone(), registration.master.clone());
-            let worker = SparkWorker { envoy, id, dialled, called: None, page };
+            let worker = SparkWorker { envoy: Some(envoy), id, dialled, called: None, page };
             self.workers.insert(number, worker);
         }
         // What runs there it says when it is registered.
         Ok(Some(WorkerToMaster::register(description, Vec::new())))
     }
 
-    /// Gives the Master a Worker's message, which had this number of bytes.
+    /// Gives the Master a Worker's message, which had this number of bytes. A Worker that it does not know is told to register.
     pub(super) async fn worker_says(
-        &self,
+        &mut self,
         number: PeerNumber,
         bytes: usize,
         message: WorkerToMaster,
+        frames: &mut Frames,
     ) -> Result<(), OwnerGone> {
-        match self.workers.get(&number) {
-            Some(SparkWorker { envoy, .. }) => tell(envoy, bytes, Inbound::Worker(message)).await,
-            None => Ok(()),
+        let Some(SparkWorker { envoy, id, .. }) = self.workers.get(&number) else { return Ok(()) };
+        let here = envoy.as_ref().map(Envoy::peer);
+        let peer = here.or_else(|| self.common.workers().get(id).copied());
+        if let Some(peer) = peer {
+            return self.tell(peer, bytes, Inbound::Worker(message)).await;
         }
+        let master_url = self.session.master(number).url();
+        frames.push(&self.session.tell_worker(number, &ToWorker::ReconnectWorker { master_url }));
+        Ok(())
     }
 
-    /// Has written what the Master sends to a Worker. `Break` if the Master ends the Worker's connection.
+    /// Has written what the Master sends to a Worker. `Break` if its connection has to end.
     pub(super) async fn deliver_to_worker(
         &mut self,
         number: PeerNumber,
@@ -165,20 +203,26 @@ impl Connection {
         let message: MasterToWorker = match letter {
             Letter::Message(parcel) => parcel.open(),
             Letter::End(why) => {
-                if let Some(worker) = self.workers.remove(&number) {
-                    worker.envoy.end(why);
+                let left = self.workers.get_mut(&number).and_then(|worker| worker.leave(&self.common));
+                let stays_open = matches!(why, Disconnect::Here);
+                if let Some(envoy) = left {
+                    envoy.end(why);
                 }
-                return ControlFlow::Break(());
+                return if stays_open { ControlFlow::Continue(()) } else { ControlFlow::Break(()) };
             }
         };
-        let Some(worker) = self.workers.get(&number) else { return ControlFlow::Continue(()) };
-        let SparkWorker { id, dialled, called, page, .. } = worker;
-        if let MasterToWorker::RegisteredWorker { .. } = &message
-            && let Some(report) = report_of(id, page)
-            && self.worker_says(number, 0, report).await.is_err()
+        if let (MasterToWorker::RegisteredWorker { .. }, Some(worker)) = (&message, self.workers.get(&number))
         {
-            return ControlFlow::Break(());
+            worker.note_registered(&self.common);
+            if let Some(report) = report_of(&worker.id, &worker.page)
+                && self.worker_says(number, 0, report, frames).await.is_err()
+            {
+                return ControlFlow::Break(());
+            }
         }
+        let Some(SparkWorker { dialled, called, .. }) = self.workers.get(&number) else {
+            return ControlFlow::Continue(());
+        };
         match &message {
             // It believes so since it was called.
             MasterToWorker::RegisteredWorker { .. } if called.is_some() => return ControlFlow::Continue(()),
@@ -210,7 +254,7 @@ impl Connection {
         };
         let state = ExecutorState::Failed(StartFailure { step: StartStep::Program, error });
         let report = ExecutorReport { executor: launch.executor.clone(), state };
-        match self.worker_says(number, 0, WorkerToMaster::ExecutorStateChanged(report)).await {
+        match self.worker_says(number, 0, WorkerToMaster::ExecutorStateChanged(report), frames).await {
             Ok(()) => ControlFlow::Continue(()),
             Err(OwnerGone) => ControlFlow::Break(()),
         }
