@@ -5,7 +5,7 @@
 //! - `workers.rs`: the Workers of Spark's on it
 //! - `clients.rs`: those on it who submit cluster drivers, or ask whether the Master works
 //!
-//! Several of them may share a connection. Each is a peer of the owner's, with an [`Envoy`] of its own.
+//! Several of them may share a connection. Each is a peer of the owner's, with an [`Envoy`](firesteel_host::net::Envoy) of its own.
 
 mod calls;
 mod clients;
