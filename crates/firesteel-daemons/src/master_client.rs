@@ -10,9 +10,9 @@ use firesteel_core::Timestamp;
 use firesteel_core::address::Address;
 use firesteel_core::ids::{DriverId, ExecutorId, WorkerId};
 use firesteel_core::messages::{
-    ApplicationAnswer, ClientToMaster, DecommissionAnswer, DriverDescription, DriverResources, DriverShare,
-    DriverView, HistoryPage, HistoryPlace, KillAnswer, KillDriverAnswer, MasterToClient, MasterView, PastRow,
-    ReservedRoom, SubmitDriverAnswer, TimedReport, WorkerReports,
+    ApplicationAnswer, ClientToMaster, DecommissionAnswer, DriverDescription, DriverShare, DriverView,
+    HistoryPage, HistoryPlace, KillAnswer, KillDriverAnswer, MasterToClient, MasterView, PastRow,
+    ReservedRoom, SubmitDriverAnswer, TimedReport,
 };
 use firesteel_core::state_reader::{Extent, StateReader};
 use firesteel_core::time::millis;
@@ -58,38 +58,24 @@ impl MasterClient {
     /// # Errors
     /// The Master does not answer, or the answer broke off.
     pub async fn driver_resources(&mut self) -> Result<BTreeMap<DriverId, DriverShare>, CallError> {
-        let (mut all, mut from) = (BTreeMap::new(), Some(0));
-        while let Some(first) = from.take() {
-            let answer = match self.inquiry.ask(&ClientToMaster::RequestDriverResources { from: first }).await
-            {
-                Err(CallError::Older { .. }) => return Ok(all),
-                answer => answer.map_err(|error| broken_off(all.len() as u64, error))?,
-            };
-            let MasterToClient::DriverResourcesResponse(DriverResources { drivers, next }) = answer else {
-                return Err(self.other_answer());
-            };
-            all.extend(drivers.into_iter().map(|share| (share.driver.clone(), share)));
-            from = next.filter(|next| *next > first);
-        }
-        Ok(all)
+        let question = |from: &u64| ClientToMaster::RequestDriverResources { from: *from };
+        let shares = self.pages(0, question, |answer| match answer {
+            MasterToClient::DriverResourcesResponse(page) => Some((page.drivers, page.next)),
+            _ => None,
+        });
+        let shares = unless_older(shares.await)?;
+        Ok(shares.into_iter().map(|share| (share.driver.clone(), share)).collect())
     }
 
     /// Asks for what living Workers reported of themselves last. An older Master does not know.
     async fn reports(&mut self) -> Result<BTreeMap<WorkerId, TimedReport>, CallError> {
-        let (mut all, mut from) = (BTreeMap::new(), Some(WorkerId::new("")));
-        while let Some(first) = from.take() {
-            let question = ClientToMaster::RequestWorkerReports { from: first.clone() };
-            let answer = match self.inquiry.ask(&question).await {
-                Err(CallError::Older { .. }) => return Ok(all),
-                answer => answer.map_err(|error| broken_off(all.len() as u64, error))?,
-            };
-            let MasterToClient::WorkerReportsResponse(WorkerReports { reports, next }) = answer else {
-                return Err(self.other_answer());
-            };
-            all.extend(reports.into_iter().map(|it| (it.report.worker.clone(), it)));
-            from = next.filter(|next| *next > first);
-        }
-        Ok(all)
+        let question = |from: &WorkerId| ClientToMaster::RequestWorkerReports { from: from.clone() };
+        let reports = self.pages(WorkerId::new(""), question, |answer| match answer {
+            MasterToClient::WorkerReportsResponse(page) => Some((page.reports, page.next)),
+            _ => None,
+        });
+        let reports = unless_older(reports.await)?;
+        Ok(reports.into_iter().map(|it| (it.report.worker.clone(), it)).collect())
     }
 
     /// Asks for all that has ended and that the Master remembers, in the order of the ends, with the Master's time.
@@ -97,19 +83,36 @@ impl MasterClient {
     /// # Errors
     /// The Master does not answer, is too old to know, or the answer broke off.
     pub async fn history(&mut self) -> Result<(Timestamp, Vec<PastRow>), CallError> {
-        let (mut latest, mut all, mut from) =
-            (Timestamp::default(), Vec::new(), Some(HistoryPlace::default()));
+        let mut latest = Timestamp::default();
+        let question = |from: &HistoryPlace| ClientToMaster::RequestHistory { from: *from };
+        let rows = self.pages(HistoryPlace::default(), question, |answer| match answer {
+            MasterToClient::HistoryResponse(HistoryPage { now, rows, next }) => {
+                latest = now;
+                Some((rows, next))
+            }
+            _ => None,
+        });
+        let rows = rows.await?;
+        Ok((latest, rows))
+    }
+
+    /// Asks for all pages of rows, the first of which begins at this place. `page` takes the rows out of an answer, and the place
+    /// of the next one.
+    async fn pages<T, P: Ord>(
+        &mut self,
+        first: P,
+        question: impl Fn(&P) -> ClientToMaster,
+        mut page: impl FnMut(MasterToClient) -> Option<(Vec<T>, Option<P>)>,
+    ) -> Result<Vec<T>, CallError> {
+        let (mut all, mut from) = (Vec::new(), Some(first));
         while let Some(first) = from.take() {
-            let answer = self.inquiry.ask(&ClientToMaster::RequestHistory { from: first }).await;
+            let answer = self.inquiry.ask(&question(&first)).await;
             let answer = answer.map_err(|error| broken_off(all.len() as u64, error))?;
-            let MasterToClient::HistoryResponse(HistoryPage { now, rows, next }) = answer else {
-                return Err(self.other_answer());
-            };
-            latest = now;
+            let (rows, next) = page(answer).ok_or_else(|| self.other_answer())?;
             all.extend(rows);
             from = next.filter(|next| *next > first);
         }
-        Ok((latest, all))
+        Ok(all)
     }
 
     /// Asks for the rule by which the Master chooses Workers for applications that name no policy, as
@@ -118,12 +121,11 @@ impl MasterClient {
     /// # Errors
     /// The Master does not answer.
     pub async fn placement_rule(&mut self) -> Result<Option<String>, CallError> {
-        match self.inquiry.ask(&ClientToMaster::RequestPlacementRule).await {
-            Ok(MasterToClient::PlacementRuleResponse { rule }) => Ok(Some(rule)),
-            Ok(_) => Err(self.other_answer()),
-            Err(CallError::Older { .. }) => Ok(None),
-            Err(error) => Err(error),
-        }
+        let answer = self.inquiry.ask(&ClientToMaster::RequestPlacementRule).await;
+        unless_older(answer.and_then(|answer| match answer {
+            MasterToClient::PlacementRuleResponse { rule } => Ok(Some(rule)),
+            _ => Err(self.other_answer()),
+        }))
     }
 
     /// Asks for which application room is reserved, and when it is expected to start. An older Master does not say.
@@ -131,12 +133,11 @@ impl MasterClient {
     /// # Errors
     /// The Master does not answer.
     pub async fn reservation(&mut self) -> Result<Option<ReservedRoom>, CallError> {
-        match self.inquiry.ask(&ClientToMaster::RequestReservation).await {
-            Ok(MasterToClient::ReservationResponse(room)) => Ok(room),
-            Ok(_) => Err(self.other_answer()),
-            Err(CallError::Older { .. }) => Ok(None),
-            Err(error) => Err(error),
-        }
+        let answer = self.inquiry.ask(&ClientToMaster::RequestReservation).await;
+        unless_older(answer.and_then(|answer| match answer {
+            MasterToClient::ReservationResponse(room) => Ok(room),
+            _ => Err(self.other_answer()),
+        }))
     }
 
     /// Asks for one application by id or name, with all executors that the Master remembers.
@@ -258,6 +259,14 @@ impl MasterClient {
 
     fn other_answer(&self) -> CallError {
         CallError::OtherAnswer { address: self.inquiry.address().clone() }
+    }
+}
+
+/// Nothing, if the Master is too old to know.
+fn unless_older<T: Default>(answer: Result<T, CallError>) -> Result<T, CallError> {
+    match answer {
+        Err(CallError::Older { .. }) => Ok(T::default()),
+        answer => answer,
     }
 }
 

@@ -37,27 +37,30 @@ pub(super) async fn state(envoys: Envoys<Event>, extent: Extent) -> Result<Maste
         reader.read(page).map_err(|_| Unanswered::Ended)?;
     }
     let mut view = reader.finish().ok_or(Unanswered::Ended)?;
-    let mut from = Some(WorkerId::new(""));
-    while let Some(first) = from.take() {
-        let question = ClientToMaster::RequestWorkerReports { from: first.clone() };
-        let MasterToClient::WorkerReportsResponse(page) = ask(&mut inquiry, question).await? else {
-            return Err(Unanswered::Ended);
-        };
-        view.reports.extend(page.reports.into_iter().map(|it| (it.report.worker.clone(), it)));
-        from = page.next.filter(|next| *next > first);
-    }
-    let needs = numbered(
+    let reports = pages(
         &mut inquiry,
-        |from| ClientToMaster::RequestApplicationNeeds { from },
+        WorkerId::new(""),
+        |from| ClientToMaster::RequestWorkerReports { from: from.clone() },
+        |answer| match answer {
+            MasterToClient::WorkerReportsResponse(page) => Some((page.reports, page.next)),
+            _ => None,
+        },
+    );
+    view.reports.extend(reports.await?.into_iter().map(|it| (it.report.worker.clone(), it)));
+    let needs = pages(
+        &mut inquiry,
+        0,
+        |from| ClientToMaster::RequestApplicationNeeds { from: *from },
         |answer| match answer {
             MasterToClient::ApplicationNeedsResponse(page) => Some((page.needs, page.next)),
             _ => None,
         },
     );
     view.needs.extend(needs.await?.into_iter().map(|need| (need.app, need.resources)));
-    let shares = numbered(
+    let shares = pages(
         &mut inquiry,
-        |from| ClientToMaster::RequestDriverResources { from },
+        0,
+        |from| ClientToMaster::RequestDriverResources { from: *from },
         |answer| match answer {
             MasterToClient::DriverResourcesResponse(page) => Some((page.drivers, page.next)),
             _ => None,
@@ -67,15 +70,17 @@ pub(super) async fn state(envoys: Envoys<Event>, extent: Extent) -> Result<Maste
     Ok(view)
 }
 
-/// Reads all pages of numbered rows. `page` takes the rows out of an answer, and the number of the next one.
-async fn numbered<T>(
+/// Reads all pages of rows, the first of which begins at this place. `page` takes the rows out of an answer, and the place of
+/// the next one.
+async fn pages<T, P: Ord>(
     inquiry: &mut Inquiry<Event>,
-    question: impl Fn(u64) -> ClientToMaster,
-    page: impl Fn(MasterToClient) -> Option<(Vec<T>, Option<u64>)>,
+    first: P,
+    question: impl Fn(&P) -> ClientToMaster,
+    page: impl Fn(MasterToClient) -> Option<(Vec<T>, Option<P>)>,
 ) -> Result<Vec<T>, Unanswered> {
-    let (mut all, mut from) = (Vec::new(), Some(0));
+    let (mut all, mut from) = (Vec::new(), Some(first));
     while let Some(first) = from.take() {
-        let (rows, next) = page(ask(inquiry, question(first)).await?).ok_or(Unanswered::Ended)?;
+        let (rows, next) = page(ask(inquiry, question(&first)).await?).ok_or(Unanswered::Ended)?;
         all.extend(rows);
         from = next.filter(|next| *next > first);
     }
