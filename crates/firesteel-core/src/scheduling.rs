@@ -24,7 +24,7 @@ pub enum ServingOrder {
     Shortest,
 }
 
-/// Whether executors are ended to make room for applications of higher priority.
+/// Whether executors are ended to make room for other applications.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Preemption {
     /// No executor is ended for others.

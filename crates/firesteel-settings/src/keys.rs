@@ -118,6 +118,8 @@ table! {
     PREEMPTION: "firesteel.master.preemption", [Master], Value("0");
     /// Interval of firesteel.master.preemption.
     PREEMPTION_INTERVAL: "firesteel.master.preemption.interval", [Master], Value("60s");
+    /// How long a gang waits before executors that were launched meanwhile for applications behind it are ended for it, too.
+    GANG_PATIENCE: "firesteel.master.preemption.gangPatience", [Master], Otherwise("none is ended");
 
     /// Maximum number of living Workers; the Master refuses further ones.
     MAX_WORKERS: "firesteel.master.maxWorkers", [Master], Value("100000");

@@ -78,6 +78,7 @@ pub fn config(properties: &Properties, url: String) -> Result<Config, SettingErr
             .read(keys::ORDER, "registration or shortest", serving_order)?
             .unwrap_or(defaults.order),
         preemption: preemption(properties)?,
+        gang_patience: properties.duration(keys::GANG_PATIENCE, Unit::Seconds)?,
         dead_worker_persistence: properties
             .count(keys::DEAD_WORKER_PERSISTENCE)?
             .unwrap_or(defaults.dead_worker_persistence),
@@ -271,6 +272,7 @@ mod tests {
             "firesteel.master.order=Shortest",
             "firesteel.master.preemption=3",
             "firesteel.master.preemption.interval=10s",
+            "firesteel.master.preemption.gangPatience=20s",
             "firesteel.master.maxWorkers=1",
             "firesteel.master.maxApplications=2",
             "firesteel.master.maxWorkerCores=3",
@@ -304,6 +306,7 @@ mod tests {
             backfill: Backfill::Off,
             order: ServingOrder::Shortest,
             preemption: Preemption::AtMost { executors: 3, every: Duration::from_secs(10) },
+            gang_patience: Some(Duration::from_secs(20)),
             dead_worker_persistence: 0,
             durability: Durability::Volatile,
             recovery_timeout: Duration::from_secs(8),
@@ -400,6 +403,7 @@ mod tests {
             "firesteel.master.order=longest",
             "firesteel.master.preemption=-1",
             "firesteel.master.preemption.interval=0",
+            "firesteel.master.preemption.gangPatience=soon",
             "firesteel.master.maxWorkers=0",
             "firesteel.master.maxTextLength=-1",
             "firesteel.master.maxWorkerCores=0",

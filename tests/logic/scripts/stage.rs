@@ -139,6 +139,7 @@ impl Stage {
                 "retained" => config.retained_applications = value.parse().expect("a number"),
                 "queues" => config.queues = value.parse().expect("queues"),
                 "preemption" => config.preemption = preemption(value),
+                "gang-patience" => config.gang_patience = Some(Duration::from_millis(millis(value))),
                 "records" => shows_records = value == "shown",
                 "backfill" => config.backfill = backfill(value),
                 "serving" => {

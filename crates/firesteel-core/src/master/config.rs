@@ -58,6 +58,9 @@ pub struct Config {
     /// `firesteel.master.preemption` and `firesteel.master.preemption.interval`: whether executors of lower
     /// priority are ended to make room.
     pub preemption: Preemption,
+    /// `firesteel.master.preemption.gangPatience`: how long a gang waits before executors that were launched meanwhile for
+    /// applications of its own priority behind it are ended for it, too. `None`: none is.
+    pub gang_patience: Option<Duration>,
     /// `spark.dead.worker.persistence`: a lost Worker is remembered for this many timeouts and one more.
     pub dead_worker_persistence: u32,
     /// How much is kept of what has ended before.
@@ -149,6 +152,7 @@ impl Default for Config {
             backfill,
             order: ServingOrder::Registration,
             preemption,
+            gang_patience: None,
             dead_worker_persistence: 15,
             history: HistoryLimits::default(),
             durability: Durability::Volatile,

@@ -207,7 +207,7 @@ pub enum Note {
         /// The amount of memory.
         memory: MiB,
     },
-    /// An executor was ended to make room for an application of higher priority.
+    /// An executor was ended to make room for another application.
     ExecutorPreempted {
         /// The executor's id.
         executor: ExecutorKey,
@@ -411,7 +411,7 @@ impl fmt::Display for Note {
                 write!(f, "launching executor {executor} on {worker} with {cores} and {memory}")
             }
             Self::ExecutorPreempted { executor, by } => {
-                write!(f, "ending executor {executor} for {by}, which has a higher priority")
+                write!(f, "ending executor {executor} to make room for {by}")
             }
             Self::ExecutorEnded { executor, state } => write!(f, "executor {executor} is {state}"),
             Self::RelaunchDelayed { app, failures, millis } => {

@@ -1,15 +1,21 @@
-//! Preemption: executors are ended to make room for applications of higher priority.
+//! Preemption: executors are ended to make room for applications of higher priority, and for gangs that wait for long.
 //!
 //! An application that waits without room may have executors of lower priority in its own queue ended, if
 //! that makes its next executor fit, or all executors that it starts with. The fewest executors that suffice
 //! are ended, of the lowest priority, and among those the youngest. The settings limit their number for each
 //! application and interval. If ending executors does not help, none is ended.
 //!
+//! A gang that has waited for long may have executors of its own priority ended, too, if their applications come after it and
+//! are no gangs, and they were launched while it waited. Small executors else take the room that ends piece by piece before it
+//! is enough for the gang; and what they have done, which has to be done again, took no longer than the gang has waited.
+//!
 //! What they held is free at once, as after any other kill, and goes to the application that waits. Their own
 //! applications want as many executors as before, and get them back when there is room.
 
 use std::collections::{BTreeMap, VecDeque};
 
+use super::application::Application;
+use super::executor::Executor;
 use super::preemption_costs::PreemptionCosts;
 use super::{Master, Note};
 use crate::ids::{AppId, ExecutorKey};
@@ -41,21 +47,61 @@ impl Preempted {
     }
 }
 
+/// Which executors of its queue may be ended for an application.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Reach {
+    /// Those of applications of lower priority.
+    Lower,
+    /// Also those that were launched since then, of applications of its own priority that come after it and are no gangs.
+    AndLaunchedSince(Timestamp),
+}
+
+impl Reach {
+    /// Whether this executor of `other` may be ended for `application`.
+    pub(super) fn includes(
+        self,
+        application: &Application,
+        other: &Application,
+        executor: &Executor,
+    ) -> bool {
+        let (own, theirs) = (&application.description, &other.description);
+        let is_lower = theirs.priority < own.priority;
+        let is_late = match self {
+            Self::Lower => false,
+            Self::AndLaunchedSince(since) => {
+                theirs.priority == own.priority
+                    && application.queue_rank() < other.queue_rank()
+                    && theirs.gang <= 1
+                    && executor.launched >= since
+            }
+        };
+        other.queue == application.queue && (is_lower || is_late)
+    }
+}
+
 impl Master {
-    /// When an application that has reached the limit may have executors ended again.
+    /// When an application that has reached the limit may have executors ended again, or a gang has waited for long.
     pub(super) fn next_preemption(&self) -> Option<Timestamp> {
-        self.preempted.next(self.config.preemption)
+        let next = [self.preempted.next(self.config.preemption), self.queue_scheduling.next_impatience];
+        next.into_iter().flatten().min()
     }
 
-    /// Drops entries that have left the interval. Returns whether there were any.
+    /// When a gang that waits has waited for long. `None` if it never has.
+    pub(super) fn impatience(&self, application: &Application) -> Option<Timestamp> {
+        let patience = self.config.gang_patience.filter(|_| self.config.preemption != Preemption::Off)?;
+        application.gang_waits().then_some(application.submitted + patience)
+    }
+
+    /// Drops entries that have left the interval. Returns whether there were any, or a gang has waited for long since.
     pub(super) fn forget_preemptions(&mut self, now: Timestamp) -> bool {
         let Preemption::AtMost { every, .. } = self.config.preemption else { return false };
+        let is_impatient = self.queue_scheduling.next_impatience.is_some_and(|at| at <= now);
         let before: usize = self.preempted.by.values().map(VecDeque::len).sum();
         self.preempted.by.retain(|app, times| {
             times.retain(|time| *time + every > now);
             !times.is_empty() && self.applications.get(app).is_some()
         });
-        before != self.preempted.by.values().map(VecDeque::len).sum::<usize>()
+        is_impatient || before != self.preempted.by.values().map(VecDeque::len).sum::<usize>()
     }
 
     /// Ends executors to make room for what an application needs next, if that helps and is allowed. Returns
@@ -73,18 +119,33 @@ impl Master {
         doomed.into_iter().map(|executor| executor.app).collect()
     }
 
+    /// Whose executors may be ended for an application now. Of the gangs that have waited for long, only the first one reaches
+    /// further, for which there is no reservation yet in this pass: a pass visits all Workers at most once more.
+    fn reach(&self, application: &Application) -> Reach {
+        let is_impatient = self.impatience(application).is_some_and(|at| at <= self.now);
+        match is_impatient && self.queue_scheduling.reservation.is_none() {
+            true => Reach::AndLaunchedSince(application.submitted),
+            false => Reach::Lower,
+        }
+    }
+
     /// The executors to end so that an application's next need fits. Empty if that takes more than `most`.
     fn victims_for(&mut self, app: &AppId, most: usize) -> Vec<ExecutorKey> {
         let mut kept = std::mem::take(&mut self.workers.preemption_costs);
         let application = self.applications.live(app);
+        let reach = self.reach(application);
         let chosen = application.asks().find_map(|(_, demand)| {
-            if !self.applications.has_lower(application.queue, application.description.priority) {
+            if reach == Reach::Lower
+                && !self.applications.has_lower(application.queue, application.description.priority)
+            {
                 return None;
             }
             let executors = application.gang(&demand).unwrap_or(1);
-            let choose =
-                |costs: &mut PreemptionCosts| costs.choose(self, application, &demand, executors, most);
-            if !application.is_indifferent(&self.workers) {
+            let choose = |costs: &mut PreemptionCosts| {
+                costs.choose(self, application, reach, &demand, executors, most)
+            };
+            // What is kept is for all applications of a kind, and this depends on since when the gang waits.
+            if reach != Reach::Lower || !application.is_indifferent(&self.workers) {
                 return choose(&mut PreemptionCosts::default());
             }
             let chosen = choose(&mut kept);

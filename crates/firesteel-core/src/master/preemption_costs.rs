@@ -12,6 +12,7 @@ use firesteel_placement::{Demand, ExecutorSize, MiB, ResourceAmounts};
 
 use super::application::Application;
 use super::executor::Executor;
+use super::preemption::Reach;
 use super::worker_row::WorkerRow;
 use super::{Master, capacity};
 use crate::ids::ExecutorKey;
@@ -66,30 +67,32 @@ impl PreemptionCosts {
         &mut self,
         master: &Master,
         application: &Application,
+        reach: Reach,
         demand: &Demand,
         executors: u64,
         most: usize,
     ) -> Option<Vec<ExecutorKey>> {
         let at = self.kinds.iter().position(|kind| kind.is_for(application, demand));
+        let preemptible = |row| master.preemptible(application, reach, row);
+        let cost = |slot| master.preemption_cost(application, reach, demand, slot);
         let mut kind = match at {
             Some(at) => self.kinds.remove(at),
             None => {
                 self.number(master);
-                let costs = self.slots.iter().map(|slot| master.preemption_cost(application, demand, *slot));
-                Kind::new(application, demand, Costs::new(costs))
+                let costs = Costs::new(self.slots.iter().map(|slot| cost(*slot)));
+                Kind::new(application, demand, costs)
             }
         };
         let mut changed = std::mem::take(&mut kind.changed);
         changed.sort_unstable();
         changed.dedup();
         for slot in changed {
-            let cost = master.preemption_cost(application, demand, slot);
-            kind.costs.set(self.numbers[slot.index()], cost);
+            kind.costs.set(self.numbers[slot.index()], cost(slot));
         }
         let worker = |number: usize| {
             let slot = self.slots[number];
             let row = master.workers.row(slot);
-            master.preemptible_worker(slot, row, &master.preemptible(application, row))
+            master.preemptible_worker(slot, row, &preemptible(row))
         };
         let chosen = kind.costs.choose(demand, executors, most, worker);
         if self.kinds.len() >= KINDS {
@@ -98,7 +101,7 @@ impl PreemptionCosts {
         self.kinds.push(kind);
         let mut ended = Vec::new();
         for (number, victims) in chosen? {
-            let here = master.preemptible(application, master.workers.row(self.slots[number]));
+            let here = preemptible(master.workers.row(self.slots[number]));
             ended.extend(victims.into_iter().map(|victim| here[victim].key.clone()));
         }
         Some(ended)
@@ -145,25 +148,36 @@ struct Preemptible<'a> {
 
 impl Master {
     /// What room for one more executor costs on a Worker. `None` if it cannot be made, or if the application shuns the Worker.
-    fn preemption_cost(&self, application: &Application, demand: &Demand, slot: Slot) -> Option<Cost> {
+    fn preemption_cost(
+        &self,
+        application: &Application,
+        reach: Reach,
+        demand: &Demand,
+        slot: Slot,
+    ) -> Option<Cost> {
         let row = self.workers.row(slot);
         if !row.serves() || application.shuns(slot, row) {
             return None;
         }
-        self.preemptible_worker(slot, row, &self.preemptible(application, row)).cost(demand)
+        self.preemptible_worker(slot, row, &self.preemptible(application, reach, row)).cost(demand)
     }
 
     /// The executors on a Worker that may end for an application, in the order of preemption.
-    fn preemptible<'a>(&'a self, application: &Application, row: &'a WorkerRow) -> Vec<Preemptible<'a>> {
+    fn preemptible<'a>(
+        &'a self,
+        application: &Application,
+        reach: Reach,
+        row: &'a WorkerRow,
+    ) -> Vec<Preemptible<'a>> {
         let mut here: Vec<_> = Vec::new();
         for key in row.executors.iter() {
             let other = self.applications.live(&key.app);
             let priority = other.description.priority;
-            if other.queue != application.queue || priority >= application.description.priority {
-                continue;
-            }
             let executor =
                 other.executors.get(key.executor).expect("an executor that a Worker lists is live");
+            if !reach.includes(application, other, executor) {
+                continue;
+            }
             let age = (priority, Reverse(executor.launched), Reverse(other.sequence), Reverse(key.executor));
             here.push((age, Preemptible { key, priority, executor }));
         }

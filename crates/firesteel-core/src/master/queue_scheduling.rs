@@ -51,6 +51,8 @@ pub(super) struct QueueScheduling {
     pub(super) reservation: Option<Reservation>,
     /// The gangs that can never fit, for which a note was written.
     never_fit: BTreeSet<AppId>,
+    /// When the next of the gangs that waited in the last pass has waited for long.
+    pub(super) next_impatience: Option<Timestamp>,
 }
 
 /// Room that is reserved for a gang.
@@ -140,6 +142,7 @@ impl Master {
     /// Serves all waiting applications in order.
     pub(super) fn serve_queues(&mut self, now: Timestamp) {
         let mut before = self.queue_scheduling.reservation.take().map(|reservation| reservation.app);
+        self.queue_scheduling.next_impatience = None;
         let mut waiting = self.waiting_queues(before.as_ref());
         while let Some(next) = waiting.next() {
             let (app, size) = (&next.app, waiting.grant_size());
@@ -162,6 +165,9 @@ impl Master {
                         continue;
                     }
                     if let Served::GangWaits { profile, demand, executors } = served {
+                        let next = self.impatience(self.applications.live(app)).filter(|at| *at > now);
+                        let kept = self.queue_scheduling.next_impatience;
+                        self.queue_scheduling.next_impatience = [kept, next].into_iter().flatten().min();
                         self.reserve_for(now, before.as_ref(), app, profile, &demand, executors);
                     }
                 }

@@ -98,7 +98,7 @@ pub enum LossReason {
     /// The Worker came back on a new connection and does not know the executor: the message that launches it
     /// was lost with the old connection.
     LaunchLost,
-    /// The Master took the executor back for an application of higher priority. It did not fail, and is
+    /// The Master took the executor back for another application. It did not fail, and is
     /// replaced when there is room.
     Preempted {
         /// The application that gets the room.

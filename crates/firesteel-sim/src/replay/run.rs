@@ -79,7 +79,7 @@ pub fn replay(how: &Replay, workload: &Workload, apply: &mut impl Apply) -> Outc
     for worker in 0..run.workers {
         run.schedule_failure(worker);
     }
-    while let Some(((at, _, driver), happening)) = run.calendar.pop_first() {
+    while let Some(((at, _, driver), happening)) = run.next() {
         run.pass_time(at);
         match happening {
             Happening::Arrival => run.arrive(driver),
@@ -122,6 +122,17 @@ struct Run<'a, A> {
 impl<A: Apply> Run<'_, A> {
     fn schedule(&mut self, at: Duration, driver: usize, happening: Happening) {
         self.calendar.insert((at, happening, driver), happening);
+    }
+
+    /// The next event. What the Master does by itself before, such as a preemption, is done.
+    fn next(&mut self) -> Option<((Duration, Happening, usize), Happening)> {
+        loop {
+            let (at, ..) = *self.calendar.first_key_value()?.0;
+            match self.stage.next_deadline() {
+                Some(due) if self.meter.now < due && due < at => self.pass_time(due),
+                Some(_) | None => return self.calendar.pop_first(),
+            }
+        }
     }
 
     fn pass_time(&mut self, at: Duration) {

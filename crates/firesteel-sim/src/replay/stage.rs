@@ -126,6 +126,11 @@ impl<'a, A: Apply> Stage<'a, A> {
         self.now = self.now.max(to);
     }
 
+    /// When the Master has something to do by itself, since the beginning.
+    pub(super) fn next_deadline(&self) -> Option<Duration> {
+        self.master.next_deadline().map(|(time, _)| time.since(Timestamp::default()))
+    }
+
     /// Registers the application of that driver.
     pub(super) fn register(&mut self, driver: u64, description: ApplicationDescription) {
         self.say(driver, DriverToMaster::RegisterApplication(Box::new(description)));

@@ -179,6 +179,7 @@ impl World {
             backfill: self.scenario.backfill,
             serving: self.scenario.serving,
             preemption: self.scenario.preemption,
+            gang_patience: self.scenario.gang_patience,
             now: *at,
             before: before.clone(),
             after: after.clone(),

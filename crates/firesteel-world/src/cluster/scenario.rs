@@ -54,6 +54,8 @@ pub struct Scenario {
     pub serving: ServingOrder,
     /// Whether executors are preempted for other applications.
     pub preemption: Preemption,
+    /// How long a gang waits before executors of its own priority are preempted for it.
+    pub gang_patience: Option<Duration>,
     /// The machines that Workers run on.
     pub workers: Vec<WorkerPlan>,
     /// The number of the machine whose Worker cannot start executors until the faults stop.
@@ -211,6 +213,8 @@ const DRIVERS: u64 = 0x6472_6976_6572;
 const STALLS: u64 = 0x7374_616C_6C73;
 /// Separates the random numbers of estimates from all others.
 const ESTIMATES: u64 = 0x6573_7469_6D61;
+/// Separates the random numbers of the patience of gangs from all others.
+const PATIENCE: u64 = 0x7061_7469_656E;
 /// Separates the random numbers of queues, priorities and gangs from all others.
 const TURNS: u64 = 0x7475_726E_7300;
 
@@ -266,6 +270,7 @@ impl Scenario {
             backfill: Backfill::On,
             serving: ServingOrder::Registration,
             preemption: Preemption::Off,
+            gang_patience: None,
             workers: (0..workers).map(|_| WorkerPlan::rolled(dice, gpus)).collect(),
             bad_worker: None,
             busy_spell: None,
@@ -379,6 +384,10 @@ impl Scenario {
             let executors = u32::try_from(dice.between(1, 4)).expect("it is small");
             self.preemption =
                 Preemption::AtMost { executors, every: Duration::from_secs(dice.between(1, 60)) };
+            // From a generator of its own, so that the clusters that are known stay what they are.
+            let mut own = Dice::new(self.seed ^ PATIENCE);
+            self.gang_patience =
+                own.pick(&[None, Some(0), Some(2), Some(10), Some(60), Some(600)]).map(Duration::from_secs);
         }
     }
 }

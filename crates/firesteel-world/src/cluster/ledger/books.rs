@@ -55,6 +55,8 @@ pub(super) struct AppBook {
     /// Its executors, each with its Worker.
     pub(super) executors: BTreeMap<ExecutorId, WorkerId>,
     pub(super) next: u32,
+    /// When each of its executors was launched, also of those that have ended, in milliseconds.
+    pub(super) launched: BTreeMap<ExecutorId, u64>,
     /// The number of its queue.
     pub(super) queue: usize,
     pub(super) priority: i32,
@@ -64,6 +66,8 @@ pub(super) struct AppBook {
     pub(super) due: u64,
     /// The number of executors that it must get together at first.
     pub(super) gang: u64,
+    /// When it registered, in milliseconds.
+    pub(super) since: u64,
     /// Whether its executors have a fixed number of cores.
     pub(super) is_fixed: bool,
     /// The number of applications that registered before it.

@@ -110,6 +110,7 @@ impl Ledger {
         }
         app.next = key.executor.0 + 1;
         app.executors.insert(key.executor, worker.clone());
+        app.launched.insert(key.executor, self.now);
         let book = self.workers.get_mut(worker).ok_or("a Worker's connection outlives it")?;
         if book.availability == Availability::Decommissioning {
             return Err(format!(
@@ -221,9 +222,11 @@ impl Ledger {
             relaunch,
             executors,
             next: 0,
+            launched: BTreeMap::new(),
             queue,
             priority: description.priority,
             gang: description.gang,
+            since: order.now,
             is_fixed: description.profile.cores.is_some(),
             order: self.registered,
             begun: false,

@@ -2,6 +2,7 @@
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use firesteel_core::ids::{AppId, ExecutorKey, WorkerId};
 use firesteel_core::master::ReservationView;
@@ -23,13 +24,14 @@ pub(crate) struct Order<'a> {
     pub(crate) backfill: Backfill,
     pub(crate) serving: ServingOrder,
     pub(crate) preemption: Preemption,
+    pub(crate) gang_patience: Option<Duration>,
     /// The time in milliseconds.
     pub(crate) now: u64,
     pub(crate) before: Option<ReservationView>,
     pub(crate) after: Option<ReservationView>,
 }
 
-/// An executor that was ended in this event for an application of higher priority, and its Worker.
+/// An executor that was ended in this event for another application, and its Worker.
 #[derive(Debug)]
 pub(super) struct Preempted {
     pub(super) executor: ExecutorKey,
@@ -106,9 +108,9 @@ impl Ledger {
         Ok(())
     }
 
-    /// Checks preemption. An executor ends only for an application of higher priority in its queue, which
-    /// gets one in its place, unless that is taken in turn for another one. No more executors end for one application than
-    /// allowed.
+    /// Checks preemption. An executor ends only for an application of higher priority in its queue, or for a gang of its own
+    /// priority that has waited for long, since before it was launched, while its application comes later and is no gang. That application gets one in its
+    /// place, unless that is taken in turn for another one. No more executors end for one application than allowed.
     fn check_preempted(
         &mut self,
         preempted: &Preempted,
@@ -119,7 +121,16 @@ impl Ledger {
         let (Some(theirs), Some(own)) = (self.apps.get(&executor.app), self.apps.get(by)) else {
             return Err(format!("executor {executor} is preempted by {by}, and not both are live"));
         };
-        if theirs.queue != own.queue || theirs.priority >= own.priority {
+        let has_waited = |patience: Duration| u128::from(order.now - own.since) >= patience.as_millis();
+        let is_impatient = own.gang > 1 && !own.begun && order.gang_patience.is_some_and(has_waited);
+        let is_late = theirs.launched.get(&executor.executor).is_some_and(|at| *at >= own.since);
+        let is_lower = theirs.priority < own.priority
+            || is_impatient
+                && is_late
+                && theirs.priority == own.priority
+                && own.queue_rank() < theirs.queue_rank()
+                && theirs.gang <= 1;
+        if theirs.queue != own.queue || !is_lower {
             return Err(format!("executor {executor} is preempted by {by}, which does not come before it"));
         }
         let is_given = launched.iter().any(|(on, launch)| on == worker && launch.executor.app == *by);

@@ -48,7 +48,7 @@ const CODES: &str =
     "Exit codes: 0 done; 1 failed; 2 wrong usage, or a line of the trace that cannot be used.";
 
 /// The options of replays and fills, which the published experiment does not have.
-const OF_REPLAYS: [&str; 12] = [
+const OF_REPLAYS: [&str; 13] = [
     "load",
     "applications",
     "workers",
@@ -58,6 +58,7 @@ const OF_REPLAYS: [&str; 12] = [
     "order",
     "queues",
     "preemption",
+    "gang_patience",
     "worker_failures",
     "csv",
     "static_fill",
@@ -106,6 +107,9 @@ pub(super) struct Args {
     /// Maximum number of lower-priority executors to end for one application per minute (firesteel.master.preemption)
     #[arg(long, hide_short_help = true, value_name = "N", default_value_t = 0)]
     preemption: u32,
+    /// How long a gang waits before --preemption ends executors launched meanwhile behind it, too (firesteel.master.preemption.gangPatience)
+    #[arg(long, hide_short_help = true, value_name = "DURATION", value_parser = duration, requires = "preemption")]
+    gang_patience: Option<Duration>,
     /// Let each Worker fail at random after this time on average, such as 30d, for ten minutes [default: none fails]
     #[arg(long, hide_short_help = true, value_name = "DURATION", value_parser = duration, conflicts_with_all = ["static_fill", "fewest_workers"])]
     worker_failures: Option<Duration>,

@@ -103,6 +103,7 @@ fn results(args: &Args, setups: &[Setup], workloads: &[(Workload, LeftOut)]) -> 
         order: args.order.order(),
         queues: args.queues.clone().unwrap_or_default(),
         preemption,
+        gang_patience: args.gang_patience,
         ..Config::default()
     };
     let config = |setup: &Setup| setup.config(base.clone());
