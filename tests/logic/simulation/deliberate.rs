@@ -40,7 +40,7 @@ const BUGS: &[(Sabotage, u64, &str)] = &[
     (Sabotage::LendToAll, 1_000, "that is kept for"),
     (Sabotage::ForgetPriority, 100, "which comes first in their queue"),
     (Sabotage::ForgetQueue, 1_000, "holds less of what it is owed"),
-    (Sabotage::PreemptTooMany, 1_000, "the most are"),
+    (Sabotage::PreemptTooMany, 400, "the most are"),
     (Sabotage::PreemptPeers, 200, "which does not come before it"),
     (Sabotage::DropExecutorsGone, 10, "is left, and its driver is not told"),
     (Sabotage::EarlyExecutorsGone, 10, "is told that nothing of"),
