@@ -84,16 +84,19 @@ fn class_of(object: &Bytes) -> String {
     Node { graph: &graph, value }.class_name().expect("it has a class").to_owned()
 }
 
-fn text(object: &Bytes, field: &str) -> String {
+/// What is read of a field of an object.
+fn read<T>(object: &Bytes, field: &str, read: impl Fn(Node<'_>) -> Option<T>) -> T {
     let (graph, value) = java::read(object, Bounds::default()).expect("it is an object");
     let node = Node { graph: &graph, value }.field(field).expect("it has this field");
-    node.text().expect("it is a text").to_owned()
+    read(node).expect("it is of this kind")
+}
+
+fn text(object: &Bytes, field: &str) -> String {
+    read(object, field, |node| node.text().map(str::to_owned))
 }
 
 fn number(object: &Bytes, field: &str) -> i32 {
-    let (graph, value) = java::read(object, Bounds::default()).expect("it is an object");
-    let node = Node { graph: &graph, value }.field(field).expect("it has this field");
-    node.int().expect("it is a number")
+    read(object, field, |node| node.int())
 }
 
 /// The frames of a driver up to its registration.

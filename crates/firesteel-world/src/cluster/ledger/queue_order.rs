@@ -109,8 +109,9 @@ impl Ledger {
     }
 
     /// Checks preemption. An executor ends only for an application of higher priority in its queue, or for a gang of its own
-    /// priority that has waited for long, since before it was launched, while its application comes later and is no gang. That application gets one in its
-    /// place, unless that is taken in turn for another one. No more executors end for one application than allowed.
+    /// priority that has waited for long, since before it was launched, while its application comes later and is no gang. The
+    /// other application gets one in its place, unless that is taken in turn for yet another one. No more executors end for one
+    /// application than allowed.
     fn check_preempted(
         &mut self,
         preempted: &Preempted,
