@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::binary::{clean, run_with_input, wait_for};
 use crate::cluster::{
-    Cluster, Driver, LONGEST, SPARK, Scenario, app, driver, home, line_of, releases, scala,
+    Cluster, Driver, LONGEST, SPARK, Scenario, app, driver, home, in_surroundings, line_of, releases, scala,
 };
 use crate::ports::free_port;
 use crate::proxy::{self, Direction};
@@ -185,7 +185,7 @@ fn connect(version: &str) {
     });
     let jars = home(version).join("jars");
     let class_path = format!("{}:{}", jars.join("connect-repl/*").display(), jars.join("*").display());
-    let mut client = clean("java");
+    let mut client = in_surroundings(version, clean("java"));
     client.args(["-Xmx512m", "--add-opens=java.base/java.nio=ALL-UNNAMED", "-cp", &class_path]);
     client.arg(app("Remote.java")).arg(format!("sc://127.0.0.1:{port}"));
     let output = cluster.run(client);

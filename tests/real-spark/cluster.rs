@@ -1,6 +1,7 @@
 //! A Master, Workers, and applications of a release of Spark on them.
 
 use std::collections::BTreeMap;
+use std::fs;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -35,10 +36,12 @@ pub(crate) const SPARK: Component = Component { name: "spark", look, prepare: ||
 
 fn look() -> Result<(), String> {
     if !component::is_required("spark") {
-        return Err("it takes twenty minutes, and runs where FIRESTEEL_REQUIRE=spark asks for it".to_owned());
+        return Err(
+            "it takes thirteen minutes, and runs where FIRESTEEL_REQUIRE=spark asks for it".to_owned()
+        );
     }
     for version in releases() {
-        if !environment(&version).join("done").exists() {
+        if !environment(&version).join("home").exists() {
             return Err(format!("Spark {version} is not installed: tests/real-spark/install installs it"));
         }
     }
@@ -113,8 +116,10 @@ impl Scenario {
     }
 }
 
+/// What `tests/real-spark/install` has made of a release.
 fn environment(version: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/sparks").join(version)
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize();
+    root.expect("the repository is there").join("target/sparks").join(version)
 }
 
 /// A file of the applications.
@@ -124,10 +129,14 @@ pub(crate) fn app(name: &str) -> PathBuf {
 
 /// The installation of a release: what SPARK_HOME names.
 pub(crate) fn home(version: &str) -> PathBuf {
-    let script = "import pyspark; print(pyspark.__path__[0])";
-    let found = run(clean(environment(version).join("bin/python")).args(["-c", script]));
-    assert_eq!(found.code(), 0, "{found}");
-    PathBuf::from(found.stdout.trim())
+    let file = environment(version).join("home");
+    let path = fs::read_to_string(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+    PathBuf::from(path.trim_end())
+}
+
+/// The value of `JAVA_TOOL_OPTIONS` with which the JVMs of a release start soonest.
+pub(crate) fn jvm_options(version: &str) -> String {
+    format!("-XX:VMOptionsFile={}", environment(version).join("jvm").display())
 }
 
 /// The jar with the applications in Scala, for a release. Its own compiler makes it once.
@@ -138,6 +147,7 @@ pub(crate) fn scala_apps(version: &str) -> PathBuf {
         let jar = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("spark-apps-{version}.jar"));
         let class_path = home(version).join("jars/*");
         let mut compiler = clean("java");
+        compiler.env("JAVA_TOOL_OPTIONS", jvm_options(version));
         compiler.arg("-Xmx700m").arg("-cp").arg(class_path).args(["scala.tools.nsc.Main", "-usejavacp"]);
         let done = run(compiler.arg("-d").arg(&jar).arg(app("Apps.scala")));
         assert_eq!(done.code(), 0, "{done}");
@@ -268,7 +278,7 @@ impl Cluster {
             command.args(["--port", "0"]);
         }
         command.args(arguments).arg("--work-dir").arg(self.work(number));
-        command.env("SPARK_LOCAL_DIRS", self.local(number));
+        command.env("SPARK_LOCAL_DIRS", self.local(number)).env("JAVA_TOOL_OPTIONS", jvm_options(MAIN));
         Daemon::start(command.arg(self.url()))
     }
 
@@ -297,7 +307,7 @@ impl Cluster {
         let mut command = clean(home(version).join("bin").join(name));
         command.args(["--master", self.master.url()]).args(own_settings(version, &[])).args(words);
         command.env("PYSPARK_PYTHON", environment(version).join("bin/python"));
-        in_surroundings(command)
+        in_surroundings(version, command)
     }
 
     /// Runs a driver to its end: what it wrote.
@@ -380,7 +390,7 @@ pub(crate) fn driver(
     command.arg(self::app(&format!("{app}.py"))).arg(master).args(arguments);
     let own = own_settings(version, settings).join(" ");
     command.env("PYSPARK_SUBMIT_ARGS", format!("{own} pyspark-shell"));
-    in_surroundings(command)
+    in_surroundings(version, command)
 }
 
 /// A driver in Scala for the Master at this URL, with these settings of Spark.
@@ -395,12 +405,15 @@ pub(crate) fn scala(
     command.args(own_settings(version, settings)).args(["--master", master]);
     let class = format!("{}{}", app[..1].to_uppercase(), &app[1..]);
     command.args(["--class", &class]).arg(scala_apps(version)).arg(master).args(arguments);
-    in_surroundings(command)
+    in_surroundings(version, command)
 }
 
 /// What all drivers are started with, and these settings.
 fn own_settings(version: &str, settings: &[&str]) -> Vec<String> {
-    let mut own = vec!["spark.executor.memory=512m".to_owned()];
+    let mut own = vec![
+        "spark.executor.memory=512m".to_owned(),
+        format!("spark.executorEnv.JAVA_TOOL_OPTIONS={}", jvm_options(version)),
+    ];
     if named_releases().is_some() && ALIKE.iter().flatten().any(|alike| *alike == line_of(version)) {
         own.push(format!("spark.executorEnv.SPARK_HOME={}", home(version).display()));
     }
@@ -470,8 +483,9 @@ fn group(daemon: &Daemon) -> Pid {
     Pid::from_raw(i32::try_from(daemon.pid()).expect("a process id is an i32"))
 }
 
-/// Drivers bind loopback, and say only what is wrong.
-pub(crate) fn in_surroundings(mut command: Command) -> Command {
+/// Drivers bind loopback, and their JVMs start soon.
+pub(crate) fn in_surroundings(version: &str, mut command: Command) -> Command {
     command.env("SPARK_LOCAL_IP", "127.0.0.1").env("PYTHONDONTWRITEBYTECODE", "1");
+    command.env("JAVA_TOOL_OPTIONS", jvm_options(version));
     command
 }

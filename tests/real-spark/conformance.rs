@@ -5,7 +5,7 @@ use std::process::Command;
 
 use libtest_mimic::Trial;
 
-use crate::cluster::{Scenario, home, line_of};
+use crate::cluster::{Scenario, home, jvm_options, line_of};
 
 pub(crate) fn trials() -> Vec<Trial> {
     Scenario::trials(vec![Scenario::on_all("sparks_own_master_decides_as_recorded", own_master)])
@@ -19,6 +19,7 @@ fn own_master(version: &str) {
     let done = command
         .arg(folder.join("spark/adapter"))
         .arg(home(version))
+        .env("JAVA_TOOL_OPTIONS", jvm_options(version))
         .output()
         .expect("python3 can be started");
     let (said, complaints) = (String::from_utf8_lossy(&done.stdout), String::from_utf8_lossy(&done.stderr));

@@ -3,7 +3,7 @@
 //! elsewhere they are shown as ignored, with the reason. With `FIRESTEEL_SPARKS=3.4.4,4.1.4` every scenario is tried on each
 //! of these releases instead, and Firesteel is not compared with Spark's own daemons.
 //!
-//! Tests run one after the other: each has several JVMs.
+//! Two tests run at a time: each has several JVMs, which wait about as long as they compute.
 
 use std::process::ExitCode;
 
@@ -40,7 +40,7 @@ mod workers;
 
 fn main() -> ExitCode {
     let mut arguments = Arguments::from_args();
-    arguments.test_threads = Some(1);
+    arguments.test_threads.get_or_insert(2);
     let mut trials = vec![applications::trials(), losses::trials()];
     if cluster::named_releases().is_none() {
         trials.extend([

@@ -212,7 +212,7 @@ impl Standalone {
 fn daemon(class: &str, words: &[&str]) -> Command {
     let mut command = clean(home(MAIN).join("bin/spark-class"));
     command.arg(format!("org.apache.spark.deploy.{class}")).args(words).env("SPARK_DAEMON_MEMORY", "256m");
-    in_surroundings(command)
+    in_surroundings(MAIN, command)
 }
 
 impl Manager for Standalone {

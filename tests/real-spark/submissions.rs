@@ -43,7 +43,7 @@ fn client(version: &str, program: &str) -> Command {
     let mut command = clean(home(version).join("bin").join(program));
     command
         .env("JDK_JAVA_OPTIONS", format!("-Xmx256m -Dlog4j2.configurationFile=file:{}", settings.display()));
-    in_surroundings(command)
+    in_surroundings(version, command)
 }
 
 /// `spark-submit` of a driver that runs on the cluster until this file is there.

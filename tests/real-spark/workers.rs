@@ -29,7 +29,7 @@ pub(crate) fn spark_worker(cluster: &Cluster, version: &str, number: usize) -> D
     command.env("SPARK_DAEMON_MEMORY", "256m");
     command.env("SPARK_LOCAL_DIRS", cluster.root.path().join(format!("spark-local{number}")));
     command.env("SPARK_WORKER_DIR", cluster.root.path().join(format!("spark-work{number}")));
-    Daemon::spawn(&mut in_surroundings(command))
+    Daemon::spawn(&mut in_surroundings(version, command))
 }
 
 /// The labels of the Workers that live, in the order of their ids; empty for those of Firesteel's.
