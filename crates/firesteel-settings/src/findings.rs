@@ -4,14 +4,18 @@ use std::path::Path;
 
 use serde::Serialize;
 
+use super::cluster_driver::DriverSettings;
+use super::http::HttpSettings;
 use super::key::Reader;
 use super::listen::Listen;
 use super::origin::Origin;
+use super::pages::PageSettings;
 use super::properties::Property;
 use super::property_effect::PropertyEffect;
 use super::secrets::{shown, shown_options};
 use super::sources::Loaded;
 use super::variables::{self, Environment, Role};
+use super::yarn::YarnSettings;
 use super::{ApplicationSettings, Properties, SettingError, WorkerSettings, master};
 
 /// One thing that is set.
@@ -171,8 +175,13 @@ fn bad_value(key: &str, property: &Property, readers: &[Reader]) -> Option<Strin
             | SettingError::Contradiction { .. }
             | SettingError::TooFewAddresses { .. }),
         ) => Some(error.to_string()),
-        // The executors' amount and the interval of heartbeats may be missing, because they can be set as well.
-        Err(SettingError::NoAddresses { .. } | SettingError::TimeoutTooShort { .. }) | Ok(()) => None,
+        // What is missing here may be set as well.
+        Err(
+            SettingError::NoAddresses { .. }
+            | SettingError::TimeoutTooShort { .. }
+            | SettingError::PatienceInVain { .. },
+        )
+        | Ok(()) => None,
     }
 }
 
@@ -180,27 +189,43 @@ fn bad_value(key: &str, property: &Property, readers: &[Reader]) -> Option<Strin
 fn read(properties: &Properties, readers: &[Reader]) -> Result<(), SettingError> {
     for reader in readers {
         match reader {
-            Reader::Master => drop(master::config(properties, String::new())?),
-            Reader::Worker => drop(WorkerSettings::of(properties)?),
-            Reader::Application => drop(ApplicationSettings::of(properties)?),
+            Reader::Master => {
+                master::config(properties, String::new())?;
+                HttpSettings::of_master(properties, false)?;
+                HttpSettings::of_rest(properties)?;
+                PageSettings::of_master(properties)?;
+            }
+            Reader::Worker => {
+                WorkerSettings::of(properties)?;
+                HttpSettings::of_worker(properties, false)?;
+            }
+            Reader::Application => {
+                let application = ApplicationSettings::of(properties)?;
+                DriverSettings::of(properties)?;
+                // Amounts that an application has elsewhere may not be YARN's, which has no parts and kinds.
+                if application.executor_resources.is_empty() {
+                    YarnSettings::of(properties, &application)?;
+                }
+            }
         }
     }
     Listen::of(properties, String::new)?;
     Ok(())
 }
 
-/// The contradiction between properties whose values can each be used alone.
+/// What is wrong with properties together, of which each can be used alone.
 #[must_use]
 pub fn contradiction(properties: &Properties) -> Option<SettingError> {
     read(properties, &Reader::ALL).err().filter(|error| match error {
         SettingError::Contradiction { .. }
         | SettingError::TimeoutTooShort { .. }
+        | SettingError::PatienceInVain { .. }
         | SettingError::NoAddresses { .. }
-        | SettingError::TooFewAddresses { .. } => true,
+        | SettingError::TooFewAddresses { .. }
+        | SettingError::Unprotected { .. } => true,
         SettingError::NoPair { .. }
         | SettingError::Value { .. }
         | SettingError::Expression { .. }
-        | SettingError::Unprotected { .. }
         | SettingError::File { .. } => false,
     })
 }
@@ -292,7 +317,10 @@ const BESIDE: [(&str, &str); 7] = [
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
+    use crate::keys;
 
     fn loaded(pairs: &[&str]) -> Loaded {
         let properties = Properties::parse(pairs.iter().copied()).expect("they are pairs");
@@ -326,6 +354,97 @@ mod tests {
             ("spark.worker.timeout", Outcome::Read),
         ];
         assert_eq!(found, expected.map(|(name, outcome)| (name.to_owned(), outcome)));
+    }
+
+    /// The properties that take any text.
+    const TEXTS: [&str; 40] = [
+        "spark.deploy.recoveryDirectory",
+        "spark.master.rest.host",
+        "spark.master.ui.title",
+        "spark.shuffle.NAME",
+        "spark.app.name",
+        "spark.master",
+        "firesteel.app.queue",
+        "firesteel.worker.resource.NAME.kind",
+        "firesteel.executor.resource.NAME.kind",
+        "firesteel.executor.cuda",
+        "spark.executorEnv.NAME",
+        "spark.files",
+        "spark.archives",
+        "spark.driver.host",
+        "spark.driver.bindAddress",
+        "spark.hadoop.NAME",
+        "spark.yarn.queue",
+        "spark.yarn.applicationType",
+        "spark.yarn.tags",
+        "spark.yarn.am.nodeLabelExpression",
+        "spark.yarn.appMasterEnv.NAME",
+        "spark.yarn.resourceGpuDeviceName",
+        "spark.yarn.resourceFpgaDeviceName",
+        "spark.admin.acls",
+        "spark.admin.acls.groups",
+        "spark.ui.view.acls",
+        "spark.ui.view.acls.groups",
+        "spark.modify.acls",
+        "spark.modify.acls.groups",
+        "spark.yarn.executor.nodeLabelExpression",
+        "spark.yarn.exclude.nodes",
+        "spark.yarn.stagingDir",
+        "firesteel.yarn.binary",
+        "spark.yarn.dist.files",
+        "spark.yarn.dist.archives",
+        "spark.yarn.rolledLog.includePattern",
+        "spark.yarn.rolledLog.excludePattern",
+        // Wrong values of these only make a Worker not roll logs.
+        "spark.executor.logs.rolling.strategy",
+        "spark.executor.logs.rolling.time.interval",
+        "spark.executor.logs.rolling.maxSize",
+    ];
+
+    /// The properties that only an ApplicationMaster reads, or `firesteel yarn` in cluster mode: wrong values of these are
+    /// found there.
+    const UNCHECKED: [&str; 13] = [
+        "spark.yarn.am.waitTime",
+        "spark.yarn.am.clientModeTreatDisconnectAsFailed",
+        "spark.yarn.am.finalMessageLimit",
+        "spark.driver.memoryOverhead",
+        "spark.driver.memoryOverheadFactor",
+        "spark.driver.minMemoryOverhead",
+        "spark.yarn.executor.launch.excludeOnFailure.enabled",
+        "spark.executor.maxNumFailures",
+        "spark.executor.failuresValidityInterval",
+        "spark.yarn.scheduler.heartbeat.interval-ms",
+        "spark.yarn.scheduler.initial-allocation.interval",
+        "spark.yarn.scheduler.reporterThread.maxFailures",
+        "spark.yarn.containerLauncherMaxThreads",
+    ];
+
+    #[test]
+    fn a_value_that_no_property_has_is_found_in_each_that_does_not_take_any_text() {
+        let is_taken = |name: &&str| {
+            let pair = format!("{name}=?");
+            outcomes(&[&pair], Reader::Master, Audience::All)[0].1 != Outcome::BadValue
+        };
+        let taken: BTreeSet<&str> = keys::TABLE.iter().map(|key| key.name).filter(is_taken).collect();
+        assert_eq!(taken, TEXTS.into_iter().chain(UNCHECKED).collect());
+    }
+
+    #[test]
+    fn what_yarn_does_not_have_is_no_wrong_value() {
+        let outcome = |pair: &str| outcomes(&[pair], Reader::Application, Audience::All)[0].1;
+        assert_eq!(outcome("spark.executor.resource.gpu.amount=0.25"), Outcome::Read);
+    }
+
+    #[test]
+    fn what_can_be_used_alone_but_not_together_is_found() {
+        let wrong = |pairs: &[&str]| contradiction(&loaded(pairs).properties).map(|error| error.to_string());
+        let patience = "firesteel.master.preemption.gangPatience=20s";
+        assert_eq!(wrong(&["firesteel.master.preemption=1", patience]), None);
+        assert!(wrong(&[patience]).is_some_and(|words| words.contains("firesteel.master.preemption is 0")));
+        let filters = "spark.master.rest.filters=org.apache.Filter";
+        assert_eq!(wrong(&[filters]), None);
+        let words = wrong(&["spark.master.rest.enabled=true", filters]).unwrap_or_default();
+        assert!(words.contains("the REST port would be open"), "{words}");
     }
 
     #[test]

@@ -78,7 +78,7 @@ pub fn config(properties: &Properties, url: String) -> Result<Config, SettingErr
             .read(keys::ORDER, "registration or shortest", serving_order)?
             .unwrap_or(defaults.order),
         preemption: preemption(properties)?,
-        gang_patience: properties.duration(keys::GANG_PATIENCE, Unit::Seconds)?,
+        gang_patience: gang_patience(properties)?,
         dead_worker_persistence: properties
             .count(keys::DEAD_WORKER_PERSISTENCE)?
             .unwrap_or(defaults.dead_worker_persistence),
@@ -204,6 +204,17 @@ fn preemption(properties: &Properties) -> Result<Preemption, SettingError> {
         0 => Preemption::Off,
         executors => Preemption::AtMost { executors, every },
     })
+}
+
+fn gang_patience(properties: &Properties) -> Result<Option<Duration>, SettingError> {
+    let patience = properties.duration(keys::GANG_PATIENCE, Unit::Seconds)?;
+    let is_off = preemption(properties)? == Preemption::Off;
+    match (patience, properties.origin(keys::GANG_PATIENCE)) {
+        (Some(patience), Some(origin)) if is_off => {
+            Err(SettingError::PatienceInVain { patience, origin: origin.clone() })
+        }
+        (patience, _) => Ok(patience),
+    }
 }
 
 fn exclusion(properties: &Properties) -> Result<Exclusion, SettingError> {
@@ -364,6 +375,20 @@ mod tests {
         let pairs = [&[mode, "spark.deploy.zookeeper.url=a:1"][..], &rest].concat();
         assert_eq!(read(&pairs), Ok(Recovery::ZooKeeper(all)));
         assert_eq!(read(&[url]), Ok(Recovery::Directory(None)), "its servers alone say nothing");
+    }
+
+    #[test]
+    fn a_gang_s_patience_needs_preemption() {
+        let patience = |pairs: &[&str]| parsed(pairs).map(|config| config.gang_patience);
+        let (off, on) = ("firesteel.master.preemption=0", "firesteel.master.preemption=1");
+        let set = "firesteel.master.preemption.gangPatience=20s";
+        assert_eq!(patience(&[on, set]), Ok(Some(Duration::from_secs(20))));
+        for pairs in [&[set][..], &[off, set]] {
+            let error = patience(pairs).expect_err("it is in vain").to_string();
+            let expected = "firesteel.master.preemption.gangPatience is 20s and firesteel.master.preemption is 0: \
+                            no executor would be ended; set it, too";
+            assert_eq!(error, expected);
+        }
     }
 
     #[test]

@@ -131,6 +131,19 @@ pub enum SettingError {
         /// Whether one of them was set on the command line.
         is_usage: bool,
     },
+    /// A gang is to have executors ended, and none may be ended.
+    #[error(
+        "{} is {patience:?}{} and {} is 0: no executor would be ended; set it, too",
+        keys::GANG_PATIENCE,
+        from(origin),
+        keys::PREEMPTION
+    )]
+    PatienceInVain {
+        /// How long a gang waits.
+        patience: Duration,
+        /// Where that was set.
+        origin: Origin,
+    },
     /// An executor would be lost before its next heartbeat comes.
     #[error(
         "{} is {timeout:?} and {} is {interval:?}: the timeout must be longer than the interval; raise one or lower the \
@@ -174,7 +187,8 @@ impl SettingError {
             | Self::TooFewAddresses { is_usage, .. } => *is_usage,
             Self::Value { origin, .. }
             | Self::Expression { origin, .. }
-            | Self::Unprotected { origin, .. } => origin.is_command_line(),
+            | Self::Unprotected { origin, .. }
+            | Self::PatienceInVain { origin, .. } => origin.is_command_line(),
         }
     }
 }
