@@ -213,10 +213,10 @@ fn read(properties: &Properties, readers: &[Reader]) -> Result<(), SettingError>
     Ok(())
 }
 
-/// What is wrong with properties together, of which each can be used alone.
+/// Why this reader does not start with properties of which each can be used alone.
 #[must_use]
-pub fn contradiction(properties: &Properties) -> Option<SettingError> {
-    read(properties, &Reader::ALL).err().filter(|error| match error {
+pub fn contradiction(properties: &Properties, reader: Reader) -> Option<SettingError> {
+    read(properties, &[reader]).err().filter(|error| match error {
         SettingError::Contradiction { .. }
         | SettingError::TimeoutTooShort { .. }
         | SettingError::PatienceInVain { .. }
@@ -437,7 +437,10 @@ mod tests {
 
     #[test]
     fn what_can_be_used_alone_but_not_together_is_found() {
-        let wrong = |pairs: &[&str]| contradiction(&loaded(pairs).properties).map(|error| error.to_string());
+        let found = |pairs: &[&str], reader| {
+            contradiction(&loaded(pairs).properties, reader).map(|error| error.to_string())
+        };
+        let wrong = |pairs: &[&str]| found(pairs, Reader::Master);
         let patience = "firesteel.master.preemption.gangPatience=20s";
         assert_eq!(wrong(&["firesteel.master.preemption=1", patience]), None);
         assert!(wrong(&[patience]).is_some_and(|words| words.contains("firesteel.master.preemption is 0")));
@@ -445,6 +448,7 @@ mod tests {
         assert_eq!(wrong(&[filters]), None);
         let words = wrong(&["spark.master.rest.enabled=true", filters]).unwrap_or_default();
         assert!(words.contains("the REST port would be open"), "{words}");
+        assert_eq!(found(&["spark.ui.filters=org.apache.Filter"], Reader::Application), None);
     }
 
     #[test]

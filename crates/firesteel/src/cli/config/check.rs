@@ -106,7 +106,7 @@ impl Checked {
             let (files, environment) = (files.clone(), environment.clone());
             let (found, wrong) = match (Sources { reader, conf: Vec::new(), files, environment }).load() {
                 Ok(loaded) => {
-                    let contradiction = findings::contradiction(&loaded.properties);
+                    let contradiction = findings::contradiction(&loaded.properties, reader);
                     let wrong = contradiction.map(|error| error.to_string());
                     (findings::of_properties(&loaded, reader, audience), wrong)
                 }

@@ -138,7 +138,7 @@ fn reader_settings(reader: Reader, conf: &Conf) -> Result<ReaderSettings, Failur
             settings.push(Setting { name, value, origin: None, meaning, overridden, error: None });
         }
     }
-    let error = findings::contradiction(&loaded.properties).map(|error| error.to_string());
+    let error = findings::contradiction(&loaded.properties, reader).map(|error| error.to_string());
     Ok(ReaderSettings { reader, files: loaded.files, settings, error })
 }
 
