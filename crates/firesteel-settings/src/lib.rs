@@ -4,7 +4,8 @@
 //! - [`keys`], [`key`]: the table of all properties, and one row of it.
 //! - [`properties`], [`origin`]: the values of properties, and where each was set.
 //! - [`sources`], [`properties_file`], [`java_options`], [`variables`]: where properties are read from.
-//! - [`master`], [`worker`], [`application`], [`cluster_driver`], [`yarn`], [`listen`]: the typed settings of each reader.
+//! - [`master`], [`worker`], [`application`], [`cluster_driver`], [`yarn`], [`application_master`], [`listen`]: the typed
+//!   settings of each reader.
 //! - `allocation`, `amounts`, [`rolling`], [`shuffle_service`], [`resources`], [`description`]: parts of these settings,
 //!   and what an application tells its Master.
 //! - [`size`], [`duration`]: the forms of values.
@@ -18,6 +19,7 @@
 mod allocation;
 mod amounts;
 pub mod application;
+pub mod application_master;
 pub mod cluster_driver;
 pub mod description;
 pub mod duration;

@@ -9,6 +9,7 @@ use firesteel_placement::resource_name::{kind, without_kind};
 use firesteel_placement::{self as placement, Cores, MiB, ResourceAmounts};
 
 use super::application::{ApplicationSettings, list};
+use super::application_master::ApplicationMasterSettings;
 use super::duration::Unit;
 use super::{Origin, Properties, SettingError, keys};
 
@@ -105,9 +106,6 @@ pub enum SubmitWaits {
     ForSubmission,
 }
 
-/// The default number of executors of an application on YARN. Source: Spark on YARN, 4.0.1.
-pub const EXECUTORS: u64 = 2;
-
 impl YarnSettings {
     /// Reads the settings.
     ///
@@ -122,8 +120,8 @@ impl YarnSettings {
             )
         };
         let mode = mode(properties)?;
-        // The ApplicationMaster reads this setting; the submitting command only reports its errors.
-        naming(properties)?;
+        // The ApplicationMaster reads its own settings again. Their errors are told before it is started.
+        ApplicationMasterSettings::of(properties, application)?;
         Ok(Self {
             mode,
             queue: text(keys::YARN_QUEUE).unwrap_or_else(|| "default".to_owned()),
@@ -255,10 +253,7 @@ fn master_size(properties: &Properties, mode: Mode) -> Result<MasterSize, Settin
 }
 
 /// How many hosts a request for a container names.
-///
-/// # Errors
-/// The value is neither of the two.
-pub fn naming(properties: &Properties) -> Result<Naming, SettingError> {
+pub(super) fn naming(properties: &Properties) -> Result<Naming, SettingError> {
     let naming = |text: &str| match text {
         "many" => Some(Naming::Many),
         "one" => Some(Naming::One),
@@ -294,10 +289,7 @@ fn whole_addresses(
 }
 
 /// The sizes of executors' containers, for the requests to YARN.
-///
-/// # Errors
-/// The first value that cannot be used.
-pub fn executor_sizing(
+pub(super) fn executor_sizing(
     properties: &Properties,
     application: &ApplicationSettings,
 ) -> Result<Sizing, SettingError> {

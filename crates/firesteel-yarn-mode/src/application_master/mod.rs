@@ -121,10 +121,10 @@ async fn serve(
     attempt: Attempt,
     mut requests: EndRequests,
 ) -> Result<Ended, ApplicationMasterError> {
-    let settings = settings::Settings::of(&blueprint)?;
+    let settings = settings::of(&blueprint)?;
     let listener = Listener::bind(&Address::new(attempt.host.clone(), 0)).await?;
     let reached = daemon::reachable(&attempt.host, listener.local().port());
-    let config = settings.config(&blueprint, &attempt, &reached);
+    let config = settings::config(&settings, &blueprint, &attempt, &reached);
     let launches = settings.launches;
 
     let mut context =

@@ -29,8 +29,6 @@ Outcomes:
   refused      commands that read it do not start: it asks for protection that Firesteel lacks
   bad value    commands that read it do not start: the value cannot be used
 
-Values that only an ApplicationMaster on YARN reads are not checked here, but when it starts.
-
 Examples:
   firesteel config check
   firesteel config check /etc/spark/conf/spark-defaults.conf

@@ -3,8 +3,9 @@
 use firesteel_apps::cluster::Cluster;
 use firesteel_apps::startup;
 use firesteel_host::progress::Progress;
+use firesteel_settings::application_master::EXECUTORS;
 use firesteel_settings::variables::Environment;
-use firesteel_settings::yarn::{EXECUTORS, Mode, YarnSettings};
+use firesteel_settings::yarn::{Mode, YarnSettings};
 use firesteel_settings::{ApplicationSettings, Origin, Properties, keys};
 use firesteel_yarn_mode::blueprint::{Deploy, Program};
 use firesteel_yarn_mode::cluster_mode;
