@@ -1,12 +1,12 @@
 //! The settings of an ApplicationMaster, from its application's properties.
 
-use std::collections::BTreeSet;
 use std::time::Duration;
 
-use firesteel_core::allocator::{HostExclusion, Sizing, default_most_failures};
+use firesteel_core::allocator::{self, Decommissioning, HostExclusion, default_most_failures};
 use firesteel_core::application_master::Silence;
 use firesteel_core::driver::Allocation;
-use firesteel_placement::locality::Naming;
+use firesteel_core::ids::ExecutorId;
+use firesteel_placement::locality::Topology;
 use firesteel_placement::{Cores, ExecutorLimit};
 
 use super::application::{ApplicationSettings, list};
@@ -27,25 +27,9 @@ pub struct ApplicationMasterSettings {
     pub executors: u64,
     /// The cores of a task, from `spark.task.cpus`.
     pub task_cores: Cores,
-    /// The sizes of executors' containers.
-    pub sizing: Sizing,
-    /// The interval of heartbeats, from `spark.yarn.scheduler.heartbeat.interval-ms`.
-    pub heartbeat: Duration,
-    /// The shorter interval while containers are awaited, from `spark.yarn.scheduler.initial-allocation.interval`.
-    pub initial_pause: Duration,
-    /// The number of errors of the ResourceManager in succession with which it gives up, from
-    /// `spark.yarn.scheduler.reporterThread.maxFailures`.
-    pub most_errors: u32,
-    /// The number of executors that may fail, from `spark.executor.maxNumFailures`.
-    pub most_failures: u64,
-    /// The age after which a failure no longer counts, from `spark.executor.failuresValidityInterval`. `None`: all count.
-    pub failure_window: Option<Duration>,
-    /// Whether hosts on which executors fail are left out, from `spark.yarn.executor.launch.excludeOnFailure.enabled`.
-    pub exclusion: HostExclusion,
-    /// The hosts that are never used, from `spark.yarn.exclude.nodes`.
-    pub never: BTreeSet<String>,
-    /// How many hosts a request names, from `firesteel.yarn.hosts.per.request`.
-    pub naming: Naming,
+    /// How containers are asked for, as far as properties say. The topology and the expiry of the ResourceManager are the
+    /// cluster's.
+    pub allocator: allocator::Config,
     /// The number of containers that are started at once, from `spark.yarn.containerLauncherMaxThreads`.
     pub launches: usize,
     /// The label of nodes where executors may run, from `spark.yarn.executor.nodeLabelExpression`.
@@ -61,13 +45,9 @@ impl ApplicationMasterSettings {
     /// # Errors
     /// The first value that cannot be used.
     pub fn of(properties: &Properties, application: &ApplicationSettings) -> Result<Self, SettingError> {
-        let millis = |key, default| {
-            let set = properties.duration(key, Unit::Millis)?;
-            Ok::<_, SettingError>(set.unwrap_or(Duration::from_millis(default)))
-        };
         let bytes = |text: &str| size::bytes(text, size::Unit::Bytes).ok();
         Ok(Self {
-            wait_time: millis(keys::YARN_WAIT_TIME, 100_000)?,
+            wait_time: millis(properties, keys::YARN_WAIT_TIME, 100_000)?,
             silence: match properties.boolean(keys::YARN_SILENCE)? {
                 Some(true) => Silence::Failure,
                 Some(false) | None => Silence::Success,
@@ -80,27 +60,44 @@ impl ApplicationMasterSettings {
                 ExecutorLimit::Unlimited => EXECUTORS,
             },
             task_cores: application.task_cores,
-            sizing: executor_sizing(properties, application)?,
-            heartbeat: millis(keys::YARN_HEARTBEAT, 3_000)?,
-            initial_pause: millis(keys::YARN_INITIAL_PAUSE, 200)?,
-            most_errors: properties.positive(keys::YARN_MAX_ERRORS)?.unwrap_or(5),
-            most_failures: properties
-                .positive(keys::YARN_MAX_FAILURES)?
-                .map_or_else(|| default_most_failures(most_executors(application)), u64::from),
-            failure_window: properties.duration(keys::YARN_FAILURE_WINDOW, Unit::Millis)?,
-            exclusion: match properties.boolean(keys::YARN_EXCLUDE_HOSTS)? {
-                Some(true) => HostExclusion::On {
-                    failures: application.exclusion.max_failed_executors_per_host.into(),
-                    timeout: application.exclusion.timeout,
-                },
-                Some(false) | None => HostExclusion::Off,
-            },
-            never: list(properties, keys::YARN_EXCLUDED).into_iter().collect(),
-            naming: naming(properties)?,
+            allocator: allocator(properties, application)?,
             launches: properties.positive(keys::YARN_LAUNCHES)?.unwrap_or(25) as usize,
             node_label: properties.get(keys::YARN_EXECUTOR_LABEL).map(str::to_owned),
         })
     }
+}
+
+fn allocator(
+    properties: &Properties,
+    application: &ApplicationSettings,
+) -> Result<allocator::Config, SettingError> {
+    Ok(allocator::Config {
+        topology: Topology::default(),
+        sizing: executor_sizing(properties, application)?,
+        initial_target: 0,
+        naming: naming(properties)?,
+        first_executor: ExecutorId(0),
+        heartbeat: millis(properties, keys::YARN_HEARTBEAT, 3_000)?,
+        initial_pause: millis(properties, keys::YARN_INITIAL_PAUSE, 200)?,
+        most_errors: properties.positive(keys::YARN_MAX_ERRORS)?.unwrap_or(5),
+        most_failures: properties
+            .positive(keys::YARN_MAX_FAILURES)?
+            .map_or_else(|| default_most_failures(most_executors(application)), u64::from),
+        failure_window: properties.duration(keys::YARN_FAILURE_WINDOW, Unit::Millis)?,
+        exclusion: match properties.boolean(keys::YARN_EXCLUDE_HOSTS)? {
+            Some(true) => HostExclusion::On {
+                failures: application.exclusion.max_failed_executors_per_host.into(),
+                timeout: application.exclusion.timeout,
+            },
+            Some(false) | None => HostExclusion::Off,
+        },
+        never: list(properties, keys::YARN_EXCLUDED).into_iter().collect(),
+        decommissioning: Decommissioning::Told,
+    })
+}
+
+fn millis(properties: &Properties, key: &str, default: u64) -> Result<Duration, SettingError> {
+    Ok(properties.duration(key, Unit::Millis)?.unwrap_or(Duration::from_millis(default)))
 }
 
 /// The maximum number of executors by the properties; 0 if they give none.
@@ -114,6 +111,10 @@ fn most_executors(application: &ApplicationSettings) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
+    use firesteel_placement::locality::Naming;
+
     use super::*;
 
     fn settings(pairs: &[&str]) -> Result<ApplicationMasterSettings, SettingError> {
@@ -125,12 +126,12 @@ mod tests {
     fn what_is_not_set_is_as_in_spark() {
         let found = settings(&[]).expect("nothing is wrong with nothing");
         let seconds = Duration::from_secs;
-        assert_eq!((found.wait_time, found.heartbeat), (seconds(100), seconds(3)));
-        assert_eq!(found.initial_pause, Duration::from_millis(200));
-        assert_eq!((found.executors, found.most_failures, found.most_errors), (2, 3, 5));
+        assert_eq!((found.wait_time, found.allocator.heartbeat), (seconds(100), seconds(3)));
+        assert_eq!(found.allocator.initial_pause, Duration::from_millis(200));
+        assert_eq!((found.executors, found.allocator.most_failures, found.allocator.most_errors), (2, 3, 5));
         assert_eq!((found.launches, found.longest_message), (25, 1 << 20));
-        assert_eq!((found.silence, found.exclusion), (Silence::Success, HostExclusion::Off));
-        assert_eq!(found.naming, Naming::Many);
+        assert_eq!((found.silence, found.allocator.exclusion), (Silence::Success, HostExclusion::Off));
+        assert_eq!(found.allocator.naming, Naming::Many);
     }
 
     #[test]
@@ -152,21 +153,21 @@ mod tests {
         ]);
         let found = found.expect("they can be used");
         assert_eq!((found.wait_time, found.silence), (Duration::from_secs(5), Silence::Failure));
-        assert_eq!((found.longest_message, found.executors, found.most_failures), (1024, 7, 14));
+        assert_eq!((found.longest_message, found.executors, found.allocator.most_failures), (1024, 7, 14));
         assert_eq!(
-            (found.heartbeat, found.initial_pause),
+            (found.allocator.heartbeat, found.allocator.initial_pause),
             (Duration::from_millis(500), Duration::from_secs(1))
         );
-        assert_eq!((found.most_errors, found.launches), (2, 3));
-        assert_eq!(found.failure_window, Some(Duration::from_secs(3600)));
+        assert_eq!((found.allocator.most_errors, found.launches), (2, 3));
+        assert_eq!(found.allocator.failure_window, Some(Duration::from_secs(3600)));
         let timeout = Duration::from_secs(3600);
-        assert_eq!(found.exclusion, HostExclusion::On { failures: 2, timeout });
-        assert_eq!(found.never, BTreeSet::from(["h1", "h2"].map(str::to_owned)));
+        assert_eq!(found.allocator.exclusion, HostExclusion::On { failures: 2, timeout });
+        assert_eq!(found.allocator.never, BTreeSet::from(["h1", "h2"].map(str::to_owned)));
         assert_eq!(found.node_label.as_deref(), Some("gpu"));
-        assert_eq!(found.naming, Naming::One);
+        assert_eq!(found.allocator.naming, Naming::One);
         let error = settings(&["firesteel.yarn.hosts.per.request=two"]).expect_err("it is neither");
         assert!(error.to_string().contains("many or one"), "{error}");
         let limited = settings(&["spark.executor.maxNumFailures=9"]).expect("it can be used");
-        assert_eq!(limited.most_failures, 9);
+        assert_eq!(limited.allocator.most_failures, 9);
     }
 }

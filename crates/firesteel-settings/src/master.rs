@@ -24,6 +24,7 @@ pub fn config(properties: &Properties, url: String) -> Result<Config, SettingErr
     };
     let worker_timeout =
         properties.period(keys::WORKER_TIMEOUT, Unit::Seconds)?.unwrap_or(defaults.worker_timeout);
+    let preemption = preemption(properties)?;
     Ok(Config {
         url,
         worker_timeout,
@@ -77,8 +78,8 @@ pub fn config(properties: &Properties, url: String) -> Result<Config, SettingErr
         order: properties
             .read(keys::ORDER, "registration or shortest", serving_order)?
             .unwrap_or(defaults.order),
-        preemption: preemption(properties)?,
-        gang_patience: gang_patience(properties)?,
+        preemption,
+        gang_patience: gang_patience(properties, preemption)?,
         dead_worker_persistence: properties
             .count(keys::DEAD_WORKER_PERSISTENCE)?
             .unwrap_or(defaults.dead_worker_persistence),
@@ -206,11 +207,10 @@ fn preemption(properties: &Properties) -> Result<Preemption, SettingError> {
     })
 }
 
-fn gang_patience(properties: &Properties) -> Result<Option<Duration>, SettingError> {
+fn gang_patience(properties: &Properties, preemption: Preemption) -> Result<Option<Duration>, SettingError> {
     let patience = properties.duration(keys::GANG_PATIENCE, Unit::Seconds)?;
-    let is_off = preemption(properties)? == Preemption::Off;
     match (patience, properties.origin(keys::GANG_PATIENCE)) {
-        (Some(patience), Some(origin)) if is_off => {
+        (Some(patience), Some(origin)) if preemption == Preemption::Off => {
             Err(SettingError::PatienceInVain { patience, origin: origin.clone() })
         }
         (patience, _) => Ok(patience),

@@ -120,8 +120,8 @@ impl YarnSettings {
             )
         };
         let mode = mode(properties)?;
-        // The ApplicationMaster reads its own settings again. Their errors are told before it is started.
-        ApplicationMasterSettings::of(properties, application)?;
+        // So that errors in all of the ApplicationMaster's settings are told before it is started.
+        let application_master = ApplicationMasterSettings::of(properties, application)?;
         Ok(Self {
             mode,
             queue: text(keys::YARN_QUEUE).unwrap_or_else(|| "default".to_owned()),
@@ -138,7 +138,7 @@ impl YarnSettings {
                 .map(|(name, value)| (name.to_owned(), value.to_owned()))
                 .collect(),
             master_label: text(keys::YARN_MASTER_LABEL),
-            executors: executor_sizing(properties, application)?,
+            executors: application_master.allocator.sizing,
             staging: text(keys::YARN_STAGING),
             cleanup: if is_set(keys::YARN_PRESERVE)? { Cleanup::Keep } else { Cleanup::Delete },
             binary: text(keys::YARN_BINARY),

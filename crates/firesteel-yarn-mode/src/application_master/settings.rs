@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use firesteel_core::address::Address;
-use firesteel_core::allocator::{self, Decommissioning};
+use firesteel_core::allocator;
 use firesteel_core::application_master::{Config, Mode};
-use firesteel_core::ids::{AppId, ExecutorId};
+use firesteel_core::ids::AppId;
 use firesteel_settings::application::ApplicationSettings;
 use firesteel_settings::application_master::ApplicationMasterSettings;
 use firesteel_settings::{Origin, Properties, SettingError};
@@ -31,7 +31,7 @@ pub(super) fn config(
 ) -> Config {
     let application = attempt.id.application_id.unwrap_or_default();
     // The ResourceManager ends an ApplicationMaster that is silent for longer than its expiry.
-    let heartbeat = settings.heartbeat.min(Duration::from_millis(blueprint.hadoop.expiry) / 2);
+    let heartbeat = settings.allocator.heartbeat.min(Duration::from_millis(blueprint.hadoop.expiry) / 2);
     Config {
         app: AppId::new(application.to_string()),
         url: address.url(),
@@ -49,18 +49,9 @@ pub(super) fn config(
         task_cores: settings.task_cores,
         allocator: allocator::Config {
             topology: blueprint.racks.topology(),
-            sizing: settings.sizing.clone(),
-            initial_target: 0,
-            naming: settings.naming,
-            first_executor: ExecutorId(0),
             heartbeat,
-            initial_pause: settings.initial_pause.min(heartbeat),
-            most_errors: settings.most_errors,
-            most_failures: settings.most_failures,
-            failure_window: settings.failure_window,
-            exclusion: settings.exclusion,
-            never: settings.never.clone(),
-            decommissioning: Decommissioning::Told,
+            initial_pause: settings.allocator.initial_pause.min(heartbeat),
+            ..settings.allocator.clone()
         },
     }
 }
@@ -93,7 +84,9 @@ mod tests {
         };
         assert_eq!(pauses(900_000, &[]), (3000, 200));
         assert_eq!(pauses(1000, &[]), (500, 200));
-        let slow = [("spark.yarn.scheduler.initial-allocation.interval", "1s")];
-        assert_eq!(pauses(1000, &slow), (500, 500));
+        let slow = ("spark.yarn.scheduler.initial-allocation.interval", "1s");
+        assert_eq!(pauses(1000, &[slow]), (500, 500));
+        let often = ("spark.yarn.scheduler.heartbeat.interval-ms", "500");
+        assert_eq!(pauses(900_000, &[often, slow]), (500, 500));
     }
 }
