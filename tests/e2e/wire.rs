@@ -285,6 +285,20 @@ fn what_a_stranger_sends_is_not_in_the_log() {
     assert!(line.ends_with(&said), "{line}");
 }
 
+/// Spark's client of REST falls back to the classic gateway when its request was sent and not answered, but not when sending
+/// its body fails.
+#[test]
+fn an_http_request_is_turned_away_when_all_of_it_was_sent() {
+    let master = Daemon::master(&[]);
+    let mut stranger = Stranger::connect(&master);
+    stranger.send(b"POST /v1/submissions/create HTTP/1.1\r\nContent-Length: 8\r\n\r\n");
+    stranger.until_closed();
+    for part in [b"half", b"rest"] {
+        stranger.stream.write_all(part).expect("the Master still reads");
+    }
+    assert_eq!(master.terminate(), 0, "it does not wait for a stranger");
+}
+
 #[test]
 fn a_master_without_a_file_left_for_a_connection_says_so_and_recovers() {
     let master = Daemon::master(&[]);

@@ -1,11 +1,11 @@
 //! Accepting connections: who may come in, and as what.
 
-use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
 use firesteel_core::fair_queue::Urgency;
-use firesteel_core::wire::{PreambleError, Role};
+use firesteel_core::wire::{MAX_FRAME, PreambleError, Role};
+use tokio::io::{self, AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::runtime::Handle;
 use tokio::time::timeout;
@@ -107,7 +107,9 @@ impl<E: Send + 'static> Shared<E> {
         }
         if first.is_some_and(|first| first.is_ascii_uppercase()) {
             // The method of an HTTP request. It is sent nothing: it would take our hello for an answer that it cannot read.
-            return log_failed(remote, &PreambleError::Foreign.into(), lines);
+            log_failed(remote, &PreambleError::Foreign.into(), lines);
+            self.stop.run_until_cancelled(see_off(stream, places)).await;
+            return;
         }
         let roles = reception.roles();
         let shaking = shake_hands(stream, Side::Accepted, &self.hello, &roles);
@@ -162,6 +164,20 @@ async fn first_byte(stream: &TcpStream, places: &Places) -> Result<Option<u8>, H
             Err(_) => Err(HandshakeError::Mute),
         },
         () = places.crowded_out() => Err(HandshakeError::CrowdedOut),
+    }
+}
+
+/// Ends a connection whose peer is still sending. If it were closed at once, what the peer sends next would fail, and it would
+/// not learn that it was turned away: Spark's client of REST falls back to the classic gateway only when its request was sent.
+async fn see_off(mut stream: TcpStream, places: &Places) {
+    let reading_all = async {
+        stream.shutdown().await?;
+        io::copy(&mut stream.take(MAX_FRAME as u64), &mut io::sink()).await
+    };
+    tokio::select! {
+        // How it ends is of no interest.
+        _ = timeout(HANDSHAKE_TIMEOUT, reading_all) => {}
+        () = places.crowded_out() => {}
     }
 }
 
