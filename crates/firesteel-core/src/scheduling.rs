@@ -38,3 +38,13 @@ pub enum Preemption {
         every: Duration,
     },
 }
+
+/// Which executors of its own priority are ended for a gang that waits, and when. Only applications behind the gang that are no
+/// gangs lose any.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GangPreemption {
+    /// How long the gang has waited.
+    pub patience: Duration,
+    /// The executors have run for no longer than this, or were launched while the gang waited.
+    pub reach: Duration,
+}

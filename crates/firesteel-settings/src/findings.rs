@@ -179,7 +179,7 @@ fn bad_value(key: &str, property: &Property, readers: &[Reader]) -> Option<Strin
         Err(
             SettingError::NoAddresses { .. }
             | SettingError::TimeoutTooShort { .. }
-            | SettingError::PatienceInVain { .. },
+            | SettingError::NoneEnded { .. },
         )
         | Ok(()) => None,
     }
@@ -219,7 +219,7 @@ pub fn contradiction(properties: &Properties, reader: Reader) -> Option<SettingE
     read(properties, &[reader]).err().filter(|error| match error {
         SettingError::Contradiction { .. }
         | SettingError::TimeoutTooShort { .. }
-        | SettingError::PatienceInVain { .. }
+        | SettingError::NoneEnded { .. }
         | SettingError::NoAddresses { .. }
         | SettingError::TooFewAddresses { .. }
         | SettingError::Unprotected { .. } => true,
@@ -432,7 +432,9 @@ mod tests {
         let wrong = |pairs: &[&str]| found(pairs, Reader::Master);
         let patience = "firesteel.master.preemption.gangPatience=20s";
         assert_eq!(wrong(&["firesteel.master.preemption=1", patience]), None);
-        assert!(wrong(&[patience]).is_some_and(|words| words.contains("firesteel.master.preemption is 0")));
+        assert!(
+            wrong(&[patience]).is_some_and(|words| words.contains("firesteel.master.preemption is not set"))
+        );
         let filters = "spark.master.rest.filters=org.apache.Filter";
         assert_eq!(wrong(&[filters]), None);
         let words = wrong(&["spark.master.rest.enabled=true", filters]).unwrap_or_default();

@@ -120,6 +120,8 @@ table! {
     PREEMPTION_INTERVAL: "firesteel.master.preemption.interval", [Master], Value("60s");
     /// How long a gang waits before executors that were launched meanwhile for applications behind it are ended for it, too.
     GANG_PATIENCE: "firesteel.master.preemption.gangPatience", [Master], Otherwise("none is ended");
+    /// Executors behind a gang that have run for less than this may be ended for it after gangPatience, even if launched before it came.
+    GANG_REACH: "firesteel.master.preemption.gangReach", [Master], Value("0s");
 
     /// Maximum number of living Workers; the Master refuses further ones.
     MAX_WORKERS: "firesteel.master.maxWorkers", [Master], Value("100000");

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use firesteel_core::address::Address;
 use firesteel_core::master::{Config, Durability, Exclusion, HistoryLimits, Limits, ResourceShares, Retries};
-use firesteel_core::scheduling::{Backfill, Preemption, ServingOrder};
+use firesteel_core::scheduling::{Backfill, GangPreemption, Preemption, ServingOrder};
 use firesteel_placement::{Cores, MiB, Strategy, worker_order_names};
 
 use super::duration::Unit;
@@ -79,7 +79,7 @@ pub fn config(properties: &Properties, url: String) -> Result<Config, SettingErr
             .read(keys::ORDER, "registration or shortest", serving_order)?
             .unwrap_or(defaults.order),
         preemption,
-        gang_patience: gang_patience(properties, preemption)?,
+        gang_preemption: gang_preemption(properties, preemption)?,
         dead_worker_persistence: properties
             .count(keys::DEAD_WORKER_PERSISTENCE)?
             .unwrap_or(defaults.dead_worker_persistence),
@@ -207,13 +207,23 @@ fn preemption(properties: &Properties) -> Result<Preemption, SettingError> {
     })
 }
 
-fn gang_patience(properties: &Properties, preemption: Preemption) -> Result<Option<Duration>, SettingError> {
-    let patience = properties.duration(keys::GANG_PATIENCE, Unit::Seconds)?;
-    match (patience, properties.origin(keys::GANG_PATIENCE)) {
-        (Some(patience), Some(origin)) if preemption == Preemption::Off => {
-            Err(SettingError::PatienceInVain { patience, origin: origin.clone() })
+fn gang_preemption(
+    properties: &Properties,
+    preemption: Preemption,
+) -> Result<Option<GangPreemption>, SettingError> {
+    let duration = |key| properties.duration(key, Unit::Seconds);
+    let none_ended = |key, value, needed| {
+        let origin = properties.origin(key).cloned().expect("what was read was set somewhere");
+        Err(SettingError::NoneEnded { key, value, origin, needed })
+    };
+    let patience = duration(keys::GANG_PATIENCE)?;
+    let reach = duration(keys::GANG_REACH)?.unwrap_or_default();
+    match patience {
+        Some(patience) if preemption == Preemption::Off => {
+            none_ended(keys::GANG_PATIENCE, patience, keys::PREEMPTION)
         }
-        (patience, _) => Ok(patience),
+        None if !reach.is_zero() => none_ended(keys::GANG_REACH, reach, keys::GANG_PATIENCE),
+        _ => Ok(patience.map(|patience| GangPreemption { patience, reach })),
     }
 }
 
@@ -284,6 +294,7 @@ mod tests {
             "firesteel.master.preemption=3",
             "firesteel.master.preemption.interval=10s",
             "firesteel.master.preemption.gangPatience=20s",
+            "firesteel.master.preemption.gangReach=1min",
             "firesteel.master.maxWorkers=1",
             "firesteel.master.maxApplications=2",
             "firesteel.master.maxWorkerCores=3",
@@ -317,7 +328,10 @@ mod tests {
             backfill: Backfill::Off,
             order: ServingOrder::Shortest,
             preemption: Preemption::AtMost { executors: 3, every: Duration::from_secs(10) },
-            gang_patience: Some(Duration::from_secs(20)),
+            gang_preemption: Some(GangPreemption {
+                patience: Duration::from_secs(20),
+                reach: Duration::from_secs(60),
+            }),
             dead_worker_persistence: 0,
             durability: Durability::Volatile,
             recovery_timeout: Duration::from_secs(8),
@@ -378,15 +392,28 @@ mod tests {
     }
 
     #[test]
-    fn a_gang_s_patience_needs_preemption() {
-        let patience = |pairs: &[&str]| parsed(pairs).map(|config| config.gang_patience);
+    fn executors_are_ended_for_gangs_only_with_preemption_and_patience() {
+        let gangs = |pairs: &[&str]| parsed(pairs).map(|config| config.gang_preemption);
         let (off, on) = ("firesteel.master.preemption=0", "firesteel.master.preemption=1");
-        let set = "firesteel.master.preemption.gangPatience=20s";
-        assert_eq!(patience(&[on, set]), Ok(Some(Duration::from_secs(20))));
-        for pairs in [&[set][..], &[off, set]] {
-            let error = patience(pairs).expect_err("it is in vain").to_string();
-            let expected = "firesteel.master.preemption.gangPatience is 20s and firesteel.master.preemption is 0: \
-                            no executor would be ended; set it, too";
+        let patience = "firesteel.master.preemption.gangPatience=20s";
+        let (reach, none) =
+            ("firesteel.master.preemption.gangReach=1min", "firesteel.master.preemption.gangReach=0");
+        let with = |reach| {
+            Some(GangPreemption { patience: Duration::from_secs(20), reach: Duration::from_secs(reach) })
+        };
+        assert_eq!(gangs(&[on, patience]), Ok(with(0)));
+        assert_eq!(gangs(&[on, patience, reach]), Ok(with(60)));
+        assert_eq!(gangs(&[on, none]), Ok(None));
+        let without_preemption = "firesteel.master.preemption.gangPatience is 20s and firesteel.master.preemption is not \
+                                  set: no executor would be ended; set it, too";
+        let without_patience = "firesteel.master.preemption.gangReach is 60s and \
+                                firesteel.master.preemption.gangPatience is not set: no executor would be ended; set it, too";
+        for (pairs, expected) in [
+            (&[patience][..], without_preemption),
+            (&[off, patience, reach], without_preemption),
+            (&[on, reach], without_patience),
+        ] {
+            let error = gangs(pairs).expect_err("none is ended").to_string();
             assert_eq!(error, expected);
         }
     }
@@ -429,6 +456,7 @@ mod tests {
             "firesteel.master.preemption=-1",
             "firesteel.master.preemption.interval=0",
             "firesteel.master.preemption.gangPatience=soon",
+            "firesteel.master.preemption.gangReach=far",
             "firesteel.master.maxWorkers=0",
             "firesteel.master.maxTextLength=-1",
             "firesteel.master.maxWorkerCores=0",

@@ -131,18 +131,20 @@ pub enum SettingError {
         /// Whether one of them was set on the command line.
         is_usage: bool,
     },
-    /// A gang is to have executors ended, and none may be ended.
+    /// Executors are to be ended for gangs, and another setting has none ended.
     #[error(
-        "{} is {patience:?}{} and {} is 0: no executor would be ended; set it, too",
-        keys::GANG_PATIENCE,
-        from(origin),
-        keys::PREEMPTION
+        "{key} is {value:?}{} and {needed} is not set: no executor would be ended; set it, too",
+        from(origin)
     )]
-    PatienceInVain {
-        /// How long a gang waits.
-        patience: Duration,
+    NoneEnded {
+        /// The key.
+        key: &'static str,
+        /// Its value.
+        value: Duration,
         /// Where that was set.
         origin: Origin,
+        /// The key of the other setting.
+        needed: &'static str,
     },
     /// An executor would be lost before its next heartbeat comes.
     #[error(
@@ -188,7 +190,7 @@ impl SettingError {
             Self::Value { origin, .. }
             | Self::Expression { origin, .. }
             | Self::Unprotected { origin, .. }
-            | Self::PatienceInVain { origin, .. } => origin.is_command_line(),
+            | Self::NoneEnded { origin, .. } => origin.is_command_line(),
         }
     }
 }

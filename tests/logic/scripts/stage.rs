@@ -15,7 +15,7 @@ use firesteel_core::messages::{
 };
 use firesteel_core::process::Command;
 use firesteel_core::run_time::RUN_TIME;
-use firesteel_core::scheduling::{Backfill, Preemption, ServingOrder};
+use firesteel_core::scheduling::{Backfill, GangPreemption, Preemption, ServingOrder};
 use firesteel_core::secret::Secret;
 use firesteel_core::{Machine, Timestamp};
 use firesteel_placement::{ExecutorLimit, Strategy};
@@ -139,7 +139,7 @@ impl Stage {
                 "retained" => config.retained_applications = value.parse().expect("a number"),
                 "queues" => config.queues = value.parse().expect("queues"),
                 "preemption" => config.preemption = preemption(value),
-                "gang-patience" => config.gang_patience = Some(Duration::from_millis(millis(value))),
+                "gangs" => config.gang_preemption = Some(gang_preemption(value)),
                 "records" => shows_records = value == "shown",
                 "backfill" => config.backfill = backfill(value),
                 "serving" => {
@@ -381,6 +381,13 @@ fn preemption(text: &str) -> Preemption {
     let (executors, every) = text.split_once('/').expect("a number, and an interval");
     let every = Duration::from_millis(millis(every));
     Preemption::AtMost { executors: executors.parse().expect("a number"), every }
+}
+
+/// `10s/1m`: a gang that has waited for ten seconds, and executors that have run for less than a minute.
+fn gang_preemption(text: &str) -> GangPreemption {
+    let (patience, reach) = text.split_once('/').expect("two durations");
+    let duration = |text| Duration::from_millis(millis(text));
+    GangPreemption { patience: duration(patience), reach: duration(reach) }
 }
 
 fn backfill(name: &str) -> Backfill {

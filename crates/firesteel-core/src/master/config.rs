@@ -9,7 +9,7 @@ use super::archive::HistoryLimits;
 use super::limits::Limits;
 use crate::messages::{Deciding, PageSize};
 use crate::queues::Queues;
-use crate::scheduling::{Backfill, Preemption, ServingOrder};
+use crate::scheduling::{Backfill, GangPreemption, Preemption, ServingOrder};
 
 /// A Master's settings. `Default` has Spark's defaults.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,9 +58,9 @@ pub struct Config {
     /// `firesteel.master.preemption` and `firesteel.master.preemption.interval`: whether executors of lower
     /// priority are ended to make room.
     pub preemption: Preemption,
-    /// `firesteel.master.preemption.gangPatience`: how long a gang waits before executors that were launched meanwhile for
-    /// applications of its own priority behind it are ended for it, too. `None`: none is.
-    pub gang_patience: Option<Duration>,
+    /// `firesteel.master.preemption.gangPatience` and `firesteel.master.preemption.gangReach`: when and which executors of
+    /// applications of its own priority are ended for a gang, too. `None`: none is.
+    pub gang_preemption: Option<GangPreemption>,
     /// `spark.dead.worker.persistence`: a lost Worker is remembered for this many timeouts and one more.
     pub dead_worker_persistence: u32,
     /// How much is kept of what has ended before.
@@ -152,7 +152,7 @@ impl Default for Config {
             backfill,
             order: ServingOrder::Registration,
             preemption,
-            gang_patience: None,
+            gang_preemption: None,
             dead_worker_persistence: 15,
             history: HistoryLimits::default(),
             durability: Durability::Volatile,

@@ -6,8 +6,9 @@
 //! application and interval. If ending executors does not help, none is ended.
 //!
 //! A gang that has waited for long may have executors of its own priority ended, too, if their applications come after it and
-//! are no gangs, and they were launched while it waited. Small executors else take the room that ends piece by piece before it
-//! is enough for the gang; and what they have done, which has to be done again, took no longer than the gang has waited.
+//! are no gangs, and they were launched while it waited, or have not run for long. Small executors else take the room that ends
+//! piece by piece before it is enough for the gang; and what they have done, which has to be done again, took no longer than the
+//! gang has waited, or than the setting allows.
 //!
 //! What they held is free at once, as after any other kill, and goes to the application that waits. Their own
 //! applications want as many executors as before, and get them back when there is room.
@@ -88,8 +89,8 @@ impl Master {
 
     /// When a gang that waits has waited for long. `None` if it never has.
     pub(super) fn impatience(&self, application: &Application) -> Option<Timestamp> {
-        let patience = self.config.gang_patience.filter(|_| self.config.preemption != Preemption::Off)?;
-        application.gang_waits().then_some(application.submitted + patience)
+        let gang = self.config.gang_preemption.filter(|_| self.config.preemption != Preemption::Off)?;
+        application.gang_waits().then_some(application.submitted + gang.patience)
     }
 
     /// Drops entries that have left the interval. Returns whether there were any, or a gang has waited for long since.
@@ -123,9 +124,13 @@ impl Master {
     /// further, for which there is no reservation yet in this pass: a pass visits all Workers at most once more.
     fn reach(&self, application: &Application) -> Reach {
         let is_impatient = self.impatience(application).is_some_and(|at| at <= self.now);
-        match is_impatient && self.queue_scheduling.reservation.is_none() {
-            true => Reach::AndLaunchedSince(application.submitted),
-            false => Reach::Lower,
+        match self
+            .config
+            .gang_preemption
+            .filter(|_| is_impatient && self.queue_scheduling.reservation.is_none())
+        {
+            Some(gang) => Reach::AndLaunchedSince(application.submitted.min(self.now - gang.reach)),
+            None => Reach::Lower,
         }
     }
 

@@ -54,7 +54,7 @@ impl World {
         let exclusion = self.saboteur.as_ref().map_or(exclusion, |saboteur| saboteur.exclusion(exclusion));
         let config = master::Config {
             preemption,
-            gang_patience: self.scenario.gang_patience,
+            gang_preemption: self.scenario.gang_preemption,
             exclusion,
             url: seat_address(seat).url(),
             strategy: self.scenario.strategy,

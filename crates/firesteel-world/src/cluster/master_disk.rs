@@ -179,7 +179,7 @@ impl World {
             backfill: self.scenario.backfill,
             serving: self.scenario.serving,
             preemption: self.scenario.preemption,
-            gang_patience: self.scenario.gang_patience,
+            gang_preemption: self.scenario.gang_preemption,
             now: *at,
             before: before.clone(),
             after: after.clone(),

@@ -14,7 +14,7 @@ use firesteel_core::messages::{
 use firesteel_core::process::{Command, Placeholder};
 use firesteel_core::queues::Queues;
 use firesteel_core::run_time::RUN_TIME;
-use firesteel_core::scheduling::{Backfill, Preemption, ServingOrder};
+use firesteel_core::scheduling::{Backfill, GangPreemption, Preemption, ServingOrder};
 use firesteel_core::secret::EXECUTOR_SECRET;
 use firesteel_placement::policy::Rule;
 use firesteel_placement::{
@@ -54,8 +54,8 @@ pub struct Scenario {
     pub serving: ServingOrder,
     /// Whether executors are preempted for other applications.
     pub preemption: Preemption,
-    /// How long a gang waits before executors of its own priority are preempted for it.
-    pub gang_patience: Option<Duration>,
+    /// When and which executors of its own priority are preempted for a gang.
+    pub gang_preemption: Option<GangPreemption>,
     /// The machines that Workers run on.
     pub workers: Vec<WorkerPlan>,
     /// The number of the machine whose Worker cannot start executors until the faults stop.
@@ -270,7 +270,7 @@ impl Scenario {
             backfill: Backfill::On,
             serving: ServingOrder::Registration,
             preemption: Preemption::Off,
-            gang_patience: None,
+            gang_preemption: None,
             workers: (0..workers).map(|_| WorkerPlan::rolled(dice, gpus)).collect(),
             bad_worker: None,
             busy_spell: None,
@@ -386,8 +386,10 @@ impl Scenario {
                 Preemption::AtMost { executors, every: Duration::from_secs(dice.between(1, 60)) };
             // From a generator of its own, so that the clusters that are known stay what they are.
             let mut own = Dice::new(self.seed ^ PATIENCE);
-            self.gang_patience =
-                own.pick(&[None, Some(0), Some(2), Some(10), Some(60), Some(600)]).map(Duration::from_secs);
+            let patience = *own.pick(&[None, Some(0), Some(2), Some(10), Some(60), Some(600)]);
+            let reach = Duration::from_secs(*own.pick(&[0, 0, 2, 20, 600]));
+            self.gang_preemption =
+                patience.map(|patience| GangPreemption { patience: Duration::from_secs(patience), reach });
         }
     }
 }

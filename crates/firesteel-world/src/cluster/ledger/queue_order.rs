@@ -2,13 +2,12 @@
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::Duration;
 
 use firesteel_core::ids::{AppId, ExecutorKey, WorkerId};
 use firesteel_core::master::ReservationView;
 use firesteel_core::messages::ExecutorLaunch;
 use firesteel_core::queues::Queues;
-use firesteel_core::scheduling::{Backfill, Preemption, ServingOrder};
+use firesteel_core::scheduling::{Backfill, GangPreemption, Preemption, ServingOrder};
 use firesteel_placement::dominant_share::DominantShare;
 use firesteel_placement::resource_name::without_kind;
 use firesteel_placement::shortfall::Amounts;
@@ -24,7 +23,7 @@ pub(crate) struct Order<'a> {
     pub(crate) backfill: Backfill,
     pub(crate) serving: ServingOrder,
     pub(crate) preemption: Preemption,
-    pub(crate) gang_patience: Option<Duration>,
+    pub(crate) gang_preemption: Option<GangPreemption>,
     /// The time in milliseconds.
     pub(crate) now: u64,
     pub(crate) before: Option<ReservationView>,
@@ -109,9 +108,9 @@ impl Ledger {
     }
 
     /// Checks preemption. An executor ends only for an application of higher priority in its queue, or for a gang of its own
-    /// priority that has waited for long, since before it was launched, while its application comes later and is no gang. The
-    /// other application gets one in its place, unless that is taken in turn for yet another one. No more executors end for one
-    /// application than allowed.
+    /// priority that has waited for long, if it was launched since then or has run for a short time, and its application comes
+    /// later and is no gang. The other application gets one in its place, unless that is taken in turn for yet another one. No
+    /// more executors end for one application than allowed.
     fn check_preempted(
         &mut self,
         preempted: &Preempted,
@@ -122,12 +121,15 @@ impl Ledger {
         let (Some(theirs), Some(own)) = (self.apps.get(&executor.app), self.apps.get(by)) else {
             return Err(format!("executor {executor} is preempted by {by}, and not both are live"));
         };
-        let has_waited = |patience: Duration| u128::from(order.now - own.since) >= patience.as_millis();
-        let is_impatient = own.gang > 1 && !own.begun && order.gang_patience.is_some_and(has_waited);
-        let is_late = theirs.launched.get(&executor.executor).is_some_and(|at| *at >= own.since);
+        let since = |at: u64| u128::from(order.now.saturating_sub(at));
+        let may_be_late = |gang: GangPreemption| {
+            let launched = theirs.launched.get(&executor.executor);
+            since(own.since) >= gang.patience.as_millis()
+                && launched.is_some_and(|at| *at >= own.since || since(*at) <= gang.reach.as_millis())
+        };
+        let is_late = own.gang > 1 && !own.begun && order.gang_preemption.is_some_and(may_be_late);
         let is_lower = theirs.priority < own.priority
-            || is_impatient
-                && is_late
+            || is_late
                 && theirs.priority == own.priority
                 && own.queue_rank() < theirs.queue_rank()
                 && theirs.gang <= 1;

@@ -48,7 +48,7 @@ const CODES: &str =
     "Exit codes: 0 done; 1 failed; 2 wrong usage, or a line of the trace that cannot be used.";
 
 /// The options of replays and fills, which the published experiment does not have.
-const OF_REPLAYS: [&str; 13] = [
+const OF_REPLAYS: [&str; 14] = [
     "load",
     "applications",
     "workers",
@@ -59,6 +59,7 @@ const OF_REPLAYS: [&str; 13] = [
     "queues",
     "preemption",
     "gang_patience",
+    "gang_reach",
     "worker_failures",
     "csv",
     "static_fill",
@@ -110,6 +111,9 @@ pub(super) struct Args {
     /// How long a gang waits before --preemption ends executors launched meanwhile behind it, too (firesteel.master.preemption.gangPatience)
     #[arg(long, hide_short_help = true, value_name = "DURATION", value_parser = duration, requires = "preemption")]
     gang_patience: Option<Duration>,
+    /// End executors for such a gang, too, that have run for less than this (firesteel.master.preemption.gangReach)
+    #[arg(long, hide_short_help = true, value_name = "DURATION", default_value = "0s", value_parser = duration, requires = "gang_patience")]
+    gang_reach: Duration,
     /// Let each Worker fail at random after this time on average, such as 30d, for ten minutes [default: none fails]
     #[arg(long, hide_short_help = true, value_name = "DURATION", value_parser = duration, conflicts_with_all = ["static_fill", "fewest_workers"])]
     worker_failures: Option<Duration>,

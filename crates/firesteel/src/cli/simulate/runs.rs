@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use firesteel_core::Machine as _;
 use firesteel_core::Timestamp;
 use firesteel_core::master::{Config, Event, Master};
-use firesteel_core::scheduling::Preemption;
+use firesteel_core::scheduling::{GangPreemption, Preemption};
 use firesteel_sim::replay::{
     Compaction, Failures, Fill, LeftOut, Outcome, Replay, Workload, compact, fill, replay,
 };
@@ -103,7 +103,9 @@ fn results(args: &Args, setups: &[Setup], workloads: &[(Workload, LeftOut)]) -> 
         order: args.order.order(),
         queues: args.queues.clone().unwrap_or_default(),
         preemption,
-        gang_patience: args.gang_patience,
+        gang_preemption: args
+            .gang_patience
+            .map(|patience| GangPreemption { patience, reach: args.gang_reach }),
         ..Config::default()
     };
     let config = |setup: &Setup| setup.config(base.clone());
