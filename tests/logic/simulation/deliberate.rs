@@ -42,6 +42,7 @@ const BUGS: &[(Sabotage, u64, &str)] = &[
     (Sabotage::ForgetQueue, 1_000, "holds less of what it is owed"),
     (Sabotage::PreemptTooMany, 400, "the most are"),
     (Sabotage::PreemptPeers, 200, "which does not come before it"),
+    (Sabotage::PreemptForAnyGang, 1_000, "which does not come before it"),
     (Sabotage::DropExecutorsGone, 10, "is left, and its driver is not told"),
     (Sabotage::EarlyExecutorsGone, 10, "is told that nothing of"),
     (Sabotage::ForgetOutcome, 40, "is listed with"),

@@ -50,11 +50,14 @@ impl World {
             Some(saboteur) => saboteur.preemption(self.scenario.preemption),
             None => self.scenario.preemption,
         };
+        let gang_preemption = self.scenario.gang_preemption;
+        let gang_preemption =
+            self.saboteur.as_ref().map_or(gang_preemption, |it| it.gang_preemption(gang_preemption));
         let exclusion = master::Config::default().exclusion;
         let exclusion = self.saboteur.as_ref().map_or(exclusion, |saboteur| saboteur.exclusion(exclusion));
         let config = master::Config {
             preemption,
-            gang_preemption: self.scenario.gang_preemption,
+            gang_preemption,
             exclusion,
             url: seat_address(seat).url(),
             strategy: self.scenario.strategy,

@@ -49,6 +49,8 @@ pub enum Sabotage {
     PreemptTooMany,
     /// The Master preempts executors for applications of no higher priority.
     PreemptPeers,
+    /// The Master preempts executors for a gang that has not waited for long, or executors that have run for long.
+    PreemptForAnyGang,
     /// The Master does not report that all executors of an ended application are gone.
     DropExecutorsGone,
     /// The Master reports that all executors are gone as soon as they were told to end.
@@ -223,7 +225,7 @@ pub enum Sabotage {
 
 firesteel_core::kinds!("sabotage", Sabotage: DropGiveBack DoubleLaunch ForgetWorker ForgetLeaving ForgetDriver DropKillExecutor
     ReuseExecutorId WrongDriver LaunchOnTheDead OneCoreTooMany DropExecutorAdded DropRegisteredWorker
-    DropKilled MissTurn SplitGang StarveGang StealReserved LendToAll ForgetPriority ForgetQueue PreemptTooMany PreemptPeers DropExecutorsGone EarlyExecutorsGone ForgetOutcome TrustAnyToken TrustAnySize LateKillForgetsOutcome JudgeByReading TakeForAnswered MissFullDisk SkipPersist TellBeforeDurable ReplayTwice EpochNotIncreased TellUnwritten WriteUnfenced SpeakAfterTenure StandbyAnswers StandbyStaysOn AskOnce SkipRow ForgetBlame NeverReadmit HastyEnd IgnoreEpoch MissDriverEnd DropKillDriver ForgetDriverAddresses DropDriver DoubleLaunchDriver ForgetSupervise RunningTwice LoseEnd StartTwice ForgetWords DropSignal StayOn DropHeartbeat TrustFetch FetchTwice KeepFiles EndLog KeepNothing RemoveTheLiving RemoveLivingExecutor UseLeaving ForgetUnregister ClaimSuccess TrustAnySecret TrustAnyNumber DoubleLaunchTask
+    DropKilled MissTurn SplitGang StarveGang StealReserved LendToAll ForgetPriority ForgetQueue PreemptTooMany PreemptPeers PreemptForAnyGang DropExecutorsGone EarlyExecutorsGone ForgetOutcome TrustAnyToken TrustAnySize LateKillForgetsOutcome JudgeByReading TakeForAnswered MissFullDisk SkipPersist TellBeforeDurable ReplayTwice EpochNotIncreased TellUnwritten WriteUnfenced SpeakAfterTenure StandbyAnswers StandbyStaysOn AskOnce SkipRow ForgetBlame NeverReadmit HastyEnd IgnoreEpoch MissDriverEnd DropKillDriver ForgetDriverAddresses DropDriver DoubleLaunchDriver ForgetSupervise RunningTwice LoseEnd StartTwice ForgetWords DropSignal StayOn DropHeartbeat TrustFetch FetchTwice KeepFiles EndLog KeepNothing RemoveTheLiving RemoveLivingExecutor UseLeaving ForgetUnregister ClaimSuccess TrustAnySecret TrustAnyNumber DoubleLaunchTask
     DropOutputCredit DoubleCredit DoubleOutput DropOutput DoubleTaskEnd DropTaskEnd DropKillTask
     EarlyCancelled DropAnswer DoubleAnswer Impatient ForgetProfile ForgetBinding SameAddress DropAddresses WholeForPart GrowPart FirstAddress ForgetKind TakeForWhole AskForMore AskForNone KillNeighbours DropKills IgnoreSilence DropDriverHeartbeat DropExecutorHeartbeat WrongCode EndlessLaunch
     DropStatusUpdate DoubleStatusUpdate DoubleTaskOutput DropTaskOutput LeaveTasks DropExit);
@@ -253,6 +255,7 @@ impl Sabotage {
         Self::ForgetQueue,
         Self::PreemptTooMany,
         Self::PreemptPeers,
+        Self::PreemptForAnyGang,
         Self::DropExecutorsGone,
         Self::EarlyExecutorsGone,
         Self::ForgetOutcome,

@@ -17,7 +17,7 @@ use firesteel_core::messages::{
     MasterToWorker, TaskState, WorkerDescription, WorkerToMaster,
 };
 use firesteel_core::run_time::RUN_TIME;
-use firesteel_core::scheduling::Preemption;
+use firesteel_core::scheduling::{GangPreemption, Preemption};
 use firesteel_core::time::Timestamp;
 use firesteel_core::{
     driver as core_driver, executor, launcher, master as core_master, worker as core_worker,
@@ -77,6 +77,16 @@ impl Saboteur {
                 _,
             ) => Preemption::Off,
             (_, preemption) => preemption,
+        }
+    }
+
+    /// Which executors a Master with this bug preempts for gangs, and when.
+    pub(crate) fn gang_preemption(&self, gang_preemption: Option<GangPreemption>) -> Option<GangPreemption> {
+        match self.sabotage {
+            Sabotage::PreemptForAnyGang => {
+                Some(GangPreemption { patience: Duration::ZERO, reach: Duration::from_secs(86_400) })
+            }
+            _ => gang_preemption,
         }
     }
 

@@ -370,11 +370,7 @@ impl Scenario {
             };
             description.priority = *dice.pick(&[0, 0, 0, 1, 7, -3]);
             description.gang = *dice.pick(&[0, 0, 1, 2, 3, 5]);
-            let most = match (description.profile.cores, description.max_cores) {
-                (None, _) => 0,
-                (Some(_), None) => u64::MAX,
-                (Some(each), Some(max)) => u64::try_from(max.0 / each.0).unwrap_or(0),
-            };
+            let most = most_executors(description);
             // Now and then it needs more at once than it asks for, and is refused.
             if (description.gang, description.priority) != (5, 7) {
                 description.gang = description.gang.min(most);
@@ -390,6 +386,23 @@ impl Scenario {
             let reach = Duration::from_secs(*own.pick(&[0, 0, 2, 20, 600]));
             self.gang_preemption =
                 patience.map(|patience| GangPreemption { patience: Duration::from_secs(patience), reach });
+            if patience.is_some() && own.one_in(2) {
+                self.roll_peers(&mut own);
+            }
+        }
+    }
+
+    /// One application needs several executors at once, and comes before all others, which have its priority and its queue.
+    fn roll_peers(&mut self, dice: &mut Dice) {
+        self.queues = Queues::default();
+        self.serving = ServingOrder::Shortest;
+        for app in &mut self.apps {
+            let description = &mut app.description;
+            (description.queue, description.priority, description.gang) = (None, 0, 0);
+        }
+        let fixed = self.apps.iter_mut().filter(|app| app.description.profile.cores.is_some());
+        if let Some(app) = fixed.last() {
+            app.description.gang = most_executors(&app.description).min(dice.between(2, 5));
         }
     }
 }
@@ -426,6 +439,15 @@ impl Scenario {
             let expression = format!("expr:{}", dice.pick(&EXPRESSIONS));
             self.rule = expression.parse().expect("it is a rule");
         }
+    }
+}
+
+/// The number of executors of a fixed size that an application may have; none without one.
+fn most_executors(description: &ApplicationDescription) -> u64 {
+    match (description.profile.cores, description.max_cores) {
+        (None, _) => 0,
+        (Some(_), None) => u64::MAX,
+        (Some(each), Some(max)) => u64::try_from(max.0 / each.0).unwrap_or(0),
     }
 }
 
