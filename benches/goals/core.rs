@@ -14,6 +14,7 @@ pub fn rows(scale: Scale, sheet: &mut Sheet) {
     // First, since memory that others gave back is not seen to be taken.
     memory(scale, sheet);
     against_plain(scale, sheet);
+    fetches(scale, sheet);
     over_sizes(scale, sheet);
     every_worker(scale, sheet);
     churn(scale, sheet);
@@ -79,6 +80,48 @@ fn against_plain(scale: Scale, sheet: &mut Sheet) {
         sheet.put(if with_a { "B at 10,000" } else { "B at 100,000" }, median(b) / ours);
         sheet.say(&format!("16 executors on {workers} workers, decided and committed"), ours, "ns");
     }
+}
+
+/// For a program that counts what it runs, such as Cachegrind: B looks at 100,000 workers ten times, and each time so many
+/// decisions follow. The difference between two numbers of decisions is due to the decisions alone.
+pub fn decide_after_b(decisions: usize) {
+    let plain = cluster::mixed(100_000);
+    let mut index = cluster::index(&plain);
+    for _ in 0..10 {
+        black_box(plain::round_robin(&plain, &SIXTEEN));
+        (0..decisions).for_each(|_| drop(black_box(cluster::place(&mut index, &SIXTEEN))));
+    }
+}
+
+/// What the machine needs to fetch as many lines of memory as a decision has to fetch, for a decision: from as much memory as the
+/// index of 100,000 workers has, after B has used the caches. One after another, as if each said where the next one is; and all at
+/// once.
+fn fetches(scale: Scale, sheet: &mut Sheet) {
+    /// Counted as `decide_after_b` says.
+    const LINES: usize = 34;
+    const DECISIONS: usize = 32;
+    let plain = cluster::mixed(scale.of(100_000));
+    let lines = plain.len();
+    let mut order: Vec<usize> = (0..lines).collect();
+    let mut dice = Dice(13);
+    (1..lines).for_each(|n| order.swap(n, dice.below(n as u64 + 1) as usize));
+    // Each line says which one comes next.
+    let mut memory = vec![[0_usize; 8]; lines];
+    order.windows(2).for_each(|pair| memory[pair[0]][0] = pair[1]);
+    let fetched = (LINES * DECISIONS).min(lines - 1);
+    let (mut in_turn, mut at_once) = (Vec::new(), Vec::new());
+    for round in 0..scale.rounds(19) {
+        let first = round * fetched % (lines - fetched);
+        black_box(plain::round_robin(&plain, &SIXTEEN));
+        let (_, time) = timed(|| black_box((0..fetched).fold(order[first], |line, _| memory[line][0])));
+        in_turn.push(time.as_nanos() as f64 / DECISIONS as f64);
+        black_box(plain::round_robin(&plain, &SIXTEEN));
+        let these = order[first..first + fetched].to_vec();
+        let (_, time) = timed(|| black_box(these.iter().map(|line| memory[*line][0]).sum::<usize>()));
+        at_once.push(time.as_nanos() as f64 / DECISIONS as f64);
+    }
+    sheet.say(&format!("{LINES} lines of memory fetched one after another"), median(in_turn), "ns");
+    sheet.say(&format!("{LINES} lines of memory fetched at once"), median(at_once), "ns");
 }
 
 /// A cluster 85 % full under churn.

@@ -7,6 +7,7 @@
 //! ```text
 //! cargo bench -p firesteel-core --bench goals
 //! cargo bench -p firesteel-core --bench goals -- --processes 9
+//! cargo bench -p firesteel-core --bench goals -- --decisions 32  # ten times that many: measures nothing, to be counted
 //! cargo bench -p firesteel-core --bench goals -- --test          # once and small: measures nothing
 //! ```
 
@@ -34,6 +35,9 @@ fn main() {
     }
     if has("--one") {
         return write(&measure(Scale::Full));
+    }
+    if let Some(decisions) = arguments.iter().skip_while(|argument| *argument != "--decisions").nth(1) {
+        return core::decide_after_b(decisions.parse().expect("--decisions has a number"));
     }
     let given = arguments.iter().skip_while(|argument| *argument != "--processes").nth(1);
     let processes = given.map_or(5, |number| number.parse().expect("--processes has a number"));
