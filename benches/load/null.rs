@@ -132,7 +132,7 @@ fn on_client(queue: &Queue, message: &ClientToMaster) {
         | ClientToMaster::RequestPlacementRule
         | ClientToMaster::RequestSubmitDriverWithResources { .. }
         | ClientToMaster::RequestDriverResources { .. }
-        | ClientToMaster::RequestReservation
+        | ClientToMaster::RequestReservations
         | ClientToMaster::RequestKillAllDrivers { .. }
         | ClientToMaster::RequestClearCompletedDriversAndApps { .. } => {}
     }

@@ -45,6 +45,6 @@ pub enum Preemption {
 pub struct GangPreemption {
     /// How long the gang has waited.
     pub patience: Duration,
-    /// The executors have run for no longer than this, or were launched while the gang waited.
+    /// How long before the gang registered the executors may have been launched.
     pub reach: Duration,
 }

@@ -128,14 +128,14 @@ impl MasterClient {
         }))
     }
 
-    /// Asks for which application room is reserved, and when it is expected to start. An older Master does not say.
+    /// Asks for which applications room is reserved, and when they are expected to start. An older Master does not say.
     ///
     /// # Errors
     /// The Master does not answer.
-    pub async fn reservation(&mut self) -> Result<Option<ReservedRoom>, CallError> {
-        let answer = self.inquiry.ask(&ClientToMaster::RequestReservation).await;
+    pub async fn reservations(&mut self) -> Result<Vec<ReservedRoom>, CallError> {
+        let answer = self.inquiry.ask(&ClientToMaster::RequestReservations).await;
         unless_older(answer.and_then(|answer| match answer {
-            MasterToClient::ReservationResponse(room) => Ok(room),
+            MasterToClient::ReservationsResponse(rooms) => Ok(rooms),
             _ => Err(self.other_answer()),
         }))
     }

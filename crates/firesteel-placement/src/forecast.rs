@@ -1,8 +1,11 @@
 //! Reservations with a time: when several executors fit at once, if running executors end when they are expected to.
 //!
 //! This is the reservation of EASY backfill: the first application that waits is told when it can begin, and whatever ends by then,
-//! or leaves it its room, may go before it. A reservation without times ([`reserve`](crate::reservation::reserve)) has to keep free
+//! or leaves it its room, may go before it. In conservative backfill others that wait have such a reservation, too, [beside] those
+//! before them. A reservation without times ([`reserve`](crate::reservation::reserve)) has to keep free
 //! what is free now, until the last executor has ended there that stands in the way.
+
+use std::collections::BTreeMap;
 
 use crate::reservation::WorkerAmounts;
 use crate::shortfall::Amounts;
@@ -43,6 +46,25 @@ pub struct Planned {
     /// what he takes may use it.
     pub kept: Amounts,
     /// The number of executors for which addresses must be kept of those that are free now.
+    pub with_addresses: u64,
+}
+
+/// Executors of another demand that were planned before, on one Worker. What ends there in time is theirs first.
+#[derive(Clone, Debug)]
+pub struct Booking<'a> {
+    /// The number of the Worker.
+    pub worker: usize,
+    /// When they start.
+    pub at: u64,
+    /// When they end, if that is known.
+    pub until: Option<u64>,
+    /// What each of them takes.
+    pub demand: &'a Demand,
+    /// Their number.
+    pub executors: u64,
+    /// What is kept for them of what is free now.
+    pub kept: &'a Amounts,
+    /// The number of them for which addresses are kept of those that are free now.
     pub with_addresses: u64,
 }
 
@@ -124,11 +146,49 @@ pub fn forecast(
     Some(Forecast { at, on: (0..workers.len()).filter(|worker| taken(*worker)).map(planned).collect() })
 }
 
-/// What this number of executors needs beyond what ends.
-fn beyond(demand: &Demand, executors: u64, ends: &Room) -> Amounts {
+/// The endings that remain beside what is booked, in the order in which it was booked. What ends on the Worker of a booking before
+/// that starts comes when it starts, without what is taken of it. What is booked ends, too, if it is known when; of its addresses,
+/// those come then that it has from endings.
+#[must_use]
+pub fn beside(bookings: &[Booking<'_>], endings: Vec<Ending>) -> Vec<Ending> {
+    let mut by_worker: BTreeMap<usize, Vec<Ending>> = BTreeMap::new();
+    for ending in endings {
+        by_worker.entry(ending.worker).or_default().push(ending);
+    }
+    for Booking { worker, at, until, demand, executors, kept, with_addresses } in bookings {
+        let there = by_worker.entry(*worker).or_default();
+        let mut ended = Room::default();
+        there.retain(|ending| {
+            let is_before = ending.at <= *at;
+            if is_before {
+                ended.add(ending);
+            }
+            !is_before
+        });
+        let needed = needed(demand, *executors);
+        let resources = ended.resources.less(&demand.resources, executors.saturating_sub(*with_addresses));
+        let taken = ended.resources.without(&resources);
+        let cores = ended.cores - (needed.cores - kept.cores);
+        let memory = ended.memory - (needed.memory - kept.memory);
+        there.push(Ending { worker: *worker, at: *at, cores, memory, resources });
+        if let Some(until) = *until {
+            let Amounts { cores, memory, .. } = needed;
+            there.push(Ending { worker: *worker, at: until, cores, memory, resources: taken });
+        }
+    }
+    by_worker.into_values().flatten().collect()
+}
+
+/// What this number of executors needs.
+fn needed(demand: &Demand, executors: u64) -> Amounts {
     let times = i64::try_from(executors).unwrap_or(i64::MAX);
     let cores = Cores(demand.size.step().0.saturating_mul(times));
-    let mut needed = Amounts::of_executors(demand, executors, cores);
+    Amounts::of_executors(demand, executors, cores)
+}
+
+/// What this number of executors needs beyond what ends.
+fn beyond(demand: &Demand, executors: u64, ends: &Room) -> Amounts {
+    let mut needed = needed(demand, executors);
     needed.cores = (needed.cores - ends.cores).max(Cores::ZERO);
     needed.memory = MiB((needed.memory.0 - ends.memory.0).max(0));
     for (name, quantity) in &mut needed.resources {
@@ -187,6 +247,60 @@ mod tests {
         );
         // Endings of one time come together, and the least is left over.
         assert_eq!(found(4, 1, &[0, 0], &[(0, 10, 8), (1, 10, 4)]), Some((10, vec![(1, 1, 0)])));
+    }
+
+    #[test]
+    fn what_is_booked_takes_what_ends_before_it_starts_and_gives_it_back_when_it_ends() {
+        let each = demand(2);
+        let kept = |cores| Amounts { cores: Cores(cores), memory: MiB(1), ..Amounts::default() };
+        let booked = |worker, at, until, kept| Booking {
+            worker,
+            at,
+            until,
+            demand: &each,
+            executors: 1,
+            kept,
+            with_addresses: 0,
+        };
+        let left = |bookings: &[Booking<'_>], endings: &[(usize, u64, i64)]| {
+            let endings = endings.iter().map(|&(worker, at, cores)| ending(worker, at, cores)).collect();
+            let left = beside(bookings, endings);
+            left.into_iter().map(|left| (left.worker, left.at, left.cores.0)).collect::<Vec<_>>()
+        };
+        let endings = [(0, 10, 1), (0, 20, 4), (0, 30, 1), (1, 5, 1)];
+        assert_eq!(left(&[], &endings), endings);
+        // Two cores of five go to it, and the others come when it starts. Those of another Worker are not touched.
+        let all = kept(0);
+        assert_eq!(left(&[booked(0, 20, None, &all)], &endings), [(0, 30, 1), (0, 20, 3), (1, 5, 1)]);
+        // One core is kept of what is free now, so that one comes from what ends; later both are given back.
+        let half = kept(1);
+        let bookings = [booked(0, 20, Some(60), &half)];
+        assert_eq!(left(&bookings, &endings), [(0, 30, 1), (0, 20, 4), (0, 60, 2), (1, 5, 1)]);
+        // A second one takes of what the first one leaves.
+        let bookings = [booked(0, 20, None, &all), booked(0, 30, None, &all)];
+        assert_eq!(left(&bookings, &endings), [(0, 30, 2), (1, 5, 1)]);
+    }
+
+    #[test]
+    fn what_is_booked_takes_addresses_of_those_that_end() {
+        let each = Demand { resources: [("gpu".to_owned(), 1.into())].into(), ..demand(1) };
+        let held = Resources::from_iter([("gpu", ["2", "3"])]);
+        let endings = vec![Ending { resources: held, ..ending(0, 7, 2) }];
+        let kept = Amounts { memory: MiB(1), ..Amounts::default() };
+        let (executors, with_addresses) = (1, 0);
+        let booking = Booking {
+            worker: 0,
+            at: 8,
+            until: Some(9),
+            demand: &each,
+            executors,
+            kept: &kept,
+            with_addresses,
+        };
+        let left = beside(&[booking], endings);
+        let seen: Vec<_> =
+            left.iter().map(|left| (left.at, left.cores.0, left.resources.count("gpu"))).collect();
+        assert_eq!(seen, [(8, 1, 1), (9, 1, 1)]);
     }
 
     #[test]

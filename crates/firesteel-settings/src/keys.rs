@@ -108,6 +108,8 @@ table! {
     QUEUES: "firesteel.master.queues", [Master], Otherwise("no queues: first come, first served");
     /// Whether applications behind a waiting gang may use what is not reserved for it.
     BACKFILL: "firesteel.master.backfill", [Master], Value("true");
+    /// Maximum number of waiting gangs with reserved room; after the first, only if enough of what runs says how long it runs.
+    RESERVATIONS: "firesteel.master.reservations", [Master], Value("1");
     /// Order of applications with the same queue and priority: registration, or shortest, which uses firesteel.app.runTime.
     ORDER: "firesteel.master.order", [Master], Value("registration");
 
@@ -120,7 +122,7 @@ table! {
     PREEMPTION_INTERVAL: "firesteel.master.preemption.interval", [Master], Value("60s");
     /// How long a gang waits before executors that were launched meanwhile for applications behind it are ended for it, too.
     GANG_PATIENCE: "firesteel.master.preemption.gangPatience", [Master], Otherwise("none is ended");
-    /// Executors behind a gang that have run for less than this may be ended for it after gangPatience, even if launched before it came.
+    /// How long before a gang registered executors may have been launched that are ended for it after gangPatience.
     GANG_REACH: "firesteel.master.preemption.gangReach", [Master], Value("0s");
 
     /// Maximum number of living Workers; the Master refuses further ones.

@@ -70,6 +70,7 @@ pub fn config(properties: &Properties, url: String) -> Result<Config, SettingErr
             .count(keys::RETAINED_DRIVERS)?
             .map_or(defaults.retained_drivers, |count| count as usize),
         queues: properties.read(keys::QUEUES, QUEUES, |text| text.parse().ok())?.unwrap_or(defaults.queues),
+        reservations: properties.positive(keys::RESERVATIONS)?.map_or(1, |most| most as usize),
         backfill: match properties.boolean(keys::BACKFILL)? {
             Some(true) => Backfill::On,
             Some(false) => Backfill::Off,
@@ -290,6 +291,7 @@ mod tests {
             "spark.dead.worker.persistence=0",
             "firesteel.master.queues=prod=3,dev=1",
             "firesteel.master.backfill=false",
+            "firesteel.master.reservations=4",
             "firesteel.master.order=Shortest",
             "firesteel.master.preemption=3",
             "firesteel.master.preemption.interval=10s",
@@ -326,6 +328,7 @@ mod tests {
             retained_drivers: 7,
             queues: "prod=3,dev=1".parse().expect("they are queues"),
             backfill: Backfill::Off,
+            reservations: 4,
             order: ServingOrder::Shortest,
             preemption: Preemption::AtMost { executors: 3, every: Duration::from_secs(10) },
             gang_preemption: Some(GangPreemption {
@@ -452,6 +455,7 @@ mod tests {
             "firesteel.master.exclusion.maxDelay=-1",
             "firesteel.master.queues=prod=0",
             "firesteel.master.backfill=perhaps",
+            "firesteel.master.reservations=0",
             "firesteel.master.order=longest",
             "firesteel.master.preemption=-1",
             "firesteel.master.preemption.interval=0",

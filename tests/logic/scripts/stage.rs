@@ -142,6 +142,7 @@ impl Stage {
                 "gangs" => config.gang_preemption = Some(gang_preemption(value)),
                 "records" => shows_records = value == "shown",
                 "backfill" => config.backfill = backfill(value),
+                "reservations" => config.reservations = value.parse().expect("a number"),
                 "serving" => {
                     config.order = match value {
                         "registration" => ServingOrder::Registration,

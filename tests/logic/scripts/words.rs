@@ -82,7 +82,7 @@ impl Names {
                         | MasterToClient::ApplicationNeedsResponse(_)
                         | MasterToClient::PlacementRuleResponse { .. }
                         | MasterToClient::DriverResourcesResponse(_)
-                        | MasterToClient::ReservationResponse(_)
+                        | MasterToClient::ReservationsResponse(_)
                         | MasterToClient::DriverResourcesRefused { .. }),
                     ),
             } => vec![format!("{} <- {answer:?}", self.peers[peer])],

@@ -239,10 +239,10 @@ fn reports(record: &mut Record) {
     let need = ApplicationNeed { number: 7, app: key().app, resources };
     let needs = ApplicationNeeds { needs: vec![need], next: Some(9) };
     record.add("master-to-client", &MasterToClient::ApplicationNeedsResponse(needs));
-    record.add("client-to-master", &ClientToMaster::RequestReservation);
+    record.add("client-to-master", &ClientToMaster::RequestReservations);
     let at = Some(Timestamp::from_millis(1_795_209_755_042));
-    for room in [None, Some(ReservedRoom { app: key().app, at, executors: 8, workers: 3 })] {
-        record.add("master-to-client", &MasterToClient::ReservationResponse(room));
+    for rooms in [Vec::new(), vec![ReservedRoom { app: key().app, at, executors: 8, workers: 3 }]] {
+        record.add("master-to-client", &MasterToClient::ReservationsResponse(rooms));
     }
     record.add("client-to-master", &ClientToMaster::RequestPlacementRule);
     let rule = "expr:left.cores".to_owned();

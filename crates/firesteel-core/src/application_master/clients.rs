@@ -63,8 +63,8 @@ impl ApplicationMaster {
                 self.answer(peer, MasterToClient::ApplicationNeedsResponse(none));
             }
             // YARN reserves by its own rules.
-            ClientToMaster::RequestReservation => {
-                self.answer(peer, MasterToClient::ReservationResponse(None));
+            ClientToMaster::RequestReservations => {
+                self.answer(peer, MasterToClient::ReservationsResponse(Vec::new()));
             }
             ClientToMaster::RequestDriverResources { .. } => {
                 let none = DriverResources { drivers: Vec::new(), next: None };

@@ -7,7 +7,7 @@ use firesteel_placement::{Cores, MiB, Quantity, Resources};
 
 use super::application::Application;
 use super::executor::Probation;
-use super::queue_scheduling::Kept;
+use super::queue_scheduling::{Kept, Reservation};
 use super::worker_row::WorkerRow;
 use super::{Master, Pass};
 use crate::ids::{ExecutorId, ExecutorKey, ProfileId, WorkerId};
@@ -125,12 +125,20 @@ impl Master {
                 );
             }
         }
-        self.check_reservation()
+        self.check_reservations()
     }
 
-    /// A reservation is room for a gang that waits, on Workers that are large enough for it.
-    fn check_reservation(&self) -> Result<(), Violation> {
-        let Some(reservation) = &self.queue_scheduling.reservation else { return Ok(()) };
+    /// Each reservation is room for a gang that waits, on Workers that are large enough for it.
+    fn check_reservations(&self) -> Result<(), Violation> {
+        let reservations = &self.queue_scheduling.reservations;
+        let most = self.config.reservations;
+        ensure!("master", reservations.len() <= most, "there are {} reservations", reservations.len());
+        let are_timed = reservations.len() <= 1 || reservations.iter().all(|it| it.at.is_some());
+        ensure!("master", are_timed, "of several reservations, one has no time");
+        reservations.iter().try_for_each(|reservation| self.check_reservation(reservation))
+    }
+
+    fn check_reservation(&self, reservation: &Reservation) -> Result<(), Violation> {
         let id = &reservation.app;
         let application = self.applications.get(id);
         let profile = application.and_then(|application| application.profiles.get(&reservation.profile));

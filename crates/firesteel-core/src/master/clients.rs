@@ -94,7 +94,9 @@ impl Master {
             ClientToMaster::RequestDriverResources { from } => {
                 MasterToClient::DriverResourcesResponse(self.driver_resources_page(from))
             }
-            ClientToMaster::RequestReservation => MasterToClient::ReservationResponse(self.reserved_room()),
+            ClientToMaster::RequestReservations => {
+                MasterToClient::ReservationsResponse(self.reserved_rooms())
+            }
             ClientToMaster::RequestPlacementRule => {
                 MasterToClient::PlacementRuleResponse { rule: self.config.rule.to_string() }
             }

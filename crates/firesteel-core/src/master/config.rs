@@ -53,6 +53,8 @@ pub struct Config {
     pub queues: Queues,
     /// `firesteel.master.backfill`: whether applications behind a reservation are served.
     pub backfill: Backfill,
+    /// `firesteel.master.reservations`: for how many waiting gangs room is reserved, at most.
+    pub reservations: usize,
     /// `firesteel.master.order`: in which order the applications of a queue with the same priority are served.
     pub order: ServingOrder,
     /// `firesteel.master.preemption` and `firesteel.master.preemption.interval`: whether executors of lower
@@ -150,6 +152,7 @@ impl Default for Config {
             retained_drivers: 200,
             queues,
             backfill,
+            reservations: 1,
             order: ServingOrder::Registration,
             preemption,
             gang_preemption: None,

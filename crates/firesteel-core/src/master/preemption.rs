@@ -6,9 +6,9 @@
 //! application and interval. If ending executors does not help, none is ended.
 //!
 //! A gang that has waited for long may have executors of its own priority ended, too, if their applications come after it and
-//! are no gangs, and they were launched while it waited, or have not run for long. Small executors else take the room that ends
-//! piece by piece before it is enough for the gang; and what they have done, which has to be done again, took no longer than the
-//! gang has waited, or than the setting allows.
+//! are no gangs, and they were launched while it waited, or not long before. Small executors else take the room that ends piece
+//! by piece before it is enough for the gang; and what they have done, which has to be done again, took no longer than the gang has
+//! waited, and what the setting adds to that.
 //!
 //! What they held is free at once, as after any other kill, and goes to the application that waits. Their own
 //! applications want as many executors as before, and get them back when there is room.
@@ -127,9 +127,9 @@ impl Master {
         match self
             .config
             .gang_preemption
-            .filter(|_| is_impatient && self.queue_scheduling.reservation.is_none())
+            .filter(|_| is_impatient && self.queue_scheduling.reservations.is_empty())
         {
-            Some(gang) => Reach::AndLaunchedSince(application.submitted.min(self.now - gang.reach)),
+            Some(gang) => Reach::AndLaunchedSince(application.submitted - gang.reach),
             None => Reach::Lower,
         }
     }

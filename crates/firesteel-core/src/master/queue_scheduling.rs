@@ -18,24 +18,29 @@
 //!   If enough of what runs says how long it runs, the reservation has a time: the first at which the gang fits if everything ends
 //!   as it says. Then only what does not become free by that time is withheld, and applications that say that they end before may
 //!   use that, too. What runs longer than it said counts with twice its estimate, and so on: the time moves, the rule stays.
+//!   Behind a reservation with a time, further gangs may have theirs (`firesteel.master.reservations`), in the order in which they
+//!   are served; each leaves those before it what they need.
 //! - **Backfill.** Applications after a reservation may use what is not reserved; without backfill, nothing.
 //! - **Order.** With `firesteel.master.order=shortest`, applications of a priority come in another order (see `turn`).
 //!
 //! The cost of a pass is one placement for each waiting application. A pass that makes a reservation also
 //! looks at every Worker.
 
+use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-use firesteel_placement::forecast::{Ending, Forecast, Planned, forecast};
+use firesteel_placement::forecast::{Booking, Ending, Forecast, Planned, beside, forecast};
 use firesteel_placement::index::Slot;
 use firesteel_placement::reservation::{WorkerAmounts, reserve};
 use firesteel_placement::shortfall::Amounts;
-use firesteel_placement::{Cores, Demand, ExecutorLimit, ExecutorSize, Offer, ResourceAmounts};
+use firesteel_placement::{Cores, Demand, ExecutorLimit, ExecutorSize, Offer};
 
 use super::application::Application;
 use super::choice::choose;
 use super::waiting_queues::{GrantSize, QueueRank};
+use super::worker_row::WorkerRow;
+use super::worker_table::WorkerTable;
 use super::{Master, Note};
 use crate::ids::{AppId, ProfileId, WorkerId};
 use crate::messages::{Hindrance, MOST_KEPT, ReservedRoom};
@@ -47,8 +52,8 @@ use crate::time::Timestamp;
 pub(super) struct QueueScheduling {
     /// Whether the last pass was one by queues.
     pub(super) active: bool,
-    /// The reservation that the last pass made.
-    pub(super) reservation: Option<Reservation>,
+    /// The reservations that the last pass made, in the order of serving. All have a time if there are several.
+    pub(super) reservations: Vec<Reservation>,
     /// The gangs that can never fit, for which a note was written.
     never_fit: BTreeSet<AppId>,
     /// When the next of the gangs that waited in the last pass has waited for long.
@@ -60,10 +65,12 @@ pub(super) struct QueueScheduling {
 pub(super) struct Reservation {
     pub(super) app: AppId,
     pub(super) profile: ProfileId,
-    /// The resources of each executor.
-    pub(super) resources: ResourceAmounts,
+    /// What the gang asks for.
+    pub(super) demand: Demand,
     /// When the gang is expected to fit, if enough of what runs says when it ends.
     pub(super) at: Option<Timestamp>,
+    /// When the gang is expected to end, if it says how long it runs.
+    pub(super) until: Option<Timestamp>,
     /// The reserved room by Worker.
     pub(super) kept: BTreeMap<Slot, Kept>,
 }
@@ -112,7 +119,7 @@ impl Master {
             || self.applications.has_special();
         if !ordered && std::mem::take(&mut self.queue_scheduling.active) {
             // Without a reservation nothing that waits has room.
-            if std::mem::take(&mut self.queue_scheduling).reservation.is_some() {
+            if !std::mem::take(&mut self.queue_scheduling).reservations.is_empty() {
                 self.applications.touch_all();
             }
         }
@@ -120,30 +127,34 @@ impl Master {
         ordered
     }
 
-    /// The reservation that the last pass made, if any.
+    /// The reservations that the last pass made, in the order of serving.
     #[must_use]
-    pub fn reservation(&self) -> Option<ReservationView> {
-        let Reservation { app, at, kept, .. } = self.queue_scheduling.reservation.as_ref()?;
-        let on = kept.iter().map(|(slot, Kept { executors, amounts, .. })| {
-            (self.workers.row(*slot).description.id.clone(), *executors, amounts.clone())
-        });
-        let mut on: Vec<_> = on.collect();
-        on.sort_by(|(one, ..), (other, ..)| one.cmp(other));
-        Some(ReservationView { app: app.clone(), at: *at, on })
+    pub fn reservations(&self) -> Vec<ReservationView> {
+        let view = |Reservation { app, at, kept, .. }: &Reservation| {
+            let on = kept.iter().map(|(slot, Kept { executors, amounts, .. })| {
+                (self.workers.row(*slot).description.id.clone(), *executors, amounts.clone())
+            });
+            let mut on: Vec<_> = on.collect();
+            on.sort_by(|(one, ..), (other, ..)| one.cmp(other));
+            ReservationView { app: app.clone(), at: *at, on }
+        };
+        self.queue_scheduling.reservations.iter().map(view).collect()
     }
 
-    /// What clients are told of the reservation.
-    pub(super) fn reserved_room(&self) -> Option<ReservedRoom> {
-        let Reservation { app, at, kept, .. } = self.queue_scheduling.reservation.as_ref()?;
-        let executors = kept.values().map(|kept| kept.executors).sum();
-        Some(ReservedRoom { app: app.clone(), at: *at, executors, workers: kept.len() as u64 })
+    /// What clients are told of the reservations.
+    pub(super) fn reserved_rooms(&self) -> Vec<ReservedRoom> {
+        let room = |Reservation { app, at, kept, .. }: &Reservation| {
+            let executors = kept.values().map(|kept| kept.executors).sum();
+            ReservedRoom { app: app.clone(), at: *at, executors, workers: kept.len() as u64 }
+        };
+        self.queue_scheduling.reservations.iter().map(room).collect()
     }
 
     /// Serves all waiting applications in order.
     pub(super) fn serve_queues(&mut self, now: Timestamp) {
-        let mut before = self.queue_scheduling.reservation.take().map(|reservation| reservation.app);
+        let mut before = self.queue_scheduling.take_holders();
         self.queue_scheduling.next_impatience = None;
-        let mut waiting = self.waiting_queues(before.as_ref());
+        let mut waiting = self.waiting_queues(before.first());
         while let Some(next) = waiting.next() {
             let (app, size) = (&next.app, waiting.grant_size());
             match self.serve_around(now, app, size) {
@@ -158,9 +169,9 @@ impl Master {
                         // again.
                         self.serve(now, app, size);
                         self.workers.release_withheld();
-                        let reservation = self.queue_scheduling.reservation.take();
-                        before = reservation.map(|reservation| reservation.app).or(before);
-                        let first = before.as_ref().filter(|before| *before != app);
+                        let holders = self.queue_scheduling.take_holders();
+                        before = if holders.is_empty() { before } else { holders };
+                        let first = before.first().filter(|first| *first != app);
                         waiting = self.wait_again(waiting, first, &next, &preempted);
                         continue;
                     }
@@ -168,12 +179,12 @@ impl Master {
                         let next = self.impatience(self.applications.live(app)).filter(|at| *at > now);
                         let kept = self.queue_scheduling.next_impatience;
                         self.queue_scheduling.next_impatience = [kept, next].into_iter().flatten().min();
-                        self.reserve_for(now, before.as_ref(), app, profile, &demand, executors);
+                        self.reserve_for(now, &before, app, profile, demand, executors);
                     }
                 }
             }
             waiting.pass(next);
-            if self.config.backfill == Backfill::Off && self.queue_scheduling.reservation.is_some() {
+            if self.config.backfill == Backfill::Off && !self.queue_scheduling.reservations.is_empty() {
                 break;
             }
         }
@@ -183,22 +194,20 @@ impl Master {
         self.queue_scheduling.never_fit.retain(waits);
     }
 
-    /// Serves an application. One that says that it will have ended before the gang with the reservation can start may use what
-    /// is reserved.
+    /// Serves an application. One that says that it will have ended before a gang can start may use what is reserved for that.
     fn serve_around(&mut self, now: Timestamp, app: &AppId, size: GrantSize) -> Served {
-        if !self.ends_in_time(now, self.applications.live(app)) {
+        let end = self.applications.live(app).told_end(now);
+        let reservations = &self.queue_scheduling.reservations;
+        if !reservations.iter().any(|reservation| reservation.begins_after(end)) {
             return self.serve(now, app, size);
         }
         let lifted = self.workers.lift_withheld();
+        for reservation in reservations.iter().filter(|reservation| !reservation.begins_after(end)) {
+            reservation.withhold(&mut self.workers);
+        }
         let served = self.serve(now, app, size);
         self.workers.withhold_again(lifted);
         served
-    }
-
-    /// Whether an application says that it will have ended before the gang with the reservation is expected to start.
-    fn ends_in_time(&self, now: Timestamp, application: &Application) -> bool {
-        let start = self.queue_scheduling.reservation.as_ref().and_then(|reservation| reservation.at);
-        start.is_some_and(|start| application.told_end(now).is_some_and(|end| end <= start))
     }
 
     /// Gives an application executors, profile by profile.
@@ -238,27 +247,33 @@ impl Master {
         given.map_or(Served::Nothing, Served::With)
     }
 
-    /// Reserves room for a gang that waits, unless there is a reservation already or the gang can never fit.
-    /// `before` is the application that had the reservation of the last pass.
+    /// Reserves room for a gang that waits, unless there are as many reservations as may be, or it has no room beside them, or can
+    /// never fit. `before` are the applications that had the reservations of the last pass.
     fn reserve_for(
         &mut self,
         now: Timestamp,
-        before: Option<&AppId>,
+        before: &[AppId],
         app: &AppId,
         profile: ProfileId,
-        demand: &Demand,
+        demand: Demand,
         executors: u64,
     ) {
-        if self.queue_scheduling.reservation.is_some() {
+        let earlier = &self.queue_scheduling.reservations;
+        if earlier.len() >= self.config.reservations || earlier.iter().any(|earlier| earlier.at.is_none()) {
             return;
         }
         let application = self.applications.live(app);
         let (slots, sites): (Vec<Slot>, Vec<WorkerAmounts<'_>>) = self.sites(application).unzip();
-        if let Some(reservation) = self.forecast_for(now, app, profile, demand, executors, (&slots, &sites)) {
-            return self.set_reservation(before, reservation);
+        if let Some((at, kept)) = self.forecast_for(now, &demand, executors, (&slots, &sites)) {
+            let until = application.run_time.map(|run_time| at + run_time);
+            let (app, at) = (app.clone(), Some(at));
+            return self.add_reservation(before, Reservation { app, profile, demand, at, until, kept });
         }
-        let Some(kept) = reserve(demand, executors, &sites) else {
-            let room = sites.iter().map(|site| site.total.executors_that_fit(demand)).sum();
+        if !earlier.is_empty() {
+            return;
+        }
+        let Some(kept) = reserve(&demand, executors, &sites) else {
+            let room = sites.iter().map(|site| site.total.executors_that_fit(&demand)).sum();
             // With the Workers that are excluded now, it may fit.
             if self.workers.excluded() == 0 && self.queue_scheduling.never_fit.insert(app.clone()) {
                 self.effects.note(Note::GangNeverFits { app: app.clone(), executors, room });
@@ -269,26 +284,23 @@ impl Master {
         let step = demand.size.step().0;
         let amounts = |count: u64| {
             let cores = step.saturating_mul(i64::try_from(count).unwrap_or(i64::MAX));
-            Amounts::of_executors(demand, count, Cores(cores))
+            Amounts::of_executors(&demand, count, Cores(cores))
         };
         let kept = slots.into_iter().zip(kept).filter(|(_, count)| *count > 0);
         let keep = |count: u64| Kept { executors: count, amounts: amounts(count), with_addresses: count };
         let kept = kept.map(|(slot, count)| (slot, keep(count))).collect();
-        let resources = demand.resources.clone();
-        self.set_reservation(before, Reservation { app: app.clone(), profile, resources, at: None, kept });
+        let reservation = Reservation { app: app.clone(), profile, demand, at: None, until: None, kept };
+        self.add_reservation(before, reservation);
     }
 
-    /// The reservation of a gang with the time at which it is expected to start. `None` if too little of what runs says when it
-    /// ends.
+    /// When a gang is expected to start, and what is to be kept for it. `None` if too little of what runs says when it ends.
     fn forecast_for(
         &self,
         now: Timestamp,
-        app: &AppId,
-        profile: ProfileId,
         demand: &Demand,
         executors: u64,
         (slots, sites): (&[Slot], &[WorkerAmounts<'_>]),
-    ) -> Option<Reservation> {
+    ) -> Option<(Timestamp, BTreeMap<Slot, Kept>)> {
         let numbers: BTreeMap<Slot, usize> = slots.iter().copied().zip(0..).collect();
         let mut endings = Vec::new();
         for other in self.applications.queue().filter(|other| !other.executors.is_empty()) {
@@ -299,47 +311,48 @@ impl Master {
                 Some(Ending { worker, at: end.millis(), cores, memory, resources })
             }));
         }
+        let bookings = self.queue_scheduling.reservations.iter().flat_map(|it| it.bookings(&numbers));
+        let endings = beside(&bookings.collect::<Vec<_>>(), endings);
         let Forecast { at, on } = forecast(demand, executors, sites, endings)?;
         let keep = |on: Planned| {
             let Planned { executors, kept: amounts, with_addresses, .. } = on;
             (slots[on.worker], Kept { executors, amounts, with_addresses })
         };
-        let kept = on.into_iter().map(keep).collect();
-        let (at, resources) = (Some(Timestamp::from_millis(at).max(now)), demand.resources.clone());
-        Some(Reservation { app: app.clone(), profile, resources, at, kept })
+        Some((Timestamp::from_millis(at).max(now), on.into_iter().map(keep).collect()))
     }
 
     /// Withholds what is reserved until the end of the pass.
-    fn set_reservation(&mut self, before: Option<&AppId>, reservation: Reservation) {
-        let Reservation { app, resources, at, kept, .. } = &reservation;
+    fn add_reservation(&mut self, before: &[AppId], reservation: Reservation) {
+        reservation.withhold(&mut self.workers);
+        let Reservation { app, at, kept, .. } = &reservation;
         self.queue_scheduling.never_fit.remove(app);
-        for (slot, Kept { amounts, with_addresses, .. }) in kept {
-            self.workers.withhold(*slot, amounts, resources, *with_addresses);
-        }
-        if before != Some(app) {
+        if !before.contains(app) {
             let executors = kept.values().map(|kept| kept.executors).sum();
             let (app, workers) = (app.clone(), kept.len());
             self.effects.note(Note::Reserved { app, executors, workers, at: *at });
         }
-        self.queue_scheduling.reservation = Some(reservation);
+        self.queue_scheduling.reservations.push(reservation);
     }
 
     /// The number of executors of a demand for which the application has room now. It may be counted only up
     /// to what the application needs to know. Zero behind a reservation without backfill.
     pub(super) fn open_room(&self, application: &Application, demand: &Demand) -> u64 {
-        let reserved =
-            self.queue_scheduling.reservation.as_ref().filter(|it| !self.precedes(application, it));
-        let is_in_time = self.ends_in_time(self.now, application);
-        if reserved.is_some() && self.config.backfill == Backfill::Off {
+        let reservations = &self.queue_scheduling.reservations;
+        let mut reserved: Vec<_> =
+            reservations.iter().filter(|reservation| !self.precedes(application, reservation)).collect();
+        if !reserved.is_empty() && self.config.backfill == Backfill::Off {
             return 0;
         }
-        let reserved = reserved.filter(|_| !is_in_time);
-        let kept = |slot| reserved.and_then(|it| Some((&it.resources, it.kept.get(&slot)?)));
-        let free = |(slot, site): (Slot, WorkerAmounts<'_>)| match kept(slot) {
-            None => site.free.executors_that_fit(demand),
-            Some((each, Kept { amounts, with_addresses, .. })) => {
-                beside(demand, &site.free, amounts, each, *with_addresses)
+        let end = application.told_end(self.now);
+        reserved.retain(|reservation| !reservation.begins_after(end));
+        let free = |(slot, site): (Slot, WorkerAmounts<'_>)| {
+            let kept = reserved.iter().filter_map(|it| Some((it.kept.get(&slot)?, &it.demand.resources)));
+            let (mut free, mut resources) = (site.free, Cow::Borrowed(site.free.resources));
+            for (Kept { amounts, with_addresses, .. }, each) in kept {
+                (free.cores, free.memory) = (free.cores - amounts.cores, free.memory - amounts.memory);
+                resources = Cow::Owned(resources.less(each, *with_addresses));
             }
+            Offer { resources: &resources, ..free }.executors_that_fit(demand)
         };
         self.sites(application).map(free).fold(0, u64::saturating_add)
     }
@@ -354,13 +367,14 @@ impl Master {
                 .fold(0, u64::saturating_add)
         };
         let room_for = self.open_room(application, &demand);
-        let reservation = self.queue_scheduling.reservation.as_ref();
-        match (application.gang(&demand), reservation) {
+        let reservations = &self.queue_scheduling.reservations;
+        let before = reservations.iter().find(|reservation| !self.precedes(application, reservation));
+        match (application.gang(&demand), before) {
             (Some(executors), _) if self.workers.excluded() == 0 && whole() < executors => {
                 Some(Hindrance::NeverFits { executors, room: whole() })
             }
-            (Some(executors), reservation) => {
-                let own = reservation.filter(|it| it.app == application.id);
+            (Some(executors), _) => {
+                let own = reservations.iter().find(|it| it.app == application.id);
                 let kept = own.into_iter().flat_map(|it| &it.kept).take(MOST_KEPT);
                 let named =
                     kept.map(|(slot, kept)| (self.workers.row(*slot).description.id.clone(), kept.executors));
@@ -382,23 +396,57 @@ impl Master {
         holder.queue == application.queue && application.queue_rank() <= holder.queue_rank()
     }
 
-    /// The Workers that an application does not shun, each as it is and as it would be empty.
+    /// The Workers that an application does not shun, each with what is free and not withheld, and as it would be empty.
     pub(super) fn sites<'a>(
         &'a self,
         application: &'a Application,
     ) -> impl Iterator<Item = (Slot, WorkerAmounts<'a>)> {
         let rows = self.workers.slots().filter(|(_, row)| row.serves());
         let welcome = rows.filter(|(slot, row)| !application.shuns(*slot, row));
-        welcome.map(|(slot, row)| (slot, WorkerAmounts { free: row.offer(), total: row.whole_offer() }))
+        let amounts = |(slot, row): (Slot, &'a WorkerRow)| {
+            (slot, WorkerAmounts { free: self.workers.open_offer(slot, row), total: row.whole_offer() })
+        };
+        welcome.map(amounts)
     }
 }
 
-/// The number of executors that fit an offer without what is reserved of it: these amounts, for this number of executors
-/// with these resources each.
-fn beside(demand: &Demand, offer: &Offer<'_>, kept: &Amounts, each: &ResourceAmounts, executors: u64) -> u64 {
-    let resources = offer.resources.less(each, executors);
-    let (cores, memory) = (offer.cores - kept.cores, offer.memory - kept.memory);
-    Offer { cores, memory, resources: &resources, ..*offer }.executors_that_fit(demand)
+impl QueueScheduling {
+    /// Ends all reservations. Returns the applications that had them, in the order of serving.
+    fn take_holders(&mut self) -> Vec<AppId> {
+        self.reservations.drain(..).map(|reservation| reservation.app).collect()
+    }
+}
+
+impl Reservation {
+    /// Whether the gang is expected to start when, or after, something ends at this time. What is reserved may be used until then.
+    fn begins_after(&self, end: Option<Timestamp>) -> bool {
+        self.at.zip(end).is_some_and(|(at, end)| end <= at)
+    }
+
+    /// Withholds what is reserved.
+    fn withhold(&self, workers: &mut WorkerTable) {
+        for (slot, Kept { amounts, with_addresses, .. }) in &self.kept {
+            workers.withhold(*slot, amounts, &self.demand.resources, *with_addresses);
+        }
+    }
+
+    /// What the gang takes on the Workers that have these numbers, if it has a time.
+    fn bookings<'a>(&'a self, numbers: &BTreeMap<Slot, usize>) -> impl Iterator<Item = Booking<'a>> {
+        let until = self.until.map(Timestamp::millis);
+        self.at.into_iter().flat_map(move |at| {
+            self.kept.iter().filter_map(move |(slot, kept)| {
+                Some(Booking {
+                    worker: *numbers.get(slot)?,
+                    at: at.millis(),
+                    until,
+                    demand: &self.demand,
+                    executors: kept.executors,
+                    kept: &kept.amounts,
+                    with_addresses: kept.with_addresses,
+                })
+            })
+        })
+    }
 }
 
 impl Application {

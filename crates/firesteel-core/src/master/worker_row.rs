@@ -59,13 +59,11 @@ pub(super) enum Availability {
 }
 
 /// The amounts of a Worker that are withheld in this pass.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Withheld {
     pub(super) amounts: shortfall::Amounts,
-    /// The resources of each executor for which they are withheld.
-    pub(super) each: ResourceAmounts,
-    /// The number of these executors.
-    pub(super) executors: u64,
+    /// The resources of each executor for which addresses are withheld, and the number of these executors.
+    pub(super) addresses: Vec<(ResourceAmounts, u64)>,
     /// The addresses that are free and not withheld.
     pub(super) resources: Resources,
 }

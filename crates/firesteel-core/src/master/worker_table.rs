@@ -291,7 +291,8 @@ impl WorkerTable {
         behind.chain(before).map(|(_, slot)| slot).find(fits)
     }
 
-    /// Withholds amounts of a Worker until the end of the pass: those of this number of executors with these resources each.
+    /// Withholds further amounts of a Worker until the end of the pass, and addresses for this number of executors with these
+    /// resources each.
     pub(super) fn withhold(
         &mut self,
         slot: Slot,
@@ -299,9 +300,9 @@ impl WorkerTable {
         each: &ResourceAmounts,
         executors: u64,
     ) {
-        let (amounts, each) = (amounts.clone(), each.clone());
-        let withheld = Withheld { amounts, each, executors, resources: Resources::default() };
-        self.withheld.insert(slot, withheld);
+        let withheld = self.withheld.entry(slot).or_default();
+        withheld.amounts.add(amounts);
+        withheld.addresses.push((each.clone(), executors));
         self.index_anew(slot);
     }
 
@@ -319,8 +320,9 @@ impl WorkerTable {
         Lifted(lifted)
     }
 
-    /// Withholds again what was lifted.
+    /// Withholds again what was lifted, and nothing else.
     pub(super) fn withhold_again(&mut self, Lifted(lifted): Lifted) {
+        self.release_withheld();
         let slots: Vec<Slot> = lifted.keys().copied().collect();
         self.withheld = lifted;
         slots.into_iter().for_each(|slot| self.index_anew(slot));
@@ -335,7 +337,11 @@ impl WorkerTable {
     fn withhold_anew(&mut self, slot: Slot) {
         if let Some(withheld) = self.withheld.get_mut(&slot) {
             let row = self.rows[slot.index()].as_ref().expect("every slot of the index has its row");
-            withheld.resources = row.capacity.free().resources.less(&withheld.each, withheld.executors);
+            let mut open = row.capacity.free().resources.clone();
+            for (each, executors) in &withheld.addresses {
+                open = open.less(each, *executors);
+            }
+            withheld.resources = open;
         }
     }
 

@@ -62,7 +62,7 @@ impl Message for ClientToMaster {
                 | Self::RequestPlacementRule
                 | Self::RequestSubmitDriverWithResources { .. }
                 | Self::RequestDriverResources { .. }
-                | Self::RequestReservation
+                | Self::RequestReservations
         ))
     }
 }
@@ -79,7 +79,7 @@ impl Message for MasterToClient {
                 | Self::PlacementRuleResponse { .. }
                 | Self::DriverResourcesResponse(_)
                 | Self::DriverResourcesRefused { .. }
-                | Self::ReservationResponse(_)
+                | Self::ReservationsResponse(_)
         ))
     }
 }

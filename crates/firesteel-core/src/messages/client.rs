@@ -106,8 +106,8 @@ pub enum ClientToMaster {
         /// The smallest number of a cluster driver.
         from: u64,
     },
-    /// Asks for which application room is reserved, and when it is expected to start. Version 7.
-    RequestReservation,
+    /// Asks for which applications room is reserved, and when they are expected to start. Version 7.
+    RequestReservations,
 }
 
 impl ClientToMaster {
@@ -135,7 +135,7 @@ impl ClientToMaster {
             | Self::RequestApplicationNeeds { .. }
             | Self::RequestPlacementRule
             | Self::RequestDriverResources { .. }
-            | Self::RequestReservation => true,
+            | Self::RequestReservations => true,
             Self::KillApplication { .. }
             | Self::DecommissionWorkers { .. }
             | Self::RequestSubmitDriver(_)
@@ -192,8 +192,8 @@ pub enum MasterToClient {
         /// Why nobody can have them.
         why: String,
     },
-    /// The room that is reserved, if any is. Version 7.
-    ReservationResponse(Option<ReservedRoom>),
+    /// The room that is reserved, in the order of serving. Version 7.
+    ReservationsResponse(Vec<ReservedRoom>),
 }
 
 /// A message from a status client to a Worker.
@@ -539,12 +539,12 @@ crate::kinds!("ClientToMaster", ClientToMaster: RequestMasterState RequestApplic
     RequestReadyz DecommissionWorkers RequestSubmitDriver RequestKillDriver RequestDriverStatus
     RequestWorkerReports RequestHistory RequestKillAllDrivers
     RequestClearCompletedDriversAndApps RequestApplicationNeeds RequestPlacementRule
-    RequestSubmitDriverWithResources RequestDriverResources RequestReservation);
+    RequestSubmitDriverWithResources RequestDriverResources RequestReservations);
 crate::kinds!("MasterToClient", MasterToClient: MasterStateResponse ApplicationResponse
     KillApplicationResponse ReadyzResponse DecommissionWorkersResponse SubmitDriverResponse KillDriverResponse
     DriverStatusResponse WorkerReportsResponse HistoryResponse KillAllDriversResponse
     ClearCompletedResponse ApplicationNeedsResponse PlacementRuleResponse DriverResourcesResponse
-    DriverResourcesRefused ReservationResponse);
+    DriverResourcesRefused ReservationsResponse);
 crate::kinds!("ClientToWorker", ClientToWorker: RequestWorkerState RequestLog RequestWorkerReport RequestDriverLog);
 crate::kinds!("WorkerToClient", WorkerToClient: WorkerStateResponse LogResponse RequestLogFailed
     WorkerReportResponse);

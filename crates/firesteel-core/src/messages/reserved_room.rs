@@ -1,4 +1,4 @@
-//! The room that a Master reserves for an application that starts with several executors at once.
+//! The room that a Master reserves for applications that start with several executors at once.
 
 use serde::{Deserialize, Serialize};
 
@@ -20,9 +20,9 @@ pub struct ReservedRoom {
 }
 
 impl ReservedRoom {
-    /// When this application is expected to start. `None`: room is reserved for another one, or the time is not known.
+    /// When this application is expected to start. `None`: no room is reserved for it, or the time is not known.
     #[must_use]
-    pub fn start_of(&self, app: &AppId) -> Option<Timestamp> {
-        self.at.filter(|_| self.app == *app)
+    pub fn start_of(rooms: &[Self], app: &AppId) -> Option<Timestamp> {
+        rooms.iter().find(|room| room.app == *app)?.at
     }
 }

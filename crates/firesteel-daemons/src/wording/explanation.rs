@@ -63,11 +63,11 @@ pub fn brief(detail: &ApplicationDetail) -> Option<String> {
     paused.or_else(waits).or_else(|| lack.map(|shortfall| sentence(&shortfall.to_string())))
 }
 
-/// When an application is expected to start for which room is reserved. `now` is the Master's time. `None`: room is reserved for
-/// another one, or too little of what runs says how long it runs.
+/// When an application is expected to start for which room is reserved. `now` is the Master's time. `None`: no room is reserved for
+/// it, or too little of what runs says how long it runs.
 #[must_use]
-pub fn expected_start(app: &AppId, room: Option<&ReservedRoom>, now: Timestamp) -> Option<String> {
-    let at = room?.start_of(app)?;
+pub fn expected_start(app: &AppId, rooms: &[ReservedRoom], now: Timestamp) -> Option<String> {
+    let at = ReservedRoom::start_of(rooms, app)?;
     let when = match at.since(now) {
         Duration::ZERO => "at any moment".to_owned(),
         rest => format!("in {}", duration(rest)),

@@ -86,7 +86,7 @@ impl AttemptCoverage {
                     | MasterToClient::ApplicationNeedsResponse(_)
                     | MasterToClient::PlacementRuleResponse { .. }
                     | MasterToClient::DriverResourcesResponse(_)
-                    | MasterToClient::ReservationResponse(_)
+                    | MasterToClient::ReservationsResponse(_)
                     | MasterToClient::DriverResourcesRefused { .. }
                     | MasterToClient::ReadyzResponse => {}
                 }

@@ -58,6 +58,7 @@ impl World {
         let config = master::Config {
             preemption,
             gang_preemption,
+            reservations: self.scenario.reservations,
             exclusion,
             url: seat_address(seat).url(),
             strategy: self.scenario.strategy,

@@ -41,8 +41,8 @@ pub(crate) struct MasterDisk {
 pub(crate) struct Held {
     pub(crate) event: master::Event,
     pub(crate) effects: Vec<Effect>,
-    pub(crate) before: Option<ReservationView>,
-    pub(crate) after: Option<ReservationView>,
+    pub(crate) before: Vec<ReservationView>,
+    pub(crate) after: Vec<ReservationView>,
     pub(crate) at: u64,
 }
 

@@ -211,10 +211,10 @@ impl Body {
         }
     }
 
-    /// The reservation that a Master keeps for a waiting gang.
-    pub(crate) fn reservation(&self) -> Option<master::ReservationView> {
+    /// The reservations that a Master keeps for waiting gangs.
+    pub(crate) fn reservations(&self) -> Vec<master::ReservationView> {
         match self {
-            Self::Master(machine) => machine.reservation(),
+            Self::Master(machine) => machine.reservations(),
             Self::Worker(_)
             | Self::Driver(_)
             | Self::Launcher(_)
@@ -222,7 +222,7 @@ impl Body {
             | Self::Command(_)
             | Self::Stranger
             | Self::Standby { .. }
-            | Self::Gone => None,
+            | Self::Gone => Vec::new(),
         }
     }
 

@@ -50,6 +50,8 @@ pub struct Scenario {
     pub queues: Queues,
     /// Which applications are served behind a waiting gang.
     pub backfill: Backfill,
+    /// For how many gangs room is reserved.
+    pub reservations: usize,
     /// In which order the applications of a queue are served.
     pub serving: ServingOrder,
     /// Whether executors are preempted for other applications.
@@ -215,6 +217,8 @@ const STALLS: u64 = 0x7374_616C_6C73;
 const ESTIMATES: u64 = 0x6573_7469_6D61;
 /// Separates the random numbers of the patience of gangs from all others.
 const PATIENCE: u64 = 0x7061_7469_656E;
+/// Separates the random numbers of the reservations from all others.
+const RESERVATIONS: u64 = 0x7265_7365_7276;
 /// Separates the random numbers of queues, priorities and gangs from all others.
 const TURNS: u64 = 0x7475_726E_7300;
 
@@ -268,6 +272,7 @@ impl Scenario {
             rule: Rule::default(),
             queues: Queues::default(),
             backfill: Backfill::On,
+            reservations: 1,
             serving: ServingOrder::Registration,
             preemption: Preemption::Off,
             gang_preemption: None,
@@ -417,6 +422,8 @@ impl Scenario {
         if dice.one_in(2) {
             self.serving = ServingOrder::Shortest;
         }
+        // From a generator of its own, so that the clusters that are known stay what they are.
+        self.reservations = *Dice::new(self.seed ^ RESERVATIONS).pick(&[1, 1, 2, 3]);
         for app in &mut self.apps {
             if dice.one_in(2) {
                 let told = *dice.pick(&["1", "3", "10", "60", "600"]);

@@ -89,7 +89,7 @@ impl World {
                 _ if self.now.is_multiple_of(2) => ClientToMaster::RequestApplicationNeeds { from: 0 },
                 _ if self.now.is_multiple_of(5) => ClientToMaster::RequestPlacementRule,
                 _ if self.now.is_multiple_of(7) => ClientToMaster::RequestDriverResources { from: 0 },
-                _ if self.now.is_multiple_of(11) => ClientToMaster::RequestReservation,
+                _ if self.now.is_multiple_of(11) => ClientToMaster::RequestReservations,
                 _ => ClientToMaster::RequestReadyz,
             },
             6 => ClientToMaster::RequestMasterState { from: StatePlace::beginning() },

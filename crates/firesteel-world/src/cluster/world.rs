@@ -343,7 +343,7 @@ impl World {
                 None
             }
         };
-        let before = self.nodes[node.0].body.reservation();
+        let before = self.nodes[node.0].body.reservations();
         let now = self.timestamp();
         let told = match &mut self.saboteur {
             None => Some(event),
@@ -397,13 +397,13 @@ impl World {
     }
 
     /// Enters an event of the Master and its effects in the ledger, and performs them, unless they wait for its disk. `before`
-    /// is its reservation before the event.
+    /// are its reservations before the event.
     fn take_decision(
         &mut self,
         node: NodeIndex,
         event: master::Event,
         effects: NodeEffects,
-        before: Option<ReservationView>,
+        before: Vec<ReservationView>,
     ) {
         let effects = match effects {
             NodeEffects::Master(effects) => effects,
@@ -416,7 +416,7 @@ impl World {
             return self.decide_in_vain(node, &event, effects);
         }
         self.check_silence(node, &effects);
-        let after = self.nodes[node.0].body.reservation();
+        let after = self.nodes[node.0].body.reservations();
         let held = Held { event, effects, before, after, at: self.now };
         if self.must_wait(&held.effects) {
             return self.hold_back(node, held);

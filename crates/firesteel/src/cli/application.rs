@@ -15,19 +15,19 @@ use super::table::{clean, duration, table};
 use firesteel_daemons::wording::application::{addresses, cores, end, heading, lifetime, shown_state};
 use firesteel_daemons::wording::worker::for_how_long;
 
-/// Writes the application to standard output. `room` is what the Master reserves, for whomever.
-pub(super) fn print(detail: &ApplicationDetail, room: Option<&ReservedRoom>, json: bool) -> io::Result<()> {
+/// Writes the application to standard output. `rooms` is what the Master reserves, for whomever.
+pub(super) fn print(detail: &ApplicationDetail, rooms: &[ReservedRoom], json: bool) -> io::Result<()> {
     if json {
         let mut stdout = plain::json();
         serde_json::to_writer_pretty(&mut stdout, &document::Detail::of(detail))?;
         return writeln!(stdout);
     }
     let mut stdout = plain::stdout();
-    writeln!(stdout, "{}", text(detail, room))?;
+    writeln!(stdout, "{}", text(detail, rooms))?;
     stdout.flush()
 }
 
-fn text(detail: &ApplicationDetail, room: Option<&ReservedRoom>) -> String {
+fn text(detail: &ApplicationDetail, rooms: &[ReservedRoom]) -> String {
     let app = &detail.application;
     let mut text = format!("{}\n", heading(detail));
     let _ = writeln!(text, "  user       {}", clean(&app.user));
@@ -43,7 +43,7 @@ fn text(detail: &ApplicationDetail, room: Option<&ReservedRoom>) -> String {
     if let Some(hindrance) = detail.scheduling.as_ref().and_then(|scheduling| scheduling.hindrance.as_ref()) {
         let _ = writeln!(text, "  waits      {}", clean(&hindrance.to_string()));
     }
-    if let Some(at) = room.and_then(|room| room.start_of(&app.id)) {
+    if let Some(at) = ReservedRoom::start_of(rooms, &app.id) {
         let _ = writeln!(text, "  expected   to start at {at}, in {}", duration(at.since(detail.now)));
     }
     for worker in detail.scheduling.iter().flat_map(|scheduling| &scheduling.excluded) {

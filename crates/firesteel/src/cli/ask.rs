@@ -191,9 +191,10 @@ impl Cluster {
     }
 
     /// Returns for which application a Master reserves room, and when that is expected to start.
-    pub(super) async fn reservation(&self) -> Result<Option<ReservedRoom>, Unanswered> {
+    pub(super) async fn reservations(&self) -> Result<Vec<ReservedRoom>, Unanswered> {
         let name = &self.name;
-        self.first(|master| async move { MasterClient::open(&master, name).await?.reservation().await }).await
+        self.first(|master| async move { MasterClient::open(&master, name).await?.reservations().await })
+            .await
     }
 
     /// Ends an application.

@@ -5,7 +5,7 @@ use std::io::{self, Write as _};
 
 use clap::Args as ClapArgs;
 use firesteel_core::Timestamp;
-use firesteel_core::messages::{ApplicationDetail, Outcome};
+use firesteel_core::messages::{ApplicationDetail, Outcome, ReservedRoom};
 use firesteel_daemons::wording::application::state;
 use firesteel_daemons::wording::explanation::{expected_start, sentences};
 use serde::Serialize;
@@ -69,10 +69,10 @@ struct Explanation<'a> {
 pub(super) fn run(args: &Args) -> Result<Exit, Failure> {
     let cluster = args.masters.cluster("explain")?;
     let detail = ask::detail(&cluster, &args.app.app)?;
-    let room = ask::now(cluster.reservation())?;
+    let rooms = ask::now(cluster.reservations())?;
     let mut sentences = sentences(&detail);
-    sentences.extend(expected_start(&detail.application.id, room.as_ref(), detail.now));
-    let expected = room.and_then(|room| room.start_of(&detail.application.id));
+    sentences.extend(expected_start(&detail.application.id, &rooms, detail.now));
+    let expected = ReservedRoom::start_of(&rooms, &detail.application.id);
     exit::written(if args.json { print_json(&detail, &sentences, expected) } else { print(&sentences) })
 }
 

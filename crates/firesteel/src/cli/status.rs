@@ -69,8 +69,8 @@ pub(super) fn run(args: &Args) -> Result<Exit, Failure> {
                 return Err(Failure::of(Exit::Failure, words + ", or the Master no longer lists it"));
             }
         }
-        let room = ask::now(cluster.reservation())?;
-        return exit::written(application::print(&detail, room.as_ref(), args.json));
+        let rooms = ask::now(cluster.reservations())?;
+        return exit::written(application::print(&detail, &rooms, args.json));
     }
     let view = ask::now(cluster.state(Extent::Whole))?;
     exit::written(if args.json {

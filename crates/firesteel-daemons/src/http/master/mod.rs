@@ -342,9 +342,9 @@ impl MasterSite {
     ) -> Result<String, Unanswered> {
         let asked = question.query.get("appId").unwrap_or_default();
         let answer = reign.applications.get(&reign.envoys, asked).await?;
-        let room = read::reservation(&reign.envoys).await?;
+        let rooms = read::reservations(&reign.envoys).await?;
         let history = self.settings.history.as_deref();
-        Ok(ApplicationPage { answer: &answer, room, query: &question.query, history, permit }.document())
+        Ok(ApplicationPage { answer: &answer, rooms, query: &question.query, history, permit }.document())
     }
 
     async fn log(&self, reign: &Reign, question: &Question, (look, base): (Look, &str)) -> Answer {

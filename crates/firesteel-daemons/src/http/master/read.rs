@@ -96,11 +96,11 @@ pub(super) async fn placement_rule(envoys: &Envoys<Event>) -> Result<String, Una
     }
 }
 
-/// Asks for which application room is reserved.
-pub(super) async fn reservation(envoys: &Envoys<Event>) -> Result<Option<ReservedRoom>, Unanswered> {
+/// Asks for which applications room is reserved.
+pub(super) async fn reservations(envoys: &Envoys<Event>) -> Result<Vec<ReservedRoom>, Unanswered> {
     let mut inquiry = Inquiry::open(envoys)?;
-    match ask(&mut inquiry, ClientToMaster::RequestReservation).await? {
-        MasterToClient::ReservationResponse(room) => Ok(room),
+    match ask(&mut inquiry, ClientToMaster::RequestReservations).await? {
+        MasterToClient::ReservationsResponse(rooms) => Ok(rooms),
         _ => Err(Unanswered::Ended),
     }
 }

@@ -71,14 +71,14 @@ impl Stage {
         self.tell(peer, Inbound::Driver(DriverToMaster::RegisterApplication(Box::new(description))));
     }
 
-    /// The application for which room is reserved.
-    fn reserved(&mut self) -> Option<ReservedRoom> {
-        let effects = self.tell(999, Inbound::Client(ClientToMaster::RequestReservation));
+    /// The applications for which room is reserved.
+    fn reserved(&mut self) -> Vec<ReservedRoom> {
+        let effects = self.tell(999, Inbound::Client(ClientToMaster::RequestReservations));
         match effects.into_iter().next() {
             Some(Effect::Send {
-                message: Outbound::Client(MasterToClient::ReservationResponse(room)),
+                message: Outbound::Client(MasterToClient::ReservationsResponse(rooms)),
                 ..
-            }) => room,
+            }) => rooms,
             other => panic!("{other:?}"),
         }
     }
@@ -135,24 +135,21 @@ fn a_gang_for_which_room_is_reserved_knows_when_it_is_expected_to_start() {
     };
     for (runs, expected) in [(None, None), (Some("600"), Some("in 10 m 0 s"))] {
         let mut stage = Stage::of(&[(4, 8192), (4, 8192)]);
-        assert_eq!(stage.reserved(), None);
+        assert_eq!(stage.reserved(), []);
         stage.register(100, described("first", 3, 0, runs));
         stage.register(101, described("ring", 4, 2, None));
         let (first, ring) = (stage.detail("first").application.id, stage.detail("ring").application.id);
-        let room = stage.reserved();
-        assert_eq!(room.as_ref().map(|room| (&room.app, room.executors, room.workers)), Some((&ring, 2, 2)));
-        let sentence = expected_start(&ring, room.as_ref(), stage.now);
+        let rooms = stage.reserved();
+        let [room] = &rooms[..] else { panic!("{rooms:?}") };
+        assert_eq!((&room.app, room.executors, room.workers), (&ring, 2, 2));
+        let sentence = expected_start(&ring, &rooms, stage.now);
         let words = |when| {
             format!(
                 "It is expected to start {when}: enough of what runs says that it will have ended by then."
             )
         };
         assert_eq!(sentence, expected.map(words));
-        assert_eq!(
-            expected_start(&first, room.as_ref(), stage.now),
-            None,
-            "it is reserved for the other one"
-        );
+        assert_eq!(expected_start(&first, &rooms, stage.now), None, "it is reserved for the other one");
     }
 }
 

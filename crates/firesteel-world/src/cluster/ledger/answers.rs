@@ -60,7 +60,7 @@ impl Ledger {
             | MasterToClient::ApplicationNeedsResponse(_)
             | MasterToClient::PlacementRuleResponse { .. }
             | MasterToClient::DriverResourcesResponse(_)
-            | MasterToClient::ReservationResponse(_)
+            | MasterToClient::ReservationsResponse(_)
             | MasterToClient::DecommissionWorkersResponse(DecommissionAnswer::Unknown)
             | MasterToClient::KillApplicationResponse(KillAnswer::Unknown | KillAnswer::Ambiguous { .. }) => {
                 Ok(())

@@ -44,7 +44,7 @@ impl Ledger {
             | ClientToMaster::RequestPlacementRule
             | ClientToMaster::RequestSubmitDriverWithResources { .. }
             | ClientToMaster::RequestDriverResources { .. }
-            | ClientToMaster::RequestReservation
+            | ClientToMaster::RequestReservations
             | ClientToMaster::RequestReadyz => None,
         }
     }

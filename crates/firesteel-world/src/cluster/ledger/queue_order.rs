@@ -26,8 +26,8 @@ pub(crate) struct Order<'a> {
     pub(crate) gang_preemption: Option<GangPreemption>,
     /// The time in milliseconds.
     pub(crate) now: u64,
-    pub(crate) before: Option<ReservationView>,
-    pub(crate) after: Option<ReservationView>,
+    pub(crate) before: Vec<ReservationView>,
+    pub(crate) after: Vec<ReservationView>,
 }
 
 /// An executor that was ended in this event for another application, and its Worker.
@@ -108,7 +108,7 @@ impl Ledger {
     }
 
     /// Checks preemption. An executor ends only for an application of higher priority in its queue, or for a gang of its own
-    /// priority that has waited for long, if it was launched since then or has run for a short time, and its application comes
+    /// priority that has waited for long, if it was launched since then or not long before, and its application comes
     /// later and is no gang. The other application gets one in its place, unless that is taken in turn for yet another one. No
     /// more executors end for one application than allowed.
     fn check_preempted(
@@ -121,11 +121,10 @@ impl Ledger {
         let (Some(theirs), Some(own)) = (self.apps.get(&executor.app), self.apps.get(by)) else {
             return Err(format!("executor {executor} is preempted by {by}, and not both are live"));
         };
-        let since = |at: u64| u128::from(order.now.saturating_sub(at));
+        let began = theirs.launched.get(&executor.executor);
         let may_be_late = |gang: GangPreemption| {
-            let launched = theirs.launched.get(&executor.executor);
-            since(own.since) >= gang.patience.as_millis()
-                && launched.is_some_and(|at| *at >= own.since || since(*at) <= gang.reach.as_millis())
+            u128::from(order.now - own.since) >= gang.patience.as_millis()
+                && began.is_some_and(|at| u128::from(*at) + gang.reach.as_millis() >= u128::from(own.since))
         };
         let is_late = own.gang > 1 && !own.begun && order.gang_preemption.is_some_and(may_be_late);
         let is_lower = theirs.priority < own.priority
@@ -168,55 +167,75 @@ impl Ledger {
         app.gang.min(limit).min(affordable)
     }
 
-    /// Checks that no application behind a reservation took what was reserved before the event and still
-    /// is.
+    /// Checks that no application behind a reservation took what was reserved before the event and still is.
     fn check_reserved(&self, launched: &[Launched], order: &Order<'_>) -> Result<(), String> {
-        let (Some(before), Some(after)) = (&order.before, &order.after) else { return Ok(()) };
-        let Some(holder) = self.apps.get(&after.app).filter(|_| before.app == after.app) else {
-            return Ok(());
-        };
-        for (worker, launch) in launched {
-            let id = &launch.executor.app;
-            let Some(app) = self.apps.get(id) else { continue };
-            if app.queue == holder.queue && app.queue_rank() <= holder.queue_rank() {
-                continue;
-            }
-            if order.backfill == Backfill::On && self.ends_in_time(id, app, launched, order) {
-                continue;
-            }
-            if order.backfill == Backfill::Off {
-                return Err(format!("{id} is served behind {}, which waits, without backfill", after.app));
-            }
-            let kept = after.on.iter().find(|(on, ..)| on == worker);
-            let book = self.workers.get(worker);
-            if let Some(((_, _, kept), book)) = kept.zip(book)
-                && !book.leaves(kept, launch, &self.lent(worker, launched, order))
-            {
-                return Err(format!(
-                    "executor {} takes room on {worker} that is kept for {}",
-                    launch.executor, after.app
-                ));
+        let stays = |after: &&ReservationView| order.before.iter().any(|before| before.app == after.app);
+        for (number, reservation) in order.after.iter().enumerate().filter(|(_, after)| stays(after)) {
+            let holder = &reservation.app;
+            for (worker, launch) in launched {
+                let id = &launch.executor.app;
+                let Some(app) = self.apps.get(id).filter(|app| self.is_behind(app, reservation, number == 0))
+                else {
+                    continue;
+                };
+                if order.backfill == Backfill::Off {
+                    return Err(format!("{id} is served behind {holder}, which waits, without backfill"));
+                }
+                if self.ends_in_time(id, app, launched, reservation, order.now) {
+                    continue;
+                }
+                let kept = reservation.on.iter().find(|(on, ..)| on == worker);
+                let book = self.workers.get(worker);
+                if let Some(((_, _, kept), book)) = kept.zip(book)
+                    && !book.leaves(kept, launch, &self.lent(worker, launched, reservation, order.now))
+                {
+                    let executor = &launch.executor;
+                    return Err(format!(
+                        "executor {executor} takes room on {worker} that is kept for {holder}"
+                    ));
+                }
             }
         }
         Ok(())
     }
 
-    /// Whether an application says that it will have ended when the gang with the reservation can start. What one says that had
+    /// Whether an application is served behind a gang with a reservation. Behind the first one, all are but those before it in its
+    /// queue. Applications of other queues may be served before the others.
+    fn is_behind(&self, app: &AppBook, reservation: &ReservationView, is_first: bool) -> bool {
+        self.apps.get(&reservation.app).is_some_and(|holder| match holder.queue == app.queue {
+            true => app.queue_rank() > holder.queue_rank(),
+            false => is_first,
+        })
+    }
+
+    /// Whether an application says that it will have ended when a gang with a reservation can start. What one says that had
     /// executors before is taken as it is: the ledger does not know since when.
-    fn ends_in_time(&self, id: &AppId, app: &AppBook, launched: &[Launched], order: &Order<'_>) -> bool {
-        let start = order.after.as_ref().and_then(|reservation| reservation.at);
-        let Some((start, told)) = start.zip(app.run_time) else { return false };
+    fn ends_in_time(
+        &self,
+        id: &AppId,
+        app: &AppBook,
+        launched: &[Launched],
+        reservation: &ReservationView,
+        now: u64,
+    ) -> bool {
+        let Some((start, told)) = reservation.at.zip(app.run_time) else { return false };
         let new = launched.iter().filter(|(_, launch)| launch.executor.app == *id).count();
         let began_before = app.executors.len() > new;
-        began_before || u128::from(order.now) + told.as_millis() <= u128::from(start.millis())
+        began_before || u128::from(now) + told.as_millis() <= u128::from(start.millis())
     }
 
     /// What was given in this event on a Worker to applications that end in time, from what is reserved.
-    fn lent(&self, worker: &WorkerId, launched: &[Launched], order: &Order<'_>) -> Amounts {
+    fn lent(
+        &self,
+        worker: &WorkerId,
+        launched: &[Launched],
+        reservation: &ReservationView,
+        now: u64,
+    ) -> Amounts {
         let mut lent = Amounts::default();
         for (_, launch) in launched.iter().filter(|(on, _)| on == worker) {
             let id = &launch.executor.app;
-            if self.apps.get(id).is_some_and(|app| self.ends_in_time(id, app, launched, order)) {
+            if self.apps.get(id).is_some_and(|app| self.ends_in_time(id, app, launched, reservation, now)) {
                 lent.add(&amounts(launch));
             }
         }
@@ -295,9 +314,9 @@ impl Ledger {
         run == 0 || (app.is_fixed && run >= gang)
     }
 
-    /// Whether a launch is for the application with the reservation, or for one before it in its queue.
+    /// Whether a launch is for the application with the first reservation, or for one before it in its queue.
     fn is_before_all(&self, launch: &ExecutorLaunch, order: &Order<'_>) -> bool {
-        let holder = order.before.as_ref().and_then(|kept| self.apps.get(&kept.app));
+        let holder = order.before.first().and_then(|kept| self.apps.get(&kept.app));
         let app = self.apps.get(&launch.executor.app);
         holder.zip(app).is_some_and(|(holder, app)| {
             !holder.begun && holder.queue == app.queue && app.queue_rank() <= holder.queue_rank()

@@ -48,12 +48,13 @@ const CODES: &str =
     "Exit codes: 0 done; 1 failed; 2 wrong usage, or a line of the trace that cannot be used.";
 
 /// The options of replays and fills, which the published experiment does not have.
-const OF_REPLAYS: [&str; 14] = [
+const OF_REPLAYS: [&str; 15] = [
     "load",
     "applications",
     "workers",
     "longest",
     "gangs",
+    "reservations",
     "estimates",
     "order",
     "queues",
@@ -96,6 +97,9 @@ pub(super) struct Args {
     /// How applications that need several executors at once get them
     #[arg(long, value_enum, default_value_t = GangsArg::Retry)]
     gangs: GangsArg,
+    /// Maximum number of waiting gangs with reserved room (firesteel.master.reservations)
+    #[arg(long, hide_short_help = true, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    reservations: u32,
     /// What applications say about how long they run (FIRESTEEL_RUN_TIME)
     #[arg(long, hide_short_help = true, value_enum, default_value_t = EstimatesArg::Trace)]
     estimates: EstimatesArg,
@@ -111,7 +115,7 @@ pub(super) struct Args {
     /// How long a gang waits before --preemption ends executors launched meanwhile behind it, too (firesteel.master.preemption.gangPatience)
     #[arg(long, hide_short_help = true, value_name = "DURATION", value_parser = duration, requires = "preemption")]
     gang_patience: Option<Duration>,
-    /// End executors for such a gang, too, that have run for less than this (firesteel.master.preemption.gangReach)
+    /// End executors for such a gang, too, that were launched up to so long before it came (firesteel.master.preemption.gangReach)
     #[arg(long, hide_short_help = true, value_name = "DURATION", default_value = "0s", value_parser = duration, requires = "gang_patience")]
     gang_reach: Duration,
     /// Let each Worker fail at random after this time on average, such as 30d, for ten minutes [default: none fails]

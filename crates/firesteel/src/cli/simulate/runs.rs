@@ -101,6 +101,7 @@ fn results(args: &Args, setups: &[Setup], workloads: &[(Workload, LeftOut)]) -> 
     };
     let base = Config {
         order: args.order.order(),
+        reservations: args.reservations as usize,
         queues: args.queues.clone().unwrap_or_default(),
         preemption,
         gang_preemption: args

@@ -233,7 +233,7 @@ fn told(which: &str, answer: &MasterToClient) -> (bool, String) {
         | MasterToClient::ApplicationNeedsResponse(_)
         | MasterToClient::PlacementRuleResponse { .. }
         | MasterToClient::DriverResourcesResponse(_)
-        | MasterToClient::ReservationResponse(_)
+        | MasterToClient::ReservationsResponse(_)
         | MasterToClient::DriverResourcesRefused { .. }
         | MasterToClient::KillAllDriversResponse { .. }
         | MasterToClient::ClearCompletedResponse => (false, format!("Nothing is called {which}.")),

@@ -44,7 +44,7 @@ const EXECUTORS: &[Column<ExecutorView>] = &[
 pub(in super::super) struct ApplicationPage<'a> {
     pub(in super::super) answer: &'a ApplicationAnswer,
     /// The room that is reserved, for whomever.
-    pub(in super::super) room: Option<ReservedRoom>,
+    pub(in super::super) rooms: Vec<ReservedRoom>,
     pub(in super::super) query: &'a Query,
     /// Where Spark's history server is.
     pub(in super::super) history: Option<&'a str>,
@@ -135,7 +135,7 @@ impl ApplicationPage<'_> {
                     @for words in explanation::sentences(detail).iter().skip(usize::from(detail.application.ended.is_none())) {
                         li class=[words.starts_with(' ').then_some("inner")] { (words.trim()) }
                     }
-                    @if let Some(words) = explanation::expected_start(&detail.application.id, self.room.as_ref(), detail.now) {
+                    @if let Some(words) = explanation::expected_start(&detail.application.id, &self.rooms, detail.now) {
                         li { (words) }
                     }
                 }
