@@ -41,7 +41,7 @@ pub enum Preemption {
 
 /// Which executors of its own priority are ended for a gang that waits, and when. Only applications behind the gang that are no
 /// gangs lose any.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GangPreemption {
     /// How long the gang has waited.
     pub patience: Duration,

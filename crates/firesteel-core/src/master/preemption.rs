@@ -124,11 +124,8 @@ impl Master {
     /// further, for which there is no reservation yet in this pass: a pass visits all Workers at most once more.
     fn reach(&self, application: &Application) -> Reach {
         let is_impatient = self.impatience(application).is_some_and(|at| at <= self.now);
-        match self
-            .config
-            .gang_preemption
-            .filter(|_| is_impatient && self.queue_scheduling.reservations.is_empty())
-        {
+        let is_first = self.queue_scheduling.reservations.is_empty();
+        match self.config.gang_preemption.filter(|_| is_impatient && is_first) {
             Some(gang) => Reach::AndLaunchedSince(application.submitted - gang.reach),
             None => Reach::Lower,
         }

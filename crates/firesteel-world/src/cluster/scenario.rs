@@ -306,6 +306,7 @@ impl Scenario {
             app.locality = Arc::new(LocalityPlan::rolled(dice, machines, app.tasks.len()));
         }
         scenario.roll_turns(&mut Dice::new(seed ^ TURNS));
+        scenario.roll_reservations(&mut Dice::new(seed ^ RESERVATIONS));
         let mut bad = Dice::new(seed ^ BAD);
         if machines > 1 && bad.one_in(4) {
             scenario.bad_worker = bad.index(machines);
@@ -413,6 +414,28 @@ impl Scenario {
 }
 
 impl Scenario {
+    /// In half of the clusters several gangs may have reservations. In half of those nearly all applications are gangs that say how
+    /// long they run, so that several wait; the others do not say it, and have to leave them their room.
+    fn roll_reservations(&mut self, dice: &mut Dice) {
+        self.reservations = *dice.pick(&[1, 1, 2, 3]);
+        if self.reservations == 1 || !dice.one_in(2) {
+            return;
+        }
+        self.queues = Queues::default();
+        self.backfill = Backfill::On;
+        for app in &mut self.apps {
+            let description = &mut app.description;
+            (description.queue, description.priority, description.gang) = (None, 0, 0);
+            let variables = description.command.environment_mut();
+            if dice.one_in(4) {
+                variables.remove(RUN_TIME);
+            } else {
+                variables.insert(RUN_TIME.to_owned(), (*dice.pick(&["1", "10", "60", "600"])).to_owned());
+                description.gang = most_executors(description).min(dice.between(2, 5));
+            }
+        }
+    }
+
     /// In half of the clusters some applications say how long they run, rightly or not, and in a quarter that decides their order.
     fn roll_estimates(&mut self) {
         let mut dice = Dice::new(self.seed ^ ESTIMATES);
@@ -422,8 +445,6 @@ impl Scenario {
         if dice.one_in(2) {
             self.serving = ServingOrder::Shortest;
         }
-        // From a generator of its own, so that the clusters that are known stay what they are.
-        self.reservations = *Dice::new(self.seed ^ RESERVATIONS).pick(&[1, 1, 2, 3]);
         for app in &mut self.apps {
             if dice.one_in(2) {
                 let told = *dice.pick(&["1", "3", "10", "60", "600"]);
