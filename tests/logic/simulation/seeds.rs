@@ -54,6 +54,11 @@ const SEEDS: &[(Seed, &str)] = &[
         Seed::Large(14),
         "a driver had met the next leader, and registered with the former one, whose answer was late on its way",
     ),
+    (
+        Seed::Small(13961),
+        "what was preempted for others left room for a cluster driver, which went on waiting",
+    ),
+    (Seed::Small(15059), "a state of one page, which does not say what cluster drivers need"),
     (Seed::Large(2), "a Master is recovered whose latest applications have ended and are forgotten"),
     (Seed::Large(0), "a cluster of hundreds under faults"),
     (Seed::Large(184), "what an application was given for preempted executors is preempted in the same pass"),

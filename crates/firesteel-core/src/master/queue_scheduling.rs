@@ -150,8 +150,9 @@ impl Master {
         self.queue_scheduling.reservations.iter().map(room).collect()
     }
 
-    /// Serves all waiting applications in order.
-    pub(super) fn serve_queues(&mut self, now: Timestamp) {
+    /// Serves all waiting applications in order. Returns whether executors were ended for them.
+    pub(super) fn serve_queues(&mut self, now: Timestamp) -> bool {
+        let mut ended = false;
         let mut before = self.queue_scheduling.take_holders();
         self.queue_scheduling.next_impatience = None;
         let mut waiting = self.waiting_queues(before.first());
@@ -165,6 +166,7 @@ impl Master {
                 served => {
                     let preempted = self.preempt_for(now, app);
                     if !preempted.is_empty() {
+                        ended = true;
                         // The freed room may also help others, and the preempted applications may want more
                         // again.
                         self.serve(now, app, size);
@@ -192,6 +194,7 @@ impl Master {
         let applications = &self.applications;
         let waits = |app: &AppId| applications.get(app).is_some_and(Application::gang_waits);
         self.queue_scheduling.never_fit.retain(waits);
+        ended
     }
 
     /// Serves an application. One that says that it will have ended before a gang can start may use what is reserved for that.

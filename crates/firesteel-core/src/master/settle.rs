@@ -25,7 +25,11 @@ impl Master {
         }
         self.place_drivers(now);
         if self.schedules_by_queue() {
-            self.serve_queues(now);
+            let executors_ended = self.serve_queues(now);
+            if executors_ended {
+                // What the others left of their room may do for a cluster driver.
+                self.place_drivers(now);
+            }
         } else {
             self.serve_first_come(now);
         }

@@ -449,7 +449,8 @@ impl World {
     pub(crate) fn compare_tables(&mut self) {
         let Some(master) = self.master.filter(|_| !self.master_disk.is_busy()) else { return };
         if let Body::Master(machine) = &self.nodes[master.0].body {
-            let result = self.ledger.compare(&machine.view());
+            let view = machine.view();
+            let result = self.ledger.compare(&view).and_then(|()| self.ledger.compare_needs(&view));
             self.hold(result);
         }
     }
