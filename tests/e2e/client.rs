@@ -91,9 +91,8 @@ fn a_killed_application_ends_with_its_executors_and_stays_visible() {
     let killed = cluster.ask(&["kill", "sums"]);
     words(&killed, 0, &[&format!("killed {id}, which had 2 executors with 4 cores\n")]);
     assert_eq!(killed.stderr, "");
-    wait_for("its driver to end", || (!application.is_alive()).then_some(()));
-    assert!(application.log().contains("the application was killed by "), "{}", application.log());
     assert_eq!(application.wait(), 143);
+    assert!(application.log().contains("the application was killed by "), "{}", application.log());
     wait_for("its executors to end", || pids.iter().all(|pid| !processes::is_alive(*pid)).then_some(()));
 
     // Afterwards it is known by its id.
