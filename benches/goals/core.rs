@@ -82,8 +82,8 @@ fn against_plain(scale: Scale, sheet: &mut Sheet) {
     }
 }
 
-/// For a program that counts what it runs, such as Cachegrind: B looks at 100,000 workers ten times, and each time so many
-/// decisions follow. The difference between two numbers of decisions is due to the decisions alone.
+/// For a program that counts what it runs, such as Cachegrind: ten times, B looks at 100,000 workers, and this number of decisions
+/// follows. The difference between two numbers of decisions is due to the decisions alone.
 pub fn decide_after_b(decisions: usize) {
     let plain = cluster::mixed(100_000);
     let mut index = cluster::index(&plain);

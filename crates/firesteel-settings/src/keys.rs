@@ -122,7 +122,7 @@ table! {
     PREEMPTION_INTERVAL: "firesteel.master.preemption.interval", [Master], Value("60s");
     /// How long a gang waits before executors that were launched meanwhile for applications behind it are ended for it, too.
     GANG_PATIENCE: "firesteel.master.preemption.gangPatience", [Master], Otherwise("none is ended");
-    /// How long before a gang registered executors may have been launched that are ended for it after gangPatience.
+    /// After gangPatience, also end executors behind a gang that were launched at most this long before it registered.
     GANG_REACH: "firesteel.master.preemption.gangReach", [Master], Value("0s");
 
     /// Maximum number of living Workers; the Master refuses further ones.

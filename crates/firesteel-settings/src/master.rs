@@ -70,7 +70,9 @@ pub fn config(properties: &Properties, url: String) -> Result<Config, SettingErr
             .count(keys::RETAINED_DRIVERS)?
             .map_or(defaults.retained_drivers, |count| count as usize),
         queues: properties.read(keys::QUEUES, QUEUES, |text| text.parse().ok())?.unwrap_or(defaults.queues),
-        reservations: properties.positive(keys::RESERVATIONS)?.map_or(1, |most| most as usize),
+        reservations: properties
+            .positive(keys::RESERVATIONS)?
+            .map_or(defaults.reservations, |most| most as usize),
         backfill: match properties.boolean(keys::BACKFILL)? {
             Some(true) => Backfill::On,
             Some(false) => Backfill::Off,

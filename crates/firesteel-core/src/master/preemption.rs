@@ -6,9 +6,9 @@
 //! application and interval. If ending executors does not help, none is ended.
 //!
 //! A gang that has waited for long may have executors of its own priority ended, too, if their applications come after it and
-//! are no gangs, and they were launched while it waited, or not long before. Small executors else take the room that ends piece
-//! by piece before it is enough for the gang; and what they have done, which has to be done again, took no longer than the gang has
-//! waited, and what the setting adds to that.
+//! are no gangs, and they were launched while it waited, or at most `gangReach` before. Otherwise small executors take each piece of
+//! room that becomes free, before it is enough for the gang. What is ended, and has to be done again, took at most as long as the gang
+//! has waited and `gangReach` together.
 //!
 //! What they held is free at once, as after any other kill, and goes to the application that waits. Their own
 //! applications want as many executors as before, and get them back when there is room.

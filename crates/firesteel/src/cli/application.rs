@@ -15,7 +15,7 @@ use super::table::{clean, duration, table};
 use firesteel_daemons::wording::application::{addresses, cores, end, heading, lifetime, shown_state};
 use firesteel_daemons::wording::worker::for_how_long;
 
-/// Writes the application to standard output. `rooms` is what the Master reserves, for whomever.
+/// Writes the application to standard output. `rooms` is the room that the Master reserves for this and other applications.
 pub(super) fn print(detail: &ApplicationDetail, rooms: &[ReservedRoom], json: bool) -> io::Result<()> {
     if json {
         let mut stdout = plain::json();

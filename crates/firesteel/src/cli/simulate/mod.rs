@@ -115,7 +115,7 @@ pub(super) struct Args {
     /// How long a gang waits before --preemption ends executors launched meanwhile behind it, too (firesteel.master.preemption.gangPatience)
     #[arg(long, hide_short_help = true, value_name = "DURATION", value_parser = duration, requires = "preemption")]
     gang_patience: Option<Duration>,
-    /// End executors for such a gang, too, that were launched up to so long before it came (firesteel.master.preemption.gangReach)
+    /// Also end executors that were launched at most this long before the gang came (firesteel.master.preemption.gangReach)
     #[arg(long, hide_short_help = true, value_name = "DURATION", default_value = "0s", value_parser = duration, requires = "gang_patience")]
     gang_reach: Duration,
     /// Let each Worker fail at random after this time on average, such as 30d, for ten minutes [default: none fails]

@@ -43,7 +43,7 @@ const EXECUTORS: &[Column<ExecutorView>] = &[
 /// What the page is made of.
 pub(in super::super) struct ApplicationPage<'a> {
     pub(in super::super) answer: &'a ApplicationAnswer,
-    /// The room that is reserved, for whomever.
+    /// The room that is reserved for this and other applications.
     pub(in super::super) rooms: Vec<ReservedRoom>,
     pub(in super::super) query: &'a Query,
     /// Where Spark's history server is.
