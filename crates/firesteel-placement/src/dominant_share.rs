@@ -91,6 +91,13 @@ impl Amounts {
         Self { cores, memory: MiB(demand.memory.0.saturating_mul(times)), resources: resources.collect() }
     }
 
+    /// The amounts that this number of executors needs at least. Without a fixed size, each needs one core.
+    #[must_use]
+    pub fn needed(demand: &Demand, executors: u64) -> Self {
+        let times = i64::try_from(executors).unwrap_or(i64::MAX);
+        Self::of_executors(demand, executors, Cores(demand.size.step().0.saturating_mul(times)))
+    }
+
     /// Adds other amounts to these.
     pub fn add(&mut self, other: &Self) {
         self.cores += other.cores;

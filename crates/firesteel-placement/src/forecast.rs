@@ -1,8 +1,8 @@
 //! Reservations with a time: when several executors fit at once, if running executors end when they are expected to.
 //!
 //! This is the reservation of EASY backfill: the first application that waits is told when it can begin, and whatever ends by then,
-//! or leaves it its room, may go before it. In conservative backfill others that wait have such a reservation, too, [beside] those
-//! before them. A reservation without times ([`reserve`](crate::reservation::reserve)) has to keep free
+//! or leaves it its room, may go before it. In conservative backfill the next applications that wait have such a reservation, too
+//! ([`beside`]). A reservation without times ([`reserve`](crate::reservation::reserve)) has to keep free
 //! what is free now, until the last executor has ended there that stands in the way.
 
 use std::collections::BTreeMap;
@@ -146,9 +146,10 @@ pub fn forecast(
     Some(Forecast { at, on: (0..workers.len()).filter(|worker| taken(*worker)).map(planned).collect() })
 }
 
-/// The endings that remain beside what is booked, in the order in which it was booked. What ends on the Worker of a booking before
-/// that starts comes when it starts, without what is taken of it. What is booked ends, too, if it is known when; of its addresses,
-/// those come then that it has from endings.
+/// The endings that remain for others beside these bookings, in the order in which they were made.
+///
+/// What ends on the Worker of a booking before the booking starts is put off until that time, and is less by what the booking takes of
+/// it. If the end of a booking is known, what it needs ends then, too. Of its addresses, only those that it takes of endings do.
 #[must_use]
 pub fn beside(bookings: &[Booking<'_>], endings: Vec<Ending>) -> Vec<Ending> {
     let mut by_worker: BTreeMap<usize, Vec<Ending>> = BTreeMap::new();
@@ -158,14 +159,8 @@ pub fn beside(bookings: &[Booking<'_>], endings: Vec<Ending>) -> Vec<Ending> {
     for Booking { worker, at, until, demand, executors, kept, with_addresses } in bookings {
         let there = by_worker.entry(*worker).or_default();
         let mut ended = Room::default();
-        there.retain(|ending| {
-            let is_before = ending.at <= *at;
-            if is_before {
-                ended.add(ending);
-            }
-            !is_before
-        });
-        let needed = needed(demand, *executors);
+        there.extract_if(.., |ending| ending.at <= *at).for_each(|ending| ended.add(&ending));
+        let needed = Amounts::needed(demand, *executors);
         let resources = ended.resources.less(&demand.resources, executors.saturating_sub(*with_addresses));
         let taken = ended.resources.without(&resources);
         let cores = ended.cores - (needed.cores - kept.cores);
@@ -179,16 +174,9 @@ pub fn beside(bookings: &[Booking<'_>], endings: Vec<Ending>) -> Vec<Ending> {
     by_worker.into_values().flatten().collect()
 }
 
-/// What this number of executors needs.
-fn needed(demand: &Demand, executors: u64) -> Amounts {
-    let times = i64::try_from(executors).unwrap_or(i64::MAX);
-    let cores = Cores(demand.size.step().0.saturating_mul(times));
-    Amounts::of_executors(demand, executors, cores)
-}
-
 /// What this number of executors needs beyond what ends.
 fn beyond(demand: &Demand, executors: u64, ends: &Room) -> Amounts {
-    let mut needed = needed(demand, executors);
+    let mut needed = Amounts::needed(demand, executors);
     needed.cores = (needed.cores - ends.cores).max(Cores::ZERO);
     needed.memory = MiB((needed.memory.0 - ends.memory.0).max(0));
     for (name, quantity) in &mut needed.resources {

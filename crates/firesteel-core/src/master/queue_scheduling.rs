@@ -34,7 +34,7 @@ use firesteel_placement::forecast::{Booking, Ending, Forecast, Planned, beside, 
 use firesteel_placement::index::Slot;
 use firesteel_placement::reservation::{WorkerAmounts, reserve};
 use firesteel_placement::shortfall::Amounts;
-use firesteel_placement::{Cores, Demand, ExecutorLimit, ExecutorSize, Offer};
+use firesteel_placement::{Demand, ExecutorLimit, ExecutorSize, Offer};
 
 use super::application::Application;
 use super::choice::choose;
@@ -284,13 +284,11 @@ impl Master {
             return;
         };
         self.queue_scheduling.never_fit.remove(app);
-        let step = demand.size.step().0;
-        let amounts = |count: u64| {
-            let cores = step.saturating_mul(i64::try_from(count).unwrap_or(i64::MAX));
-            Amounts::of_executors(&demand, count, Cores(cores))
-        };
         let kept = slots.into_iter().zip(kept).filter(|(_, count)| *count > 0);
-        let keep = |count: u64| Kept { executors: count, amounts: amounts(count), with_addresses: count };
+        let keep = |executors: u64| {
+            let amounts = Amounts::needed(&demand, executors);
+            Kept { executors, amounts, with_addresses: executors }
+        };
         let kept = kept.map(|(slot, count)| (slot, keep(count))).collect();
         let reservation = Reservation { app: app.clone(), profile, demand, at: None, until: None, kept };
         self.add_reservation(before, reservation);

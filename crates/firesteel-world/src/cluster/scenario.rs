@@ -400,12 +400,8 @@ impl Scenario {
 
     /// One application needs several executors at once, and comes before all others, which have its priority and its queue.
     fn roll_peers(&mut self, dice: &mut Dice) {
-        self.queues = Queues::default();
+        self.make_equal();
         self.serving = ServingOrder::Shortest;
-        for app in &mut self.apps {
-            let description = &mut app.description;
-            (description.queue, description.priority, description.gang) = (None, 0, 0);
-        }
         let fixed = self.apps.iter_mut().filter(|app| app.description.profile.cores.is_some());
         if let Some(app) = fixed.last() {
             app.description.gang = most_executors(&app.description).min(dice.between(2, 5));
@@ -414,6 +410,14 @@ impl Scenario {
 }
 
 impl Scenario {
+    /// All applications are in one queue, have the same priority, and need one executor to start.
+    fn make_equal(&mut self) {
+        self.queues = Queues::default();
+        for AppPlan { description, .. } in &mut self.apps {
+            (description.queue, description.priority, description.gang) = (None, 0, 0);
+        }
+    }
+
     /// In half of the clusters several gangs may have reservations. In half of those nearly all applications are gangs that say how
     /// long they run, so that several wait; the others do not say it, and have to leave them their room.
     fn roll_reservations(&mut self, dice: &mut Dice) {
@@ -421,11 +425,9 @@ impl Scenario {
         if self.reservations == 1 || !dice.one_in(2) {
             return;
         }
-        self.queues = Queues::default();
+        self.make_equal();
         self.backfill = Backfill::On;
-        for app in &mut self.apps {
-            let description = &mut app.description;
-            (description.queue, description.priority, description.gang) = (None, 0, 0);
+        for AppPlan { description, .. } in &mut self.apps {
             let variables = description.command.environment_mut();
             if dice.one_in(4) {
                 variables.remove(RUN_TIME);
