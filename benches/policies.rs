@@ -176,7 +176,7 @@ impl Cluster {
         shares.iter().for_each(|share| self.cache.changed(share.slot));
         let mut time = start.elapsed();
         let mut held = Vec::new();
-        for Share { slot, executors, cores } in &shares {
+        for Share { slot, executors, cores, .. } in &shares {
             let (free, memory, resources) = &mut self.free[slot.index()];
             let count = *executors as i64;
             *free -= Cores(cores.0 * count);
@@ -205,7 +205,7 @@ impl Cluster {
         for (at, resources) in held {
             self.free[at].2.give_back(resources);
         }
-        for Share { slot, executors, cores } in &shares {
+        for Share { slot, executors, cores, .. } in &shares {
             let (free, memory, _) = &mut self.free[slot.index()];
             *free += Cores(cores.0 * *executors as i64);
             *memory += MiB(demand.memory.0 * *executors as i64);

@@ -120,7 +120,7 @@ fn near_of_all(
     let placement = place_ranked(demand, offers, config.worker_order, config.strategy, rank);
     let one = |executor: PlacedExecutor<'_>| {
         let slot = workers.slot(&WorkerId::new(executor.worker))?;
-        Some(Share { slot, executors: 1, cores: executor.cores })
+        Some(Share::new(slot, 1, executor.cores))
     };
     placement.executors().filter_map(one).collect()
 }

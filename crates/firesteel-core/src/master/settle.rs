@@ -75,7 +75,7 @@ impl Master {
         // Of each executor the log, its Worker and its driver are told.
         let executors: u64 = shares.iter().map(|share| share.executors).sum();
         self.effects.reserve(usize::try_from(executors).unwrap_or(0).saturating_mul(3));
-        for Share { slot, executors, cores } in shares {
+        for Share { slot, executors, cores, .. } in shares {
             for _ in 0..executors {
                 self.launch_executor(now, app, profile, demand, slot, cores);
             }

@@ -264,7 +264,7 @@ fn the_invariants_bite() {
             let _lost = m.workers.grant(w1(m), &Demand::default(), Cores(1));
         }),
         ("cores that the Worker has free and the index has not", |m| {
-            let share = Share { slot: w1(m), executors: 1, cores: Cores(1) };
+            let share = Share::new(w1(m), 1, Cores(1));
             m.workers.claim(&Demand::default(), &[share]);
         }),
         ("a demand that is filed as waiting while a Worker has room", |m| {

@@ -95,9 +95,9 @@ impl Buckets {
         mut visit: impl FnMut(Slot, &Free) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
         self.walk_words(positions, search, |word, bits| {
-            let entries = positions.word(word);
+            let amounts = positions.amounts.word(word);
             for at in search.direction.bits(bits, 0) {
-                visit(entries[at % WORD].slot, &entries[at % WORD].free())?;
+                visit(amounts.slot(at), &amounts.free(at))?;
             }
             ControlFlow::Continue(())
         })
@@ -121,9 +121,9 @@ impl Buckets {
                 push_in_eights(positions.slots_of_word(word), bits, search.direction, each, shares);
                 return ControlFlow::Continue(());
             }
-            let entries = positions.word(word);
+            let amounts = positions.amounts.word(word);
             for at in search.direction.bits(bits, 0) {
-                shares.push(Share { slot: entries[at % WORD].slot, ..each });
+                shares.push(Share { slot: amounts.slot(at), found_at: (word * WORD + at) as u32, ..each });
                 if shares.len() == limit {
                     return ControlFlow::Break(());
                 }
@@ -153,11 +153,10 @@ impl Buckets {
                     // Their free amounts need not even be read.
                     return visit(number, word.bits);
                 }
-                let entries = positions.word(number);
+                let amounts = positions.amounts.word(number);
                 let fits = |at: &usize| {
-                    let entry = &entries[*at];
-                    fits(&entry.free())
-                        && (needs_no_resources || requirement.is_covered(entry.slot, resources))
+                    fits(&amounts.free(*at))
+                        && (needs_no_resources || requirement.is_covered(amounts.slot(*at), resources))
                 };
                 let fitting = Direction::Ascending.bits(word.bits, 0).filter(fits);
                 visit(number, fitting.fold(0, |bits, at| bits | bit(at)))
@@ -181,10 +180,10 @@ impl Buckets {
             return Err(format!("{} buckets for the keys {keys:?}", self.buckets.len()));
         }
         for position in 0..positions.len() {
-            let Some(entry) = positions.at(position) else { continue };
-            let bucket = self.keys.find(positions.sort_key().amount(&entry.free()));
+            let Some(worker) = positions.at(position) else { continue };
+            let bucket = self.keys.find(positions.sort_key().amount(&worker.free));
             if !bucket.is_some_and(|bucket| self.buckets[bucket].contains(position)) {
-                return Err(format!("not in its bucket: {entry:?}"));
+                return Err(format!("not in its bucket: {worker:?}"));
             }
         }
         let mut workers = 0;
@@ -207,20 +206,26 @@ impl Buckets {
 #[inline]
 fn push_in_eights(
     slots: &[Slot; WORD],
-    mut bits: u64,
+    bits: u64,
     direction: Direction,
     each: Share,
     shares: &mut Vec<Share>,
 ) {
     const EIGHT: usize = 8;
+    // The lowest bit is taken off sooner than the highest one.
+    let (mut bits, mirror) = match direction {
+        Direction::Ascending => (bits, 0),
+        Direction::Descending => (bits.reverse_bits(), WORD - 1),
+    };
     while bits != 0 {
-        let (start, count) = (shares.len(), bits.count_ones() as usize);
+        let after = shares.len() + EIGHT.min(bits.count_ones() as usize);
         shares.extend((0..EIGHT).map(|_| {
-            let at = direction.first(bits);
-            bits &= !bit(at);
+            // Without a bit any number is good.
+            let at = (bits | 1 << 63).trailing_zeros() as usize ^ mirror;
+            bits &= bits.wrapping_sub(1);
             Share { slot: slots[at % WORD], ..each }
         }));
-        shares.truncate(start + count.min(EIGHT));
+        shares.truncate(after);
     }
 }
 

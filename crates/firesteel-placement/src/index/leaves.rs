@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 use super::free::{Free, FreeResources};
-use super::positions::Positions;
+use super::positions::{IndexedWorker, Positions};
 use super::requirement::Search;
 use super::sorted::Direction;
 use super::update::Update;
@@ -126,7 +126,7 @@ impl Leaves {
     ) {
         let rebuild = shares.len() * REBUILD_ONE_IN > positions.workers();
         for share in shares {
-            let Some(position) = positions.of(share.slot) else { continue };
+            let Some(position) = positions.of_share(share) else { continue };
             let delta = update.delta(share);
             let mut free = delta.applied(positions.free(position));
             if !resources.is_empty() {
@@ -157,7 +157,7 @@ impl Leaves {
                 return ControlFlow::Continue(());
             }
             for at in search.direction.over(0..leaf.keys.len()) {
-                let (slot, free) = positions.worker(leaf.keys[at].1);
+                let Some(IndexedWorker { slot, free }) = positions.at(leaf.keys[at].1) else { continue };
                 if search.accepts(slot, &free) {
                     visit(slot, &free)?;
                 }

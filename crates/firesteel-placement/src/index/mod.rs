@@ -17,7 +17,8 @@
 //! | `place.rs` | placement of a demand |
 //! | `requirement.rs` | what an executor requires, and the search for Workers that fit |
 //! | `sorted.rs` | the Workers in the worker order, in buckets or leaves |
-//! | `positions.rs` | numbers in the order of the ids, with the free amounts |
+//! | `positions.rs` | numbers in the order of the ids |
+//! | `amounts.rs` | the free amounts by position |
 //! | `buckets.rs`, `bucket.rs` | one set of Workers per free amount: a bit per position |
 //! | `leaves.rs` | sorted leaves, where there would be too many buckets |
 //! | `summary.rs` | summaries of several Workers, by which a search skips them |
@@ -27,6 +28,7 @@
 //! A summary has the maximum of each amount by itself. If one Worker of a group has the memory and another one the
 //! resources that are required, the search looks into the group in vain. In the worst case it looks at every Worker.
 
+mod amounts;
 mod bucket;
 mod buckets;
 mod free;
@@ -63,21 +65,44 @@ impl Slot {
 }
 
 /// The executors that a placement puts on one Worker.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub struct Share {
     /// The slot of the Worker.
     pub slot: Slot,
+    /// The position at which the search found the Worker, which is where it still is, as a rule. Saves looking it up.
+    found_at: u32,
     /// The number of executors, at least one.
     pub executors: u64,
     /// The cores of each executor, at least one.
     pub cores: Cores,
 }
 
+/// Shares are equal if they put the same executors on the same Worker.
+impl PartialEq for Share {
+    fn eq(&self, other: &Self) -> bool {
+        self.slot == other.slot && self.has_equal_amounts(other)
+    }
+}
+
+impl Eq for Share {}
+
 impl Share {
+    /// The share of a Worker: the number of executors, and the cores of each.
+    #[must_use]
+    pub const fn new(slot: Slot, executors: u64, cores: Cores) -> Self {
+        const NOWHERE: u32 = u32::MAX;
+        Self { slot, found_at: NOWHERE, executors, cores }
+    }
+
     pub(crate) fn of(demand: &Demand, slot: Slot, units: u64) -> Self {
+        Self::new(slot, 0, Cores::ZERO).with_units(demand, units)
+    }
+
+    /// The share of the same Worker with this number of units.
+    fn with_units(self, demand: &Demand, units: u64) -> Self {
         match demand.size {
-            ExecutorSize::Fixed(cores) => Self { slot, executors: units, cores },
-            ExecutorSize::OnePerWorker => Self { slot, executors: 1, cores: Cores(units as i64) },
+            ExecutorSize::Fixed(cores) => Self { executors: units, cores, ..self },
+            ExecutorSize::OnePerWorker => Self { executors: 1, cores: Cores(units as i64), ..self },
         }
     }
 

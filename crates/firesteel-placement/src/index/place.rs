@@ -131,7 +131,7 @@ impl<I: Ord> Index<I> {
         };
         let given = deal(strategy, shares.iter().map(cap).collect(), demand.most_units());
         for (share, units) in shares.iter_mut().zip(given) {
-            *share = Share::of(demand, share.slot, units);
+            *share = share.with_units(demand, units);
         }
         // The last Workers may give nothing: when consolidating, or with fewer cores than Workers.
         shares.retain(|share| share.executors > 0 && share.cores > Cores::ZERO);

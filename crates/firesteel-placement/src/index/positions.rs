@@ -6,27 +6,24 @@
 
 use std::ops::Range;
 
+use super::amounts::{Amounts, NO_SLOT};
 use super::bucket::{WORD, bit};
-use super::free::{Free, ResourceMask};
-use super::sorted::{Direction, SortKey};
+use super::free::Free;
+use super::sorted::SortKey;
 use super::summary::{Maximum, Summary};
-use super::update::Delta;
 use super::{Share, Slot};
-use crate::{Cores, MiB};
 
 /// The smallest window. The number of positions is a multiple of it.
 const WINDOW: usize = 64;
 /// The position of a slot that has none.
 const NO_POSITION: u32 = u32::MAX;
-/// The slot at a position without a Worker.
-const NO_SLOT: Slot = Slot(u32::MAX);
 
 /// The Workers by position, with their free amounts.
 #[derive(Debug)]
 pub(super) struct Positions {
     sort_key: SortKey,
-    entries: Vec<Entry>,
-    /// The slot of each entry once more, for searches that read nothing else.
+    pub(super) amounts: Amounts,
+    /// The slot at each position once more, for searches that read nothing else.
     slots: Vec<Slot>,
     /// The position of each slot.
     by_slot: Vec<u32>,
@@ -34,31 +31,11 @@ pub(super) struct Positions {
     workers: usize,
 }
 
-/// The Worker at a position and its free amounts, in 24 bytes.
+/// A Worker and its free amounts.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Entry {
+pub(super) struct IndexedWorker {
     pub(super) slot: Slot,
-    resources: ResourceMask,
-    cores: Cores,
-    memory: MiB,
-}
-
-impl Entry {
-    const NONE: Self = Self::new(NO_SLOT, Free::LEAST);
-
-    const fn new(slot: Slot, Free { cores, memory, resources }: Free) -> Self {
-        Self { slot, resources, cores, memory }
-    }
-
-    #[inline]
-    pub(super) fn free(&self) -> Free {
-        Free { cores: self.cores, memory: self.memory, resources: self.resources }
-    }
-
-    #[inline]
-    fn set(&mut self, free: Free) {
-        *self = Self::new(self.slot, free);
-    }
+    pub(super) free: Free,
 }
 
 /// What has to happen before a new Worker can have a position.
@@ -73,8 +50,8 @@ pub(super) enum NoGap {
 impl Positions {
     /// Positions without Workers.
     pub(super) fn new(sort_key: SortKey) -> Self {
-        let (entries, slots) = (vec![Entry::NONE; WINDOW], vec![NO_SLOT; WINDOW]);
-        Self { sort_key, entries, slots, by_slot: Vec::new(), workers: 0 }
+        let (amounts, slots) = (Amounts::new(WINDOW), vec![NO_SLOT; WINDOW]);
+        Self { sort_key, amounts, slots, by_slot: Vec::new(), workers: 0 }
     }
 
     /// The amount by which Workers are sorted.
@@ -85,7 +62,7 @@ impl Positions {
 
     /// The number of positions.
     pub(super) fn len(&self) -> usize {
-        self.entries.len()
+        self.amounts.len()
     }
 
     /// The number of Workers.
@@ -100,22 +77,23 @@ impl Positions {
         position.map(|position| *position as usize)
     }
 
-    /// The Worker at a position.
-    pub(super) fn at(&self, position: usize) -> Option<Entry> {
-        Some(self.entries[position]).filter(|entry| entry.slot != NO_SLOT)
+    /// The position of a share's Worker. It is looked up only if the Worker is no longer where it was found.
+    #[inline]
+    pub(super) fn of_share(&self, share: &Share) -> Option<usize> {
+        let found_at = share.found_at as usize;
+        if self.amounts.slot(found_at) == Some(share.slot) { Some(found_at) } else { self.of(share.slot) }
     }
 
-    /// The Worker at a position, which must have one, and its free amounts.
-    #[inline]
-    pub(super) fn worker(&self, position: usize) -> (Slot, Free) {
-        (self.entries[position].slot, self.free(position))
+    /// The Worker at a position.
+    pub(super) fn at(&self, position: usize) -> Option<IndexedWorker> {
+        let slot = self.amounts.slot(position).filter(|slot| *slot != NO_SLOT)?;
+        Some(IndexedWorker { slot, free: self.free(position) })
     }
 
     /// The free amounts of the Worker at a position, which must have one.
     #[inline]
     pub(super) fn free(&self, position: usize) -> Free {
-        debug_assert_ne!(self.entries[position].slot, NO_SLOT, "a Worker in order has a position");
-        self.entries[position].free()
+        self.amounts.free(position)
     }
 
     /// The free amounts of the Worker at a position, which must have one, as a maximum.
@@ -124,10 +102,10 @@ impl Positions {
         Maximum::of(&self.free(position), self.sort_key)
     }
 
-    /// The entries of a word. Those without a Worker mean nothing.
+    /// The summary of the Workers whose bits are set in a word. They must have the same sort key.
     #[inline]
-    pub(super) fn word(&self, word: usize) -> &[Entry; WORD] {
-        &self.entries.as_chunks().0[word]
+    pub(super) fn summary(&self, word: usize, bits: u64) -> Summary {
+        self.amounts.word(word).summary(bits, self.sort_key)
     }
 
     /// The slots of a word. Those of positions without a Worker mean nothing.
@@ -137,14 +115,18 @@ impl Positions {
     }
 
     /// The Workers of a window, in order.
-    pub(super) fn within(&self, window: Range<usize>) -> impl Iterator<Item = Entry> {
+    pub(super) fn within(&self, window: Range<usize>) -> impl Iterator<Item = IndexedWorker> {
         window.filter_map(|position| self.at(position))
     }
 
-    /// The positions of these shares' Workers as bits, word by word. `None` unless every share has another Worker.
+    /// The positions of these shares' Workers as bits, word by word. `None` unless the shares have equal amounts, and every share
+    /// has another Worker.
     pub(super) fn mark(&self, shares: &[Share]) -> Option<Vec<u64>> {
+        let first = shares.first()?;
         let mut marks = vec![0_u64; self.len() / WORD];
+        let mut equal = true;
         let mut mark = |share: &Share| {
+            equal &= share.has_equal_amounts(first);
             let Some(position) = self.by_slot.get(share.slot.index()).map(|position| *position as usize)
             else {
                 return;
@@ -162,43 +144,13 @@ impl Positions {
         }
         back[front.len()..].iter().for_each(mark);
         let marked: usize = marks.iter().map(|bits| bits.count_ones() as usize).sum();
-        (marked == shares.len()).then_some(marks)
-    }
-
-    /// Changes cores and memory of the Workers whose bits are set in a word.
-    #[inline]
-    pub(super) fn apply(&mut self, word: usize, bits: u64, delta: &Delta<'_>) {
-        let entries = &mut self.entries.as_chunks_mut::<WORD>().0[word];
-        if bits == u64::MAX {
-            entries.iter_mut().for_each(|entry| entry.set(delta.applied(entry.free())));
-        } else {
-            Direction::Ascending
-                .bits(bits, 0)
-                .for_each(|at| entries[at].set(delta.applied(entries[at].free())));
-        }
-    }
-
-    /// Replaces the resource masks of the Workers whose bits are set in a word.
-    pub(super) fn set_masks(&mut self, word: usize, bits: u64, mut mask: impl FnMut(Slot) -> ResourceMask) {
-        for position in Direction::Ascending.bits(bits, word * WORD) {
-            self.entries[position].resources = mask(self.entries[position].slot);
-        }
-    }
-
-    /// The summary of the Workers whose bits are set in a word. They must have the same sort key.
-    #[inline]
-    pub(super) fn summary(&self, word: usize, bits: u64) -> Summary {
-        let entries = self.word(word);
-        let each = Direction::Ascending
-            .bits(bits, 0)
-            .map(|at| Summary::of(&entries[at % WORD].free(), self.sort_key));
-        each.reduce(Summary::merge).unwrap_or(Summary::NONE)
+        (equal && marked == shares.len()).then_some(marks)
     }
 
     /// Replaces the free amounts of the Worker at a position.
     #[inline]
     pub(super) fn set(&mut self, position: usize, free: Free) {
-        self.entries[position].set(free);
+        self.amounts.set(position, free);
     }
 
     /// A position for a new Worker between two neighbours in the order of ids.
@@ -230,19 +182,23 @@ impl Positions {
 
     /// The even positions in a window for its Workers and a new one after `before`: those of the others, and the one of
     /// the new Worker.
-    pub(super) fn spread(&self, window: Range<usize>, before: Option<Slot>) -> (Vec<(Entry, usize)>, usize) {
-        let entries: Vec<Entry> = self.within(window.clone()).collect();
-        let nth = |n: usize| window.start + n * window.len() / (entries.len() + 1);
-        let at_before = before.and_then(|before| entries.iter().position(|entry| entry.slot == before));
+    pub(super) fn spread(
+        &self,
+        window: Range<usize>,
+        before: Option<Slot>,
+    ) -> (Vec<(IndexedWorker, usize)>, usize) {
+        let workers: Vec<IndexedWorker> = self.within(window.clone()).collect();
+        let nth = |n: usize| window.start + n * window.len() / (workers.len() + 1);
+        let at_before = before.and_then(|before| workers.iter().position(|worker| worker.slot == before));
         let new = at_before.map_or(0, |n| n + 1);
-        let others = entries.iter().zip((0..).filter(|n| *n != new)).map(|(entry, n)| (*entry, nth(n)));
+        let others = workers.iter().zip((0..).filter(|n| *n != new)).map(|(worker, n)| (*worker, nth(n)));
         (others.collect(), nth(new))
     }
 
     /// Doubles the number of positions.
     pub(super) fn grow(&mut self) {
         let twice = self.len() * 2;
-        self.entries.resize(twice, Entry::NONE);
+        self.amounts.grow(twice);
         self.slots.resize(twice, NO_SLOT);
     }
 
@@ -253,7 +209,7 @@ impl Positions {
         }
         self.by_slot[slot.index()] =
             u32::try_from(position).expect("there are no more positions than a u32 can count");
-        self.entries[position] = Entry::new(slot, free);
+        self.amounts.put(position, slot, free);
         self.slots[position] = slot;
         self.workers += 1;
     }
@@ -261,7 +217,7 @@ impl Positions {
     /// Takes a Worker off its position.
     pub(super) fn vacate(&mut self, slot: Slot) {
         if let Some(position) = self.of(slot) {
-            self.entries[position].slot = NO_SLOT;
+            self.amounts.vacate(position);
             self.slots[position] = NO_SLOT;
             self.by_slot[slot.index()] = NO_POSITION;
             self.workers -= 1;

@@ -64,15 +64,6 @@ impl Direction {
         })
     }
 
-    /// The number of the first bit that is set. Any number if no bit is.
-    #[inline]
-    pub(super) fn first(self, bits: u64) -> usize {
-        match self {
-            Self::Ascending => bits.trailing_zeros() as usize,
-            Self::Descending => 63_u32.wrapping_sub(bits.leading_zeros()) as usize,
-        }
-    }
-
     /// The numbers of the bits that are set, plus `start`.
     #[inline]
     pub(super) fn bits(self, mut bits: u64, start: usize) -> impl Iterator<Item = usize> {
@@ -84,7 +75,10 @@ impl Direction {
                 Self::Ascending => bits.trailing_zeros(),
                 Self::Descending => bits.ilog2(),
             };
-            bits ^= 1 << next;
+            bits = match self {
+                Self::Ascending => bits & (bits - 1),
+                Self::Descending => bits ^ 1 << next,
+            };
             Some(start + next as usize)
         })
     }
@@ -222,13 +216,13 @@ impl SortedWorkers {
     /// Spreads the Workers of a window, and returns the position that is left for the new one after `before`.
     fn spread(&mut self, window: Range<usize>, before: Option<Slot>) -> usize {
         let (others, position) = self.positions.spread(window, before);
-        for (entry, _) in &others {
-            if let Some(position) = self.positions.of(entry.slot) {
+        for (worker, _) in &others {
+            if let Some(position) = self.positions.of(worker.slot) {
                 self.take_out(position);
             }
         }
-        others.iter().for_each(|(entry, _)| self.positions.vacate(entry.slot));
-        others.iter().for_each(|(entry, position)| self.positions.put(entry.slot, entry.free(), *position));
+        others.iter().for_each(|(worker, _)| self.positions.vacate(worker.slot));
+        others.iter().for_each(|(worker, position)| self.positions.put(worker.slot, worker.free, *position));
         others.iter().for_each(|(_, position)| self.add(*position));
         position
     }
@@ -269,6 +263,7 @@ impl SortedWorkers {
 
     /// Checks the positions, the order and the summaries. `ids` are the Workers in the order of their ids.
     pub(super) fn check(&self, ids: impl Iterator<Item = Slot>) -> Result<(), String> {
+        self.positions.amounts.check()?;
         let all = (0..self.positions.len()).filter_map(|at| Some((at, self.positions.at(at)?.slot)));
         if let Some((position, slot)) = all.clone().find(|(at, slot)| self.positions.of(*slot) != Some(*at)) {
             return Err(format!("{slot:?} is at position {position} and known at another"));

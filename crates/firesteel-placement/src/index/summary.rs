@@ -115,5 +115,7 @@ impl Summary {
 #[inline]
 fn shifted(amount: u32, by: i64) -> Option<u32> {
     let is_exact = by == 0 || (1..u32::MAX).contains(&amount);
-    is_exact.then(|| i64::from(amount).saturating_add(by).clamp(0, u32::MAX.into()) as u32)
+    // Far more than the range is the same as a little more.
+    let by = by.clamp(-i64::from(u32::MAX), u32::MAX.into());
+    is_exact.then(|| (i64::from(amount) + by).clamp(0, u32::MAX.into()) as u32)
 }

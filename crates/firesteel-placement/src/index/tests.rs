@@ -2,12 +2,15 @@
 
 use std::collections::BTreeMap;
 
+use super::amounts::Amounts;
+use super::bucket::{WORD, bit};
 use super::buckets::BucketKeys;
 use super::free::{Free, ResourceMask};
 use super::positions::{NoGap, Positions};
 use super::sorted::{Direction, SortKey};
-use super::{Index, Slot};
-use crate::{Cores, MiB, Offer, Quantity, Resources, WorkerOrder};
+use super::update::Update;
+use super::{Index, Share, Slot};
+use crate::{Cores, Demand, ExecutorSize, MiB, Offer, Quantity, Resources, Strategy, WorkerOrder};
 
 #[test]
 fn a_resource_mask_never_denies_what_is_there() {
@@ -79,10 +82,10 @@ fn positions_follow_the_ids_and_few_workers_move() {
                     Err(NoGap::Spread(window)) => {
                         let (others, position) = positions.spread(window, before);
                         moved += others.len();
-                        others.iter().for_each(|(entry, _)| positions.vacate(entry.slot));
-                        others
-                            .iter()
-                            .for_each(|(entry, position)| positions.put(entry.slot, entry.free(), *position));
+                        others.iter().for_each(|(worker, _)| positions.vacate(worker.slot));
+                        others.iter().for_each(|(worker, position)| {
+                            positions.put(worker.slot, worker.free, *position)
+                        });
                         break position;
                     }
                 }
@@ -146,5 +149,92 @@ fn the_check_of_an_index_finds_its_deliberate_bugs() {
                 assert!(found.contains(sentence), "{order:?}, {flaw:?}: {found}");
             }
         }
+    }
+}
+
+/// Amounts that an entry has room for, just has room for, and has not.
+const MEMORIES: [i64; 9] = [0, 1, 4096, -4096, 1 << 29, i32::MAX as i64, i32::MIN as i64, 1 << 40, i64::MAX];
+
+#[test]
+fn amounts_are_those_that_were_set_and_changed_however_large_they_are() {
+    const POSITIONS: usize = 2 * WORD;
+    let mut state = 17_u64;
+    let mut dice = |sides: usize| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) as usize % sides
+    };
+    let (mut amounts, mut expected) = (Amounts::new(POSITIONS), BTreeMap::new());
+    for step in 0..40_000 {
+        let (position, word) = (dice(POSITIONS), dice(2));
+        // Ordinary amounts nearly always, or the words would hardly ever be without far ones.
+        let memory = MEMORIES[if dice(20) == 0 { dice(MEMORIES.len()) } else { dice(4) }];
+        let free = Free { cores: Cores(dice(64) as i64), memory: MiB(memory), resources: ResourceMask::NONE };
+        match dice(8) {
+            0 => {
+                amounts.vacate(position);
+                expected.remove(&position);
+            }
+            1 | 2 if expected.contains_key(&position) => {
+                amounts.set(position, free);
+                expected.insert(position, free);
+            }
+            1 | 2 => {
+                amounts.put(position, Slot(step), free);
+                expected.insert(position, free);
+            }
+            turn => {
+                // All Workers of the word, or about half of them.
+                let chosen =
+                    if turn < 6 { u64::MAX } else { u64::from(step).wrapping_mul(0x9E37_79B9_7F4A_7C15) };
+                let demand = Demand { memory: MiB(memory), ..Demand::default() };
+                let share = Share::new(Slot(0), 1 + dice(3) as u64, Cores(1));
+                let update = if dice(2) == 0 { Update::Take(&demand) } else { Update::GiveBack(&demand) };
+                let delta = update.delta(&share);
+                let positions = Direction::Ascending.bits(chosen, word * WORD);
+                let bits =
+                    positions.filter(|at| expected.contains_key(at)).fold(0, |bits, at| bits | bit(at));
+                amounts.apply(word, bits, &delta);
+                for at in Direction::Ascending.bits(bits, word * WORD) {
+                    expected.entry(at).and_modify(|free| *free = delta.applied(*free));
+                }
+            }
+        }
+        assert_eq!(amounts.check(), Ok(()), "step {step}");
+        for (position, free) in &expected {
+            assert_eq!(amounts.free(*position), *free, "step {step}, position {position}");
+        }
+    }
+}
+
+#[test]
+fn shares_are_taken_from_their_workers_though_others_came_between_and_went() {
+    let demand = Demand { size: ExecutorSize::Fixed(Cores(2)), cores_left: Cores(400), ..Demand::default() };
+    for new in [Index::new, Index::in_leaves] {
+        let mut index = new(WorkerOrder::CoresFreeDesc);
+        let mut offers = BTreeMap::new();
+        let mut insert = |index: &mut Index<u32>, worker| {
+            index.insert(worker, Cores(8), MiB(65_536), Resources::NONE);
+            offers.insert(worker, 8);
+        };
+        (0..200).for_each(|n| insert(&mut index, n * 100));
+        let shares = index.place(&demand, Strategy::SpreadOut);
+        let gone = index.slot(&5_000).expect("it is there");
+        // All positions become others.
+        (0..400).for_each(|n| insert(&mut index, n * 50 + 1));
+        index.remove(&5_000);
+        offers.remove(&5_000);
+        index.take(&demand, &shares);
+        for share in shares.iter().filter(|share| share.slot != gone) {
+            let worker = index.iter().find(|(_, slot)| *slot == share.slot).map(|(worker, _)| *worker);
+            offers.entry(worker.expect("it is there")).and_modify(|cores| *cores -= 2);
+        }
+        let offers: Vec<_> = offers
+            .values()
+            .map(|&cores| {
+                let memory = MiB(65_536 - demand.memory.0 * i64::from(cores < 8));
+                Offer { worker: "w", cores: Cores(cores), memory, resources: Resources::NONE }
+            })
+            .collect();
+        assert_eq!(index.check(offers), Ok(()));
     }
 }

@@ -25,9 +25,9 @@ pub(super) struct Delta<'a> {
     update: Update<'a>,
     share: Share,
     /// Added to the free cores: negative if the share is taken.
-    cores: Cores,
+    pub(super) cores: Cores,
     /// Added to the free memory.
-    memory: MiB,
+    pub(super) memory: MiB,
 }
 
 /// A [`Delta`] as a bucket sees it.
@@ -114,12 +114,19 @@ impl Buckets {
         update: Update<'_>,
         resources: &mut FreeResources,
     ) -> Result<(), TooManyBuckets> {
+        let without_resources = resources.is_empty();
+        let marks = |shares: &[Share], positions: &Positions| {
+            let in_bulk = without_resources && is_bulk(shares.len(), positions.workers());
+            in_bulk.then(|| positions.mark(shares)).flatten()
+        };
+        // As a rule many shares are equal, and looking through them for others takes as long as marking them.
+        if let Some(marks) = marks(shares, positions) {
+            return self.update_marked(positions, &marks, &update.delta(&shares[0]));
+        }
         let mut updated = Ok(());
         for equal in shares.chunk_by(Share::has_equal_amounts) {
             let delta = update.delta(&equal[0]);
-            let in_bulk =
-                updated.is_ok() && resources.is_empty() && is_bulk(equal.len(), positions.workers());
-            updated = match in_bulk.then(|| positions.mark(equal)).flatten() {
+            updated = match updated.ok().and_then(|()| marks(equal, positions)) {
                 Some(marks) => self.update_marked(positions, &marks, &delta),
                 None => self.update_in_batches(updated, positions, equal, &delta, resources),
             };
@@ -139,17 +146,19 @@ impl Buckets {
         let mut updated = so_far;
         let mut moves = std::mem::take(&mut self.moves);
         for share in shares {
-            let Some(position) = positions.of(share.slot) else { continue };
+            let Some(position) = positions.of_share(share) else { continue };
             let (word, bit) = (position / WORD, bit(position));
-            match moves.last_mut() {
-                Some(last) if last.word == word && last.bits & bit == 0 => last.bits |= bit,
-                Some(_) | None => {
-                    if moves.len() == BATCH || moves.iter().any(|known| known.word == word) {
-                        updated = self.update_batch(&mut moves, updated, positions, delta, resources);
-                    }
-                    moves.push(Move::new(word, bit));
-                }
+            if let Some(last) = moves.last_mut()
+                && last.word == word
+                && last.bits & bit == 0
+            {
+                last.bits |= bit;
+                continue;
             }
+            if moves.len() == BATCH || !is_next(&moves, word) {
+                updated = self.update_batch(&mut moves, updated, positions, delta, resources);
+            }
+            moves.push(Move::new(word, bit));
         }
         updated = self.update_batch(&mut moves, updated, positions, delta, resources);
         self.moves = moves;
@@ -174,26 +183,34 @@ impl Buckets {
             self.split_by_bucket(moves, positions);
         }
         for Move { word, bits, before, after, .. } in &mut *moves {
-            positions.apply(*word, *bits, delta);
+            positions.amounts.apply(*word, *bits, delta);
             let known = if resources.is_empty() {
                 before.after(&bucket_delta)
             } else {
-                positions.set_masks(*word, *bits, |slot| delta.apply_to_resources(slot, resources));
+                positions.amounts.set_masks(*word, *bits, |slot| delta.apply_to_resources(slot, resources));
                 None
             };
             *after = known.unwrap_or_else(|| positions.summary(*word, *bits));
         }
-        let mut updated = so_far;
-        for Move { word, bits, key, before, after } in moves.drain(..) {
-            updated = updated.and_then(|()| {
-                let to = self.bucket(key.saturating_add(bucket_delta.key), positions.len())?;
-                let from = self.known_bucket(key);
-                self.buckets[from].remove(word, bits, before.max, |position| positions.maximum(position));
-                self.buckets[to].add(word, bits, after);
-                Ok(())
-            });
-        }
+        let mut moves_of_buckets = moves.chunk_by(|one, other| one.key == other.key);
+        let updated = so_far.and_then(|()| {
+            moves_of_buckets.try_for_each(|moves| self.make(moves, bucket_delta.key, positions))
+        });
+        moves.clear();
         updated
+    }
+
+    /// Moves Workers of one bucket, which have changed already, to the bucket where they belong now.
+    #[inline]
+    fn make(&mut self, moves: &[Move], change: i64, positions: &Positions) -> Result<(), TooManyBuckets> {
+        let Some(&Move { key, .. }) = moves.first() else { return Ok(()) };
+        let to = self.bucket(key.saturating_add(change), positions.len())?;
+        let from = self.known_bucket(key);
+        for Move { word, bits, before, after, .. } in moves {
+            self.buckets[from].remove(*word, *bits, before.max, |position| positions.maximum(position));
+            self.buckets[to].add(*word, *bits, *after);
+        }
+        Ok(())
     }
 
     /// Splits moves whose Workers are in several buckets: those of one bucket go to the same other bucket.
@@ -222,8 +239,8 @@ impl Buckets {
         marks: &[u64],
         delta: &Delta<'_>,
     ) -> Result<(), TooManyBuckets> {
-        for (word, bits) in marks.iter().enumerate() {
-            positions.apply(word, *bits, delta);
+        for (word, bits) in marks.iter().enumerate().filter(|(_, bits)| **bits != 0) {
+            positions.amounts.apply(word, *bits, delta);
         }
         let delta = delta.of_bucket(positions.sort_key());
         // No Worker comes to a bucket before those that leave it have left.
@@ -260,6 +277,19 @@ impl Buckets {
             Err(_) => self.buckets[from].refresh_marked(marks, summary),
         }
         Ok(())
+    }
+}
+
+/// Whether a word comes after those of a batch in one direction. Then the batch does not have it yet. Shares of a placement
+/// come so, bucket by bucket.
+#[inline]
+fn is_next(moves: &[Move], word: usize) -> bool {
+    match moves {
+        [.., one, last] => {
+            (one.word < last.word && last.word < word) || (one.word > last.word && last.word > word)
+        }
+        [last] => last.word != word,
+        [] => true,
     }
 }
 
