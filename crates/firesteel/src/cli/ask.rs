@@ -176,13 +176,6 @@ impl Cluster {
         self.first(|master| async move { MasterClient::open(&master, name).await?.state(extent).await }).await
     }
 
-    /// Returns the rule by which a Master chooses Workers for applications that name no policy, if it is not too old to say.
-    pub(super) async fn placement_rule(&self) -> Result<Option<String>, Unanswered> {
-        let name = &self.name;
-        self.first(|master| async move { MasterClient::open(&master, name).await?.placement_rule().await })
-            .await
-    }
-
     /// Returns one application by id or name, with all executors that the Master remembers.
     pub(super) async fn application(&self, app: &str) -> Result<ApplicationAnswer, Unanswered> {
         let name = &self.name;

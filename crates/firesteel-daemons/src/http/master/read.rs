@@ -67,6 +67,14 @@ pub(super) async fn state(envoys: Envoys<Event>, extent: Extent) -> Result<Maste
         },
     );
     view.driver_resources.extend(shares.await?.into_iter().map(|share| (share.driver.clone(), share)));
+    view.rule = match ask(&mut inquiry, ClientToMaster::RequestPlacementRule).await? {
+        MasterToClient::PlacementRuleResponse { rule } => Some(rule),
+        _ => return Err(Unanswered::Ended),
+    };
+    view.scheduling = match ask(&mut inquiry, ClientToMaster::RequestSchedulingSettings).await? {
+        MasterToClient::SchedulingSettingsResponse(settings) => settings,
+        _ => return Err(Unanswered::Ended),
+    };
     Ok(view)
 }
 
@@ -85,15 +93,6 @@ async fn pages<T, P: Ord>(
         from = next.filter(|next| *next > first);
     }
     Ok(all)
-}
-
-/// Asks for the rule by which Workers are chosen for applications that name no policy.
-pub(super) async fn placement_rule(envoys: &Envoys<Event>) -> Result<String, Unanswered> {
-    let mut inquiry = Inquiry::open(envoys)?;
-    match ask(&mut inquiry, ClientToMaster::RequestPlacementRule).await? {
-        MasterToClient::PlacementRuleResponse { rule } => Ok(rule),
-        _ => Err(Unanswered::Ended),
-    }
 }
 
 /// Asks for which applications room is reserved.

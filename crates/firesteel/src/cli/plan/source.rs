@@ -110,7 +110,7 @@ fn of_size(spec: LocalClusterSpec) -> Source {
 }
 
 fn of_master(cluster: &Cluster) -> Result<Source, Failure> {
-    let MasterView { url, deciding, workers, applications, .. } =
+    let MasterView { url, deciding, rule, workers, applications, .. } =
         ask::now(cluster.state(Extent::Executors(0)))?;
     let details = ask::now(async {
         let mut details = Vec::new();
@@ -120,7 +120,7 @@ fn of_master(cluster: &Cluster) -> Result<Source, Failure> {
         Ok(details)
     })?;
     let draft = Draft::of_running(&deciding, &workers, &details);
-    let rule = match ask::now(cluster.placement_rule())? {
+    let rule = match rule {
         None => Rule::Policy(deciding.policy),
         Some(rule) => rule.parse().map_err(|error| {
             let words = format!(

@@ -62,7 +62,7 @@ impl Comparison {
     pub(in super::super) async fn read(envoys: Envoys<Event>) -> Result<Self, Unanswered> {
         let view = read::state(envoys.clone(), Extent::Executors(0)).await?;
         let (now, deciding) = (view.now, view.deciding.clone());
-        let rule = read::placement_rule(&envoys).await?;
+        let rule = view.rule.clone().unwrap_or_default();
         let own = rule.parse().ok().filter(|setup| matches!(setup, Setup::Expression(_)));
         let setups: Vec<Setup> = Setup::ALL.into_iter().chain(own).collect();
         if view.applications.len() > MOST_APPLICATIONS {
