@@ -1,5 +1,6 @@
 //! Asks a running cluster: one Master after the other, until one answers.
 
+use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::time::Duration;
 
@@ -174,6 +175,12 @@ impl Cluster {
     pub(super) async fn state(&self, extent: Extent) -> Result<MasterView, Unanswered> {
         let name = &self.name;
         self.first(|master| async move { MasterClient::open(&master, name).await?.state(extent).await }).await
+    }
+
+    /// Returns how long live applications say that they run.
+    pub(super) async fn run_times(&self) -> Result<BTreeMap<AppId, Duration>, Unanswered> {
+        let name = &self.name;
+        self.first(|master| async move { MasterClient::open(&master, name).await?.run_times().await }).await
     }
 
     /// Returns one application by id or name, with all executors that the Master remembers.

@@ -1,9 +1,10 @@
 //! How a Master's state is read from its owner loop.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
-use firesteel_core::ids::{ExecutorId, WorkerId};
+use firesteel_core::ids::{AppId, ExecutorId, WorkerId};
 use firesteel_core::master::{Event, Inbound};
 use firesteel_core::messages::{
     ApplicationAnswer, ApplicationDetail, ClientToMaster, MasterToClient, MasterView, ReservedRoom,
@@ -93,6 +94,21 @@ async fn pages<T, P: Ord>(
         from = next.filter(|next| *next > first);
     }
     Ok(all)
+}
+
+/// Reads how long live applications say that they run.
+pub(super) async fn run_times(envoys: &Envoys<Event>) -> Result<BTreeMap<AppId, Duration>, Unanswered> {
+    let times = pages(
+        &mut Inquiry::open(envoys)?,
+        0,
+        |from| ClientToMaster::RequestRunTimes { from: *from },
+        |answer| match answer {
+            MasterToClient::RunTimesResponse(page) => Some((page.times, page.next)),
+            _ => None,
+        },
+    )
+    .await?;
+    Ok(times.into_iter().map(|time| (time.app, time.run_time)).collect())
 }
 
 /// Asks for which applications room is reserved.

@@ -10,6 +10,7 @@ use firesteel_sim::draft::{
     ApplicationOutcome, DraftApplication, Metrics, Outcome, Since, WorkerOutcome, has, used,
 };
 
+use super::super::status;
 use super::source::Source;
 use super::{Decided, why};
 
@@ -35,6 +36,10 @@ pub(super) fn stranded(metrics: &Metrics) -> Option<String> {
 pub(super) fn text(source: &Source, decided: &Decided) -> String {
     let Decided { name, meaning, outcome, metrics } = decided;
     let mut text = format!("{}, under the policy {name}: {meaning}\n", clean(&source.name));
+    let settings = source.deciding.as_ref().and_then(|asked| status::settings(&asked.settings));
+    if let Some(settings) = settings {
+        writeln!(text, "\n{settings}").expect("a text takes it");
+    }
     write!(text, "\nWorkers\n{}\n", workers(outcome)).expect("a text takes it");
     if let Some(shared) = why::shared_mark(outcome.applications.len()) {
         writeln!(text, "{shared}").expect("a text takes it");
