@@ -146,8 +146,8 @@ fn a_plan_for_a_running_master_serves_in_its_order() {
         let done = run(firesteel().args(plan).args(["--run-time", "1m"]));
         assert_eq!(done.code(), 0, "{done}");
         assert!(done.stdout.contains(given), "{order}: {done}");
-        let told = ["firesteel.master.order", order].map(|word| done.stdout.contains(word));
-        assert_eq!(told, [order == "shortest"; 2], "{done}");
+        let words = ["firesteel.master.order", order, "by those that they wanted first"];
+        assert_eq!(words.map(|word| done.stdout.contains(word)), [order == "shortest"; 3], "{done}");
         let settings = &master.status()["settings"];
         assert_eq!(
             (settings["firesteel.master.order"].as_str(), settings["firesteel.master.reservations"].as_str()),
