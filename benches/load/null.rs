@@ -133,6 +133,8 @@ fn on_client(queue: &Queue, message: &ClientToMaster) {
         | ClientToMaster::RequestSubmitDriverWithResources { .. }
         | ClientToMaster::RequestDriverResources { .. }
         | ClientToMaster::RequestReservations
+        | ClientToMaster::RequestSchedulingSettings
+        | ClientToMaster::RequestRunTimes { .. }
         | ClientToMaster::RequestKillAllDrivers { .. }
         | ClientToMaster::RequestClearCompletedDriversAndApps { .. } => {}
     }

@@ -145,7 +145,8 @@ fn pages_are_complete_and_load_nothing_from_elsewhere() {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let expression = "expr:left.cores * 8 + left.gpu";
     let title = "spark.master.ui.title=<Blue>";
-    let master = Daemon::master(&["--conf", title, "--placement-policy", expression]);
+    let order = "firesteel.master.order=shortest";
+    let master = Daemon::master(&["--conf", title, "--conf", order, "--placement-policy", expression]);
     let worker = Daemon::worker(&master, directory.path(), &["--cores", "1", "--memory", "1g"]);
     master.wait_for_workers(1);
     let mut command = firesteel();
@@ -164,6 +165,7 @@ fn pages_are_complete_and_load_nothing_from_elsewhere() {
         (&master, "/picture/".to_owned(), "The whole cluster"),
         (&master, "/policies/".to_owned(), "least-fragmentation"),
         (&master, "/policies/".to_owned(), expression),
+        (&master, "/policies/".to_owned(), "<dt>firesteel.master.order</dt><dd>shortest</dd>"),
         (&master, "/logPage/?appId=none&executorId=1".to_owned(), "No application has the id none"),
         (&worker, "/".to_owned(), "No executor runs here."),
         (

@@ -4,21 +4,21 @@
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 
-use firesteel_core::Kind;
 use firesteel_core::address::Address;
 use firesteel_core::ids::WorkerId;
 use firesteel_core::messages::{
-    ApplicationDescription, ClientToMaster, DriverToMaster, ExecutorReport, ExecutorState, MasterToClient,
-    MasterToDriver, MasterToWorker, Offered, Placing, ResourceProfile, StatePlace, StateRow, Submitter,
-    WantedExecutors, Work, WorkerDescription, WorkerToMaster,
+    ApplicationDescription, ClientToMaster, Deciding, DriverToMaster, ExecutorReport, ExecutorState,
+    MasterToClient, MasterToDriver, MasterToWorker, Offered, Placing, ResourceProfile, StateHead, StatePage,
+    StatePlace, StateRow, StateTotals, Submitter, WantedExecutors, Work, WorkerDescription, WorkerToMaster,
 };
 use firesteel_core::process::Command;
 use firesteel_core::version::Version;
 use firesteel_core::wire::{self, Hello, MAX_HELLO, Message, Role};
+use firesteel_core::{Kind, Timestamp};
 use firesteel_placement::{Cores, MiB, Resources};
 use serde::de::DeserializeOwned;
 
-use crate::cluster::{DEADLINE, Daemon};
+use crate::cluster::{DEADLINE, Daemon, firesteel, run};
 use crate::wire::{frame, hello, message};
 
 /// The version that the test plays.
@@ -127,16 +127,17 @@ fn worker_driver_and_client_of_the_previous_version_work_with_this_master() {
     assert_eq!(master.terminate(), 0);
 }
 
-/// A Master of the previous version: it says its opening at once, and hangs up on every other version.
-fn accept_as_master(listener: &TcpListener) -> Old {
+/// A Master of the previous version, to which a peer of this role connects: it says its opening at once, and hangs up on every other
+/// version.
+fn accept_as_master(listener: &TcpListener, role: Role) -> Old {
     let mut refused = 0;
     loop {
-        let mut old = Old::of(listener.accept().expect("a Worker dials").0);
+        let mut old = Old::of(listener.accept().expect("a peer dials").0);
         let hello = frame(&wire::encode(&Hello::new(Role::Master, "old"), MAX_HELLO).expect("it is short"));
         old.send(&[&wire::preamble(PREVIOUS)[..], &hello].concat());
         if old.bytes(8) == wire::preamble(PREVIOUS) {
             let peer: Hello = old.receive();
-            assert_eq!((peer.role, refused), (Role::Worker, 1), "it offers its own version first");
+            assert_eq!((peer.role, refused), (role, 1), "it offers its own version first");
             return old;
         }
         refused += 1;
@@ -148,11 +149,11 @@ fn this_worker_works_with_a_master_of_the_previous_version() {
     let listener = TcpListener::bind("127.0.0.1:0").expect("loopback has a free port");
     let url = format!("spark://{}", listener.local_addr().expect("it is bound"));
     let work = tempfile::tempdir().expect("a temporary directory");
-    let mut command = crate::cluster::firesteel();
+    let mut command = firesteel();
     command.args(["worker", "--port", "0", "--cores", "2", "--memory", "1g", "--work-dir"]);
     let worker = Daemon::start(command.arg(work.path()).arg(&url));
 
-    let mut master = accept_as_master(&listener);
+    let mut master = accept_as_master(&listener, Role::Worker);
     let id = master.wait_for(|it| match it {
         WorkerToMaster::RegisterWorker { worker, .. } => Some(worker.id),
         _ => None,
@@ -170,4 +171,40 @@ fn this_worker_works_with_a_master_of_the_previous_version() {
         assert_eq!(from, id);
     }
     assert_eq!(worker.terminate(), 0);
+}
+
+/// A Master of the previous version is asked for what it knows. It has no other settings than the defaults.
+#[test]
+fn status_and_plan_of_this_version_are_answered_by_a_master_of_the_previous_one() {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("loopback has a free port");
+    let url = format!("spark://{}", listener.local_addr().expect("it is bound"));
+    let head = StateHead {
+        url: url.clone(),
+        deciding: Deciding::default(),
+        lag_millis: 0,
+        totals: StateTotals::default(),
+    };
+    let page = StatePage { now: Timestamp::default(), head: Some(head), rows: Vec::new(), next: None };
+    let page = message(&MasterToClient::MasterStateResponse(page));
+    // On each connection of status and plan, the number of questions that the previous version knows.
+    let master = std::thread::spawn(move || {
+        for questions in [1, 1, 0, 0] {
+            let mut client = accept_as_master(&listener, Role::Client);
+            for _ in 0..questions {
+                client.wait_for(|it| matches!(it, ClientToMaster::RequestMasterState { .. }).then_some(()));
+                client.send(&page);
+            }
+        }
+    });
+    let ask = |words: &[&str]| {
+        let done = run(firesteel().args(words).args(["--master", &url]));
+        assert_eq!(done.code(), 0, "{done}");
+        done.stdout
+    };
+    let status: serde_json::Value = serde_json::from_str(&ask(&["status", "--json"])).expect("it is JSON");
+    assert_eq!(status["settings"]["firesteel.master.order"], "registration");
+    assert_eq!(status["settings"]["firesteel.placement.policy"], "spark");
+    let plan = ask(&["plan", "--executor-cores", "1"]);
+    assert!(plan.contains("under the policy spark") && !plan.contains("Scheduling settings"), "{plan}");
+    master.join().expect("nothing too new was asked");
 }

@@ -98,24 +98,26 @@ fn a_file_that_cannot_be_used_is_one_line_and_wrong_usage() {
     );
 }
 
+/// An application of this name that runs, or waits.
+fn launch(master: &Daemon, name: &str, options: &[&str]) -> Daemon {
+    let mut command = firesteel();
+    command.args(["launch", "--master", master.url(), "--name", name]).args(options);
+    let launch = Daemon::spawn(command.args(["--", "sleep", "1000"]));
+    wait_for("the application to be there", || {
+        let status = master.status();
+        status["applications"].as_array()?.iter().any(|app| app["name"] == name).then_some(())
+    });
+    launch
+}
+
 #[test]
 fn a_running_masters_plan_has_what_others_wait_for() {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let master = Daemon::master(&[]);
     let _worker = Daemon::worker(&master, directory.path(), &["--cores", "4", "--memory", "4g"]);
     master.wait_for_workers(1);
-    let launch = |name: &str, options: &[&str]| {
-        let mut command = firesteel();
-        command.args(["launch", "--master", master.url(), "--name", name]).args(options);
-        let launch = Daemon::spawn(command.args(["--", "sleep", "1000"]));
-        wait_for("the application to be there", || {
-            let status = master.status();
-            status["applications"].as_array()?.iter().any(|app| app["name"] == name).then_some(())
-        });
-        launch
-    };
-    let _holds = launch("holds", &["--executor-cores", "2", "--num-executors", "1"]);
-    let _gang = launch("gang", &["--executor-cores", "1", "--gang", "3", "--num-executors", "3"]);
+    let _holds = launch(&master, "holds", &["--executor-cores", "2", "--num-executors", "1"]);
+    let _gang = launch(&master, "gang", &["--executor-cores", "1", "--gang", "3", "--num-executors", "3"]);
     let plan = ["plan", "--master", master.url(), "--executor-cores", "1", "--num-executors", "1"];
     let done = run(firesteel().args(plan));
     assert_eq!(done.code(), 0, "{done}");
@@ -125,6 +127,33 @@ fn a_running_masters_plan_has_what_others_wait_for() {
     );
     assert!(done.stdout.contains("B gang: It needs 3 executors at once, and there is room for 2"), "{done}");
     assert!(!done.stdout.contains("nothing more"), "{done}");
+}
+
+#[test]
+fn a_plan_for_a_running_master_serves_in_its_order() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    for (order, given) in [("registration", "No new executor"), ("shortest", "1 new executor")] {
+        let master = Daemon::master(&["--conf", &format!("firesteel.master.order={order}")]);
+        let work = directory.path().join(order);
+        std::fs::create_dir(&work).expect("it can be made");
+        let _worker = Daemon::worker(&master, &work, &["--cores", "4", "--memory", "4g"]);
+        master.wait_for_workers(1);
+        let _holds = launch(&master, "holds", &["--executor-cores", "2", "--num-executors", "1"]);
+        // It is due after three hours, and the new application after an hour and a minute.
+        let gang = ["--executor-cores", "1", "--gang", "3", "--num-executors", "3", "--run-time", "1h"];
+        let _gang = launch(&master, "gang", &gang);
+        let plan = ["plan", "--master", master.url(), "--executor-cores", "1", "--num-executors", "1"];
+        let done = run(firesteel().args(plan).args(["--run-time", "1m"]));
+        assert_eq!(done.code(), 0, "{done}");
+        assert!(done.stdout.contains(given), "{order}: {done}");
+        let words = ["firesteel.master.order", order, "by those that they wanted first"];
+        assert_eq!(words.map(|word| done.stdout.contains(word)), [order == "shortest"; 3], "{done}");
+        let settings = &master.status()["settings"];
+        assert_eq!(
+            (settings["firesteel.master.order"].as_str(), settings["firesteel.master.reservations"].as_str()),
+            (Some(order), Some("1"))
+        );
+    }
 }
 
 #[test]

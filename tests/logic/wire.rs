@@ -14,7 +14,7 @@ use firesteel_core::ids::{AppId, AttemptId, DriverId, ExecutorId, ExecutorKey, P
 use firesteel_core::label::Label;
 use firesteel_core::messages::*;
 use firesteel_core::process::{Command, ExitStatus, StartFailure, StartStep};
-use firesteel_core::scheduling::{Backfill, Preemption};
+use firesteel_core::scheduling::{Backfill, GangPreemption, Preemption, SchedulingSettings, ServingOrder};
 use firesteel_core::secret::Secret;
 use firesteel_core::version::Version;
 use firesteel_core::wire::{self, Hello, Message, Role};

@@ -1,5 +1,6 @@
 //! In which order applications are served, as far as a Master's settings decide it and its status tells it.
 
+use std::fmt;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -24,6 +25,16 @@ pub enum ServingOrder {
     Shortest,
 }
 
+/// Written as in `firesteel.master.order`.
+impl fmt::Display for ServingOrder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Registration => "registration",
+            Self::Shortest => "shortest",
+        })
+    }
+}
+
 /// Whether executors are ended to make room for other applications.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Preemption {
@@ -41,10 +52,29 @@ pub enum Preemption {
 
 /// Which executors of its own priority are ended for a gang that waits, and when. Only applications behind the gang that are no
 /// gangs lose any.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GangPreemption {
     /// How long the gang has waited.
     pub patience: Duration,
     /// How long before the gang registered the executors may have been launched.
     pub reach: Duration,
+}
+
+/// The settings of a Master's scheduler that [`Deciding`](crate::messages::Deciding) does not have, since Masters of version 6 of
+/// the protocol have no such settings: they decide by the defaults.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SchedulingSettings {
+    /// The setting `firesteel.master.order`.
+    pub order: ServingOrder,
+    /// The setting `firesteel.master.reservations`. Not zero.
+    pub reservations: u64,
+    /// The settings `firesteel.master.preemption.gangPatience` and `firesteel.master.preemption.gangReach`. `None`: no executor
+    /// of its own priority is ended for a gang.
+    pub gang_preemption: Option<GangPreemption>,
+}
+
+impl Default for SchedulingSettings {
+    fn default() -> Self {
+        Self { order: ServingOrder::Registration, reservations: 1, gang_preemption: None }
+    }
 }

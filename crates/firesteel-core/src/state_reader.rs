@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use crate::messages::{
     ClientToMaster, MasterView, StateHead, StatePage, StatePlace, StateRow, StateTotals, WorkerState,
 };
+use crate::scheduling::SchedulingSettings;
 use crate::time::Timestamp;
 
 /// How much of a Master's state is read.
@@ -161,6 +162,8 @@ fn empty(head: StateHead, now: Timestamp) -> MasterView {
         began: now,
         now,
         deciding,
+        rule: None,
+        scheduling: SchedulingSettings::default(),
         lag_millis,
         workers: Vec::new(),
         applications: Vec::new(),

@@ -8,12 +8,13 @@ use std::time::Duration;
 
 use firesteel_core::Timestamp;
 use firesteel_core::address::Address;
-use firesteel_core::ids::{DriverId, ExecutorId, WorkerId};
+use firesteel_core::ids::{AppId, DriverId, ExecutorId, WorkerId};
 use firesteel_core::messages::{
     ApplicationAnswer, ClientToMaster, DecommissionAnswer, DriverDescription, DriverShare, DriverView,
     HistoryPage, HistoryPlace, KillAnswer, KillDriverAnswer, MasterToClient, MasterView, PastRow,
     ReservedRoom, SubmitDriverAnswer, TimedReport,
 };
+use firesteel_core::scheduling::SchedulingSettings;
 use firesteel_core::state_reader::{Extent, StateReader};
 use firesteel_core::time::millis;
 use firesteel_core::wire::Role;
@@ -50,6 +51,8 @@ impl MasterClient {
         let mut state = reader.finish().ok_or_else(|| self.other_answer())?;
         state.reports = self.reports().await?;
         state.driver_resources = self.driver_resources().await?;
+        state.rule = self.placement_rule().await?;
+        state.scheduling = self.scheduling_settings().await?;
         Ok(state)
     }
 
@@ -117,15 +120,35 @@ impl MasterClient {
 
     /// Asks for the rule by which the Master chooses Workers for applications that name no policy, as
     /// `firesteel.placement.policy` has it. `None`: the Master is too old to have any but a policy.
-    ///
-    /// # Errors
-    /// The Master does not answer.
-    pub async fn placement_rule(&mut self) -> Result<Option<String>, CallError> {
+    async fn placement_rule(&mut self) -> Result<Option<String>, CallError> {
         let answer = self.inquiry.ask(&ClientToMaster::RequestPlacementRule).await;
         unless_older(answer.and_then(|answer| match answer {
             MasterToClient::PlacementRuleResponse { rule } => Ok(Some(rule)),
             _ => Err(self.other_answer()),
         }))
+    }
+
+    /// Asks for the settings of the scheduler that are not in the state. An older Master has the defaults.
+    async fn scheduling_settings(&mut self) -> Result<SchedulingSettings, CallError> {
+        let answer = self.inquiry.ask(&ClientToMaster::RequestSchedulingSettings).await;
+        unless_older(answer.and_then(|answer| match answer {
+            MasterToClient::SchedulingSettingsResponse(settings) => Ok(settings),
+            _ => Err(self.other_answer()),
+        }))
+    }
+
+    /// Asks how long live applications say that they run. An older Master ignores what they say.
+    ///
+    /// # Errors
+    /// The Master does not answer, or the answer broke off.
+    pub async fn run_times(&mut self) -> Result<BTreeMap<AppId, Duration>, CallError> {
+        let question = |from: &u64| ClientToMaster::RequestRunTimes { from: *from };
+        let times = self.pages(0, question, |answer| match answer {
+            MasterToClient::RunTimesResponse(page) => Some((page.times, page.next)),
+            _ => None,
+        });
+        let times = unless_older(times.await)?;
+        Ok(times.into_iter().map(|time| (time.app, time.run_time)).collect())
     }
 
     /// Asks for which applications room is reserved, and when they are expected to start. An older Master does not say.

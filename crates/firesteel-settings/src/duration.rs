@@ -1,4 +1,4 @@
-//! The parser of durations: `10s`, `500ms`, `1min`.
+//! Durations as text: `10s`, `500ms`, `1min`.
 
 use std::time::Duration;
 
@@ -40,9 +40,36 @@ pub fn parse(text: &str, plain: Unit) -> Option<Duration> {
     }
 }
 
+/// Writes a duration as [`parse`] reads it: in seconds, or in a larger or smaller unit where that takes fewer digits. The defaults of
+/// settings are written so.
+#[must_use]
+pub fn write(duration: Duration) -> String {
+    let micros = duration.as_micros();
+    let is_whole = |unit: u128| micros.is_multiple_of(unit);
+    let in_minutes = duration.as_secs() > 60;
+    match micros {
+        0 => "0s".to_owned(),
+        _ if !is_whole(1_000) => format!("{micros}us"),
+        _ if !is_whole(1_000_000) => format!("{}ms", micros / 1_000),
+        _ if in_minutes && is_whole(86_400_000_000) => format!("{}d", micros / 86_400_000_000),
+        _ if in_minutes && is_whole(3_600_000_000) => format!("{}h", micros / 3_600_000_000),
+        _ if in_minutes && is_whole(60_000_000) => format!("{}min", micros / 60_000_000),
+        _ => format!("{}s", micros / 1_000_000),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_written_is_read() {
+        for text in
+            ["0s", "1us", "1500us", "1ms", "1500ms", "1s", "60s", "90s", "2min", "1h", "90min", "1d", "36h"]
+        {
+            assert_eq!(parse(text, Unit::Seconds).map(write).as_deref(), Some(text));
+        }
+    }
 
     #[test]
     fn durations_are_read_as_spark_reads_them() {

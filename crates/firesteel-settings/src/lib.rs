@@ -8,6 +8,7 @@
 //!   settings of each reader.
 //! - `allocation`, `amounts`, [`rolling`], [`shuffle_service`], [`resources`], [`description`]: parts of these settings,
 //!   and what an application tells its Master.
+//! - [`scheduling`]: the settings of a running Master's scheduler, written as properties again.
 //! - [`size`], [`duration`]: the forms of values.
 //! - [`spark_properties`], [`property_effect`], [`findings`], [`reference`](mod@reference): properties of Spark without a
 //!   reader here, the effect of each property that is set, and the texts about them.
@@ -39,6 +40,7 @@ pub mod property_effect;
 pub mod reference;
 pub mod resources;
 pub mod rolling;
+pub mod scheduling;
 pub mod secrets;
 pub mod shuffle_service;
 pub mod size;

@@ -6,6 +6,7 @@ mod backlog;
 mod beside;
 mod case;
 mod draft;
+mod draft_of_master;
 mod expressions;
 mod golden;
 mod history;

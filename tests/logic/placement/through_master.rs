@@ -71,16 +71,19 @@ pub(super) fn restored(demand: &Demand, offers: &[Offer<'_>], config: Config) ->
         cores: Cores(1),
         memory: MiB(0),
         resources: HeldResources::Amounts(ResourceAmounts::new()),
+        launched: Timestamp::default(),
     };
     let application = ApplicationSnapshot {
         id: AppId::new("app"),
         description: description(demand, demand.cores_left + Cores(held)),
+        submitted: Timestamp::default(),
         peer: PeerId(DRIVERS),
         profiles: Vec::new(),
         executors: (0..demand.held).map(executor).collect(),
         next_executor: ExecutorId(0),
+        preempted: Vec::new(),
     };
-    let snapshot = Snapshot { workers, applications: vec![application] };
+    let snapshot = Snapshot { workers, applications: vec![application], reserved: None };
     Master::restore(config, Timestamp::default(), snapshot).expect("the snapshot is sound")
 }
 

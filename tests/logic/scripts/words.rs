@@ -83,6 +83,8 @@ impl Names {
                         | MasterToClient::PlacementRuleResponse { .. }
                         | MasterToClient::DriverResourcesResponse(_)
                         | MasterToClient::ReservationsResponse(_)
+                        | MasterToClient::SchedulingSettingsResponse(_)
+                        | MasterToClient::RunTimesResponse(_)
                         | MasterToClient::DriverResourcesRefused { .. }),
                     ),
             } => vec![format!("{} <- {answer:?}", self.peers[peer])],

@@ -247,8 +247,25 @@ fn reports(record: &mut Record) {
     record.add("client-to-master", &ClientToMaster::RequestPlacementRule);
     let rule = "expr:left.cores".to_owned();
     record.add("master-to-client", &MasterToClient::PlacementRuleResponse { rule });
+    scheduling(record);
     record.add("client-to-worker", &ClientToWorker::RequestWorkerReport);
     record.add("worker-to-client", &WorkerToClient::WorkerReportResponse(Box::new(report())));
+}
+
+/// The settings of the scheduler, and how long applications say that they run.
+fn scheduling(record: &mut Record) {
+    record.add("client-to-master", &ClientToMaster::RequestSchedulingSettings);
+    let gang = GangPreemption { patience: Duration::from_secs(20), reach: Duration::from_millis(1_500) };
+    for settings in [
+        SchedulingSettings::default(),
+        SchedulingSettings { order: ServingOrder::Shortest, reservations: 4, gang_preemption: Some(gang) },
+    ] {
+        record.add("master-to-client", &MasterToClient::SchedulingSettingsResponse(settings));
+    }
+    record.add("client-to-master", &ClientToMaster::RequestRunTimes { from: 7 });
+    let time = ApplicationRunTime { number: 7, app: key().app, run_time: Duration::from_secs(600) };
+    let page = ApplicationRunTimes { times: vec![time], next: Some(9) };
+    record.add("master-to-client", &MasterToClient::RunTimesResponse(page));
 }
 
 /// What has ended.

@@ -10,11 +10,13 @@ use super::{ApplicationMaster, Effect, Outbound, Phase};
 use crate::allocator;
 use crate::ids::{ExecutorId, PeerId, ProfileId};
 use crate::messages::{
-    ApplicationAnswer, ApplicationDetail, ApplicationNeeds, ApplicationState, ApplicationView,
-    ClientToMaster, ClusterView, Deciding, DecommissionAnswer, DriverResources, ExecutorView, HistoryPage,
-    KillAnswer, KillDriverAnswer, MasterToClient, PageSize, ProfileView, RefusedDriver, SchedulingStatus,
-    StateHead, StatePage, StatePlace, StateRow, StateTotals, Step, SubmitDriverAnswer, WorkerReports, page,
+    ApplicationAnswer, ApplicationDetail, ApplicationNeeds, ApplicationRunTimes, ApplicationState,
+    ApplicationView, ClientToMaster, ClusterView, Deciding, DecommissionAnswer, DriverResources,
+    ExecutorView, HistoryPage, KillAnswer, KillDriverAnswer, MasterToClient, PageSize, ProfileView,
+    RefusedDriver, SchedulingStatus, StateHead, StatePage, StatePlace, StateRow, StateTotals, Step,
+    SubmitDriverAnswer, WorkerReports, page,
 };
+use crate::scheduling::SchedulingSettings;
 use crate::time::Timestamp;
 
 /// The longest name of a user who kills an application, in bytes. The rest is cut.
@@ -70,10 +72,18 @@ impl ApplicationMaster {
                 let none = DriverResources { drivers: Vec::new(), next: None };
                 self.answer(peer, MasterToClient::DriverResourcesResponse(none));
             }
-            // YARN chooses nodes by its own rules. The answer goes with the settings in the head of its state.
+            // YARN chooses nodes, and orders applications, by its own rules. The answers go with the settings in the head of its state.
             ClientToMaster::RequestPlacementRule => {
                 let rule = Deciding::default().policy.to_string();
                 self.answer(peer, MasterToClient::PlacementRuleResponse { rule });
+            }
+            ClientToMaster::RequestSchedulingSettings => {
+                let settings = SchedulingSettings::default();
+                self.answer(peer, MasterToClient::SchedulingSettingsResponse(settings));
+            }
+            ClientToMaster::RequestRunTimes { .. } => {
+                let none = ApplicationRunTimes { times: Vec::new(), next: None };
+                self.answer(peer, MasterToClient::RunTimesResponse(none));
             }
             ClientToMaster::RequestWorkerReports { .. } => {
                 let none = WorkerReports { reports: Vec::new(), next: None };

@@ -97,6 +97,12 @@ impl Master {
             ClientToMaster::RequestReservations => {
                 MasterToClient::ReservationsResponse(self.reserved_rooms())
             }
+            ClientToMaster::RequestSchedulingSettings => {
+                MasterToClient::SchedulingSettingsResponse(self.scheduling_settings())
+            }
+            ClientToMaster::RequestRunTimes { from } => {
+                MasterToClient::RunTimesResponse(self.run_times_page(from))
+            }
             ClientToMaster::RequestPlacementRule => {
                 MasterToClient::PlacementRuleResponse { rule: self.config.rule.to_string() }
             }

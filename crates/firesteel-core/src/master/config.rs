@@ -9,7 +9,7 @@ use super::archive::HistoryLimits;
 use super::limits::Limits;
 use crate::messages::{Deciding, PageSize};
 use crate::queues::Queues;
-use crate::scheduling::{Backfill, GangPreemption, Preemption, ServingOrder};
+use crate::scheduling::{Backfill, GangPreemption, Preemption, SchedulingSettings, ServingOrder};
 
 /// A Master's settings. `Default` has Spark's defaults.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -134,6 +134,7 @@ impl Default for Config {
     fn default() -> Self {
         let Deciding { policy, strategy, worker_order, default_cores, queues, backfill, preemption } =
             Deciding::default();
+        let SchedulingSettings { order, reservations, gang_preemption } = SchedulingSettings::default();
         Self {
             url: "spark://localhost:7077".to_owned(),
             web_address: None,
@@ -152,10 +153,10 @@ impl Default for Config {
             retained_drivers: 200,
             queues,
             backfill,
-            reservations: 1,
-            order: ServingOrder::Registration,
+            reservations: reservations as usize,
+            order,
             preemption,
-            gang_preemption: None,
+            gang_preemption,
             dead_worker_persistence: 15,
             history: HistoryLimits::default(),
             durability: Durability::Volatile,

@@ -1,4 +1,4 @@
-//! The custom resources that executors of applications need, and those of cluster drivers, for clients.
+//! What applications and cluster drivers need, for clients.
 
 use firesteel_placement::ResourceAmounts;
 
@@ -7,7 +7,10 @@ use super::application_table::AnyApplication;
 use super::cluster_driver::ClusterDriver;
 use super::cluster_driver_table::PastDriver;
 use crate::ids::ProfileId;
-use crate::messages::{ApplicationNeed, ApplicationNeeds, DriverResources, DriverShare, page};
+use crate::messages::{
+    ApplicationNeed, ApplicationNeeds, ApplicationRunTime, ApplicationRunTimes, DriverResources, DriverShare,
+    page,
+};
 
 impl Master {
     /// A page of the needs of applications, from that number on.
@@ -19,6 +22,15 @@ impl Master {
     /// The needs of the applications that have any, by number.
     pub(super) fn needs_from(&self, from: u64) -> impl Iterator<Item = ApplicationNeed> {
         self.applications.from(from).map(need).filter(|need| !need.resources.is_empty())
+    }
+
+    /// A page of how long live applications say that they run, from that number on.
+    pub(super) fn run_times_page(&self, from: u64) -> ApplicationRunTimes {
+        let told = self.applications.live_from(from).filter_map(|live| {
+            Some(ApplicationRunTime { number: live.sequence, app: live.id.clone(), run_time: live.run_time? })
+        });
+        let (times, next) = page(self.config.page, told);
+        ApplicationRunTimes { times, next: next.map(|time| time.number) }
     }
 
     /// A page of the custom resources of cluster drivers, from that number on.

@@ -36,7 +36,7 @@ impl Preempted {
         self.by.get(app).map_or(0, VecDeque::len)
     }
 
-    fn add(&mut self, app: &AppId, now: Timestamp) {
+    pub(super) fn add(&mut self, app: &AppId, now: Timestamp) {
         let times = self.by.entry(app.clone()).or_default();
         times.insert(times.partition_point(|time| *time <= now), now);
     }

@@ -141,6 +141,16 @@ impl Master {
         self.queue_scheduling.reservations.iter().map(view).collect()
     }
 
+    /// Of a snapshot: this application is the first for which the last pass reserved room. Nothing else of a reservation outlasts a pass.
+    pub(super) fn restore_reservation(&mut self, app: AppId) {
+        let waits = |application: &&Application| application.gang_waits();
+        let Some(application) = self.applications.get(&app).filter(waits) else { return };
+        let profile = ProfileId::DEFAULT;
+        let demand = application.demand(application.profile(profile));
+        let reservation = Reservation { app, profile, demand, at: None, until: None, kept: BTreeMap::new() };
+        self.queue_scheduling.reservations.push(reservation);
+    }
+
     /// What clients are told of the reservations.
     pub(super) fn reserved_rooms(&self) -> Vec<ReservedRoom> {
         let room = |Reservation { app, at, kept, .. }: &Reservation| {

@@ -18,6 +18,8 @@ pub struct Snapshot {
     pub workers: Vec<WorkerSnapshot>,
     /// The live applications, in the order of registration.
     pub applications: Vec<ApplicationSnapshot>,
+    /// The first of the live applications for which room is reserved.
+    pub reserved: Option<AppId>,
 }
 
 /// A living Worker.
@@ -36,6 +38,8 @@ pub struct ApplicationSnapshot {
     pub id: AppId,
     /// The application as its driver described it.
     pub description: ApplicationDescription,
+    /// When it registered.
+    pub submitted: Timestamp,
     /// The number of its driver's connection.
     pub peer: PeerId,
     /// Its profiles besides the default one, which is part of the description.
@@ -44,6 +48,8 @@ pub struct ApplicationSnapshot {
     pub executors: Vec<ExecutorSnapshot>,
     /// The least number of its next executor.
     pub next_executor: ExecutorId,
+    /// When executors of other applications were ended for it, the earliest first.
+    pub preempted: Vec<Timestamp>,
 }
 
 /// A resource profile with its target.
@@ -72,6 +78,8 @@ pub struct ExecutorSnapshot {
     pub memory: MiB,
     /// What it holds of each resource.
     pub resources: HeldResources,
+    /// When it was launched.
+    pub launched: Timestamp,
 }
 
 /// The custom resources of an executor of a snapshot.
@@ -137,7 +145,10 @@ impl Master {
             master.restore_worker(now, worker)?;
         }
         for application in snapshot.applications {
-            master.restore_application(now, application)?;
+            master.restore_application(application)?;
+        }
+        if let Some(app) = snapshot.reserved {
+            master.restore_reservation(app);
         }
         master.pass = Pass::Due;
         Ok(master)
@@ -156,38 +167,43 @@ impl Master {
         Ok(())
     }
 
-    fn restore_application(
-        &mut self,
-        now: Timestamp,
-        snapshot: ApplicationSnapshot,
-    ) -> Result<(), SnapshotError> {
-        let ApplicationSnapshot { id, description, peer, profiles, executors, next_executor } = snapshot;
+    fn restore_application(&mut self, snapshot: ApplicationSnapshot) -> Result<(), SnapshotError> {
+        let ApplicationSnapshot {
+            id,
+            description,
+            submitted,
+            peer,
+            profiles,
+            executors,
+            next_executor,
+            preempted,
+        } = snapshot;
         if self.applications.get(&id).is_some() || self.applications.of_peer(peer).is_some() {
             return Err(SnapshotError::ApplicationTwice { app: id });
         }
         let queue = self.config.queues.find(description.queue.as_deref());
         let queue = queue.map_err(|error| SnapshotError::Queue { app: id.clone(), error })?;
         let entry = Entry { queue, default_cores: self.config.default_cores, order: self.config.order };
-        let mut row = Application::new(id.clone(), description, peer.into(), now, &entry);
+        let mut row = Application::new(id.clone(), description, peer.into(), submitted, &entry);
         row.next_executor = next_executor.0;
         for ProfileSnapshot { id, profile, limit } in profiles {
             row.set_target(id, &profile, limit);
         }
         for executor in executors {
-            self.restore_executor(now, &mut row, executor)?;
+            self.restore_executor(&mut row, executor)?;
         }
         self.applications.insert(row);
+        preempted.into_iter().for_each(|at| self.preempted.add(&id, at));
         self.see_wanted(&id);
         Ok(())
     }
 
     fn restore_executor(
         &mut self,
-        now: Timestamp,
         row: &mut Application,
         executor: ExecutorSnapshot,
     ) -> Result<(), SnapshotError> {
-        let ExecutorSnapshot { id, profile, worker, cores, memory, resources } = executor;
+        let ExecutorSnapshot { id, profile, worker, cores, memory, resources, launched } = executor;
         let key = ExecutorKey { app: row.id.clone(), executor: id };
         let wrong = || SnapshotError::Executor { executor: key.clone() };
         if row.executors.get(id).is_some() || !row.profiles.contains_key(&profile) {
@@ -202,7 +218,7 @@ impl Master {
         };
         let grant = grant.ok_or_else(wrong)?;
         self.workers.row_mut(slot).executors.insert(key.clone());
-        row.add_executor(now, id, (worker, slot), profile, grant);
+        row.add_executor(launched, id, (worker, slot), profile, grant);
         Ok(())
     }
 }

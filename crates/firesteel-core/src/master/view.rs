@@ -14,6 +14,7 @@ use crate::messages::{
     ApplicationState, ApplicationView, Deciding, DriverView, ExecutorView, MasterView, StateHead, StatePage,
     StatePlace, StateRow, StateTotals, Step,
 };
+use crate::scheduling::SchedulingSettings;
 use crate::time::millis;
 
 impl Master {
@@ -25,6 +26,8 @@ impl Master {
             began: self.now,
             now: self.now,
             deciding: self.deciding(),
+            rule: Some(self.config.rule.to_string()),
+            scheduling: self.scheduling_settings(),
             lag_millis: self.lag_millis(),
             workers: self.workers.views(&self.applications.excluded_for()),
             applications: self.applications.queue().map(|app| self.view_of(app)).collect(),
@@ -113,6 +116,12 @@ impl Master {
         let policy = rule.nearest_policy();
         let queues = self.config.queues.clone();
         Deciding { policy, strategy, worker_order, default_cores, queues, backfill, preemption }
+    }
+
+    /// The settings of the scheduler that `deciding` does not have.
+    pub(super) fn scheduling_settings(&self) -> SchedulingSettings {
+        let Config { order, reservations, gang_preemption, .. } = self.config;
+        SchedulingSettings { order, reservations: reservations as u64, gang_preemption }
     }
 
     /// A copy of a live application with all its remembered executors.

@@ -63,6 +63,8 @@ impl Message for ClientToMaster {
                 | Self::RequestSubmitDriverWithResources { .. }
                 | Self::RequestDriverResources { .. }
                 | Self::RequestReservations
+                | Self::RequestSchedulingSettings
+                | Self::RequestRunTimes { .. }
         ))
     }
 }
@@ -80,6 +82,8 @@ impl Message for MasterToClient {
                 | Self::DriverResourcesResponse(_)
                 | Self::DriverResourcesRefused { .. }
                 | Self::ReservationsResponse(_)
+                | Self::SchedulingSettingsResponse(_)
+                | Self::RunTimesResponse(_)
         ))
     }
 }

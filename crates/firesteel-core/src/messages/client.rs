@@ -7,15 +7,15 @@ use firesteel_placement::{Cores, MiB, Policy, ResourceAmounts, Resources, Strate
 use serde::{Deserialize, Serialize};
 
 use super::{
-    ApplicationAnswer, ApplicationNeeds, DecommissionAnswer, DriverDescription, DriverLogRequest,
-    DriverResources, DriverShare, DriverView, ExecutorReport, ExecutorState, HistoryPage, HistoryPlace,
-    KillAnswer, KillDriverAnswer, LogPiece, LogRequest, Outcome, RefusedLog, ReservedRoom, StatePage,
-    StatePlace, SubmitDriverAnswer, TimedReport, WorkerDescription, WorkerReport, WorkerReports,
+    ApplicationAnswer, ApplicationNeeds, ApplicationRunTimes, DecommissionAnswer, DriverDescription,
+    DriverLogRequest, DriverResources, DriverShare, DriverView, ExecutorReport, ExecutorState, HistoryPage,
+    HistoryPlace, KillAnswer, KillDriverAnswer, LogPiece, LogRequest, Outcome, RefusedLog, ReservedRoom,
+    StatePage, StatePlace, SubmitDriverAnswer, TimedReport, WorkerDescription, WorkerReport, WorkerReports,
 };
 use crate::ids::{AppId, DriverId, ExecutorId, ExecutorKey, ProfileId, WorkerId};
 use crate::label::Label;
 use crate::queues::Queues;
-use crate::scheduling::{Backfill, Preemption};
+use crate::scheduling::{Backfill, Preemption, SchedulingSettings};
 use crate::time::Timestamp;
 
 /// A message from a status client to a Master.
@@ -108,6 +108,13 @@ pub enum ClientToMaster {
     },
     /// Asks for which applications room is reserved, and when they are expected to start. Version 7.
     RequestReservations,
+    /// Asks for the settings of the scheduler that the state of the Master does not have. Version 7.
+    RequestSchedulingSettings,
+    /// Asks how long live applications say that they run. Version 7.
+    RequestRunTimes {
+        /// The smallest number of an application.
+        from: u64,
+    },
 }
 
 impl ClientToMaster {
@@ -135,7 +142,9 @@ impl ClientToMaster {
             | Self::RequestApplicationNeeds { .. }
             | Self::RequestPlacementRule
             | Self::RequestDriverResources { .. }
-            | Self::RequestReservations => true,
+            | Self::RequestReservations
+            | Self::RequestSchedulingSettings
+            | Self::RequestRunTimes { .. } => true,
             Self::KillApplication { .. }
             | Self::DecommissionWorkers { .. }
             | Self::RequestSubmitDriver(_)
@@ -194,6 +203,10 @@ pub enum MasterToClient {
     },
     /// The room that is reserved, in the order of serving. Version 7.
     ReservationsResponse(Vec<ReservedRoom>),
+    /// The settings of the scheduler that the state of the Master does not have. Version 7.
+    SchedulingSettingsResponse(SchedulingSettings),
+    /// How long applications say that they run: a page. Version 7.
+    RunTimesResponse(ApplicationRunTimes),
 }
 
 /// A message from a status client to a Worker.
@@ -233,6 +246,11 @@ pub struct MasterView {
     pub now: Timestamp,
     /// The settings of its scheduler.
     pub deciding: Deciding,
+    /// The rule for applications that name no policy, as it is written in `firesteel.placement.policy`. `None` if the reader did not
+    /// ask, or the Master is too old to have any but a policy.
+    pub rule: Option<String>,
+    /// Further settings of its scheduler. The defaults if the reader did not ask, or the Master is too old to have any others.
+    pub scheduling: SchedulingSettings,
     /// How far it is behind with the messages of Workers and drivers, in milliseconds: how long they waited lately.
     pub lag_millis: u64,
     /// Living Workers by id, then dead ones that are still remembered.
@@ -253,7 +271,8 @@ pub struct MasterView {
     pub driver_resources: BTreeMap<DriverId, DriverShare>,
 }
 
-/// The settings that decide how executors are assigned.
+/// The settings that decide how executors are assigned. Masters have more of them since version 7 of the protocol:
+/// [`RequestSchedulingSettings`](ClientToMaster::RequestSchedulingSettings) asks for these.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Deciding {
     /// The setting `firesteel.placement.policy`. For an expression it is the policy that breaks its ties:
@@ -539,12 +558,13 @@ crate::kinds!("ClientToMaster", ClientToMaster: RequestMasterState RequestApplic
     RequestReadyz DecommissionWorkers RequestSubmitDriver RequestKillDriver RequestDriverStatus
     RequestWorkerReports RequestHistory RequestKillAllDrivers
     RequestClearCompletedDriversAndApps RequestApplicationNeeds RequestPlacementRule
-    RequestSubmitDriverWithResources RequestDriverResources RequestReservations);
+    RequestSubmitDriverWithResources RequestDriverResources RequestReservations RequestSchedulingSettings
+    RequestRunTimes);
 crate::kinds!("MasterToClient", MasterToClient: MasterStateResponse ApplicationResponse
     KillApplicationResponse ReadyzResponse DecommissionWorkersResponse SubmitDriverResponse KillDriverResponse
     DriverStatusResponse WorkerReportsResponse HistoryResponse KillAllDriversResponse
     ClearCompletedResponse ApplicationNeedsResponse PlacementRuleResponse DriverResourcesResponse
-    DriverResourcesRefused ReservationsResponse);
+    DriverResourcesRefused ReservationsResponse SchedulingSettingsResponse RunTimesResponse);
 crate::kinds!("ClientToWorker", ClientToWorker: RequestWorkerState RequestLog RequestWorkerReport RequestDriverLog);
 crate::kinds!("WorkerToClient", WorkerToClient: WorkerStateResponse LogResponse RequestLogFailed
     WorkerReportResponse);

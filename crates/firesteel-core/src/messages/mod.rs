@@ -55,7 +55,9 @@ pub use history::{
     HistoryPage, HistoryPlace, MOST_PAST_EXECUTORS, PastApplication, PastNumber, PastRow, Used,
 };
 pub use logs::{DriverLogRequest, LogAuthor, LogPiece, LogRequest, LogStart, LogWish, RefusedLog};
-pub use needs::{ApplicationNeed, ApplicationNeeds, DriverResources, DriverShare};
+pub use needs::{
+    ApplicationNeed, ApplicationNeeds, ApplicationRunTime, ApplicationRunTimes, DriverResources, DriverShare,
+};
 pub use outcome::{Outcome, OutcomeWords};
 pub use report::{
     DiskSpace, MachineUsage, TimedReport, Usage, WorkerReport, WorkerReports, is_web_address, sum,

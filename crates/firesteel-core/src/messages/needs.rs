@@ -1,4 +1,7 @@
-//! The custom resources that executors of applications need, and those of cluster drivers, as a Master tells clients.
+//! What applications and cluster drivers need, as a Master tells clients: the custom resources of their executors, how long they run,
+//! and the custom resources of cluster drivers.
+
+use std::time::Duration;
 
 use firesteel_placement::{ResourceAmounts, Resources};
 use serde::{Deserialize, Serialize};
@@ -24,6 +27,26 @@ pub struct ApplicationNeed {
     /// The number of addresses of each custom resource: by the default profile, or what an executor had if the application
     /// has ended.
     pub resources: ResourceAmounts,
+}
+
+/// Live applications that say how long they run, in the order of their registration.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ApplicationRunTimes {
+    /// The run times by number of the application.
+    pub times: Vec<ApplicationRunTime>,
+    /// The number to ask from next, if there are more.
+    pub next: Option<u64>,
+}
+
+/// How long an application says that it runs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ApplicationRunTime {
+    /// The application's number in the order of registration.
+    pub number: u64,
+    /// The application's id.
+    pub app: AppId,
+    /// The time from its start to its end.
+    pub run_time: Duration,
 }
 
 /// Cluster drivers that need custom resources, in the order of their submission.

@@ -9,6 +9,7 @@ use firesteel_core::messages::{
     ApplicationAnswer, ApplicationDetail, ClientToMaster, ExecutorReport, ExecutorState, MasterToClient,
     MasterToWorker, PageSize, WorkerToMaster,
 };
+use firesteel_core::scheduling::SchedulingSettings;
 use firesteel_core::{Machine, Timestamp};
 
 use super::{Draft, DraftApplication, DraftExecutor, Outcome};
@@ -17,18 +18,22 @@ use super::{Draft, DraftApplication, DraftExecutor, Outcome};
 const CLIENT: PeerId = PeerId(u64::MAX);
 
 impl Draft {
-    /// Decides as a Master with these settings does. All applications are registered from the beginning. Executors that
+    /// Decides as a Master with these settings does, but for those that the draft has. All applications are registered from the beginning. Executors that
     /// the Master ends to make room end at once.
     ///
     /// # Errors
     /// The draft contradicts itself.
     pub fn decide(&self, config: Config) -> Result<Outcome, SnapshotError> {
-        let now = Timestamp::default();
+        let now = self.now;
+        let SchedulingSettings { order, reservations, gang_preemption } = self.scheduling;
         let config = Config {
             default_cores: self.default_cores,
             queues: self.queues.clone(),
             backfill: self.backfill,
             preemption: self.preemption,
+            order,
+            reservations: usize::try_from(reservations).unwrap_or(usize::MAX),
+            gang_preemption,
             page: PageSize::UNBOUNDED,
             ..config
         };
@@ -57,7 +62,8 @@ impl Draft {
         let drivers = workers.len() as u64..;
         let applications = self.applications.iter().enumerate().zip(drivers);
         let applications = applications.map(|((index, app), peer)| app.snapshot(index, PeerId(peer)));
-        Snapshot { applications: applications.collect(), workers }
+        let reserved = self.reserved.map(|index| AppId::new(index.to_string()));
+        Snapshot { applications: applications.collect(), workers, reserved }
     }
 }
 
@@ -67,10 +73,12 @@ impl DraftApplication {
         ApplicationSnapshot {
             id: AppId::new(index.to_string()),
             description: self.description.clone(),
+            submitted: self.submitted,
             peer,
             profiles: self.profiles.clone(),
             next_executor: ExecutorId(executors.len() as u32),
             executors,
+            preempted: self.preempted.clone(),
         }
     }
 }
@@ -84,6 +92,7 @@ impl DraftExecutor {
             cores: self.cores,
             memory: self.memory,
             resources: self.resources.clone(),
+            launched: self.launched,
         }
     }
 }

@@ -26,8 +26,9 @@ mod fault;
 mod names;
 mod scalar;
 
+use firesteel_core::Timestamp;
 use firesteel_core::queues::Queues;
-use firesteel_core::scheduling::{Backfill, Preemption};
+use firesteel_core::scheduling::{Backfill, Preemption, SchedulingSettings};
 use firesteel_placement::Cores;
 use toml::Spanned;
 
@@ -75,8 +76,11 @@ impl Draft {
                 Some(true) | None => Backfill::On,
             },
             preemption: Preemption::Off,
+            scheduling: SchedulingSettings::default(),
+            now: Timestamp::default(),
             workers: Vec::new(),
             applications: Vec::new(),
+            reserved: None,
         }
     }
 }

@@ -11,11 +11,12 @@ mod metrics;
 mod outcome;
 mod running;
 
+use firesteel_core::Timestamp;
 use firesteel_core::ids::{ProfileId, WorkerId};
 use firesteel_core::master::{HeldResources, ProfileSnapshot};
 use firesteel_core::messages::{ApplicationDescription, WorkerDescription};
 use firesteel_core::queues::Queues;
-use firesteel_core::scheduling::{Backfill, Preemption};
+use firesteel_core::scheduling::{Backfill, Preemption, SchedulingSettings};
 use firesteel_placement::{Cores, MiB};
 
 pub use cells::{Cell, Cells};
@@ -35,21 +36,31 @@ pub struct Draft {
     pub backfill: Backfill,
     /// Whether executors are ended to make room for other applications (`firesteel.master.preemption`).
     pub preemption: Preemption,
+    /// The other settings of the Master's scheduler.
+    pub scheduling: SchedulingSettings,
+    /// The Master's time. On paper nothing takes any time.
+    pub now: Timestamp,
     /// The Workers in any order, each with its own id and address.
     pub workers: Vec<WorkerDescription>,
     /// The applications in order of submission.
     pub applications: Vec<DraftApplication>,
+    /// The index of the first application for which room is reserved already: it is served before other queues.
+    pub reserved: Option<usize>,
 }
 
 /// An application on paper.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DraftApplication {
-    /// What the application asks for.
+    /// What the application asks for. An estimate of how long it runs is a variable of its command.
     pub description: ApplicationDescription,
+    /// When it registered.
+    pub submitted: Timestamp,
     /// Its resource profiles, except the default one, which is part of the description.
     pub profiles: Vec<ProfileSnapshot>,
     /// Executors that it holds already.
     pub running: Vec<DraftExecutor>,
+    /// When executors of other applications were ended for it, the earliest first.
+    pub preempted: Vec<Timestamp>,
 }
 
 /// An executor that runs already.
@@ -65,6 +76,8 @@ pub struct DraftExecutor {
     pub memory: MiB,
     /// What it holds of each resource.
     pub resources: HeldResources,
+    /// When it was launched.
+    pub launched: Timestamp,
 }
 
 impl DraftApplication {

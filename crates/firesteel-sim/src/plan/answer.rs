@@ -95,7 +95,7 @@ impl SchedulePass {
         let mut workers: Vec<_> = alive.map(|(worker, peer)| worker.snapshot(PeerId(peer))).collect();
         workers.push(self.elsewhere());
         let applications = self.apps.iter().enumerate().map(|(index, app)| self.application(index, app));
-        Ok(Snapshot { workers, applications: applications.collect::<Result<_, _>>()? })
+        Ok(Snapshot { workers, applications: applications.collect::<Result<_, _>>()?, reserved: None })
     }
 
     fn elsewhere(&self) -> WorkerSnapshot {
@@ -134,10 +134,12 @@ impl SchedulePass {
                 Placing::default(),
                 Work::of(command),
             ),
+            submitted: Timestamp::default(),
             peer: PeerId((self.workers.len() + 1 + index) as u64),
             profiles: others.iter().map(PassProfile::snapshot).collect(),
             executors,
             next_executor: ExecutorId(next),
+            preempted: Vec::new(),
         })
     }
 
@@ -181,6 +183,7 @@ impl PassApp {
             cores: held.cores,
             memory: MiB::ZERO,
             resources: HeldResources::Amounts(ResourceAmounts::new()),
+            launched: Timestamp::default(),
         };
         self.existing_executors.iter().flat_map(each).zip(0..).map(executor).collect()
     }

@@ -87,6 +87,8 @@ impl AttemptCoverage {
                     | MasterToClient::PlacementRuleResponse { .. }
                     | MasterToClient::DriverResourcesResponse(_)
                     | MasterToClient::ReservationsResponse(_)
+                    | MasterToClient::SchedulingSettingsResponse(_)
+                    | MasterToClient::RunTimesResponse(_)
                     | MasterToClient::DriverResourcesRefused { .. }
                     | MasterToClient::ReadyzResponse => {}
                 }

@@ -90,6 +90,8 @@ impl World {
                 _ if self.now.is_multiple_of(5) => ClientToMaster::RequestPlacementRule,
                 _ if self.now.is_multiple_of(7) => ClientToMaster::RequestDriverResources { from: 0 },
                 _ if self.now.is_multiple_of(11) => ClientToMaster::RequestReservations,
+                _ if self.now.is_multiple_of(13) => ClientToMaster::RequestSchedulingSettings,
+                _ if self.now.is_multiple_of(17) => ClientToMaster::RequestRunTimes { from: 0 },
                 _ => ClientToMaster::RequestReadyz,
             },
             6 => ClientToMaster::RequestMasterState { from: StatePlace::beginning() },

@@ -1,5 +1,6 @@
 //! Asks a running cluster: one Master after the other, until one answers.
 
+use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::time::Duration;
 
@@ -176,11 +177,10 @@ impl Cluster {
         self.first(|master| async move { MasterClient::open(&master, name).await?.state(extent).await }).await
     }
 
-    /// Returns the rule by which a Master chooses Workers for applications that name no policy, if it is not too old to say.
-    pub(super) async fn placement_rule(&self) -> Result<Option<String>, Unanswered> {
+    /// Returns how long live applications say that they run.
+    pub(super) async fn run_times(&self) -> Result<BTreeMap<AppId, Duration>, Unanswered> {
         let name = &self.name;
-        self.first(|master| async move { MasterClient::open(&master, name).await?.placement_rule().await })
-            .await
+        self.first(|master| async move { MasterClient::open(&master, name).await?.run_times().await }).await
     }
 
     /// Returns one application by id or name, with all executors that the Master remembers.

@@ -214,6 +214,7 @@ mod tests {
     use firesteel_core::Timestamp;
     use firesteel_core::ids::{AppId, ExecutorId, ProfileId, WorkerId};
     use firesteel_core::messages::{ApplicationState, Deciding, ExecutorState};
+    use firesteel_core::scheduling::SchedulingSettings;
     use firesteel_placement::{Cores, MiB, Resources};
 
     fn application(id: &str, name: &str, executors: &[u32]) -> ApplicationView {
@@ -260,6 +261,8 @@ mod tests {
             began: Timestamp::default(),
             now: Timestamp::default(),
             deciding: Deciding::default(),
+            rule: None,
+            scheduling: SchedulingSettings::default(),
             lag_millis: 0,
             unread_executors: 0,
             reports: Default::default(),

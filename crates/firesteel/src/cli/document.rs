@@ -4,6 +4,8 @@
 mod next_executor;
 mod usage;
 
+use std::collections::BTreeMap;
+
 use firesteel_core::Timestamp;
 use firesteel_core::ids::{AppId, DriverId, ExecutorId, ProfileId, WorkerId};
 use firesteel_core::messages::{
@@ -14,6 +16,7 @@ use firesteel_core::messages::{
 use firesteel_core::process::ExitStatus;
 use firesteel_placement::advice::{Advice, Change};
 use firesteel_placement::{ExecutorLimit, ExecutorSize, ResourceAmounts, Resources};
+use firesteel_settings::scheduling::settings;
 use firesteel_settings::secrets::shown_text;
 use serde::Serialize;
 
@@ -26,7 +29,7 @@ pub(super) const HELP: &str = "\
 In JSON, schema is incremented on incompatible changes. Names end in their unit: _mib and _ms; a point in time is in \
 milliseconds since 1970 (UTC). The rows of a large cluster are read one page at a time, between began_ms and now_ms; a row that existed the \
 whole time appears exactly once. lag_ms says how long messages of Workers and drivers recently waited for the Master. States \
-have the names of the tables.
+have the names of the tables. settings has the properties by which the Master's scheduler decides, with their values.
 
 An executor has id, worker, profile, state, exit_code (128 + N for signal N; null while it runs), error, cores, memory_mib, \
 resources, host, port, directory, launched_ms, started_ms, ended_ms.
@@ -58,6 +61,8 @@ pub(super) struct Master<'a> {
     now_ms: u64,
     /// How long messages of Workers and drivers waited lately until the Master handled them.
     lag_ms: u64,
+    /// The settings of its scheduler, as properties.
+    settings: BTreeMap<&'static str, String>,
     workers: Vec<Worker<'a>>,
     applications: Vec<Application<'a>>,
     completed: Vec<Application<'a>>,
@@ -302,6 +307,8 @@ impl<'a> Master<'a> {
             began,
             now,
             deciding: _,
+            rule: _,
+            scheduling: _,
             lag_millis,
             workers,
             applications,
@@ -318,6 +325,7 @@ impl<'a> Master<'a> {
             began_ms: began.millis(),
             now_ms: now.millis(),
             lag_ms: *lag_millis,
+            settings: settings(view).into_iter().collect(),
             workers: workers.iter().map(Worker::of).collect(),
             applications: applications.iter().map(Application::of).collect(),
             completed: completed.iter().map(Application::of).collect(),

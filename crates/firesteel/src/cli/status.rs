@@ -14,6 +14,7 @@ use firesteel_core::messages::{
 };
 use firesteel_core::state_reader::Extent;
 use firesteel_host::plain;
+use firesteel_settings::scheduling::changed_settings;
 use firesteel_settings::secrets::shown_text;
 
 use super::application;
@@ -134,6 +135,9 @@ pub(super) fn tables(view: &MasterView, length: Length) -> String {
     if lag > LAG {
         let _ = write!(text, ", {} behind: messages wait before it handles them", duration(lag));
     }
+    if let Some(settings) = settings(&changed_settings(view)) {
+        let _ = write!(text, "\n\n{settings}");
+    }
     let drivers = (!view.drivers.is_empty()).then(|| drivers(&view.drivers, *now, length));
     let drivers = drivers.map(|(rows, folded)| ("Drivers", rows, folded, "earlier"));
     for (name, rows, folded, which) in parts.into_iter().chain(drivers) {
@@ -143,6 +147,12 @@ pub(super) fn tables(view: &MasterView, length: Length) -> String {
         }
     }
     text
+}
+
+/// The settings of a Master's scheduler with a headline. `None` if there are none to show.
+pub(super) fn settings(settings: &[(&'static str, String)]) -> Option<String> {
+    let rows = settings.iter().map(|(key, value)| vec![(*key).to_owned(), value.clone()]).collect();
+    (!settings.is_empty()).then(|| format!("Scheduling settings\n{}", table(&["SETTING", "VALUE"], rows)))
 }
 
 /// The Workers with only the latest dead ones, and the number of Workers left out.
@@ -275,6 +285,7 @@ mod tests {
     use firesteel_core::ids::{AppId, ExecutorId, ProfileId};
     use firesteel_core::messages::{ApplicationState, Deciding, ExecutorState};
     use firesteel_core::process::ExitStatus;
+    use firesteel_core::scheduling::SchedulingSettings;
     use firesteel_placement::{Cores, MiB, Resources};
 
     fn application() -> ApplicationView {
@@ -342,6 +353,8 @@ mod tests {
             began: Timestamp::default(),
             now: Timestamp::default(),
             deciding: Deciding::default(),
+            rule: None,
+            scheduling: SchedulingSettings::default(),
             lag_millis: 0,
             workers: Vec::new(),
             applications: vec![application()],

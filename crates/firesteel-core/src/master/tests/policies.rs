@@ -4,6 +4,8 @@ use firesteel_placement::Policy;
 use firesteel_placement::policy::Rule;
 
 use super::*;
+use crate::run_time::RUN_TIME;
+use crate::scheduling::{GangPreemption, SchedulingSettings, ServingOrder};
 
 /// Three Workers of 4, 8 and 12 cores, and an application of that rule without executors yet.
 fn bench(rule: impl Into<Rule>) -> Bench {
@@ -81,4 +83,45 @@ fn an_expression_decides_for_applications_that_name_no_policy_and_clients_are_to
         matches!(effect, Effect::Send { message: Outbound::Worker(MasterToWorker::LaunchExecutor(_)), .. })
     };
     assert!(launches.iter().filter(launched).count() > 1, "its own policy spreads: {launches:?}");
+}
+
+#[test]
+fn clients_are_told_the_settings_that_the_state_does_not_have() {
+    let patience = Duration::from_secs(20);
+    let gang_preemption = Some(GangPreemption { patience, reach: Duration::ZERO });
+    let order = ServingOrder::Shortest;
+    let config = Config { order, reservations: 4, gang_preemption, ..Config::default() };
+    let ask = |config| Bench::new(config).client(ClientToMaster::RequestSchedulingSettings).1;
+    let settings = SchedulingSettings { order, reservations: 4, gang_preemption };
+    assert_eq!(ask(config), MasterToClient::SchedulingSettingsResponse(settings));
+    let defaults = MasterToClient::SchedulingSettingsResponse(SchedulingSettings::default());
+    assert_eq!(ask(Config::default()), defaults);
+}
+
+#[test]
+fn clients_are_told_page_by_page_how_long_live_applications_say_that_they_run() {
+    let page = PageSize { bytes: 1, ..PageSize::default() };
+    let mut bench = Bench::new(Config { page, ..Config::default() });
+    let told = [Some("600"), None, Some("soon"), Some("60"), Some("30")];
+    for (peer, told) in (100..).zip(told) {
+        let mut description = description(None, Some(2));
+        let variable = told.map(|seconds| (RUN_TIME.to_owned(), seconds.to_owned()));
+        let mut command = Command::of("true");
+        command.environment.extend(variable);
+        description.command = command.into();
+        let message = DriverToMaster::RegisterApplication(Box::new(description));
+        let (peer, arrived) = (PeerId(peer), bench.now);
+        bench.apply(Event::Received { peer, arrived, message: Inbound::Driver(message) });
+    }
+    let first = bench.master.view().applications[0].id.clone();
+    bench.driver_says(DriverToMaster::UnregisterApplication { app: first, outcome: None });
+    let mut ask = |from| match bench.client(ClientToMaster::RequestRunTimes { from }).1 {
+        MasterToClient::RunTimesResponse(ApplicationRunTimes { times, next }) => {
+            (times.iter().map(|time| (time.number, time.run_time.as_secs())).collect::<Vec<_>>(), next)
+        }
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(ask(0), (vec![(3, 60)], Some(4)));
+    assert_eq!(ask(4), (vec![(4, 30)], None));
+    assert_eq!(ask(5), (Vec::new(), None));
 }

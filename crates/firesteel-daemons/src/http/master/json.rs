@@ -8,6 +8,7 @@ use firesteel_core::messages::{
     ApplicationState, ApplicationView, Deciding, DriverState, DriverView, MasterView, TimedReport,
     WorkerState, WorkerView,
 };
+use firesteel_core::scheduling::SchedulingSettings;
 use firesteel_placement::{Quantity, Resources};
 use firesteel_spark::cluster_driver::SPARK;
 use serde::ser::{Serialize, SerializeMap, Serializer};
@@ -124,6 +125,8 @@ pub(super) fn nothing(url: &str) -> MasterView {
         began: Timestamp::default(),
         now: Timestamp::default(),
         deciding: Deciding::default(),
+        rule: None,
+        scheduling: SchedulingSettings::default(),
         lag_millis: 0,
         workers: Vec::new(),
         applications: Vec::new(),

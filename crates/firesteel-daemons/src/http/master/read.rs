@@ -1,9 +1,10 @@
 //! How a Master's state is read from its owner loop.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
-use firesteel_core::ids::{ExecutorId, WorkerId};
+use firesteel_core::ids::{AppId, ExecutorId, WorkerId};
 use firesteel_core::master::{Event, Inbound};
 use firesteel_core::messages::{
     ApplicationAnswer, ApplicationDetail, ClientToMaster, MasterToClient, MasterView, ReservedRoom,
@@ -67,6 +68,14 @@ pub(super) async fn state(envoys: Envoys<Event>, extent: Extent) -> Result<Maste
         },
     );
     view.driver_resources.extend(shares.await?.into_iter().map(|share| (share.driver.clone(), share)));
+    view.rule = match ask(&mut inquiry, ClientToMaster::RequestPlacementRule).await? {
+        MasterToClient::PlacementRuleResponse { rule } => Some(rule),
+        _ => return Err(Unanswered::Ended),
+    };
+    view.scheduling = match ask(&mut inquiry, ClientToMaster::RequestSchedulingSettings).await? {
+        MasterToClient::SchedulingSettingsResponse(settings) => settings,
+        _ => return Err(Unanswered::Ended),
+    };
     Ok(view)
 }
 
@@ -87,13 +96,19 @@ async fn pages<T, P: Ord>(
     Ok(all)
 }
 
-/// Asks for the rule by which Workers are chosen for applications that name no policy.
-pub(super) async fn placement_rule(envoys: &Envoys<Event>) -> Result<String, Unanswered> {
-    let mut inquiry = Inquiry::open(envoys)?;
-    match ask(&mut inquiry, ClientToMaster::RequestPlacementRule).await? {
-        MasterToClient::PlacementRuleResponse { rule } => Ok(rule),
-        _ => Err(Unanswered::Ended),
-    }
+/// Reads how long live applications say that they run.
+pub(super) async fn run_times(envoys: &Envoys<Event>) -> Result<BTreeMap<AppId, Duration>, Unanswered> {
+    let times = pages(
+        &mut Inquiry::open(envoys)?,
+        0,
+        |from| ClientToMaster::RequestRunTimes { from: *from },
+        |answer| match answer {
+            MasterToClient::RunTimesResponse(page) => Some((page.times, page.next)),
+            _ => None,
+        },
+    )
+    .await?;
+    Ok(times.into_iter().map(|time| (time.app, time.run_time)).collect())
 }
 
 /// Asks for which applications room is reserved.

@@ -63,8 +63,10 @@ impl DraftBuilder<'_> {
                 },
                 Work::of(Command::of("true")),
             ),
+            submitted: self.draft.now,
             profiles: Vec::new(),
             running,
+            preempted: Vec::new(),
         })
     }
 
@@ -93,7 +95,8 @@ impl DraftBuilder<'_> {
         };
         let memory = profile.memory.unwrap_or(EXECUTOR_MEMORY);
         let (profile, resources) = (ProfileId::DEFAULT, HeldResources::Amounts(profile.resources.clone()));
-        let executor = DraftExecutor { profile, worker: id, cores, memory, resources };
+        let launched = self.draft.now;
+        let executor = DraftExecutor { profile, worker: id, cores, memory, resources, launched };
         let mut executors = Vec::new();
         for _ in 0..entry.executors.map_or(1, |executors| executors.0) {
             let Some(free) = self.free.get_mut(&executor.worker) else {

@@ -61,6 +61,8 @@ impl Ledger {
             | MasterToClient::PlacementRuleResponse { .. }
             | MasterToClient::DriverResourcesResponse(_)
             | MasterToClient::ReservationsResponse(_)
+            | MasterToClient::SchedulingSettingsResponse(_)
+            | MasterToClient::RunTimesResponse(_)
             | MasterToClient::DecommissionWorkersResponse(DecommissionAnswer::Unknown)
             | MasterToClient::KillApplicationResponse(KillAnswer::Unknown | KillAnswer::Ambiguous { .. }) => {
                 Ok(())

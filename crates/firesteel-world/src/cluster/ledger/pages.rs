@@ -45,6 +45,8 @@ impl Ledger {
             | ClientToMaster::RequestSubmitDriverWithResources { .. }
             | ClientToMaster::RequestDriverResources { .. }
             | ClientToMaster::RequestReservations
+            | ClientToMaster::RequestSchedulingSettings
+            | ClientToMaster::RequestRunTimes { .. }
             | ClientToMaster::RequestReadyz => None,
         }
     }

@@ -37,8 +37,8 @@ const EXAMPLES: &str = "  firesteel plan cluster.toml
 const HELP: &str = "\
 Shows how a Master would place executors, and why an application would not get more. Starts nothing. CLUSTER is a TOML file with [[workers]] and [[applications]]; \
 fixtures/plan/README.md in Firesteel's repository lists every field. Options such as --executor-cores add one more application, which is served last. \
-Without CLUSTER, the plan starts from what a running Master (--master) has now: it shows what an application with these \
-options would get if it were submitted. local-cluster[..] is an empty cluster of that size.
+Without CLUSTER, the plan starts from what a running Master (--master) has now, and uses its settings, such as \
+firesteel.master.order: it shows what an application with these options would get if it were submitted now. local-cluster[..] is an empty cluster of that size.
 
   [[workers]]
   count = 4
@@ -164,7 +164,7 @@ fn decide(draft: &Draft, setup: &Setup) -> Result<Decided, Failure> {
 
 /// Decides with the settings of the Master that was asked.
 fn as_the_master(source: &source::Source, deciding: &AskedMaster) -> Result<Decided, Failure> {
-    let AskedMaster { rule, deciding: Deciding { strategy, worker_order, .. } } = deciding;
+    let AskedMaster { rule, deciding: Deciding { strategy, worker_order, .. }, .. } = deciding;
     if let Rule::Expression(expression) = rule {
         return decide(&source.draft, &Setup::Expression(expression.clone()));
     }

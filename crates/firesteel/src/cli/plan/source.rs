@@ -5,17 +5,19 @@ use std::path::Path;
 
 use firesteel_apps::local_cluster::LocalClusterSpec;
 use firesteel_apps::master_url::MasterUrl;
+use firesteel_core::Timestamp;
 use firesteel_core::address::Address;
 use firesteel_core::ids::WorkerId;
 use firesteel_core::messages::{Deciding, MasterView, Offered, Work, WorkerDescription};
 use firesteel_core::process::Command;
 use firesteel_core::queues::Queues;
-use firesteel_core::scheduling::{Backfill, Preemption};
+use firesteel_core::scheduling::{Backfill, Preemption, SchedulingSettings};
 use firesteel_core::state_reader::Extent;
 use firesteel_placement::policy::Rule;
 use firesteel_placement::{Cores, Resources};
 use firesteel_settings::application::ApplicationSettings;
 use firesteel_settings::description::describe;
+use firesteel_settings::scheduling::changed_beside_the_policy;
 use firesteel_sim::draft::{Draft, DraftApplication};
 
 use crate::cli::ask::{self, Cluster};
@@ -36,6 +38,8 @@ pub(super) struct AskedMaster {
     /// Its rule for applications that name no policy.
     pub(super) rule: Rule,
     pub(super) deciding: Deciding,
+    /// The other settings of its scheduler that differ from the defaults, with their values.
+    pub(super) settings: Vec<(&'static str, String)>,
 }
 
 impl Source {
@@ -56,7 +60,7 @@ pub(super) fn read(file: Option<&Path>, submit: &Submit) -> Result<Source, Failu
         }
         let mut source = of_file(path)?;
         if *submit != Submit::default() {
-            source.draft.applications.push(asking(&settings));
+            source.draft.applications.push(asking(&settings, source.draft.now));
         }
         return Ok(source);
     }
@@ -70,7 +74,7 @@ pub(super) fn read(file: Option<&Path>, submit: &Submit) -> Result<Source, Failu
         }
         None => of_master(&Cluster::of(None, "plan"))?,
     };
-    source.draft.applications.push(asking(&settings));
+    source.draft.applications.push(asking(&settings, source.draft.now));
     Ok(source)
 }
 
@@ -103,24 +107,28 @@ fn of_size(spec: LocalClusterSpec) -> Source {
         queues: Queues::default(),
         backfill: Backfill::On,
         preemption: Preemption::Off,
+        scheduling: SchedulingSettings::default(),
+        now: Timestamp::default(),
         workers,
         applications: Vec::new(),
+        reserved: None,
     };
     Source { name: spec.to_string(), draft, deciding: None }
 }
 
 fn of_master(cluster: &Cluster) -> Result<Source, Failure> {
-    let MasterView { url, deciding, workers, applications, .. } =
-        ask::now(cluster.state(Extent::Executors(0)))?;
-    let details = ask::now(async {
+    let view = ask::now(cluster.state(Extent::Executors(0)))?;
+    let (details, run_times, rooms) = ask::now(async {
         let mut details = Vec::new();
-        for application in &applications {
+        for application in &view.applications {
             details.push(cluster.application(application.id.as_str()).await?);
         }
-        Ok(details)
+        Ok((details, cluster.run_times().await?, cluster.reservations().await?))
     })?;
-    let draft = Draft::of_running(&deciding, &workers, &details);
-    let rule = match ask::now(cluster.placement_rule())? {
+    let draft = Draft::of_running(&view, &details, &run_times, &rooms);
+    let settings = changed_beside_the_policy(&view);
+    let MasterView { url, deciding, rule, .. } = view;
+    let rule = match rule {
         None => Rule::Policy(deciding.policy),
         Some(rule) => rule.parse().map_err(|error| {
             let words = format!(
@@ -129,14 +137,15 @@ fn of_master(cluster: &Cluster) -> Result<Source, Failure> {
             Failure::of(Exit::Failure, words)
         })?,
     };
-    Ok(Source { name: url, draft, deciding: Some(AskedMaster { rule, deciding }) })
+    Ok(Source { name: url, draft, deciding: Some(AskedMaster { rule, deciding, settings }) })
 }
 
-/// The application that the options describe.
-fn asking(settings: &ApplicationSettings) -> DraftApplication {
+/// The application that the options describe, if it registered now.
+fn asking(settings: &ApplicationSettings, now: Timestamp) -> DraftApplication {
     let name = settings.name.clone().unwrap_or_else(|| "new".to_owned());
     let description = describe(name, settings, Work::of(nothing()));
-    DraftApplication { description, profiles: Vec::new(), running: Vec::new() }
+    let (profiles, running, preempted) = (Vec::new(), Vec::new(), Vec::new());
+    DraftApplication { description, submitted: now, profiles, running, preempted }
 }
 
 /// A command that is never run.

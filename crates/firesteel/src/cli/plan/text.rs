@@ -4,12 +4,14 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use firesteel_apps::table::{clean, table};
+use firesteel_core::scheduling::ServingOrder;
 use firesteel_placement::words::{list, none_or, of_resource};
 use firesteel_placement::{MiB, Quantity};
 use firesteel_sim::draft::{
     ApplicationOutcome, DraftApplication, Metrics, Outcome, Since, WorkerOutcome, has, used,
 };
 
+use super::super::status;
 use super::source::Source;
 use super::{Decided, why};
 
@@ -21,6 +23,10 @@ const EACH: usize = 24;
 /// What `stranded` means, for tables and pictures.
 pub(super) const STRANDED: &str =
     "Stranded capacity is free on Workers that have no room for an executor of any waiting application.";
+
+/// What a plan does not know of the applications of a Master with this order.
+const SHORTEST: &str = "This plan orders applications by the executors that they want now, the Master by those that they wanted first: \
+                        with dynamic allocation these may differ.";
 
 /// What is stranded: `76 cores and 6 gpus`. `None` if nothing is.
 pub(super) fn stranded(metrics: &Metrics) -> Option<String> {
@@ -35,6 +41,13 @@ pub(super) fn stranded(metrics: &Metrics) -> Option<String> {
 pub(super) fn text(source: &Source, decided: &Decided) -> String {
     let Decided { name, meaning, outcome, metrics } = decided;
     let mut text = format!("{}, under the policy {name}: {meaning}\n", clean(&source.name));
+    let settings = source.deciding.as_ref().and_then(|asked| status::settings(&asked.settings));
+    if let Some(settings) = settings {
+        writeln!(text, "\n{settings}").expect("a text takes it");
+    }
+    if source.deciding.is_some() && source.draft.scheduling.order == ServingOrder::Shortest {
+        writeln!(text, "{SHORTEST}").expect("a text takes it");
+    }
     write!(text, "\nWorkers\n{}\n", workers(outcome)).expect("a text takes it");
     if let Some(shared) = why::shared_mark(outcome.applications.len()) {
         writeln!(text, "{shared}").expect("a text takes it");

@@ -234,6 +234,8 @@ fn told(which: &str, answer: &MasterToClient) -> (bool, String) {
         | MasterToClient::PlacementRuleResponse { .. }
         | MasterToClient::DriverResourcesResponse(_)
         | MasterToClient::ReservationsResponse(_)
+        | MasterToClient::SchedulingSettingsResponse(_)
+        | MasterToClient::RunTimesResponse(_)
         | MasterToClient::DriverResourcesRefused { .. }
         | MasterToClient::KillAllDriversResponse { .. }
         | MasterToClient::ClearCompletedResponse => (false, format!("Nothing is called {which}.")),

@@ -8,6 +8,7 @@ use firesteel_core::messages::Deciding;
 use firesteel_core::state_reader::Extent;
 use firesteel_host::net::Envoys;
 use firesteel_placement::words::counted;
+use firesteel_settings::scheduling::changed_beside_the_policy;
 use firesteel_sim::draft::{Draft, Metrics, figures, has};
 use firesteel_sim::setup::Setup;
 use maud::{Markup, html};
@@ -36,6 +37,8 @@ pub(in super::super) struct Comparison {
     deciding: Deciding,
     /// The rule for applications that name no policy.
     rule: String,
+    /// The other settings of the scheduler that differ from their defaults.
+    settings: Vec<(&'static str, String)>,
     /// What is compared: all policies, and the Master's own rule if that is an expression.
     setups: Vec<Setup>,
     compared: Result<Compared, String>,
@@ -62,7 +65,8 @@ impl Comparison {
     pub(in super::super) async fn read(envoys: Envoys<Event>) -> Result<Self, Unanswered> {
         let view = read::state(envoys.clone(), Extent::Executors(0)).await?;
         let (now, deciding) = (view.now, view.deciding.clone());
-        let rule = read::placement_rule(&envoys).await?;
+        let rule = view.rule.clone().unwrap_or_default();
+        let settings = changed_beside_the_policy(&view);
         let own = rule.parse().ok().filter(|setup| matches!(setup, Setup::Expression(_)));
         let setups: Vec<Setup> = Setup::ALL.into_iter().chain(own).collect();
         if view.applications.len() > MOST_APPLICATIONS {
@@ -72,18 +76,20 @@ impl Comparison {
                  spark,best-fit instead.",
                 view.url
             );
-            return Ok(Self { now, deciding, rule, setups, compared: Err(words) });
+            return Ok(Self { now, deciding, rule, settings, setups, compared: Err(words) });
         }
         let mut details = Vec::new();
         for app in &view.applications {
             details.push(read::application(envoys.clone(), app.id.to_string()).await?);
         }
-        let draft = Draft::of_running(&deciding, &view.workers, &details);
+        let run_times = read::run_times(&envoys).await?;
+        let rooms = read::reservations(&envoys).await?;
+        let draft = Draft::of_running(&view, &details, &run_times, &rooms);
         // It takes a while, and other requests are answered meanwhile.
         let columns = setups.clone();
         let decided = tokio::task::spawn_blocking(move || compare(&draft, &columns)).await;
         let compared = decided.unwrap_or_else(|_| Err("The comparison failed.".to_owned()));
-        Ok(Self { now, deciding, rule, setups, compared })
+        Ok(Self { now, deciding, rule, settings, setups, compared })
     }
 
     /// The page as a document.
@@ -93,7 +99,10 @@ impl Comparison {
             section #head {
                 h1 { "Policies compared" }
                 p.under { "This Master decides by " (self.rule) ", " (format!("{strategy:?}")) ", " (worker_order) " · as of " (self.now) }
-                p.note { "Each column is a Master on paper with another policy, which has the Workers and the live applications of this one. \
+                @if !self.settings.is_empty() {
+                    dl.facts { @for (key, value) in &self.settings { div { dt { (key) } dd { (value) } } } }
+                }
+                p.note { "Each column is a Master on paper with another policy, which has the Workers, the live applications and the other settings of this one. \
                     firesteel plan compares the same on a terminal, with an application more if you like." }
                 dl.facts { @for setup in &self.setups { div { dt { (setup.name()) } dd { small { (setup.meaning()) } } } } }
             }

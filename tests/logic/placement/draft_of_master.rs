@@ -1,0 +1,310 @@
+//! A plan for a running Master is what this Master does when the application registers.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use firesteel_core::address::Address;
+use firesteel_core::ids::{AppId, ExecutorId, PeerId, WorkerId};
+use firesteel_core::master::{Config, Effect, Event, Inbound, Master, Outbound};
+use firesteel_core::messages::{
+    ApplicationAnswer, ApplicationDescription, ClientToMaster, DriverToMaster, MasterToClient,
+    MasterToWorker, Offered, Placing, ReservedRoom, ResourceProfile, Submitter, WantedExecutors, Work,
+    WorkerDescription, WorkerToMaster,
+};
+use firesteel_core::process::Command;
+use firesteel_core::run_time::{RUN_TIME, value};
+use firesteel_core::scheduling::{GangPreemption, Preemption, ServingOrder};
+use firesteel_core::{Machine, Timestamp};
+use firesteel_placement::{Cores, ExecutorLimit, MiB, Resources};
+use firesteel_sim::draft::{Draft, DraftApplication};
+
+const CLIENT: PeerId = PeerId(999);
+
+/// A Master with its time.
+struct Stage {
+    master: Master,
+    now: Timestamp,
+    drivers: u64,
+}
+
+/// An application: its name, the number of its executors and their cores.
+#[derive(Clone, Copy)]
+struct App {
+    name: &'static str,
+    executors: u64,
+    cores: i64,
+    gang: bool,
+    priority: i32,
+    queue: Option<&'static str>,
+    minutes: Option<u64>,
+}
+
+const fn app(name: &'static str, executors: u64, cores: i64) -> App {
+    App { name, executors, cores, gang: false, priority: 0, queue: None, minutes: None }
+}
+
+const fn gang(name: &'static str, executors: u64, cores: i64) -> App {
+    App { gang: true, ..app(name, executors, cores) }
+}
+
+/// What became of the new application.
+#[derive(Debug, PartialEq, Eq)]
+struct Fate {
+    /// The number of executors that it was given.
+    given: usize,
+    /// The number of executors of others that were ended.
+    taken: usize,
+}
+
+impl App {
+    const fn runs(self, minutes: u64) -> Self {
+        Self { minutes: Some(minutes), ..self }
+    }
+
+    fn description(&self) -> ApplicationDescription {
+        let mut command = Command::of("true");
+        let told = self.minutes.map(|minutes| value(Duration::from_secs(60 * minutes)));
+        command.environment.extend(told.map(|told| (RUN_TIME.to_owned(), told)));
+        let cores = Some(Cores(self.cores));
+        ApplicationDescription::new(
+            Submitter::new(self.name, "ann"),
+            WantedExecutors {
+                profile: ResourceProfile { cores, memory: Some(MiB(1)), ..ResourceProfile::default() },
+                limit: ExecutorLimit::AtMost(self.executors),
+                ..WantedExecutors::default()
+            },
+            Placing {
+                queue: self.queue.map(str::to_owned),
+                priority: self.priority,
+                gang: if self.gang { self.executors } else { 0 },
+                ..Placing::default()
+            },
+            Work::of(command),
+        )
+    }
+}
+
+impl Stage {
+    /// A Master with Workers of these cores.
+    fn new(config: Config, workers: &[i64]) -> Self {
+        let now = Timestamp::from_millis(1_795_209_755_000);
+        let config = Config { worker_timeout: Duration::from_secs(86_400), ..config };
+        let mut stage = Self { master: Master::new(config), now, drivers: 100 };
+        for (number, cores) in (1..).zip(workers) {
+            let offered =
+                Offered { cores: Cores(*cores), memory: MiB(1024), resources: Resources::default() };
+            let address = Address::new(format!("h{number}"), 7078);
+            let id = WorkerId::new(format!("w{number}"));
+            let worker = WorkerDescription::new(id, address, offered, "/work");
+            stage.tell(PeerId(number), Inbound::Worker(WorkerToMaster::register(worker, Vec::new())));
+        }
+        stage
+    }
+
+    fn tell(&mut self, peer: PeerId, message: Inbound) -> Vec<Effect> {
+        self.master.apply(self.now, Event::Received { peer, arrived: self.now, message })
+    }
+
+    /// Registers an application, and tells what became of it.
+    fn register(&mut self, app: &App) -> Fate {
+        self.drivers += 1;
+        let register = DriverToMaster::RegisterApplication(Box::new(app.description()));
+        let effects = self.tell(PeerId(self.drivers), Inbound::Driver(register));
+        let id = self.named(app.name);
+        let count = |is: &dyn Fn(&MasterToWorker) -> bool| {
+            let orders = effects.iter().filter_map(|effect| match effect {
+                Effect::Send { message: Outbound::Worker(order), .. } => Some(order),
+                _ => None,
+            });
+            orders.filter(|order| is(order)).count()
+        };
+        Fate {
+            given: count(
+                &|order| matches!(order, MasterToWorker::LaunchExecutor(launch) if launch.executor.app == id),
+            ),
+            taken: count(&|order| matches!(order, MasterToWorker::KillExecutor { .. })),
+        }
+    }
+
+    fn named(&self, name: &str) -> AppId {
+        let view = self.master.view();
+        view.applications.into_iter().find(|app| app.name == name).expect("it is live").id
+    }
+
+    /// Lets this many seconds pass, with all that the Master does in them.
+    fn wait(&mut self, seconds: u64) {
+        let end = self.now + Duration::from_secs(seconds);
+        while let Some((at, _)) = self.master.next_deadline().filter(|(at, _)| *at <= end) {
+            self.now = self.now.max(at);
+            self.master.apply(self.now, Event::Deadline { heard_until: self.now });
+        }
+        self.now = end;
+    }
+
+    fn ask(&mut self, question: ClientToMaster) -> MasterToClient {
+        match self.tell(CLIENT, Inbound::Client(question)).pop() {
+            Some(Effect::Send { peer: CLIENT, message: Outbound::Client(answer) }) => answer,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn detail(&mut self, app: &AppId) -> ApplicationAnswer {
+        let executors_from = ExecutorId(0);
+        match self.ask(ClientToMaster::RequestApplication { app: app.to_string(), executors_from }) {
+            MasterToClient::ApplicationResponse(answer) => answer,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn run_times(&mut self) -> BTreeMap<AppId, Duration> {
+        match self.ask(ClientToMaster::RequestRunTimes { from: 0 }) {
+            MasterToClient::RunTimesResponse(page) => {
+                page.times.into_iter().map(|time| (time.app, time.run_time)).collect()
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn rooms(&mut self) -> Vec<ReservedRoom> {
+        match self.ask(ClientToMaster::RequestReservations) {
+            MasterToClient::ReservationsResponse(rooms) => rooms,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// What a plan says would become of an application.
+    fn plan(&mut self, new: &App) -> Fate {
+        let view = self.master.view();
+        let details: Vec<_> = view.applications.iter().map(|app| self.detail(&app.id)).collect();
+        let (run_times, rooms) = (self.run_times(), self.rooms());
+        let mut draft = Draft::of_running(&view, &details, &run_times, &rooms);
+        draft.applications.push(DraftApplication {
+            description: new.description(),
+            submitted: draft.now,
+            profiles: Vec::new(),
+            running: Vec::new(),
+            preempted: Vec::new(),
+        });
+        let outcome = draft.decide(Config::default()).expect("a Master does not contradict itself");
+        let last = outcome.applications.last().expect("there is one");
+        let taken = outcome.applications.iter().map(|app| app.taken).sum::<u64>();
+        Fate { given: last.given as usize, taken: taken as usize }
+    }
+
+    /// Both a plan and the Master say this of a new application.
+    fn expect(mut self, what: &str, new: App, given: usize, taken: usize) {
+        let expected = Fate { given, taken };
+        assert_eq!(self.plan(&new), expected, "planned: {what}");
+        assert_eq!(self.register(&new), expected, "decided: {what}");
+    }
+}
+
+/// A Master with these applications, each of which registers a minute after the one before it.
+fn stage(config: Config, workers: &[i64], apps: &[App]) -> Stage {
+    let mut stage = Stage::new(config, workers);
+    for app in apps {
+        stage.register(app);
+        stage.wait(60);
+    }
+    stage
+}
+
+const NEW: App = app("new", 1, 1);
+
+#[test]
+fn by_the_order_shortest_an_application_with_less_work_goes_before_a_gang_for_which_room_is_reserved() {
+    // The gang is due after 3 hours, and without an estimate the new application is due after two.
+    let apps = [app("runs", 1, 2), gang("gang", 3, 1)];
+    for (order, given) in [(ServingOrder::Registration, 0), (ServingOrder::Shortest, 1)] {
+        let config = Config { order, ..Config::default() };
+        stage(config, &[4], &apps).expect(&order.to_string(), NEW, given, 0);
+    }
+}
+
+#[test]
+fn by_the_order_shortest_a_plan_knows_how_long_gangs_run_and_since_when_they_wait() {
+    let config = || Config { order: ServingOrder::Shortest, ..Config::default() };
+    let apps = |minutes| [app("runs", 1, 2), gang("gang", 3, 1).runs(minutes)];
+    // The gang is due after an hour and a half, and the new application after 61 minutes.
+    stage(config(), &[4], &apps(30)).expect("a long gang", NEW.runs(1), 1, 0);
+    stage(config(), &[4], &apps(20)).expect("a short gang", NEW.runs(1), 0, 0);
+    let mut later = stage(config(), &[4], &apps(30));
+    later.wait(3_600);
+    later.expect("a long gang that waits for an hour", NEW.runs(1), 0, 0);
+}
+
+#[test]
+fn an_application_that_ends_before_a_gang_is_expected_to_start_may_use_its_room() {
+    // What runs was launched two minutes ago and ends after ten. Of the whole Worker, that is half.
+    let apps = |runs: App| [runs, gang("gang", 4, 1)];
+    let (told, untold) = (app("runs", 1, 2).runs(10), app("runs", 1, 2));
+    for (what, runs, new, given) in [
+        ("it ends before", told, NEW.runs(7), 1),
+        ("it ends later", told, NEW.runs(9), 0),
+        ("it says nothing", told, NEW, 0),
+        ("what runs says nothing", untold, NEW.runs(7), 0),
+    ] {
+        stage(Config::default(), &[4], &apps(runs)).expect(what, new, given, 0);
+    }
+}
+
+#[test]
+fn room_is_reserved_for_as_many_gangs_as_the_master_has_reservations() {
+    // The first gang waits for the first Worker, and the second one for the second.
+    let apps = [app("runs", 2, 3).runs(60), gang("first", 2, 2), gang("second", 4, 1)];
+    for (reservations, given) in [(1, 1), (2, 0)] {
+        let config = Config { reservations, ..Config::default() };
+        stage(config, &[4, 4], &apps).expect(&reservations.to_string(), NEW, given, 0);
+    }
+}
+
+#[test]
+fn a_gang_that_has_not_waited_for_long_has_nothing_ended_in_a_plan_either() {
+    let preemption = Preemption::AtMost { executors: 9, every: Duration::from_secs(60) };
+    let config = |patience| Config {
+        preemption,
+        gang_preemption: Some(GangPreemption {
+            patience: Duration::from_secs(patience),
+            reach: Duration::from_secs(3_600),
+        }),
+        order: ServingOrder::Shortest,
+        ..Config::default()
+    };
+    // It came a minute after what runs, and is due before it.
+    let late = app("runs", 4, 1);
+    for (patience, taken) in [(0, 3), (300, 0)] {
+        let stage = stage(config(patience), &[4], &[late]);
+        let given = if taken > 0 { 3 } else { 0 };
+        stage.expect(&format!("patience of {patience} s"), gang("gang", 3, 1), given, taken);
+    }
+    let mut waiting = stage(config(300), &[4], &[late, gang("gang", 3, 1)]);
+    waiting.wait(60);
+    waiting.expect("the gang waits for two minutes", NEW, 0, 0);
+}
+
+#[test]
+fn executors_that_were_ended_for_an_application_count_in_a_plan_until_the_interval_is_over() {
+    let preemption = Preemption::AtMost { executors: 1, every: Duration::from_secs(90) };
+    let config = Config { preemption, ..Config::default() };
+    let urgent = App { priority: 1, ..app("urgent", 2, 1) };
+    let mut stage = stage(config, &[4], &[app("runs", 4, 1), urgent]);
+    let ended = |stage: &Stage| {
+        let view = stage.master.view();
+        let runs = view.applications.iter().find(|app| app.name == "runs").expect("it lives");
+        4 - runs.executors.iter().filter(|executor| !executor.state.is_finished()).count()
+    };
+    assert_eq!(ended(&stage), 1);
+    assert_eq!(stage.plan(&NEW), Fate { given: 0, taken: 0 }, "a minute later");
+    stage.wait(31);
+    assert_eq!(ended(&stage), 2, "what the plan would have had then");
+}
+
+#[test]
+fn a_gang_for_which_room_is_reserved_goes_before_other_queues_in_a_plan_too() {
+    let config = || Config { queues: "prod=3,dev=1".parse().expect("queues"), ..Config::default() };
+    let runs = App { queue: Some("dev"), ..app("runs", 1, 2) };
+    let waits = App { queue: Some("dev"), ..gang("gang", 3, 1) };
+    let new = App { queue: Some("prod"), ..NEW };
+    stage(config(), &[4], &[runs, waits]).expect("a gang waits", new, 0, 0);
+    stage(config(), &[4], &[runs]).expect("no gang waits", new, 1, 0);
+}
