@@ -29,9 +29,11 @@ pub(super) fn victims(
         let cheapest = choices.iter().enumerate().filter_map(|(number, choice)| {
             let more = choice.one_more(demand)?;
             let highest = more.iter().map(|&victim| choice.worker.victims[victim].priority).max();
-            Some(((more.len(), highest, number), more))
+            let oldest = more.iter().map(|&victim| choice.worker.victims[victim].launched).min();
+            let youth = oldest.map(|launched| u64::MAX - launched);
+            Some(((more.len(), highest, youth, number), more))
         });
-        let ((_, _, number), more) = cheapest.min_by_key(|(cost, _)| *cost)?;
+        let ((_, _, _, number), more) = cheapest.min_by_key(|(cost, _)| *cost)?;
         ended += more.len();
         if ended > most {
             return None;

@@ -1,5 +1,7 @@
 //! Where room is kept, and who ends for others: laws against every other choice that there is.
 
+use std::cmp::Reverse;
+
 use firesteel_placement::preemption::{PreemptibleWorker, Victim, victims};
 use firesteel_placement::reservation::{WorkerAmounts, reserve};
 use firesteel_placement::{Amount, Cores, Demand, ExecutorSize, MiB, Offer, ResourceAmounts, Resources};
@@ -85,11 +87,17 @@ fn nobody_ends_for_others_in_vain() {
             all.iter().enumerate().flat_map(|(at, all)| all.iter().map(move |victim| (at, *victim)));
         let alone: Vec<(usize, usize)> = singles.filter(|(at, victim)| fits(&one(*at, *victim))).collect();
         if case.executors == 1 && count > 0 && !alone.is_empty() {
-            let priority = |(at, victim): &(usize, usize)| stands[*at].victims[*victim].priority;
+            let turn = |(at, victim): &(usize, usize)| {
+                let Victim { priority, launched, .. } = stands[*at].victims[*victim];
+                (priority, Reverse(launched))
+            };
             ensure!(count == 1, "{chosen:?} end, and one of {alone:?} would do");
             let ended = chosen.iter().enumerate().find_map(|(at, ended)| Some((at, *ended.first()?)));
-            let lowest = alone.iter().map(priority).min();
-            ensure!(ended.as_ref().map(priority) == lowest, "{ended:?} ends, which is not the lowest");
+            let first = alone.iter().map(turn).min();
+            ensure!(
+                ended.as_ref().map(turn) == first,
+                "{ended:?} ends, which is not the lowest and youngest"
+            );
         }
         ensure!(
             count == 0
@@ -126,8 +134,8 @@ struct Has {
 struct Worker {
     free: Has,
     whole: Has,
-    /// Priorities and what each holds, lowest first.
-    others: Vec<(i32, Has)>,
+    /// Priorities, when each was launched, and what each holds: the lowest first, among them the youngest.
+    others: Vec<(i32, u64, Has)>,
 }
 
 /// A few Workers, and executors that want room there.
@@ -152,10 +160,11 @@ impl Has {
 impl Worker {
     fn stand(&self) -> PreemptibleWorker {
         let free = addresses(self.free.gpus);
-        let victim = |(number, (priority, has)): (usize, &(i32, Has))| {
+        let victim = |(number, (priority, launched, has)): (usize, &(i32, u64, Has))| {
             let held = (0..has.gpus).map(|gpu| format!("{number}-{gpu}"));
             let (cores, memory) = (Cores(has.cores), MiB(has.memory));
-            Victim { priority: *priority, cores, memory, resources: Resources::from_iter([("gpu", held)]) }
+            let resources = Resources::from_iter([("gpu", held)]);
+            Victim { priority: *priority, launched: *launched, cores, memory, resources }
         };
         PreemptibleWorker {
             victims: self.others.iter().enumerate().map(victim).collect(),
@@ -197,9 +206,10 @@ impl Arbitrary for Cluster {
                 memory: free.memory + more.memory,
                 gpus: free.gpus + more.gpus,
             };
-            let mut others: Vec<(i32, Has)> =
-                (0..below(g, 4)).map(|_| (pick(g, &[0, 1, 2]), Has::arbitrary(g, 3))).collect();
-            others.sort_by_key(|(priority, _)| *priority);
+            let mut others: Vec<(i32, u64, Has)> = (0..below(g, 4))
+                .map(|_| (pick(g, &[0, 1, 2]), pick(g, &[1, 2, 3]), Has::arbitrary(g, 3)))
+                .collect();
+            others.sort_by_key(|(priority, launched, _)| (*priority, Reverse(*launched)));
             Worker { free, whole, others }
         });
         let workers = workers.collect();

@@ -2,7 +2,7 @@
 //!
 //! An application that waits without room may have executors of lower priority in its own queue ended, if
 //! that makes its next executor fit, or all executors that it starts with. The fewest executors that suffice
-//! are ended, of the lowest priority, and among those the youngest. The settings limit their number for each
+//! are ended, of the lowest priority, and among those the youngest, so that the least has to be done again. The settings limit their number for each
 //! application and interval. If ending executors does not help, none is ended.
 //!
 //! A gang that has waited for long may have executors of its own priority ended, too, if their applications come after it and
@@ -120,12 +120,13 @@ impl Master {
         doomed.into_iter().map(|executor| executor.app).collect()
     }
 
-    /// Whose executors may be ended for an application now. Of the gangs that have waited for long, only the first one reaches
-    /// further, for which there is no reservation yet in this pass: a pass visits all Workers at most once more.
+    /// Whose executors may be ended for an application now. A gang that has waited for long reaches further, unless that was in
+    /// vain for some others in this pass: for each of them all Workers are looked at.
     fn reach(&self, application: &Application) -> Reach {
+        const MOST_IN_VAIN: usize = 4;
         let is_impatient = self.impatience(application).is_some_and(|at| at <= self.now);
-        let is_first = self.queue_scheduling.reservations.is_empty();
-        match self.config.gang_preemption.filter(|_| is_impatient && is_first) {
+        let reaches = is_impatient && self.queue_scheduling.gangs_in_vain < MOST_IN_VAIN;
+        match self.config.gang_preemption.filter(|_| reaches) {
             Some(gang) => Reach::AndLaunchedSince(application.submitted - gang.reach),
             None => Reach::Lower,
         }
@@ -159,6 +160,9 @@ impl Master {
             chosen
         });
         self.workers.preemption_costs = kept;
+        if chosen.is_none() && reach != Reach::Lower {
+            self.queue_scheduling.gangs_in_vain += 1;
+        }
         chosen.unwrap_or_default()
     }
 

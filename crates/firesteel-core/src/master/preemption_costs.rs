@@ -188,7 +188,8 @@ impl Master {
     fn preemptible_worker(&self, slot: Slot, row: &WorkerRow, here: &[Preemptible<'_>]) -> PreemptibleWorker {
         let victims = here.iter().map(|Preemptible { priority, executor, .. }| {
             let capacity::Amounts { cores, memory, resources } = executor.grant.amounts();
-            Victim { priority: *priority, cores, memory, resources }
+            let launched = executor.launched.millis();
+            Victim { priority: *priority, launched, cores, memory, resources }
         });
         let victims = victims.collect();
         PreemptibleWorker { victims, ..PreemptibleWorker::new(&self.workers.open_offer(slot, row)) }

@@ -58,6 +58,8 @@ pub(super) struct QueueScheduling {
     never_fit: BTreeSet<AppId>,
     /// When the next of the gangs that waited in the last pass has waited for long.
     pub(super) next_impatience: Option<Timestamp>,
+    /// The number of gangs of this pass that have waited for long and for which no executors could be ended.
+    pub(super) gangs_in_vain: usize,
 }
 
 /// Room that is reserved for a gang.
@@ -165,6 +167,7 @@ impl Master {
         let mut ended = false;
         let mut before = self.queue_scheduling.take_holders();
         self.queue_scheduling.next_impatience = None;
+        self.queue_scheduling.gangs_in_vain = 0;
         let mut waiting = self.waiting_queues(before.first());
         while let Some(next) = waiting.next() {
             let (app, size) = (&next.app, waiting.grant_size());

@@ -1,6 +1,7 @@
 //! The choice of victims on one Worker.
 
 use std::borrow::{Borrow, Cow};
+use std::cmp::Reverse;
 
 use super::{Cost, PreemptibleWorker};
 use crate::{Demand, Offer};
@@ -27,7 +28,8 @@ impl<W: Borrow<PreemptibleWorker>> Choice<W> {
         let more = self.one_more(demand)?;
         let victims = &self.worker.borrow().victims;
         let highest = more.iter().map(|&victim| victims[victim].priority).max();
-        Some(Cost { victims: more.len(), highest })
+        let oldest = more.iter().map(|&victim| Reverse(victims[victim].launched)).max();
+        Some(Cost { victims: more.len(), highest, oldest })
     }
 
     /// Gives one more executor its room. Its victims end.

@@ -1,6 +1,7 @@
 //! What it costs to make room, by Worker.
 
 use std::borrow::Borrow;
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::PreemptibleWorker;
@@ -14,6 +15,8 @@ pub struct Cost {
     pub victims: usize,
     /// The highest priority among them. `None` if none ends.
     pub highest: Option<i32>,
+    /// When the oldest of them was launched; the latest comes first, since the least has to be done again. `None` if none ends.
+    pub oldest: Option<Reverse<u64>>,
 }
 
 /// The Workers of a cluster by what one more executor of a demand costs there.

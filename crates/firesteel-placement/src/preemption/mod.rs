@@ -29,6 +29,8 @@ pub struct PreemptibleWorker {
 pub struct Victim {
     /// The priority of its application.
     pub priority: i32,
+    /// When it was launched, in milliseconds since the same moment as for all others.
+    pub launched: u64,
     /// The cores that it holds.
     pub cores: Cores,
     /// The memory that it holds.
@@ -58,7 +60,7 @@ impl PreemptibleWorker {
 ///
 /// For one executor, the fewest victims of a Worker end: the exact minimum if it is one or two, else a set of which each
 /// victim is needed. Among Workers, the one with the fewest victims is taken, then the one whose victims have the lowest
-/// maximum priority, then the first one. For several executors this is repeated. Victims that turn out not to be needed
+/// maximum priority, then the one whose oldest victim was launched last, then the first one. For several executors this is repeated. Victims that turn out not to be needed
 /// are spared at the end.
 #[must_use]
 pub fn victims(
@@ -90,6 +92,7 @@ mod tests {
         let free = Offer { worker: "w", cores: Cores(cores), memory: MiB(100), resources: Resources::NONE };
         let victim = |&(priority, cores): &(i32, i64)| Victim {
             priority,
+            launched: 0,
             cores: Cores(cores),
             memory: MiB(1),
             resources: Resources::default(),
@@ -128,6 +131,26 @@ mod tests {
             let found = victims(&demand(*cores), *executors, *most, &workers);
             let expected = expected.map(|all| all.iter().map(|one| one.to_vec()).collect::<Vec<_>>());
             assert_eq!(found, expected, "{executors} of {cores} cores on {workers:?}");
+        }
+    }
+    #[test]
+    fn among_equal_workers_the_one_with_the_youngest_executors_is_taken() {
+        let launched = |times: &[u64]| {
+            let mut worker = worker(0, &vec![(0, 2); times.len()]);
+            worker.victims.iter_mut().zip(times).for_each(|(victim, launched)| victim.launched = *launched);
+            worker
+        };
+        let workers = [launched(&[50]), launched(&[70]), launched(&[90, 10]), launched(&[70])];
+        let rows: [(i64, u64, &[&[usize]]); 4] = [
+            (2, 1, &[&[], &[], &[0], &[]]),
+            (2, 2, &[&[], &[0], &[0], &[]]),
+            (2, 4, &[&[0], &[0], &[0], &[0]]),
+            // Both must end there, and nowhere else two are enough.
+            (4, 1, &[&[], &[], &[0, 1], &[]]),
+        ];
+        for (cores, executors, expected) in rows {
+            let found = victims(&demand(cores), executors, 9, &workers).expect("they are enough");
+            assert_eq!(found, expected, "{executors} of {cores} cores");
         }
     }
 }
