@@ -98,7 +98,7 @@ pub fn decide_after_b(decisions: usize) {
 /// once.
 fn fetches(scale: Scale, sheet: &mut Sheet) {
     /// Counted as `decide_after_b` says.
-    const LINES: usize = 34;
+    const LINES: usize = 19;
     const DECISIONS: usize = 32;
     let plain = cluster::mixed(scale.of(100_000));
     let lines = plain.len();

@@ -84,13 +84,13 @@ impl Common {
 }
 
 impl AmountsOfWord<'_> {
-    /// The slot of the Worker at a bit.
+    /// The slot of the Worker at a position of the word.
     #[inline]
     pub(super) fn slot(&self, at: usize) -> Slot {
         self.entries[at % WORD].slot
     }
 
-    /// The free amounts of the Worker at a bit, which must have one.
+    /// The free amounts of the Worker at a position of the word, which must have one.
     #[inline]
     pub(super) fn free(&self, at: usize) -> Free {
         let Entry { cores, memory, resources, .. } = self.entries[at % WORD];

@@ -157,7 +157,7 @@ impl Leaves {
                 return ControlFlow::Continue(());
             }
             for at in search.direction.over(0..leaf.keys.len()) {
-                let Some(IndexedWorker { slot, free }) = positions.at(leaf.keys[at].1) else { continue };
+                let IndexedWorker { slot, free } = positions.worker(leaf.keys[at].1);
                 if search.accepts(slot, &free) {
                     visit(slot, &free)?;
                 }

@@ -86,8 +86,14 @@ impl Positions {
 
     /// The Worker at a position.
     pub(super) fn at(&self, position: usize) -> Option<IndexedWorker> {
-        let slot = self.amounts.slot(position).filter(|slot| *slot != NO_SLOT)?;
-        Some(IndexedWorker { slot, free: self.free(position) })
+        self.amounts.slot(position).filter(|slot| *slot != NO_SLOT).map(|_| self.worker(position))
+    }
+
+    /// The Worker at a position, which must have one.
+    #[inline]
+    pub(super) fn worker(&self, position: usize) -> IndexedWorker {
+        let amounts = self.amounts.word(position / WORD);
+        IndexedWorker { slot: amounts.slot(position), free: amounts.free(position) }
     }
 
     /// The free amounts of the Worker at a position, which must have one.
