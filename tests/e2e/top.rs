@@ -136,6 +136,20 @@ fn a_terminal_of_five_lines_and_one_that_changes_its_size_are_fine() {
 }
 
 #[test]
+fn what_a_terminal_lost_while_it_was_smaller_is_drawn_again() {
+    let stage = Stage::set();
+    let top = Terminal::start(stage.top(), 24, 110);
+    top.wait_for(&["Workers 1", "Executors 1", "q quit"]);
+    // It sees only the size that it knows already.
+    top.signal(Signal::SIGSTOP);
+    top.resize(2, 10);
+    top.resize(24, 110);
+    assert!(!top.text().contains("Executors 1"), "the terminal has lost it");
+    top.signal(Signal::SIGCONT);
+    top.wait_for(&["Workers 1", "Executors 1", "q quit"]);
+}
+
+#[test]
 fn a_master_that_goes_away_is_asked_again() {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let master = Daemon::master(&[]);

@@ -133,6 +133,8 @@ async fn live(cluster: Cluster, pace: Duration) -> Result<u8, Failure> {
                 Action::Explain(app) => explain(cluster.clone(), app, sender.clone()),
                 Action::Kill(app) => end_application(cluster.clone(), app, sender.clone()),
             },
+            // Also if it has the size that was drawn last: it may have been smaller in between, and have lost what it showed.
+            Input::Terminal(Event::Resize(..)) => screen.resize().map_err(broken)?,
             Input::Terminal(_) => {}
             Input::TerminalLost(error) => return Err(broken(error)),
             Input::State(Ok(view)) => model.on_state(view),

@@ -20,6 +20,12 @@ impl Screen {
     pub(super) fn draw(&mut self, model: &mut Model) -> io::Result<()> {
         self.0.draw(|frame| draw::draw(frame, model)).map(|_| ())
     }
+
+    /// The terminal has another size, or had one for a while. Everything will be drawn again.
+    pub(super) fn resize(&mut self) -> io::Result<()> {
+        let size = self.0.size()?;
+        self.0.resize(size.into())
+    }
 }
 
 impl Drop for Screen {
