@@ -160,10 +160,16 @@ impl Amounts {
     /// Takes the Worker off a position.
     pub(super) fn vacate(&mut self, position: usize) {
         self.entries[position] = Entry::NONE;
-        let common = &mut self.common[position / WORD];
-        common.workers &= !bit(position);
-        if common.far & bit(position) != 0 {
-            common.far &= !bit(position);
+        self.common[position / WORD].workers &= !bit(position);
+        self.leave_table(position);
+    }
+
+    /// The free amounts of a Worker need no place in the table.
+    #[inline]
+    fn leave_table(&mut self, position: usize) {
+        let far = &mut self.common[position / WORD].far;
+        if *far & bit(position) != 0 {
+            *far &= !bit(position);
             self.far.remove(&position);
         }
     }
@@ -177,10 +183,7 @@ impl Amounts {
         match own(free.cores.0, common.cores).zip(own(free.memory.0, common.memory)) {
             Some(own) => {
                 (entry.cores, entry.memory) = own;
-                if common.far & bit(position) != 0 {
-                    common.far &= !bit(position);
-                    self.far.remove(&position);
-                }
+                self.leave_table(position);
             }
             None => {
                 common.far |= bit(position);
