@@ -68,6 +68,12 @@ pub(super) async fn state(envoys: Envoys<Event>, extent: Extent) -> Result<Maste
         },
     );
     view.driver_resources.extend(shares.await?.into_iter().map(|share| (share.driver.clone(), share)));
+    Ok(view)
+}
+
+/// Adds the settings of the scheduler that the state does not have.
+pub(super) async fn settings(envoys: &Envoys<Event>, view: &mut MasterView) -> Result<(), Unanswered> {
+    let mut inquiry = Inquiry::open(envoys)?;
     view.rule = match ask(&mut inquiry, ClientToMaster::RequestPlacementRule).await? {
         MasterToClient::PlacementRuleResponse { rule } => Some(rule),
         _ => return Err(Unanswered::Ended),
@@ -76,7 +82,7 @@ pub(super) async fn state(envoys: Envoys<Event>, extent: Extent) -> Result<Maste
         MasterToClient::SchedulingSettingsResponse(settings) => settings,
         _ => return Err(Unanswered::Ended),
     };
-    Ok(view)
+    Ok(())
 }
 
 /// Reads all pages of rows, the first of which begins at this place. `page` takes the rows out of an answer, and the place of

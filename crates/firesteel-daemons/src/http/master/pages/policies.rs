@@ -63,7 +63,8 @@ struct Sheet {
 impl Comparison {
     /// Reads the state, and has each policy decide.
     pub(in super::super) async fn read(envoys: Envoys<Event>) -> Result<Self, Unanswered> {
-        let view = read::state(envoys.clone(), Extent::Executors(0)).await?;
+        let mut view = read::state(envoys.clone(), Extent::Executors(0)).await?;
+        read::settings(&envoys, &mut view).await?;
         let (now, deciding) = (view.now, view.deciding.clone());
         let rule = view.rule.clone().unwrap_or_default();
         let settings = changed_beside_the_policy(&view);
