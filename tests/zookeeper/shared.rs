@@ -10,7 +10,7 @@ use tempfile::TempDir;
 use crate::cluster::{Daemon, firesteel, processes, run, wait_for};
 use crate::ensemble::{Ensemble, Host};
 
-/// The session's timeout in these tests. A tick of ZooKeeper is half a second.
+/// The session's timeout in these tests, unless one asks for another. A tick of ZooKeeper is half a second.
 pub(crate) const SESSION: Duration = Duration::from_secs(2);
 
 /// Where the Masters and the Workers of a cluster run, and with which settings.
@@ -24,7 +24,8 @@ pub(crate) struct Plan {
 
 impl Plan {
     /// Everything on this machine.
-    const HERE: Self = Self { masters: [Host::LOOPBACK; 2], workers: [Host::LOOPBACK; 2], properties: &[] };
+    pub(crate) const HERE: Self =
+        Self { masters: [Host::LOOPBACK; 2], workers: [Host::LOOPBACK; 2], properties: &[] };
 }
 
 /// Masters that share a cluster, with Workers.
@@ -223,9 +224,10 @@ pub(crate) fn master(zookeeper: &str, arguments: &[&str]) -> Daemon {
 fn master_on(host: Host, zookeeper: &str, arguments: &[&str]) -> Daemon {
     let mut command = firesteel();
     command.args(["master", "--host", &host.address.to_string()]);
-    command.args(["--conf", "spark.deploy.recoveryMode=ZOOKEEPER"]).args(arguments);
+    command.args(["--conf", "spark.deploy.recoveryMode=ZOOKEEPER"]);
     command.arg("--conf").arg(format!("spark.deploy.zookeeper.url={zookeeper}"));
     command.arg("--conf").arg(format!("firesteel.master.zookeeper.sessionTimeout={}s", SESSION.as_secs()));
+    command.args(arguments);
     Daemon::start(&mut host.enter(command))
 }
 
