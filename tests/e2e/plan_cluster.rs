@@ -179,3 +179,45 @@ fn a_plan_for_a_running_master_knows_its_expression() {
     assert_eq!(refused.code(), 2, "{refused}");
     assert!(refused.stderr.contains("only a Master takes an expression"), "{refused}");
 }
+
+/// The bars, the picture and JSON count what a cluster driver holds, and a Worker that leaves says so.
+#[test]
+fn a_plan_for_a_running_master_shows_cluster_drivers_and_workers_that_leave() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let master = Daemon::master(&[]);
+    let size = ["--cores", "4", "--memory", "4g", "--resource", "gpu=0,1"];
+    let works = ["stays", "leaves"].map(|name| directory.path().join(name));
+    for work in &works {
+        std::fs::create_dir(work).expect("it can be made");
+    }
+    let _stays = Daemon::worker(&master, &works[0], &size);
+    master.wait_for_workers(1);
+    let needs = ["--driver-cores", "3", "--driver-memory", "1g", "--driver-resource", "gpu=1"];
+    let submit = ["submit", "--master", master.url(), "--deploy-mode", "cluster"];
+    let submitted = run(firesteel().args(submit).args(needs).args(["--", "sleep", "1000"]));
+    assert_eq!(submitted.code(), 0, "{submitted}");
+    let driver = submitted.stdout.trim();
+    let _leaves = Daemon::worker(&master, &works[1], &size);
+    master.wait_for_workers(2);
+    let leaving = master.status()["workers"].as_array().expect("a list").iter().find_map(|worker| {
+        (worker["cores_used"] == 0).then(|| worker["id"].as_str().expect("an id").to_owned())
+    });
+    let _holds = launch(&master, "holds", &["--executor-cores", "4", "--num-executors", "1"]);
+    let leaving = leaving.expect("the driver is on the other one");
+    let asked = run(firesteel().args(["decommission", "--master", master.url(), &leaving]));
+    assert_eq!(asked.code(), 0, "{asked}");
+
+    let picture = directory.path().join("plan.svg");
+    let plan = ["plan", "--master", master.url(), "--executor-cores", "1", "--svg"];
+    let done = run(firesteel().args(plan).arg(&picture));
+    assert_eq!(done.code(), 0, "{done}");
+    let lines: Vec<&str> = done.stdout.lines().collect();
+    let line = |words: &[&str]| lines.iter().any(|line| words.iter().all(|word| line.contains(word)));
+    assert!(line(&[" B=== ", " 4 of 4 ", "gpu 1/2"]), "{done}");
+    assert!(line(&[&leaving, " aaaa ", "DECOMMISSIONED"]), "{done}");
+    assert!(line(&["= stands for cores of cluster drivers."]), "{done}");
+    let drawn = std::fs::read_to_string(&picture).expect("it was written");
+    assert!(drawn.contains("cluster drivers 3 cores") && drawn.contains("Grey: cluster drivers."), "{drawn}");
+    assert!(drawn.contains(">DECOMMISSIONED<"), "{drawn}");
+    let _ = run(firesteel().args(["submit", "--master", master.url(), "--kill", driver, "--wait"]));
+}

@@ -29,6 +29,11 @@ impl Label {
         }
     }
 
+    /// Its releases.
+    pub fn releases(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(String::as_str)
+    }
+
     /// The number of its bytes.
     pub(crate) fn length(&self) -> usize {
         self.0.iter().map(String::len).sum()
@@ -38,7 +43,7 @@ impl Label {
 /// As in `Spark 3.4 or 3.5`.
 impl fmt::Display for Label {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let releases: Vec<&str> = self.0.iter().map(String::as_str).collect();
+        let releases: Vec<&str> = self.releases().collect();
         write!(f, "Spark {}", releases.join(" or "))
     }
 }

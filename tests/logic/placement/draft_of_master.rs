@@ -4,18 +4,19 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use firesteel_core::address::Address;
-use firesteel_core::ids::{AppId, ExecutorId, PeerId, WorkerId};
+use firesteel_core::ids::{AppId, ExecutorId, ExecutorKey, PeerId, WorkerId};
+use firesteel_core::label::Label;
 use firesteel_core::master::{Config, Effect, Event, Inbound, Master, Outbound};
 use firesteel_core::messages::{
-    ApplicationAnswer, ApplicationDescription, ClientToMaster, DriverToMaster, MasterToClient,
-    MasterToWorker, Offered, Placing, ReservedRoom, ResourceProfile, Submitter, WantedExecutors, Work,
-    WorkerDescription, WorkerToMaster,
+    ApplicationAnswer, ApplicationDescription, ClientToMaster, DriverDescription, DriverToMaster,
+    ExecutorReport, ExecutorState, MasterToClient, MasterToWorker, Offered, Placing, ReservedRoom,
+    ResourceProfile, Submitter, WantedExecutors, Work, WorkerDescription, WorkerToMaster,
 };
-use firesteel_core::process::Command;
+use firesteel_core::process::{Command, ExitStatus};
 use firesteel_core::run_time::{RUN_TIME, value};
 use firesteel_core::scheduling::{GangPreemption, Preemption, ServingOrder};
 use firesteel_core::{Machine, Timestamp};
-use firesteel_placement::{Cores, ExecutorLimit, MiB, Resources};
+use firesteel_placement::{Cores, ExecutorLimit, MiB, ResourceAmounts, Resources};
 use firesteel_sim::draft::{Draft, DraftApplication};
 
 const CLIENT: PeerId = PeerId(999);
@@ -178,13 +179,7 @@ impl Stage {
         let details: Vec<_> = view.applications.iter().map(|app| self.detail(&app.id)).collect();
         let (run_times, rooms) = (self.run_times(), self.rooms());
         let mut draft = Draft::of_running(&view, &details, &run_times, &rooms);
-        draft.applications.push(DraftApplication {
-            description: new.description(),
-            submitted: draft.now,
-            profiles: Vec::new(),
-            running: Vec::new(),
-            preempted: Vec::new(),
-        });
+        draft.applications.push(DraftApplication::new(new.description(), draft.now));
         let outcome = draft.decide(Config::default()).expect("a Master does not contradict itself");
         let last = outcome.applications.last().expect("there is one");
         let taken = outcome.applications.iter().map(|app| app.taken).sum::<u64>();
@@ -307,4 +302,73 @@ fn a_gang_for_which_room_is_reserved_goes_before_other_queues_in_a_plan_too() {
     let new = App { queue: Some("prod"), ..NEW };
     stage(config(), &[4], &[runs, waits]).expect("a gang waits", new, 0, 0);
     stage(config(), &[4], &[runs]).expect("no gang waits", new, 1, 0);
+}
+
+/// A Worker says that it runs this executor, or how it ended.
+fn reports(stage: &mut Stage, worker: u64, app: &str, executor: u32, state: ExecutorState) {
+    let executor = ExecutorKey { app: stage.named(app), executor: ExecutorId(executor) };
+    let report = ExecutorReport { executor, state };
+    stage.tell(PeerId(worker), Inbound::Worker(WorkerToMaster::ExecutorStateChanged(report)));
+}
+
+#[test]
+fn what_cluster_drivers_hold_is_not_free_in_a_plan() {
+    let mut stage = Stage::new(Config::default(), &[4]);
+    let command = Command::of("server");
+    let (cores, memory) = (Cores(3), MiB(1));
+    let driver = DriverDescription { user: "ann".to_owned(), command, cores, memory, supervise: false };
+    let submission = ClientToMaster::submit_driver(driver, ResourceAmounts::new());
+    stage.tell(CLIENT, Inbound::Client(submission));
+    stage.expect("a driver has three of four cores", app("new", 9, 1), 1, 0);
+}
+
+#[test]
+fn a_worker_that_leaves_keeps_its_executors_in_a_plan_and_is_given_no_more() {
+    let mut stage = stage(Config::default(), &[4, 4], &[app("runs", 2, 3)]);
+    let worker = WorkerId::new("w2");
+    stage.tell(PeerId(2), Inbound::Worker(WorkerToMaster::WorkerDecommissioning { worker }));
+    stage.expect("only the first Worker has room", app("new", 9, 1), 1, 0);
+}
+
+#[test]
+fn a_worker_that_cannot_write_is_given_nothing_in_a_plan_either() {
+    let mut stage = stage(Config::default(), &[4, 4], &[app("runs", 2, 3)]);
+    let (worker, error) = (WorkerId::new("w1"), Some("No space left on device".to_owned()));
+    stage.tell(PeerId(1), Inbound::Worker(WorkerToMaster::WorkDirectoryChecked { worker, error }));
+    stage.expect("only the second Worker has room", app("new", 9, 1), 1, 0);
+}
+
+#[test]
+fn a_worker_with_a_label_has_no_room_for_other_applications_in_a_plan_either() {
+    let mut stage = Stage::new(Config::default(), &[4]);
+    let offered = Offered { cores: Cores(8), memory: MiB(1024), resources: Resources::default() };
+    let (id, address) = (WorkerId::new("w2"), Address::new("h2", 7078));
+    let worker = WorkerDescription::new(id, address, offered, "/work").with_label(Label::of(["4.0"]));
+    stage.tell(PeerId(2), Inbound::Worker(WorkerToMaster::register(worker, Vec::new())));
+    stage.expect("the second Worker runs Spark 4.0 only", app("new", 9, 1), 4, 0);
+}
+
+#[test]
+fn an_application_whose_executors_fail_waits_in_a_plan_too_and_others_have_the_room() {
+    let mut stage = Stage::new(Config::default(), &[4]);
+    stage.register(&app("fails", 3, 1));
+    for executor in 0..12 {
+        let failed = ExecutorState::Exited(ExitStatus::Code(1));
+        reports(&mut stage, 1, "fails", executor, ExecutorState::Running);
+        reports(&mut stage, 1, "fails", executor, failed);
+    }
+    stage.expect("it was registered first", app("new", 9, 1), 4, 0);
+}
+
+#[test]
+fn those_who_are_away_after_a_restart_of_the_master_are_given_nothing_in_a_plan_either() {
+    let mut before = stage(Config::default(), &[4, 4], &[app("runs", 2, 1), app("waits", 9, 1)]);
+    let config = Config { worker_timeout: Duration::from_secs(86_400), ..Config::default() };
+    let master = Master::recover(config, before.now, before.master.image()).expect("it is an image");
+    before.master = master;
+    let offered = Offered { cores: Cores(4), memory: MiB(1024), resources: Resources::default() };
+    let (id, address) = (WorkerId::new("w2"), Address::new("h2", 7078));
+    let worker = WorkerDescription::new(id, address, offered, "/work");
+    before.tell(PeerId(2), Inbound::Worker(WorkerToMaster::register(worker, Vec::new())));
+    before.expect("only the second Worker is back, and no application", app("new", 9, 1), 4, 0);
 }

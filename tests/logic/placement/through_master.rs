@@ -3,8 +3,8 @@
 use firesteel_core::address::Address;
 use firesteel_core::ids::{AppId, ExecutorId, ExecutorKey, PeerId, ProfileId, WorkerId};
 use firesteel_core::master::{
-    ApplicationSnapshot, Config, Effect, Event, ExecutorSnapshot, HeldResources, Inbound, Master, Outbound,
-    Snapshot, WorkerSnapshot,
+    ApplicationCondition, ApplicationSnapshot, Config, Effect, Event, ExecutorSnapshot, HeldResources,
+    Inbound, Master, Outbound, Snapshot, WorkerSnapshot,
 };
 use firesteel_core::messages::{
     ApplicationDescription, DriverToMaster, ExecutorLaunch, MasterToWorker, Offered, Placing,
@@ -52,7 +52,7 @@ fn worker(n: usize, offer: &Offer<'_>) -> WorkerSnapshot {
         Offered { cores: offer.cores, memory: offer.memory, resources: offer.resources.clone() },
         "/work",
     );
-    WorkerSnapshot { description, peer: PeerId(n as u64) }
+    WorkerSnapshot::serving(description, PeerId(n as u64))
 }
 
 /// A Master with these Workers, and one application that has the demand and holds what it says that it holds,
@@ -82,8 +82,9 @@ pub(super) fn restored(demand: &Demand, offers: &[Offer<'_>], config: Config) ->
         executors: (0..demand.held).map(executor).collect(),
         next_executor: ExecutorId(0),
         preempted: Vec::new(),
+        condition: ApplicationCondition::default(),
     };
-    let snapshot = Snapshot { workers, applications: vec![application], reserved: None };
+    let snapshot = Snapshot { workers, applications: vec![application], ..Snapshot::default() };
     Master::restore(config, Timestamp::default(), snapshot).expect("the snapshot is sound")
 }
 

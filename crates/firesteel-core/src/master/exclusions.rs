@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::config::Exclusion;
 use crate::ids::ExecutorId;
-use crate::messages::EarlyEnd;
+use crate::messages::{EarlyEnd, ExcludedWorker};
 use crate::time::{Timestamp, doubled, first_due};
 
 /// What an application remembers of Workers on which its executors ended too early or failed.
@@ -35,6 +35,19 @@ pub(super) struct Blame {
     late_below: u32,
     /// The Worker is excluded until then.
     pub(super) until: Option<Timestamp>,
+}
+
+impl Blame {
+    /// That of a Worker which is excluded, with all early ends counted that are before the executor `next`.
+    pub(super) fn excluded(worker: &ExcludedWorker, next: ExecutorId) -> Self {
+        Self {
+            early_ends: worker.times,
+            failed: worker.end == EarlyEnd::Failed,
+            early_below: next.0,
+            late_below: next.0,
+            until: Some(worker.until),
+        }
+    }
 }
 
 /// An end that may be the fault of the Worker or of the application.

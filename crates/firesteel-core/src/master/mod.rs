@@ -95,8 +95,8 @@ pub use record::{
 };
 pub use recovery::{Away, Contradiction, RecoveryError};
 pub use snapshot::{
-    ApplicationSnapshot, ExecutorSnapshot, HeldResources, ProfileSnapshot, Snapshot, SnapshotError,
-    WorkerSnapshot,
+    ApplicationCondition, ApplicationSnapshot, DriverSnapshot, ExecutorSnapshot, HeldResources, Presence,
+    ProfileSnapshot, Snapshot, SnapshotError, WorkerCondition, WorkerSnapshot,
 };
 
 use crate::ids::PeerId;

@@ -4,10 +4,16 @@ use firesteel_placement::{Cores, ExecutorLimit, MiB, ResourceAmounts, Resources}
 
 use super::application::{Application, Entry};
 use super::capacity::Amounts;
+use super::cluster_driver::{ClusterDriver, Run};
+use super::exclusions::Blame;
+use super::link::Link;
 use super::worker_row::WorkerRow;
 use super::{Config, Master, Pass};
-use crate::ids::{AppId, ExecutorId, ExecutorKey, PeerId, ProfileId, WorkerId};
-use crate::messages::{ApplicationDescription, ResourceProfile, WorkerDescription};
+use crate::ids::{AppId, DriverId, ExecutorId, ExecutorKey, PeerId, ProfileId, WorkerId};
+use crate::messages::{
+    ApplicationDescription, DriverDescription, ExcludedWorker, Impairment, ResourceProfile, WorkerDescription,
+};
+use crate::process::Command;
 use crate::queues::QueueError;
 use crate::time::Timestamp;
 
@@ -16,6 +22,8 @@ use crate::time::Timestamp;
 pub struct Snapshot {
     /// The living Workers to restore.
     pub workers: Vec<WorkerSnapshot>,
+    /// The cluster drivers that run on these Workers.
+    pub drivers: Vec<DriverSnapshot>,
     /// The live applications, in the order of registration.
     pub applications: Vec<ApplicationSnapshot>,
     /// The first of the live applications for which room is reserved.
@@ -29,6 +37,52 @@ pub struct WorkerSnapshot {
     pub description: WorkerDescription,
     /// The number of its connection.
     pub peer: PeerId,
+    /// What decides whether it is given executors.
+    pub condition: WorkerCondition,
+}
+
+impl WorkerSnapshot {
+    /// A Worker that nothing keeps from being given executors.
+    #[must_use]
+    pub fn serving(description: WorkerDescription, peer: PeerId) -> Self {
+        Self { description, peer, condition: WorkerCondition::default() }
+    }
+}
+
+/// What decides whether a living Worker is given executors. The default: it is given some.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct WorkerCondition {
+    /// Whether it is here to stay.
+    pub presence: Presence,
+    /// The end of its exclusion for all applications, if it is excluded.
+    pub excluded_until: Option<Timestamp>,
+    /// What is wrong with it, if anything.
+    pub impairment: Option<Impairment>,
+}
+
+/// Whether a living Worker is here to stay.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Presence {
+    /// It is.
+    #[default]
+    Here,
+    /// It is being decommissioned.
+    Leaving,
+    /// It has not returned since the Master was restarted.
+    Away,
+}
+
+/// A cluster driver that runs, as what it takes of its Worker.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DriverSnapshot {
+    /// The Worker's id.
+    pub worker: WorkerId,
+    /// The number of its cores.
+    pub cores: Cores,
+    /// The amount of its memory.
+    pub memory: MiB,
+    /// The addresses that it has, by the names that its Worker has for them.
+    pub resources: Resources,
 }
 
 /// A live application.
@@ -50,6 +104,23 @@ pub struct ApplicationSnapshot {
     pub next_executor: ExecutorId,
     /// When executors of other applications were ended for it, the earliest first.
     pub preempted: Vec<Timestamp>,
+    /// What else limits its executors.
+    pub condition: ApplicationCondition,
+}
+
+/// What limits the executors of a live application besides its own requests. The default: nothing.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ApplicationCondition {
+    /// Whether its driver has not returned since the Master was restarted.
+    pub is_away: bool,
+    /// Cores that count against its maximum although their executors ended.
+    pub cores_spent: Cores,
+    /// The number of executors that failed in a row.
+    pub failures: u32,
+    /// No executor is launched before this time, because of those failures.
+    pub relaunch_at: Option<Timestamp>,
+    /// The Workers that are excluded for it alone. Those that are not there do not matter.
+    pub excluded: Vec<ExcludedWorker>,
 }
 
 /// A resource profile with its target.
@@ -124,6 +195,12 @@ pub enum SnapshotError {
         /// Why the queue is refused.
         error: QueueError,
     },
+    /// The Worker of a cluster driver does not exist, or the driver's addresses do not exist or are taken.
+    #[error("a cluster driver on worker {worker} has a worker or an address that is not there or is taken")]
+    Driver {
+        /// The Worker's id.
+        worker: WorkerId,
+    },
     /// An executor's number is taken, or its Worker, profile or addresses do not exist.
     #[error(
         "executor {executor} has a number that is taken, or a worker, profile or address that is not there"
@@ -144,6 +221,9 @@ impl Master {
         for worker in snapshot.workers {
             master.restore_worker(now, worker)?;
         }
+        for driver in snapshot.drivers {
+            master.restore_driver(now, driver)?;
+        }
         for application in snapshot.applications {
             master.restore_application(application)?;
         }
@@ -154,16 +234,58 @@ impl Master {
         Ok(master)
     }
 
-    fn restore_worker(&mut self, now: Timestamp, worker: WorkerSnapshot) -> Result<(), SnapshotError> {
-        let id = worker.description.id.clone();
-        let row = WorkerRow::new(worker.description, worker.peer.into(), now);
+    fn restore_worker(&mut self, now: Timestamp, snapshot: WorkerSnapshot) -> Result<(), SnapshotError> {
+        let WorkerSnapshot { description, peer, condition } = snapshot;
+        let WorkerCondition { presence, excluded_until, impairment } = condition;
+        let id = description.id.clone();
+        let link = if presence == Presence::Away { Link::Away } else { peer.into() };
+        let row = WorkerRow::new(description, link, now);
         let taken = self.workers.get(&id).is_some()
             || self.workers.at_address(&row.address()).is_some()
-            || self.workers.of_peer(worker.peer).is_some();
+            || self.workers.of_peer(peer).is_some();
         if taken {
             return Err(SnapshotError::WorkerTwice { worker: id });
         }
-        self.workers.insert(row, self.config.worker_timeout);
+        let slot = self.workers.insert(row, self.config.worker_timeout);
+        if presence == Presence::Leaving {
+            self.workers.decommission(slot);
+        } else if let Some(until) = excluded_until {
+            self.workers.exclude(slot, until);
+        }
+        match impairment {
+            None => {}
+            Some(Impairment::Deaf) => drop(self.workers.set_deaf(slot, true)),
+            Some(Impairment::CannotWrite(error)) => drop(self.workers.set_cannot_write(slot, Some(error))),
+        }
+        Ok(())
+    }
+
+    /// Restores a cluster driver. What it runs is not known.
+    fn restore_driver(&mut self, now: Timestamp, driver: DriverSnapshot) -> Result<(), SnapshotError> {
+        let DriverSnapshot { worker, cores, memory, resources } = driver;
+        let wrong = || SnapshotError::Driver { worker: worker.clone() };
+        let slot = self.workers.slot(&worker).ok_or_else(wrong)?;
+        let grant =
+            self.workers.grant_exactly(slot, Amounts { cores, memory, resources }).ok_or_else(wrong)?;
+        let number = self.drivers.submitted();
+        self.drivers.insert(ClusterDriver {
+            number,
+            id: DriverId::new(format!("driver-{number}")),
+            description: DriverDescription {
+                user: String::new(),
+                command: Command::of(""),
+                cores,
+                memory,
+                supervise: false,
+            },
+            needs: ResourceAmounts::new(),
+            submitted: now,
+            kill_asked: false,
+            run: None,
+        });
+        let run = Run { slot, grant, launched: now, unanswered: None };
+        self.drivers.run(number, run, worker);
+        self.workers.row_mut(slot).drivers.insert(number);
         Ok(())
     }
 
@@ -177,22 +299,34 @@ impl Master {
             executors,
             next_executor,
             preempted,
+            condition,
         } = snapshot;
+        let ApplicationCondition { is_away, cores_spent, failures, relaunch_at, excluded } = condition;
         if self.applications.get(&id).is_some() || self.applications.of_peer(peer).is_some() {
             return Err(SnapshotError::ApplicationTwice { app: id });
         }
         let queue = self.config.queues.find(description.queue.as_deref());
         let queue = queue.map_err(|error| SnapshotError::Queue { app: id.clone(), error })?;
         let entry = Entry { queue, default_cores: self.config.default_cores, order: self.config.order };
-        let mut row = Application::new(id.clone(), description, peer.into(), submitted, &entry);
+        let link = if is_away { Link::Away } else { peer.into() };
+        let mut row = Application::new(id.clone(), description, link, submitted, &entry);
         row.next_executor = next_executor.0;
+        row.cores_spent = cores_spent;
+        row.failures.in_a_row = failures;
         for ProfileSnapshot { id, profile, limit } in profiles {
             row.set_target(id, &profile, limit);
         }
         for executor in executors {
             self.restore_executor(&mut row, executor)?;
         }
+        let blame = |excluded: ExcludedWorker| {
+            let slot = self.workers.slot(&excluded.worker)?;
+            Some((slot, Blame::excluded(&excluded, next_executor)))
+        };
+        let blame: Vec<_> = excluded.into_iter().filter_map(blame).collect();
         self.applications.insert(row);
+        self.applications.hold(&id, relaunch_at);
+        self.applications.change_exclusions(&id, |exclusions| exclusions.restore(blame));
         preempted.into_iter().for_each(|at| self.preempted.add(&id, at));
         self.see_wanted(&id);
         Ok(())

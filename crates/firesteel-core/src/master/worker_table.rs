@@ -106,9 +106,9 @@ impl WorkerTable {
 
     /// Adds a Worker whose id, connection and address are new. A lost Worker with the same id or address is
     /// forgotten.
-    pub(super) fn insert(&mut self, mut row: WorkerRow, timeout: Duration) {
+    pub(super) fn insert(&mut self, mut row: WorkerRow, timeout: Duration) -> Slot {
         row.number = self.next_number;
-        self.insert_numbered(row, timeout);
+        self.insert_numbered(row, timeout)
     }
 
     /// The same for a Worker that has a number. Returns its slot.

@@ -1,13 +1,14 @@
 //! Gives the draft to a real Master and collects what it decides.
 
+use firesteel_core::address::Address;
 use firesteel_core::ids::{AppId, ExecutorId, PeerId};
 use firesteel_core::master::{
-    ApplicationSnapshot, Config, Effect, Event, ExecutorSnapshot, Inbound, Master, Outbound, Snapshot,
-    SnapshotError, WorkerSnapshot,
+    ApplicationSnapshot, Config, Effect, Event, ExecutorSnapshot, Inbound, Master, Outbound, Presence,
+    Snapshot, SnapshotError, WorkerCondition, WorkerSnapshot,
 };
 use firesteel_core::messages::{
     ApplicationAnswer, ApplicationDetail, ClientToMaster, ExecutorReport, ExecutorState, MasterToClient,
-    MasterToWorker, PageSize, WorkerToMaster,
+    MasterToWorker, Offered, PageSize, WorkerDescription, WorkerState, WorkerToMaster, WorkerView,
 };
 use firesteel_core::scheduling::SchedulingSettings;
 use firesteel_core::{Machine, Timestamp};
@@ -54,17 +55,32 @@ impl Draft {
     /// The Master's tables. Connections are numbered: first those of Workers, then those of applications. The id of an
     /// application is its index.
     fn snapshot(&self) -> Snapshot {
-        let worker = |(description, peer): (&_, u64)| WorkerSnapshot {
-            description: Clone::clone(description),
-            peer: PeerId(peer),
-        };
-        let workers: Vec<_> = self.workers.iter().zip(0..).map(worker).collect();
-        let drivers = workers.len() as u64..;
-        let applications = self.applications.iter().enumerate().zip(drivers);
+        let workers: Vec<_> =
+            self.workers.iter().zip(0..).map(|(view, peer)| worker(view, PeerId(peer))).collect();
+        let peers = workers.len() as u64..;
+        let applications = self.applications.iter().enumerate().zip(peers);
         let applications = applications.map(|((index, app), peer)| app.snapshot(index, PeerId(peer)));
         let reserved = self.reserved.map(|index| AppId::new(index.to_string()));
-        Snapshot { applications: applications.collect(), workers, reserved }
+        Snapshot { workers, drivers: self.drivers.clone(), applications: applications.collect(), reserved }
     }
+}
+
+/// A Worker in the condition that its view shows.
+fn worker(view: &WorkerView, peer: PeerId) -> WorkerSnapshot {
+    let offered = Offered { cores: view.cores, memory: view.memory, resources: view.resources.clone() };
+    let address = Address::new(view.host.clone(), view.port);
+    let description =
+        WorkerDescription::new(view.id.clone(), address, offered, "").with_label(view.label.clone());
+    let condition = WorkerCondition {
+        presence: match view.state {
+            WorkerState::Alive => Presence::Here,
+            WorkerState::Decommissioned => Presence::Leaving,
+            WorkerState::Unknown | WorkerState::Dead => Presence::Away,
+        },
+        excluded_until: view.excluded_until,
+        impairment: view.impairment.clone(),
+    };
+    WorkerSnapshot { condition, ..WorkerSnapshot::serving(description, peer) }
 }
 
 impl DraftApplication {
@@ -79,6 +95,7 @@ impl DraftApplication {
             next_executor: ExecutorId(executors.len() as u32),
             executors,
             preempted: self.preempted.clone(),
+            condition: self.condition.clone(),
         }
     }
 }

@@ -79,6 +79,7 @@ impl Draft {
             scheduling: SchedulingSettings::default(),
             now: Timestamp::default(),
             workers: Vec::new(),
+            drivers: Vec::new(),
             applications: Vec::new(),
             reserved: None,
         }

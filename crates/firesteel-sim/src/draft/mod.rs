@@ -13,13 +13,13 @@ mod running;
 
 use firesteel_core::Timestamp;
 use firesteel_core::ids::{ProfileId, WorkerId};
-use firesteel_core::master::{HeldResources, ProfileSnapshot};
-use firesteel_core::messages::{ApplicationDescription, WorkerDescription};
+use firesteel_core::master::{ApplicationCondition, DriverSnapshot, HeldResources, ProfileSnapshot};
+use firesteel_core::messages::{ApplicationDescription, WorkerView};
 use firesteel_core::queues::Queues;
 use firesteel_core::scheduling::{Backfill, Preemption, SchedulingSettings};
 use firesteel_placement::{Cores, MiB};
 
-pub use cells::{Cell, Cells};
+pub use cells::{Cell, Cells, User};
 pub use figures::{figures, has, used};
 pub use file::{Fault, FileError, LONGEST_NAME, MOST_APPLICATIONS, MOST_EXECUTORS, MOST_WORKERS};
 pub use metrics::Metrics;
@@ -40,8 +40,10 @@ pub struct Draft {
     pub scheduling: SchedulingSettings,
     /// The Master's time. On paper nothing takes any time.
     pub now: Timestamp,
-    /// The Workers in any order, each with its own id and address.
-    pub workers: Vec<WorkerDescription>,
+    /// The Workers in any order, each with its own id and address. What they use is that of the executors and cluster drivers below.
+    pub workers: Vec<WorkerView>,
+    /// The cluster drivers that run.
+    pub drivers: Vec<DriverSnapshot>,
     /// The applications in order of submission.
     pub applications: Vec<DraftApplication>,
     /// The index of the first application for which room is reserved already: it is served before other queues.
@@ -61,6 +63,8 @@ pub struct DraftApplication {
     pub running: Vec<DraftExecutor>,
     /// When executors of other applications were ended for it, the earliest first.
     pub preempted: Vec<Timestamp>,
+    /// What else limits its executors.
+    pub condition: ApplicationCondition,
 }
 
 /// An executor that runs already.
@@ -81,6 +85,14 @@ pub struct DraftExecutor {
 }
 
 impl DraftApplication {
+    /// An application that registers at this time.
+    #[must_use]
+    pub fn new(description: ApplicationDescription, submitted: Timestamp) -> Self {
+        let (profiles, running, preempted) = (Vec::new(), Vec::new(), Vec::new());
+        let condition = ApplicationCondition::default();
+        Self { description, submitted, profiles, running, preempted, condition }
+    }
+
     /// Name of the application.
     #[must_use]
     pub fn name(&self) -> &str {

@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use firesteel_core::ids::{ExecutorId, WorkerId};
+use firesteel_core::master::HeldResources;
 use firesteel_core::messages::{ApplicationDetail, ExecutorView, MasterView, ProfileView};
 use firesteel_placement::{Cores, MiB, ResourceQuantities, Resources};
 
-use super::{Cells, Draft};
+use super::{Cells, Draft, User};
 
 /// The cluster and its applications after the decision.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -87,7 +88,7 @@ impl Outcome {
     /// The outcome, from the Master's tables and its answers about each application.
     pub(super) fn of(draft: &Draft, view: &MasterView, details: Vec<Option<ApplicationDetail>>) -> Self {
         let mut on: BTreeMap<WorkerId, Vec<WorkerExecutor>> = BTreeMap::new();
-        let mut held: BTreeMap<&WorkerId, Vec<(usize, &Resources)>> = BTreeMap::new();
+        let mut held = held_by_drivers(draft);
         let mut applications = Vec::new();
         for (index, (app, detail)) in draft.applications.iter().zip(details).enumerate() {
             let id = index.to_string();
@@ -102,7 +103,9 @@ impl Outcome {
                     Since::Now => now.given += 1,
                 }
                 now.cores += executor.cores;
-                held.entry(&executor.worker).or_default().push((index, &executor.resources));
+                held.entry(&executor.worker)
+                    .or_default()
+                    .push((User::Application(index), &executor.resources));
                 on.entry(executor.worker.clone()).or_default().push(executor_now);
             }
             now.taken = had.saturating_sub(now.kept);
@@ -131,7 +134,7 @@ impl Outcome {
     #[must_use]
     pub fn before(&self, draft: &Draft) -> Vec<WorkerOutcome> {
         let mut workers: BTreeMap<WorkerId, WorkerOutcome> = BTreeMap::new();
-        let mut held: BTreeMap<&WorkerId, Vec<(usize, Resources)>> = BTreeMap::new();
+        let mut held: BTreeMap<&WorkerId, Vec<(User, Resources)>> = BTreeMap::new();
         for worker in &self.workers {
             let own = draft.workers.iter().find(|it| it.id == worker.id);
             let free = own.map(|it| it.resources.clone()).unwrap_or_default();
@@ -145,6 +148,14 @@ impl Outcome {
             };
             workers.insert(worker.id.clone(), empty);
         }
+        for driver in &draft.drivers {
+            if let Some(worker) = workers.get_mut(&driver.worker) {
+                worker.cores_free -= driver.cores;
+                worker.memory_free -= driver.memory;
+                worker.take(&HeldResources::These(driver.resources.clone()));
+                held.entry(&driver.worker).or_default().push((User::Driver, driver.resources.clone()));
+            }
+        }
         for (app, executor) in draft
             .applications
             .iter()
@@ -154,10 +165,7 @@ impl Outcome {
             if let Some(worker) = workers.get_mut(&executor.worker) {
                 worker.cores_free -= executor.cores;
                 worker.memory_free -= executor.memory;
-                let taken = executor.resources.take(&mut worker.free).unwrap_or_default();
-                for (name, left) in &mut worker.resources_free {
-                    *left = worker.free.quantity_of(name);
-                }
+                let taken = worker.take(&executor.resources);
                 worker.executors.push(WorkerExecutor {
                     app,
                     since: Since::Before,
@@ -165,27 +173,59 @@ impl Outcome {
                     memory: executor.memory,
                     resources: taken.quantities(),
                 });
-                held.entry(&executor.worker).or_default().push((app, taken));
+                held.entry(&executor.worker).or_default().push((User::Application(app), taken));
             }
         }
         for own in &draft.workers {
             if let Some(worker) = workers.get_mut(&own.id) {
                 let held = held.get(&own.id).into_iter().flatten();
-                worker.cells = Cells::of(&own.resources, held.map(|(app, held)| (*app, held)));
+                worker.cells = Cells::of(&own.resources, held.map(|(user, held)| (*user, held)));
             }
         }
         workers.into_values().collect()
     }
 }
 
-/// What equal Workers have in common: everything but their names.
-pub type GroupKey<'a> = (Cores, MiB, &'a ResourceQuantities, &'a [WorkerExecutor]);
+/// What the cluster drivers of each Worker hold.
+fn held_by_drivers(draft: &Draft) -> BTreeMap<&WorkerId, Vec<(User, &Resources)>> {
+    let mut held: BTreeMap<_, Vec<_>> = BTreeMap::new();
+    for driver in &draft.drivers {
+        held.entry(&driver.worker).or_default().push((User::Driver, &driver.resources));
+    }
+    held
+}
+
+/// What equal Workers have in common: everything but their names. Each amount is that in all and that which is free.
+pub type GroupKey<'a> = ([Cores; 2], [MiB; 2], [&'a ResourceQuantities; 2], &'a [WorkerExecutor]);
 
 impl WorkerOutcome {
     /// What the Worker has, and its executors. Workers with equal ones share a row in tables and pictures.
     #[must_use]
     pub fn group_key(&self) -> GroupKey<'_> {
-        (self.cores, self.memory, &self.resources, &self.executors)
+        let cores = [self.cores, self.cores_free];
+        let memory = [self.memory, self.memory_free];
+        (cores, memory, [&self.resources, &self.resources_free], &self.executors)
+    }
+
+    /// The cores of its cluster drivers.
+    #[must_use]
+    pub fn cores_of_drivers(&self) -> Cores {
+        self.cores - self.cores_free - self.executors.iter().map(|executor| executor.cores).sum()
+    }
+
+    /// The memory of its cluster drivers.
+    #[must_use]
+    pub fn memory_of_drivers(&self) -> MiB {
+        self.executors.iter().fold(self.memory - self.memory_free, |rest, executor| rest - executor.memory)
+    }
+
+    /// Takes resources from what is free. Returns what was taken.
+    fn take(&mut self, resources: &HeldResources) -> Resources {
+        let taken = resources.take(&mut self.free).unwrap_or_default();
+        for (name, left) in &mut self.resources_free {
+            *left = self.free.quantity_of(name);
+        }
+        taken
     }
 }
 

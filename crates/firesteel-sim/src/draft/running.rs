@@ -1,16 +1,17 @@
 //! The draft of a cluster that runs: what its Master has now.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use firesteel_core::Timestamp;
-use firesteel_core::address::Address;
+use firesteel_core::executor_command::{ExecutorCommand, JavaCommand};
 use firesteel_core::ids::{AppId, ProfileId};
-use firesteel_core::master::{HeldResources, ProfileSnapshot};
+use firesteel_core::label::Label;
+use firesteel_core::master::{ApplicationCondition, DriverSnapshot, HeldResources, ProfileSnapshot};
 use firesteel_core::messages::{
-    ApplicationAnswer, ApplicationDescription, ApplicationDetail, Deciding, ExecutorState, LossReason,
-    MasterView, Offered, Placing, ProfileView, ReservedRoom, ResourceProfile, Submitter, WantedExecutors,
-    Work, WorkerDescription, WorkerState, WorkerView,
+    ApplicationAnswer, ApplicationDescription, ApplicationDetail, ApplicationState, Deciding, DriverState,
+    DriverView, ExecutorState, LossReason, MasterView, Placing, ProfileView, ReservedRoom, ResourceProfile,
+    Submitter, WantedExecutors, Work, WorkerState, WorkerView,
 };
 use firesteel_core::process::Command;
 use firesteel_core::run_time::{RUN_TIME, value};
@@ -19,9 +20,9 @@ use firesteel_placement::ExecutorSize;
 use super::{Draft, DraftApplication, DraftExecutor};
 
 impl Draft {
-    /// The Workers that are alive, and the live applications with the executors that they hold. `details` are the Master's
-    /// answers about each application; those that have ended are left out. `run_times` are what applications say about how long
-    /// they run, and `rooms` are those for which room is reserved.
+    /// The Workers that live with their cluster drivers, and the live applications with the executors that they hold. `details` are
+    /// the Master's answers about each application; those that have ended are left out. `run_times` are what applications say about
+    /// how long they run, and `rooms` are those for which room is reserved.
     #[must_use]
     pub fn of_running(
         view: &MasterView,
@@ -36,7 +37,8 @@ impl Draft {
             .filter_map(|detail| {
                 let app = &detail.application.id;
                 let preempted = ended.get(app).cloned().unwrap_or_default();
-                Some((app, live(detail, run_times.get(app).copied(), preempted)?))
+                let command = command(view, detail, run_times.get(app).copied());
+                Some((app, live(detail, command, preempted)?))
             })
             .collect();
         let reserved = rooms.first().and_then(|room| live.iter().position(|(app, _)| **app == room.app));
@@ -48,31 +50,33 @@ impl Draft {
             scheduling: view.scheduling,
             // What the details have may be later than the state.
             now: details.iter().map(|detail| detail.now).fold(view.now, Timestamp::max),
-            workers: view.workers.iter().filter(|it| it.state == WorkerState::Alive).map(worker).collect(),
+            workers: view.workers.iter().filter(|it| it.state != WorkerState::Dead).cloned().collect(),
+            drivers: view.drivers.iter().filter_map(|driver| held_by(view, driver)).collect(),
             applications: live.into_iter().map(|(_, application)| application).collect(),
             reserved,
         }
     }
 
-    /// The same cluster before anything was placed on it.
+    /// The same cluster before any executor was placed on it.
     #[must_use]
     pub fn emptied(&self) -> Self {
-        let emptied = |app: &DraftApplication| {
-            let (running, preempted) = (Vec::new(), Vec::new());
-            DraftApplication { running, preempted, ..app.clone() }
+        let emptied = |app: &DraftApplication| DraftApplication {
+            profiles: app.profiles.clone(),
+            ..DraftApplication::new(app.description.clone(), app.submitted)
         };
         let applications = self.applications.iter().map(emptied).collect();
         Self { applications, reserved: None, ..self.clone() }
     }
 }
 
-fn worker(view: &WorkerView) -> WorkerDescription {
-    WorkerDescription::new(
-        view.id.clone(),
-        Address::new(view.host.clone(), view.port),
-        Offered { cores: view.cores, memory: view.memory, resources: view.resources.clone() },
-        "",
-    )
+/// What a cluster driver takes of its Worker. `None` if it does not run.
+fn held_by(view: &MasterView, driver: &DriverView) -> Option<DriverSnapshot> {
+    if !matches!(driver.state, DriverState::Running | DriverState::Unknown) {
+        return None;
+    }
+    let worker = driver.worker.as_ref()?.worker.clone();
+    let resources = view.driver_resources.get(&driver.id).map(|share| share.has.clone()).unwrap_or_default();
+    Some(DriverSnapshot { worker, cores: driver.cores, memory: driver.memory, resources })
 }
 
 fn known(answer: &ApplicationAnswer) -> Option<&ApplicationDetail> {
@@ -80,6 +84,27 @@ fn known(answer: &ApplicationAnswer) -> Option<&ApplicationDetail> {
         ApplicationAnswer::Known(detail) => Some(detail),
         ApplicationAnswer::Unknown | ApplicationAnswer::Ambiguous { .. } => None,
     }
+}
+
+/// A command that is never run. It says how long its application runs, and of which releases of Spark this is: of those of the
+/// Workers where its executors run. The Master does not tell more.
+fn command(view: &MasterView, detail: &ApplicationDetail, run_time: Option<Duration>) -> ExecutorCommand {
+    let runs_on = |worker: &WorkerView| {
+        let mut executors = detail.application.executors.iter().filter(|it| !it.state.is_finished());
+        executors.any(|executor| executor.worker == worker.id)
+    };
+    let labelled = view.workers.iter().filter(|worker| worker.label.is_some() && runs_on(worker));
+    let releases: BTreeSet<&str> =
+        labelled.flat_map(|worker| &worker.label).flat_map(Label::releases).collect();
+    let mut command = match releases.is_empty() {
+        true => ExecutorCommand::from(Command::of("true")),
+        false => {
+            let releases = releases.into_iter().map(str::to_owned).collect();
+            ExecutorCommand::Java(Box::new(JavaCommand { releases, ..JavaCommand::default() }))
+        }
+    };
+    command.environment_mut().extend(run_time.map(|told| (RUN_TIME.to_owned(), value(told))));
+    command
 }
 
 /// When executors were ended for each application, the earliest first.
@@ -99,7 +124,7 @@ fn ended_for(details: &[&ApplicationDetail]) -> BTreeMap<AppId, Vec<Timestamp>> 
 /// An application of the running Master: what it holds and what it asks for. `None`: it has ended meanwhile.
 fn live(
     detail: &ApplicationDetail,
-    run_time: Option<Duration>,
+    command: ExecutorCommand,
     preempted: Vec<Timestamp>,
 ) -> Option<DraftApplication> {
     let ApplicationDetail { application: view, scheduling, .. } = detail;
@@ -116,8 +141,6 @@ fn live(
         resources: HeldResources::These(executor.resources.clone()),
         launched: executor.launched,
     });
-    let mut command = Command::of("true");
-    command.environment.extend(run_time.map(|told| (RUN_TIME.to_owned(), value(told))));
     let description = ApplicationDescription::new(
         Submitter::new(view.name.clone(), view.user.clone()),
         WantedExecutors { profile, max_cores: view.max_cores, limit, ..WantedExecutors::default() },
@@ -129,8 +152,15 @@ fn live(
         },
         Work::of(command),
     );
+    let condition = ApplicationCondition {
+        is_away: view.state == ApplicationState::Unknown,
+        cores_spent: scheduling.cores_spent,
+        failures: scheduling.failures,
+        relaunch_at: scheduling.relaunch_at,
+        excluded: scheduling.excluded.iter().filter(|it| !it.for_all).cloned().collect(),
+    };
     let (submitted, running) = (view.submitted, running.collect());
-    Some(DraftApplication { description, submitted, profiles, running, preempted })
+    Some(DraftApplication { description, submitted, profiles, running, preempted, condition })
 }
 
 fn profile(view: &ProfileView) -> ProfileSnapshot {

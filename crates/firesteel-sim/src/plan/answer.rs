@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use firesteel_core::address::Address;
 use firesteel_core::ids::{AppId, ExecutorId, PeerId, ProfileId, WorkerId};
 use firesteel_core::master::{
-    ApplicationSnapshot, Config, Effect, Event, ExecutorSnapshot, HeldResources, Master, Outbound,
-    ProfileSnapshot, Snapshot, SnapshotError, WorkerSnapshot,
+    ApplicationCondition, ApplicationSnapshot, Config, Effect, Event, ExecutorSnapshot, HeldResources,
+    Master, Outbound, ProfileSnapshot, Snapshot, SnapshotError, WorkerSnapshot,
 };
 use firesteel_core::messages::{
     ApplicationDescription, ExecutorLaunch, MasterToWorker, Offered, Placing, ResourceProfile, Submitter,
@@ -95,15 +95,14 @@ impl SchedulePass {
         let mut workers: Vec<_> = alive.map(|(worker, peer)| worker.snapshot(PeerId(peer))).collect();
         workers.push(self.elsewhere());
         let applications = self.apps.iter().enumerate().map(|(index, app)| self.application(index, app));
-        Ok(Snapshot { workers, applications: applications.collect::<Result<_, _>>()?, reserved: None })
+        let applications = applications.collect::<Result<_, _>>()?;
+        Ok(Snapshot { workers, applications, ..Snapshot::default() })
     }
 
     fn elsewhere(&self) -> WorkerSnapshot {
         let held = self.apps.iter().flat_map(|app| &app.existing_executors).map(HeldExecutors::all_cores);
-        WorkerSnapshot {
-            description: description(ELSEWHERE, held.sum(), MiB::ZERO, Resources::default()),
-            peer: PeerId(self.workers.len() as u64),
-        }
+        let description = description(ELSEWHERE, held.sum(), MiB::ZERO, Resources::default());
+        WorkerSnapshot::serving(description, PeerId(self.workers.len() as u64))
     }
 
     /// The Master's table row of an application, whose id is its index.
@@ -140,6 +139,7 @@ impl SchedulePass {
             executors,
             next_executor: ExecutorId(next),
             preempted: Vec::new(),
+            condition: ApplicationCondition::default(),
         })
     }
 
@@ -165,10 +165,10 @@ impl PassWorker {
     /// A Worker whose whole capacity is what this Worker has free.
     fn snapshot(&self, peer: PeerId) -> WorkerSnapshot {
         let free = self.resources.iter().map(|(name, addresses)| (name, &addresses.free));
-        WorkerSnapshot {
-            description: description(&self.id, self.cores_free, self.memory_free, free.collect()),
+        WorkerSnapshot::serving(
+            description(&self.id, self.cores_free, self.memory_free, free.collect()),
             peer,
-        }
+        )
     }
 }
 

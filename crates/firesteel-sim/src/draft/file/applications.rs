@@ -46,28 +46,23 @@ impl DraftBuilder<'_> {
             running.extend(self.running(executors, &profile, &field)?);
         }
         let limit = entry.num_executors.map_or(ExecutorLimit::Unlimited, ExecutorLimit::AtMost);
-        Ok(DraftApplication {
-            description: ApplicationDescription::new(
-                Submitter::new(name, ""),
-                WantedExecutors {
-                    profile,
-                    max_cores: entry.max_cores.map(|cores| Cores(cores.0)),
-                    limit,
-                    ..WantedExecutors::default()
-                },
-                Placing {
-                    policy: entry.placement_policy,
-                    queue: entry.queue.clone(),
-                    priority: entry.priority,
-                    gang,
-                },
-                Work::of(Command::of("true")),
-            ),
-            submitted: self.draft.now,
-            profiles: Vec::new(),
-            running,
-            preempted: Vec::new(),
-        })
+        let description = ApplicationDescription::new(
+            Submitter::new(name, ""),
+            WantedExecutors {
+                profile,
+                max_cores: entry.max_cores.map(|cores| Cores(cores.0)),
+                limit,
+                ..WantedExecutors::default()
+            },
+            Placing {
+                policy: entry.placement_policy,
+                queue: entry.queue.clone(),
+                priority: entry.priority,
+                gang,
+            },
+            Work::of(Command::of("true")),
+        );
+        Ok(DraftApplication { running, ..DraftApplication::new(description, self.draft.now) })
     }
 
     /// The gang's size; 0 without a gang. It is at most the number of executors that the application asks for.

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use firesteel_core::address::Address;
 use firesteel_core::ids::WorkerId;
-use firesteel_core::messages::{Offered, WorkerDescription};
+use firesteel_core::messages::{Offered, WorkerDescription, WorkerView};
 use firesteel_placement::resource_name::without_kind;
 use firesteel_placement::{Cores, MiB, Resources};
 
@@ -102,12 +102,9 @@ impl<'a> DraftBuilder<'a> {
             }
             // Each Worker on a host has its own port, as far as there are ports.
             let port = (self.draft.workers.len() % usize::from(u16::MAX)) as u16;
-            self.draft.workers.push(WorkerDescription::new(
-                id,
-                Address::new(host, port),
-                Offered { cores, memory, resources: resources.clone() },
-                "",
-            ));
+            let offered = Offered { cores, memory, resources: resources.clone() };
+            let description = WorkerDescription::new(id, Address::new(host, port), offered, "");
+            self.draft.workers.push(WorkerView::unused(&description, self.draft.now));
         }
         Ok(())
     }

@@ -2,7 +2,7 @@
 
 use firesteel_placement::Cores;
 use firesteel_placement::amount::WHOLE;
-use firesteel_sim::draft::{Cells, WorkerOutcome};
+use firesteel_sim::draft::{Cells, User, WorkerOutcome};
 use firesteel_sim::picture::words::width;
 use firesteel_sim::picture::{Anchor, Area, Paint, Point, SERIES, SMALL, Svg, Weight};
 
@@ -16,6 +16,9 @@ pub(super) const THIN: f64 = 5.0;
 pub(super) const SQUARE: f64 = 7.0;
 /// The same where addresses are shared, so that parts can be told apart.
 pub(super) const SHARED: f64 = 14.0;
+
+/// The colour of what cluster drivers hold.
+const DRIVERS: Paint = Paint::Muted;
 
 /// Where a Worker is drawn, and how large.
 pub(super) struct Bar {
@@ -44,6 +47,9 @@ impl Bar {
             letter(svg, area, executor.app);
             x += width;
         }
+        let drivers = worker.cores_of_drivers().0 as f64 * self.scale;
+        svg.rect(Area { at: Point { x, y: at.y }, width: drivers - gap(drivers), height: BAR }, DRIVERS);
+        x += drivers;
         if self.stranded > Cores::ZERO {
             let free = Point { x: x + 0.5, y: at.y + 0.5 };
             svg.outline(Area { at: free, width: at.x + width - x - 1.0, height: BAR - 1.0 }, Paint::Warning);
@@ -57,6 +63,8 @@ impl Bar {
             svg.rect(area, Paint::Series(executor.app));
             x += width;
         }
+        let drivers = worker.memory_of_drivers().0 as f64 * each;
+        svg.rect(Area { at: Point { x, y }, width: drivers - gap(drivers), height: THIN }, DRIVERS);
         cells(svg, Point { x: at.x, y: y + THIN + 3.0 }, &worker.cells, self);
     }
 }
@@ -66,7 +74,7 @@ fn gap(width: f64) -> f64 {
     if width > 4.0 { 1.0 } else { 0.0 }
 }
 
-/// A cell for each address, filled by the executors that hold it or parts of it. Many addresses are narrow, so that all fit
+/// A cell for each address, filled by those that hold it or parts of it. Many addresses are narrow, so that all fit
 /// into the column.
 fn cells(svg: &mut Svg, at: Point, cells: &Cells, bar: &Bar) {
     let count: usize = cells.iter().map(|(_, cells)| cells.len()).sum();
@@ -81,9 +89,13 @@ fn cells(svg: &mut Svg, at: Point, cells: &Cells, bar: &Bar) {
                 Area { at: Point { x: x + left, y: at.y }, width: right - left, height: bar.cell }
             };
             let mut filled = 0;
-            for (app, part) in cell {
+            for (user, part) in cell {
                 let end = (filled + part.thousandths()).min(WHOLE);
-                svg.rect(area(filled, end), Paint::Series(*app));
+                let paint = match user {
+                    User::Application(app) => Paint::Series(*app),
+                    User::Driver => DRIVERS,
+                };
+                svg.rect(area(filled, end), paint);
                 filled = end;
             }
             svg.rect(area(filled, WHOLE), Paint::Free);

@@ -38,7 +38,8 @@ const HELP: &str = "\
 Shows how a Master would place executors, and why an application would not get more. Starts nothing. CLUSTER is a TOML file with [[workers]] and [[applications]]; \
 fixtures/plan/README.md in Firesteel's repository lists every field. Options such as --executor-cores add one more application, which is served last. \
 Without CLUSTER, the plan starts from what a running Master (--master) has now, and uses its settings, such as \
-firesteel.master.order: it shows what an application with these options would get if it were submitted now. local-cluster[..] is an empty cluster of that size.
+firesteel.master.order: it shows what an application with these options would get if it were submitted now. Workers that do not \
+serve all applications, such as one that is being decommissioned, then have their state beside them. local-cluster[..] is an empty cluster of that size.
 
   [[workers]]
   count = 4
@@ -55,7 +56,7 @@ firesteel.master.order: it shows what an application with these options would ge
   firesteel plan --master 'local-cluster[4,16,65536]' --executor-cores 6
 
 Each character of a Worker's bar is one core (on large Workers, several). An upper-case letter: this application gets the \
-core in the plan. A lower-case letter: it has the core already. A dot: the core is free. After Z come Greek and Cyrillic letters; all applications \
+core in the plan. A lower-case letter: it has the core already. An equals sign: a cluster driver has it. A dot: it is free. After Z come Greek and Cyrillic letters; all applications \
 after the 48th share #. In JSON, schema is incremented on incompatible changes.
 
 An application has less than requested if its own maximum of cores and its limit of executors allow more executors. It \
@@ -190,6 +191,7 @@ fn outcome(draft: &Draft, config: Config) -> Result<Outcome, Failure> {
             }
             SnapshotError::WorkerTwice { .. }
             | SnapshotError::ApplicationTwice { .. }
+            | SnapshotError::Driver { .. }
             | SnapshotError::Executor { .. } => error.to_string(),
         };
         Failure::of(Exit::Failure, format!("cannot plan: {why}"))

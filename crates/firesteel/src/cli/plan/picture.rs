@@ -10,6 +10,7 @@ mod legend;
 
 use std::collections::BTreeMap;
 
+use firesteel_core::ids::WorkerId;
 use firesteel_core::messages::ProfileView;
 use firesteel_placement::words::{are, list, none_or, of_resource};
 use firesteel_placement::{Cores, MiB};
@@ -45,8 +46,9 @@ pub(super) fn draw(source: &Source, decided: &[Decided]) -> String {
         columns.push(Column::before(&before));
     }
     columns.extend(decided.iter().map(Column::of));
-    let (rows, others) = rows(&columns);
-    Drawing::new(source, columns).draw(&rows, others)
+    let states = source.states();
+    let (rows, others) = rows(&columns, &states);
+    Drawing::new(source, columns, states).draw(&rows, others)
 }
 
 /// A picture, and where its next line begins.
@@ -54,6 +56,8 @@ struct Drawing<'a> {
     svg: Svg,
     source: &'a Source,
     columns: Vec<Column<'a>>,
+    /// The states of the Workers that do not just serve all applications.
+    states: BTreeMap<&'a WorkerId, String>,
     /// What waiting applications ask for, by column.
     demands: Vec<Vec<&'a ProfileView>>,
     width: f64,
@@ -67,7 +71,7 @@ struct Drawing<'a> {
 }
 
 impl<'a> Drawing<'a> {
-    fn new(source: &'a Source, columns: Vec<Column<'a>>) -> Self {
+    fn new(source: &'a Source, columns: Vec<Column<'a>>, states: BTreeMap<&'a WorkerId, String>) -> Self {
         let count = columns.len().max(1) as f64;
         let room = WIDTH - 2.0 * MARGIN - NAMES - (count - 1.0) * GAP;
         let column = (room / count).max(COLUMN);
@@ -81,6 +85,7 @@ impl<'a> Drawing<'a> {
         Self {
             svg: Svg::new(&format!("Plan of {}", source.short_name()), &description),
             source,
+            states,
             width: 2.0 * MARGIN + NAMES + count * (column + GAP) - GAP,
             column,
             widest,
@@ -140,6 +145,7 @@ impl<'a> Drawing<'a> {
         let first_has_resources = !first.resources.is_empty();
         let mut has = vec![none_or(first.cores.0, "core"), first.memory.to_string()];
         has.extend(first.resources.iter().map(|(name, quantity)| of_resource(*quantity, name)));
+        has.extend(self.states.get(&first.id).cloned());
         let has = match row.count {
             1 => has.join(", "),
             count => format!("and {} more of {}", count - 1, has.join(", ")),
@@ -177,6 +183,9 @@ impl<'a> Drawing<'a> {
                 format!("{name} {count} × {}", none_or(cores.0, "core"))
             })
             .collect();
+        if worker.cores_of_drivers() > Cores::ZERO {
+            parts.push(format!("cluster drivers {}", none_or(worker.cores_of_drivers().0, "core")));
+        }
         parts.push(format!(
             "{} and {} free",
             none_or(worker.cores_free.0, "core"),

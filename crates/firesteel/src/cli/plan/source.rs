@@ -1,5 +1,6 @@
 //! Reads the cluster and its applications from a file, from a running Master, or from a size.
 
+use std::collections::BTreeMap;
 use std::io::Read as _;
 use std::path::Path;
 
@@ -8,11 +9,12 @@ use firesteel_apps::master_url::MasterUrl;
 use firesteel_core::Timestamp;
 use firesteel_core::address::Address;
 use firesteel_core::ids::WorkerId;
-use firesteel_core::messages::{Deciding, MasterView, Offered, Work, WorkerDescription};
+use firesteel_core::messages::{Deciding, MasterView, Offered, Work, WorkerDescription, WorkerView};
 use firesteel_core::process::Command;
 use firesteel_core::queues::Queues;
 use firesteel_core::scheduling::{Backfill, Preemption, SchedulingSettings};
 use firesteel_core::state_reader::Extent;
+use firesteel_daemons::wording::worker::worker_state;
 use firesteel_placement::policy::Rule;
 use firesteel_placement::{Cores, Resources};
 use firesteel_settings::application::ApplicationSettings;
@@ -46,6 +48,13 @@ impl Source {
     /// The name without directories.
     pub(super) fn short_name(&self) -> &str {
         self.name.rsplit('/').next().unwrap_or(&self.name)
+    }
+
+    /// The states of the Workers that do not just serve all applications.
+    pub(super) fn states(&self) -> BTreeMap<&WorkerId, String> {
+        let states =
+            self.draft.workers.iter().map(|worker| (&worker.id, worker_state(worker, self.draft.now)));
+        states.filter(|(_, state)| state != "ALIVE").collect()
     }
 }
 
@@ -95,11 +104,12 @@ fn of_file(path: &Path) -> Result<Source, Failure> {
 fn of_size(spec: LocalClusterSpec) -> Source {
     let LocalClusterSpec { workers, cores, memory } = spec;
     let digits = workers.to_string().len();
+    let now = Timestamp::default();
     let worker = |number: u32| {
         let name = format!("worker-{number:0digits$}");
-        let id = WorkerId::new(name.as_str());
-        let (resources, work_dir) = (Resources::default(), String::new());
-        WorkerDescription::new(id, Address::new(name, 0), Offered { cores, memory, resources }, work_dir)
+        let (id, resources) = (WorkerId::new(name.as_str()), Resources::default());
+        let offered = Offered { cores, memory, resources };
+        WorkerView::unused(&WorkerDescription::new(id, Address::new(name, 0), offered, ""), now)
     };
     let workers = (1..=workers).map(worker).collect();
     let draft = Draft {
@@ -108,8 +118,9 @@ fn of_size(spec: LocalClusterSpec) -> Source {
         backfill: Backfill::On,
         preemption: Preemption::Off,
         scheduling: SchedulingSettings::default(),
-        now: Timestamp::default(),
+        now,
         workers,
+        drivers: Vec::new(),
         applications: Vec::new(),
         reserved: None,
     };
@@ -144,8 +155,7 @@ fn of_master(cluster: &Cluster) -> Result<Source, Failure> {
 fn asking(settings: &ApplicationSettings, now: Timestamp) -> DraftApplication {
     let name = settings.name.clone().unwrap_or_else(|| "new".to_owned());
     let description = describe(name, settings, Work::of(nothing()));
-    let (profiles, running, preempted) = (Vec::new(), Vec::new(), Vec::new());
-    DraftApplication { description, submitted: now, profiles, running, preempted }
+    DraftApplication::new(description, now)
 }
 
 /// A command that is never run.

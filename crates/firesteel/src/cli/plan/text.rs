@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use firesteel_apps::table::{clean, table};
+use firesteel_core::ids::WorkerId;
 use firesteel_core::scheduling::ServingOrder;
 use firesteel_placement::words::{list, none_or, of_resource};
 use firesteel_placement::{MiB, Quantity};
@@ -19,6 +20,9 @@ use super::{Decided, why};
 const BAR: i64 = 40;
 /// With more Workers than this, equal Workers share a line.
 const EACH: usize = 24;
+
+/// The sign of cluster drivers in a bar.
+const DRIVER: char = '=';
 
 /// What `stranded` means, for tables and pictures.
 pub(super) const STRANDED: &str =
@@ -48,7 +52,10 @@ pub(super) fn text(source: &Source, decided: &Decided) -> String {
     if source.deciding.is_some() && source.draft.scheduling.order == ServingOrder::Shortest {
         writeln!(text, "{SHORTEST}").expect("a text takes it");
     }
-    write!(text, "\nWorkers\n{}\n", workers(outcome)).expect("a text takes it");
+    write!(text, "\nWorkers\n{}\n", workers(source, outcome)).expect("a text takes it");
+    if !source.draft.drivers.is_empty() {
+        writeln!(text, "{DRIVER} stands for cores of cluster drivers.").expect("a text takes it");
+    }
     if let Some(shared) = why::shared_mark(outcome.applications.len()) {
         writeln!(text, "{shared}").expect("a text takes it");
     }
@@ -61,10 +68,11 @@ pub(super) fn text(source: &Source, decided: &Decided) -> String {
     text
 }
 
-fn workers(outcome: &Outcome) -> String {
+fn workers(source: &Source, outcome: &Outcome) -> String {
+    let states = source.states();
     let widest = outcome.workers.iter().map(|worker| worker.cores.0).max().unwrap_or(1);
     let has_resources = outcome.workers.iter().any(|worker| !worker.resources.is_empty());
-    let rows = grouped(&outcome.workers).into_iter().map(|(worker, names)| {
+    let rows = grouped(&outcome.workers, &states).into_iter().map(|(worker, names)| {
         let mut row = vec![
             names,
             bar(worker, widest),
@@ -74,23 +82,32 @@ fn workers(outcome: &Outcome) -> String {
         if has_resources {
             row.push(resources(worker));
         }
+        if !states.is_empty() {
+            row.push(states.get(&worker.id).cloned().unwrap_or_default());
+        }
         row
     });
     let mut header = vec!["WORKER", "BAR", "CORES", "MEMORY"];
     if has_resources {
         header.push("RESOURCES");
     }
+    if !states.is_empty() {
+        header.push("STATE");
+    }
     table(&header, rows.collect())
 }
 
 /// One Worker for each line, and the name on it. Of many Workers, equal ones share a line.
-fn grouped(workers: &[WorkerOutcome]) -> Vec<(&WorkerOutcome, String)> {
+fn grouped<'a>(
+    workers: &'a [WorkerOutcome],
+    states: &BTreeMap<&WorkerId, String>,
+) -> Vec<(&'a WorkerOutcome, String)> {
     if workers.len() <= EACH {
         return workers.iter().map(|worker| (worker, worker.id.to_string())).collect();
     }
     let mut kinds: BTreeMap<_, Vec<&WorkerOutcome>> = BTreeMap::new();
     for worker in workers {
-        kinds.entry(worker.group_key()).or_default().push(worker);
+        kinds.entry((worker.group_key(), states.get(&worker.id))).or_default().push(worker);
     }
     let mut kinds: Vec<_> = kinds.into_values().collect();
     kinds.sort_by_key(|kind| kind[0].id.clone());
@@ -106,22 +123,23 @@ fn grouped(workers: &[WorkerOutcome]) -> Vec<(&WorkerOutcome, String)> {
 fn bar(worker: &WorkerOutcome, widest: i64) -> String {
     let cores = worker.cores.0.max(0);
     let signs = if widest <= BAR { cores } else { (cores * BAR + widest - 1) / widest };
-    let mut executors = worker.executors.iter();
+    let executors = worker.executors.iter().map(|executor| match executor.since {
+        Since::Before => (executor.cores.0, why::small_mark(executor.app)),
+        Since::Now => (executor.cores.0, why::mark(executor.app)),
+    });
+    let mut parts = executors.chain([(worker.cores_of_drivers().0, DRIVER)]);
     let (mut end, mut sign) = (0, '.');
     let mut bar = String::new();
     for at in 0..signs {
         // The core in the middle of those that the character stands for.
         let core = (2 * at + 1) * cores / (2 * signs);
         while core >= end {
-            let Some(executor) = executors.next() else {
+            let Some((cores, of)) = parts.next() else {
                 (end, sign) = (i64::MAX, '.');
                 break;
             };
-            end += executor.cores.0;
-            sign = match executor.since {
-                Since::Before => why::small_mark(executor.app),
-                Since::Now => why::mark(executor.app),
-            };
+            end += cores;
+            sign = of;
         }
         bar.push(sign);
     }

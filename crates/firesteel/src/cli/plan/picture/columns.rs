@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use firesteel_core::ids::WorkerId;
 use firesteel_placement::Cores;
 use firesteel_placement::words::none_or;
 use firesteel_sim::draft::{Cells, GroupKey, WorkerOutcome};
@@ -54,18 +55,20 @@ fn below(used: Cores, all: Cores) -> String {
 }
 
 /// The rows to draw, and the number of Workers that are in none of them. The rarest kinds of Workers are left out.
-pub(super) fn rows<'a>(columns: &'a [Column<'a>]) -> (Vec<Row>, usize) {
+pub(super) fn rows<'a>(columns: &'a [Column<'a>], states: &BTreeMap<&WorkerId, String>) -> (Vec<Row>, usize) {
     let workers = columns.first().map_or(0, |column| column.workers.len());
     if workers <= EACH {
         return ((0..workers).map(|first| Row { first, count: 1 }).collect(), 0);
     }
-    let mut kinds: BTreeMap<Vec<(GroupKey<'a>, &'a Cells)>, Row> = BTreeMap::new();
+    type Kind<'a, 'b> = (Vec<(GroupKey<'a>, &'a Cells)>, Option<&'b String>);
+    let mut kinds: BTreeMap<Kind<'a, '_>, Row> = BTreeMap::new();
     for first in 0..workers {
+        let state = columns.first().and_then(|column| states.get(&column.workers[first].id));
         let of = |column: &'a Column<'a>| {
             let worker = &column.workers[first];
             (worker.group_key(), &worker.cells)
         };
-        kinds.entry(columns.iter().map(of).collect()).or_insert(Row { first, count: 0 }).count += 1;
+        kinds.entry((columns.iter().map(of).collect(), state)).or_insert(Row { first, count: 0 }).count += 1;
     }
     let mut rows: Vec<Row> = kinds.into_values().collect();
     rows.sort_by_key(|row| (std::cmp::Reverse(row.count), row.first));

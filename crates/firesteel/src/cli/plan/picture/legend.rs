@@ -91,6 +91,9 @@ impl Drawing<'_> {
             words += " Parts of a square: shares of an address.";
         }
         words += " Letters and colours: the application that uses them.";
+        if !self.source.draft.drivers.is_empty() {
+            words += " Grey: cluster drivers.";
+        }
         let metrics =
             || self.columns.iter().filter_map(|column| column.decided).map(|decided| &decided.metrics);
         if metrics().any(|metrics| metrics.cores_stranded > Cores::ZERO) {
