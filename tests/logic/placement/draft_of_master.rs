@@ -372,3 +372,40 @@ fn those_who_are_away_after_a_restart_of_the_master_are_given_nothing_in_a_plan_
     before.tell(PeerId(2), Inbound::Worker(WorkerToMaster::register(worker, Vec::new())));
     before.expect("only the second Worker is back, and no application", app("new", 9, 1), 4, 0);
 }
+
+#[test]
+fn a_plan_is_made_although_the_master_goes_on_between_its_answers() {
+    let mut stage = stage(Config::default(), &[4], &[app("runs", 1, 1)]);
+    let gpu: Resources = [("gpu", vec!["0"])].into_iter().collect();
+    let worker = |id: &str, host: &str| {
+        let offered = Offered { cores: Cores(4), memory: MiB(1024), resources: gpu.clone() };
+        WorkerDescription::new(WorkerId::new(id), Address::new(host, 7078), offered, "/work")
+    };
+    let register = |worker| Inbound::Worker(WorkerToMaster::register(worker, Vec::new()));
+    let with_gpu = |name| {
+        let mut description = app(name, 1, 1).description();
+        description.profile.resources = [("gpu".to_owned(), "1".parse().expect("an amount"))].into();
+        Inbound::Driver(DriverToMaster::RegisterApplication(Box::new(description)))
+    };
+    stage.tell(PeerId(2), register(worker("w2", "h2")));
+    stage.tell(PeerId(102), with_gpu("first"));
+    let view = stage.master.view();
+    let first = stage.named("first");
+    let mut details = vec![stage.detail(&first)];
+    // The first application ends, the second one gets its address, and the third one that of a new Worker.
+    stage.tell(
+        PeerId(102),
+        Inbound::Driver(DriverToMaster::UnregisterApplication { app: first, outcome: None }),
+    );
+    stage.tell(PeerId(103), with_gpu("second"));
+    stage.tell(PeerId(3), register(worker("w3", "h3")));
+    stage.tell(PeerId(104), with_gpu("third"));
+    for name in ["second", "third"] {
+        let app = stage.named(name);
+        details.push(stage.detail(&app));
+    }
+    let draft = Draft::of_running(&view, &details, &BTreeMap::new(), &[]);
+    let outcome = draft.decide(Config::default()).expect("a plan is made");
+    let kept: Vec<u64> = outcome.applications.iter().map(|app| app.kept).collect();
+    assert_eq!(kept, [1, 0, 0]);
+}

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use firesteel_core::Timestamp;
 use firesteel_core::executor_command::{ExecutorCommand, JavaCommand};
-use firesteel_core::ids::{AppId, ProfileId};
+use firesteel_core::ids::{AppId, ProfileId, WorkerId};
 use firesteel_core::label::Label;
 use firesteel_core::master::{ApplicationCondition, DriverSnapshot, HeldResources, ProfileSnapshot};
 use firesteel_core::messages::{
@@ -15,14 +15,15 @@ use firesteel_core::messages::{
 };
 use firesteel_core::process::Command;
 use firesteel_core::run_time::{RUN_TIME, value};
-use firesteel_placement::ExecutorSize;
+use firesteel_placement::{ExecutorSize, Resources};
 
 use super::{Draft, DraftApplication, DraftExecutor};
 
 impl Draft {
     /// The Workers that live with their cluster drivers, and the live applications with the executors that they hold. `details` are
     /// the Master's answers about each application; those that have ended are left out. `run_times` are what applications say about
-    /// how long they run, and `rooms` are those for which room is reserved.
+    /// how long they run, and `rooms` are those for which room is reserved. The Master does not stand still between its answers: what
+    /// contradicts an earlier one is left out.
     #[must_use]
     pub fn of_running(
         view: &MasterView,
@@ -42,7 +43,7 @@ impl Draft {
             })
             .collect();
         let reserved = rooms.first().and_then(|room| live.iter().position(|(app, _)| **app == room.app));
-        Self {
+        let mut draft = Self {
             default_cores,
             queues: queues.clone(),
             backfill,
@@ -54,6 +55,22 @@ impl Draft {
             drivers: view.drivers.iter().filter_map(|driver| held_by(view, driver)).collect(),
             applications: live.into_iter().map(|(_, application)| application).collect(),
             reserved,
+        };
+        draft.leave_out_contradictions();
+        draft
+    }
+
+    /// Leaves out cluster drivers and executors whose Worker is not there, or whose addresses others have.
+    fn leave_out_contradictions(&mut self) {
+        let mut free: BTreeMap<&WorkerId, Resources> =
+            self.workers.iter().map(|worker| (&worker.id, worker.resources.clone())).collect();
+        self.drivers.retain(|driver| {
+            free.get_mut(&driver.worker).is_some_and(|free| free.take_these(&driver.resources))
+        });
+        for application in &mut self.applications {
+            application.running.retain(|executor| {
+                free.get_mut(&executor.worker).and_then(|free| executor.resources.take(free)).is_some()
+            });
         }
     }
 
