@@ -152,8 +152,8 @@ impl Cluster {
             Rule::Policy(Policy::LearnedFragmentation) => Measure::Learned(lesson),
             Rule::Expression => Measure::Expression(Formula { expression, whole: &whole }),
         };
-        let workers = || slots.iter().filter_map(|slot| Some((*slot, offer(*slot)?)));
-        self.cache.place(measure, demand, &self.whole, workers, offer)
+        let plain = |slot| self.index.plain(slot);
+        self.cache.place(measure, demand, &self.whole, slots.iter().copied(), plain, offer)
     }
 
     fn learn(&mut self) {

@@ -422,8 +422,14 @@ fn the_cache_decides_what_looking_at_every_worker_decides() {
                     // The last one is kept.
                     let mut shares = Vec::new();
                     for measure in expressions.iter().map(by_expression).chain([measure]) {
-                        shares =
-                            cache.place(measure, &demand, &whole, workers, |slot| offers.get(&slot).copied());
+                        let all = workers().map(|(slot, _)| slot);
+                        let offer = |slot| offers.get(&slot).copied();
+                        let plain = |slot| {
+                            let offer =
+                                offer(slot).filter(|offer| *offer.resources == Resources::default())?;
+                            Some((offer.cores, offer.memory))
+                        };
+                        shares = cache.place(measure, &demand, &whole, all, plain, offer);
                         let candidates =
                             workers().map(|(slot, offer)| Candidate { slot, offer, host: "", rank: () });
                         let flat = fill(measure, &demand, candidates, &whole);

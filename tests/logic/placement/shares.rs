@@ -279,8 +279,9 @@ impl Cluster {
                     resources: &free[at],
                 })
             };
-            let all = || slots.iter().filter_map(|slot| Some((*slot, offer(*slot)?)));
-            let cached = self.cache.place(measure, &demand, &self.total, all, offer);
+            let all = slots.iter().copied();
+            let plain = |slot| self.index.plain(slot);
+            let cached = self.cache.place(measure, &demand, &self.total, all, plain, offer);
             ensure!(cached == shares, "{measure:?}: the cache gives {cached:?}, not {shares:?}");
         }
         // The last placement is committed, first in the indexes, then executor by executor.

@@ -190,8 +190,8 @@ impl WorkerTable {
         let whole_offer = |slot: Slot| row(slot).map(WorkerRow::whole_offer);
         let measure = policy.measure(seen.lesson(), &whole_offer);
         let offer = |slot: Slot| Some(row(slot)?.open_offer(withheld.get(&slot)));
-        let workers = || index.iter().filter_map(|(_, slot)| Some((slot, offer(slot)?)));
-        cache.place(measure, demand, whole, workers, offer)
+        let plain = |slot| index.plain(slot);
+        cache.place(measure, demand, whole, index.slots(), plain, offer)
     }
 
     /// Counts executors that an application asks for.

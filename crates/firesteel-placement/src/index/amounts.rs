@@ -136,6 +136,11 @@ impl Amounts {
         self.entries.get(position).map(|entry| entry.slot)
     }
 
+    /// The slots at all positions.
+    pub(super) fn slots(&self) -> impl Iterator<Item = Slot> {
+        self.entries.iter().map(|entry| entry.slot)
+    }
+
     /// The amounts of a word.
     #[inline]
     pub(super) fn word(&self, number: usize) -> AmountsOfWord<'_> {

@@ -46,7 +46,7 @@ use std::collections::BTreeMap;
 use std::ops::Bound::{Excluded, Unbounded};
 use std::ops::ControlFlow;
 
-use free::{Free, FreeResources};
+use free::{Free, FreeResources, ResourceMask};
 use sorted::{Direction, SortKey, SortedWorkers};
 use update::Update;
 
@@ -205,6 +205,19 @@ impl<I: Ord> Index<I> {
     /// The Workers in the order of their ids, from this id on.
     pub fn iter_from(&self, from: &I) -> impl Iterator<Item = (&I, Slot)> {
         self.slots.range(from..).map(|(worker, slot)| (worker, *slot))
+    }
+
+    /// The slots of the Workers in the order of their ids.
+    pub fn slots(&self) -> impl Iterator<Item = Slot> {
+        self.workers.slots()
+    }
+
+    /// The free cores and the free memory of a Worker that has no custom resource free.
+    #[must_use]
+    #[inline]
+    pub fn plain(&self, slot: Slot) -> Option<(Cores, MiB)> {
+        let free = self.workers.free(slot).filter(|free| free.resources == ResourceMask::NONE)?;
+        Some((free.cores, free.memory))
     }
 
     /// The free cores and the free memory of a Worker.

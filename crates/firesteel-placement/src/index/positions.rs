@@ -120,6 +120,11 @@ impl Positions {
         &self.slots.as_chunks().0[word]
     }
 
+    /// The slots of all Workers, in order.
+    pub(super) fn slots(&self) -> impl Iterator<Item = Slot> {
+        self.amounts.slots().filter(|slot| *slot != NO_SLOT)
+    }
+
     /// The Workers of a window, in order.
     pub(super) fn within(&self, window: Range<usize>) -> impl Iterator<Item = IndexedWorker> {
         window.filter_map(|position| self.at(position))

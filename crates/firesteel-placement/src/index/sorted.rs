@@ -117,7 +117,13 @@ impl SortedWorkers {
         self.positions.workers()
     }
 
+    /// The slots of the Workers in the order of their ids.
+    pub(super) fn slots(&self) -> impl Iterator<Item = Slot> {
+        self.positions.slots()
+    }
+
     /// The free amounts of a Worker.
+    #[inline]
     pub(super) fn free(&self, slot: Slot) -> Option<Free> {
         Some(self.positions.free(self.positions.of(slot)?))
     }

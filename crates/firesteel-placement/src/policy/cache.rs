@@ -4,12 +4,13 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::collections::binary_heap::PeekMut;
 
 use super::fill::ShareBuilder;
 use super::score::{MeasureKind, Score, Scorer};
 use super::{ClusterTotal, Measure};
 use crate::index::{Share, Slot};
-use crate::{Demand, ExecutorSize, MiB, Offer, ResourceAmounts};
+use crate::{Cores, Demand, ExecutorSize, MiB, Offer, ResourceAmounts};
 
 /// The number of heaps that are kept on any cluster. A further kind of executor replaces the heap that was used least
 /// recently.
@@ -18,7 +19,7 @@ const HEAPS: usize = 16;
 const WORKERS: usize = 1 << 19;
 
 /// A heap of Workers for each kind of executor that was placed lately: those on which an executor of this kind fits, the
-/// best Worker on top.
+/// best Worker on top. Workers that follow each other in the order of ids and are alike are one entry of it.
 ///
 /// A placement looks at the Workers that it takes, and computes the score of each Worker that changed since the last
 /// placement of its kind. It does not look at the others. It decides what [`fill`](super::fill()) decides with equal
@@ -36,7 +37,9 @@ pub struct PlacementCache {
 /// The changes of Workers since the cache was cleared.
 #[derive(Debug, Default)]
 struct Versions {
-    /// The position of each slot in the order of ids. Empty until the first placement.
+    /// The slots in the order of ids. Empty until the first placement.
+    slots: Vec<Slot>,
+    /// The position of each slot in that order.
     positions: Vec<u32>,
     /// The version of each slot: the number of its changes.
     versions: Vec<u32>,
@@ -51,25 +54,28 @@ struct WorkerHeap {
     size: ExecutorSize,
     memory: MiB,
     resources: ResourceAmounts,
-    /// May have outdated entries: only those with the version in `known` count.
-    heap: BinaryHeap<Reverse<ScoredWorker>>,
-    /// The version of each slot at which its score was computed last.
-    known: Vec<u32>,
+    /// May have outdated entries: for each of their Workers they count only with the version in `known`.
+    heap: BinaryHeap<Reverse<ScoredWorkers>>,
+    /// By position, the version for which a Worker's score was computed last. `None` if it has not changed since the heap was made.
+    known: Vec<Option<u32>>,
     /// The number of log entries that were read.
     read: usize,
 }
 
-/// A Worker with the score of one more executor there. The least score is the best.
+/// The Workers at these positions, with the score of one more executor on any of them. The least score is the best, and the
+/// first Worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct ScoredWorker {
+struct ScoredWorkers {
     score: Score,
     position: u32,
-    slot: Slot,
-    version: u32,
+    /// One more than the position of the last of them.
+    end: u32,
+    /// The version for which the score was computed. `None`: that when the heap was made.
+    version: Option<u32>,
 }
 
-/// A Worker that has executors of this placement: its next score and position, its slot, and how many it has.
-type Continued = Reverse<((Score, u32), Slot, u64)>;
+/// A Worker that has executors of this placement: its next score and position, and how many it has.
+type Continued = Reverse<((Score, u32), u64)>;
 
 impl PlacementCache {
     /// Reports that the free amounts of a Worker have changed.
@@ -77,11 +83,11 @@ impl PlacementCache {
         if self.heaps.is_empty() {
             return;
         }
-        let Versions { positions, versions, log } = &mut self.workers;
+        let Versions { slots, versions, log, .. } = &mut self.workers;
         let Some(version) = versions.get_mut(slot.index()) else { return };
         *version = version.wrapping_add(1);
         log.push(slot);
-        let limit = 4 * positions.len() + 1024;
+        let limit = 4 * slots.len() + 1024;
         if log.len() > limit {
             self.shorten_log(limit / 2);
         }
@@ -94,13 +100,15 @@ impl PlacementCache {
     }
 
     /// Places as many executors as the demand asks for and the Workers have free capacity for. `workers` are all Workers
-    /// in the order of their ids; `offer` looks one of them up.
-    pub fn place<'a, W: Iterator<Item = (Slot, Offer<'a>)>>(
+    /// in the order of their ids; `offer` looks one of them up, and `plain` only its free cores and memory, if it has no custom
+    /// resources free and that is cheaper.
+    pub fn place<'a>(
         &mut self,
         measure: Measure<'_>,
         demand: &Demand,
         total: &ClusterTotal,
-        workers: impl Fn() -> W,
+        workers: impl Iterator<Item = Slot>,
+        plain: impl Fn(Slot) -> Option<(Cores, MiB)>,
         offer: impl Fn(Slot) -> Option<Offer<'a>>,
     ) -> Vec<Share> {
         if !demand.allows_one_more() {
@@ -115,16 +123,16 @@ impl PlacementCache {
                 heap
             }
             None => {
-                self.workers.begin(&workers);
-                WorkerHeap::new(&scorer, &self.workers, workers())
+                self.workers.begin(workers);
+                WorkerHeap::new(&scorer, &self.workers, plain, &offer)
             }
         };
-        if self.heaps.len() >= HEAPS.max(WORKERS / self.workers.positions.len().max(1)) {
+        if self.heaps.len() >= HEAPS.max(WORKERS / self.workers.slots.len().max(1)) {
             self.heaps.remove(0);
         }
         self.heaps.push(heap);
         let heap = self.heaps.last_mut().expect("one was pushed");
-        heap.place(&scorer, demand, &self.workers.positions, &offer)
+        heap.place(&scorer, demand, &self.workers.slots, &offer)
     }
 
     /// Drops the oldest entries of the log, and the heaps that have not read them.
@@ -139,48 +147,71 @@ impl PlacementCache {
 
 impl Versions {
     /// Numbers the Workers at the first placement.
-    fn begin<'a, W: Iterator<Item = (Slot, Offer<'a>)>>(&mut self, workers: impl Fn() -> W) {
-        if !self.positions.is_empty() {
+    fn begin(&mut self, workers: impl Iterator<Item = Slot>) {
+        if !self.slots.is_empty() {
             return;
         }
-        for (position, (slot, _)) in workers().enumerate() {
-            if self.positions.len() <= slot.index() {
-                self.positions.resize(slot.index() + 1, 0);
-            }
-            self.positions[slot.index()] = u32::try_from(position).expect("slots are counted by a u32");
+        self.slots.extend(workers);
+        let slots = self.slots.iter().map(|slot| slot.index() + 1).max().unwrap_or(0);
+        self.positions = vec![0; slots];
+        for (position, slot) in (0..).zip(&self.slots) {
+            self.positions[slot.index()] = position;
         }
-        self.versions = vec![0; self.positions.len()];
+        self.versions = vec![0; slots];
+    }
+}
+
+impl ScoredWorkers {
+    /// The Workers without the first one, if there are others.
+    fn rest(self) -> Option<Self> {
+        let position = self.position + 1;
+        (position < self.end).then_some(Self { position, ..self })
     }
 
-    /// A Worker with its score, if one more executor fits there.
-    fn scored(
-        &self,
-        scorer: &Scorer<'_, '_>,
-        slot: Slot,
-        offer: &Offer<'_>,
-    ) -> Option<Reverse<ScoredWorker>> {
-        let score = offer.fits(scorer.demand()).then(|| scorer.score((slot, offer), 0))?;
-        let (position, version) = (self.positions[slot.index()], self.versions[slot.index()]);
-        Some(Reverse(ScoredWorker { score, position, slot, version }))
+    /// The first of the Workers alone.
+    fn first(self) -> Self {
+        Self { end: self.position + 1, ..self }
     }
 }
 
 impl WorkerHeap {
-    /// A heap of all these Workers that fit.
+    /// A heap of all Workers that fit. Those that have what the one before has, and no custom resources, are not looked up.
     fn new<'a>(
         scorer: &Scorer<'_, '_>,
-        versions: &Versions,
-        workers: impl Iterator<Item = (Slot, Offer<'a>)>,
+        workers: &Versions,
+        plain: impl Fn(Slot) -> Option<(Cores, MiB)>,
+        offer: impl Fn(Slot) -> Option<Offer<'a>>,
     ) -> Self {
         let demand = scorer.demand();
+        let mut entries: Vec<Reverse<ScoredWorkers>> = Vec::new();
+        let mut last: (Option<(Cores, MiB)>, Option<Score>) = (None, None);
+        for (position, slot) in (0..).zip(&workers.slots) {
+            let plain = plain(*slot).filter(|_| scorer.needs_only_offers());
+            let score = || {
+                let offer = offer(*slot).filter(|offer| offer.fits(demand))?;
+                Some(scorer.score((*slot, &offer), 0))
+            };
+            if plain.is_none() || plain != last.0 {
+                last = (plain, score());
+            }
+            debug_assert_eq!(last.1, score(), "Workers with the same amounts have the same score");
+            let Some(score) = last.1 else { continue };
+            match entries.last_mut() {
+                Some(Reverse(entry)) if entry.end == position && entry.score == score => entry.end += 1,
+                _ => {
+                    let entry = ScoredWorkers { score, position, end: position + 1, version: None };
+                    entries.push(Reverse(entry));
+                }
+            }
+        }
         Self {
             measure: scorer.kind(),
             size: demand.size,
             memory: demand.memory,
             resources: demand.resources.clone(),
-            heap: workers.filter_map(|(slot, offer)| versions.scored(scorer, slot, &offer)).collect(),
-            known: versions.versions.clone(),
-            read: versions.log.len(),
+            heap: entries.into(),
+            known: vec![None; workers.slots.len()],
+            read: workers.log.len(),
         }
     }
 
@@ -197,16 +228,21 @@ impl WorkerHeap {
         offer: impl Fn(Slot) -> Option<Offer<'a>>,
     ) {
         for slot in &workers.log[self.read..] {
-            let (known, version) = (&mut self.known[slot.index()], workers.versions[slot.index()]);
-            if *known != version {
-                *known = version;
-                self.heap.extend(offer(*slot).and_then(|offer| workers.scored(scorer, *slot, &offer)));
+            let (position, version) = (workers.positions[slot.index()], Some(workers.versions[slot.index()]));
+            if std::mem::replace(&mut self.known[position as usize], version) == version {
+                continue;
+            }
+            if let Some(offer) = offer(*slot).filter(|offer| offer.fits(scorer.demand())) {
+                let score = scorer.score((*slot, &offer), 0);
+                self.heap.push(Reverse(ScoredWorkers { score, position, end: position + 1, version }));
             }
         }
         self.read = workers.log.len();
-        if self.heap.len() > 2 * workers.positions.len() + 64 {
+        if self.heap.len() > 2 * workers.slots.len() + 64 {
             let known = &self.known;
-            self.heap.retain(|Reverse(worker)| worker.version == known[worker.slot.index()]);
+            self.heap.retain(|Reverse(entry)| {
+                entry.rest().is_some() || entry.version == known[entry.position as usize]
+            });
         }
     }
 
@@ -214,7 +250,7 @@ impl WorkerHeap {
         &mut self,
         scorer: &Scorer<'_, '_>,
         demand: &Demand,
-        positions: &[u32],
+        slots: &[Slot],
         offer: impl Fn(Slot) -> Option<Offer<'a>>,
     ) -> Vec<Share> {
         let mut shares = ShareBuilder::new(demand);
@@ -223,25 +259,25 @@ impl WorkerHeap {
         while shares.is_wanting() {
             let fresh = self.best();
             let again = continued.peek().map(|Reverse((key, ..))| *key);
-            let (slot, before) = match (fresh, again) {
+            let (position, before) = match (fresh, again) {
                 (None, None) => break,
                 (Some(fresh), again) if again.is_none_or(|again| fresh < again) => {
-                    let Some(Reverse(worker)) = self.heap.pop() else { break };
-                    taken.push(Reverse(worker));
-                    (worker.slot, 0)
+                    let Some(entry) = self.pop_first() else { break };
+                    taken.push(Reverse(entry));
+                    (entry.position, 0)
                 }
                 (Some(_) | None, _) => {
-                    let Some(Reverse((_, slot, before))) = continued.pop() else { break };
-                    (slot, before)
+                    let Some(Reverse(((_, position), before))) = continued.pop() else { break };
+                    (position, before)
                 }
             };
+            let slot = slots[position as usize];
             let Some(offer) = offer(slot) else { continue };
-            let position = positions[slot.index()];
             let again = continued.peek().map(|Reverse((key, ..))| *key);
             let next = [self.best(), again].into_iter().flatten().min();
             let is_best = |score| next.is_none_or(|next| (score, position) < next);
             if let Some((after, score)) = shares.fill(scorer, slot, &offer, before, is_best) {
-                continued.push(Reverse(((score, position), slot, after)));
+                continued.push(Reverse(((score, position), after)));
             }
         }
         // The shares are not committed yet: if they are, the owner reports the changes.
@@ -249,14 +285,25 @@ impl WorkerHeap {
         shares.finish()
     }
 
-    /// Score and position of the best Worker. Drops outdated entries above it.
+    /// Score and position of the best Worker. Drops outdated Workers above it.
     fn best(&mut self) -> Option<(Score, u32)> {
-        while let Some(Reverse(worker)) = self.heap.peek() {
-            if worker.version == self.known[worker.slot.index()] {
-                return Some((worker.score, worker.position));
+        while let Some(Reverse(entry)) = self.heap.peek() {
+            if entry.version == self.known[entry.position as usize] {
+                return Some((entry.score, entry.position));
             }
-            self.heap.pop();
+            self.pop_first();
         }
         None
+    }
+
+    /// Takes the first Worker out.
+    fn pop_first(&mut self) -> Option<ScoredWorkers> {
+        let mut top = self.heap.peek_mut()?;
+        let Reverse(entry) = *top;
+        match entry.rest() {
+            Some(rest) => top.0 = rest,
+            None => drop(PeekMut::pop(top)),
+        }
+        Some(entry.first())
     }
 }

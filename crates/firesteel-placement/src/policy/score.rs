@@ -172,6 +172,11 @@ impl<'a, 'm> Scorer<'a, 'm> {
         self.measure.kind()
     }
 
+    /// Whether a score depends on the offer alone. An expression may ask about the Worker itself.
+    pub(super) fn needs_only_offers(&self) -> bool {
+        !matches!(self.measure, Measure::Expression(_))
+    }
+
     /// The score of the next executor on this offer of a Worker, which `before` other executors take from. It must fit.
     pub(super) fn score(&self, (slot, offer): (Slot, &Offer<'_>), before: u64) -> Score {
         let Demand { size, memory, .. } = self.demand;
