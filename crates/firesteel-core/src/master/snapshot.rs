@@ -49,7 +49,7 @@ impl WorkerSnapshot {
     }
 }
 
-/// What decides whether a living Worker is given executors. The default: it is given some.
+/// What decides whether a living Worker is given executors. By default it is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WorkerCondition {
     /// Whether it is here to stay.
@@ -63,7 +63,7 @@ pub struct WorkerCondition {
 /// Whether a living Worker is here to stay.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Presence {
-    /// It is.
+    /// It is here to stay.
     #[default]
     Here,
     /// It is being decommissioned.
@@ -195,8 +195,8 @@ pub enum SnapshotError {
         /// Why the queue is refused.
         error: QueueError,
     },
-    /// The Worker of a cluster driver does not exist, or the driver's addresses do not exist or are taken.
-    #[error("a cluster driver on worker {worker} has a worker or an address that is not there or is taken")]
+    /// The Worker of a cluster driver does not exist, or the driver's addresses do not exist there or are taken.
+    #[error("a cluster driver is on worker {worker}, which is not there or has no such addresses free")]
     Driver {
         /// The Worker's id.
         worker: WorkerId,

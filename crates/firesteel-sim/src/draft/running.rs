@@ -20,10 +20,10 @@ use firesteel_placement::{ExecutorSize, Resources};
 use super::{Draft, DraftApplication, DraftExecutor};
 
 impl Draft {
-    /// The Workers that live with their cluster drivers, and the live applications with the executors that they hold. `details` are
-    /// the Master's answers about each application; those that have ended are left out. `run_times` are what applications say about
-    /// how long they run, and `rooms` are those for which room is reserved. The Master does not stand still between its answers: what
-    /// contradicts an earlier one is left out.
+    /// The living Workers, the cluster drivers on them, and the live applications with their executors. `details` are the Master's
+    /// answers about each application; those that have ended are left out. `run_times` are what applications say about how long they
+    /// run, and `rooms` are those for which room is reserved. The Master does not stand still between its answers: what contradicts
+    /// an earlier answer is left out.
     #[must_use]
     pub fn of_running(
         view: &MasterView,
@@ -103,8 +103,8 @@ fn known(answer: &ApplicationAnswer) -> Option<&ApplicationDetail> {
     }
 }
 
-/// A command that is never run. It says how long its application runs, and of which releases of Spark this is: of those of the
-/// Workers where its executors run. The Master does not tell more.
+/// A command that is never run. It says how long its application runs, and of which releases of Spark it is. The Master's answers do
+/// not have these releases, so they are taken from the Workers where its executors run.
 fn command(view: &MasterView, detail: &ApplicationDetail, run_time: Option<Duration>) -> ExecutorCommand {
     let runs_on = |worker: &WorkerView| {
         let mut executors = detail.application.executors.iter().filter(|it| !it.state.is_finished());
