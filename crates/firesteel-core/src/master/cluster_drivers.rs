@@ -149,6 +149,14 @@ impl Master {
         self.drivers.is_tried = true;
     }
 
+    /// Notes that one that waits runs on a Worker, which has given it its amounts.
+    pub(super) fn run_driver(&mut self, number: u64, run: Run) {
+        let row = self.workers.row_mut(run.slot);
+        row.drivers.insert(number);
+        let worker = row.description.id.clone();
+        self.drivers.run(number, run, worker);
+    }
+
     /// Gives one that waits to a Worker that has room for it.
     fn launch_driver(&mut self, now: Timestamp, number: u64, slot: Slot) {
         let ClusterDriver { description: DriverDescription { cores, memory, .. }, ref needs, .. } =
@@ -157,11 +165,9 @@ impl Master {
             let sentence = format!("a Worker has no addresses for cluster driver {number}, which fits it");
             return self.effects.violated(Violation { machine: "master", sentence });
         };
-        let row = self.workers.row_mut(slot);
-        row.drivers.insert(number);
+        self.run_driver(number, Run { slot, grant, launched: now, unanswered: Some(0) });
+        let row = self.workers.row(slot);
         let (worker, link, worker_number) = (row.description.id.clone(), row.link, row.number);
-        let run = Run { slot, grant, launched: now, unanswered: Some(0) };
-        self.drivers.run(number, run, worker.clone());
         let driver = self.drivers.live(number);
         if self.records.are_wanted() {
             driver.launch(worker_number).for_each(|record| self.records.add(now, record));

@@ -552,11 +552,7 @@ impl Recovery {
         let DriverDescription { cores, memory, .. } = self.master.drivers.live(number).description;
         let share = Amounts { cores, memory, resources: Resources::default() };
         let grant = self.master.workers.grant_exactly(slot, share).ok_or(Contradiction::NoAddresses)?;
-        let row = self.master.workers.row_mut(slot);
-        row.drivers.insert(number);
-        let id = row.description.id.clone();
-        let run = Run { slot, grant, launched: self.time, unanswered: Some(0) };
-        self.master.drivers.run(number, run, id);
+        self.master.run_driver(number, Run { slot, grant, launched: self.time, unanswered: Some(0) });
         Ok(())
     }
 

@@ -283,9 +283,7 @@ impl Master {
             kill_asked: false,
             run: None,
         });
-        let run = Run { slot, grant, launched: now, unanswered: None };
-        self.drivers.run(number, run, worker);
-        self.workers.row_mut(slot).drivers.insert(number);
+        self.run_driver(number, Run { slot, grant, launched: now, unanswered: None });
         Ok(())
     }
 
