@@ -187,10 +187,7 @@ impl WorkerHeap {
         let mut last: (Option<(Cores, MiB)>, Option<Score>) = (None, None);
         for (position, slot) in (0..).zip(&workers.slots) {
             let plain = plain(*slot).filter(|_| scorer.needs_only_offers());
-            let score = || {
-                let offer = offer(*slot).filter(|offer| offer.fits(demand))?;
-                Some(scorer.score((*slot, &offer), 0))
-            };
+            let score = || scorer.first_score(*slot, &offer(*slot)?);
             if plain.is_none() || plain != last.0 {
                 last = (plain, score());
             }
@@ -232,8 +229,7 @@ impl WorkerHeap {
             if std::mem::replace(&mut self.known[position as usize], version) == version {
                 continue;
             }
-            if let Some(offer) = offer(*slot).filter(|offer| offer.fits(scorer.demand())) {
-                let score = scorer.score((*slot, &offer), 0);
+            if let Some(score) = offer(*slot).and_then(|offer| scorer.first_score(*slot, &offer)) {
                 self.heap.push(Reverse(ScoredWorkers { score, position, end: position + 1, version }));
             }
         }

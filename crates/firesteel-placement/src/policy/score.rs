@@ -172,6 +172,11 @@ impl<'a, 'm> Scorer<'a, 'm> {
         self.measure.kind()
     }
 
+    /// The score of the first executor on a Worker with this offer. `None` if it does not fit.
+    pub(super) fn first_score(&self, slot: Slot, offer: &Offer<'_>) -> Option<Score> {
+        offer.fits(self.demand).then(|| self.score((slot, offer), 0))
+    }
+
     /// Whether a score depends on the offer alone. An expression may ask about the Worker itself.
     pub(super) fn needs_only_offers(&self) -> bool {
         !matches!(self.measure, Measure::Expression(_))
