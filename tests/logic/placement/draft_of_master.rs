@@ -85,6 +85,13 @@ impl App {
     }
 }
 
+/// The Worker of this number, with this number of cores.
+fn worker(number: u64, cores: i64) -> WorkerDescription {
+    let offered = Offered { cores: Cores(cores), memory: MiB(1024), resources: Resources::default() };
+    let (id, address) = (WorkerId::new(format!("w{number}")), Address::new(format!("h{number}"), 7078));
+    WorkerDescription::new(id, address, offered, "/work")
+}
+
 impl Stage {
     /// A Master with Workers of these cores.
     fn new(config: Config, workers: &[i64]) -> Self {
@@ -92,14 +99,13 @@ impl Stage {
         let config = Config { worker_timeout: Duration::from_secs(86_400), ..config };
         let mut stage = Self { master: Master::new(config), now, drivers: 100 };
         for (number, cores) in (1..).zip(workers) {
-            let offered =
-                Offered { cores: Cores(*cores), memory: MiB(1024), resources: Resources::default() };
-            let address = Address::new(format!("h{number}"), 7078);
-            let id = WorkerId::new(format!("w{number}"));
-            let worker = WorkerDescription::new(id, address, offered, "/work");
-            stage.tell(PeerId(number), Inbound::Worker(WorkerToMaster::register(worker, Vec::new())));
+            stage.add(number, worker(number, *cores));
         }
         stage
+    }
+
+    fn add(&mut self, number: u64, worker: WorkerDescription) {
+        self.tell(PeerId(number), Inbound::Worker(WorkerToMaster::register(worker, Vec::new())));
     }
 
     fn tell(&mut self, peer: PeerId, message: Inbound) -> Vec<Effect> {
@@ -341,10 +347,7 @@ fn a_worker_that_cannot_write_is_given_nothing_in_a_plan_either() {
 #[test]
 fn a_worker_with_a_label_has_no_room_for_other_applications_in_a_plan_either() {
     let mut stage = Stage::new(Config::default(), &[4]);
-    let offered = Offered { cores: Cores(8), memory: MiB(1024), resources: Resources::default() };
-    let (id, address) = (WorkerId::new("w2"), Address::new("h2", 7078));
-    let worker = WorkerDescription::new(id, address, offered, "/work").with_label(Label::of(["4.0"]));
-    stage.tell(PeerId(2), Inbound::Worker(WorkerToMaster::register(worker, Vec::new())));
+    stage.add(2, worker(2, 8).with_label(Label::of(["4.0"])));
     stage.expect("the second Worker runs Spark 4.0 only", app("new", 9, 1), 4, 0);
 }
 
@@ -366,10 +369,7 @@ fn those_who_are_away_after_a_restart_of_the_master_are_given_nothing_in_a_plan_
     let config = Config { worker_timeout: Duration::from_secs(86_400), ..Config::default() };
     let master = Master::recover(config, before.now, before.master.image()).expect("it is an image");
     before.master = master;
-    let offered = Offered { cores: Cores(4), memory: MiB(1024), resources: Resources::default() };
-    let (id, address) = (WorkerId::new("w2"), Address::new("h2", 7078));
-    let worker = WorkerDescription::new(id, address, offered, "/work");
-    before.tell(PeerId(2), Inbound::Worker(WorkerToMaster::register(worker, Vec::new())));
+    before.add(2, worker(2, 4));
     before.expect("only the second Worker is back, and no application", app("new", 9, 1), 4, 0);
 }
 
@@ -377,17 +377,17 @@ fn those_who_are_away_after_a_restart_of_the_master_are_given_nothing_in_a_plan_
 fn a_plan_is_made_although_the_master_goes_on_between_its_answers() {
     let mut stage = stage(Config::default(), &[4], &[app("runs", 1, 1)]);
     let gpu: Resources = [("gpu", vec!["0"])].into_iter().collect();
-    let worker = |id: &str, host: &str| {
-        let offered = Offered { cores: Cores(4), memory: MiB(1024), resources: gpu.clone() };
-        WorkerDescription::new(WorkerId::new(id), Address::new(host, 7078), offered, "/work")
+    let worker = |number| {
+        let mut worker = worker(number, 4);
+        worker.resources = gpu.clone();
+        worker
     };
-    let register = |worker| Inbound::Worker(WorkerToMaster::register(worker, Vec::new()));
     let with_gpu = |name| {
         let mut description = app(name, 1, 1).description();
         description.profile.resources = [("gpu".to_owned(), "1".parse().expect("an amount"))].into();
         Inbound::Driver(DriverToMaster::RegisterApplication(Box::new(description)))
     };
-    stage.tell(PeerId(2), register(worker("w2", "h2")));
+    stage.add(2, worker(2));
     stage.tell(PeerId(102), with_gpu("first"));
     let view = stage.master.view();
     let first = stage.named("first");
@@ -398,7 +398,7 @@ fn a_plan_is_made_although_the_master_goes_on_between_its_answers() {
         Inbound::Driver(DriverToMaster::UnregisterApplication { app: first, outcome: None }),
     );
     stage.tell(PeerId(103), with_gpu("second"));
-    stage.tell(PeerId(3), register(worker("w3", "h3")));
+    stage.add(3, worker(3));
     stage.tell(PeerId(104), with_gpu("third"));
     for name in ["second", "third"] {
         let app = stage.named(name);
