@@ -1,5 +1,6 @@
 //! The metrics of real daemons, as Prometheus' own tool judges them.
 
+use std::path::Path;
 use std::process::Command;
 
 use libtest_mimic::Trial;
@@ -13,7 +14,7 @@ const PROMTOOL: Component =
 pub(crate) fn trials() -> Vec<Trial> {
     PROMTOOL.trials(&[
         ("metrics::promtool_accepts_the_metrics_of_master_and_worker", accepted),
-        ("metrics::promtool_accepts_the_alerts", alerts_are_accepted),
+        ("metrics::each_alert_fires_and_is_silent_as_it_should", alerts_are_right),
     ])
 }
 
@@ -34,8 +35,20 @@ fn accepted() {
     }
 }
 
-fn alerts_are_accepted() {
-    let alerts = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/grafana/alerts.yml");
-    let judged = run(Command::new("promtool").args(["check", "rules", alerts]));
-    assert!(judged.code() == 0 && judged.stdout.contains("SUCCESS"), "{judged}");
+fn alerts_are_right() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/grafana");
+    for arguments in [["check", "rules", "alerts.yml"], ["test", "rules", "alerts-test.yml"]] {
+        let judged = run(Command::new("promtool").args(arguments).current_dir(&folder));
+        assert!(judged.code() == 0 && judged.stdout.contains("SUCCESS"), "{judged}");
+    }
+    let read = |name: &str| std::fs::read_to_string(folder.join(name)).expect("it is there");
+    let (alerts, cases) = (read("alerts.yml"), read("alerts-test.yml"));
+    let alerts = alerts.lines().filter_map(|line| line.trim().strip_prefix("- alert: "));
+    for alert in alerts {
+        let expected: Vec<&str> =
+            cases.split("alertname: ").filter_map(|case| case.strip_prefix(alert)).collect();
+        let silent = |case: &&&str| case.trim_start().starts_with("exp_alerts: []");
+        assert!(expected.iter().any(|case| silent(&case)), "no case in which {alert} is silent");
+        assert!(expected.iter().any(|case| !silent(&case)), "no case in which {alert} fires");
+    }
 }

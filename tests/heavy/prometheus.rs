@@ -33,19 +33,27 @@ fn read(path: &Path) -> String {
     std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// The scrape configuration of docs/MONITORING.md with these targets, and the alerts.
-fn configuration(targets: &[&str]) -> String {
+/// The scrape configuration of docs/MONITORING.md with this Master and this Worker, and the alerts.
+fn configuration(master: &str, worker: &str) -> String {
     let page = read(&docs().join("MONITORING.md"));
     let block =
         page.split("```yaml\n").find(|block| block.starts_with("scrape_configs:")).expect("it is there");
     let block = block.split("```").next().expect("it ends");
-    let (before, after) = block.split_once("targets: [").expect("it names targets");
-    let rest = after.split_once(']').expect("the list ends").1;
+    let mut scraped = String::new();
+    let mut targets = [master, worker].into_iter();
+    for line in block.lines() {
+        match line.split_once("targets: [") {
+            Some((before, _)) => {
+                let target = targets.next().expect("the page has a Master's targets, then a Worker's");
+                scraped.push_str(&format!("{before}targets: [{target}]\n"));
+            }
+            None => scraped.push_str(&format!("{line}\n")),
+        }
+    }
     let rules = docs().join("grafana/alerts.yml").canonicalize().expect("it is there");
     format!(
-        "global:\n  scrape_interval: 1s\n  evaluation_interval: 1s\nrule_files: ['{}']\n{before}targets: [{}]{rest}",
-        rules.display(),
-        targets.join(", ")
+        "global:\n  scrape_interval: 1s\n  evaluation_interval: 1s\nrule_files: ['{}']\n{scraped}",
+        rules.display()
     )
 }
 
@@ -57,10 +65,10 @@ struct Prometheus {
 }
 
 impl Prometheus {
-    fn start(targets: &[&str]) -> Self {
+    fn start(master: &str, worker: &str) -> Self {
         let directory = TempDir::new().expect("a temporary directory");
         let path = |name: &str| directory.path().join(name).display().to_string();
-        std::fs::write(path("prometheus.yml"), configuration(targets)).expect("it can be written");
+        std::fs::write(path("prometheus.yml"), configuration(master, worker)).expect("it can be written");
         let address = format!("127.0.0.1:{}", free_port());
         let mut command = Command::new("prometheus");
         command.args([
@@ -126,7 +134,7 @@ fn scraped() {
     command.args(["map", "--quiet", "--master", master.url(), "--", "sh", "-c", &script, "{}", ":::", "1"]);
     let mut map = Daemon::spawn(&mut command);
 
-    let prometheus = Prometheus::start(&[master.http(), worker.http()]);
+    let prometheus = Prometheus::start(master.http(), worker.http());
     let both = wait_for("both targets", || {
         let targets = prometheus.ask("targets", None)?;
         let targets = targets["activeTargets"].as_array()?.clone();
@@ -164,6 +172,13 @@ fn scraped() {
         let alerts = prometheus.alerts()?;
         let raised = alerts.iter().filter(|alert| alert["state"] != "inactive");
         let raised: Vec<&str> = raised.filter_map(|alert| alert["name"].as_str()).collect();
-        (raised == ["FiresteelDown", "FiresteelWorkersLost"]).then_some(())
+        (raised == ["FiresteelWorkersLost"]).then_some(())
+    });
+    master.signal(Signal::SIGKILL);
+    wait_for("the alerts of a cluster without a Master", || {
+        let alerts = prometheus.alerts()?;
+        let raised = alerts.iter().filter(|alert| alert["state"] != "inactive");
+        let raised: Vec<&str> = raised.filter_map(|alert| alert["name"].as_str()).collect();
+        (raised == ["FiresteelDown", "FiresteelNoLeader"]).then_some(())
     });
 }

@@ -1,8 +1,8 @@
 use firesteel_core::Timestamp;
 use firesteel_core::ids::{AppId, ExecutorId, ExecutorKey, WorkerId};
 use firesteel_core::messages::{
-    ApplicationView, DiskSpace, MachineUsage, Offered, TimedReport, Usage, WorkerDescription, WorkerReport,
-    WorkerView,
+    ApplicationView, DiskSpace, MachineUsage, Offered, Outcome, TimedReport, Usage, WorkerDescription,
+    WorkerReport, WorkerView,
 };
 use firesteel_placement::{Cores, MiB};
 
@@ -164,6 +164,27 @@ fn the_metrics_are_well_formed_and_say_what_is_there() {
         assert_eq!(samples.get(series), Some(&(value as f64)), "{series}");
     }
     assert!(samples["process_resident_memory_bytes"] > 0.0);
+}
+
+#[test]
+fn an_application_counts_by_what_became_of_its_work() {
+    let mut view = recorded();
+    let ended = view.completed[0].clone();
+    let of = |outcome| ApplicationView { outcome, ..ended.clone() };
+    view.completed = vec![
+        of(None),
+        of(Some(Outcome::Succeeded)),
+        of(Some(Outcome::failed("3 of 10 items failed"))),
+        of(Some(Outcome::cancelled("ctrl-c"))),
+    ];
+    let (_, samples) = parsed(&metrics_of(Some(&view)));
+    for (state, number) in [("finished", 2.0), ("failed", 1.0), ("killed", 1.0)] {
+        assert_eq!(
+            samples[&format!("firesteel_master_applications{{state=\"{state}\"}}")],
+            number,
+            "{state}"
+        );
+    }
 }
 
 #[test]
