@@ -20,8 +20,10 @@ use firesteel_core::messages::{DriverToMaster, ExecutorReport, ExecutorState, Wo
 use firesteel_daemons::master_journal::{self, Recorded};
 use firesteel_host::journal::{Batch, Directory};
 
+use arguments::{Arguments, Known};
 use master_events::{NOW, launches, registered, registration, worker_registers};
 
+mod arguments;
 mod master_events;
 
 const WORKERS: u64 = 1_000;
@@ -30,7 +32,7 @@ const APPLICATIONS: u64 = 4_000;
 const DRIVERS: u64 = 1_000_000;
 
 fn main() {
-    let rounds = if std::env::args().any(|argument| argument == "--test") { 1 } else { 9 };
+    let rounds = if Arguments::of(Known::default()).test() { 1 } else { 9 };
     recovery(rounds);
     let workload = Workload::new();
     for (name, directory) in [("a disk", std::env::temp_dir()), ("/dev/shm", "/dev/shm".into())] {

@@ -8,6 +8,8 @@
 #![allow(clippy::disallowed_types, clippy::disallowed_methods, clippy::disallowed_macros, reason = "a bench")]
 #![allow(unreachable_pub, reason = "nothing outside can reach into a bench")]
 
+#[path = "../arguments.rs"]
+mod arguments;
 mod cost;
 mod hits;
 mod matching;
@@ -16,7 +18,7 @@ mod setup;
 mod trace;
 
 fn main() {
-    let small = std::env::args().any(|argument| argument == "--test");
+    let small = arguments::Arguments::of(arguments::Known::default()).test();
     cost::print(if small { 1 } else { 201 });
     println!();
     hits::print(if small { 1 } else { 3 });

@@ -16,6 +16,8 @@
 //!
 //! Needs Java and Maven, for ZooKeeper. benches/README.md has the figures.
 
+#[path = "../arguments.rs"]
+mod arguments;
 #[path = "../../tests/heavy/component.rs"]
 #[allow(dead_code, reason = "others use more of it")]
 mod component;
@@ -39,11 +41,12 @@ mod workers;
 
 use std::time::Duration;
 
+use arguments::{Arguments, Known};
 use round::Size;
 
 fn main() {
-    let arguments: Vec<String> = std::env::args().skip(1).filter(|word| word != "--bench").collect();
-    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let given: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = given.iter().map(String::as_str).collect();
     firesteel_host::daemon::raise_open_files();
     let number = |word: &str| word.parse::<u64>().expect("a number");
     match words[..] {
@@ -53,16 +56,17 @@ fn main() {
         ["drivers", masters] => return drivers::run(masters),
         _ => {}
     }
-    let is_test = words.contains(&"--test");
+    let arguments = Arguments::of(Known {
+        numbers: &["--rounds", "--workers", "--executors", "--apps", "--processes", "--tick", "--session"],
+        ..Known::default()
+    });
+    let is_test = arguments.test();
     if let Err(reason) = ensemble::look() {
         let name = ensemble::ZOOKEEPER.name;
         assert!(is_test && !component::is_required(name), "no {name}: {reason}");
         return println!("skipped, no {name}: {reason}");
     }
-    let after = |flag: &str, default: u64| {
-        let at = words.iter().position(|word| *word == flag);
-        at.map_or(default, |at| number(words.get(at + 1).expect("a number follows")))
-    };
+    let after = |option: &str, default: u64| arguments.number(option).unwrap_or(default);
     let small = |small: u64, full: u64| if is_test { small } else { full };
     let size = Size {
         workers: after("--workers", small(50, 10_000)),

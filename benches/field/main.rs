@@ -17,6 +17,8 @@
 #![allow(clippy::disallowed_types, clippy::disallowed_methods, clippy::disallowed_macros, reason = "a bench")]
 #![allow(unreachable_pub, reason = "nothing outside can reach into a bench")]
 
+#[path = "../arguments.rs"]
+mod arguments;
 mod cluster;
 mod gangs;
 #[path = "../master_events.rs"]
@@ -27,29 +29,29 @@ mod preemptions;
 mod workload;
 mod yunikorn;
 
+use arguments::{Arguments, Known};
 use workload::{Scale, Workload};
 
 fn main() {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let has = |word: &str| arguments.iter().any(|argument| argument == word);
-    if has("--test") {
-        let seconds: f64 = workloads(Scale::Small).iter().map(|workload| workload.seconds(1)).sum();
+    let small = workloads(Scale::Small);
+    let words: Vec<&str> = small.iter().flat_map(|workload| workload.name.split(' ')).collect();
+    let known = Known { flags: &["--lines"], numbers: &["--rounds"], words: &words };
+    let arguments = Arguments::of(known);
+    if arguments.test() {
+        let seconds: f64 = small.iter().map(|workload| workload.seconds(1)).sum();
         assert!(seconds > 0.0, "they take time");
         return println!("the workloads are decided");
     }
-    let at = arguments.iter().position(|argument| argument == "--rounds").map(|at| at + 1);
-    let given = at.map(|at| arguments.get(at).and_then(|number| number.parse().ok()));
-    let rounds = given.map_or(5, |number| number.expect("--rounds has a number"));
-    let words = arguments.iter().enumerate().filter(|(n, word)| !word.starts_with("--") && Some(*n) != at);
-    let words: Vec<&str> = words.map(|(_, word)| word.as_str()).collect();
-    let wanted = |workload: &Workload| words.iter().all(|word| workload.name.contains(word));
-    if !has("--lines") {
+    let rounds =
+        arguments.number("--rounds").map_or(5, |rounds| usize::try_from(rounds).expect("it is small"));
+    let wanted = |workload: &Workload| arguments.words().iter().all(|word| workload.name.contains(word));
+    if !arguments.has("--lines") {
         println!("| | decisions | ms | a second | at least | aim | |");
         println!("|---|---:|---:|---:|---:|---:|---|");
     }
     for workload in workloads(Scale::Full).into_iter().filter(wanted) {
         let seconds = workload.seconds(rounds);
-        match has("--lines") {
+        match arguments.has("--lines") {
             true => println!("{}\t{}\t{seconds}", workload.name, workload.decisions),
             false => println!("{}", workload.row(seconds)),
         }

@@ -14,6 +14,8 @@
 #![allow(clippy::disallowed_types, clippy::disallowed_methods, clippy::disallowed_macros, reason = "a bench")]
 #![allow(unreachable_pub, reason = "nothing outside can reach into a bench")]
 
+#[path = "../arguments.rs"]
+mod arguments;
 mod cluster;
 mod core;
 #[path = "../master_events.rs"]
@@ -24,23 +26,26 @@ mod table;
 
 use std::process::Command;
 
+use arguments::{Arguments, Known};
 use table::{Scale, Sheet};
 
 fn main() {
-    let arguments: Vec<String> = std::env::args().collect();
-    let has = |word: &str| arguments.iter().any(|argument| argument == word);
-    if has("--test") {
+    let arguments = Arguments::of(Known {
+        flags: &["--one"],
+        numbers: &["--processes", "--decisions"],
+        ..Known::default()
+    });
+    if arguments.test() {
         measure(Scale::Small);
         return println!("the goals can be measured");
     }
-    if has("--one") {
+    if arguments.has("--one") {
         return write(&measure(Scale::Full));
     }
-    if let Some(decisions) = arguments.iter().skip_while(|argument| *argument != "--decisions").nth(1) {
-        return core::decide_after_b(decisions.parse().expect("--decisions has a number"));
+    if let Some(decisions) = arguments.number("--decisions") {
+        return core::decide_after_b(usize::try_from(decisions).expect("it is small"));
     }
-    let given = arguments.iter().skip_while(|argument| *argument != "--processes").nth(1);
-    let processes = given.map_or(5, |number| number.parse().expect("--processes has a number"));
+    let processes = arguments.number("--processes").unwrap_or(5);
     let sheets: Vec<Sheet> = (0..processes).map(|_| another_process()).collect();
     table::print(&sheets);
 }

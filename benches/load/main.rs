@@ -13,6 +13,8 @@
 //! In each round the servers take turns. Processor time and context switches are those of the server alone. Every wait has
 //! a limit, and every load an end. benches/README.md has the figures.
 
+#[path = "../arguments.rs"]
+mod arguments;
 mod link;
 mod mocks;
 mod null;
@@ -26,36 +28,36 @@ mod table;
 
 use std::time::Duration;
 
+use arguments::{Arguments, Known};
 use scenarios::{Scenario, Size};
 use table::{Sheet, Table};
 use tokio::runtime;
 use tokio::task::LocalSet;
 
 fn main() {
-    let arguments: Vec<String> = std::env::args().skip(1).filter(|word| word != "--bench").collect();
     firesteel_host::daemon::raise_open_files();
-    if arguments.first().is_some_and(|word| word == "null") {
+    if std::env::args().nth(1).is_some_and(|word| word == "null") {
         let runtime = runtime::Builder::new_multi_thread().enable_all().build();
         return runtime.expect("a runtime starts").block_on(null::serve());
     }
-    let after = |flag: &str| {
-        let at = arguments.iter().position(|word| word == flag)?;
-        Some(arguments.get(at + 1)?.parse::<u64>().expect("a number follows"))
-    };
-    let has = |flag: &str| arguments.iter().any(|word| word == flag);
-    let test = has("--test");
+    let arguments = Arguments::of(Known {
+        flags: &["--system-calls"],
+        numbers: &["--rounds", "--workers", "--minutes"],
+        words: &Scenario::ALL.map(|scenario| scenario.word()),
+    });
+    let test = arguments.test();
     let size = if test { Size::SMALL } else { Size::FULL };
-    let span = after("--minutes").map_or(size.span, |minutes| Duration::from_secs(minutes * 60));
-    let size = Size { workers: after("--workers").unwrap_or(size.workers), span, ..size };
-    let rounds = after("--rounds").unwrap_or(if test { 1 } else { 5 });
-    let named = |scenario: &Scenario| arguments.iter().any(|word| word == scenario.word());
+    let span = arguments.number("--minutes").map_or(size.span, |minutes| Duration::from_secs(minutes * 60));
+    let size = Size { workers: arguments.number("--workers").unwrap_or(size.workers), span, ..size };
+    let rounds = arguments.number("--rounds").unwrap_or(if test { 1 } else { 5 });
+    let named = |scenario: &Scenario| arguments.words().iter().any(|word| word == scenario.word());
     let all = !Scenario::ALL.iter().any(named);
     for scenario in Scenario::ALL.into_iter().filter(|scenario| all || named(scenario)) {
         println!("== {}", scenario.word());
         let mut table = Table::default();
         for _ in 0..rounds {
             for &kind in scenario.servers() {
-                let mut sheet = Sheet::new(has("--system-calls"));
+                let mut sheet = Sheet::new(arguments.has("--system-calls"));
                 let runtime = runtime::Builder::new_current_thread().enable_all().build();
                 let runtime = runtime.expect("a runtime starts");
                 LocalSet::new().block_on(&runtime, scenario.run(kind, size, &mut sheet));

@@ -21,6 +21,8 @@ use firesteel_core::wire::{self, Role};
 use serde_json::Value;
 use tokio::runtime;
 
+#[path = "../arguments.rs"]
+mod arguments;
 #[path = "../../tests/e2e/cluster.rs"]
 #[allow(dead_code, reason = "tests use more of it")]
 mod cluster;
@@ -34,6 +36,7 @@ mod link;
 #[allow(dead_code, reason = "tests use more of it")]
 mod wait;
 
+use arguments::{Arguments, Known};
 use cluster::Daemon;
 use crowd::{Asked, Crowd};
 use link::Link;
@@ -50,13 +53,9 @@ const PROBED: u64 = 50;
 
 fn main() {
     firesteel_host::daemon::raise_open_files();
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let is_test = arguments.iter().any(|word| word == "--test");
-    let after = |flag: &str, default: u64| {
-        let at = arguments.iter().position(|word| word == flag);
-        at.map_or(default, |at| arguments[at + 1].parse().expect("a number follows"))
-    };
-    let workers = after("--workers", if is_test { 20 } else { 1000 });
+    let arguments = Arguments::of(Known { numbers: &["--workers"], ..Known::default() });
+    let is_test = arguments.test();
+    let workers = arguments.number("--workers").unwrap_or(if is_test { 20 } else { 1000 });
     let rounds = if is_test { 1 } else { 5 };
     let requests = if is_test { 5 } else { 500 };
     let applications = workers * 10 / EACH;
