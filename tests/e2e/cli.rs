@@ -7,7 +7,7 @@ use std::process::Stdio;
 
 use nix::sys::signal::Signal;
 
-use crate::cluster::{Daemon, firesteel, processes, run, wait_for};
+use crate::cluster::{Daemon, Guarded, firesteel, processes, run, wait_for};
 
 /// Runs the words; the code and the words on standard error are as stated, in one line if it is ours, and standard
 /// output is empty.
@@ -208,12 +208,12 @@ fn the_environment_says_what_flags_do_not() {
 #[test]
 fn a_broken_pipe_on_standard_output_is_quiet() {
     let master = Daemon::master(&[]);
-    let mut status = firesteel()
-        .args(["status", "--json", "--master", master.url()])
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("the binary can be started");
+    let mut status = Guarded::spawn(
+        firesteel()
+            .args(["status", "--json", "--master", master.url()])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped()),
+    );
     drop(status.stdout.take());
     let mut stderr = String::new();
     status.stderr.take().expect("it is piped").read_to_string(&mut stderr).expect("it is text");
@@ -235,7 +235,7 @@ fn a_master_ends_in_order_however_it_is_asked() {
 fn a_daemon_that_lives_by_its_standard_input_ends_with_it() {
     let mut command = firesteel();
     command.args(["master", "--port", "0", "--until-stdin-closes"]).stdin(Stdio::piped());
-    let mut child = command.stderr(Stdio::null()).spawn().expect("the binary can be started");
+    let mut child = Guarded::spawn(command.stderr(Stdio::null()));
     let pid = child.id();
     assert!(processes::is_alive(pid));
     drop(child.stdin.take());

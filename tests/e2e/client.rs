@@ -7,7 +7,7 @@ use std::process::Stdio;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::cluster::{Daemon, Finished, firesteel, processes, run, wait_for};
+use crate::cluster::{Daemon, Finished, Guarded, firesteel, processes, run, wait_for};
 
 /// A Master and a Worker of four cores.
 struct Cluster {
@@ -152,13 +152,9 @@ fn a_reader_that_has_gone_is_no_failure_of_what_only_shows() {
     ] {
         let (reader, writer) = nix::unistd::pipe().expect("there are pipes");
         drop(reader);
-        let mut child = firesteel()
-            .args(words)
-            .stdin(Stdio::null())
-            .stdout(writer)
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("the binary can be started");
+        let mut child = Guarded::spawn(
+            firesteel().args(words).stdin(Stdio::null()).stdout(writer).stderr(Stdio::piped()),
+        );
         let status = wait_for("the command to end", || child.try_wait().expect("it is our child"));
         let mut said = String::new();
         child.stderr.take().expect("it is piped").read_to_string(&mut said).expect("it is text");

@@ -12,6 +12,7 @@ use std::ffi::OsStr;
 use std::fmt;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
+use std::ops::{Deref, DerefMut};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -42,6 +43,7 @@ pub(crate) fn forgetful_master(port: &str) -> Command {
 
 /// A command of this program, in a clean environment.
 pub(crate) fn clean(program: impl AsRef<OsStr>) -> Command {
+    signals::give_children_the_defaults();
     let mut command = Command::new(program);
     // What the tests' own environment says does not count.
     for (name, _) in std::env::vars() {
@@ -93,7 +95,7 @@ pub(crate) fn scratch_of_applications(local: &Path) -> Vec<PathBuf> {
 /// A daemon that runs. It is killed when it is dropped.
 #[derive(Debug)]
 pub(crate) struct Daemon {
-    child: Child,
+    child: Guarded,
     stdout: Text,
     stderr: Text,
     url: String,
@@ -130,7 +132,7 @@ impl Daemon {
     /// Any command, whether or not it gets ready.
     pub(crate) fn spawn(command: &mut Command) -> Self {
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = command.spawn().expect("the binary can be started");
+        let mut child = Guarded::spawn(command);
         let stdout = Text::collect(child.stdout.take().expect("it is piped"));
         let stderr = Text::collect(child.stderr.take().expect("it is piped"));
         Self { child, stdout, stderr, url: String::new(), http: String::new() }
@@ -238,11 +240,51 @@ impl Daemon {
 
 impl Drop for Daemon {
     fn drop(&mut self) {
-        // It may have ended already.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
         if thread::panicking() {
             eprintln!("--- log of process {} ---\n{}", self.child.id(), self.log());
+        }
+    }
+}
+
+/// A process that a test started. It is killed when it is dropped, and if the test fails, so is all that it has started: a test that
+/// fails leaves nothing behind.
+#[derive(Debug)]
+pub(crate) struct Guarded(Option<Child>);
+
+impl Guarded {
+    pub(crate) fn spawn(command: &mut Command) -> Self {
+        Self(Some(command.spawn().unwrap_or_else(|error| panic!("{command:?}: {error}"))))
+    }
+
+    /// The process, which nothing guards from now on.
+    pub(crate) fn release(mut self) -> Child {
+        self.0.take().expect("it is released once")
+    }
+}
+
+impl Deref for Guarded {
+    type Target = Child;
+
+    fn deref(&self) -> &Child {
+        self.0.as_ref().expect("it is not released")
+    }
+}
+
+impl DerefMut for Guarded {
+    fn deref_mut(&mut self) -> &mut Child {
+        self.0.as_mut().expect("it is not released")
+    }
+}
+
+impl Drop for Guarded {
+    fn drop(&mut self) {
+        let Some(child) = &mut self.0 else { return };
+        let below = if thread::panicking() { processes::descendants_of(child.id()) } else { Vec::new() };
+        // All of it may have ended already.
+        let _ = child.kill();
+        let _ = child.wait();
+        for pid in below {
+            let _ = processes::signal(pid, Signal::SIGKILL);
         }
     }
 }
@@ -276,7 +318,7 @@ pub(crate) fn run(command: &mut Command) -> Finished {
 /// Runs a command to its end with these bytes on standard input.
 pub(crate) fn run_with_input(command: &mut Command, input: Vec<u8>) -> Finished {
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = command.spawn().expect("the binary can be started");
+    let mut child = Guarded::spawn(command);
     let mut stdin = child.stdin.take().expect("it is piped");
     // A command may end without having read everything.
     let writer = thread::spawn(move || drop(std::io::Write::write_all(&mut stdin, &input)));
@@ -288,7 +330,6 @@ pub(crate) fn run_with_input(command: &mut Command, input: Vec<u8>) -> Finished 
             break status;
         }
         if Instant::now() > deadline {
-            let _ = child.kill();
             panic!("{command:?} did not end:\n{}", stderr.so_far());
         }
         thread::park_timeout(Duration::from_millis(10));
@@ -372,6 +413,29 @@ impl Text {
     }
 }
 
+/// What the tests' own process does with signals, which its children inherit.
+mod signals {
+    use std::sync::{Arc, Once};
+
+    use nix::sys::signal::Signal;
+
+    use super::processes;
+
+    /// Lets children have the default actions of signals, wherever the tests were started: `nohup` ignores SIGHUP, and a shell
+    /// ignores SIGINT and SIGQUIT for what it runs in the background of a script. A child inherits what is ignored. What
+    /// is caught has its default action in a child, and this process goes on as if it ignored it.
+    pub(super) fn give_children_the_defaults() {
+        static ONCE: Once = Once::new();
+        ONCE.call_once(|| {
+            for signal in [Signal::SIGHUP, Signal::SIGINT, Signal::SIGQUIT, Signal::SIGTERM] {
+                if processes::ignores(std::process::id(), signal) {
+                    signal_hook::flag::register(signal as i32, Arc::default()).expect("it can be caught");
+                }
+            }
+        });
+    }
+}
+
 /// Processes, as /proc shows them.
 pub(crate) mod processes {
     use super::{Path, PathBuf, Signal};
@@ -390,10 +454,17 @@ pub(crate) mod processes {
 
     /// Whether it catches a signal.
     pub(crate) fn catches(pid: u32, signal: Signal) -> bool {
-        let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
-        let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
-        let caught = caught.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
-        caught.is_some_and(|mask| mask >> (signal as i32 - 1) & 1 == 1)
+        has_in_its_mask(pid, "SigCgt:", signal)
+    }
+
+    /// Whether it ignores a signal.
+    pub(crate) fn ignores(pid: u32, signal: Signal) -> bool {
+        has_in_its_mask(pid, "SigIgn:", signal)
+    }
+
+    fn has_in_its_mask(pid: u32, mask: &str, signal: Signal) -> bool {
+        let mask = field(pid, mask).and_then(|mask| u64::from_str_radix(&mask, 16).ok());
+        mask.is_some_and(|mask| mask >> (signal as i32 - 1) & 1 == 1)
     }
 
     /// Its children.

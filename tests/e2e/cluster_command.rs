@@ -10,7 +10,7 @@ use nix::sys::signal::Signal;
 use tempfile::TempDir;
 
 use crate::cluster::processes;
-use crate::cluster::{Finished, firesteel, run, wait_for};
+use crate::cluster::{Finished, Guarded, firesteel, run, wait_for};
 
 /// Stands in for ssh: writes down its words, gives each host a home of its own, and runs what it is told. Nobody is at home at
 /// 127.0.0.9.
@@ -197,7 +197,7 @@ fn ssh_gets_the_options_of_spark_and_one_host_at_a_time_in_the_foreground() {
 #[test]
 fn a_process_that_is_no_daemon_of_firesteel_is_never_ended() {
     let site = Site::new("localhost\n");
-    let mut other = Command::new("sleep").arg("1000").spawn().expect("there is a sleep");
+    let mut other = Guarded::spawn(Command::new("sleep").arg("1000"));
     let mut command = site.command("stop");
     let pids: &Path = &site.path("pids");
     fs::create_dir(pids).expect("it is new");

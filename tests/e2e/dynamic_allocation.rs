@@ -3,18 +3,18 @@
 use std::fs;
 use std::io::Write;
 use std::path::Path;
-use std::process::{Child, Stdio};
+use std::process::Stdio;
 
 use tempfile::TempDir;
 
-use crate::cluster::{Daemon, firesteel, wait_for};
+use crate::cluster::{Daemon, Guarded, firesteel, wait_for};
 
 /// A Master, a Worker of four cores, and a map whose tasks wait until the file `go` is there.
 struct Rig {
     directory: TempDir,
     _worker: Daemon,
     master: Daemon,
-    map: Child,
+    map: Guarded,
 }
 
 impl Rig {
@@ -32,7 +32,7 @@ impl Rig {
         map.args(["--chdir", directory.path().to_str().expect("it is UTF-8")]);
         map.args(["--", "sh", "-c", script, "sh"]);
         map.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
-        let map = map.spawn().expect("firesteel starts");
+        let map = Guarded::spawn(&mut map);
         Self { directory, _worker: worker, master, map }
     }
 
@@ -63,7 +63,7 @@ impl Rig {
     /// What map wrote, after its input has ended.
     fn finish(mut self) -> String {
         drop(self.map.stdin.take());
-        let output = self.map.wait_with_output().expect("map ends");
+        let output = self.map.release().wait_with_output().expect("map ends");
         assert!(output.status.success(), "{output:?}");
         String::from_utf8(output.stdout).expect("it is UTF-8")
     }

@@ -2,7 +2,7 @@
 
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::process::CommandExt;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 
 use bytes::Bytes;
 use firesteel_core::ids::{AttemptId, TaskId};
@@ -16,14 +16,14 @@ use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 
 use crate::cluster::processes::{children_of, is_alive};
-use crate::cluster::{firesteel, run, wait_for};
+use crate::cluster::{Guarded, firesteel, run, wait_for};
 use crate::driver::{introduce, read_frame, write_frame};
 use crate::worker::signal;
 
 /// An executor, and the connection that it opened to its driver.
 struct Executor {
     /// A shell in the Worker's place, which leads a process group.
-    worker: Child,
+    worker: Guarded,
     pid: u32,
     stream: TcpStream,
 }
@@ -46,7 +46,7 @@ impl Executor {
         let mut worker = Command::new("sh");
         // The shell must not become the executor, or it would not be its parent.
         worker.args(["-c", r#""$@"; exit $?"#, "sh"]).arg(executor.get_program()).args(executor.get_args());
-        let worker = worker.process_group(0).stderr(Stdio::null()).spawn().expect("a shell starts");
+        let worker = Guarded::spawn(worker.process_group(0).stderr(Stdio::null()));
         let (mut stream, _) = listener.accept().expect("the executor dials");
         introduce(&mut stream);
         let pid = children_of(worker.id())[0];

@@ -8,7 +8,7 @@ use nix::sys::signal::Signal;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::cluster::{Daemon, Finished, firesteel, forgetful_master, processes, run, wait_for};
+use crate::cluster::{Daemon, Finished, Guarded, firesteel, forgetful_master, processes, run, wait_for};
 
 /// A Master, and Workers of two cores that give an executor a second to end.
 struct Cluster {
@@ -280,13 +280,13 @@ fn a_master_that_starts_again_is_asked_for_those_that_had_no_turn() {
 #[test]
 fn a_closed_standard_output_ends_it() {
     let cluster = Cluster::start(1);
-    let mut launch = cluster
-        .launch(&["--until", "never", "--", "sh", "-c", "sleep 0.2"])
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .expect("the binary can be started");
+    let mut launch = Guarded::spawn(
+        cluster
+            .launch(&["--until", "never", "--", "sh", "-c", "sleep 0.2"])
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null()),
+    );
     drop(launch.stdout.take());
     let status = wait_for("it to end", || launch.try_wait().expect("it is our child"));
     assert_eq!(status.code(), Some(141));

@@ -13,7 +13,7 @@ use firesteel_core::wire::Role;
 use firesteel_host::net::call;
 use nix::sys::signal::Signal;
 
-use crate::cluster::{Daemon, Finished, firesteel, run, wait_for};
+use crate::cluster::{Daemon, Finished, Guarded, firesteel, run, wait_for};
 use crate::driver::Driver;
 use crate::worker::Pair;
 
@@ -89,8 +89,7 @@ fn a_log_is_followed_while_it_grows_and_to_its_end() {
     wait_for("the executor to write", || {
         fs::read_to_string(pair.file(&driver, 0, "stdout")).ok().filter(|text| text == "one\n")
     });
-    let mut follower =
-        command(&pair.master, &[&app, "0", "-f"]).stdout(Stdio::piped()).spawn().expect("it starts");
+    let mut follower = Guarded::spawn(command(&pair.master, &[&app, "0", "-f"]).stdout(Stdio::piped()));
     let mut lines = BufReader::new(follower.stdout.take().expect("it is piped")).lines();
     let mut next = || lines.next().transpose().expect("it can be read");
     assert_eq!(next().as_deref(), Some("one"));
@@ -106,8 +105,7 @@ fn following_ends_with_its_reader_and_with_ctrl_c() {
     let pair = Pair::new(&[]);
     let driver = pair.register("echo up; sleep 1000", 1);
     let app = driver.app.to_string();
-    let start =
-        || command(&pair.master, &[&app, "0", "-f"]).stdout(Stdio::piped()).spawn().expect("it starts");
+    let start = || Guarded::spawn(command(&pair.master, &[&app, "0", "-f"]).stdout(Stdio::piped()));
 
     let mut follower = start();
     let mut first = [0; 3];
@@ -130,7 +128,7 @@ fn a_hundred_megabytes_come_through_as_they_are() {
     let driver = over(&pair, script);
     let sum = fs::read_to_string(pair.file(&driver, 0, "sum")).expect("it was written");
     let mut shown = command(&pair.master, &[driver.app.as_str(), "0"]);
-    let mut shown = shown.stdout(Stdio::piped()).spawn().expect("it starts");
+    let mut shown = Guarded::spawn(shown.stdout(Stdio::piped()));
     let out = shown.stdout.take().expect("it is piped");
     let counted = Command::new("cksum").stdin(out).output().expect("there is a cksum");
     assert!(shown.wait().expect("it ended").success());
@@ -163,8 +161,7 @@ fn all_logs_of_an_application_are_told_apart_by_their_executors() {
     let app = driver.app.to_string();
     let up = "0 | a0\n1 | a1\n";
     wait_for("both to write", || (logs(&pair, &[&app]).stdout == up).then_some(()));
-    let mut follower =
-        command(&pair.master, &[&app, "--follow"]).stdout(Stdio::piped()).spawn().expect("it starts");
+    let mut follower = Guarded::spawn(command(&pair.master, &[&app, "--follow"]).stdout(Stdio::piped()));
     let mut lines = BufReader::new(follower.stdout.take().expect("it is piped")).lines();
     let mut next = || lines.next().transpose().expect("it can be read");
     assert_eq!([next(), next()].map(Option::unwrap_or_default).concat(), "0 | a01 | a1");
@@ -242,8 +239,7 @@ fn a_log_of_which_the_beginning_was_removed_is_followed_without_a_gap_from_there
     let app = driver.app.as_str();
     let tail = || logs(&pair, &[app, "0", "-n", "1"]).stdout;
     wait_for("the executor to write", || (tail() == "100000\n").then_some(()));
-    let mut follower =
-        command(&pair.master, &[app, "0", "-f"]).stdout(Stdio::piped()).spawn().expect("it starts");
+    let mut follower = Guarded::spawn(command(&pair.master, &[app, "0", "-f"]).stdout(Stdio::piped()));
     let mut lines = BufReader::new(follower.stdout.take().expect("it is piped")).lines();
     let mut next = || lines.next().transpose().expect("it can be read");
     // The first line may be cut.

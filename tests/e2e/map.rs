@@ -14,7 +14,9 @@ use nix::unistd::mkfifo;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::cluster::{Daemon, firesteel, forgetful_master, processes, run, run_with_input, wait_for};
+use crate::cluster::{
+    Daemon, Guarded, firesteel, forgetful_master, processes, run, run_with_input, wait_for,
+};
 
 const LOCAL: [&str; 2] = ["--master", "local-cluster[2,2,1024]"];
 
@@ -200,11 +202,11 @@ fn unordered_outputs_come_as_items_end() {
     fs::remove_file(gate.path().join("b")).expect("it was made");
     // The one ends while the other still waits for a file that only this test makes.
     let script = format!("if [ $0 = a ]; then while [ ! -e {path}/b ]; do sleep 0.02; done; fi; echo $0");
-    let mut child = map(&["--unordered", "--", "sh", "-c", &script, ":::", "a", "b"])
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .expect("the binary can be started");
+    let mut child = Guarded::spawn(
+        map(&["--unordered", "--", "sh", "-c", &script, ":::", "a", "b"])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null()),
+    );
     let mut lines = BufReader::new(child.stdout.take().expect("it is piped")).lines();
     assert_eq!(lines.next().expect("a line").expect("text"), "b");
     fs::write(gate.path().join("b"), "").expect("a file");
@@ -335,11 +337,7 @@ fn wrong_usage_and_bad_input_are_told_in_one_line() {
 #[test]
 fn a_full_disk_ends_the_run_with_an_error() {
     let full = fs::OpenOptions::new().write(true).open("/dev/full").expect("Linux has it");
-    let mut child = map(&["--", "echo", ":::", "a", "b"])
-        .stdout(full)
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("the binary can be started");
+    let mut child = Guarded::spawn(map(&["--", "echo", ":::", "a", "b"]).stdout(full).stderr(Stdio::piped()));
     let below = wait_for("the local cluster", || {
         Some(processes::descendants_of(child.id())).filter(|p| !p.is_empty())
     });

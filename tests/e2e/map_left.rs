@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use nix::sys::signal::Signal;
 use tempfile::TempDir;
 
-use crate::cluster::{Daemon, firesteel, run, wait_for};
+use crate::cluster::{Daemon, Guarded, firesteel, run, wait_for};
 
 /// `firesteel map --failed LEFT` on a small cluster of its own.
 fn map(place: &Path, arguments: &[&str]) -> Command {
@@ -83,12 +83,8 @@ fn a_run_that_is_killed_leaves_what_it_had_read_from_a_pipe() {
     let place = tempfile::tempdir().expect("a temporary directory");
     let place = place.path();
     let mut command = map(place, &["--", "sh", "-c", &script(place)]);
-    let mut running = command
-        .stdin(Stdio::piped())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .expect("the binary can be started");
+    let mut running =
+        Guarded::spawn(command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()));
     let mut pipe = running.stdin.take().expect("it is piped");
     // The last line is not whole yet.
     pipe.write_all(b"1\n2\n3\n4\n5\n6\n7").expect("it is read");

@@ -8,7 +8,7 @@ use std::process::Stdio;
 use nix::sys::signal::Signal;
 use tempfile::TempDir;
 
-use crate::cluster::{Daemon, firesteel, forgetful_master, processes, run, wait_for};
+use crate::cluster::{Daemon, Guarded, firesteel, forgetful_master, processes, run, wait_for};
 use crate::terminal::Terminal;
 
 pub(crate) const CTRL_C: &str = "\x03";
@@ -333,18 +333,18 @@ fn a_master_that_dies_and_comes_back_is_spoken_of_and_keeps_the_session() {
 
 /// A script through standard input: what it answers.
 pub(crate) fn script(home: &Path, arguments: &[&str], script: &str) -> (i32, String, String) {
-    let mut child = firesteel()
-        .args(arguments)
-        .current_dir(home)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("the binary can be started");
+    let mut child = Guarded::spawn(
+        firesteel()
+            .args(arguments)
+            .current_dir(home)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped()),
+    );
     let mut stdin = child.stdin.take().expect("it is piped");
     stdin.write_all(script.as_bytes()).expect("it reads its script");
     drop(stdin);
-    let done = child.wait_with_output().expect("it ends");
+    let done = child.release().wait_with_output().expect("it ends");
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("it writes text");
     (done.status.code().unwrap_or(-1), text(done.stdout), text(done.stderr))
 }
@@ -415,7 +415,7 @@ fn a_long_output_stays_out_of_memory_and_a_reader_that_goes_ends_the_script() {
     let home = home();
     let mut command = firesteel();
     command.args(LOCAL).args(["--command", "run head -c 100000000 /dev/zero"]).current_dir(home.path());
-    let mut child = command.stdout(Stdio::piped()).spawn().expect("the binary can be started");
+    let mut child = Guarded::spawn(command.stdout(Stdio::piped()));
     let status = PathBuf::from(format!("/proc/{}/status", child.id()));
     let mut stdout = child.stdout.take().expect("it is piped");
     let (mut read, mut peak, mut buffer) = (0, 0, vec![0; 1 << 20]);
@@ -429,13 +429,13 @@ fn a_long_output_stays_out_of_memory_and_a_reader_that_goes_ends_the_script() {
     assert_eq!((read, child.wait().expect("it ends").code()), (100_000_000, Some(0)));
     assert!((1..80_000).contains(&peak), "{peak} kB at most");
 
-    let mut child = firesteel()
-        .args(LOCAL)
-        .args(["--command", "run yes"])
-        .current_dir(home.path())
-        .stdout(Stdio::piped())
-        .spawn()
-        .expect("the binary can be started");
+    let mut child = Guarded::spawn(
+        firesteel()
+            .args(LOCAL)
+            .args(["--command", "run yes"])
+            .current_dir(home.path())
+            .stdout(Stdio::piped()),
+    );
     let mut stdout = child.stdout.take().expect("it is piped");
     std::io::Read::read_exact(&mut stdout, &mut [0; 10]).expect("there is output");
     drop(stdout);

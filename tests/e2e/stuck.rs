@@ -12,7 +12,7 @@ use nix::sys::signal::Signal;
 use nix::sys::stat::Mode;
 use nix::unistd::{mkfifo, pipe};
 
-use crate::cluster::{Daemon, firesteel, processes, wait_for};
+use crate::cluster::{Daemon, Guarded, firesteel, processes, wait_for};
 use crate::shell::{CTRL_C, CTRL_D, LOCAL, Session, applications, home, script};
 use crate::terminal::Terminal;
 use crate::worker::Pair;
@@ -50,7 +50,7 @@ fn signals_end_a_script_whose_output_nobody_reads() {
             let mut command = firesteel();
             command.args(LOCAL).args(["--command", commands]).current_dir(home.path()).stdin(Stdio::null());
             command.stderr(writer.try_clone().expect("it can be shared")).stdout(writer);
-            let mut child = command.spawn().expect("the binary can be started");
+            let mut child = Guarded::spawn(&mut command);
             wait_for_file(&home.path().join("there"));
             processes::signal(child.id(), signal).expect("it runs");
             let status = wait_for("the script to end", || child.try_wait().expect("it is our child"));

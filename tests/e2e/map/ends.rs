@@ -9,18 +9,15 @@ fn a_closed_standard_output_ends_everything_quietly() {
     {
         let items: Vec<String> = (1..=1000).map(|number| number.to_string()).collect();
         let items: Vec<&str> = [":::"].into_iter().chain(items.iter().map(String::as_str)).collect();
-        let mut child = map(&[arguments, &items].concat())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("the binary can be started");
+        let mut child =
+            Guarded::spawn(map(&[arguments, &items].concat()).stdout(Stdio::piped()).stderr(Stdio::piped()));
         let mut first = String::new();
         let mut stdout = BufReader::new(child.stdout.take().expect("it is piped"));
         stdout.read_line(&mut first).expect("a line");
         assert_eq!(first, "1\n");
         let below = processes::descendants_of(child.id());
         drop(stdout);
-        let done = child.wait_with_output().expect("it is our child");
+        let done = child.release().wait_with_output().expect("it is our child");
         assert_eq!((done.status.code(), String::from_utf8_lossy(&done.stderr).as_ref()), (Some(141), ""));
         no_process_is_left(&below);
     }

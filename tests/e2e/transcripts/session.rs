@@ -3,7 +3,7 @@
 use std::io::{PipeReader, Read, Write, pipe};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Child, ChildStdin, Command, Stdio};
+use std::process::{ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -12,7 +12,7 @@ use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 use tempfile::TempDir;
 
-use crate::cluster::is_ours;
+use crate::cluster::{Guarded, is_ours};
 
 /// The longest that one command may take.
 const LONGEST: Duration = Duration::from_secs(60);
@@ -22,7 +22,7 @@ const END: &str = "=-=-= the command has ended:";
 
 /// A bash that runs. What it started ends with it.
 pub(super) struct Session {
-    bash: Child,
+    bash: Guarded,
     stdin: ChildStdin,
     pieces: Receiver<Vec<u8>>,
     directory: TempDir,
@@ -50,7 +50,7 @@ impl Session {
         bash.envs([("PATH", path.as_str()), ("SPARK_USER", "me"), ("COLUMNS", "100"), ("LC_ALL", "C.UTF-8")]);
         bash.envs(variables.iter().copied()).process_group(0);
         bash.stdin(Stdio::piped()).stdout(writer.try_clone().expect("a pipe")).stderr(writer);
-        let mut bash = bash.spawn().expect("bash is there");
+        let mut bash = Guarded::spawn(&mut bash);
         let stdin = bash.stdin.take().expect("it is piped");
         Self { bash, stdin, pieces: collect(reader), directory }
     }
