@@ -39,5 +39,5 @@ fn main() -> ExitCode {
             Ok(())
         })
     }));
-    libtest_mimic::run(&arguments, trials).exit_code()
+    component::run(&arguments, trials)
 }

@@ -43,7 +43,6 @@ fn every_command_has_a_manual_page_with_all_sections() {
         let help = "the help of the command has no paragraph of that kind";
         assert!(section(&page, "EXIT STATUS").contains(".TP"), "{name} has no exit codes: {help}");
         assert!(section(&page, "EXAMPLES").contains("firesteel"), "{name} has no examples: {help}");
-        check_roff(&path);
     }
 }
 
@@ -70,13 +69,6 @@ fn a_synopsis_has_what_stands_for_the_values() {
         for part in parts {
             assert!(synopsis.contains(part), "{part} is not in {synopsis}");
         }
-    }
-}
-
-/// Where there is groff, it has nothing to warn of.
-fn check_roff(path: &Path) {
-    if let Ok(done) = Command::new("groff").args(["-man", "-ww", "-z", "-Tutf8"]).arg(path).output() {
-        assert_eq!(String::from_utf8_lossy(&done.stderr), "", "{}", path.display());
     }
 }
 

@@ -1,8 +1,10 @@
 //! What a test may need and a machine may lack.
 
+use std::collections::BTreeMap;
 use std::env;
+use std::process::ExitCode;
 
-use libtest_mimic::{Completion, Failed, Trial};
+use libtest_mimic::{Arguments, Completion, Failed, Trial};
 
 /// Names the components whose absence is a failure, with commas between; `all` names every one.
 const REQUIRE: &str = "FIRESTEEL_REQUIRE";
@@ -65,6 +67,33 @@ impl Component {
                 .with_ignored_flag(true),
         }
     }
+}
+
+/// Runs the tests, and says in the last line how many were left out and why.
+pub(crate) fn run(arguments: &Arguments, trials: Vec<Trial>) -> ExitCode {
+    let mut reasons: BTreeMap<String, usize> = BTreeMap::new();
+    for trial in trials.iter().filter(|trial| trial.has_ignored_flag() && is_chosen(arguments, trial.name()))
+    {
+        *reasons.entry(trial.kind().to_owned()).or_default() += 1;
+    }
+    let conclusion = libtest_mimic::run(arguments, trials);
+    let left_out = usize::try_from(conclusion.num_ignored).unwrap_or(usize::MAX);
+    if left_out > 0 {
+        let unprepared = left_out.saturating_sub(reasons.values().sum());
+        let mut reasons: Vec<String> =
+            reasons.into_iter().map(|(reason, tests)| format!("{tests} {reason}")).collect();
+        if unprepared > 0 {
+            reasons.push(format!("{unprepared} could not be prepared"));
+        }
+        println!("left out {left_out} tests: {}\n", reasons.join("; "));
+    }
+    conclusion.exit_code()
+}
+
+/// Whether the arguments choose this test.
+fn is_chosen(arguments: &Arguments, name: &str) -> bool {
+    let is = |filter: &String| if arguments.exact { name == filter } else { name.contains(filter.as_str()) };
+    arguments.filter.as_ref().is_none_or(is) && !arguments.skip.iter().any(is)
 }
 
 /// Whether this component has to be there.

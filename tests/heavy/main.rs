@@ -10,6 +10,7 @@ mod cluster;
 #[allow(dead_code, reason = "others use more of it")]
 mod component;
 mod full_disk;
+mod manual;
 mod metrics;
 #[allow(dead_code, reason = "others use more of it")]
 mod ports;
@@ -18,7 +19,8 @@ mod prometheus;
 
 fn main() -> ExitCode {
     let arguments = libtest_mimic::Arguments::from_args();
-    let trials = [full_disk::trials(), metrics::trials(), previous::trials(), prometheus::trials()];
+    let trials =
+        [full_disk::trials(), manual::trials(), metrics::trials(), previous::trials(), prometheus::trials()];
     let trials = trials.into_iter().flatten().collect();
-    libtest_mimic::run(&arguments, trials).exit_code()
+    component::run(&arguments, trials)
 }

@@ -42,7 +42,7 @@ fn main() -> ExitCode {
         ("logs::a_log_is_followed_and_outlives_its_worker", logs::followed),
         ("forms::a_reader_ends_an_application_where_that_is_allowed", forms::ended),
     ]);
-    let code = libtest_mimic::run(&arguments, trials).exit_code();
+    let code = component::run(&arguments, trials);
     many::end();
     code
 }

@@ -53,5 +53,5 @@ fn main() -> ExitCode {
             submissions::trials(),
         ]);
     }
-    libtest_mimic::run(&arguments, trials.into_iter().flatten().collect()).exit_code()
+    component::run(&arguments, trials.into_iter().flatten().collect())
 }

@@ -83,9 +83,9 @@ pub(crate) fn with<T>(what: impl FnOnce(&mut YarnCluster) -> T) -> T {
 /// Runs the tests one at a time, since they have one cluster, and ends it.
 pub(crate) fn run(trials: impl IntoIterator<Item = Vec<Trial>>) -> ExitCode {
     let arguments = Arguments { test_threads: Some(1), ..Arguments::from_args() };
-    let conclusion = libtest_mimic::run(&arguments, trials.into_iter().flatten().collect());
+    let code = crate::component::run(&arguments, trials.into_iter().flatten().collect());
     *cluster() = Cluster::NotStarted;
-    conclusion.exit_code()
+    code
 }
 
 fn cluster() -> MutexGuard<'static, Cluster> {

@@ -39,5 +39,5 @@ fn main() -> ExitCode {
     let arguments =
         libtest_mimic::Arguments { test_threads: Some(1), ..libtest_mimic::Arguments::from_args() };
     let trials = [masters::trials(), partitions::trials(), rounds::trials()].into_iter().flatten().collect();
-    libtest_mimic::run(&arguments, trials).exit_code()
+    component::run(&arguments, trials)
 }
