@@ -46,20 +46,15 @@ const SUBCOMMANDS: &[(&[&str], &str)] = &[
     ),
     (
         &["start-all", "start-all.sh", "start-workers", "start-workers.sh"],
-        "Firesteel has no scripts for several machines: start firesteel master on one and firesteel worker on each",
+        "firesteel cluster start starts a Master here and a Worker on each host of conf/workers, by ssh",
     ),
     (
-        &[
-            "stop-master",
-            "stop-master.sh",
-            "stop-worker",
-            "stop-worker.sh",
-            "stop-workers",
-            "stop-workers.sh",
-            "stop-all",
-            "stop-all.sh",
-        ],
+        &["stop-master", "stop-master.sh", "stop-worker", "stop-worker.sh"],
         "daemons run in the foreground: end them with ctrl-c, SIGTERM or a service manager",
+    ),
+    (
+        &["stop-all", "stop-all.sh", "stop-workers", "stop-workers.sh"],
+        "firesteel cluster stop ends the daemons that firesteel cluster start has started",
     ),
     (&["stop", "cancel", "terminate"], "firesteel kill ends applications; daemons end by ctrl-c or SIGTERM"),
     (&["ps", "ls", "list", "jobs"], "firesteel status prints a snapshot; top keeps it up to date"),
