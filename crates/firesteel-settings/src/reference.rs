@@ -7,8 +7,7 @@ use super::keys;
 use super::spark_properties::{self, Row, Treatment};
 use super::variables::{self, Role};
 
-/// The properties of a reader with default and meaning, in lines of at most 98 columns. Properties for YARN
-/// are in a separate list.
+/// The properties of a reader with default and meaning, in lines of at most 98 columns, except those for YARN.
 #[must_use]
 pub fn help(reader: Reader) -> String {
     let mut text = "Precedence of settings: flag, --conf, properties file, environment variable.\n\n\
@@ -18,10 +17,17 @@ pub fn help(reader: Reader) -> String {
         let _ = write!(text, "\n  {} ({})", key.name, key.default.words());
         wrap(&mut text, key.meaning(), 98, "\n      ");
     }
-    for (at, key) in of(reader).filter(|key| key.is_yarns()).enumerate() {
-        if at == 0 {
-            text.push_str("\n\nProperties (--conf KEY=VALUE) for --master yarn, with their defaults:");
-        }
+    if of(reader).any(|key| key.is_yarns()) {
+        text.push_str("\n\nfiresteel help yarn lists the properties for --master yarn.");
+    }
+    text
+}
+
+/// The properties of applications on YARN, like [`help`].
+#[must_use]
+pub fn help_on_yarn() -> String {
+    let mut text = "Properties (--conf KEY=VALUE) for --master yarn, with their defaults:".to_owned();
+    for key in of(Reader::Application).filter(|key| key.is_yarns()) {
         let _ = write!(text, "\n  {} ({})", key.name, key.default.words());
         wrap(&mut text, &capitalised(key.meaning_on_yarn()), 98, "\n      ");
     }
@@ -50,7 +56,7 @@ Precedence, highest first:
 2. `--conf`;
 3. for a Worker, `SPARK_LOCAL_DIRS` for `spark.local.dir`;
 4. for daemons, `-D` options in `SPARK_MASTER_OPTS` or `SPARK_WORKER_OPTS`, then in `SPARK_DAEMON_JAVA_OPTS`;
-5. the file of `--properties-file`, or else `spark-defaults.conf` in `$SPARK_CONF_DIR` or `$SPARK_HOME/conf`
+5. the file of `--properties-file`, or else `spark-defaults.conf` in `$SPARK_CONF_DIR`, `$SPARK_HOME/conf` or `/etc/firesteel`
    (`--load-spark-defaults` reads both);
 6. the environment variable for a property (see [below](#environment-variables)).
 
@@ -179,8 +185,7 @@ mod tests {
 
     #[test]
     fn properties_for_yarn_have_a_list_of_their_own() {
-        let help = help(Reader::Application);
-        let (all, yarns) = help.split_once("for --master yarn").expect("there is a list for YARN");
+        let (all, yarns) = (help(Reader::Application), help_on_yarn());
         assert!(yarns.contains("spark.yarn.queue (default)\n      The cluster's queue"), "{yarns}");
         assert!(!all.contains("spark.yarn.") && !yarns.contains("spark.cores.max"));
     }

@@ -8,7 +8,7 @@
 //! - for daemons, the `-D` options of `SPARK_MASTER_OPTS` or `SPARK_WORKER_OPTS`, and then of
 //!   `SPARK_DAEMON_JAVA_OPTS`;
 //! - the properties file: that of `--properties-file`, or else `spark-defaults.conf` in `$SPARK_CONF_DIR`,
-//!   or else in `$SPARK_HOME/conf`;
+//!   or else in `$SPARK_HOME/conf`, or in `/etc/firesteel`;
 //! - except for a Master, the variable `MASTER`; for applications also `SPARK_EXECUTOR_CORES`,
 //!   `SPARK_EXECUTOR_MEMORY` and `SPARK_LOCAL_IP`.
 //!
@@ -145,11 +145,15 @@ impl Sources {
     }
 }
 
-/// Spark's configuration directory, from the environment.
+/// Where the package keeps the settings of a machine.
+const PACKAGED: &str = "/etc/firesteel";
+
+/// The configuration directory: Spark's, from the environment, or else that of the package if it is there.
 #[must_use]
 pub fn conf_directory(environment: &Environment) -> Option<PathBuf> {
     let home = || environment.get("SPARK_HOME").map(|home| Path::new(home).join("conf"));
-    environment.get("SPARK_CONF_DIR").map(PathBuf::from).or_else(home)
+    let packaged = || Some(PathBuf::from(PACKAGED)).filter(|directory| directory.is_dir());
+    environment.get("SPARK_CONF_DIR").map(PathBuf::from).or_else(home).or_else(packaged)
 }
 
 /// The path of `spark-defaults.conf`, if it exists.

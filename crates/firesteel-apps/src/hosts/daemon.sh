@@ -10,6 +10,7 @@
 # The last line of the output is the result: a word, and what belongs to it.
 [ -n "$conf_dir" ] && export SPARK_CONF_DIR="$conf_dir"
 : "${SPARK_CONF_DIR:=${SPARK_HOME:+$SPARK_HOME/conf}}"
+[ -n "$SPARK_CONF_DIR" ] || [ ! -d /etc/firesteel ] || SPARK_CONF_DIR=/etc/firesteel
 if [ -n "$SPARK_CONF_DIR" ] && [ -f "$SPARK_CONF_DIR/spark-env.sh" ]; then
     set -a
     . "$SPARK_CONF_DIR/spark-env.sh" </dev/null >/dev/null

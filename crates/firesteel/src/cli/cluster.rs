@@ -66,7 +66,7 @@ enum Verb {
 #[derive(Debug, ClapArgs)]
 struct Settings {
     /// Directory of workers, spark-env.sh and spark-defaults.conf, on every machine [default: $SPARK_CONF_DIR, or
-    /// $SPARK_HOME/conf]
+    /// $SPARK_HOME/conf, or /etc/firesteel]
     #[arg(long, value_name = "DIR")]
     conf_dir: Option<PathBuf>,
     /// Seconds to wait until a daemon is ready, or has ended [default: 60]

@@ -15,7 +15,7 @@ pub(super) struct Conf {
     /// Set a property, as for spark-submit; may be repeated
     #[arg(long = "conf", value_name = "KEY=VALUE", help_heading = "Properties")]
     pairs: Vec<String>,
-    /// Read properties from FILE [default: spark-defaults.conf in $SPARK_CONF_DIR or $SPARK_HOME/conf]
+    /// Read properties from FILE [default: spark-defaults.conf in $SPARK_CONF_DIR, $SPARK_HOME/conf or /etc/firesteel]
     #[arg(long, value_name = "FILE", help_heading = "Properties", hide_short_help = true)]
     properties_file: Option<PathBuf>,
     /// Also read spark-defaults.conf, for properties that --properties-file does not set

@@ -229,7 +229,7 @@ fn files(roff: &mut Roff, command: &Command) {
     roff.control("SH", ["FILES"]);
     let has = |id: &str| command.get_arguments().any(|argument| argument.get_id() == id);
     if has("pairs") || has("master") || ["config", "check"].contains(&command.get_name()) {
-        let defaults = "properties, in $SPARK_CONF_DIR or else in $SPARK_HOME/conf";
+        let defaults = "properties, in $SPARK_CONF_DIR, or else in $SPARK_HOME/conf or /etc/firesteel";
         entry(roff, "spark-defaults.conf", defaults);
     } else {
         roff.text([roman("None of its own.")]);

@@ -19,7 +19,7 @@ use crate::cli::table::table;
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
 Without FILE, checks what daemons and applications would read here: the variables of this environment, \
-spark-defaults.conf in $SPARK_CONF_DIR or $SPARK_HOME/conf, and Spark's other files there.
+spark-defaults.conf in $SPARK_CONF_DIR, $SPARK_HOME/conf or /etc/firesteel, and Spark's other files there.
 
 Outcomes:
   read         it is used

@@ -11,6 +11,7 @@ mod status;
 
 use clap::{Args as ClapArgs, Subcommand};
 use firesteel_settings::Reader;
+use firesteel_settings::reference;
 use firesteel_settings::variables::Environment;
 use firesteel_yarn::YarnClient;
 use firesteel_yarn::ipc::{CallError, Kind};
@@ -25,7 +26,7 @@ use super::help;
 
 /// What there is to ask of a cluster.
 #[derive(Debug, ClapArgs)]
-#[command(after_help = help::short("yarn", EXAMPLES), after_long_help = codes(EXAMPLES))]
+#[command(after_help = help::short("yarn", EXAMPLES), after_long_help = format!("{}\n\n{}", codes(EXAMPLES), reference::help_on_yarn()))]
 pub(super) struct Args {
     #[command(subcommand)]
     command: YarnCommand,
@@ -53,7 +54,7 @@ fn codes(examples: &str) -> String {
     format!(
         "The cluster is that of yarn-site.xml and core-site.xml in $HADOOP_CONF_DIR or $YARN_CONF_DIR. Properties that \
          begin with spark.hadoop. override those files: --conf spark.hadoop.yarn.resourcemanager.hostname=HOST. The \
-         user is $HADOOP_USER_NAME, or else the user of this process. firesteel help map lists the properties for \
+         user is $HADOOP_USER_NAME, or else the user of this process. firesteel help yarn lists the properties for \
          applications on YARN.\n\n{examples}\n\nExit codes: 0 done; 1 failed, or the application is not known; 2 \
          wrong usage; 69 no ResourceManager could be reached; 78 a settings file or variable is wrong."
     )
