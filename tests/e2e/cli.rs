@@ -22,6 +22,19 @@ fn check(arguments: &[&str], code: i32, words: &str) {
 }
 
 #[test]
+fn what_follows_two_dashes_is_the_program_even_if_it_looks_like_an_option() {
+    for (arguments, code) in [
+        (&["map", "--master", "local-cluster[1,1,512]", "--", "--no-such-program", ":::", "a"][..], 1),
+        (&["launch", "--master", "local-cluster[1,1,512]", "--", "--no-such-program"], 127),
+        (&["submit", "--deploy-mode", "cluster", "--master", "spark://127.0.0.1:1", "--", "--odd"], 69),
+    ] {
+        let done = run(firesteel().args(arguments));
+        assert!(!done.stderr.contains("unknown option"), "{done}");
+        assert_eq!(done.code(), code, "{done}");
+    }
+}
+
+#[test]
 fn wrong_usage_is_told_with_exit_code_2() {
     for (arguments, words) in [
         (&[][..], "Usage: firesteel"),
@@ -55,7 +68,13 @@ fn wrong_usage_is_told_with_exit_code_2() {
         (&["worker", "--resource", "gpu=0,0", "spark://a:1"], "has the address \"0\" twice"),
         (&["status", "--master", "http://a"], "--master: \"http://a\" does not begin with spark://"),
         (&["status", "--yaml"], "unexpected argument '--yaml'"),
-        (&["map", "--total-cores", "8", "--", "true"], "unknown option \"--total-cores\""),
+        (&["map", "--total-cores", "8", "--", "true"], "did you mean --total-executor-cores?"),
+        (&["map", "--executor-core=1", "echo", ":::", "a"], "did you mean --executor-cores?"),
+        (&["launch", "--num-executers", "2", "true"], "did you mean --num-executors?"),
+        (&["submit", "--driver-memroy", "200m", "prog"], "did you mean --driver-memory?"),
+        (&["submit", "--supervise", "--driver-core=2", "prog"], "did you mean --driver-cores?"),
+        (&["submit", "--frobnicate", "--", "prog"], "see firesteel submit --help"),
+        (&["shell", "--executor-core", "2"], "'--executor-cores'"),
     ] {
         check(arguments, 2, words);
     }

@@ -55,6 +55,7 @@ fn check_ends_with_78_where_something_would_not_start() {
     for (text, variables) in [
         ("spark.task.cpus lots\n", &[][..]),
         ("spark.authenticate true\n", &[]),
+        ("spark.modify.acls ann\n", &[]),
         ("spark.cores.max 1\nspark.executor.cores 2\n", &[]),
         ("spark.a \\u12\n", &[]),
         ("", &[("SPARK_WORKER_CORES", "0")][..]),

@@ -55,17 +55,33 @@ fn a_daemon_reads_the_default_file_and_says_what_has_no_effect() {
 
 #[test]
 fn nothing_starts_with_a_setting_that_asks_for_protection() {
-    let directory = conf("spark.authenticate true\n");
-    for arguments in [
+    let commands = [
         &["master", "--port", "0"][..],
         &["worker", "--port", "0", "spark://127.0.0.1:1"],
         &["map", "--", "true", ":::", "a"],
+        &["launch", "--", "true"],
+        &["shell"],
+        &["submit", "--deploy-mode", "cluster", "--master", "spark://127.0.0.1:1", "--", "true"],
+    ];
+    for (setting, why) in [
+        ("spark.authenticate=true", "Firesteel has no authentication"),
+        ("spark.ssl.enabled=true", "Firesteel has no authentication"),
+        ("spark.ssl.ui.enabled=true", "Firesteel has no authentication"),
+        ("spark.acls.enable=true", "Firesteel has no access control"),
+        ("spark.ui.view.acls=ann", "Firesteel has no access control"),
+        ("spark.modify.acls.groups=staff", "Firesteel has no access control"),
     ] {
-        let done = run(firesteel().args(arguments).env("SPARK_CONF_DIR", directory.path()));
-        assert_eq!(done.code(), 78, "{done}");
-        assert!(done.stderr.contains("spark.authenticate=true"), "{done}");
-        assert!(done.stderr.contains("Firesteel has no authentication"), "{done}");
+        let directory = conf(&setting.replace('=', " "));
+        for arguments in commands {
+            let done = run(firesteel().args(arguments).env("SPARK_CONF_DIR", directory.path()));
+            assert_eq!(done.code(), 78, "{setting} {done}");
+            assert!(done.stderr.contains(setting) && done.stderr.contains(why), "{done}");
+        }
     }
+    let secret = conf("spark.authenticate.secret hush-hush\n");
+    let done = run(firesteel().args(["master", "--port", "0"]).env("SPARK_CONF_DIR", secret.path()));
+    assert_eq!(done.code(), 78, "{done}");
+    assert!(done.stderr.contains("spark.authenticate.secret=") && !done.stderr.contains("hush"), "{done}");
     let flag = run(firesteel().args(["master", "--conf", "spark.authenticate=true"]));
     assert_eq!(flag.code(), 2, "{flag}");
 }

@@ -11,12 +11,14 @@
 //! - [`master_client`]: a client that asks Masters; [`worker_log`]: one that reads logs from Workers.
 //! - [`life_lock`]: locked files that tell the living from the dead.
 //! - [`secret`]: secrets for applications and Workers.
+//! - `exposure`: warnings of daemons that run as root or that other machines reach.
 //! - [`cluster_event`], [`remark`]: events that a driver learns from outside its Masters, and the remarks that
 //!   it makes.
 
 pub mod cluster_event;
 pub mod driver_daemon;
 pub mod executor;
+mod exposure;
 pub mod files;
 pub mod http;
 pub mod life_lock;

@@ -12,6 +12,7 @@ use super::origin::Origin;
 use super::pages::PageSettings;
 use super::properties::Property;
 use super::property_effect::PropertyEffect;
+use super::protection::ClusterManager;
 use super::secrets::{shown, shown_options};
 use super::sources::Loaded;
 use super::variables::{self, Environment, Role};
@@ -99,13 +100,16 @@ impl Audience {
 #[must_use]
 pub fn of_properties(loaded: &Loaded, reader: Reader, audience: Audience) -> Vec<Finding> {
     let mut findings = Vec::new();
+    let manager = ClusterManager::of(&loaded.properties, reader);
+    let of_property =
+        |key: &str, property: &Property| of_property(key, property, (reader, manager), audience);
     for (key, property) in loaded.properties.each() {
-        findings.push(of_property(key, property, reader, audience));
+        findings.push(of_property(key, property));
         for overridden in loaded.properties.overridden(key) {
             findings.push(Finding {
                 outcome: Outcome::Overridden,
                 why: format!("overridden by {}", property.origin),
-                ..of_property(key, overridden, reader, audience)
+                ..of_property(key, overridden)
             });
         }
     }
@@ -138,9 +142,14 @@ pub fn why_unknown(name: &str, origin: &Origin) -> &'static str {
     }
 }
 
-fn of_property(key: &str, property: &Property, reader: Reader, audience: Audience) -> Finding {
+fn of_property(
+    key: &str,
+    property: &Property,
+    (reader, manager): (Reader, ClusterManager),
+    audience: Audience,
+) -> Finding {
     let Property { value, origin } = property;
-    let effect = PropertyEffect::of(key, value, reader);
+    let effect = PropertyEffect::of(key, value, reader, manager);
     let (outcome, why) = match (effect, audience) {
         (PropertyEffect::Read(row) | PropertyEffect::Others(row), Audience::All) => {
             (Outcome::Read, PropertyEffect::Others(row).to_string())

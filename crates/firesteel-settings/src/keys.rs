@@ -357,7 +357,7 @@ table! {
     VIEW_ACLS: "spark.ui.view.acls", [Application], Otherwise("none");
     /// On YARN with ACLs: groups whose members may view the application and its logs.
     VIEW_ACLS_GROUPS: "spark.ui.view.acls.groups", [Application], Otherwise("none");
-    /// On YARN with ACLs: further users who may kill it. On other clusters everyone who reaches the Master's port may.
+    /// On YARN with ACLs: further users who may kill it.
     MODIFY_ACLS: "spark.modify.acls", [Application], Otherwise("none");
     /// On YARN with ACLs: groups whose members may kill the application.
     MODIFY_ACLS_GROUPS: "spark.modify.acls.groups", [Application], Otherwise("none");

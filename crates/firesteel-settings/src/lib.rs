@@ -12,6 +12,7 @@
 //! - [`size`], [`duration`]: the forms of values.
 //! - [`spark_properties`], [`property_effect`], [`findings`], [`reference`](mod@reference): properties of Spark without a
 //!   reader here, the effect of each property that is set, and the texts about them.
+//! - [`protection`]: what asks for protection that Firesteel does not have.
 //! - [`near`], [`secrets`]: suggestions for misspelt names, and the redaction of secrets.
 //!
 //! A property without a reader gives a warning. A value that cannot be used gives an error with the key,
@@ -37,6 +38,7 @@ pub mod pages;
 pub mod properties;
 pub mod properties_file;
 pub mod property_effect;
+pub mod protection;
 pub mod reference;
 pub mod resources;
 pub mod rolling;

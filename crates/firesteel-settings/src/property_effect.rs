@@ -6,6 +6,7 @@ use super::key::{Key, Reader};
 use super::near::near;
 use super::origin::Origin;
 use super::properties::Property;
+use super::protection::{self, ClusterManager};
 use super::secrets::shown;
 use super::spark_properties::{self, Treatment};
 use super::{Properties, keys};
@@ -33,7 +34,7 @@ pub enum PropertyEffect {
 
 /// A property with which nothing starts.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{key}={value} ({origin}) is not supported: {why}")]
+#[error("{key}={shown} ({origin}) is not supported: {why}", shown = shown(key, value))]
 pub struct Refusal {
     /// The key of the property.
     pub key: String,
@@ -46,9 +47,12 @@ pub struct Refusal {
 }
 
 impl PropertyEffect {
-    /// The effect of the property for this reader.
+    /// The effect of the property for this reader, whose executors come from this cluster manager.
     #[must_use]
-    pub fn of(name: &str, value: &str, reader: Reader) -> Self {
+    pub fn of(name: &str, value: &str, reader: Reader, manager: ClusterManager) -> Self {
+        if let Some(why) = protection::refusal(name, value, reader, manager) {
+            return Self::Refused(why);
+        }
         if let Some(key) = keys::find(name) {
             return if key.readers.contains(&reader) { Self::Read(key) } else { Self::Others(key) };
         }
@@ -68,7 +72,6 @@ impl PropertyEffect {
             Treatment::SparkApplications if reader == Reader::Application => Self::NoEffect(row.why),
             Treatment::SparkApplications => Self::NotOurs(spark_properties::OF_APPLICATIONS),
             Treatment::NoEffect => Self::NoEffect(row.why),
-            Treatment::Refused => Self::Refused(row.why),
         }
     }
 }
@@ -94,9 +97,13 @@ impl fmt::Display for PropertyEffect {
 ///
 /// # Errors
 /// The first such property.
-pub fn refuse_danger(properties: &Properties, reader: Reader) -> Result<(), Refusal> {
+pub fn refuse_danger(
+    properties: &Properties,
+    reader: Reader,
+    manager: ClusterManager,
+) -> Result<(), Refusal> {
     for (key, Property { value, origin }) in properties.each() {
-        if let PropertyEffect::Refused(why) = PropertyEffect::of(key, value, reader) {
+        if let PropertyEffect::Refused(why) = PropertyEffect::of(key, value, reader, manager) {
             let (key, value, origin) = (key.to_owned(), value.clone(), origin.clone());
             return Err(Refusal { key, value, origin, why });
         }
@@ -106,9 +113,9 @@ pub fn refuse_danger(properties: &Properties, reader: Reader) -> Result<(), Refu
 
 /// Warns of every property without effect. Properties that concern something else get a warning only if
 /// they were set for this command, because a file may be Spark's too.
-pub fn warn(properties: &Properties, reader: Reader) {
+pub fn warn(properties: &Properties, reader: Reader, manager: ClusterManager) {
     for (key, Property { value, origin }) in properties.each() {
-        let effect = PropertyEffect::of(key, value, reader);
+        let effect = PropertyEffect::of(key, value, reader, manager);
         let value = shown(key, value);
         match effect {
             PropertyEffect::Read(_)
@@ -129,6 +136,11 @@ pub fn warn(properties: &Properties, reader: Reader) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The effect of a property for one who is not on YARN.
+    fn effect(name: &str, value: &str, reader: Reader) -> PropertyEffect {
+        PropertyEffect::of(name, value, reader, ClusterManager::Standalone)
+    }
 
     /// The names in Spark's standalone documentation and classes, with * for a family. Every name must have
     /// an effect.
@@ -169,10 +181,10 @@ mod tests {
     fn every_property_of_spark_standalone_has_its_standing() {
         for name in LISTED.split_whitespace() {
             for reader in Reader::ALL {
-                let effect = PropertyEffect::of(name, "x", reader);
+                let found = effect(name, "x", reader);
                 assert!(
-                    !matches!(effect, PropertyEffect::Unknown | PropertyEffect::Misspelt(_)),
-                    "{name}: {effect}"
+                    !matches!(found, PropertyEffect::Unknown | PropertyEffect::Misspelt(_)),
+                    "{name}: {found}"
                 );
             }
         }
@@ -180,13 +192,13 @@ mod tests {
 
     #[test]
     fn a_property_is_read_by_those_whom_it_is_for() {
-        let of = |reader| PropertyEffect::of("spark.cores.max", "4", reader);
+        let of = |reader| effect("spark.cores.max", "4", reader);
         assert!(matches!(of(Reader::Application), PropertyEffect::Read(_)));
         assert_eq!(of(Reader::Worker).to_string(), "read by an application");
-        let engine = PropertyEffect::of("spark.sql.shuffle.partitions", "8", Reader::Master);
+        let engine = effect("spark.sql.shuffle.partitions", "8", Reader::Master);
         assert!(matches!(engine, PropertyEffect::NotOurs(_)));
-        assert_eq!(PropertyEffect::of("spark.colour", "red", Reader::Master), PropertyEffect::Unknown);
-        assert_eq!(PropertyEffect::of("firesteel.colour", "red", Reader::Master), PropertyEffect::Unknown);
+        assert_eq!(effect("spark.colour", "red", Reader::Master), PropertyEffect::Unknown);
+        assert_eq!(effect("firesteel.colour", "red", Reader::Master), PropertyEffect::Unknown);
     }
 
     #[test]
@@ -198,10 +210,9 @@ mod tests {
             ("firesteel.topology.tabel", "firesteel.topology.table"),
         ] {
             let words = format!("unknown property; did you mean {meant}?");
-            assert_eq!(PropertyEffect::of(name, "1", Reader::Application).to_string(), words, "{name}");
+            assert_eq!(effect(name, "1", Reader::Application).to_string(), words, "{name}");
         }
-        let ratio =
-            PropertyEffect::of("spark.scheduler.minRegisteredResourcesRatio", "1", Reader::Application);
+        let ratio = effect("spark.scheduler.minRegisteredResourcesRatio", "1", Reader::Application);
         assert!(matches!(ratio, PropertyEffect::NoEffect(_)), "what Spark has is not misspelt");
     }
 
@@ -210,7 +221,7 @@ mod tests {
         for name in
             ["spark.speculation", "spark.network.maxRemoteBlockSizeFetchToMem", "spark.rpc.message.maxSize"]
         {
-            let effect = |reader| PropertyEffect::of(name, "x", reader);
+            let effect = |reader| effect(name, "x", reader);
             assert!(matches!(effect(Reader::Application), PropertyEffect::NoEffect(_)), "{name}");
             assert!(matches!(effect(Reader::Worker), PropertyEffect::NotOurs(_)), "{name}");
             assert!(matches!(effect(Reader::Master), PropertyEffect::NotOurs(_)), "{name}");
@@ -219,16 +230,31 @@ mod tests {
 
     #[test]
     fn what_asks_for_protection_is_refused_and_its_absence_is_not() {
-        let properties = |pair: &str| Properties::parse([pair]).expect("it is a pair");
-        for key in ["spark.authenticate", "spark.ssl.rpc.enabled", "spark.network.crypto.enabled"] {
-            let asked = properties(&format!("{key}=true"));
-            let refusal = refuse_danger(&asked, Reader::Worker).expect_err(key).to_string();
-            assert!(refusal.starts_with(&format!("{key}=true (--conf) is not supported: ")), "{refusal}");
-            assert_eq!(refuse_danger(&properties(&format!("{key}=False")), Reader::Worker), Ok(()));
+        let refused = |pair: &str, reader| {
+            let properties = Properties::parse([pair]).expect("it is a pair");
+            refuse_danger(&properties, reader, ClusterManager::of(&properties, reader))
+        };
+        for key in [
+            "spark.authenticate",
+            "spark.ssl.ui.enabled",
+            "spark.network.crypto.enabled",
+            "spark.acls.enable",
+        ] {
+            for reader in Reader::ALL {
+                let refusal = refused(&format!("{key}=true"), reader).expect_err(key).to_string();
+                assert!(refusal.starts_with(&format!("{key}=true (--conf) is not supported: ")), "{refusal}");
+                assert_eq!(refused(&format!("{key}=False"), reader), Ok(()));
+                assert_eq!(effect(key, "False", reader), PropertyEffect::Harmless);
+            }
         }
-        let codec = PropertyEffect::of("spark.deploy.recoveryCompressionCodec", "lz4", Reader::Master);
+        let hidden = refused("spark.authenticate.secret=hush", Reader::Master).expect_err("it is a secret");
+        assert!(!hidden.to_string().contains("hush"), "{hidden}");
+        let on_yarn =
+            PropertyEffect::of("spark.modify.acls", "ann", Reader::Application, ClusterManager::Yarn);
+        assert!(matches!(on_yarn, PropertyEffect::Read(_)));
+        let codec = effect("spark.deploy.recoveryCompressionCodec", "lz4", Reader::Master);
         assert!(matches!(codec, PropertyEffect::NoEffect(_)));
-        let killing = PropertyEffect::of("spark.master.useAppNameAsAppId.enabled", "FALSE", Reader::Master);
+        let killing = effect("spark.master.useAppNameAsAppId.enabled", "FALSE", Reader::Master);
         assert_eq!(killing, PropertyEffect::Harmless);
     }
 }

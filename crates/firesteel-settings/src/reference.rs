@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use super::key::{Key, Reader};
 use super::keys;
+use super::protection::{self, Refusing};
 use super::spark_properties::{self, Row, Treatment};
 use super::variables::{self, Role};
 
@@ -75,7 +76,7 @@ checks everything that is set.
     }
     let yarns = of(Reader::Application).filter(|key| key.is_yarns());
     text += &section("Application on YARN", yarns.map(|key| (key, capitalised(key.meaning_on_yarn()))));
-    text + &variables_markdown() + &sparks_markdown()
+    text + &variables_markdown() + &protection_markdown() + &sparks_markdown()
 }
 
 /// A heading, and a table of these properties with their meanings.
@@ -120,7 +121,6 @@ fn sparks_markdown() -> String {
 - *not Firesteel's*: Spark itself may use this property, so Firesteel warns only if it is set on the command line.
 - *Spark's applications*: these use it as before. It has no effect on Firesteel's own applications, which warn of it.
 - *no effect*: Firesteel warns.
-- *refused*: the command does not start.
 
 A value in brackets is what Firesteel does anyway, so it causes no warning.
 
@@ -133,11 +133,31 @@ A value in brackets is what Firesteel does anyway, so it causes no warning.
             Treatment::NotOurs => "not Firesteel's",
             Treatment::SparkApplications => "Spark's applications",
             Treatment::NoEffect => "no effect",
-            Treatment::Refused => "refused",
         };
         let except: Vec<_> = harmless.iter().filter(|value| !value.is_empty()).copied().collect();
         let except = if except.is_empty() { String::new() } else { format!(" ({})", except.join(", ")) };
         let _ = writeln!(text, "| `{name}` | {treatment}{except} | {why} |");
+    }
+    text
+}
+
+fn protection_markdown() -> String {
+    let mut text = "
+## Properties that ask for protection
+
+Nothing starts with these, unless the value is empty or `false`: exit code 78, or 2 if it is on the command line.
+
+| property | refused by | reason |
+|---|---|---|
+"
+    .to_owned();
+    for protection::Row { name, refusing, why } in protection::TABLE {
+        let who = match refusing {
+            Refusing::All => "all",
+            Refusing::OutsideYarn => "all but applications on YARN",
+            Refusing::Applications => "Firesteel's own applications",
+        };
+        let _ = writeln!(text, "| `{name}` | {who} | {why} |");
     }
     text
 }

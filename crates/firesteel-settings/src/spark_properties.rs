@@ -1,4 +1,5 @@
-//! The properties of Spark that Firesteel does not read, each with the reason.
+//! The properties of Spark that Firesteel does not read, each with the reason. Those that ask for protection are in
+//! [`protection`](super::protection), too.
 
 use super::key::matched;
 
@@ -12,8 +13,6 @@ pub enum Treatment {
     SparkApplications,
     /// The property concerns something that Firesteel has, but has no effect. The user is warned.
     NoEffect,
-    /// The property requests protection. Running without it would be dangerous, so nothing starts.
-    Refused,
 }
 
 /// A property, or a family of properties.
@@ -38,7 +37,7 @@ const fn row(
     Row { name, treatment, harmless, why }
 }
 
-use Treatment::{NoEffect, NotOurs, Refused, SparkApplications};
+use Treatment::{NoEffect, NotOurs, SparkApplications};
 
 /// Why a daemon does not read a property of [`Treatment::SparkApplications`].
 pub const OF_APPLICATIONS: &str = "for Spark's applications";
@@ -54,17 +53,13 @@ const SHUFFLE: &str = "for Spark's drivers and executors; Firesteel's own applic
 const NO_KERBEROS: &str = "Firesteel does not support Kerberos";
 const OWN_PROTOCOL: &str = "Firesteel's own applications have their own protocol";
 const DECOMMISSION: &str = "a Worker always obeys firesteel decommission, and is given no signal for it";
-const OPEN: &str = "Firesteel has no authentication or encryption yet: remove the setting, and use Firesteel only on a \
-                    trusted network";
 
 /// All rows, from special to general: the first row that matches a name counts.
 pub const TABLE: &[Row] = &[
-    row("spark.authenticate", Refused, &["false"], OPEN),
-    row("spark.ssl.rpc.enabled", Refused, &["false"], OPEN),
-    row("spark.network.crypto.enabled", Refused, &["false"], OPEN),
-    row("spark.authenticate.*", NoEffect, &[], "Firesteel has no authentication yet"),
-    row("spark.ssl.*", NoEffect, &["false"], "Firesteel has no TLS yet"),
-    row("spark.network.crypto.*", NoEffect, &[], "Firesteel has no encryption yet"),
+    row("spark.authenticate*", NoEffect, &["false", ""], "Firesteel has no authentication yet"),
+    row("spark.ssl.*", NoEffect, &["false", ""], "Firesteel has no TLS yet"),
+    row("spark.network.crypto.*", NoEffect, &["false"], "Firesteel has no encryption yet"),
+    row("spark.network.sasl.serverAlwaysEncrypt", NoEffect, &["false"], "Firesteel has no encryption yet"),
     row(
         "spark.io.encryption.*",
         SparkApplications,
@@ -77,6 +72,7 @@ pub const TABLE: &[Row] = &[
         &["false"],
         "YARN's own setting decides on YARN; other clusters have no access control",
     ),
+    row("spark.ui.acls.enable", NoEffect, &["false"], "an old name of spark.acls.enable"),
     // Properties of a Master.
     row("spark.deploy.recoveryMode.factory", NoEffect, &[], OWN_JOURNAL),
     row("spark.deploy.recoveryCompressionCodec", NoEffect, &[], OWN_JOURNAL),

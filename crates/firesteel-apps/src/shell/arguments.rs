@@ -1,6 +1,7 @@
 //! The arguments of a command, taken one after the other.
 
 use firesteel_placement::Cores;
+use firesteel_settings::near::near;
 
 use super::commands::Command;
 use super::words::quote;
@@ -61,6 +62,14 @@ pub(super) struct Arguments {
 impl Arguments {
     pub(super) fn wrong(&self, wrong: impl Into<String>) -> RequestError {
         RequestError::Usage { wrong: wrong.into(), command: self.command }
+    }
+
+    /// The error for an option that the command does not have. Its usage lists those that it has.
+    pub(super) fn no_option(&self, option: &str) -> RequestError {
+        let is_letter = |c: char| c == '-' || c.is_ascii_alphanumeric();
+        let words = self.command.usage.split(|c| !is_letter(c)).filter(|word| word.starts_with("--"));
+        let nearest = meant(near(option, words));
+        self.wrong(format!("{} has no option {}{nearest}", self.command.name, quote(option)))
     }
 
     pub(super) fn required(&mut self, what: &str) -> Result<String, RequestError> {

@@ -105,7 +105,7 @@ fn run(mut arguments: Arguments, place: Place) -> Result<Request, RequestError> 
             "--profile" => target = Some(Target::Profile(ProfileId(arguments.parsed("a profile's number")?))),
             "--on" => target = Some(Target::Executor(ExecutorId(arguments.parsed("an executor's number")?))),
             "--retries" => retries = arguments.parsed("a number of times")?,
-            other => return Err(arguments.wrong(format!("run has no option {other}"))),
+            other => return Err(arguments.no_option(other)),
         }
     }
     let command = arguments.command_words()?;
@@ -124,7 +124,7 @@ fn map(mut arguments: Arguments) -> Result<Request, RequestError> {
             "-i" | "--input" => file = Some(PathBuf::from(arguments.required("a file")?)),
             "-0" | "--null" => separator = Separator::Nul,
             "--unordered" => order = OutputOrder::Completion,
-            other => return Err(arguments.wrong(format!("map has no option {other}"))),
+            other => return Err(arguments.no_option(other)),
         }
     }
     let mut command = arguments.command_words()?;

@@ -130,6 +130,7 @@ pub enum HttpError {
 #[derive(Debug)]
 pub(crate) struct Server {
     url: String,
+    local: SocketAddr,
     _end: DropGuard,
 }
 
@@ -169,12 +170,17 @@ impl Server {
         };
         thread::Builder::new().name("http".to_owned()).spawn(serving).map_err(failed)?;
         tracing::info!("serving {} at {url}", R::SERVES);
-        Ok(Some(Self { url, _end: end.drop_guard() }))
+        Ok(Some(Self { url, local, _end: end.drop_guard() }))
     }
 
     /// Where it serves, `http://host:port/`.
     pub(crate) fn url(&self) -> &str {
         &self.url
+    }
+
+    /// The address on which it listens.
+    pub(crate) fn local(&self) -> SocketAddr {
+        self.local
     }
 }
 

@@ -33,6 +33,7 @@ use futures_util::future::BoxFuture;
 
 use self::leader::Leader;
 use self::shell::End;
+use crate::exposure;
 use crate::http::master::MasterSite;
 use crate::http::rest::RestSite;
 use crate::http::{HttpError, Server};
@@ -106,6 +107,9 @@ async fn serve(options: Options) -> Result<(), MasterError> {
     let server = Server::start(&address.host, http, Arc::clone(&site)).await?;
     let rest = Arc::new(RestSite::new());
     let rest_server = Server::start(&rest_host, rest_settings, Arc::clone(&rest)).await?;
+    let rest_port = rest_server.as_ref().map(|server| (exposure::Port::Rest, server.local().ip()));
+    let ports = std::iter::once((exposure::Port::Master, listener.local().ip())).chain(rest_port);
+    exposure::warn(&ports.collect::<Vec<_>>());
     let seat =
         Seat { listener, reached, properties, clock: Clock::start(), site, server, rest, _rest: rest_server };
     match recovery {

@@ -37,6 +37,7 @@ use super::shuffle_service::{ShuffleService, ShuffleServiceError};
 use super::spark_homes::SparkHomes;
 use super::sweeper::Sweeper;
 use super::work_directory::{UnusableDirectory, WorkDirectory};
+use crate::exposure;
 use crate::http::worker::WorkerSite;
 use crate::http::{HttpError, Server};
 use crate::secret;
@@ -140,6 +141,7 @@ async fn serve(options: Options) -> Result<(), WorkerError> {
     daemon::raise_open_files();
     let mut requests = lifetime.end_requests().map_err(WorkerError::Signals)?;
     let (listener, arriving) = spark::also_at(Listener::bind(address).await?);
+    let local = listener.local().ip();
     let reached = daemon::reachable(&address.host, listener.local().port());
     let clock = Clock::start();
     let id = id(&reached, clock.now())?;
@@ -184,6 +186,7 @@ async fn serve(options: Options) -> Result<(), WorkerError> {
     };
     tokio::spawn(spark::verifier::serve(arriving, WORKER, Tenure::default()));
     context.peers.serve(listener, vec![Welcome { role: Role::Client, decode: from_client }]);
+    exposure::warn(&[(exposure::Port::Worker, local)]);
     announce(&options, &id, &reached, &work, server.as_ref());
     context.raise(Event::Start);
     find_earlier(work.clone(), id.clone(), context.inbox());

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use firesteel_settings::protection::ClusterManager;
 use firesteel_settings::sources::{Files, Loaded, Sources};
 use firesteel_settings::variables::Environment;
 use firesteel_settings::{Origin, Properties, Reader, findings, property_effect, reference};
@@ -27,16 +28,24 @@ pub(super) struct Conf {
 }
 
 impl Conf {
-    /// Returns the properties, and an error if one of them is dangerous. Properties without effect
-    /// are logged as warnings.
+    /// Returns the properties of one who is not on YARN, and an error if one of them asks for protection that there is not.
+    /// Properties without effect are logged as warnings.
     pub(super) fn properties(&self, reader: Reader) -> Result<Properties, Failure> {
-        let Loaded { properties, unknown, .. } = self.load(reader)?;
-        property_effect::refuse_danger(&properties, reader).map_err(|refusal| Failure::refusal(&refusal))?;
-        property_effect::warn(&properties, reader);
-        for (name, origin) in unknown.iter().filter(|(_, origin)| matches!(origin, Origin::File { .. })) {
-            tracing::warn!("{name} ({origin}) has no effect: {}", findings::why_unknown(name, origin));
-        }
-        Ok(properties)
+        let loaded = self.load(reader)?;
+        checked(loaded, reader, ClusterManager::Standalone)
+    }
+
+    /// Does the same for an application, which may be on YARN. `set` sets the properties of its options.
+    pub(super) fn of_application(&self, set: impl FnOnce(&mut Properties)) -> Result<Properties, Failure> {
+        let mut loaded = self.load(Reader::Application)?;
+        set(&mut loaded.properties);
+        let manager = ClusterManager::of(&loaded.properties, Reader::Application);
+        checked(loaded, Reader::Application, manager)
+    }
+
+    /// Does the same for a command that asks a YARN cluster.
+    pub(super) fn on_yarn(&self) -> Result<Properties, Failure> {
+        checked(self.load(Reader::Application)?, Reader::Application, ClusterManager::Yarn)
     }
 
     /// Loads all properties without checks.
@@ -64,6 +73,18 @@ impl Conf {
         };
         Sources { reader, conf: self.pairs.clone(), files, environment }
     }
+}
+
+/// The properties, unless one of them is dangerous.
+fn checked(loaded: Loaded, reader: Reader, manager: ClusterManager) -> Result<Properties, Failure> {
+    let Loaded { properties, unknown, .. } = loaded;
+    property_effect::refuse_danger(&properties, reader, manager)
+        .map_err(|refusal| Failure::refusal(&refusal))?;
+    property_effect::warn(&properties, reader, manager);
+    for (name, origin) in unknown.iter().filter(|(_, origin)| matches!(origin, Origin::File { .. })) {
+        tracing::warn!("{name} ({origin}) has no effect: {}", findings::why_unknown(name, origin));
+    }
+    Ok(properties)
 }
 
 /// The help below the options of a command that reads properties.

@@ -1,6 +1,8 @@
 //! Words that look like options in the wrong place: misspelt options, options of other programs,
 //! and options that come too late.
 
+use std::ffi::OsString;
+
 use clap::{Args, Command};
 use firesteel_settings::near::{near, near_within};
 
@@ -81,13 +83,19 @@ pub(super) fn subcommand(parent: Option<&str>, word: &str) -> Option<String> {
 }
 
 /// Returns an error if the first word of a command looks like an option. Options end where the
-/// command begins, so a misspelt option looks like the command's name.
+/// command begins, so a misspelt option looks like the command's name. After `--` it is the name.
 pub(super) fn first_word<A: Args>(name: &str, word: &str) -> Result<(), Failure> {
     if word.is_empty() {
         let words = format!("the name of the command is empty: write firesteel {name} -- COMMAND");
         return Err(Failure::of(Exit::Usage, words));
     }
-    if word.starts_with('-') { Err(option::<A>(name, word)) } else { Ok(()) }
+    let is_option = word.starts_with('-') && !is_separated(std::env::args_os(), word);
+    if is_option { Err(option::<A>(name, word)) } else { Ok(()) }
+}
+
+/// Whether `--` stands before this word on a command line.
+fn is_separated(line: impl IntoIterator<Item = OsString>, word: &str) -> bool {
+    line.into_iter().take_while(|other| other != word).any(|other| other == "--")
 }
 
 /// The error for an option in place of the command.
@@ -95,21 +103,35 @@ fn option<A: Args>(name: &str, word: &str) -> Failure {
     let bare = word.split_once('=').map_or(word, |(bare, _)| bare);
     let is = |other: &str| other == bare || (is_short(other) && is_number_after(other, bare));
     let known = options::<A>(name);
-    let meant = near(bare, known.iter().map(String::as_str));
-    let elsewhere = ELSEWHERE.iter().find(|(words, _)| words.iter().any(|other| is(other)));
-    let advice = match (meant, elsewhere) {
-        (Some(meant), _) => format!("did you mean {meant}?"),
-        (None, Some((_, advice))) => (*advice).to_owned(),
-        (None, None) => format!("see firesteel {name} --help"),
+    let known = || known.iter().map(String::as_str);
+    // What other programs can do is advice for those that run an application.
+    let elsewhere = ELSEWHERE
+        .iter()
+        .filter(|_| known().any(|option| option == "--executor-cores"))
+        .find(|(words, _)| words.iter().any(|other| is(other)));
+    let advice = match (near(bare, known()), elsewhere, containing(bare, known())) {
+        (Some(meant), _, _) | (None, None, Some(meant)) => format!("did you mean {meant}?"),
+        (None, Some((_, advice)), _) => (*advice).to_owned(),
+        (None, None, None) => format!("see firesteel {name} --help"),
     };
     Failure::of(Exit::Usage, format!("unknown option {word:?}: {advice}"))
+}
+
+/// The shortest known option whose words begin with those of this one, in the same order: `--total-cores` is short for
+/// `--total-executor-cores`.
+fn containing<'a>(option: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let asked = option.strip_prefix("--").filter(|words| words.len() > 2)?;
+    let contains = |known: &&str| {
+        let mut words = known.trim_start_matches('-').split('-');
+        asked.split('-').all(|asked| words.any(|word| word.starts_with(asked)))
+    };
+    known.filter(contains).min_by_key(|known| known.len())
 }
 
 /// A warning about a command's argument that is one of our options and comes too late. `None`:
 /// there is none, or `--` separates the command, so all arguments belong to it.
 pub(super) fn late<A: Args>(name: &str, command: &[String]) -> Option<String> {
-    let before = std::env::args().take_while(|word| Some(word) != command.first());
-    if before.into_iter().any(|word| word == "--") {
+    if is_separated(std::env::args_os(), command.first()?) {
         return None;
     }
     let known = options::<A>(name);
@@ -230,10 +252,35 @@ mod tests {
             ("--executor-core=4", "did you mean --executor-cores?"),
             ("--jobs=4", "to run N at once write --total-executor-cores N"),
             ("-j8", "to run N at once write --total-executor-cores N"),
+            ("--total-cores", "did you mean --total-executor-cores?"),
             ("--colour-me", "see firesteel map --help"),
+            ("-x", "see firesteel map --help"),
         ] {
             let failure = option::<super::super::map::Args>("map", word);
             assert_eq!(failure, Failure::of(Exit::Usage, format!("unknown option {word:?}: {advice}")));
+        }
+        for (word, advice) in [
+            ("--driver-memroy", "did you mean --driver-memory?"),
+            ("--driver-mem=1g", "did you mean --driver-memory?"),
+            ("--memory", "did you mean --driver-memory?"),
+            ("--jobs=4", "see firesteel submit --help"),
+        ] {
+            let failure = option::<super::super::submit_driver::Args>("submit", word);
+            assert!(failure.sentence().contains(advice), "{failure:?}");
+        }
+    }
+
+    #[test]
+    fn what_stands_after_two_dashes_is_the_program_whatever_its_name_is() {
+        let line = |words: &str| words.split(' ').map(OsString::from).collect::<Vec<_>>();
+        for (words, first, expected) in [
+            ("firesteel map -- --odd a", "--odd", true),
+            ("firesteel map --name=x -- -j4", "-j4", true),
+            ("firesteel map --odd -- a", "--odd", false),
+            ("firesteel map --odd a -- --odd", "--odd", false),
+            ("firesteel map --odd a", "--odd", false),
+        ] {
+            assert_eq!(is_separated(line(words), first), expected, "{words}");
         }
     }
 

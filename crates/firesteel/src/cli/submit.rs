@@ -175,8 +175,7 @@ impl Submit {
 
     /// The properties, overridden by the options.
     pub(super) fn properties(&self) -> Result<Properties, Failure> {
-        let mut properties = self.conf.properties(Reader::Application)?;
-        self.write_to(&mut properties);
+        let mut properties = self.conf.of_application(|properties| self.write_to(properties))?;
         set_amounts(
             &mut properties,
             "--executor-resource",

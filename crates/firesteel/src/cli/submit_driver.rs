@@ -22,6 +22,7 @@ use super::conf::Conf;
 use super::document;
 use super::exit::{self, Exit, Failure};
 use super::help;
+use super::misplaced;
 use super::submit::set_amounts;
 
 const EXAMPLES: &str = "  firesteel submit --deploy-mode cluster --supervise -- python3 /srv/app.py
@@ -102,6 +103,9 @@ pub(super) struct Args {
 
 /// Submits, shows or ends a driver.
 pub(super) fn run(args: &Args) -> Result<ExitCode, Failure> {
+    if let Some(program) = args.program.first() {
+        misplaced::first_word::<Args>("submit", program)?;
+    }
     let properties = args.conf.properties(Reader::Application)?;
     let cluster = args.masters.or_those_of(&properties).cluster("submit")?;
     match (&args.status, &args.kill) {

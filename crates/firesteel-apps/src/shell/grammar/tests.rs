@@ -143,7 +143,7 @@ fn what_is_wrong_is_said_with_how_it_is_written() {
         ),
         (
             "run --core 1 y",
-            "run has no option --core: write run [--on EXECUTOR | --profile P] [--cores N] [--retries N] COMMAND...",
+            "run has no option --core (did you mean --cores?): write run [--on EXECUTOR | --profile P] [--cores N] [--retries N] COMMAND...",
         ),
         ("executors 1", "1 has no meaning here: write executors"),
         ("why &", "only run works in the background with &: write why"),

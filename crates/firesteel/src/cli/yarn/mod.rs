@@ -10,7 +10,6 @@ pub(super) mod request;
 mod status;
 
 use clap::{Args as ClapArgs, Subcommand};
-use firesteel_settings::Reader;
 use firesteel_settings::reference;
 use firesteel_settings::variables::Environment;
 use firesteel_yarn::YarnClient;
@@ -79,7 +78,7 @@ struct ClusterArgs {
 
 impl ClusterArgs {
     fn site(&self) -> Result<Site, Failure> {
-        let properties = self.conf.properties(Reader::Application)?;
+        let properties = self.conf.on_yarn()?;
         Site::of(&Environment::of_this_process(), &properties)
             .map_err(|error| Failure::with(Exit::Configuration, &error))
     }

@@ -15,7 +15,7 @@ use firesteel_apps::map::spool::OutputOrder;
 use firesteel_core::launcher::Until;
 use firesteel_core::messages::TaskDirectory;
 use firesteel_core::process::Command;
-use firesteel_settings::{Properties, keys};
+use firesteel_settings::{Properties, keys, protection};
 use firesteel_yarn_mode::blueprint::Program;
 use firesteel_yarn_mode::submission::{Content, DriverFile};
 
@@ -49,7 +49,9 @@ impl ProgramArguments {
     fn of(command: &str, name: &str, properties: &Properties) -> Self {
         let mut words = Self(vec![command.to_owned(), "--only-conf".to_owned()]);
         words.option("--name", name);
-        let is_done = |key: &str| DONE.contains(&key) || key.starts_with("spark.hadoop.");
+        let is_done = |key: &str| {
+            DONE.contains(&key) || key.starts_with("spark.hadoop.") || protection::is_left_to_yarn(key)
+        };
         for (key, value) in properties.iter().filter(|(key, _)| !is_done(key)) {
             words.option("--conf", &format!("{key}={value}"));
         }
