@@ -43,7 +43,7 @@ pub struct Summary {
     pub cancelled: u64,
     /// Number of items that cannot become a command: 0, or 1 for the item at which the input ended.
     pub unusable: u64,
-    /// Number of items that were never taken from the input, if it is known.
+    /// Number of items that were never taken from the input. `None` if the run ended before its input did, and nobody knows it.
     pub unread: Option<u64>,
     /// Number of items that succeeded but whose output was not printed.
     pub unprinted: u64,
@@ -228,6 +228,9 @@ impl fmt::Display for Summary {
             if count > 0 {
                 write!(f, ", {} {what}", grouped(count))?;
             }
+        }
+        if self.unread.is_none() {
+            f.write_str("; more of the input was not read")?;
         }
         if self.unprinted > 0 {
             write!(f, "; {} of those that succeeded not printed", grouped(self.unprinted))?;
@@ -448,6 +451,14 @@ mod tests {
                   1 of those that succeeded not printed"
             )
         );
+    }
+
+    #[test]
+    fn a_run_that_ended_before_its_input_says_so() {
+        let mut summary = summary(&mixed(), 1500);
+        summary.unread = None;
+        let first = "3 items in 1.50 s: 1 succeeded, 1 failed, 1 cancelled; more of the input was not read";
+        assert_eq!(summary.to_string().lines().next(), Some(first));
     }
 
     #[test]

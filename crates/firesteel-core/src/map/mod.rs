@@ -174,7 +174,11 @@ impl Machine for MapRun {
         match event {
             Event::Start => self.start(now),
             Event::InputItem(item) => self.on_item(item),
-            Event::InputEnded => self.end_input(),
+            Event::InputEnded => {
+                // A file may have become shorter since its items were counted: then those are missing.
+                self.tally.totals.unread.get_or_insert(0);
+                self.end_input();
+            }
             Event::InputFailed { error, item } => self.on_input_failed(error, item),
             Event::OutputReceived { attempt, stream, bytes } => {
                 self.effects.push(Effect::Output { attempt, stream, bytes });

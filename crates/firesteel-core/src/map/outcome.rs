@@ -2,7 +2,7 @@
 
 use firesteel_placement::words::{counted, none_or};
 
-use super::{Ending, MapRun, Phase};
+use super::{Ending, MapRun};
 use crate::end_request::EndRequest;
 use crate::messages::Outcome;
 
@@ -44,18 +44,8 @@ impl MapRun {
     /// How many items are not done: `316 of 400 items not done`.
     fn undone(&self) -> String {
         let totals = self.tally.totals;
-        // The input has no more items once it has ended.
-        let unread = match self.phase {
-            Phase::Reading(_) => totals.unread,
-            Phase::Draining
-            | Phase::Finishing
-            | Phase::Ending(_)
-            | Phase::Closing { .. }
-            | Phase::Saving
-            | Phase::Ended => Some(totals.unread.unwrap_or(0)),
-        };
-        let left = totals.taken - totals.succeeded + unread.unwrap_or(0);
-        match unread.map(|unread| totals.taken + unread) {
+        let left = totals.taken - totals.succeeded + totals.unread.unwrap_or(0);
+        match totals.unread.map(|unread| totals.taken + unread) {
             Some(all) if left == 0 => format!("all of {} done", counted(all, "item")),
             Some(all) if totals.succeeded == 0 => format!("none of {} done", counted(all, "item")),
             Some(all) => format!("{left} of {} not done", counted(all, "item")),

@@ -326,7 +326,7 @@ impl World {
         match &event {
             Event::TaskEnded { task, outcome } => self.truth.task_ended(*task, outcome),
             Event::Printed { tasks } => self.truth.printed(tasks),
-            Event::InputEnded | Event::InputFailed { .. } => self.truth.input_ended(),
+            Event::InputEnded => self.truth.input_ended(),
             _ => {}
         }
         if self.sabotage.is_some_and(|sabotage| sabotage.misses(&event)) {

@@ -237,6 +237,9 @@ impl Truth {
         equal("cancelled", totals.cancelled, self.taken.len() as u64 - succeeded - failed - self.unusable)?;
         equal("left", totals.left(), left)?;
         equal("done", totals.succeeded - totals.unprinted, self.marked.len() as u64)?;
+        if let Some(told) = totals.unread {
+            equal("unread", told, unread)?;
+        }
         match scenario.config.items {
             Some(items) => equal("left or done", left + self.marked.len() as u64, items)?,
             None => equal("left or done", left + self.marked.len() as u64, self.taken.len() as u64)?,
