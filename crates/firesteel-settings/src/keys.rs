@@ -185,7 +185,7 @@ table! {
     ROLLING_COMPRESSION: "spark.executor.logs.rolling.enableCompression", [Worker], Value("false");
 
     /// Name of the application (--name).
-    APP_NAME: "spark.app.name", [Application], Otherwise("the program's name");
+    APP_NAME: "spark.app.name", [Application], Otherwise("the program, or the first words of the script of sh -c");
     /// Master (--master): spark://HOST:PORT[,HOST:PORT..]; for an application also yarn or local-cluster[WORKERS,CORES,MIB].
     MASTER: "spark.master", [Application, Worker], Otherwise("none; applications start a local cluster that fits this machine");
     /// Cores of all executors together (--total-executor-cores).

@@ -10,6 +10,7 @@ use firesteel_host::progress::{Progress, Show};
 use firesteel_settings::Reader;
 
 use super::command_context::{directory, environment};
+use super::default_name::default_name;
 use super::detach::{self, Detach};
 use super::exit::Failure;
 use super::submit::{Submission, Submit, TaskOptions};
@@ -136,7 +137,7 @@ impl Args {
             .iter()
             .for_each(|remark| progress.remark(remark));
         Ok(Launch {
-            name: settings.name.clone().unwrap_or_else(|| program.clone()),
+            name: settings.name.clone().unwrap_or_else(|| default_name(program, arguments)),
             command: Command { program: program.clone(), arguments: arguments.to_vec(), environment },
             directory,
             until: match self.until {

@@ -24,6 +24,7 @@ use firesteel_host::progress::{Progress, Show};
 use firesteel_settings::{ApplicationSettings, Reader};
 
 use super::command_context::CommandContext;
+use super::default_name::default_name;
 use super::detach::{self, Detach};
 use super::exit::{Exit, Failure};
 use super::submit::{Submission, Submit, TaskOptions};
@@ -347,7 +348,7 @@ impl Args {
         let preference = preference(self.locality, self.locality_column, self.delimiter)?;
         let separator = if self.null { Separator::Nul } else { Separator::Newline };
         check_input(unit, separator, self.failed.is_some(), &source, &preference)?;
-        let name = settings.name.clone().unwrap_or_else(|| program.clone());
+        let name = settings.name.clone().unwrap_or_else(|| default_name(program, arguments));
         if let Cluster::Yarn(request) = &mut cluster {
             request.preferred_hosts = preferred_hosts(&preference, &source, separator);
             if let Some(words) =

@@ -68,7 +68,7 @@ const SUBCOMMANDS: &[(&[&str], &str)] = &[
 ];
 
 /// The shells whose command lines are checked.
-const SHELLS: &[&str] = &["sh", "bash", "dash", "ksh", "zsh", "ash"];
+pub(super) const SHELLS: &[&str] = &["sh", "bash", "dash", "ksh", "zsh", "ash"];
 
 /// Advice about an unknown subcommand of Firesteel, or of its command `parent`. `None`: there is no
 /// advice.

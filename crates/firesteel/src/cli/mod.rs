@@ -15,6 +15,7 @@ mod completions;
 mod conf;
 mod config;
 mod decommission;
+mod default_name;
 mod detach;
 mod document;
 mod executor;
