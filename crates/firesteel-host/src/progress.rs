@@ -4,7 +4,7 @@ use std::fmt;
 use std::io::{self, IsTerminal, Write};
 use std::os::fd::AsFd;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use firesteel_placement::words;
@@ -89,6 +89,8 @@ pub struct Progress {
     away: Arc<AtomicBool>,
     /// Whether the bar was updated at least once.
     drawn: Arc<AtomicBool>,
+    /// The number of minutes of the run for which there was a line, where no bar can be drawn.
+    minutes: Arc<AtomicU64>,
 }
 
 impl Progress {
@@ -100,7 +102,7 @@ impl Progress {
         let target =
             if visible { ProgressDrawTarget::stderr_with_hz(10) } else { ProgressDrawTarget::hidden() };
         let bar = ProgressBar::with_draw_target(None, target).with_style(style("{spinner} {wide_msg}"));
-        Self { bar, show, away: Arc::default(), drawn: Arc::default() }
+        Self { bar, show, away: Arc::default(), drawn: Arc::default(), minutes: Arc::default() }
     }
 
     /// Whether the user wants to see only errors.
@@ -121,8 +123,12 @@ impl Progress {
         !self.bar.is_hidden()
     }
 
-    /// Shows the current progress of the run.
+    /// Shows the current progress of the run: on the bar, or where none can be drawn (a file, a service manager's log) as a
+    /// line for each minute.
     pub fn update(&self, progress: &RunProgress) {
+        if self.bar.is_hidden() && self.begins_a_minute(progress.elapsed) {
+            self.remark(progress);
+        }
         if self.away.load(Ordering::Acquire) || self.bar.is_hidden() || !stderr_is_writable() {
             return;
         }
@@ -136,6 +142,12 @@ impl Progress {
         }
         self.bar.set_position(progress.done);
         self.bar.tick();
+    }
+
+    /// Whether the run is in a later minute than at the last call.
+    fn begins_a_minute(&self, elapsed: Duration) -> bool {
+        let minute = elapsed.as_secs() / 60;
+        self.minutes.fetch_max(minute, Ordering::AcqRel) < minute
     }
 
     /// Writes a remark on standard error as one line, unless the user wants to see only errors.
@@ -194,6 +206,15 @@ fn style(template: &str) -> ProgressStyle {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_run_without_a_bar_has_a_line_for_each_minute() {
+        let progress = Progress::new(Show::Quiet);
+        let seconds = [0, 1, 59, 60, 61, 119, 120, 300, 301, 299];
+        let lines: Vec<u64> =
+            seconds.into_iter().filter(|it| progress.begins_a_minute(Duration::from_secs(*it))).collect();
+        assert_eq!(lines, [60, 120, 300]);
+    }
 
     #[test]
     fn a_standing_reads_as_a_sentence() {
