@@ -118,7 +118,14 @@ impl WorkerPage<'_> {
                 h1 { (id) }
                 p.under {
                     @match master_url {
-                        Some(master) => { "Registered with " (master) " " (state(Mood::Good, "registered")) }
+                        Some(master) => {
+                            "Registered with "
+                            @match &self.report.master_web_address {
+                                Some(page) => a href=(page) { (master) },
+                                None => (master),
+                            }
+                            " " (state(Mood::Good, "registered"))
+                        }
                         None => (state(Mood::Waits, "no Master has accepted this Worker")),
                     }
                 }

@@ -107,7 +107,7 @@ impl ApplicationPage<'_> {
                     @if app.ended.is_none() { (self.permit.kill_application(&app.id)) }
                 }
                 dl.facts {
-                    (fact("State", &state(mood_of_application(app.state, app.executors_live), &words)))
+                    (fact("State", &state(mood_of_application(app), &words)))
                     @if let Some(ended) = app.ended {
                         (fact("Took", &html! { (duration(ended.since(app.submitted))) }))
                         (fact("Ended", &ago(detail.now, ended)))

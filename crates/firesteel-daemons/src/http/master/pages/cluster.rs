@@ -245,7 +245,7 @@ impl ClusterPage<'_> {
                     @if let Some(history) = self.history { " · " a href=(history) { "Spark's history server" } }
                 }
                 dl.facts {
-                    (fact("Workers", &html! { (grouped(count(WorkerState::Alive))) " alive" @if !others.is_empty() { " " small { (others.join(", ")) } } }))
+                    (fact("Workers", &html! { (grouped(count(WorkerState::Alive))) " alive" small { @for other in &others { " " span.whole { (other) } } } }))
                     (fact("Cores", &html! { (grouped(used.0)) " of " (grouped(all.0)) " used" (bar(used.0, all.0)) }))
                     (fact("Memory", &html! { (memory_of(memory_used)) " of " (memory_of(memory)) " used" (bar(memory_used.0, memory.0)) }))
                     (fact("Applications", &html! { (grouped(running.len())) " running, " (grouped(waiting.len())) " waiting" }))
@@ -289,7 +289,7 @@ impl ClusterPage<'_> {
                 html! { (named("./", &app.name, &app.id)) (self.permit.kill_application(&app.id)) },
                 self.why(app),
                 html! { (app.user) },
-                state(mood_of_application(app.state, app.executors_live), &live_state(app)),
+                state(mood_of_application(app), &live_state(app)),
                 html! { (more.join(", ")) " · " (app.memory_per_executor) " each" },
                 html! { time datetime=(app.submitted) title=(app.submitted) { (duration(now.since(app.submitted))) } },
             ]
@@ -304,7 +304,7 @@ impl ClusterPage<'_> {
             vec![
                 html! { (named("./", &app.name, &app.id)) (self.permit.kill_application(&app.id)) },
                 html! { (app.user) },
-                state(mood_of_application(app.state, app.executors_live), &live_state(app)),
+                state(mood_of_application(app), &live_state(app)),
                 html! { (cores(app)) },
                 html! { (grouped(app.executors_live)) },
                 html! { (app.memory_per_executor) },
@@ -349,12 +349,10 @@ impl ClusterPage<'_> {
         table.show(&table.cut(&rows, self.query), self.query, |app| {
             let outcome = app.outcome.as_ref().map(Outcome::to_string);
             let how = app.end.clone().or(outcome).unwrap_or_default();
-            let failed = app.outcome.as_ref().is_some_and(|outcome| outcome.word() == "failed");
-            let mood = if failed { Mood::Bad } else { mood_of_application(app.state, 0) };
             vec![
                 named("./", &app.name, &app.id),
                 html! { (app.user) },
-                state(mood, state_name(app.state)),
+                state(mood_of_application(app), state_name(app.state)),
                 html! { (grouped(app.executors_ended)) },
                 html! { (duration(took(app))) },
                 ago(now, app.ended.unwrap_or(app.submitted)),

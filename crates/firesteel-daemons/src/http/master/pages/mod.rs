@@ -19,7 +19,9 @@ pub(super) mod reasons;
 pub(super) mod worker;
 
 use firesteel_core::ids::{AppId, WorkerId};
-use firesteel_core::messages::{ApplicationState, ExecutorState, WorkerState, WorkerView};
+use firesteel_core::messages::{
+    ApplicationState, ApplicationView, ExecutorState, Outcome, WorkerState, WorkerView,
+};
 use hyper::StatusCode;
 use maud::{Markup, html};
 
@@ -66,9 +68,10 @@ fn mood_of_worker(worker: &WorkerView) -> Mood {
     }
 }
 
-fn mood_of_application(state: ApplicationState, executors: u64) -> Mood {
-    match state {
-        ApplicationState::Running if executors > 0 => Mood::Good,
+fn mood_of_application(app: &ApplicationView) -> Mood {
+    match app.state {
+        ApplicationState::Finished if matches!(app.outcome, Some(Outcome::Failed(_))) => Mood::Bad,
+        ApplicationState::Running if app.executors_live > 0 => Mood::Good,
         ApplicationState::Waiting | ApplicationState::Running | ApplicationState::Unknown => Mood::Waits,
         ApplicationState::Failed => Mood::Bad,
         ApplicationState::Finished | ApplicationState::Killed => Mood::Over,
