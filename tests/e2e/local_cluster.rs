@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use firesteel_apps::local_cluster::{Directory, LocalCluster, LocalClusterError, Options};
+use firesteel_apps::local_cluster::{Directory, LocalCluster, LocalClusterError, Options, key};
 use firesteel_core::state_reader::Extent;
 use firesteel_daemons::master_client::MasterClient;
 use firesteel_placement::{Cores, MiB};
@@ -41,7 +41,9 @@ async fn a_cluster_is_there_when_it_is_said_to_be_and_leaves_nothing() {
     let pids = cluster.pids();
     assert_eq!(pids.len(), 4);
     assert!(pids.iter().all(|pid| processes::is_alive(*pid)));
-    let mut client = MasterClient::open(cluster.master(), "a test").await.expect("the Master answers");
+    let mut client = MasterClient::open(cluster.master(), key::client(cluster.master(), "a test"))
+        .await
+        .expect("the Master answers");
     let view = client.state(Extent::Whole).await.expect("the Master answers");
     let sizes: Vec<_> = view.workers.iter().map(|worker| (worker.cores, worker.memory)).collect();
     assert_eq!(sizes, [(Cores(5), MiB(2048)); 3]);

@@ -52,6 +52,7 @@ mod shuffle_service;
 mod silent;
 mod simulate;
 mod spark;
+mod strangers;
 mod stuck;
 mod submit;
 mod terminal;

@@ -143,7 +143,8 @@ impl Submitted {
         let properties = Properties::parse(pairs.iter().map(String::as_str)).expect("they are pairs");
         let settings = ApplicationSettings::of(&properties).expect("they can be used");
         let files = OfferedFiles::open(&[], &[]).await.expect("there are none");
-        let application = Application { name: self.blueprint.name.clone(), masters, settings, files };
+        let name = self.blueprint.name.clone();
+        let application = Application { name, masters, local_cluster: None, settings, files };
         let listen = Listen { bind: Address::new("127.0.0.1", 0), advertised: None };
         driver_daemon::start(application, listen).await.expect("it can listen")
     }

@@ -3,9 +3,10 @@
 use std::ops::ControlFlow;
 
 use firesteel_core::address::Address;
+use firesteel_core::secret::Secret;
 use tokio::sync::mpsc;
 
-use crate::local_cluster::{LocalCluster, LocalClusterError, Options};
+use crate::local_cluster::{LocalCluster, LocalClusterError, Options, key};
 use firesteel_daemons::cluster_event::ClusterEvent;
 use firesteel_daemons::files::OfferedFiles;
 use firesteel_host::progress::Progress;
@@ -56,13 +57,19 @@ impl Cluster {
         requests: &mut EndRequests,
     ) -> Result<ControlFlow<EndRequest, StartedCluster>, ClusterError> {
         let started = match self {
-            Self::Running(masters) => StartedCluster::of(masters.clone(), Owned::Nothing),
+            Self::Running(masters) => StartedCluster {
+                local_cluster: masters.iter().find_map(key::of),
+                ..StartedCluster::of(masters.clone(), Owned::Nothing)
+            },
             Self::Local(options) => {
                 let cluster = tokio::select! {
                     cluster = LocalCluster::start(options.clone()) => cluster?,
                     request = requests.next() => return Ok(ControlFlow::Break(request)),
                 };
-                StartedCluster::of(vec![cluster.master().clone()], Owned::Local(cluster))
+                StartedCluster {
+                    local_cluster: Some(cluster.secret().clone()),
+                    ..StartedCluster::of(vec![cluster.master().clone()], Owned::Local(cluster))
+                }
             }
             Self::Yarn(request) => match RunningApplication::start(request, files, progress, requests).await?
             {
@@ -100,6 +107,7 @@ impl Cluster {
 #[derive(Debug)]
 pub struct StartedCluster {
     masters: Vec<Address>,
+    local_cluster: Option<Secret>,
     owned: Owned,
 }
 
@@ -113,7 +121,13 @@ enum Owned {
 
 impl StartedCluster {
     fn of(masters: Vec<Address>, owned: Owned) -> Self {
-        Self { masters, owned }
+        Self { masters, local_cluster: None, owned }
+    }
+
+    /// The secret of the cluster, if it is a local one.
+    #[must_use]
+    pub fn local_cluster(&self) -> Option<Secret> {
+        self.local_cluster.clone()
     }
 
     /// The cluster's Masters, at least one.

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! <temporary directory>/firesteel-cluster-XXXXXX/.lock    held locked while the command lives
-//!                                                master.log, worker-0.log, worker-0/..
+//!                                                key, master.log, worker-0.log, worker-0/..
 //!                       firesteel-map-XXXXXX/.lock, ..
 //!                       firesteel-shell-XXXXXX/.lock, ..
 //! ```
@@ -11,9 +11,9 @@
 //! temporary directory does, once that command and the Workers of its local cluster are dead. Directories of
 //! other users are left alone.
 
-use std::fs;
+use std::fs::{self, Permissions};
 use std::io;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 
 use firesteel_daemons::life_lock::LifeLock;
@@ -51,7 +51,7 @@ pub(crate) struct Scratch {
 }
 
 impl Scratch {
-    /// Makes a directory whose name begins with one of the constants of this file. Removes those that killed
+    /// Makes a directory whose name begins with one of the constants of this file, for this user alone. Removes those that killed
     /// commands left beside it.
     ///
     /// # Errors
@@ -59,7 +59,9 @@ impl Scratch {
     pub(crate) fn new(prefix: &str, parent: &Path) -> io::Result<Self> {
         remove_abandoned(parent);
         let mut attempts = (0..ATTEMPTS).map(|_| {
-            let directory = tempfile::Builder::new().prefix(prefix).rand_bytes(RANDOM).tempdir_in(parent)?;
+            let mut named = tempfile::Builder::new();
+            named.prefix(prefix).rand_bytes(RANDOM).permissions(Permissions::from_mode(0o700));
+            let directory = named.tempdir_in(parent)?;
             let lock = match LifeLock::create(&directory.path().join(LOCK)) {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(error),
                 // A file system may have no locks. Then nobody else removes the directory.

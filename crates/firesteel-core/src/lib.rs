@@ -10,6 +10,7 @@
 //! simulator (crate `firesteel-sim`) own those. They pass events in and perform the effects.
 
 pub mod address;
+pub mod admission;
 pub mod allocator;
 mod applicant;
 pub mod application_master;

@@ -46,7 +46,7 @@ pub struct Hello {
     pub role: Role,
     /// The sender's name for log lines: an id, a host and port, or a program's name.
     pub name: String,
-    /// Bytes that the peer has to answer, reserved for authentication. Empty: none.
+    /// In a local cluster: a nonce, and from the side that dials a proof ([`admission`](crate::admission)). Empty elsewhere.
     pub challenge: Bytes,
     /// A Master's epoch: of two Masters, the one with the greater epoch leads. 0 from a Master that was not elected, and from
     /// all others.

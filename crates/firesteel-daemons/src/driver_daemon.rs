@@ -33,6 +33,7 @@ use firesteel_core::driver::{
 };
 use firesteel_core::ids::{AttemptId, ExecutorId, PeerId, ProfileId, TaskId};
 use firesteel_core::messages::{Outcome, ResourceProfile, Stream, Work};
+use firesteel_core::secret::Secret;
 use firesteel_core::wire::{self, DecodeError, Role};
 use firesteel_placement::Shortfall;
 use tokio::sync::mpsc::error::TrySendError;
@@ -46,7 +47,7 @@ use crate::secret;
 use firesteel_host::clock::Clock;
 use firesteel_host::daemon;
 use firesteel_host::inbox::{Inbox, OwnerGone};
-use firesteel_host::net::{Arrival, ListenError, Listener, QueueLimits, Welcome};
+use firesteel_host::net::{Arrival, Introduction, ListenError, Listener, QueueLimits, Welcome};
 use firesteel_host::owner::{self, Context, Shell};
 use firesteel_host::signals::{EndRequest, EndRequests};
 use firesteel_settings::application::ApplicationSettings;
@@ -60,6 +61,8 @@ pub struct Application {
     pub name: String,
     /// Masters to register with.
     pub masters: Vec<Address>,
+    /// The secret of the local cluster in which it runs, if that is one.
+    pub local_cluster: Option<Secret>,
     /// The application's settings.
     pub settings: ApplicationSettings,
     /// Files that executors find in their directories.
@@ -310,8 +313,10 @@ pub async fn start(
     daemon::raise_open_files();
     let (listener, reached) = open(&listen).await?;
     let listener = application.files.serve_on(listener);
+    let introduction = Introduction::new(Role::Driver, reached.to_string())
+        .in_local_cluster(application.local_cluster.clone());
     let driver = Driver::new(config(application, &reached));
-    let mut context = Context::new(Role::Driver, &reached.to_string(), LIMITS, Clock::start());
+    let mut context = Context::introduced(introduction, LIMITS, Clock::start());
     context.peers.serve(listener, vec![Welcome { role: Role::Executor, decode: from_executor }]);
     tracing::info!("listening for executors on {reached}");
     context.raise(Event::Start);
@@ -333,9 +338,12 @@ fn spawn_owner(driver: Driver, shell: DriverShell, context: Context<Event>, repo
 }
 
 fn config(application: Application, driver: &Address) -> Config {
-    let Application { name, masters, settings, files } = application;
-    let secret = secret::draw();
-    let work = Work { files: files.description(driver), ..Work::of(executor_command(driver, &secret)) };
+    let Application { name, masters, local_cluster, settings, files } = application;
+    let in_local_cluster = local_cluster.is_some();
+    // Executors prove with it that they belong to the local cluster.
+    let secret = local_cluster.unwrap_or_else(secret::draw);
+    let command = executor_command(driver, &secret, in_local_cluster);
+    let work = Work { files: files.description(driver), ..Work::of(command) };
     let description = describe(name, &settings, work);
     Config {
         masters,

@@ -18,7 +18,7 @@ use firesteel_core::scheduling::SchedulingSettings;
 use firesteel_core::state_reader::{Extent, StateReader};
 use firesteel_core::time::millis;
 use firesteel_core::wire::Role;
-use firesteel_host::net::{CallError, Inquiry};
+use firesteel_host::net::{CallError, Inquiry, Introduction};
 use firesteel_placement::ResourceAmounts;
 
 /// A connection to a Master.
@@ -28,12 +28,12 @@ pub struct MasterClient {
 }
 
 impl MasterClient {
-    /// Dials a Master as a client with this name.
+    /// Dials a Master as this client; a name is enough for one outside of a local cluster.
     ///
     /// # Errors
     /// The Master cannot be reached.
-    pub async fn open(master: &Address, name: &str) -> Result<Self, CallError> {
-        Ok(Self { inquiry: Inquiry::open(master, Role::Master, name).await? })
+    pub async fn open(master: &Address, client: impl Into<Introduction>) -> Result<Self, CallError> {
+        Ok(Self { inquiry: Inquiry::open(master, Role::Master, client).await? })
     }
 
     /// Reads the Master's tables.

@@ -9,7 +9,7 @@ use firesteel_core::messages::{
 use firesteel_core::wire::Role;
 
 use crate::worker::header;
-use firesteel_host::net::{CallError, Inquiry};
+use firesteel_host::net::{CallError, Inquiry, Introduction};
 
 /// Where a log is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -98,11 +98,11 @@ pub struct WorkerLog<'a> {
 }
 
 impl<'a> WorkerLog<'a> {
-    /// Dials the Worker, as a client with this name.
+    /// Dials the Worker as this client; a name is enough for one outside of a local cluster.
     ///
     /// # Errors
     /// The Worker cannot be reached, or is none of Firesteel's.
-    pub async fn open(place: &'a LogPlace, client: &str) -> Result<Self, LogError> {
+    pub async fn open(place: &'a LogPlace, client: impl Into<Introduction>) -> Result<Self, LogError> {
         // Only Spark's Workers do not say where they keep their directories.
         if place.directory.is_empty() {
             let (worker, host) = (place.worker.clone(), place.host.clone());

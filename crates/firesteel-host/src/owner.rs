@@ -74,7 +74,7 @@ use std::time::{Duration, Instant};
 
 use firesteel_core::fair_queue::Urgency;
 use firesteel_core::ids::PeerId;
-use firesteel_core::wire::{Hello, Role};
+use firesteel_core::wire::Role;
 use firesteel_core::{Kind, Machine, Mentions, NoteLevel, Timestamp};
 use futures_util::future::BoxFuture;
 use tokio::time::{sleep, sleep_until};
@@ -82,7 +82,7 @@ use tracing::field::display;
 
 use crate::clock::Clock;
 use crate::inbox::{Inbox, InboxReceiver, inbox};
-use crate::net::{Peers, QueueLimits};
+use crate::net::{Introduction, Peers, QueueLimits};
 use crate::service_manager::Watchdog;
 use crate::signals::{EndRequest, EndRequests};
 use crate::tenure::Tenure;
@@ -164,15 +164,26 @@ impl<E: Send + 'static> Context<E> {
     /// peer.
     #[must_use]
     pub fn new(role: Role, name: &str, limits: QueueLimits, clock: Clock) -> Self {
-        Self::with_tenure(Hello::new(role, name), limits, clock, Tenure::default())
+        Self::introduced(Introduction::new(role, name), limits, clock)
     }
 
-    /// Makes the context of a daemon that may speak for this tenure. Peers are told the hello. When the tenure is over,
+    /// Makes the context of a daemon that peers are told this introduction of.
+    #[must_use]
+    pub fn introduced(ours: Introduction, limits: QueueLimits, clock: Clock) -> Self {
+        Self::with_tenure(ours, limits, clock, Tenure::default())
+    }
+
+    /// Makes the context of a daemon that may speak for this tenure. Peers are told the introduction. When the tenure is over,
     /// connections are closed at once, and the caller that runs the daemon drops it.
     #[must_use]
-    pub fn with_tenure(hello: Hello, limits: QueueLimits, clock: Clock, tenure: Tenure) -> Self {
+    pub fn with_tenure(
+        ours: impl Into<Introduction>,
+        limits: QueueLimits,
+        clock: Clock,
+        tenure: Tenure,
+    ) -> Self {
         let (inbox, receiver) = inbox(clock);
-        let peers = Peers::new(hello, limits, inbox.clone(), tenure);
+        let peers = Peers::new(ours, limits, inbox.clone(), tenure);
         Self { peers, clock, inbox, receiver, raised: VecDeque::new() }
     }
 

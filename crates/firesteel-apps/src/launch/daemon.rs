@@ -8,6 +8,7 @@ use firesteel_core::address::Address;
 use firesteel_core::ids::PeerId;
 use firesteel_core::launcher::{Config, Effect, Ending, Event, Launcher};
 use firesteel_core::messages::{ApplicationFiles, Work};
+use firesteel_core::secret::Secret;
 use firesteel_core::wire::{self, DecodeError, Role};
 use tokio::sync::{mpsc, oneshot};
 
@@ -21,7 +22,7 @@ use firesteel_host::clock::Clock;
 use firesteel_host::daemon;
 use firesteel_host::inbox::Inbox;
 use firesteel_host::net::route::local_host_for;
-use firesteel_host::net::{Arrival, QueueLimits};
+use firesteel_host::net::{Arrival, Introduction, QueueLimits};
 use firesteel_host::owner::{self, Context, Shell};
 use firesteel_host::signals::{EndRequest, EndRequests};
 use firesteel_settings::description::describe;
@@ -68,21 +69,23 @@ pub fn follow(inbox: &Inbox<Event>, events: Option<mpsc::Receiver<ClusterEvent>>
     });
 }
 
-/// Starts a launcher. It runs until its application is over, or until a second request to end. It
-/// listens only if it has files for Workers to fetch.
+/// Starts a launcher for these Masters and, in a local cluster, with its secret. It runs until its
+/// application is over, or until a second request to end. It listens only if it has files for
+/// Workers to fetch.
 ///
 /// # Errors
 /// The launcher cannot listen.
 pub async fn start(
     launch: Launch,
-    masters: Vec<Address>,
+    (masters, local_cluster): (Vec<Address>, Option<Secret>),
     files: OfferedFiles,
     mut requests: EndRequests,
 ) -> Result<(Handle, mpsc::Receiver<LaunchEvent>), StartError> {
     daemon::raise_open_files();
     let (sender, events) = mpsc::channel(MOST_WAITING);
     let (finished, result) = oneshot::channel();
-    let mut context = Context::new(Role::Driver, "launcher", QueueLimits::default(), Clock::start());
+    let introduction = Introduction::new(Role::Driver, "launcher").in_local_cluster(local_cluster);
+    let mut context = Context::introduced(introduction, QueueLimits::default(), Clock::start());
     let mut source = None;
     if !files.is_empty() {
         let (listener, reached) = open(&Listen::of(&launch.properties, || local_host_for(&masters))?).await?;

@@ -9,6 +9,7 @@ use firesteel_core::ids::{AppId, ExecutorId};
 use firesteel_core::launcher::{ExecutorEnd, Note};
 use firesteel_core::messages::{ApplicationAnswer, ExecutorState, LogStart, Stream};
 
+use crate::local_cluster::key;
 use crate::table::clean;
 use firesteel_daemons::master_client::MasterClient;
 use firesteel_daemons::worker_log::{LogPlace, WorkerLog};
@@ -76,8 +77,8 @@ impl LastLines {
 
 /// The last lines of the executor's standard error. `None`: they cannot be fetched.
 async fn last_lines(master: &Address, app: &AppId, executor: ExecutorId) -> Option<Vec<String>> {
-    let name = format!("firesteel launch {}", std::process::id());
-    let mut client = MasterClient::open(master, &name).await.ok()?;
+    let ours = key::client(master, &format!("firesteel launch {}", std::process::id()));
+    let mut client = MasterClient::open(master, ours.clone()).await.ok()?;
     let detail = match client.application_from(app.as_str(), executor).await.ok()? {
         ApplicationAnswer::Known(detail) => detail,
         ApplicationAnswer::Unknown | ApplicationAnswer::Ambiguous { .. } => return None,
@@ -87,7 +88,7 @@ async fn last_lines(master: &Address, app: &AppId, executor: ExecutorId) -> Opti
         return last_lines_in_container(location).await;
     }
     let place = LogPlace::of_executor(app, view);
-    let mut log = WorkerLog::open(&place, &name).await.ok()?;
+    let mut log = WorkerLog::open(&place, ours).await.ok()?;
     let piece = log.piece(Stream::Stderr, LogStart::LastLines(LINES)).await.ok()?;
     Some(String::from_utf8_lossy(&piece.bytes).lines().map(shown).collect())
 }

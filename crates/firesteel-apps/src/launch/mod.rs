@@ -108,7 +108,7 @@ async fn run_launch(launch: Launch, lines: Lines, progress: &Progress) -> Result
             ControlFlow::Break(request) => return Ok(Ending::Asked(request)),
         };
     let announcement = launch.announcement.clone();
-    let (handle, events) = daemon::start(launch, masters, files, requests).await?;
+    let (handle, events) = daemon::start(launch, (masters, cluster.local_cluster()), files, requests).await?;
     daemon::follow(&handle.inbox, cluster.events());
     let printer = Printer { lines, announcement, progress };
     let ending = follow(handle, events, printer).await;

@@ -7,9 +7,10 @@ use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
+use firesteel_core::secret::Secret;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-use tokio::io::{AsyncBufReadExt, BufReader};
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 use tokio::time::timeout;
 
@@ -55,18 +56,20 @@ impl fmt::Display for DaemonName {
 }
 
 impl Daemon {
-    /// Starts the daemon. Its log goes to the file `log`.
-    pub(super) fn start(
+    /// Starts the daemon. Its log goes to the file `log`. It reads the secret of the cluster from its standard input, which
+    /// no other process can see.
+    pub(super) async fn start(
         name: DaemonName,
         program: &Path,
         arguments: &[String],
+        secret: &Secret,
         log: PathBuf,
     ) -> Result<Self, LocalClusterError> {
         let error = |error| LocalClusterError::NotStarted { name, program: program.to_owned(), error };
         let file = File::create(&log).map_err(|error| LocalClusterError::Log { path: log.clone(), error })?;
         let mut child = Command::new(program)
             .args(arguments)
-            .args(["--announce", "--until-stdin-closes"])
+            .args(["--announce", "--until-stdin-closes", "--local-cluster"])
             .env_clear()
             .envs(environment::inherited())
             .stdin(Stdio::piped())
@@ -75,7 +78,11 @@ impl Daemon {
             .process_group(0)
             .spawn()
             .map_err(error)?;
-        let stdin = child.stdin.take();
+        let mut stdin = child.stdin.take();
+        if let Some(stdin) = &mut stdin {
+            // One that has ended already is found when it should be ready.
+            let _ = stdin.write_all(format!("{}\n", secret.reveal()).as_bytes()).await;
+        }
         Ok(Self { name, child, stdin, log })
     }
 

@@ -2,11 +2,14 @@
 //! command.
 //!
 //! [`LocalCluster`] starts the processes, waits until the Workers are registered, and ends them.
+//! It admits only what these processes and their owner start ([`firesteel_core::admission`]): it draws a secret and gives it to
+//! them. [`key`] is where other commands of the same user find the secret.
 //! `spec` parses the size of the cluster, `child` controls each process, and `environment` selects
 //! the variables that the processes get.
 
 mod child;
 mod environment;
+pub mod key;
 mod spec;
 
 use std::io::{self, Write};
@@ -15,8 +18,10 @@ use std::time::Duration;
 
 use firesteel_core::address::{Address, AddressError, parse_masters};
 use firesteel_core::messages::{MasterView, WorkerState};
+use firesteel_core::secret::Secret;
 use firesteel_core::state_reader::Extent;
 use firesteel_daemons::master_client::MasterClient;
+use firesteel_daemons::secret;
 use tokio::time::{Instant, sleep, timeout_at};
 
 pub use child::{DaemonName, Tail};
@@ -24,7 +29,7 @@ pub use spec::{LocalClusterSpec, SpecError};
 
 use crate::scratch::{self, Scratch};
 use child::Daemon;
-use firesteel_host::net::CallError;
+use firesteel_host::net::{CallError, Introduction};
 
 /// Timeout for the start of the whole cluster.
 const READY: Duration = Duration::from_secs(30);
@@ -61,6 +66,7 @@ pub struct LocalCluster {
     workers: Vec<Daemon>,
     master: Daemon,
     address: Address,
+    secret: Secret,
     directory: Files,
 }
 
@@ -72,6 +78,14 @@ pub enum LocalClusterError {
     Directory {
         /// Path of the directory.
         path: PathBuf,
+        /// Error of the operating system.
+        error: io::Error,
+    },
+    /// The file with the secret cannot be written.
+    #[error("cannot write {} in {}: {error}", key::FILE, directory.display())]
+    Key {
+        /// Directory of the cluster.
+        directory: PathBuf,
         /// Error of the operating system.
         error: io::Error,
     },
@@ -144,7 +158,8 @@ impl LocalCluster {
     pub async fn start(options: Options) -> Result<Self, LocalClusterError> {
         let deadline = Instant::now() + READY;
         let directory = Files::open(options.directory.clone())?;
-        let mut master = start_master(&options, directory.path())?;
+        let secret = secret::draw();
+        let mut master = start_master(&options, &secret, directory.path()).await?;
         let address = match wait_until_ready(&mut master).await {
             Ok(address) => address,
             Err(error) => {
@@ -152,8 +167,14 @@ impl LocalCluster {
                 return Err(error);
             }
         };
-        let mut cluster = Self { workers: Vec::new(), master, address, directory };
-        match cluster.start_workers(&options, deadline).await {
+        let mut cluster = Self { workers: Vec::new(), master, address, secret, directory };
+        let kept = key::keep(cluster.directory.path(), &cluster.address, &cluster.secret)
+            .map_err(|error| LocalClusterError::Key { directory: cluster.directory().to_owned(), error });
+        let started = match kept {
+            Ok(()) => cluster.start_workers(&options, deadline).await,
+            Err(error) => Err(error),
+        };
+        match started {
             Ok(()) => Ok(cluster),
             Err(error) => {
                 cluster.end().await;
@@ -166,6 +187,12 @@ impl LocalCluster {
     #[must_use]
     pub fn master(&self) -> &Address {
         &self.address
+    }
+
+    /// The secret that all know who belong to the cluster.
+    #[must_use]
+    pub fn secret(&self) -> &Secret {
+        &self.secret
     }
 
     /// Directory of the logs and work directories.
@@ -190,7 +217,8 @@ impl LocalCluster {
 
     async fn start_workers(&mut self, options: &Options, deadline: Instant) -> Result<(), LocalClusterError> {
         for number in 0..options.spec.workers {
-            let worker = start_worker(options, self.directory.path(), number, &self.address)?;
+            let worker =
+                start_worker(options, &self.secret, self.directory.path(), number, &self.address).await?;
             self.workers.push(worker);
         }
         let mut alive = 0;
@@ -199,7 +227,7 @@ impl LocalCluster {
                 worker.check()?;
             }
             self.master.check()?;
-            let asked = read_workers(&self.address);
+            let asked = read_workers(&self.address, &self.secret);
             let unregistered = LocalClusterError::Unregistered { alive, wanted: options.spec.workers };
             let Ok(view) = timeout_at(deadline, asked).await else { return Err(unregistered) };
             alive = view?.workers.iter().filter(|worker| worker.state == WorkerState::Alive).count();
@@ -209,8 +237,9 @@ impl LocalCluster {
     }
 }
 
-async fn read_workers(master: &Address) -> Result<MasterView, CallError> {
-    MasterClient::open(master, "local cluster").await?.state(Extent::Workers).await
+async fn read_workers(master: &Address, secret: &Secret) -> Result<MasterView, CallError> {
+    let client = Introduction::from("local cluster").in_local_cluster(Some(secret.clone()));
+    MasterClient::open(master, client).await?.state(Extent::Workers).await
 }
 
 async fn wait_until_ready(master: &mut Daemon) -> Result<Address, LocalClusterError> {
@@ -218,15 +247,21 @@ async fn wait_until_ready(master: &mut Daemon) -> Result<Address, LocalClusterEr
     Ok(parse_masters(&ready.url)?.remove(0))
 }
 
-fn start_master(options: &Options, directory: &Path) -> Result<Daemon, LocalClusterError> {
+async fn start_master(
+    options: &Options,
+    secret: &Secret,
+    directory: &Path,
+) -> Result<Daemon, LocalClusterError> {
     let mut arguments =
         words(&["master", "--only-conf", "--host", "127.0.0.1", "--port", "0", "--webui-port", "none"]);
     arguments.extend(conf(&options.properties));
-    Daemon::start(DaemonName::Master, &options.program, &arguments, directory.join("master.log"))
+    Daemon::start(DaemonName::Master, &options.program, &arguments, secret, directory.join("master.log"))
+        .await
 }
 
-fn start_worker(
+async fn start_worker(
     options: &Options,
+    secret: &Secret,
     directory: &Path,
     number: u32,
     master: &Address,
@@ -240,7 +275,7 @@ fn start_worker(
     arguments.extend(conf(&options.properties));
     arguments.push(master.url());
     let log = directory.join(format!("worker-{number}.log"));
-    Daemon::start(DaemonName::Worker(number), &options.program, &arguments, log)
+    Daemon::start(DaemonName::Worker(number), &options.program, &arguments, secret, log).await
 }
 
 fn words(words: &[&str]) -> Vec<String> {

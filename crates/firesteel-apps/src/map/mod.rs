@@ -158,7 +158,8 @@ async fn run_job(job: Job, sinks: Sinks, progress: &Progress) -> Result<(Ending,
         ControlFlow::Break(request) => return Ok(nothing(Ending::Asked(request))),
     };
     let (settings, events) = (cluster.with_racks(settings), cluster.events());
-    let application = Application { name: job.name.clone(), masters, settings, files };
+    let local_cluster = cluster.local_cluster();
+    let application = Application { name: job.name.clone(), masters, local_cluster, settings, files };
     let done = drive(job, application, events, (input, record), sinks, progress, requests).await;
     match done.as_ref().map(|(ending, _)| ending) {
         // A repeated request to end does not wait.

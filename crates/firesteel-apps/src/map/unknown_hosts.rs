@@ -8,6 +8,8 @@ use firesteel_core::messages::{MasterView, WorkerState};
 use firesteel_core::state_reader::Extent;
 use firesteel_daemons::master_client::MasterClient;
 use firesteel_host::net::CallError;
+
+use crate::local_cluster::key;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
@@ -124,7 +126,7 @@ impl UnknownHosts {
 }
 
 async fn ask(master: &Address, name: &str) -> Result<MasterView, CallError> {
-    MasterClient::open(master, name).await?.state(Extent::Workers).await
+    MasterClient::open(master, key::client(master, name)).await?.state(Extent::Workers).await
 }
 
 fn hosts(view: MasterView) -> BTreeSet<String> {

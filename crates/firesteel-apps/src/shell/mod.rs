@@ -113,7 +113,13 @@ async fn run_session(job: Job, progress: &Progress) -> Result<u8, StartError> {
     let settings = cluster.with_racks(settings);
     let listen =
         Listen::of(&job.properties, || local_host_for(&masters)).map_err(startup::StartError::from)?;
-    let application = Application { name: job.name.clone(), masters, settings: settings.clone(), files };
+    let application = Application {
+        name: job.name.clone(),
+        masters,
+        local_cluster: cluster.local_cluster(),
+        settings: settings.clone(),
+        files,
+    };
     let started = driver_daemon::start(application, listen).await;
     let (driver, reports) = started.map_err(startup::StartError::from)?;
     driver.follow(cluster.events());

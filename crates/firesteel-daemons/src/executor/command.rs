@@ -6,8 +6,11 @@ use firesteel_core::address::Address;
 use firesteel_core::process::{Command, Placeholder};
 use firesteel_core::secret::{EXECUTOR_SECRET, Secret};
 
+/// The word that tells an executor that it is part of a local cluster.
+const IN_LOCAL_CLUSTER: &str = "--local-cluster";
+
 /// The command that Workers run. The secret is not among its words, which other users of the machine can read.
-pub(crate) fn executor_command(driver: &Address, secret: &Secret) -> Command {
+pub(crate) fn executor_command(driver: &Address, secret: &Secret, in_local_cluster: bool) -> Command {
     let words = [
         ("--driver-url", driver.to_string()),
         ("--app-id", Placeholder::AppId.word().to_owned()),
@@ -19,9 +22,10 @@ pub(crate) fn executor_command(driver: &Address, secret: &Secret) -> Command {
         ("--resources", Placeholder::Resources.word().to_owned()),
     ];
     let flags = words.into_iter().flat_map(|(flag, value)| [flag.to_owned(), value]);
+    let local = in_local_cluster.then(|| IN_LOCAL_CLUSTER.to_owned());
     Command {
         program: Placeholder::Firesteel.word().to_owned(),
-        arguments: std::iter::once("executor".to_owned()).chain(flags).collect(),
+        arguments: std::iter::once("executor".to_owned()).chain(flags).chain(local).collect(),
         environment: BTreeMap::from([(EXECUTOR_SECRET.to_owned(), secret.reveal().to_owned())]),
     }
 }
@@ -32,7 +36,7 @@ mod tests {
 
     #[test]
     fn an_executors_command_has_every_word_that_its_worker_fills_in() {
-        let command = executor_command(&Address::new("me", 7100), &Secret::new("hush"));
+        let command = executor_command(&Address::new("me", 7100), &Secret::new("hush"), false);
         assert_eq!(
             command.to_string(),
             "{{FIRESTEEL}} executor --driver-url me:7100 --app-id {{APP_ID}} --executor-id {{EXECUTOR_ID}} \
@@ -43,5 +47,8 @@ mod tests {
             command.environment.into_iter().collect::<Vec<_>>(),
             [(EXECUTOR_SECRET.into(), "hush".into())]
         );
+        let local = executor_command(&Address::new("me", 7100), &Secret::new("hush"), true);
+        assert_eq!(local.arguments.last().map(String::as_str), Some(IN_LOCAL_CLUSTER));
+        assert!(!local.to_string().contains("hush"));
     }
 }

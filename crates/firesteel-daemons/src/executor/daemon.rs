@@ -22,7 +22,7 @@ use nix::unistd::getppid;
 
 use super::task_runner::{Launch, RunnerContext, TaskRunner};
 use firesteel_host::clock::Clock;
-use firesteel_host::net::{Arrival, QueueLimits};
+use firesteel_host::net::{Arrival, Introduction, QueueLimits};
 use firesteel_host::owner::{self, Context, Shell};
 use firesteel_host::signals::{EndRequest, EndRequests};
 
@@ -55,6 +55,8 @@ pub struct Options {
     pub resources: Resources,
     /// The secret of its application.
     pub secret: Secret,
+    /// Whether it is part of a local cluster, of which the application's secret is the secret, too.
+    pub in_local_cluster: bool,
 }
 
 /// Why an executor could not start, or ended without being asked to.
@@ -113,7 +115,8 @@ pub fn run(options: Options) -> BoxFuture<'static, Result<(), ExecutorError>> {
 }
 
 async fn serve(options: Options) -> Result<(), ExecutorError> {
-    let Options { driver, app, executor, profile, worker, host, cores, resources, secret } = options;
+    let Options { driver, app, executor, profile, worker, host, cores, resources, secret, in_local_cluster } =
+        options;
     let mut requests = EndRequests::install().map_err(|error| ExecutorError::SetUp { error })?;
     let key = ExecutorKey { app: app.clone(), executor };
     let size = counted(cores.0, "core");
@@ -122,8 +125,10 @@ async fn serve(options: Options) -> Result<(), ExecutorError> {
     let runner_context =
         Arc::new(RunnerContext { executor: key.clone(), worker: worker.clone(), host: host.clone() });
     let kill_grace = TASK_KILL_GRACE;
+    let local_cluster = in_local_cluster.then(|| secret.clone());
+    let introduction = Introduction::new(Role::Executor, key.to_string()).in_local_cluster(local_cluster);
     let config = Config { app, executor, profile, worker, host, cores, resources, secret, kill_grace };
-    let mut context = Context::new(Role::Executor, &key.to_string(), LIMITS, Clock::start());
+    let mut context = Context::introduced(introduction, LIMITS, Clock::start());
     context.raise(Event::Start);
     let shell = ExecutorShell {
         key: key.clone(),

@@ -8,15 +8,15 @@ use std::time::Duration;
 use bytes::Bytes;
 use firesteel_core::address::Address;
 use firesteel_core::messages::{DriverToWorker, FileDescription, FileKind, Sha256, WorkerToDriver};
-use firesteel_core::wire::{Hello, Role};
+use firesteel_core::wire::Role;
 use sha2::Digest;
 use tokio::task::spawn_blocking;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
 use super::private;
-use firesteel_host::net::DialError;
 use firesteel_host::net::conversation::{Conversation, ConversationError};
+use firesteel_host::net::{DialError, Introduction};
 
 /// How long a Worker waits for a driver that sends nothing. A driver tells Workers that wait for their turn
 /// to keep waiting.
@@ -81,18 +81,17 @@ impl FetchError {
 #[derive(Debug)]
 pub struct Fetcher {
     source: Address,
-    hello: Hello,
+    introduction: Introduction,
     conversation: Option<Conversation>,
     reconnections: u32,
     stop: CancellationToken,
 }
 
 impl Fetcher {
-    /// Makes a fetcher that has not dialled yet. `worker` is the name that the driver is told.
+    /// Makes a fetcher that has not dialled yet, for the Worker that introduces itself in this way.
     #[must_use]
-    pub fn new(source: Address, worker: &str, stop: CancellationToken) -> Self {
-        let hello = Hello::new(Role::Worker, worker);
-        Self { source, hello, conversation: None, reconnections: 0, stop }
+    pub fn new(source: Address, introduction: Introduction, stop: CancellationToken) -> Self {
+        Self { source, introduction, conversation: None, reconnections: 0, stop }
     }
 
     /// Fetches a file and writes it, read-only and for this user alone, to a path that does not exist yet.
@@ -134,11 +133,11 @@ impl Fetcher {
 
     /// Requests the missing bytes and receives them as long as they come.
     async fn advance(&mut self, file: &FileDescription, download: &mut Download) -> Result<(), FetchError> {
-        let Self { source, hello, stop, conversation, .. } = self;
+        let Self { source, introduction, stop, conversation, .. } = self;
         let ask = async {
             let open = match conversation.take() {
                 Some(open) => open,
-                None => Conversation::dial(source, hello, Role::Driver).await?,
+                None => Conversation::dial(source, introduction, Role::Driver).await?,
             };
             let open = conversation.insert(open);
             let request = WorkerToDriver::RequestFile { sha256: file.sha256, offset: download.received };

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use firesteel_core::address::Address;
 use firesteel_core::messages::{DriverToWorker, FileDescription, FileKind, Sha256, WorkerToDriver};
-use firesteel_core::wire::{Hello, Role};
+use firesteel_core::wire::Role;
 use tempfile::TempDir;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -18,7 +18,7 @@ use super::OfferedFiles;
 use super::fetch::{FetchError, Fetcher};
 use firesteel_host::clock::Clock;
 use firesteel_host::net::conversation::Conversation;
-use firesteel_host::net::{Listener, QueueLimits};
+use firesteel_host::net::{Introduction, Listener, QueueLimits};
 use firesteel_host::owner::Context;
 
 /// A driver's machine that offers one file of three million bytes, and a Worker's directory.
@@ -62,7 +62,8 @@ impl Rig {
     }
 
     async fn fetch_from(&self, address: &Address, file: &FileDescription) -> Result<(), FetchError> {
-        let mut fetcher = Fetcher::new(address.clone(), "a worker", self.stop.clone());
+        let mut fetcher =
+            Fetcher::new(address.clone(), Introduction::new(Role::Worker, "a worker"), self.stop.clone());
         let target = self.target();
         let fetching = fetcher.fetch(file, &target);
         timeout(Duration::from_secs(60), fetching).await.expect("it comes to an end")
@@ -178,7 +179,7 @@ async fn a_fetch_that_nobody_needs_any_more_stops() {
 
 /// Asks for one byte after the other, for a quarter of an hour.
 async fn hold_the_only_place(rig: &Rig) {
-    let hello = Hello::new(Role::Worker, "slow");
+    let hello = Introduction::new(Role::Worker, "slow");
     let dialled = Conversation::dial(&rig.address, &hello, Role::Driver).await;
     let mut slow = dialled.expect("the driver listens");
     for _ in 0..20 {
@@ -196,7 +197,8 @@ async fn whoever_waits_for_his_turn_is_told_and_keeps_his_patience() {
     tokio::time::pause();
     let begun = Instant::now();
     let slow = hold_the_only_place(&rig);
-    let mut fetcher = Fetcher::new(rig.address.clone(), "a worker", rig.stop.clone());
+    let mut fetcher =
+        Fetcher::new(rig.address.clone(), Introduction::new(Role::Worker, "a worker"), rig.stop.clone());
     let target = rig.target();
     let patient = async {
         sleep(Duration::from_secs(1)).await;

@@ -32,10 +32,11 @@ impl Leader {
         requests: &mut EndRequests,
     ) -> Result<End, MasterError> {
         let Self { master, journal, epoch, tenure } = self;
-        let (listener, arriving) = spark::also_at(seat.listener()?);
+        let (listener, arriving) = seat.listener()?;
         let hello = Hello { epoch, ..Hello::new(Role::Master, seat.reached.to_string()) };
         let clock = seat.clock.not_before(master.time());
-        let context = Context::with_tenure(hello, QueueLimits::default(), clock, tenure.clone());
+        let context =
+            Context::with_tenure(seat.introduction(hello), QueueLimits::default(), clock, tenure.clone());
         let here = (epoch != 0).then_some(&seat.reached);
         let calls = spark::master::Calls::of(&master, here);
         let welcome = vec![

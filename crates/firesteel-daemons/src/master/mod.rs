@@ -19,10 +19,12 @@ use std::sync::Arc;
 use firesteel_core::Timestamp;
 use firesteel_core::address::Address;
 use firesteel_core::master::{Config, Durability, Master};
+use firesteel_core::secret::Secret;
+use firesteel_core::wire::Hello;
 use firesteel_host::clock::Clock;
 use firesteel_host::daemon::{self, Announcement, Lifetime};
 use firesteel_host::journal::{JournalError, Writer};
-use firesteel_host::net::{ListenError, Listener};
+use firesteel_host::net::{Guest, Introduction, ListenError, Listener};
 use firesteel_host::signals::EndRequests;
 use firesteel_host::tenure::Tenure;
 use firesteel_settings::http::HttpSettings;
@@ -30,6 +32,7 @@ use firesteel_settings::master::Recovery;
 use firesteel_settings::pages::PageSettings;
 use firesteel_settings::{Properties, SettingError};
 use futures_util::future::BoxFuture;
+use tokio::sync::mpsc;
 
 use self::leader::Leader;
 use self::shell::End;
@@ -38,6 +41,7 @@ use crate::http::master::MasterSite;
 use crate::http::rest::RestSite;
 use crate::http::{HttpError, Server};
 use crate::master_journal::{self, StateError};
+use crate::spark;
 
 /// The options of a Master's daemon.
 #[derive(Clone, Debug)]
@@ -50,6 +54,8 @@ pub struct Options {
     pub announcement: Announcement,
     /// What ends the daemon.
     pub lifetime: Lifetime,
+    /// The secret of the local cluster that it is part of. It then serves nobody else, at its own port alone.
+    pub local_cluster: Option<Secret>,
 }
 
 /// Why a Master could not start.
@@ -91,12 +97,20 @@ pub fn run(options: Options) -> BoxFuture<'static, Result<(), MasterError>> {
 }
 
 async fn serve(options: Options) -> Result<(), MasterError> {
-    let Options { address, properties, announcement, lifetime } = options;
+    let Options { address, properties, announcement, lifetime, local_cluster } = options;
     // Settings are checked before anything else is done.
     firesteel_settings::master::config(&properties, String::new())?;
-    let recovery = firesteel_settings::master::recovery(&properties)?;
-    let http = HttpSettings::of_master(&properties, address.port == 0)?;
-    let rest_settings = HttpSettings::of_rest(&properties)?;
+    let recovery = match local_cluster {
+        None => firesteel_settings::master::recovery(&properties)?,
+        // It ends with the command that the cluster is for, and is one of no others.
+        Some(_) => Recovery::Nowhere,
+    };
+    let (http, rest_settings) = match local_cluster {
+        None => {
+            (HttpSettings::of_master(&properties, address.port == 0)?, HttpSettings::of_rest(&properties)?)
+        }
+        Some(_) => (HttpSettings::OFF, HttpSettings::OFF),
+    };
     let rest_host = firesteel_settings::http::rest_host(&properties).unwrap_or(&address.host).to_owned();
     let pages = PageSettings::of_master(&properties)?;
     daemon::raise_open_files();
@@ -110,8 +124,17 @@ async fn serve(options: Options) -> Result<(), MasterError> {
     let rest_port = rest_server.as_ref().map(|server| (exposure::Port::Rest, server.local().ip()));
     let ports = std::iter::once((exposure::Port::Master, listener.local().ip())).chain(rest_port);
     exposure::warn(&ports.collect::<Vec<_>>());
-    let seat =
-        Seat { listener, reached, properties, clock: Clock::start(), site, server, rest, _rest: rest_server };
+    let seat = Seat {
+        listener,
+        reached,
+        properties,
+        clock: Clock::start(),
+        local_cluster,
+        site,
+        server,
+        rest,
+        _rest: rest_server,
+    };
     match recovery {
         Recovery::ZooKeeper(zookeeper) => {
             election::serve(&seat, &zookeeper, announcement, &mut requests).await
@@ -132,6 +155,7 @@ struct Seat {
     reached: Address,
     properties: Properties,
     clock: Clock,
+    local_cluster: Option<Secret>,
     /// What HTTP requests are answered from.
     site: Arc<MasterSite>,
     server: Option<Server>,
@@ -154,9 +178,16 @@ impl Seat {
         Ok(Config { first_application, web_address, ..config })
     }
 
-    /// The same socket, for one who accepts connections after another one has.
-    fn listener(&self) -> Result<Listener, MasterError> {
-        self.listener.another().map_err(MasterError::Acceptor)
+    /// The same socket, for one who accepts connections after another one has, and what arrives there that speaks Spark's
+    /// RPC. In a local cluster nothing does.
+    fn listener(&self) -> Result<(Listener, mpsc::Receiver<Guest>), MasterError> {
+        let listener = self.listener.another().map_err(MasterError::Acceptor)?;
+        Ok(spark::at(listener, self.local_cluster.is_some()))
+    }
+
+    /// How it introduces itself with this hello.
+    fn introduction(&self, hello: Hello) -> Introduction {
+        Introduction::from(hello).in_local_cluster(self.local_cluster.clone())
     }
 }
 

@@ -21,9 +21,14 @@ impl Standby {
         seat.site.stands_by(leader.clone());
         seat.rest.stands(NotAlive::Standby);
         let tenure = Tenure::default();
-        let (listener, arriving) = spark::also_at(seat.listener()?);
+        let (listener, arriving) = seat.listener()?;
         let hello = Hello { leader, ..Hello::new(Role::Standby, seat.reached.to_string()) };
-        let context = Context::with_tenure(hello, QueueLimits::default(), seat.clock, Tenure::default());
+        let context = Context::with_tenure(
+            seat.introduction(hello),
+            QueueLimits::default(),
+            seat.clock,
+            Tenure::default(),
+        );
         // Spark's drivers and Workers ask whether there is a Master, and wait for one that calls them.
         let bystanders = spark::verifier::serve(arriving, MASTER, tenure.clone());
         let welcome = [Role::Worker, Role::Driver, Role::Client];

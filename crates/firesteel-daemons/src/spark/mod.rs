@@ -18,9 +18,11 @@ pub mod verifier;
 /// How many connections of Spark's may wait to be served.
 const GUESTS: usize = 64;
 
-/// Has a listener also accept connections that speak Spark's RPC, which come from the channel.
+/// Has a listener also accept connections that speak Spark's RPC, which come from the channel. In a local cluster it does not,
+/// since they cannot prove that they belong to it.
 #[must_use]
-pub fn also_at(listener: Listener) -> (Listener, mpsc::Receiver<Guest>) {
+pub fn at(listener: Listener, is_local_cluster: bool) -> (Listener, mpsc::Receiver<Guest>) {
     let (guests, arriving) = mpsc::channel(GUESTS);
-    (listener.also_receive(FIRST_BYTE, guests), arriving)
+    let listener = if is_local_cluster { listener } else { listener.also_receive(FIRST_BYTE, guests) };
+    (listener, arriving)
 }

@@ -13,6 +13,7 @@ use firesteel_core::address::Address;
 use firesteel_core::ids::{DriverId, ExecutorKey, PeerId, WorkerId, is_sound};
 use firesteel_core::messages::{LogWish, Offered, RefusedRegistration, WorkerDescription};
 use firesteel_core::process::Signal;
+use firesteel_core::secret::Secret;
 use firesteel_core::wire::{self, DecodeError, Role};
 use firesteel_core::worker::{
     Config, DriverPlan, Effect, Event, ExecutorPlan, Exit, Inbound, Outbound, Worker,
@@ -45,7 +46,7 @@ use crate::spark;
 use firesteel_host::clock::Clock;
 use firesteel_host::daemon::{self, Announcement, Lifetime};
 use firesteel_host::inbox::Inbox;
-use firesteel_host::net::{Arrival, ListenError, Listener, QueueLimits, Welcome};
+use firesteel_host::net::{Arrival, Introduction, ListenError, Listener, QueueLimits, Welcome};
 use firesteel_host::owner::{self, Context, Shell};
 use firesteel_host::signals::EndRequest;
 use firesteel_host::tenure::Tenure;
@@ -76,6 +77,8 @@ pub struct Options {
     pub announcement: Announcement,
     /// What ends the daemon.
     pub lifetime: Lifetime,
+    /// The secret of the local cluster that it is part of. It then serves nobody else, at its own port alone.
+    pub local_cluster: Option<Secret>,
 }
 
 /// Why a Worker could not start, or ended without being asked to.
@@ -140,7 +143,7 @@ async fn serve(options: Options) -> Result<(), WorkerError> {
     let Options { address, masters, lifetime, .. } = &options;
     daemon::raise_open_files();
     let mut requests = lifetime.end_requests().map_err(WorkerError::Signals)?;
-    let (listener, arriving) = spark::also_at(Listener::bind(address).await?);
+    let (listener, arriving) = spark::at(Listener::bind(address).await?, options.local_cluster.is_some());
     let local = listener.local().ip();
     let reached = daemon::reachable(&address.host, listener.local().port());
     let clock = Clock::start();
@@ -165,14 +168,17 @@ async fn serve(options: Options) -> Result<(), WorkerError> {
         }
     };
 
-    let mut context = Context::new(Role::Worker, id.as_str(), QueueLimits::default(), clock);
+    let introduction =
+        Introduction::new(Role::Worker, id.as_str()).in_local_cluster(options.local_cluster.clone());
+    let mut context = Context::introduced(introduction.clone(), QueueLimits::default(), clock);
     let site = Arc::new(WorkerSite::new(
         context.peers.envoys(),
         options.resources.clone(),
         options.settings.retained_executors,
         work.clone(),
     ));
-    let server = match Server::start(&address.host, options.http, Arc::clone(&site)).await {
+    let http = if options.local_cluster.is_some() { HttpSettings::OFF } else { options.http };
+    let server = match Server::start(&address.host, http, Arc::clone(&site)).await {
         Ok(server) => server,
         Err(error) => {
             // What has started already ends as it does after a refusal.
@@ -198,6 +204,7 @@ async fn serve(options: Options) -> Result<(), WorkerError> {
     let config = config(&options, &id, reached, &work, web_address);
     let runner_context = RunnerContext {
         worker: id,
+        introduction,
         work,
         java,
         firesteel,

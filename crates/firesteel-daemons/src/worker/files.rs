@@ -21,6 +21,7 @@ use crate::files::fetch::{FetchError, Fetcher};
 use crate::files::private;
 use crate::files::unpack::{UnpackError, unpack};
 use firesteel_host::inbox::Inbox;
+use firesteel_host::net::Introduction;
 
 /// How long the daemon's end waits for files to be removed.
 const END_TIMEOUT: Duration = Duration::from_secs(10);
@@ -64,7 +65,7 @@ impl FileStore {
         let context = Arc::clone(&self.context);
         self.begin(app.clone(), move |stop| async move {
             let paths = FilePaths::of(&context, &app);
-            let event = match fill(&paths, Arc::new(files), context.worker.as_str(), &stop).await {
+            let event = match fill(&paths, Arc::new(files), &context.introduction, &stop).await {
                 Ok(()) => Event::FilesFetched { app, fetch },
                 Err(error) => {
                     paths.clear().await;
@@ -175,7 +176,7 @@ impl FilePaths {
 async fn fill(
     paths: &FilePaths,
     files: Arc<ApplicationFiles>,
-    worker: &str,
+    introduction: &Introduction,
     stop: &CancellationToken,
 ) -> Result<(), StoreError> {
     let at = paths.clone();
@@ -188,7 +189,7 @@ async fn fill(
         })
     })
     .await?;
-    let mut fetcher = Fetcher::new(files.source.clone(), worker, stop.clone());
+    let mut fetcher = Fetcher::new(files.source.clone(), introduction.clone(), stop.clone());
     for file in &files.files {
         let name = file.name.clone();
         let path = match file.kind {

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use firesteel_core::ids::WorkerId;
 use firesteel_core::process::{Command, ExitStatus, Placeholder, Signal, StartFailure};
 use firesteel_host::clock::Clock;
+use firesteel_host::net::Introduction;
 use firesteel_host::process_group::{ProcessGroup, exit_status};
 use firesteel_host::start_failure::not_started;
 use firesteel_settings::rolling::Rolling;
@@ -35,6 +36,8 @@ const SIGNALS: usize = 4;
 pub struct RunnerContext {
     /// The Worker's id, which is part of every marker.
     pub worker: WorkerId,
+    /// How the Worker introduces itself to drivers whose files it fetches.
+    pub introduction: Introduction,
     /// The work directory of the executors.
     pub work: WorkDirectory,
     /// What executors need that are Java classes.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use bytes::BytesMut;
 use firesteel_core::Leadership;
 use firesteel_core::address::Address;
-use firesteel_core::wire::{self, DecodeError, Hello, Message, Role, TooLong};
+use firesteel_core::wire::{self, DecodeError, Message, Role, TooLong};
 use firesteel_placement::words::counted;
 use serde::de::DeserializeOwned;
 use tokio::io::AsyncWriteExt;
@@ -14,6 +14,7 @@ use tokio::time::timeout;
 use super::dial::{self, DialError};
 use super::frame::{self, FrameError};
 use super::handshake::{HandshakeError, Introduced};
+use super::introduction::Introduction;
 use super::older_peer::OlderPeer;
 
 /// The timeout of a response.
@@ -127,6 +128,7 @@ impl CallError {
                 HandshakeError::Preamble(_)
                 | HandshakeError::Frame(_)
                 | HandshakeError::Hello(_)
+                | HandshakeError::NotAdmitted(_)
                 | HandshakeError::WrongRole { .. } => Evidence::Stranger,
             },
             Self::Dial(
@@ -166,12 +168,16 @@ pub struct Inquiry {
 }
 
 impl Inquiry {
-    /// Dials the address as a client with this name. If a Master stands by there, dials the one that leads.
+    /// Dials the address as this client. If a Master stands by there, dials the one that leads.
     ///
     /// # Errors
     /// The connection could not be opened, or no Master leads.
-    pub async fn open(address: &Address, role: Role, name: &str) -> Result<Self, CallError> {
-        let ours = Hello::new(Role::Client, name);
+    pub async fn open(
+        address: &Address,
+        role: Role,
+        client: impl Into<Introduction>,
+    ) -> Result<Self, CallError> {
+        let ours = client.into();
         let mut asked = address.clone();
         let mut dialled = dial::open(&asked, &ours, role).await?;
         for _ in 0..MOST_STANDBYS {

@@ -5,17 +5,17 @@ use std::time::Duration;
 
 use bytes::{Buf, BytesMut};
 use firesteel_core::address::Address;
-use firesteel_core::wire::{self, DecodeError, Hello, Message, Role, TooLong};
+use firesteel_core::wire::{self, DecodeError, Message, Role, TooLong};
 use serde::de::DeserializeOwned;
 use tokio::io::AsyncWriteExt;
 use tokio::time::timeout;
 
-use super::WRITE_TIMEOUT;
 use super::dial::{self, DialError};
 use super::frame::{self, FrameError};
 use super::handshake::Introduced;
 use super::older_peer::OlderPeer;
 use super::places::Place;
+use super::{Introduction, WRITE_TIMEOUT};
 
 /// A connection that one task holds by itself.
 #[derive(Debug)]
@@ -61,7 +61,7 @@ impl Conversation {
     ///
     /// # Errors
     /// The peer does not answer, or has another role.
-    pub async fn dial(address: &Address, ours: &Hello, wanted: Role) -> Result<Self, DialError> {
+    pub async fn dial(address: &Address, ours: &Introduction, wanted: Role) -> Result<Self, DialError> {
         let (introduced, remote) = dial::open(address, ours, wanted).await?;
         Ok(Self { introduced, remote, _place: None })
     }

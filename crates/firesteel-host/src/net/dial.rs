@@ -5,12 +5,12 @@ use std::net::SocketAddr;
 
 use firesteel_core::address::Address;
 use firesteel_core::version::Version;
-use firesteel_core::wire::{Hello, PreambleError, Role};
+use firesteel_core::wire::{PreambleError, Role};
 use tokio::net::{TcpStream, lookup_host};
 use tokio::time::timeout;
 
-use super::CONNECT_TIMEOUT;
 use super::handshake::{HandshakeError, Introduced, Side, shake_hands};
+use super::{CONNECT_TIMEOUT, Introduction};
 
 /// Why a connection could not be opened.
 #[derive(Debug, thiserror::Error)]
@@ -58,6 +58,7 @@ fn sentence(address: &Address, wanted: Role, error: &HandshakeError) -> String {
         HandshakeError::Silent | HandshakeError::Closed | HandshakeError::Io(_) => {
             format!("{address} accepted the connection, but {error}")
         }
+        HandshakeError::NotAdmitted(_) => format!("{address} cannot be used: {error}"),
         HandshakeError::Preamble(_)
         | HandshakeError::Frame(_)
         | HandshakeError::Hello(_)
@@ -74,7 +75,7 @@ fn sentence(address: &Address, wanted: Role, error: &HandshakeError) -> String {
 /// The host is unknown, the address does not answer, or the peer has another role.
 pub(super) async fn open(
     address: &Address,
-    ours: &Hello,
+    ours: &Introduction,
     wanted: Role,
 ) -> Result<(Introduced, SocketAddr), DialError> {
     let roles: &[Role] = if wanted == Role::Master { &[Role::Master, Role::Standby] } else { &[wanted] };

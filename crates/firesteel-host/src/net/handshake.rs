@@ -2,7 +2,8 @@
 
 use std::io;
 
-use bytes::{BufMut, BytesMut};
+use bytes::{BufMut, Bytes, BytesMut};
+use firesteel_core::admission::{self, NotAdmitted, Pass};
 use firesteel_core::version::Version;
 use firesteel_core::wire::{self, DecodeError, Hello, PREAMBLE, PreambleError, Role};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -11,7 +12,7 @@ use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::runtime::Handle;
 
 use super::frame::{self, FrameError, FrameReader};
-use super::{HANDSHAKE_TIMEOUT, socket};
+use super::{HANDSHAKE_TIMEOUT, Introduction, socket};
 
 /// Why a handshake failed. Worded as a sentence about the peer, without its name.
 #[derive(Debug, thiserror::Error)]
@@ -50,6 +51,9 @@ pub enum HandshakeError {
         /// The roles that were expected.
         wanted: Vec<Role>,
     },
+    /// The peer or this side is part of a local cluster, and the other one is not.
+    #[error(transparent)]
+    NotAdmitted(#[from] NotAdmitted),
     /// The operating system reported an error.
     #[error("{0}")]
     Io(#[from] io::Error),
@@ -81,6 +85,7 @@ impl HandshakeError {
             Self::Preamble(PreambleError::Version { .. })
             | Self::Frame(_)
             | Self::Hello(_)
+            | Self::NotAdmitted(_)
             | Self::WrongRole { .. } => PeerKind::Incompatible,
         }
     }
@@ -127,16 +132,21 @@ pub(super) enum Side {
 /// Performs the handshake. `wanted` lists the roles that the peer may have.
 ///
 /// # Errors
-/// The peer is silent or slow, speaks another protocol, or has another role.
+/// The peer is silent or slow, speaks another protocol, has another role, or is not of the same local cluster.
 pub(super) async fn shake_hands(
     stream: TcpStream,
     side: Side,
-    ours: &Hello,
+    ours: &Introduction,
     wanted: &[Role],
 ) -> Result<Introduced, HandshakeError> {
     socket::configure(&stream)?;
+    let dialled = match side {
+        Side::Dialled(_) => stream.peer_addr()?,
+        Side::Accepted => stream.local_addr()?,
+    };
+    let pass = ours.pass(dialled.port());
     let mut first = FirstByte::Missing;
-    let introduced = introduce(stream, side, ours, wanted, &mut first);
+    let introduced = introduce(stream, side, (&ours.hello, pass), wanted, &mut first);
     match tokio::time::timeout(HANDSHAKE_TIMEOUT, introduced).await {
         Ok(introduced) => introduced,
         Err(_) => Err(match first {
@@ -156,37 +166,36 @@ enum FirstByte {
 async fn introduce(
     stream: TcpStream,
     side: Side,
-    ours: &Hello,
+    (ours, pass): (&Hello, Option<Pass>),
     wanted: &[Role],
     first: &mut FirstByte,
 ) -> Result<Introduced, HandshakeError> {
     let (mut reader, mut writer) = stream.into_split();
+    let challenged = |challenge| Hello { challenge, ..ours.clone() };
     let version = match side {
         Side::Dialled(offered) => {
             writer.write_all(&wire::preamble(offered)).await?;
             let theirs = wire::read_preamble(read_preamble(&mut reader, first).await?)?;
             let agreed = Version::agreed(offered, theirs).ok_or(PreambleError::Version { theirs })?;
-            writer.write_all(&hello_frame(ours)).await?;
+            if pass.is_none() {
+                // One that has to prove something is asked first.
+                writer.write_all(&hello_frame(ours)).await?;
+            }
             agreed
         }
         Side::Accepted => {
             let theirs = wire::read_preamble(read_preamble(&mut reader, first).await?)?;
             let answer = Version::answer(theirs);
             let mut opening = BytesMut::from(&wire::preamble(answer.unwrap_or(Version::CURRENT))[..]);
-            opening.unsplit(hello_frame(ours));
+            let question = pass.as_ref().map(Pass::question).unwrap_or_default();
+            opening.unsplit(hello_frame(&challenged(question)));
             // These bytes fit into any socket's buffer, so the write needs no concurrent read.
             writer.write_all(&opening).await?;
             answer.ok_or(PreambleError::Version { theirs })?
         }
     };
     let mut reader = FrameReader::of_hello(reader);
-    let body = match reader.next().await {
-        Ok(None) | Err(FrameError::Half) => return Err(HandshakeError::Closed),
-        Err(FrameError::Io(error)) => return Err(HandshakeError::Io(error)),
-        Err(error) => return Err(HandshakeError::Frame(error)),
-        Ok(Some(body)) => body,
-    };
-    let hello: Hello = wire::decode(&body)?;
+    let hello: Hello = wire::decode(&next_frame(&mut reader).await?)?;
     if !wanted.contains(&hello.role) {
         return Err(HandshakeError::WrongRole {
             found: hello.role,
@@ -194,8 +203,34 @@ async fn introduce(
             wanted: wanted.to_vec(),
         });
     }
+    match (side, &pass) {
+        (Side::Accepted, None) => {}
+        (Side::Dialled(_), None) => admission::outside(&hello.challenge)?,
+        (Side::Accepted, Some(pass)) => {
+            let mut proof = BytesMut::new();
+            frame::append(&pass.admit(&hello.challenge)?, &mut proof, wire::MAX_HELLO)
+                .expect("a proof is short");
+            writer.write_all(&proof).await?;
+        }
+        (Side::Dialled(_), Some(pass)) => {
+            let answer = pass.answer(&hello.challenge)?;
+            writer.write_all(&hello_frame(&challenged(answer))).await?;
+            let proof: Bytes = wire::decode(&next_frame(&mut reader).await?)?;
+            pass.trust(&hello.challenge, &proof)?;
+        }
+    }
     reader.raise_limit();
     Ok(Introduced { hello, version, reader, writer })
+}
+
+/// The next frame of the handshake.
+async fn next_frame(reader: &mut FrameReader) -> Result<BytesMut, HandshakeError> {
+    match reader.next().await {
+        Ok(None) | Err(FrameError::Half) => Err(HandshakeError::Closed),
+        Err(FrameError::Io(error)) => Err(HandshakeError::Io(error)),
+        Err(error) => Err(HandshakeError::Frame(error)),
+        Ok(Some(body)) => Ok(body),
+    }
 }
 
 /// The hello of this side, as a frame.

@@ -26,7 +26,7 @@ use super::older_peer::OlderPeer;
 use super::outbound::{self, CloseMode, Load, Outbound, Total};
 use super::places::Place;
 use super::rope::Rope;
-use super::{Decode, Disconnect, Listener, PeerInfo, QueueLimits, Welcome};
+use super::{Decode, Disconnect, Introduction, Listener, PeerInfo, QueueLimits, Welcome};
 use crate::inbox::{Inbox, InboxEntry, Opened};
 use crate::meter::OwnerMeter;
 use crate::tenure::Tenure;
@@ -101,7 +101,7 @@ impl Peer {
 /// What the tasks of all connections share.
 #[derive(Debug)]
 pub(super) struct Shared<E> {
-    pub(super) hello: Arc<Hello>,
+    pub(super) introduction: Arc<Introduction>,
     pub(super) limits: QueueLimits,
     pub(super) inbox: Inbox<E>,
     /// What is queued for all peers.
@@ -117,7 +117,7 @@ pub(super) struct Shared<E> {
 impl<E> Clone for Shared<E> {
     fn clone(&self) -> Self {
         Self {
-            hello: Arc::clone(&self.hello),
+            introduction: Arc::clone(&self.introduction),
             limits: self.limits,
             inbox: self.inbox.clone(),
             queued: self.queued.clone(),
@@ -131,11 +131,11 @@ impl<E> Clone for Shared<E> {
 }
 
 impl<E: Send + 'static> Peers<E> {
-    /// Makes an empty table. Peers are told the hello, and nothing more when the tenure is over.
-    pub fn new(hello: Hello, limits: QueueLimits, inbox: Inbox<E>, tenure: Tenure) -> Self {
+    /// Makes an empty table. Peers are told the introduction, and nothing more when the tenure is over.
+    pub fn new(ours: impl Into<Introduction>, limits: QueueLimits, inbox: Inbox<E>, tenure: Tenure) -> Self {
         let stop = tenure.token().child_token();
         let shared = Shared {
-            hello: Arc::new(hello),
+            introduction: Arc::new(ours.into()),
             limits,
             inbox,
             queued: Total::default(),
@@ -191,7 +191,7 @@ impl<E: Send + 'static> Peers<E> {
         let shared = self.shared.clone();
         let address = address.clone();
         self.shared.tasks.spawn(async move {
-            match shared.stop.run_until_cancelled(dial::open(&address, &shared.hello, role)).await {
+            match shared.stop.run_until_cancelled(dial::open(&address, &shared.introduction, role)).await {
                 Some(Ok((introduced, remote))) => {
                     let leadership = Leadership::of(&introduced.hello);
                     let newcomer = Newcomer { introduced, remote, decode, first_within: None, place: None };

@@ -112,7 +112,7 @@ impl<E: Send + 'static> Shared<E> {
             return;
         }
         let roles = reception.roles();
-        let shaking = shake_hands(stream, Side::Accepted, &self.hello, &roles);
+        let shaking = shake_hands(stream, Side::Accepted, &self.introduction, &roles);
         let introduced = match self.stop.run_until_cancelled(shaking).await {
             None => return,
             Some(Ok(introduced)) => introduced,

@@ -7,6 +7,7 @@ use std::time::Duration;
 use bytes::BytesMut;
 use firesteel_core::address::Address;
 use firesteel_core::ids::PeerId;
+use firesteel_core::secret::Secret;
 use firesteel_core::version::Version;
 use firesteel_core::wire::{self, DecodeError, Hello, MAX_FRAME, MAX_HELLO, PREAMBLE, Role};
 use firesteel_core::{Machine, Timestamp, Violation};
@@ -19,8 +20,8 @@ use tokio::time::timeout;
 use super::frame;
 use super::handshake::{Introduced, Side, shake_hands};
 use super::{
-    Arrival, Disconnect, Envoys, Evidence, FIRST_MESSAGE_TIMEOUT, Guest, Inquiry, Letter, Listener,
-    QueueLimits, Welcome, dial,
+    Arrival, Disconnect, Envoys, Evidence, FIRST_MESSAGE_TIMEOUT, Guest, Inquiry, Introduction, Letter,
+    Listener, QueueLimits, Welcome, dial,
 };
 use crate::clock::Clock;
 use crate::owner::{self, Commit, Context, Shell};
@@ -211,7 +212,7 @@ struct Hand(Introduced);
 
 impl Hand {
     async fn connect(address: &Address) -> Self {
-        let ours = Hello::new(Role::Worker, "a hand");
+        let ours = Introduction::new(Role::Worker, "a hand");
         Self(dial::open(address, &ours, Role::Master).await.expect("the puppet lets clients in").0)
     }
 
@@ -378,7 +379,7 @@ async fn a_master_that_does_not_answer_is_told_apart_from_a_stranger() {
     let address = Address::new("127.0.0.1", listener.local_addr().expect("it is bound").port());
     let master = tokio::spawn(async move {
         let (stream, _) = listener.accept().await.expect("a client dials");
-        let ours = Hello::new(Role::Master, "m");
+        let ours = Introduction::new(Role::Master, "m");
         shake_hands(stream, Side::Accepted, &ours, &[Role::Client]).await.expect("it is a client")
     });
     let mut inquiry = Inquiry::open(&address, Role::Master, "a test").await.expect("it is a Master");
@@ -443,7 +444,7 @@ async fn when_too_much_is_queued_in_all_the_peer_with_the_most_goes() {
 #[tokio::test]
 async fn a_peer_that_has_nothing_to_say_is_let_go() {
     let mut puppet = Running::start(Role::Driver, None, QueueLimits::default()).await;
-    let hello = Hello::new(Role::Worker, "a hand");
+    let hello = Introduction::new(Role::Worker, "a hand");
     let connect = || async {
         Hand(dial::open(&puppet.address, &hello, Role::Driver).await.expect("the puppet lets Workers in").0)
     };
@@ -548,7 +549,7 @@ async fn who_hears_nobody_hangs_up_on_drivers_first_and_on_a_few_at_a_time() {
     for number in 0..=WORKERS {
         // Not the last one, which may not be known yet when it is over.
         let role = if number == WORKERS / 2 { Role::Driver } else { Role::Worker };
-        let opened = dial::open(&address, &Hello::new(role, "a hand"), Role::Master).await;
+        let opened = dial::open(&address, &Introduction::new(role, "a hand"), Role::Master).await;
         let mut hand = Hand(opened.expect("everybody is let in").0);
         let ended = ended.clone();
         tokio::spawn(async move {
@@ -603,7 +604,7 @@ async fn listen_as_version_6() -> (Address, tokio::task::JoinHandle<Vec<u8>>) {
 #[tokio::test]
 async fn a_peer_that_refuses_other_versions_is_dialled_again_in_its_own() {
     let (address, old) = listen_as_version_6().await;
-    let ours = Hello::new(Role::Worker, "new");
+    let ours = Introduction::new(Role::Worker, "new");
     let (introduced, _) = dial::open(&address, &ours, Role::Master).await.expect("both speak version 6");
     assert_eq!((introduced.version, introduced.hello.name.as_str()), (Version(6), "old"));
     assert_eq!(old.await.expect("it does not panic"), [Version::CURRENT.0, 6]);
@@ -647,4 +648,40 @@ async fn a_message_that_a_peer_is_too_old_for_is_left_out() {
         assert_eq!(puppet.next().await, message(1, word));
     }
     assert_eq!(hand.receive().await.as_deref(), Some("said"));
+}
+
+/// A driver's port in the local cluster with this secret, if there is one. Kept open by what comes second.
+async fn member(secret: Option<&str>) -> (Address, Context<()>) {
+    let listener = Listener::bind(&Address::new("127.0.0.1", 0)).await.expect("there is a free port");
+    let address = Address::new("127.0.0.1", listener.local().port());
+    let ours = Introduction::new(Role::Driver, "a driver").in_local_cluster(secret.map(Secret::new));
+    let context = Context::introduced(ours, QueueLimits::default(), Clock::start());
+    context.peers.serve(listener, vec![Welcome { role: Role::Executor, decode: |_, _| Ok(()) }]);
+    (address, context)
+}
+
+#[tokio::test]
+async fn those_of_one_local_cluster_speak_with_each_other_and_with_nobody_else() {
+    let words = |error: dial::DialError| error.to_string();
+    for (here, there, expected) in [
+        (None, None, Ok(())),
+        (Some("hush"), Some("hush"), Ok(())),
+        (
+            None,
+            Some("hush"),
+            Err("it belongs to a local cluster, which admits only what the command started"),
+        ),
+        (Some("hush"), None, Err("it does not belong to this local cluster")),
+        (Some("hash"), Some("hush"), Err("it closed the connection in the middle of the handshake")),
+        (Some(""), Some("hush"), Err("it closed the connection in the middle of the handshake")),
+    ] {
+        let (address, _context) = member(there).await;
+        let ours = Introduction::new(Role::Executor, "an executor").in_local_cluster(here.map(Secret::new));
+        let opened = dial::open(&address, &ours, Role::Driver).await.map(|_| ()).map_err(words);
+        match (opened, expected) {
+            (Ok(()), Ok(())) => {}
+            (Err(error), Err(part)) => assert!(error.contains(part), "{here:?} {there:?}: {error}"),
+            (opened, _) => panic!("{here:?} {there:?}: {opened:?}"),
+        }
+    }
 }

@@ -5,6 +5,7 @@ use std::io::Write as _;
 use std::time::Duration;
 
 use clap::Args;
+use firesteel_apps::local_cluster::key;
 use firesteel_apps::master_url::MasterUrl;
 use firesteel_core::Timestamp;
 use firesteel_core::address::{Address, parse_masters};
@@ -15,7 +16,7 @@ use firesteel_core::messages::{
 };
 use firesteel_core::state_reader::Extent;
 use firesteel_daemons::master_client::MasterClient;
-use firesteel_host::net::{CallError, Evidence};
+use firesteel_host::net::{CallError, Evidence, Introduction};
 use firesteel_host::plain::{self, clean};
 use firesteel_placement::ResourceAmounts;
 use firesteel_settings::description;
@@ -151,6 +152,11 @@ impl Cluster {
         Self { masters, name }
     }
 
+    /// The client with this name of the cluster's Workers, which belongs to the local cluster if it is one of this user's.
+    pub(super) fn client(&self, name: &str) -> Introduction {
+        Introduction::from(name).in_local_cluster(self.masters.iter().find_map(key::of))
+    }
+
     /// The Masters' names for people.
     pub(super) fn names(&self) -> String {
         self.masters.iter().map(Address::url).collect::<Vec<_>>().join(", ")
@@ -174,33 +180,31 @@ impl Cluster {
     /// Returns a Master's tables.
     pub(super) async fn state(&self, extent: Extent) -> Result<MasterView, Unanswered> {
         let name = &self.name;
-        self.first(|master| async move { MasterClient::open(&master, name).await?.state(extent).await }).await
+        self.first(|master| async move { open(&master, name).await?.state(extent).await }).await
     }
 
     /// Returns how long live applications say that they run.
     pub(super) async fn run_times(&self) -> Result<BTreeMap<AppId, Duration>, Unanswered> {
         let name = &self.name;
-        self.first(|master| async move { MasterClient::open(&master, name).await?.run_times().await }).await
+        self.first(|master| async move { open(&master, name).await?.run_times().await }).await
     }
 
     /// Returns one application by id or name, with all executors that the Master remembers.
     pub(super) async fn application(&self, app: &str) -> Result<ApplicationAnswer, Unanswered> {
         let name = &self.name;
-        self.first(|master| async move { MasterClient::open(&master, name).await?.application(app).await })
-            .await
+        self.first(|master| async move { open(&master, name).await?.application(app).await }).await
     }
 
     /// Returns for which application a Master reserves room, and when that is expected to start.
     pub(super) async fn reservations(&self) -> Result<Vec<ReservedRoom>, Unanswered> {
         let name = &self.name;
-        self.first(|master| async move { MasterClient::open(&master, name).await?.reservations().await })
-            .await
+        self.first(|master| async move { open(&master, name).await?.reservations().await }).await
     }
 
     /// Ends an application.
     pub(super) async fn kill(&self, app: &str) -> Result<KillAnswer, Unanswered> {
         let (name, by) = (&self.name, &user_at_host());
-        self.first(|master| async move { MasterClient::open(&master, name).await?.kill(app, by).await }).await
+        self.first(|master| async move { open(&master, name).await?.kill(app, by).await }).await
     }
 
     /// Submits a cluster driver: its id, or why the Master refuses it. A Master that may have taken it without answering is not
@@ -212,7 +216,7 @@ impl Cluster {
     ) -> Result<Result<DriverId, String>, Unanswered> {
         let mut errors = Vec::new();
         for master in &self.masters {
-            let mut client = match MasterClient::open(master, &self.name).await {
+            let mut client = match open(master, &self.name).await {
                 Ok(client) => client,
                 Err(error) => {
                     errors.push(error);
@@ -228,17 +232,13 @@ impl Cluster {
     /// Ends a cluster driver.
     pub(super) async fn kill_driver(&self, driver: &DriverId) -> Result<KillDriverAnswer, Unanswered> {
         let (name, by) = (&self.name, &user_at_host());
-        self.first(
-            |master| async move { MasterClient::open(&master, name).await?.kill_driver(driver, by).await },
-        )
-        .await
+        self.first(|master| async move { open(&master, name).await?.kill_driver(driver, by).await }).await
     }
 
     /// Returns a cluster driver, if the Master knows it.
     pub(super) async fn driver(&self, driver: &DriverId) -> Result<Option<DriverView>, Unanswered> {
         let name = &self.name;
-        self.first(|master| async move { MasterClient::open(&master, name).await?.driver(driver).await })
-            .await
+        self.first(|master| async move { open(&master, name).await?.driver(driver).await }).await
     }
 
     /// Returns a cluster driver, if the Master knows it, and its custom resources if it needs any.
@@ -248,7 +248,7 @@ impl Cluster {
     ) -> Result<Option<(DriverView, Option<DriverShare>)>, Unanswered> {
         let name = &self.name;
         self.first(|master| async move {
-            let mut client = MasterClient::open(&master, name).await?;
+            let mut client = open(&master, name).await?;
             let Some(view) = client.driver(driver).await? else { return Ok(None) };
             let share = client.driver_resources().await?.remove(driver);
             Ok(Some((view, share)))
@@ -259,7 +259,7 @@ impl Cluster {
     /// Returns what has ended, and the Master's time.
     pub(super) async fn history(&self) -> Result<(Timestamp, Vec<PastRow>), Unanswered> {
         let name = &self.name;
-        self.first(|master| async move { MasterClient::open(&master, name).await?.history().await }).await
+        self.first(|master| async move { open(&master, name).await?.history().await }).await
     }
 
     /// Has Workers leave: that with this id, or all on this host.
@@ -269,11 +269,13 @@ impl Cluster {
         within: Option<Duration>,
     ) -> Result<DecommissionAnswer, Unanswered> {
         let name = &self.name;
-        self.first(|master| async move {
-            MasterClient::open(&master, name).await?.decommission(which, within).await
-        })
-        .await
+        self.first(|master| async move { open(&master, name).await?.decommission(which, within).await }).await
     }
+}
+
+/// Dials a Master, as one that belongs to its local cluster if that is this user's.
+async fn open(master: &Address, name: &str) -> Result<MasterClient, CallError> {
+    MasterClient::open(master, key::client(master, name)).await
 }
 
 /// Splits a word into an application and, for `APP/EXECUTOR`, an executor, as status prints them.

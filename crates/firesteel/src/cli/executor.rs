@@ -38,6 +38,9 @@ pub(super) struct Args {
     /// The addresses of its custom resources: gpu=0,1;nic=a
     #[arg(long, value_name = "NAME=ADDRESS,..;..", default_value = "", value_parser = resources::parse_exact)]
     resources: Resources,
+    /// Be part of a local cluster, whose secret is that of the application
+    #[arg(long, hide = true)]
+    local_cluster: bool,
 }
 
 /// Runs tasks until the driver ends or its connection is lost.
@@ -54,6 +57,7 @@ pub(super) fn run(args: Args) -> Result<Exit, Failure> {
         resources: args.resources,
         // Without it the driver refuses the executor.
         secret: Secret::new(std::env::var(EXECUTOR_SECRET).unwrap_or_default()),
+        in_local_cluster: args.local_cluster,
     };
     let done = run_daemon(daemon::run(options))?;
     done.map(|()| Exit::Done).map_err(|error| Failure::with(Exit::Failure, &error))

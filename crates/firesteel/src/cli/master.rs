@@ -87,6 +87,7 @@ pub(super) fn run(args: Args) -> Result<Exit, Failure> {
         properties,
         announcement: args.daemon_flags.announcement(),
         lifetime: args.daemon_flags.lifetime(),
+        local_cluster: args.daemon_flags.local_cluster()?,
     };
     match run_daemon(master::run(options))? {
         Ok(()) => Ok(Exit::Done),

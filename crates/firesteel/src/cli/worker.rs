@@ -123,6 +123,7 @@ pub(super) fn run(args: Args) -> Result<Exit, Failure> {
         http,
         announcement: args.daemon_flags.announcement(),
         lifetime: args.daemon_flags.lifetime(),
+        local_cluster: args.daemon_flags.local_cluster()?,
     };
     run_daemon(worker::run(options))?.map(|()| Exit::Done).map_err(|error| {
         let exit = match error {

@@ -40,6 +40,7 @@ fn options(port: u16) -> Options {
         cores: Cores(2),
         resources: Resources::from_iter([("gpu", ["0", "1"])]),
         secret: Secret::new("hush"),
+        in_local_cluster: false,
     }
 }
 

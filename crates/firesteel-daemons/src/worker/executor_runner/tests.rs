@@ -10,6 +10,7 @@ use firesteel_core::address::Address;
 use firesteel_core::executor_command::JavaCommand;
 use firesteel_core::ids::{AppId, ExecutorId, ExecutorKey, ProfileId, WorkerId};
 use firesteel_core::process::ExitStatus;
+use firesteel_core::wire::Role;
 use firesteel_placement::{Cores, MiB, Resources};
 use tempfile::TempDir;
 use tokio::time::timeout;
@@ -25,6 +26,7 @@ use firesteel_core::messages::{LogRequest, LogStart};
 use firesteel_core::worker::LogRead;
 use firesteel_host::clock::Clock;
 use firesteel_host::inbox::{InboxEntry, InboxReceiver, inbox};
+use firesteel_host::net::Introduction;
 use firesteel_settings::pages::LogLinks;
 use firesteel_settings::rolling::{Compression, LEAST_SIZE, Rolling, Strategy};
 
@@ -77,6 +79,7 @@ impl Rig {
             logs: LogUrls { links: LogLinks::Worker, worker: None, id: worker.clone() },
         };
         let context = Arc::new(RunnerContext {
+            introduction: Introduction::new(Role::Worker, worker.as_str()),
             worker,
             work,
             java,

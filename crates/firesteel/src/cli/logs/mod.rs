@@ -9,6 +9,7 @@ use clap::Args as ClapArgs;
 use firesteel_core::ids::{DriverId, ExecutorId};
 use firesteel_core::messages::{ApplicationView, DriverView, ExecutorView, LogAuthor, LogStart, Stream};
 use firesteel_daemons::worker_log::{LogError, LogPlace, WorkerLog};
+use firesteel_host::net::Introduction;
 use firesteel_host::progress::Show;
 
 use super::ask::{self, Cluster, Masters};
@@ -82,13 +83,14 @@ pub(super) struct Args {
 pub(super) fn run(args: &Args, show: Show) -> Result<Exit, Failure> {
     let (named, number) = names(args)?;
     let cluster = args.masters.cluster("logs")?;
+    let client = cluster.client(&format!("firesteel logs {}", std::process::id()));
     if let Some(driver) = cluster_driver(&cluster, named)? {
-        return of_driver(args, &driver, show);
+        return of_driver(args, &driver, &client, show);
     }
     let detail = ask::detail(&cluster, named)?;
     let application = &detail.application;
     if args.list {
-        return list(&rows_of(application));
+        return list(&rows_of(application), &client);
     }
     let chosen = executors(application, number)?;
     if args.follow && chosen.len() > MOST_FOLLOWED {
@@ -101,7 +103,7 @@ pub(super) fn run(args: &Args, show: Show) -> Result<Exit, Failure> {
         return Err(Failure::of(Exit::Usage, words));
     }
     let place = |executor| LogPlace::of_executor(&application.id, executor);
-    print(args, &chosen.iter().map(place).collect::<Vec<_>>(), show)
+    print(args, &chosen.iter().map(place).collect::<Vec<_>>(), &client, show)
 }
 
 /// The cluster driver of this id. `None`: there is none, so an application is meant.
@@ -113,7 +115,7 @@ fn cluster_driver(cluster: &Cluster, named: &str) -> Result<Option<DriverView>, 
 }
 
 /// Prints the log of a cluster driver, or the lengths of its logs.
-fn of_driver(args: &Args, driver: &DriverView, show: Show) -> Result<Exit, Failure> {
+fn of_driver(args: &Args, driver: &DriverView, client: &Introduction, show: Show) -> Result<Exit, Failure> {
     let id = &driver.id;
     if args.executor.is_some() {
         let words = format!("{id} is a cluster driver, which has no executors: leave the number out");
@@ -125,13 +127,13 @@ fn of_driver(args: &Args, driver: &DriverView, show: Show) -> Result<Exit, Failu
     };
     let place = LogPlace::of_driver(id, place);
     match args.list {
-        true => list(&[Row { id: id.to_string(), state: driver.state.to_string(), place }]),
-        false => print(args, &[place], show),
+        true => list(&[Row { id: id.to_string(), state: driver.state.to_string(), place }], client),
+        false => print(args, &[place], client, show),
     }
 }
 
 /// Prints the logs at these places.
-fn print(args: &Args, places: &[LogPlace], show: Show) -> Result<Exit, Failure> {
+fn print(args: &Args, places: &[LogPlace], client: &Introduction, show: Show) -> Result<Exit, Failure> {
     let part = Part {
         stream: if args.stderr { Stream::Stderr } else { Stream::Stdout },
         from: match (args.tail, args.bytes) {
@@ -142,8 +144,8 @@ fn print(args: &Args, places: &[LogPlace], show: Show) -> Result<Exit, Failure> 
         until: if args.follow { Until::AuthorEnds } else { Until::EndOfLog },
     };
     let printed = match places {
-        [place] => block_on(print::one(place, part))?,
-        several => block_on(print::several(several, part))?,
+        [place] => block_on(print::one(place, part, client))?,
+        several => block_on(print::several(several, part, client))?,
     };
     match printed {
         Ok(0) if show == Show::Auto => Ok(say_empty(part, places)),
@@ -218,10 +220,6 @@ fn some_of(executors: &[ExecutorView]) -> String {
     }
 }
 
-fn client_name() -> String {
-    format!("firesteel logs {}", std::process::id())
-}
-
 /// A row of the list of logs.
 struct Row {
     /// The executor, as `APP/EXECUTOR`, or the cluster driver.
@@ -240,7 +238,7 @@ fn rows_of(application: &ApplicationView) -> Vec<Row> {
 }
 
 /// Lists logs and their lengths.
-fn list(rows: &[Row]) -> Result<Exit, Failure> {
+fn list(rows: &[Row], client: &Introduction) -> Result<Exit, Failure> {
     let first = match rows {
         [Row { place: LogPlace { author: LogAuthor::Driver(_), .. }, .. }] => "DRIVER",
         _ => "EXECUTOR",
@@ -248,7 +246,7 @@ fn list(rows: &[Row]) -> Result<Exit, Failure> {
     let rows = block_on(async {
         let mut cells = Vec::new();
         for row in rows {
-            cells.push(row.cells().await);
+            cells.push(row.cells(client).await);
         }
         cells
     })?;
@@ -258,11 +256,11 @@ fn list(rows: &[Row]) -> Result<Exit, Failure> {
 
 impl Row {
     /// The row's cells. Lengths are unknown if the Worker cannot be asked.
-    async fn cells(&self) -> Vec<String> {
+    async fn cells(&self, client: &Introduction) -> Vec<String> {
         let Self { id, state, place } = self;
         let known =
             |length: Result<u64, LogError>| length.map_or("?".to_owned(), |length| length.to_string());
-        let (stdout, stderr) = match WorkerLog::open(place, &client_name()).await {
+        let (stdout, stderr) = match WorkerLog::open(place, client.clone()).await {
             Ok(mut log) => (known(log.length(Stream::Stdout).await), known(log.length(Stream::Stderr).await)),
             Err(_) => ("?".to_owned(), "?".to_owned()),
         };

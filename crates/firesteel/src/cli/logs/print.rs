@@ -7,9 +7,8 @@ use std::time::Duration;
 
 use firesteel_core::messages::{LogAuthor, LogPiece, LogStart, Stream};
 use firesteel_daemons::worker_log::{LogError, LogPlace, WorkerLog};
+use firesteel_host::net::Introduction;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
-
-use super::client_name;
 
 /// Interval between requests for more of a followed log.
 const PACE: Duration = Duration::from_millis(100);
@@ -61,8 +60,8 @@ impl Part {
 }
 
 /// Prints one log unchanged. Returns the number of bytes.
-pub(super) async fn one(place: &LogPlace, part: Part) -> Result<u64, PrintError> {
-    let log = WorkerLog::open(place, &client_name()).await.map_err(no_log)?;
+pub(super) async fn one(place: &LogPlace, part: Part, client: &Introduction) -> Result<u64, PrintError> {
+    let log = WorkerLog::open(place, client.clone()).await.map_err(no_log)?;
     let mut reading = Reading::new(log, part);
     let mut stdout = io::stdout().lock();
     loop {
@@ -79,7 +78,11 @@ pub(super) async fn one(place: &LogPlace, part: Part) -> Result<u64, PrintError>
 
 /// Prints the logs of several executors, each line after its executor's number. Returns the number
 /// of bytes. If a log cannot be read, an error goes to standard error and the others are printed.
-pub(super) async fn several(places: &[LogPlace], part: Part) -> Result<u64, PrintError> {
+pub(super) async fn several(
+    places: &[LogPlace],
+    part: Part,
+    client: &Introduction,
+) -> Result<u64, PrintError> {
     let width = places.iter().map(|place| tag(&place.author).len()).max().unwrap_or(1);
     let mut stdout = io::stdout().lock();
     let (mut printed, mut failed) = (0, 0);
@@ -91,7 +94,7 @@ pub(super) async fn several(places: &[LogPlace], part: Part) -> Result<u64, Prin
         while followed.len() < most
             && let Some(place) = waiting.next()
         {
-            match WorkerLog::open(place, &client_name()).await {
+            match WorkerLog::open(place, client.clone()).await {
                 Ok(log) => followed.push(Tagged::new(Reading::new(log, part), &place.author, width)),
                 Err(error) => {
                     failed += 1;

@@ -1,0 +1,58 @@
+//! How a side introduces itself in handshakes.
+
+use firesteel_core::admission::{NONCE, Nonce, Pass};
+use firesteel_core::secret::Secret;
+use firesteel_core::wire::{Hello, Role};
+
+/// The hello of a side, and the secret of its local cluster if it is part of one. Then it speaks only with others that know the
+/// secret.
+#[derive(Clone, Debug)]
+pub struct Introduction {
+    pub(super) hello: Hello,
+    local_cluster: Option<Secret>,
+}
+
+impl Introduction {
+    /// The introduction of one with this role and name that is part of no local cluster.
+    #[must_use]
+    pub fn new(role: Role, name: impl Into<String>) -> Self {
+        Hello::new(role, name).into()
+    }
+
+    /// The same, of one that is part of the local cluster with this secret, if there is one.
+    #[must_use]
+    pub fn in_local_cluster(self, secret: Option<Secret>) -> Self {
+        Self { local_cluster: secret, ..self }
+    }
+
+    /// What this side knows of a new connection to this port. `None`: it is part of no local cluster.
+    ///
+    /// # Panics
+    /// The operating system has no random source.
+    pub(super) fn pass(&self, port: u16) -> Option<Pass> {
+        let secret = self.local_cluster.clone()?;
+        let mut nonce = [0; NONCE];
+        getrandom::fill(&mut nonce).expect("the operating system has random bytes");
+        Some(Pass { secret, port, nonce: Nonce(nonce) })
+    }
+}
+
+impl From<Hello> for Introduction {
+    fn from(hello: Hello) -> Self {
+        Self { hello, local_cluster: None }
+    }
+}
+
+/// A client with this name.
+impl From<&str> for Introduction {
+    fn from(name: &str) -> Self {
+        Self::new(Role::Client, name)
+    }
+}
+
+/// A client with this name.
+impl From<&String> for Introduction {
+    fn from(name: &String) -> Self {
+        Self::new(Role::Client, name.as_str())
+    }
+}
