@@ -55,6 +55,8 @@ pub(super) fn run(args: Args) -> Result<Exit, Failure> {
         // Without it the driver refuses the executor.
         secret: Secret::new(std::env::var(EXECUTOR_SECRET).unwrap_or_default()),
     };
-    let done = run_daemon(daemon::run(options))?;
+    // Its Worker knows by the code that the application is not to blame.
+    let done = run_daemon(daemon::run(options))
+        .map_err(|failure| Failure::of(Exit::Shortage, failure.sentence()))?;
     done.map(|()| Exit::Done).map_err(|error| Failure::with(Exit::Failure, &error))
 }
