@@ -132,7 +132,7 @@ fn start(number: u64, clock: Clock, shared: Arc<Shared>) {
         kill_grace: Duration::from_secs(10),
         driver_kill_grace: Duration::from_secs(10),
         cleanup: None,
-        work_directory_pause: None,
+        try_pause: None,
         max_disk_percent: 100,
         usage_pause: None,
         web_address: None,
@@ -204,7 +204,7 @@ impl Shell for MockShell {
             | Effect::FetchFiles { .. }
             | Effect::RemoveFiles { .. }
             | Effect::CleanApplication { .. }
-            | Effect::TryWorkDirectory
+            | Effect::TryToStart { .. }
             | Effect::FindStale { .. }
             | Effect::RemoveDirectory { .. }
             | Effect::RemoveExecutorDirectories { .. }

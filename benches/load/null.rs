@@ -160,7 +160,7 @@ impl Null {
             }
             WorkerToMaster::Heartbeat { .. }
             | WorkerToMaster::WorkerDecommissioning { .. }
-            | WorkerToMaster::WorkDirectoryChecked { .. }
+            | WorkerToMaster::StartsChecked { .. }
             | WorkerToMaster::WorkerReported(_)
             | WorkerToMaster::ExecutorUsed { .. }
             | WorkerToMaster::DriverUsed { .. }

@@ -48,6 +48,7 @@ mod retries;
 mod service_manager;
 mod settings;
 mod shell;
+mod shortages;
 mod shuffle_service;
 mod silent;
 mod simulate;

@@ -75,6 +75,6 @@ fn a_worker_whose_disk_is_fuller_than_the_limit_is_given_nothing_and_says_why() 
     assert!(why.contains("% of its disk is used"), "{why}");
     wait_for("the metrics", || {
         let metrics = master.get("/metrics").1;
-        metrics.contains("firesteel_master_workers_impaired{reason=\"cannot_write\"} 1").then_some(())
+        metrics.contains("firesteel_master_workers_impaired{reason=\"cannot_start\"} 1").then_some(())
     });
 }

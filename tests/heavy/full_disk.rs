@@ -115,7 +115,7 @@ fn full_disk_of_a_worker() {
         until [ -s \"$DISK/worker\" ]; do :; done
         cat /dev/zero >\"$DISK/fill\" 2>/dev/null
         timeout 60 firesteel map --master \"$url\" --executor-memory 512m -- echo ::: 1 & map=$!
-        until firesteel status --master \"$url\" | grep 'ALIVE, cannot write'; do kill -0 $map || exit 1; done
+        until firesteel status --master \"$url\" | grep 'ALIVE, cannot start executors: cannot write in'; do kill -0 $map || exit 1; done
         firesteel explain echo --master \"$url\"
         rm \"$DISK/fill\"
         wait $map

@@ -114,7 +114,7 @@ fn executor_states() -> [ExecutorState; 13] {
         ExecutorState::Lost(LossReason::Container { why: "preempted".to_owned() }),
         ExecutorState::Lost(LossReason::OverMemory { why: "2.1 GB of 2 GB".to_owned() }),
         ExecutorState::Lost(LossReason::Unanswered),
-        ExecutorState::Lost(LossReason::CannotWrite { why: "no space".to_owned() }),
+        ExecutorState::Lost(LossReason::CannotStart { why: "no space".to_owned() }),
         ExecutorState::Exited(ExitStatus::Signal(9)),
     ]
 }
@@ -165,8 +165,7 @@ fn workers(record: &mut Record) {
         record.add("worker-to-master", &heartbeat);
     }
     record.add("worker-to-master", &WorkerToMaster::WorkerDecommissioning { worker: worker.id.clone() });
-    let checked =
-        WorkerToMaster::WorkDirectoryChecked { worker: worker.id, error: Some("no space".to_owned()) };
+    let checked = WorkerToMaster::StartsChecked { worker: worker.id, error: Some("no space".to_owned()) };
     record.add("worker-to-master", &checked);
     for state in executor_states() {
         let report = ExecutorReport { executor: key(), state };

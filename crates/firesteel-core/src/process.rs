@@ -284,6 +284,47 @@ impl StartFailure {
     }
 }
 
+/// A process that was not started, as the daemon that tried it sees it. Peers are told of the failure alone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NotStarted {
+    /// Why it was not started.
+    pub failure: StartFailure,
+    /// Whose fault that is.
+    pub fault: Fault,
+}
+
+/// Whose fault it is that a process was not started, as far as the operating system's error tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// It is the command's, or nobody knows.
+    Command,
+    /// It is the machine's, and passes: there are not enough processes, open files or memory, or the program is being
+    /// written.
+    Shortage,
+    /// It is the machine's: Firesteel's own program cannot be started there.
+    OwnProgram,
+    /// Nobody's: the application's files were fetched, and somebody removed them since.
+    LostFiles,
+}
+
+impl Fault {
+    /// Whether the machine can start nothing, or nothing more: the same command could be started elsewhere.
+    #[must_use]
+    pub(crate) fn is_of_the_machine(self) -> bool {
+        match self {
+            Self::Shortage | Self::OwnProgram => true,
+            Self::Command | Self::LostFiles => false,
+        }
+    }
+}
+
+/// A failure that is not known to be the machine's.
+impl From<StartFailure> for NotStarted {
+    fn from(failure: StartFailure) -> Self {
+        Self { failure, fault: Fault::Command }
+    }
+}
+
 /// A step of starting a process. The steps are taken in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum StartStep {

@@ -45,10 +45,13 @@ impl LifeLock {
             Err(TryLockError::Error(error)) => return Err(error),
         }
         // The file may have been removed, and made anew, since it was opened.
-        let there = fs::symlink_metadata(path)?;
-        let opened = file.metadata()?;
-        let is_same = (there.dev(), there.ino()) == (opened.dev(), opened.ino());
-        Ok(is_same.then(|| Self { path: path.to_owned(), locked: file }))
+        Ok(is_same(path, &file)?.then(|| Self { path: path.to_owned(), locked: file }))
+    }
+
+    /// Whether the file is still at its path.
+    #[must_use]
+    pub fn is_in_place(&self) -> bool {
+        is_same(&self.path, &self.locked).unwrap_or(false)
     }
 
     /// Removes the file, and then gives the lock back.
@@ -58,6 +61,12 @@ impl LifeLock {
     pub fn remove(self) -> io::Result<()> {
         fs::remove_file(&self.path)
     }
+}
+
+/// Whether the file at this path is the one that was opened.
+fn is_same(path: &Path, opened: &File) -> io::Result<bool> {
+    let (there, opened) = (fs::symlink_metadata(path)?, opened.metadata()?);
+    Ok((there.dev(), there.ino()) == (opened.dev(), opened.ino()))
 }
 
 impl Drop for LifeLock {

@@ -34,13 +34,13 @@ impl Lifetime {
     /// Catches the requests that end a daemon with this lifetime.
     ///
     /// # Errors
-    /// The system does not allow signals to be caught.
+    /// The system does not allow signals to be caught, or gives no thread.
     pub fn end_requests(self) -> io::Result<EndRequests> {
         let requests = EndRequests::install()?;
-        Ok(match self {
-            Self::UntilAsked => requests,
+        match self {
+            Self::UntilAsked => Ok(requests),
             Self::UntilStdinCloses => requests.and_end_of_stdin(),
-        })
+        }
     }
 }
 

@@ -11,6 +11,8 @@ pub const FAILURE: u8 = 1;
 pub const USAGE: u8 = 2;
 /// No Master, or no ResourceManager, could be reached.
 pub const UNREACHABLE: u8 = 69;
+/// An executor found too few processes, open files or little memory on its machine.
+pub const SHORTAGE: u8 = 71;
 /// A Master did not answer in time, or its answer broke off.
 pub const NO_ANSWER: u8 = 75;
 /// What listens at a Master's address is no Master of this version.
@@ -29,6 +31,11 @@ pub const TABLE: &[(u8, &str)] = &[
     ),
     (USAGE, "Wrong usage, or an input that cannot be used. Nothing was done."),
     (UNREACHABLE, "No Master could be reached; on YARN, no ResourceManager."),
+    (
+        SHORTAGE,
+        "The machine has too few processes, open files or too little memory for an executor to start. Its Worker takes no \
+         others until it can start them.",
+    ),
     (
         NO_ANSWER,
         "A connection was accepted, but no Master answered in time, or the answer broke off. Nothing was printed as an \

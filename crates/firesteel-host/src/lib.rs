@@ -14,7 +14,7 @@
 //! - [`daemon`]: how a daemon announces that it is ready, and how long it lives.
 //! - [`service_manager`]: what systemd is told.
 //! - [`tenure`]: how long a daemon may speak.
-//! - [`process_group`], [`start_failure`]: child processes, and why one could not be started.
+//! - [`start`], [`process_group`], [`own_program`]: child processes, and why one could not be started.
 //! - [`progress`], [`exit_code`]: what a command shows at a terminal, and the exit codes of all commands.
 //! - [`plain`]: text without control characters, for terminals and the log.
 
@@ -25,6 +25,7 @@ pub mod inbox;
 pub mod journal;
 pub mod meter;
 pub mod net;
+pub mod own_program;
 pub mod owner;
 pub mod plain;
 pub mod process_group;
@@ -32,5 +33,5 @@ pub mod progress;
 pub mod seldom;
 pub mod service_manager;
 pub mod signals;
-pub mod start_failure;
+pub mod start;
 pub mod tenure;

@@ -50,11 +50,14 @@ impl EndRequests {
 
     /// Also treats the end of standard input as a request. Data read from it is discarded.
     #[must_use]
-    pub fn and_end_of_stdin(mut self) -> Self {
+    ///
+    /// # Errors
+    /// The system gives no thread.
+    pub fn and_end_of_stdin(mut self) -> io::Result<Self> {
         let (sender, receiver) = mpsc::channel(1);
         self.stdin = Some(receiver);
         // A thread of its own, because the runtime would wait for a read that never returns.
-        std::thread::spawn(move || {
+        std::thread::Builder::new().spawn(move || {
             let mut scrap = [0; 4096];
             let mut stdin = io::stdin().lock();
             loop {
@@ -66,8 +69,8 @@ impl EndRequests {
             }
             // The daemon may have ended already.
             let _ = sender.blocking_send(());
-        });
-        self
+        })?;
+        Ok(self)
     }
 
     /// Waits for the next request. The end of standard input is reported once, because a second request

@@ -77,7 +77,7 @@ const IMPOSSIBLE: [(&str, &str, &str); 44] = [
     ("LossReason", "LaunchLost", "there are no Workers that a launch could be lost on the way to"),
     ("LossReason", "Preempted", "the cluster's manager takes containers away, which is told as such"),
     ("LossReason", "Unanswered", "there are no Workers that could leave an order unanswered"),
-    ("LossReason", "CannotWrite", "there are no Workers with work directories"),
+    ("LossReason", "CannotStart", "there are no Workers that say so"),
     ("LossReason", "NotBack", "there are no Workers that could return"),
     ("ApplicationEnd", "NotBack", "an ApplicationMaster is not recovered from records"),
     ("ApplicationEnd", "DriverLost", "a driver that is lost is not there to be told"),

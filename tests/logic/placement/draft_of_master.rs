@@ -337,10 +337,10 @@ fn a_worker_that_leaves_keeps_its_executors_in_a_plan_and_is_given_no_more() {
 }
 
 #[test]
-fn a_worker_that_cannot_write_is_given_nothing_in_a_plan_either() {
+fn a_worker_that_cannot_start_is_given_nothing_in_a_plan_either() {
     let mut stage = stage(Config::default(), &[4, 4], &[app("runs", 2, 3)]);
     let (worker, error) = (WorkerId::new("w1"), Some("No space left on device".to_owned()));
-    stage.tell(PeerId(1), Inbound::Worker(WorkerToMaster::WorkDirectoryChecked { worker, error }));
+    stage.tell(PeerId(1), Inbound::Worker(WorkerToMaster::StartsChecked { worker, error }));
     stage.expect("only the second Worker has room", app("new", 9, 1), 1, 0);
 }
 

@@ -26,6 +26,7 @@ pub(super) fn executors(record: &mut Record) {
         ExecutorToDriver::TaskOutput { attempt, stream: Stream::Stdout, bytes: Bytes::from_static(b"out") },
         ExecutorToDriver::TaskOutput { attempt, stream: Stream::Stderr, bytes: Bytes::from_static(b"err") },
         ExecutorToDriver::Heartbeat,
+        ExecutorToDriver::TaskGivenBack { attempt, failure: failure() },
     ] {
         record.add("executor-to-driver", &message);
     }

@@ -23,9 +23,12 @@ impl Driver {
         if self.tasks.executor_of(attempt) != Some(executor) {
             return;
         }
-        // Only ends matter here.
-        let TaskState::Ended(end) = state else { return };
+        let end = match state {
+            TaskState::Running => return self.executors.started_task(executor),
+            TaskState::Ended(end) => end,
+        };
         self.executors.vacate(executor, attempt.task);
+        self.executors.ended_task(executor);
         if matches!(self.tasks.phase(attempt.task), Some(TaskPhase::Cancelling { .. })) {
             self.end_cancelled(attempt.task);
             return;

@@ -6,6 +6,7 @@ use firesteel_placement::locality::{Sites, Topology};
 use firesteel_placement::{AddressPool, Cores, Resources, TakenAddresses};
 
 use super::openings::{Size, Spare};
+use super::shortage::Shortage;
 use super::waiting::Needs;
 use crate::ids::{PeerId, ProfileId, TaskId, WorkerId};
 use crate::last_heard::LastHeard;
@@ -25,8 +26,12 @@ pub(super) struct Executor {
     pub(super) state: State,
     pub(super) fate: Fate,
     pub(super) trust: Trust,
-    /// What no task of its uses.
+    /// What no task of its uses, for tasks that it takes.
     pub(super) spare: Spare,
+    /// The cores that no task of its uses.
+    free: Cores,
+    /// What is known of the shortage of its machine, if it gave tasks back.
+    pub(super) shortage: Option<Shortage>,
     addresses: AddressPool,
     running: BTreeMap<TaskId, Load>,
     /// Tasks that it ended unasked, because it ends itself: they run again.
@@ -116,6 +121,8 @@ impl Executor {
             fate,
             trust,
             spare,
+            free: cores,
+            shortage: None,
             addresses,
             running,
             interrupted: 0,
@@ -152,8 +159,8 @@ impl Executor {
         let taken = self.addresses.take(&needs.resources)?;
         let addresses = taken.addresses();
         self.running.insert(task, Load { cores: needs.cores, taken });
-        let cores = self.spare.cores - needs.cores;
-        self.spare = Spare { cores, room: self.addresses.free() };
+        self.free -= needs.cores;
+        self.count_spare();
         Some(addresses)
     }
 
@@ -161,8 +168,19 @@ impl Executor {
     pub(super) fn unload(&mut self, task: TaskId) {
         let Load { cores, taken } = self.running.remove(&task).expect("the task runs on the executor");
         self.addresses.give_back(&taken);
-        let cores = self.spare.cores + cores;
-        self.spare = Spare { cores, room: self.addresses.free() };
+        self.free += cores;
+        self.count_spare();
+    }
+
+    /// Counts anew what is free for tasks. While its machine is short of something, nothing is if it runs as many as it can.
+    pub(super) fn count_spare(&mut self) {
+        self.spare = self.counted_spare();
+    }
+
+    fn counted_spare(&self) -> Spare {
+        let is_full = self.shortage.as_ref().is_some_and(|shortage| self.running.len() >= shortage.most);
+        let cores = if is_full { self.free.min(Cores::ZERO) } else { self.free };
+        Spare { cores, room: self.addresses.free() }
     }
 
     /// Whether it takes tasks, or would if it were not excluded, and has none.
@@ -231,12 +249,12 @@ impl Executor {
             }
             used += load.cores;
         }
-        let Spare { cores: free, room } = &self.spare;
-        if self.cores - used != *free || (*free < Cores::ZERO && !self.running.is_empty()) {
+        let free = self.free;
+        if self.cores - used != free || (free < Cores::ZERO && !self.running.is_empty()) {
             return Some(format!("it has {free} cores free of {}, {used} used", self.cores));
         }
         let whole = self.addresses.adds_up(&self.resources, self.running.values().map(|load| &load.taken));
-        if !whole || *room != self.addresses.free() {
+        if !whole || self.spare != self.counted_spare() {
             return Some(format!(
                 "of {:?} are left {:?}, with {:?}",
                 self.resources, self.addresses, self.running

@@ -10,6 +10,7 @@ use super::ended::Ended;
 use super::executor::{Assigned, Executor, Fate, State, Trust};
 use super::openings::Openings;
 use super::reach::Reach;
+use super::shortage::Shortage;
 use super::waiting::{Name, Needs, Shuns};
 use crate::ids::{ExecutorId, PeerId, ProfileId, TaskId};
 use crate::last_heard::LastHeard;
@@ -29,6 +30,8 @@ pub(super) struct Executors {
     awaited: BTreeSet<(Timestamp, ExecutorId)>,
     /// The executors that the driver gave up, and that the Master has yet to end.
     abandoned: BTreeSet<ExecutorId>,
+    /// The executors whose machines are short of something.
+    short: BTreeSet<ExecutorId>,
 }
 
 /// The executors of one profile.
@@ -274,6 +277,7 @@ impl Executors {
     pub(super) fn remove(&mut self, id: ExecutorId) -> Option<Executor> {
         self.ended.insert(id);
         self.abandoned.remove(&id);
+        self.short.remove(&id);
         if let Some(until) = self.rows.get(&id)?.until() {
             self.awaited.remove(&(until, id));
         }
@@ -308,12 +312,77 @@ impl Executors {
 
     /// Takes back what a task used of its executor.
     pub(super) fn vacate(&mut self, id: ExecutorId, task: TaskId) {
+        self.change(id, |row| row.unload(task));
+        self.touched.insert(id);
+    }
+
+    /// Changes what is free on an executor.
+    fn change<T>(&mut self, id: ExecutorId, change: impl FnOnce(&mut Executor) -> T) -> T {
         let row = self.rows.get_mut(&id).expect("a task runs on a live executor");
         let before = row.spare.clone();
-        row.unload(task);
-        self.touched.insert(id);
+        let result = change(row);
+        row.count_spare();
         if row.is_offering() {
             self.profiles.entry(row.profile).or_default().openings.change(id, &before, row);
+        }
+        result
+    }
+
+    /// An executor gave a task back that it has no part of any more: it takes as many as it runs. Returns whether it has
+    /// been able to start nothing for too long.
+    pub(super) fn gave_back(&mut self, id: ExecutorId, now: Timestamp) -> bool {
+        self.short.insert(id);
+        self.change(id, |row| {
+            let running = row.running().len();
+            row.shortage.get_or_insert_with(|| Shortage::begin(now)).given_back(now, running)
+        })
+    }
+
+    /// A task has started on an executor.
+    pub(super) fn started_task(&mut self, id: ExecutorId) {
+        if let Some(shortage) = &mut self.live_mut(id).shortage {
+            shortage.started();
+        }
+    }
+
+    /// A task has ended on an executor: if its machine is short of something, it takes one more than before.
+    pub(super) fn ended_task(&mut self, id: ExecutorId) {
+        if self.short.contains(&id) {
+            self.relax(id);
+        }
+    }
+
+    fn relax(&mut self, id: ExecutorId) {
+        let is_over = self.change(id, |row| {
+            let (running, cores) = (row.running().len(), usize::try_from(row.cores.0).unwrap_or(0));
+            let shortage = row.shortage.as_mut()?;
+            shortage.relax(running);
+            // Each task takes a core, so it has run as many as it has cores for.
+            if shortage.most > cores {
+                row.shortage = None;
+            }
+            row.shortage.is_none().then_some(())
+        });
+        if is_over.is_some() {
+            self.short.remove(&id);
+        }
+    }
+
+    /// When an executor whose machine is short of something takes one more task, though none has ended.
+    pub(super) fn next_try(&self) -> Option<Timestamp> {
+        self.short.iter().filter_map(|id| Some(self.live(*id).shortage.as_ref()?.again)).min()
+    }
+
+    /// Gives one more task to executors whose pauses are over.
+    pub(super) fn try_again(&mut self, now: Timestamp) {
+        let is_due =
+            |id: &ExecutorId| self.live(*id).shortage.as_ref().is_some_and(|shortage| shortage.again <= now);
+        let due: Vec<ExecutorId> = self.short.iter().copied().filter(is_due).collect();
+        for id in due {
+            if let Some(shortage) = &mut self.live_mut(id).shortage {
+                shortage.lengthen(now);
+            }
+            self.relax(id);
         }
     }
 
@@ -439,6 +508,9 @@ impl Executors {
             if let Some(until) = row.until() {
                 expected.awaited.insert((until, id));
             }
+            if row.shortage.is_some() {
+                expected.short.insert(id);
+            }
             let profile = expected.profiles.entry(row.profile).or_default();
             if row.is_offering() {
                 profile.openings.put_up(id, row);
@@ -455,8 +527,8 @@ impl Executors {
                 return Some(format!("of profile {id} there are {found:?}, the rows say {wanted:?}"));
             }
         }
-        let found = (&self.peers, &self.awaited);
-        let wanted = (&expected.peers, &expected.awaited);
+        let found = (&self.peers, &self.awaited, &self.short);
+        let wanted = (&expected.peers, &expected.awaited, &expected.short);
         let agree = found == wanted && self.reach.agrees(&expected.reach);
         (!agree).then(|| {
             format!("the indexes are {found:?}, the rows say {wanted:?}, or executors are elsewhere")

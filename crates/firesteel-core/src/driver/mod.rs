@@ -9,7 +9,7 @@
 //! tasks that no executor can run (`unfit`); the number of executors wanted (`targets`), which may follow the
 //! tasks (`scaling`, `allocation`); the table of tasks and the ends of attempts (`tasks`, `waiting`,
 //! `attempts`); which executor runs which task (`offers`, `delay`); failures and exclusions
-//! (`health_tracker`, `exclusion`); executors that are silent (`heartbeats`); what the Master is told of preferred hosts (`hints`); flow control of
+//! (`health_tracker`, `exclusion`); executors that are silent (`heartbeats`) or that can start no more (`shortage`); what the Master is told of preferred hosts (`hints`); flow control of
 //! output (`credit`); and the shell's questions (`question`). Finding a Master, and asking why no executor
 //! comes, is shared with the launcher and lives in `applicant`.
 
@@ -39,6 +39,7 @@ mod question;
 mod reach;
 mod request;
 mod scaling;
+mod shortage;
 mod targets;
 mod tasks;
 #[cfg(test)]
@@ -65,7 +66,7 @@ use self::targets::Targets;
 use self::tasks::Tasks;
 use crate::applicant::registration::{Registration, Search};
 use crate::applicant::starvation::Starvation;
-use crate::ids::{AppId, ExecutorId, PeerId, ProfileId, TaskId};
+use crate::ids::{AppId, AttemptId, ExecutorId, PeerId, ProfileId, TaskId};
 use crate::machine::{Effects, Machine, Violation};
 use crate::messages::{DriverToExecutor, DriverToMaster, Outcome, RefusedExecutor};
 use crate::time::Timestamp;
@@ -166,6 +167,8 @@ pub enum Reason {
     IdleExecutor(ExecutorId),
     /// An exclusion expires.
     ExclusionOver,
+    /// An executor whose machine is short of something tries one more task.
+    Shortage,
     /// The Master may have to be told which hosts tasks prefer.
     Hints,
     /// No Master has come back that could be told of the end.
@@ -210,6 +213,12 @@ impl Driver {
     #[must_use]
     pub fn app(&self) -> Option<&AppId> {
         self.registration.app()
+    }
+
+    /// Whether an attempt has been launched and has not ended, as far as the driver knows.
+    #[must_use]
+    pub fn runs(&self, attempt: AttemptId) -> bool {
+        self.tasks.executor_of(attempt).is_some()
     }
 
     /// Whether the application has ended: [`Effect::Done`] was returned.
@@ -291,6 +300,7 @@ impl Machine for Driver {
             self.delays.deadline().map(|at| (at, Reason::Locality)),
             self.scaling.next_deadline(),
             self.health.deadline().map(|at| (at, Reason::ExclusionOver)),
+            self.executors.next_try().map(|at| (at, Reason::Shortage)),
             self.hints_due().map(|at| (at, Reason::Hints)),
             self.farewell.map(|at| (at, Reason::Farewell)),
         ];
@@ -334,6 +344,7 @@ impl Driver {
                 State::Disconnected(_) => self.lose_executor(executor, ExecutorLoss::Disconnected),
             }
         }
+        self.executors.try_again(now);
         self.complain(now);
     }
 

@@ -12,6 +12,7 @@ use crate::ids::{AppId, AttemptId, ExecutorId, PeerId, ProfileId, TaskId, Worker
 use crate::leadership::Dispute;
 use crate::machine::NoteLevel;
 use crate::messages::{ExecutorState, LossReason, MOST_PROFILES, RefusedExecutor, UnsoundProfile};
+use crate::process::StartFailure;
 
 /// A note for the log.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -89,6 +90,18 @@ pub enum Note {
         loss: ExecutorLoss,
         /// The number of tasks that ran on it until then, with those that it ended because it was ending itself.
         tasks: usize,
+    },
+    /// An executor gave a task back, since its machine is short of something: it takes no more than it runs, until one ends.
+    /// Noted once, until it has run as many as it has cores for.
+    ExecutorShort {
+        /// The executor's number.
+        executor: ExecutorId,
+        /// The host's name.
+        host: String,
+        /// What the machine is short of.
+        failure: StartFailure,
+        /// The number of tasks that run on the executor.
+        running: usize,
     },
     /// Executors were silent for too long, and so was the driver: it looked for signs of life later than it should have.
     ExecutorsExcused {
@@ -360,6 +373,7 @@ impl Note {
             | Self::ExecutorRefused { .. }
             | Self::ExecutorAbsent { .. }
             | Self::ExecutorLost { .. }
+            | Self::ExecutorShort { .. }
             | Self::ExecutorsExcused { .. }
             | Self::KillUnknown { .. }
             | Self::TargetIsDynamic { .. }
@@ -383,6 +397,6 @@ impl Note {
 }
 
 crate::kinds!("driver note", Note: MasterUnreachable Registered MasterLost Dispute ExecutorAdded ExecutorRegistered
-    ExecutorRefused ExecutorAbsent ExecutorLost ExecutorsExcused TargetSet TargetIsDynamic IdleExecutorsKilled ExecutorsKilled
+    ExecutorRefused ExecutorAbsent ExecutorLost ExecutorShort ExecutorsExcused TargetSet TargetIsDynamic IdleExecutorsKilled ExecutorsKilled
     KillUnknown ProfileUnknown ProfileRefused RequestRefused WorkerRemoved TaskFailed Excluded Readmitted
     HostsReadmitted TaskTooLarge NeverFits StillWaiting NoExecutor CreditExceeded UnexpectedMessage UnexpectedTask);

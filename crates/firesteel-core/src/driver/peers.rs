@@ -143,6 +143,9 @@ impl Driver {
             (ExecutorToDriver::TaskOutput { attempt, stream, bytes }, Some(executor)) => {
                 self.on_task_output(executor, attempt, stream, bytes);
             }
+            (ExecutorToDriver::TaskGivenBack { attempt, failure }, Some(executor)) => {
+                self.on_task_given_back(now, executor, attempt, failure);
+            }
             (ExecutorToDriver::Heartbeat, Some(_)) => {}
             (ExecutorToDriver::RegisterExecutor { .. }, Some(executor)) => {
                 self.effects.note(Note::UnexpectedMessage { peer });
@@ -152,6 +155,7 @@ impl Driver {
                 ExecutorToDriver::RegisterExecutor { .. }
                 | ExecutorToDriver::StatusUpdate { .. }
                 | ExecutorToDriver::TaskOutput { .. }
+                | ExecutorToDriver::TaskGivenBack { .. }
                 | ExecutorToDriver::Heartbeat,
                 None,
             ) => self.unexpected(peer),

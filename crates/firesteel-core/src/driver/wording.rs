@@ -40,6 +40,16 @@ impl fmt::Display for Note {
             Self::ExecutorLost { executor, host, loss, tasks } => {
                 write!(f, "executor {executor} on {host} is lost with {}: {loss}", none_or(*tasks, "task"))
             }
+            Self::ExecutorShort { executor, host, failure, running: 0 } => write!(
+                f,
+                "executor {executor} on {host} can start nothing for now: {failure}; no task fails for that, and it \
+                 will try again"
+            ),
+            Self::ExecutorShort { executor, host, failure, running: _ } => write!(
+                f,
+                "executor {executor} on {host} can start no more tasks for now: {failure}; no task fails for that, and it \
+                 takes others as some end"
+            ),
             Self::ExecutorsExcused { executors, late } => write!(
                 f,
                 "this driver stood still or was busy for {:.1} s; {} get their time again",

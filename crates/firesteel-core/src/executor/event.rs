@@ -4,7 +4,7 @@ use bytes::Bytes;
 
 use crate::ids::{AttemptId, PeerId};
 use crate::messages::{DriverToExecutor, Stream};
-use crate::process::{ExitStatus, StartFailure};
+use crate::process::{ExitStatus, NotStarted};
 
 /// An event for an executor.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,8 +39,8 @@ pub enum Event {
     TaskNotStarted {
         /// The attempt's id.
         attempt: AttemptId,
-        /// Why the start failed.
-        failure: StartFailure,
+        /// Why the start failed, and whose fault that is.
+        why: NotStarted,
     },
     /// A piece of a task's output was read, within what was allowed.
     TaskOutput {

@@ -23,7 +23,7 @@ use self::task::{Step, Task};
 use crate::ids::AttemptId;
 use crate::machine::{Effects, Machine, Violation};
 use crate::messages::{DriverToExecutor, ExecutorToDriver, TaskEnd, TaskSpec, TaskState};
-use crate::process::{Signal, StartFailure, StartStep};
+use crate::process::{NotStarted, Signal, StartFailure, StartStep};
 use crate::time::Timestamp;
 
 pub use config::Config;
@@ -119,9 +119,7 @@ impl Machine for Executor {
                 self.end(now, Exit::DriverLost);
             }
             Event::TaskStarted { attempt, pid: _ } => self.on_task_started(now, attempt),
-            Event::TaskNotStarted { attempt, failure } => {
-                self.on_task_ended(attempt, TaskEnd::NotStarted(failure));
-            }
+            Event::TaskNotStarted { attempt, why } => self.on_task_not_started(attempt, why),
             Event::TaskOutput { attempt, stream, bytes } => {
                 if self.tasks.get(&attempt).is_some_and(Task::is_wanted) {
                     self.send(ExecutorToDriver::TaskOutput { attempt, stream, bytes });
@@ -221,6 +219,15 @@ impl Executor {
         let step = task.started(kill_at);
         self.report(attempt, TaskState::Running);
         self.perform(attempt, step);
+    }
+
+    /// An attempt has no process. If the machine is at fault, the task is given back, which an older driver is not told: it
+    /// takes the end that follows for a failure.
+    fn on_task_not_started(&mut self, attempt: AttemptId, NotStarted { failure, fault }: NotStarted) {
+        if fault.is_of_the_machine() && self.tasks.get(&attempt).is_some_and(Task::is_wanted) {
+            self.send(ExecutorToDriver::TaskGivenBack { attempt, failure: failure.clone() });
+        }
+        self.on_task_ended(attempt, TaskEnd::NotStarted(failure));
     }
 
     /// An attempt has ended. If it was asked to end, it counts as killed, whatever its result.

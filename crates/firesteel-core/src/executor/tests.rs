@@ -5,7 +5,7 @@ use bytes::Bytes;
 use super::*;
 use crate::ids::{AppId, ExecutorId, PeerId, ProfileId, TaskId, WorkerId};
 use crate::messages::{HeartbeatRules, RefusedExecutor, Stream, TaskDirectory};
-use crate::process::{Command, ExitStatus};
+use crate::process::{Command, ExitStatus, Fault, NotStarted};
 use crate::secret::Secret;
 
 const GRACE: Duration = Duration::from_secs(10);
@@ -145,8 +145,24 @@ fn a_task_that_cannot_start_is_reported_with_its_reason() {
     let mut bench = Bench::registered();
     let failure = StartFailure { step: StartStep::Program, error: "nonesuch: not found".to_owned() };
     bench.launch(attempt(1));
-    let effects = bench.apply(Event::TaskNotStarted { attempt: attempt(1), failure: failure.clone() });
+    let effects = bench.apply(Event::TaskNotStarted { attempt: attempt(1), why: failure.clone().into() });
     assert_eq!(effects, [ended(attempt(1), TaskEnd::NotStarted(failure))]);
+}
+
+#[test]
+fn a_task_that_meets_a_shortage_is_given_back_and_then_reported_for_older_drivers() {
+    let mut bench = Bench::registered();
+    let failure = StartFailure { step: StartStep::Program, error: "sh: try again".to_owned() };
+    let why = NotStarted { failure: failure.clone(), fault: Fault::Shortage };
+    bench.launch(attempt(1));
+    let effects = bench.apply(Event::TaskNotStarted { attempt: attempt(1), why: why.clone() });
+    let given_back = ExecutorToDriver::TaskGivenBack { attempt: attempt(1), failure: failure.clone() };
+    assert_eq!(effects, [Effect::Send(given_back), ended(attempt(1), TaskEnd::NotStarted(failure))]);
+    // One that was to end has ended.
+    bench.launch(attempt(2));
+    bench.receive(DriverToExecutor::KillTask { attempt: attempt(2) });
+    let effects = bench.apply(Event::TaskNotStarted { attempt: attempt(2), why });
+    assert_eq!(effects, [ended(attempt(2), TaskEnd::Killed)]);
 }
 
 #[test]

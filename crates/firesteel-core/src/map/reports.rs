@@ -66,6 +66,7 @@ impl MapRun {
             | Note::ExecutorAdded { .. }
             | Note::ExecutorRefused { .. }
             | Note::ExecutorAbsent { .. }
+            | Note::ExecutorShort { .. }
             | Note::ExecutorsExcused { .. }
             | Note::TargetSet { .. }
             | Note::TargetIsDynamic { .. }

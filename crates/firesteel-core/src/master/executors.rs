@@ -100,7 +100,7 @@ impl Master {
             (ExecutorState::Killed(_) | ExecutorState::Failed(_) | ExecutorState::Exited(_), _) => {
                 self.end_probations(now, &executor.app);
                 let place = self.applications.live(&executor.app).place_of(executor.executor);
-                if let Some(state) = self.lost_to_disk(peer, &state) {
+                if let Some(state) = self.lost_to_worker(peer, &state) {
                     self.end_executor(now, &executor, state);
                 } else {
                     self.end_executor(now, &executor, state.clone());
@@ -111,11 +111,11 @@ impl Master {
         }
     }
 
-    /// The state of an executor that failed to start on a Worker that cannot write. Its application is not to blame.
-    fn lost_to_disk(&self, peer: PeerId, end: &ExecutorState) -> Option<ExecutorState> {
+    /// The state of an executor that failed to start on a Worker that can start none. Its application is not to blame.
+    fn lost_to_worker(&self, peer: PeerId, end: &ExecutorState) -> Option<ExecutorState> {
         let ExecutorState::Failed(failure) = end else { return None };
-        self.workers.of_peer(peer).filter(|row| row.cannot_write.is_some())?;
-        Some(ExecutorState::Lost(LossReason::CannotWrite { why: failure.to_string() }))
+        self.workers.of_peer(peer).filter(|row| row.cannot_start.is_some())?;
+        Some(ExecutorState::Lost(LossReason::CannotStart { why: failure.to_string() }))
     }
 
     /// A Worker reports the end of an executor that the Master has already taken back.
@@ -217,7 +217,7 @@ fn is_with_worker(end: &ExecutorState) -> bool {
             | LossReason::Container { .. }
             | LossReason::OverMemory { .. }
             | LossReason::Unanswered
-            | LossReason::CannotWrite { .. },
+            | LossReason::CannotStart { .. },
         )
         | ExecutorState::Launching
         | ExecutorState::Running

@@ -204,8 +204,8 @@ impl Master {
             WorkerToMaster::Heartbeat { worker, last_order } => {
                 self.on_heartbeat(now, (peer, arrived), &worker, last_order.as_ref());
             }
-            WorkerToMaster::WorkDirectoryChecked { worker, error } => {
-                self.on_work_directory_checked(peer, &worker, error);
+            WorkerToMaster::StartsChecked { worker, error } => {
+                self.on_starts_checked(peer, &worker, error);
             }
             WorkerToMaster::WorkerDecommissioning { worker } => {
                 self.on_worker_decommissioning(peer, &worker);

@@ -255,7 +255,7 @@ impl Master {
         match impairment {
             None => {}
             Some(Impairment::Deaf) => drop(self.workers.set_deaf(slot, true)),
-            Some(Impairment::CannotWrite(error)) => drop(self.workers.set_cannot_write(slot, Some(error))),
+            Some(Impairment::CannotStart(error)) => drop(self.workers.set_cannot_start(slot, Some(error))),
         }
         Ok(())
     }

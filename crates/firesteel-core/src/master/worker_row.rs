@@ -38,8 +38,8 @@ pub(super) struct WorkerRow {
     pub(super) distrust: Distrust,
     /// Whether it leaves orders unanswered.
     pub(super) deaf: bool,
-    /// Why it cannot write in its work directory, if it says so.
-    pub(super) cannot_write: Option<String>,
+    /// Why it can start no executors, if it says so.
+    pub(super) cannot_start: Option<String>,
     /// What it reported of itself last.
     pub(super) report: Option<Box<TimedReport>>,
     /// Whether it has returned and has yet to say what runs there. Workers with a label do so in a message of its own.
@@ -86,7 +86,7 @@ impl WorkerRow {
             asked: None,
             distrust: Distrust::default(),
             deaf: false,
-            cannot_write: None,
+            cannot_start: None,
             report: None,
             is_to_list: false,
             recorded: None,
@@ -138,7 +138,7 @@ impl WorkerRow {
         self.link.is_here()
             && self.availability == Availability::Serving
             && !self.deaf
-            && self.cannot_write.is_none()
+            && self.cannot_start.is_none()
     }
 
     /// What one of its executors used, as it reported last.
@@ -160,7 +160,7 @@ impl WorkerRow {
         if self.deaf {
             return Some(Impairment::Deaf);
         }
-        self.cannot_write.clone().map(Impairment::CannotWrite)
+        self.cannot_start.clone().map(Impairment::CannotStart)
     }
 
     /// Whether it may be given executors now or after its exclusion.

@@ -269,21 +269,16 @@ impl Master {
         }
     }
 
-    /// A Worker says whether it can write in its work directory. While it cannot, it is given nothing, and what fails there
-    /// counts for nobody.
-    pub(super) fn on_work_directory_checked(
-        &mut self,
-        peer: PeerId,
-        worker: &WorkerId,
-        error: Option<String>,
-    ) {
+    /// A Worker says whether it can start executors. While it cannot, it is given nothing, and what fails there counts for
+    /// nobody.
+    pub(super) fn on_starts_checked(&mut self, peer: PeerId, worker: &WorkerId, error: Option<String>) {
         let Some(slot) = self.own_slot(peer, worker) else { return };
-        if !self.workers.set_cannot_write(slot, error.clone()) {
+        if !self.workers.set_cannot_start(slot, error.clone()) {
             return;
         }
         match error {
             Some(error) => {
-                let (worker, impairment) = (worker.clone(), Impairment::CannotWrite(error));
+                let (worker, impairment) = (worker.clone(), Impairment::CannotStart(error));
                 self.effects.note(Note::WorkerImpaired { worker, impairment });
             }
             None => self.note_recovery(worker),

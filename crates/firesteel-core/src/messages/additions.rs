@@ -29,9 +29,14 @@ use crate::wire::Message;
 impl Message for DriverToExecutor {}
 impl Message for DriverToMaster {}
 impl Message for DriverToWorker {}
-impl Message for ExecutorToDriver {}
 impl Message for MasterToDriver {}
 impl Message for WorkerToDriver {}
+
+impl Message for ExecutorToDriver {
+    fn since(&self) -> Version {
+        since_7(matches!(self, Self::TaskGivenBack { .. }))
+    }
+}
 
 impl Message for WorkerToMaster {
     fn since(&self) -> Version {

@@ -347,15 +347,15 @@ pub struct WorkerView {
 pub enum Impairment {
     /// Its heartbeats come, and it does not answer orders to launch executors.
     Deaf,
-    /// It cannot write in its work directory, for this reason.
-    CannotWrite(String),
+    /// It can start no executors, for this reason.
+    CannotStart(String),
 }
 
 impl fmt::Display for Impairment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Deaf => f.write_str("does not answer"),
-            Self::CannotWrite(error) => write!(f, "cannot write in its work directory: {error}"),
+            Self::CannotStart(error) => write!(f, "cannot start executors: {error}"),
         }
     }
 }

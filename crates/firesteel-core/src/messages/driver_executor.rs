@@ -51,6 +51,15 @@ pub enum ExecutorToDriver {
     },
     /// The executor is alive. It sends one every interval of [`HeartbeatRules`].
     Heartbeat,
+    /// The machine is too short of processes, open files or memory for this attempt, which has not begun: it is not to count.
+    /// The executor can take fewer tasks for now. A `StatusUpdate` with the same failure follows, for older drivers.
+    /// Version 7.
+    TaskGivenBack {
+        /// The attempt's id.
+        attempt: AttemptId,
+        /// What the machine is short of.
+        failure: StartFailure,
+    },
 }
 
 /// A message from a driver to an executor.
@@ -226,7 +235,8 @@ impl fmt::Display for RefusedExecutor {
     }
 }
 
-crate::kinds!("ExecutorToDriver", ExecutorToDriver: RegisterExecutor StatusUpdate TaskOutput Heartbeat);
+crate::kinds!("ExecutorToDriver", ExecutorToDriver: RegisterExecutor StatusUpdate TaskOutput Heartbeat
+    TaskGivenBack);
 crate::kinds!("DriverToExecutor", DriverToExecutor: RegisteredExecutor RegisterExecutorFailed LaunchTask
     KillTask OutputCredit StopExecutor Heartbeat);
 crate::kinds!("RefusedExecutor", RefusedExecutor: OtherApplication NumberTaken TooManyAddresses Stopping

@@ -116,8 +116,8 @@ pub enum LossReason {
     },
     /// The Worker did not answer the order to launch it.
     Unanswered,
-    /// The executor could not be started, and its Worker says that it cannot write in its work directory.
-    CannotWrite {
+    /// The executor could not be started, and its Worker says that it can start none.
+    CannotStart {
         /// Why the start failed.
         why: String,
     },
@@ -134,7 +134,7 @@ impl fmt::Display for LossReason {
                 f.write_str("the request to launch it was lost with the Worker's old connection")
             }
             Self::Preempted { by } => write!(f, "preempted by {by}"),
-            Self::CannotWrite { why } => write!(f, "the Worker cannot write in its work directory: {why}"),
+            Self::CannotStart { why } => write!(f, "the Worker can start no executors: {why}"),
             Self::Container { why } | Self::OverMemory { why } => f.write_str(why),
             Self::NotBack => f.write_str("the Worker did not return after the Master was restarted"),
             Self::Unanswered => f.write_str("the Worker did not answer the request to launch it"),
@@ -144,4 +144,4 @@ impl fmt::Display for LossReason {
 
 crate::kinds!("ExecutorState", ExecutorState: Launching Running Killed Failed Lost Exited);
 crate::kinds!("LossReason", LossReason: Disconnected HeartbeatTimeout LaunchLost Preempted Container
-    OverMemory Unanswered CannotWrite NotBack);
+    OverMemory Unanswered CannotStart NotBack);

@@ -51,11 +51,12 @@ pub enum WorkerToMaster {
     /// An executor's state changed. An end is repeated on the next connection until
     /// [`MasterToWorker::ExecutorEndNoted`] confirms it.
     ExecutorStateChanged(ExecutorReport),
-    /// Whether the Worker can write in its work directory. Sent when that changes, and after a registration if it cannot.
-    WorkDirectoryChecked {
+    /// Whether the Worker can start executors and cluster drivers: whether it can write in its work directory, has room on its
+    /// disk, and can start processes. Sent when that changes, and after a registration if it cannot.
+    StartsChecked {
         /// The Worker's id.
         worker: WorkerId,
-        /// Why it cannot write.
+        /// Why it cannot, in words for people: `cannot write in /work: No space left on device`.
         #[serde(deserialize_with = "short_if_any")]
         error: Option<String>,
     },
@@ -355,7 +356,7 @@ impl fmt::Display for RefusedRegistration {
 }
 
 crate::kinds!("WorkerToMaster", WorkerToMaster: RegisterWorker Heartbeat WorkerDecommissioning
-    ExecutorStateChanged WorkDirectoryChecked WorkerLatestState DriverStateChanged WorkerReported
+    ExecutorStateChanged StartsChecked WorkerLatestState DriverStateChanged WorkerReported
     ExecutorUsed DriverUsed);
 crate::kinds!("MasterToWorker", MasterToWorker: RegisteredWorker RegisterWorkerFailed ReconnectWorker
     LaunchExecutor KillExecutor ApplicationFinished ExecutorEndNoted DecommissionWorker LaunchDriver KillDriver

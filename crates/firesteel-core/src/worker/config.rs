@@ -23,8 +23,8 @@ pub struct Config {
     /// `spark.worker.cleanup.*`: when directories of ended applications and executors are removed. `None`:
     /// never.
     pub cleanup: Option<Cleanup>,
-    /// The pause between two tries to write in the work directory. `None`: it is never tried.
-    pub work_directory_pause: Option<Duration>,
+    /// The pause between two tries whether anything can be started. `None`: it is never tried.
+    pub try_pause: Option<Duration>,
     /// `firesteel.worker.maxDiskUsage`: the used part of the work directory's disk, in percent, above which nothing new is
     /// taken.
     pub max_disk_percent: u64,

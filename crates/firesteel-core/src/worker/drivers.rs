@@ -9,6 +9,7 @@ use firesteel_placement::{Cores, MiB, Resources};
 
 use super::executors::MOST_UNCONFIRMED;
 use super::machine::{Reason, Worker, send};
+use super::obstacles::Process;
 use super::process_stage::ProcessStage;
 use super::shutdown::ShutdownPhase;
 use super::{DriverPlan, Effect, Note};
@@ -17,7 +18,7 @@ use crate::machine::{Violation, ensure};
 use crate::messages::{
     DriverDescription, DriverError, DriverLaunch, DriverReport, DriverState, RunningDriver, WorkerToMaster,
 };
-use crate::process::{ExitStatus, Signal, StartFailure, StartStep};
+use crate::process::{ExitStatus, NotStarted, Signal, StartFailure, StartStep};
 use crate::time::Timestamp;
 
 /// The pause before a supervised driver is started again. It doubles with every start.
@@ -235,20 +236,30 @@ impl Worker {
         self.effects.note(Note::DriverStarted { driver: driver.clone(), pid, starts });
         self.forget_driver_usage(&driver);
         self.measure_soon(now);
+        self.forget_shortages();
         if let Some(signal) = signal {
             self.signal_driver(now, &driver, signal);
         }
     }
 
-    /// A cluster driver's process could not be started. Source: Spark Worker, 4.0.1: it is not tried again.
-    pub(super) fn on_driver_failed(&mut self, driver: DriverId, failure: StartFailure) {
+    /// A cluster driver's process could not be started.
+    pub(super) fn on_driver_failed(&mut self, now: Timestamp, driver: DriverId, why: NotStarted) {
         let stage = self.drivers.live.get(&driver).and_then(|row| row.stage.process());
-        let state = match stage.filter(|stage| stage.pid().is_none()) {
-            None => return self.effects.note(Note::UnknownDriverRunner { driver }),
+        match stage.filter(|stage| stage.pid().is_none()) {
+            None => self.effects.note(Note::UnknownDriverRunner { driver }),
+            Some(_) => self.on_not_started(now, Process::Driver(driver), why),
+        }
+    }
+
+    /// A cluster driver's process could not be started, and nothing more is to be found out about that. If this Worker can
+    /// start nothing, another one starts it. Source: Spark Worker, 4.0.1: it is not tried again.
+    pub(super) fn on_driver_start_failed(&mut self, driver: DriverId, failure: StartFailure, is_ours: bool) {
+        let row = self.drivers.live.remove(&driver).expect("a driver whose start is looked into lives");
+        let state = match row.stage.process() {
             Some(stage) if stage.is_unwanted() => DriverState::Killed(None),
-            Some(_) => DriverState::Error(DriverError::NotStarted(failure)),
+            Some(_) | None if is_ours => DriverState::Submitted,
+            Some(_) | None => DriverState::Error(DriverError::NotStarted(failure)),
         };
-        self.drivers.live.remove(&driver);
         self.report_driver_end(driver, state);
     }
 

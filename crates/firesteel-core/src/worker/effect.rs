@@ -71,8 +71,11 @@ pub enum Effect {
         /// The application's id.
         app: AppId,
     },
-    /// Try to write in the work directory. Leads to `WorkDirectoryTried`.
-    TryWorkDirectory,
+    /// Try to write in the work directory, and make it if it is gone. Leads to `StartTried`.
+    TryToStart {
+        /// Whether to start a process, too, which ends at once.
+        process: bool,
+    },
     /// Measure what the machine and these processes use, with all that they started. Leads to `Measured`.
     Measure {
         /// The executors, and the ids of their processes.
@@ -190,5 +193,5 @@ pub enum Exit {
 }
 
 crate::kinds!("worker effect", Effect: Connect Send Close FetchFiles RemoveFiles StartExecutor SignalExecutor
-    StartDriver SignalDriver CleanApplication TryWorkDirectory Measure FindStale RemoveDirectory RemoveExecutorDirectories ReadLog Exit Note);
+    StartDriver SignalDriver CleanApplication TryToStart Measure FindStale RemoveDirectory RemoveExecutorDirectories ReadLog Exit Note);
 crate::kinds!("worker exit", Exit: Shutdown NoMaster Refused);

@@ -8,7 +8,7 @@ use crate::ids::{AppId, DriverId, ExecutorKey, FetchId, PeerId};
 use crate::kind::{Kind, Label};
 use crate::leadership::Leadership;
 use crate::messages::{ClientToWorker, DiskSpace, MasterToWorker};
-use crate::process::{ExitStatus, StartFailure};
+use crate::process::{ExitStatus, NotStarted};
 
 /// An event for a Worker.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,8 +70,8 @@ pub enum Event {
     RunnerFailed {
         /// The executor's id.
         executor: ExecutorKey,
-        /// Why the start failed.
-        failure: StartFailure,
+        /// Why the start failed, and whose fault that is.
+        why: NotStarted,
     },
     /// An executor's process is about to be reported as ended, and this is the processor time of all of its life.
     ExecutorMeasured {
@@ -98,8 +98,8 @@ pub enum Event {
     DriverFailed {
         /// The cluster driver's id.
         driver: DriverId,
-        /// Why the start failed.
-        failure: StartFailure,
+        /// Why the start failed, and whose fault that is.
+        why: NotStarted,
     },
     /// A cluster driver's process is about to be reported as ended, and this is the processor time of all of its life.
     DriverMeasured {
@@ -115,13 +115,8 @@ pub enum Event {
         /// How the process ended.
         status: ExitStatus,
     },
-    /// It was tried to write in the work directory.
-    WorkDirectoryTried {
-        /// Why that failed, if it did.
-        error: Option<String>,
-        /// The space on its disk, if it could be measured.
-        space: Option<DiskSpace>,
-    },
+    /// It was tried whether anything can be started.
+    StartTried(StartTried),
     /// What is used was measured.
     Measured(Measurement),
     /// The search for stale directories is over.
@@ -229,6 +224,17 @@ impl Inbound {
     }
 }
 
+/// Whether anything can be started, as the shell found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct StartTried {
+    /// Why nothing can be written in the work directory, in words for people: `cannot write in /work: No space left`.
+    pub directory: Option<String>,
+    /// Why no process can be started, if that was tried.
+    pub process: Option<String>,
+    /// The space on the work directory's disk, if it could be measured.
+    pub space: Option<DiskSpace>,
+}
+
 crate::kinds!("worker event", Event: Start Connected ConnectFailed Received Disconnected FilesFetched
-    FilesFailed RunnerStarted RunnerFailed ExecutorMeasured RunnerExited DriverStarted DriverFailed DriverMeasured DriverExited WorkDirectoryTried Measured StaleFound
+    FilesFailed RunnerStarted RunnerFailed ExecutorMeasured RunnerExited DriverStarted DriverFailed DriverMeasured DriverExited StartTried Measured StaleFound
     DirectoryLeft EarlierFound LogRead Shutdown Deadline; Received => message);

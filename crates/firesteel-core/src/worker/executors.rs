@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use firesteel_placement::{Cores, MiB};
 
 use super::machine::{Reason, Worker, send};
+use super::obstacles::Process;
 use super::process_stage::ProcessStage;
 use super::shutdown::ShutdownPhase;
 use super::{Effect, ExecutorPlan, Note};
@@ -14,7 +15,7 @@ use crate::messages::{
     ApplicationFiles, ExecutorLaunch, ExecutorReport, ExecutorState, ExecutorWork, RunningExecutor,
     WorkerDescription, WorkerToMaster,
 };
-use crate::process::{ExitStatus, Filling, Signal, StartFailure, StartStep};
+use crate::process::{ExitStatus, Fault, Filling, NotStarted, Signal, StartFailure, StartStep};
 use crate::time::Timestamp;
 
 /// The maximum number of unconfirmed ends. Beyond it the first one is forgotten. The Master then takes the
@@ -305,16 +306,22 @@ impl Worker {
         };
         self.effects.note(Note::ExecutorStarted { executor: executor.clone(), pid });
         self.measure_soon(now);
+        self.forget_shortages();
         self.tell_master(executor.clone(), ExecutorState::Running);
         if let Some(signal) = signal {
             self.signal(now, &executor, signal);
         }
     }
 
-    pub(super) fn on_runner_failed(&mut self, executor: ExecutorKey, failure: StartFailure) {
+    pub(super) fn on_runner_failed(&mut self, now: Timestamp, executor: ExecutorKey, why: NotStarted) {
         match self.executors.live.get(&executor).map(|row| row.stage) {
             Some(Stage::Fetching) | None => self.effects.note(Note::UnknownRunner { executor }),
-            Some(_) => self.doubt_disk(executor, failure),
+            Some(_) => {
+                if why.fault == Fault::LostFiles {
+                    self.files.forget(&executor.app);
+                }
+                self.on_not_started(now, Process::Executor(executor), why);
+            }
         }
     }
 

@@ -4,11 +4,13 @@ use std::collections::BTreeMap;
 
 use super::executors::Executors;
 use super::machine::Worker;
+use super::obstacles::Process;
 use super::{Effect, ExecutorPlan, Note};
 use crate::ids::{AppId, ExecutorId, ExecutorKey, FetchId};
 use crate::machine::{Violation, ensure};
 use crate::messages::ApplicationFiles;
 use crate::process::{StartFailure, StartStep};
+use crate::time::Timestamp;
 
 /// The table of files, by application.
 #[derive(Debug, Default)]
@@ -76,6 +78,13 @@ impl Files {
                 *stage = Stage::There;
                 Some(plans)
             }
+        }
+    }
+
+    /// Somebody removed the files of an application: the next launch fetches them again.
+    pub(super) fn forget(&mut self, app: &AppId) {
+        if self.apps.get(app).is_some_and(|kept| matches!(kept.stage, Stage::There)) {
+            self.apps.remove(app);
         }
     }
 
@@ -166,7 +175,7 @@ impl Worker {
     }
 
     /// The files could not be fetched: the waiting executors fail. The next launch fetches them again.
-    pub(super) fn on_files_failed(&mut self, app: AppId, fetch: FetchId, error: String) {
+    pub(super) fn on_files_failed(&mut self, now: Timestamp, app: AppId, fetch: FetchId, error: String) {
         let Some(plans) = self.files.end_fetch(&app, fetch) else {
             self.effects.note(Note::StrayFetch { app });
             return;
@@ -175,7 +184,7 @@ impl Worker {
         self.effects.note(Note::FilesFailed { app, error: error.clone() });
         for plan in plans {
             let failure = StartFailure { step: StartStep::Files, error: error.clone() };
-            self.doubt_disk(plan.executor, failure);
+            self.on_not_started(now, Process::Executor(plan.executor), failure.into());
         }
     }
 

@@ -7,12 +7,12 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
 use super::cleaning::Cleaning;
-use super::disk::Disk;
 use super::drivers::Drivers;
 use super::executors::Executors;
 use super::files::Files;
 use super::kept_directories::KeptDirectories;
 use super::logs::Logs;
+use super::obstacles::Obstacles;
 use super::registration::Registration;
 use super::shutdown::ShutdownPhase;
 use super::usage::UsageTable;
@@ -33,7 +33,7 @@ pub struct Worker {
     pub(super) drivers: Drivers,
     pub(super) files: Files,
     pub(super) cleaning: Cleaning,
-    pub(super) disk: Disk,
+    pub(super) obstacles: Obstacles,
     pub(super) usage: UsageTable,
     pub(super) kept_directories: KeptDirectories,
     pub(super) logs: Logs,
@@ -59,8 +59,8 @@ pub enum Reason {
     DriverPause(DriverId),
     /// A search for old directories is due.
     Cleaning,
-    /// A try to write in the work directory is due.
-    WorkDirectoryTry,
+    /// A try whether anything can be started is due.
+    StartTry,
     /// A measurement of what is used is due.
     Measurement,
     /// The time is over in which executors may end by themselves, since the Worker was asked to leave.
@@ -80,7 +80,7 @@ impl Worker {
             executors: Executors::remembering(config.retained_executors),
             drivers: Drivers::default(),
             cleaning: Cleaning::default(),
-            disk: Disk::default(),
+            obstacles: Obstacles::default(),
             usage: UsageTable::default(),
             kept_directories: KeptDirectories::default(),
             logs: Logs::default(),
@@ -122,7 +122,7 @@ impl Worker {
         self.kill_overdue(now);
         self.attend_drivers(now);
         self.clean_if_due(now);
-        self.try_work_directory_if_due(now);
+        self.try_to_start_if_due(now);
         self.measure_if_due(now);
         self.give_up_if_overdue(now);
     }
@@ -205,7 +205,7 @@ impl Machine for Worker {
             Event::Start => {
                 self.start_round(now);
                 self.plan_cleaning(now);
-                self.plan_work_directory_try(now);
+                self.plan_try(now);
                 self.plan_measurement(now);
             }
             Event::Connected { peer, master, leadership } => {
@@ -226,14 +226,12 @@ impl Machine for Worker {
             }
             Event::FilesFetched { app, fetch } => self.on_files_fetched(app, fetch),
             Event::FilesFailed { app, fetch, error } => {
-                self.on_files_failed(app, fetch, error);
+                self.on_files_failed(now, app, fetch, error);
             }
             Event::RunnerStarted { executor, pid } => {
                 self.on_runner_started(now, executor, pid);
             }
-            Event::RunnerFailed { executor, failure } => {
-                self.on_runner_failed(executor, failure);
-            }
+            Event::RunnerFailed { executor, why } => self.on_runner_failed(now, executor, why),
             Event::ExecutorMeasured { executor, cpu_millis } => {
                 self.on_executor_measured(executor, cpu_millis);
             }
@@ -242,9 +240,9 @@ impl Machine for Worker {
                 self.on_runner_exited(executor, status);
             }
             Event::DriverStarted { driver, pid } => self.on_driver_started(now, driver, pid),
-            Event::DriverFailed { driver, failure } => self.on_driver_failed(driver, failure),
+            Event::DriverFailed { driver, why } => self.on_driver_failed(now, driver, why),
             Event::DriverExited { driver, status } => self.on_driver_exited(now, driver, status),
-            Event::WorkDirectoryTried { error, space } => self.on_work_directory_tried(now, error, space),
+            Event::StartTried(tried) => self.on_start_tried(now, tried),
             Event::Measured(measurement) => self.on_measured(now, measurement),
             Event::StaleFound { apps } => self.on_stale_found(now, apps),
             Event::DirectoryLeft { executor, bytes } => self.on_directory_left(executor, bytes),
@@ -266,10 +264,10 @@ impl Machine for Worker {
                 Some((give_up, Reason::ShutdownTimeout))
             }
         };
-        let (cleaning, disk) = (self.cleaning.next_deadline(), self.disk.next_deadline());
+        let (cleaning, obstacles) = (self.cleaning.next_deadline(), self.obstacles.next_deadline());
         let usage = self.usage.next_deadline();
         let (executors, drivers) = (self.executors.next_deadline(), self.drivers.next_deadline());
-        [self.registration.next_deadline(), executors, drivers, cleaning, disk, usage, give_up]
+        [self.registration.next_deadline(), executors, drivers, cleaning, obstacles, usage, give_up]
             .into_iter()
             .flatten()
             .min()
@@ -281,7 +279,7 @@ impl Machine for Worker {
         self.executors.check(&self.shutdown)?;
         self.drivers.check(&self.shutdown)?;
         self.files.check(&self.executors)?;
-        self.disk.check(&self.executors)?;
+        self.obstacles.check(&self.executors, &self.drivers)?;
         self.kept_directories.check()?;
         let in_use = self.kept_directories.executors().find(|executor| self.executors.lives(executor));
         ensure!("worker", in_use.is_none(), "the directory of {in_use:?} may be removed though it lives");

@@ -11,7 +11,6 @@
 
 mod cleaning;
 mod config;
-mod disk;
 mod drivers;
 mod effect;
 mod event;
@@ -21,6 +20,7 @@ mod kept_directories;
 mod logs;
 mod machine;
 mod note;
+mod obstacles;
 mod process_stage;
 mod registration;
 mod shutdown;
@@ -30,7 +30,7 @@ mod usage;
 
 pub use config::{Cleanup, Config};
 pub use effect::{DriverPlan, Effect, ExecutorPlan, Exit, Outbound};
-pub use event::{Event, Inbound, LogRead, MachineMeasurement, Measurement, ProcessMeasurement};
+pub use event::{Event, Inbound, LogRead, MachineMeasurement, Measurement, ProcessMeasurement, StartTried};
 pub use kept_directories::EarlierDirectory;
 pub use machine::{Reason, Worker};
 pub use note::Note;

@@ -128,13 +128,13 @@ pub enum Note {
         /// The executor's state.
         state: ExecutorState,
     },
-    /// Nothing can be written in the work directory.
-    CannotWrite {
-        /// The operating system's error.
+    /// Nothing can be started.
+    CannotStart {
+        /// The reason, in words for people.
         error: String,
     },
-    /// The work directory can be written again.
-    CanWriteAgain,
+    /// Executors and cluster drivers can be started again.
+    CanStartAgain,
     /// The Master asked for an executor to be ended.
     KillAsked {
         /// The executor's id.
@@ -295,8 +295,8 @@ impl Note {
             | Self::FilesFetched { .. }
             | Self::FilesFailed { .. }
             | Self::StrayFetch { .. }
-            | Self::CannotWrite { .. }
-            | Self::CanWriteAgain
+            | Self::CannotStart { .. }
+            | Self::CanStartAgain
             | Self::DirectoriesRemoved { .. }
             | Self::SurplusRemoved { .. }
             | Self::AskedToLeave { .. }
@@ -331,7 +331,7 @@ impl Note {
             | Self::UnknownRunner { .. }
             | Self::EndForgotten { .. }
             | Self::ShutdownForced { .. }
-            | Self::CannotWrite { .. }
+            | Self::CannotStart { .. }
             | Self::DriverLaunchRepeated { .. }
             | Self::DriverPauses { .. }
             | Self::DriverGraceOver { .. }
@@ -362,7 +362,7 @@ impl Note {
             | Self::DriverKillUnknown { .. }
             | Self::DirectoriesRemoved { .. }
             | Self::SurplusRemoved { .. }
-            | Self::CanWriteAgain
+            | Self::CanStartAgain
             | Self::AskedToLeave { .. }
             | Self::ShuttingDown { .. } => NoteLevel::Info,
         }
@@ -410,10 +410,10 @@ impl fmt::Display for Note {
             }
             Self::FilesFetched { app } => write!(f, "fetched the files of {app}"),
             Self::FilesFailed { app, error } => write!(f, "cannot get the files of {app}: {error}"),
-            Self::CannotWrite { error } => {
-                write!(f, "cannot write in the work directory, and takes no executors until it can: {error}")
+            Self::CannotStart { error } => {
+                write!(f, "cannot start executors, and takes none until it can: {error}")
             }
-            Self::CanWriteAgain => f.write_str("can write in the work directory again"),
+            Self::CanStartAgain => f.write_str("can start executors again"),
             Self::StrayFetch { app } => write!(f, "dropped the files of {app}: no longer needed"),
             Self::ExecutorStarted { executor, pid } => write!(f, "executor {executor} runs as process {pid}"),
             Self::ExecutorEnded { executor, state } => write!(f, "executor {executor} ended: {state}"),
@@ -439,7 +439,7 @@ impl fmt::Display for Note {
                 write!(f, "{driver} ended with {status}: starting it again after {} s", pause.as_secs())
             }
             Self::DriverEnded { driver, state: DriverState::Submitted } => {
-                write!(f, "gave {driver} back: this Worker is ending")
+                write!(f, "gave {driver} back to the Master")
             }
             Self::DriverEnded { driver, state } => write!(f, "{driver} ended: {state}"),
             Self::DriverKillAsked { driver } => write!(f, "the Master ends {driver}"),
@@ -503,6 +503,6 @@ fn count(executors: usize) -> String {
 
 crate::kinds!("worker note", Note: Registered MasterLost MasterUnreachable MasterSilent MasterHungUp
     MasterStandsBy Dispute Refused NextRound AskedToReconnect NotMyMaster LaunchRepeated FetchingFiles FilesFetched FilesFailed StrayFetch
-    ExecutorStarted ExecutorEnded CannotWrite CanWriteAgain KillAsked KillUnknown GraceOver UnknownRunner EndForgotten
+    ExecutorStarted ExecutorEnded CannotStart CanStartAgain KillAsked KillUnknown GraceOver UnknownRunner EndForgotten
     DirectoriesRemoved SurplusRemoved AskedToLeave ShuttingDown ShutdownForced LeftBehind DriverLaunchRepeated DriverStarted
     DriverPauses DriverEnded DriverKillAsked DriverKillUnknown DriverGraceOver UnknownDriverRunner);

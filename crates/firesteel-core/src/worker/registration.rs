@@ -407,7 +407,7 @@ impl Worker {
         self.registration.failed_rounds = 0;
         self.registration.history = History::WasRegistered;
         self.doubt_files();
-        self.tell_of_work_directory_if_new(peer, duplicate);
+        self.tell_of_obstacle_if_new(peer, duplicate);
         self.report_if_any(peer);
         if matches!(self.shutdown, ShutdownPhase::Draining { .. }) {
             self.tell_of_leaving();

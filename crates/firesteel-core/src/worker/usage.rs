@@ -187,7 +187,7 @@ impl Worker {
             web_address: self.config.web_address.clone(),
             master_web_address: self.registration.web_address().map(str::to_owned),
             machine: *machine,
-            disk: self.disk.space(),
+            disk: self.obstacles.space(),
             executors: executors.iter().map(|(key, usage)| (key.clone(), *usage)).collect(),
             drivers: drivers.iter().map(|(id, usage)| (id.clone(), *usage)).collect(),
         }

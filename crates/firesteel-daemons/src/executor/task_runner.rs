@@ -1,6 +1,5 @@
 //! The runner of one task attempt, from the start of its process until none of its processes is left.
 
-use std::os::unix::process::CommandExt;
 use std::process::Stdio;
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,7 +8,7 @@ use bytes::Bytes;
 use firesteel_core::executor::Event;
 use firesteel_core::ids::{AttemptId, ExecutorKey, WorkerId};
 use firesteel_core::messages::{Stream, TaskDirectory, TaskSpec};
-use firesteel_core::process::{ExitStatus, Signal, StartFailure};
+use firesteel_core::process::{ExitStatus, NotStarted, Signal};
 use firesteel_core::secret::EXECUTOR_SECRET;
 use firesteel_placement::Resources;
 use firesteel_settings::CUDA;
@@ -23,7 +22,7 @@ use crate::worker::environment::{self, APP_ID, EXECUTOR_ID, WORKER_ID};
 use crate::worker::strays::{Marker, kill_matching};
 use firesteel_host::inbox::Inbox;
 use firesteel_host::process_group::{ProcessGroup, exit_status};
-use firesteel_host::start_failure::{enter, not_started};
+use firesteel_host::start::{enter, spawn};
 
 /// The variable with the task's number.
 pub const TASK_ID: &str = "FIRESTEEL_TASK_ID";
@@ -128,7 +127,7 @@ async fn run(
             let status = process.run_to_end(attempt, &context, orders, &inbox).await;
             Event::TaskExited { attempt, status }
         }
-        Err(failure) => Event::TaskNotStarted { attempt, failure },
+        Err(why) => Event::TaskNotStarted { attempt, why },
     };
     let _ = inbox.send(last).await;
 }
@@ -147,7 +146,7 @@ struct Process {
     read: u64,
 }
 
-fn start(launch: Launch, context: &RunnerContext) -> Result<Process, StartFailure> {
+fn start(launch: Launch, context: &RunnerContext) -> Result<Process, NotStarted> {
     let Launch { attempt, spec, resources } = launch;
     let TaskSpec { command, directory, stdin, cores: _ } = spec;
     let mut child_command = std::process::Command::new(&command.program);
@@ -163,19 +162,16 @@ fn start(launch: Launch, context: &RunnerContext) -> Result<Process, StartFailur
         .env(WORKER_ID, context.worker.as_str())
         .env(HOST, &context.host)
         .env(TASK_ID, attempt.task.to_string())
-        .env(TASK_ATTEMPT, attempt.attempt.to_string())
-        .stdin(if stdin.is_empty() { Stdio::null() } else { Stdio::piped() })
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .process_group(0);
+        .env(TASK_ATTEMPT, attempt.attempt.to_string());
     if let TaskDirectory::Path(path) = &directory {
         enter(path)?;
         child_command.current_dir(path);
     }
-    let mut child = tokio::process::Command::from(child_command)
-        .spawn()
-        .map_err(|error| not_started(&command.program, &error))?;
-    let group = ProcessGroup::of(&child);
+    let (mut child, group) = spawn(child_command, &command.program, |child_command| {
+        let stdin = if stdin.is_empty() { Stdio::null() } else { Stdio::piped() };
+        child_command.stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped());
+        Ok(())
+    })?;
     let stdin = child.stdin.take().map(|pipe| (pipe, stdin));
     let stdout = Output::new(child.stdout.take().expect("it was piped"));
     let stderr = Output::new(child.stderr.take().expect("it was piped"));

@@ -16,7 +16,7 @@ use firesteel_core::process::Signal;
 use firesteel_core::secret::Secret;
 use firesteel_core::wire::{self, DecodeError, Role};
 use firesteel_core::worker::{
-    Config, DriverPlan, Effect, Event, ExecutorPlan, Exit, Inbound, Outbound, Worker,
+    Config, DriverPlan, Effect, Event, ExecutorPlan, Exit, Inbound, Outbound, StartTried, Worker,
 };
 use firesteel_placement::words::counted;
 use firesteel_placement::{Cores, MiB, Resources};
@@ -37,7 +37,7 @@ use super::scratch::{Scratch, ScratchRoots};
 use super::shuffle_service::{ShuffleService, ShuffleServiceError};
 use super::spark_homes::SparkHomes;
 use super::sweeper::Sweeper;
-use super::work_directory::{UnusableDirectory, WorkDirectory};
+use super::work_directory::{Remade, UnusableDirectory, WorkDirectory};
 use crate::exposure;
 use crate::http::worker::WorkerSite;
 use crate::http::{HttpError, Server};
@@ -47,6 +47,7 @@ use firesteel_host::clock::Clock;
 use firesteel_host::daemon::{self, Announcement, Lifetime};
 use firesteel_host::inbox::Inbox;
 use firesteel_host::net::{Arrival, Introduction, ListenError, Listener, QueueLimits, Welcome};
+use firesteel_host::own_program::OwnProgram;
 use firesteel_host::owner::{self, Context, Shell};
 use firesteel_host::signals::EndRequest;
 use firesteel_host::tenure::Tenure;
@@ -149,7 +150,7 @@ async fn serve(options: Options) -> Result<(), WorkerError> {
     let clock = Clock::start();
     let id = id(&reached, clock.now())?;
     let work = WorkDirectory::open(&options.work_directory)?;
-    let firesteel = std::env::current_exe().map_err(WorkerError::OwnProgram)?;
+    let firesteel = OwnProgram::find().map_err(WorkerError::OwnProgram)?;
     let scratch_roots = ScratchRoots::of(&options.settings.local_directories);
     let dead_workers = DeadWorkers::start(work.path(), &id, &scratch_roots).await;
     // The reaper must run before any executor is started.
@@ -163,7 +164,7 @@ async fn serve(options: Options) -> Result<(), WorkerError> {
         Ok(shuffle_service) => shuffle_service,
         Err(error) => {
             reaper.release().await;
-            dead_workers.depart();
+            dead_workers.depart().await;
             return error.map_or(Ok(()), |error| Err(error.into()));
         }
     };
@@ -186,7 +187,7 @@ async fn serve(options: Options) -> Result<(), WorkerError> {
                 shuffle_service.stop().await;
             }
             reaper.release().await;
-            dead_workers.depart();
+            dead_workers.depart().await;
             return Err(error.into());
         }
     };
@@ -222,7 +223,7 @@ async fn serve(options: Options) -> Result<(), WorkerError> {
     }
     reaper.release().await;
     remove(scratch).await;
-    dead_workers.depart();
+    dead_workers.depart().await;
     result(exit, masters)
 }
 
@@ -302,7 +303,7 @@ fn config(
         kill_grace: options.settings.kill_grace,
         driver_kill_grace: options.settings.driver_kill_grace,
         cleanup: options.settings.cleanup,
-        work_directory_pause: Some(Duration::from_secs(5)),
+        try_pause: Some(Duration::from_secs(5)),
         max_disk_percent: options.settings.max_disk_percent,
         usage_pause: Some(Duration::from_secs(5)),
         web_address,
@@ -328,6 +329,7 @@ struct WorkerShell {
     cleaner: Cleaner,
     dead_workers: Looker,
     work: WorkDirectory,
+    firesteel: OwnProgram,
     scratch: Scratch,
     logs: Arc<LogReader>,
     runners: Runners,
@@ -338,13 +340,14 @@ struct WorkerShell {
 
 impl WorkerShell {
     fn new(context: RunnerContext, dead_workers: Looker, scratch: Scratch, site: Arc<WorkerSite>) -> Self {
-        let work = context.work.clone();
+        let (work, firesteel) = (context.work.clone(), context.firesteel.clone());
         let logs = LogReader::new(work.clone(), Arc::clone(&context.removed_bytes));
         let context = Arc::new(context);
         Self {
             cleaner: Cleaner::new(work.clone()),
             dead_workers,
             work,
+            firesteel,
             scratch,
             logs: Arc::new(logs),
             runners: Runners::new(Arc::clone(&context)),
@@ -399,13 +402,7 @@ impl Shell for WorkerShell {
                 let scratch = self.scratch.clone();
                 tokio::task::spawn_blocking(move || scratch.remove(&app));
             }
-            Effect::TryWorkDirectory => {
-                let work = self.work.clone();
-                raise_later(context.inbox(), move || {
-                    let error = work.try_to_write().err().map(|error| error.to_string());
-                    Event::WorkDirectoryTried { error, space: work.space() }
-                });
-            }
+            Effect::TryToStart { process } => self.try_to_start(process, context.inbox()),
             Effect::Measure { executors, drivers } => {
                 raise_later(context.inbox(), move || Event::Measured(measure(executors, drivers)));
             }
@@ -439,6 +436,21 @@ impl Shell for WorkerShell {
 }
 
 impl WorkerShell {
+    /// Tries whether an executor could be started.
+    fn try_to_start(&self, process: bool, inbox: Inbox<Event>) {
+        let (work, dead_workers) = (self.work.clone(), self.dead_workers.clone());
+        let firesteel = process.then(|| self.firesteel.clone());
+        raise_later(inbox, move || {
+            let written = work.try_to_write();
+            if written == Ok(Remade::Yes) {
+                tracing::warn!("the work directory was gone: made {} again", work.path().display());
+                dead_workers.look();
+            }
+            let process = firesteel.and_then(|firesteel| firesteel.try_to_start().err());
+            Event::StartTried(StartTried { directory: written.err(), process, space: work.space() })
+        });
+    }
+
     /// Reads a log.
     fn read_log(&self, peer: PeerId, wish: LogWish, inbox: Inbox<Event>) {
         let logs = Arc::clone(&self.logs);

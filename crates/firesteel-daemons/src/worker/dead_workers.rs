@@ -19,7 +19,7 @@ use std::time::Duration;
 use firesteel_core::ids::{WorkerId, is_sound};
 use firesteel_placement::words::counted;
 use tokio::sync::mpsc;
-use tokio::task::spawn_blocking;
+use tokio::task::{JoinHandle, spawn_blocking};
 
 use super::scratch::ScratchRoots;
 use super::strays::{Marker, kill_matching};
@@ -38,8 +38,8 @@ const LIMIT: Duration = Duration::from_secs(10);
 /// The record of this Worker, and the task that looks for those of dead ones.
 #[derive(Debug)]
 pub struct DeadWorkers {
-    /// `None` if the directory takes none.
-    record: Option<LifeLock>,
+    /// Has the record, which is `None` if the directory takes none.
+    task: JoinHandle<Option<LifeLock>>,
     looks: mpsc::Sender<()>,
 }
 
@@ -65,8 +65,9 @@ impl DeadWorkers {
         }
         // One look that waits is enough: it sees all that happened before.
         let (looks, due) = mpsc::channel(1);
-        tokio::spawn(look_when_due(work.to_owned(), scratch.clone(), due));
-        Self { record: record.ok(), looks }
+        let own = (work.to_owned(), worker.clone());
+        let task = tokio::spawn(look_when_due(own, scratch.clone(), record.ok(), due));
+        Self { task, looks }
     }
 
     /// The handle that asks for another look.
@@ -75,9 +76,11 @@ impl DeadWorkers {
         Looker(self.looks.clone())
     }
 
-    /// Removes the record of this Worker, which has ended all of its processes.
-    pub fn depart(self) {
-        if let Some(Err(error)) = self.record.map(LifeLock::remove) {
+    /// Removes the record of this Worker, which has ended all of its processes. All [`Looker`]s must have been dropped.
+    pub async fn depart(self) {
+        drop(self.looks);
+        let record = self.task.await.expect("looking for records does not panic");
+        if let Some(Err(error)) = record.map(LifeLock::remove) {
             tracing::warn!("cannot remove the record of this Worker: {error}");
         }
     }
@@ -91,12 +94,25 @@ impl Looker {
     }
 }
 
-async fn look_when_due(work: PathBuf, scratch: ScratchRoots, mut due: mpsc::Receiver<()>) {
+/// Looks for dead Workers when asked to, and makes the record of this one again if somebody removed it. Returns the record.
+async fn look_when_due(
+    (work, own): (PathBuf, WorkerId),
+    scratch: ScratchRoots,
+    mut kept: Option<LifeLock>,
+    mut due: mpsc::Receiver<()>,
+) -> Option<LifeLock> {
     while due.recv().await.is_some() {
-        let (work, scratch) = (work.clone(), scratch.clone());
-        let look = spawn_blocking(move || end_leftovers(&work, &scratch));
-        look.await.expect("looking for records does not panic");
+        let (work, own, scratch) = (work.clone(), own.clone(), scratch.clone());
+        let look = spawn_blocking(move || {
+            end_leftovers(&work, &scratch);
+            match kept {
+                Some(kept) if kept.is_in_place() => Some(kept),
+                Some(_) | None => record(&work, &own).ok(),
+            }
+        });
+        kept = look.await.expect("looking for records does not panic");
     }
+    kept
 }
 
 /// Kills the processes of all dead Workers of this work directory, and removes their scratch directories. Blocks the thread.

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use firesteel_core::ids::{DriverId, WorkerId};
-use firesteel_core::process::{Command, Signal, StartFailure, StartStep};
+use firesteel_core::process::{NotStarted, Signal, StartFailure, StartStep};
 use firesteel_core::worker::{DriverPlan, Event};
 use firesteel_spark::cluster_driver::SparkDriver;
 use tokio::process::Child;
@@ -14,7 +14,7 @@ use tokio::sync::mpsc;
 
 use super::environment;
 use super::header::driver_header;
-use super::runner::{Ended, Runner, RunnerContext, child_command, filled, kill_leftovers, spawned, wait};
+use super::runner::{ChildCommand, Ended, OutputTargets, Runner, RunnerContext, kill_leftovers, wait};
 use super::strays::Marker;
 use super::work_directory::Outputs;
 use firesteel_host::inbox::Inbox;
@@ -48,45 +48,39 @@ async fn run(
             kill_leftovers(group, marker, &context.sweeper).await;
             Event::DriverExited { driver, status }
         }
-        Err(failure) => Event::DriverFailed { driver, failure },
+        Err(why) => Event::DriverFailed { driver, why },
     };
     let _ = inbox.send(last).await;
 }
 
-async fn start(
-    plan: DriverPlan,
-    context: &Arc<RunnerContext>,
-) -> Result<(Child, ProcessGroup), StartFailure> {
+async fn start(plan: DriverPlan, context: &Arc<RunnerContext>) -> Result<(Child, ProcessGroup), NotStarted> {
     let directory = context.work.of_driver(&plan.driver);
     let at = Arc::clone(context);
     let preparing = tokio::task::spawn_blocking(move || prepare(&plan, &at));
     let prepared = preparing.await.expect("preparing a cluster driver does not panic")?;
-    let Prepared { command: Command { program, arguments, environment: _ }, variables, outputs } = prepared;
-    let Outputs { stdout, stderr } = outputs;
-    let mut command = child_command(&program, variables, &directory);
-    command.args(arguments).stdout(stdout).stderr(stderr);
-    spawned(command, &program)
+    let Prepared { command, variables, outputs: Outputs { stdout, stderr } } = prepared;
+    command.start(context, &directory, variables, &OutputTargets::files(stdout, stderr))
 }
 
 /// A cluster driver that can be started.
 struct Prepared {
-    command: Command,
+    command: ChildCommand,
     /// All variables that it gets on top of the Worker's.
     variables: BTreeMap<String, String>,
     outputs: Outputs,
 }
 
 /// Makes a cluster driver's directory and files, and finds out what to start. Blocks the thread.
-fn prepare(plan: &DriverPlan, context: &RunnerContext) -> Result<Prepared, StartFailure> {
+fn prepare(plan: &DriverPlan, context: &RunnerContext) -> Result<Prepared, NotStarted> {
     let command = match SparkDriver::of(&plan.command) {
-        None => filled(&plan.command, context),
-        Some(Ok(driver)) => context.java.driver_program(&driver, plan, &context.work)?,
+        None => ChildCommand::filled(&plan.command, context),
+        Some(Ok(driver)) => context.java.driver_program(&driver, plan, &context.work)?.into(),
         Some(Err(unsound)) => {
-            return Err(StartFailure { step: StartStep::Program, error: unsound.to_string() });
+            return Err(StartFailure { step: StartStep::Program, error: unsound.to_string() }.into());
         }
     };
-    let variables = variables(plan, &command.environment, &context.worker);
-    let outputs = context.work.prepare_driver(&plan.driver, &driver_header(&command, &variables))?;
+    let variables = variables(plan, &command.words.environment, &context.worker);
+    let outputs = context.work.prepare_driver(&plan.driver, &driver_header(&command.words, &variables))?;
     Ok(Prepared { command, variables, outputs })
 }
 

@@ -7,8 +7,9 @@ use std::path::Path;
 use firesteel_core::address::Address;
 use firesteel_core::executor_command::JavaCommand;
 use firesteel_core::ids::{ExecutorKey, WorkerId};
-use firesteel_core::process::{Command, StartFailure, StartStep};
+use firesteel_core::process::{Command, NotStarted, StartFailure, StartStep};
 use firesteel_core::worker::{DriverPlan, ExecutorPlan};
+use firesteel_host::start::failed;
 use firesteel_settings::pages::LogLinks;
 use firesteel_spark::cluster_driver::SparkDriver;
 use firesteel_spark::driver_launch::{self, Place};
@@ -20,7 +21,7 @@ use super::driver_jar;
 use super::environment::inherited;
 use super::scratch::Scratch;
 use super::spark_homes::SparkHomes;
-use super::work_directory::{WorkDirectory, failure};
+use super::work_directory::WorkDirectory;
 use crate::files::private;
 
 /// What a Worker has for executors and cluster drivers of Spark's.
@@ -73,7 +74,7 @@ impl Java {
         command: &JavaCommand,
         plan: &ExecutorPlan,
         work: &WorkDirectory,
-    ) -> Result<Command, StartFailure> {
+    ) -> Result<Command, NotStarted> {
         let installation = self.homes.choose(command)?;
         let directories = self.scratch.make(&plan.executor.app)?;
         let executor = Executor {
@@ -103,11 +104,11 @@ impl Java {
         driver: &SparkDriver,
         plan: &DriverPlan,
         work: &WorkDirectory,
-    ) -> Result<Command, StartFailure> {
+    ) -> Result<Command, NotStarted> {
         let installation = self.homes.choose(&driver.command)?;
         let directory = work.of_driver(&plan.driver);
         private::despite_removal(|| private::create_group_directories(&directory))
-            .map_err(|error| failure(StartStep::Directory, &directory, &error))?;
+            .map_err(|error| failed(StartStep::Directory, directory.display(), &error))?;
         let jar = driver_jar::fetch(&driver.jar, &directory)?;
         let place = Place {
             worker: self.worker.clone(),
@@ -135,7 +136,7 @@ fn resources_file(
     command: &JavaCommand,
     plan: &ExecutorPlan,
     work: &WorkDirectory,
-) -> Result<Option<String>, StartFailure> {
+) -> Result<Option<String>, NotStarted> {
     let resources = told_to_spark(&plan.resources, &command.environment);
     if resources.is_empty() {
         return Ok(None);
@@ -146,7 +147,7 @@ fn resources_file(
 /// Writes the addresses of custom resources into the cluster driver's directory. `None` if it has none.
 ///
 /// Source: Spark Worker, 4.0.1.
-fn driver_resources_file(plan: &DriverPlan, work: &WorkDirectory) -> Result<Option<String>, StartFailure> {
+fn driver_resources_file(plan: &DriverPlan, work: &WorkDirectory) -> Result<Option<String>, NotStarted> {
     let resources = told_to_spark(&plan.resources, &BTreeMap::new());
     if resources.is_empty() {
         return Ok(None);
@@ -155,11 +156,11 @@ fn driver_resources_file(plan: &DriverPlan, work: &WorkDirectory) -> Result<Opti
 }
 
 /// Writes a description of resources into a directory. Returns its path.
-fn written(directory: &Path, description: &str) -> Result<String, StartFailure> {
+fn written(directory: &Path, description: &str) -> Result<String, NotStarted> {
     let path = directory.join("resources.json");
     private::despite_removal(|| private::create_group_directories(directory))
         .and_then(|()| fs::write(&path, description))
-        .map_err(|error| failure(StartStep::Directory, &path, &error))?;
+        .map_err(|error| failed(StartStep::Directory, path.display(), &error))?;
     Ok(path.display().to_string())
 }
 

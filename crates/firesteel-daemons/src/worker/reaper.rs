@@ -8,11 +8,12 @@
 
 use std::io::{self, Read, Write};
 use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::Duration;
 
 use firesteel_core::ids::WorkerId;
+use firesteel_host::own_program::OwnProgram;
 use nix::sys::signal::{SigSet, Signal};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::process::{Child, ChildStdin};
@@ -92,10 +93,10 @@ impl Reaper {
     ///
     /// # Errors
     /// The reaper could not be started. Without it executors would not be safe to start.
-    pub async fn start(binary: &Path, worker: &WorkerId) -> Result<Self, ReaperError> {
+    pub async fn start(binary: &OwnProgram, worker: &WorkerId) -> Result<Self, ReaperError> {
         let first = Process::start(binary, worker).await?;
         let (release, released) = tokio::sync::oneshot::channel();
-        let supervisor = tokio::spawn(supervise(first, binary.to_owned(), worker.clone(), released));
+        let supervisor = tokio::spawn(supervise(first, binary.clone(), worker.clone(), released));
         Ok(Self { supervisor, release })
     }
 
@@ -111,7 +112,7 @@ impl Reaper {
 /// Starts another reaper if one ends before its Worker, for example because it was killed.
 async fn supervise(
     mut process: Process,
-    binary: PathBuf,
+    binary: OwnProgram,
     worker: WorkerId,
     mut released: tokio::sync::oneshot::Receiver<()>,
 ) {
@@ -151,8 +152,8 @@ struct Process {
 }
 
 impl Process {
-    async fn start(binary: &Path, worker: &WorkerId) -> Result<Self, ReaperError> {
-        let mut command = std::process::Command::new(binary);
+    async fn start(binary: &OwnProgram, worker: &WorkerId) -> Result<Self, ReaperError> {
+        let mut command = binary.command();
         command
             .args([COMMAND, worker.as_str()])
             .env_remove(WORKER_ID)
@@ -162,14 +163,14 @@ impl Process {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .process_group(0);
-        let start = |error| ReaperError::Start { binary: binary.to_owned(), error };
+        let start = |error| ReaperError::Start { binary: binary.path().to_owned(), error };
         let mut child = tokio::process::Command::from(command).spawn().map_err(start)?;
         let stdin = child.stdin.take().expect("it was piped");
         let mut stdout = child.stdout.take().expect("it was piped");
         let mut said = [0; READY.len()];
         match timeout(TIMEOUT, stdout.read_exact(&mut said)).await {
             Ok(Ok(_)) if said == READY => Ok(Self { child, stdin }),
-            Ok(_) | Err(_) => Err(ReaperError::NotReady { binary: binary.to_owned() }),
+            Ok(_) | Err(_) => Err(ReaperError::NotReady { binary: binary.path().to_owned() }),
         }
     }
 }

@@ -2,17 +2,19 @@
 //! and followed by none of its own.
 
 use std::collections::BTreeMap;
-use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
+use std::fs::File;
+use std::os::fd::OwnedFd;
+use std::path::Path;
 use std::process::Stdio;
 use std::sync::Arc;
 
 use firesteel_core::ids::WorkerId;
-use firesteel_core::process::{Command, ExitStatus, Placeholder, Signal, StartFailure};
+use firesteel_core::process::{Command, ExitStatus, Fault, NotStarted, Placeholder, Signal};
 use firesteel_host::clock::Clock;
 use firesteel_host::net::Introduction;
+use firesteel_host::own_program::OwnProgram;
 use firesteel_host::process_group::{ProcessGroup, exit_status};
-use firesteel_host::start_failure::not_started;
+use firesteel_host::start;
 use firesteel_settings::rolling::Rolling;
 use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
 use nix::unistd::Pid;
@@ -42,8 +44,8 @@ pub struct RunnerContext {
     pub work: WorkDirectory,
     /// What executors need that are Java classes.
     pub java: Java,
-    /// The path of the program, which replaces `{{FIRESTEEL}}`.
-    pub firesteel: PathBuf,
+    /// The Worker's own program, which replaces `{{FIRESTEEL}}`.
+    pub firesteel: OwnProgram,
     /// The sweeper that ends processes that executors leave behind.
     pub sweeper: Sweeper,
     /// How their logs are rolled; `None` if they are not.
@@ -86,40 +88,77 @@ impl Runner {
     }
 }
 
-/// The command of a child of the Worker, which leads its own process group. Its arguments and outputs are missing.
-pub(super) fn child_command(
-    program: &str,
-    variables: BTreeMap<String, String>,
-    directory: &Path,
-) -> std::process::Command {
-    let mut command = std::process::Command::new(program);
-    for name in environment::not_inherited() {
-        command.env_remove(name);
+/// A child of the Worker that can be started.
+#[derive(Debug)]
+pub(super) struct ChildCommand {
+    /// Its words.
+    pub(super) words: Command,
+    /// Whether it runs the Worker's own program.
+    pub(super) is_own: bool,
+}
+
+/// A command that is not the Worker's own program.
+impl From<Command> for ChildCommand {
+    fn from(words: Command) -> Self {
+        Self { words, is_own: false }
     }
-    command.envs(variables).current_dir(directory).stdin(Stdio::null()).process_group(0);
-    command
 }
 
-/// Starts a command as a child of the Worker. Returns it with the process group that it leads.
-pub(super) fn spawned(
-    command: std::process::Command,
-    program: &str,
-) -> Result<(Child, ProcessGroup), StartFailure> {
-    let child =
-        tokio::process::Command::from(command).spawn().map_err(|error| not_started(program, &error))?;
-    let group = ProcessGroup::of(&child);
-    Ok((child, group))
-}
-
-/// The command with this program in place of its placeholder.
-pub(super) fn filled(command: &Command, context: &RunnerContext) -> Command {
-    let mut command = command.clone();
-    for word in std::iter::once(&mut command.program).chain(&mut command.arguments) {
-        if Placeholder::of(word) == Some(Placeholder::Firesteel) {
-            *word = context.firesteel.display().to_string();
+impl ChildCommand {
+    /// The command with the Worker's own program in place of its placeholder.
+    pub(super) fn filled(command: &Command, context: &RunnerContext) -> Self {
+        let is_firesteel = |word: &str| Placeholder::of(word) == Some(Placeholder::Firesteel);
+        let mut words = command.clone();
+        let is_own = is_firesteel(&words.program);
+        if is_own {
+            words.program = context.firesteel.path().display().to_string();
         }
+        for word in words.arguments.iter_mut().filter(|word| is_firesteel(word)) {
+            *word = context.firesteel.path_for_others().display().to_string();
+        }
+        Self { words, is_own }
     }
-    command
+
+    /// Starts it as a child of the Worker, in this directory, with these variables. Returns it with the process group that it
+    /// leads.
+    pub(super) fn start(
+        self,
+        context: &RunnerContext,
+        directory: &Path,
+        variables: BTreeMap<String, String>,
+        outputs: &OutputTargets,
+    ) -> Result<(Child, ProcessGroup), NotStarted> {
+        let Self { words: Command { program, arguments, environment: _ }, is_own } = self;
+        let mut command =
+            if is_own { context.firesteel.command() } else { std::process::Command::new(&program) };
+        for name in environment::not_inherited() {
+            command.env_remove(name);
+        }
+        command.args(arguments).envs(variables).current_dir(directory);
+        let started = start::spawn(command, &program, |command| {
+            command.stdin(Stdio::null());
+            command.stdout(outputs.stdout.try_clone()?).stderr(outputs.stderr.try_clone()?);
+            Ok(())
+        });
+        started.map_err(|NotStarted { failure, fault }| match fault {
+            Fault::Command if is_own => NotStarted { failure, fault: Fault::OwnProgram },
+            fault => NotStarted { failure, fault },
+        })
+    }
+}
+
+/// Where the output of a child goes.
+#[derive(Debug)]
+pub(super) struct OutputTargets {
+    pub(super) stdout: OwnedFd,
+    pub(super) stderr: OwnedFd,
+}
+
+impl OutputTargets {
+    /// Files.
+    pub(super) fn files(stdout: File, stderr: File) -> Self {
+        Self { stdout: stdout.into(), stderr: stderr.into() }
+    }
 }
 
 /// How a process ended.

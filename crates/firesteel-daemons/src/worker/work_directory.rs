@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 
 use firesteel_core::ids::{AppId, DriverId, ExecutorKey, WorkerId};
 use firesteel_core::messages::DiskSpace;
-use firesteel_core::process::{StartFailure, StartStep};
+use firesteel_core::process::{Fault, NotStarted, StartFailure, StartStep};
+use firesteel_host::start::failed;
 use nix::sys::statvfs::statvfs;
 
 use crate::files::private;
@@ -40,6 +41,15 @@ pub struct UnusableDirectory {
     pub error: io::Error,
 }
 
+/// Whether the work directory had to be made again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Remade {
+    /// It was gone: somebody removed it.
+    Yes,
+    /// It was there.
+    No,
+}
+
 /// The files that an executor writes to.
 #[derive(Debug)]
 pub struct Outputs {
@@ -59,15 +69,28 @@ impl WorkDirectory {
         fs::create_dir_all(path).map_err(fail("it cannot be made"))?;
         let absolute = path.canonicalize().map_err(fail("cannot find it"))?;
         let directory = Self(absolute);
-        directory.try_to_write().map_err(fail("cannot write to it"))?;
+        directory.write().map_err(fail("cannot write to it"))?;
         Ok(directory)
     }
 
-    /// Writes a small file and removes it.
+    /// Writes a small file and removes it. Makes the directory if it is gone, as [`open`](Self::open) does. Returns whether it
+    /// was made.
     ///
     /// # Errors
-    /// The directory is gone or cannot be written, or the disk is full.
-    pub fn try_to_write(&self) -> io::Result<()> {
+    /// The directory cannot be made or written, or the disk is full. In words.
+    pub fn try_to_write(&self) -> Result<Remade, String> {
+        let at = self.0.display();
+        let (remade, written) = match self.write() {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                fs::create_dir_all(&self.0).map_err(|error| format!("cannot make {at}: {error}"))?;
+                (Remade::Yes, self.write())
+            }
+            written => (Remade::No, written),
+        };
+        written.map(|()| remade).map_err(|error| format!("cannot write in {at}: {error}"))
+    }
+
+    fn write(&self) -> io::Result<()> {
         let mut probe = tempfile::Builder::new().prefix(".firesteel-probe-").tempfile_in(&self.0)?;
         probe.write_all(&[b'.'; 4096])
     }
@@ -118,22 +141,27 @@ impl WorkDirectory {
     /// Links files of the application into an executor's directory.
     ///
     /// # Errors
-    /// Something else has one of the names, or a link cannot be made.
+    /// Something else has one of the names, a link cannot be made, or somebody has removed a file.
     pub fn link_files(
         &self,
         executor: &ExecutorKey,
         worker: &WorkerId,
         names: &[String],
-    ) -> Result<(), StartFailure> {
+    ) -> Result<(), NotStarted> {
         let directory = self.of_executor(executor);
         let files = Path::new("..").join(files_of(worker));
         for name in names {
             let (path, target) = (directory.join(name), files.join(name));
+            if !directory.join(&target).exists() {
+                let error = format!("{name:?} was removed from the work directory");
+                let failure = StartFailure { step: StartStep::Files, error };
+                return Err(NotStarted { failure, fault: Fault::LostFiles });
+            }
             // A link from an earlier start is fine.
             if fs::read_link(&path).is_ok_and(|found| found == target) {
                 continue;
             }
-            symlink(&target, &path).map_err(|error| failure(StartStep::Files, &path, &error))?;
+            symlink(&target, &path).map_err(|error| failed(StartStep::Files, path.display(), &error))?;
         }
         Ok(())
     }
@@ -154,7 +182,7 @@ impl WorkDirectory {
     ///
     /// # Errors
     /// The path that could not be made or written, and why.
-    pub fn prepare(&self, executor: &ExecutorKey, header: &str) -> Result<Outputs, StartFailure> {
+    pub fn prepare(&self, executor: &ExecutorKey, header: &str) -> Result<Outputs, NotStarted> {
         open_outputs(&self.of_executor(executor), OpenOptions::new().write(true).truncate(true), header)
     }
 
@@ -162,25 +190,25 @@ impl WorkDirectory {
     ///
     /// # Errors
     /// The path that could not be made or written, and why.
-    pub fn prepare_driver(&self, driver: &DriverId, header: &str) -> Result<Outputs, StartFailure> {
+    pub fn prepare_driver(&self, driver: &DriverId, header: &str) -> Result<Outputs, NotStarted> {
         open_outputs(&self.of_driver(driver), OpenOptions::new().append(true), header)
     }
 }
 
 /// Makes a directory and opens the files for output in it.
-fn open_outputs(directory: &Path, options: &mut OpenOptions, header: &str) -> Result<Outputs, StartFailure> {
+fn open_outputs(directory: &Path, options: &mut OpenOptions, header: &str) -> Result<Outputs, NotStarted> {
     private::despite_removal(|| private::create_group_directories(directory))
-        .map_err(|error| failure(StartStep::Directory, directory, &error))?;
+        .map_err(|error| failed(StartStep::Directory, directory.display(), &error))?;
     options.create(true);
     let mut open = |name| {
         let path = directory.join(name);
-        private::open_log(options, &path).map_err(|error| failure(StartStep::Output, &path, &error))
+        private::open_log(options, &path).map_err(|error| failed(StartStep::Output, path.display(), &error))
     };
     let stdout = open("stdout")?;
     let mut stderr = open("stderr")?;
     stderr
         .write_all(header.as_bytes())
-        .map_err(|error| failure(StartStep::Output, &directory.join("stderr"), &error))?;
+        .map_err(|error| failed(StartStep::Output, directory.join("stderr").display(), &error))?;
     Ok(Outputs { stdout, stderr })
 }
 
@@ -188,12 +216,6 @@ fn open_outputs(directory: &Path, options: &mut OpenOptions, header: &str) -> Re
 #[must_use]
 pub fn files_of(worker: &WorkerId) -> String {
     format!("files-{worker}")
-}
-
-/// A failure with the path in front of the operating system's message.
-#[must_use]
-pub fn failure(step: StartStep, path: &Path, error: &io::Error) -> StartFailure {
-    StartFailure { step, error: format!("{}: {error}", path.display()) }
 }
 
 #[cfg(test)]

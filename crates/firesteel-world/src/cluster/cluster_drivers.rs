@@ -10,9 +10,11 @@ use firesteel_core::process::{Command, ExitStatus, Signal, StartFailure, StartSt
 use firesteel_core::worker::{self, DriverPlan};
 use firesteel_placement::{Amount, Cores, MiB, ResourceAmounts};
 
+use super::faults::Fault;
 use super::happening::Happening;
 use super::message::Message;
 use super::node::{Body, NodeEvent};
+use super::shortages::no_processes;
 use super::world::{NodeIndex, World};
 use firesteel_sim::dice::Dice;
 
@@ -190,7 +192,16 @@ impl World {
         if cannot_start {
             self.cluster_drivers.running.remove(&driver);
             let failure = StartFailure { step: StartStep::Lookup, error: "no such file".to_owned() };
-            return self.tell(worker, NodeEvent::Worker(worker::Event::DriverFailed { driver, failure }));
+            return self.tell(
+                worker,
+                NodeEvent::Worker(worker::Event::DriverFailed { driver, why: failure.into() }),
+            );
+        }
+        if self.starts_nothing(worker) {
+            self.fault(Fault::WorkerMeetsShortage);
+            self.cluster_drivers.running.remove(&driver);
+            let event = worker::Event::DriverFailed { driver, why: no_processes() };
+            return self.tell(worker, NodeEvent::Worker(event));
         }
         let pid = u32::try_from(start).unwrap_or(u32::MAX);
         let (millis, status) = match self.is_rough() {

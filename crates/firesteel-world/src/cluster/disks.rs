@@ -3,9 +3,10 @@
 use firesteel_core::ids::{DriverId, ExecutorKey};
 use firesteel_core::messages::DiskSpace;
 use firesteel_core::process::{StartFailure, StartStep};
-use firesteel_core::worker::{Event, Measurement, ProcessMeasurement};
+use firesteel_core::worker::{Event, Measurement, ProcessMeasurement, StartTried};
 
 use super::node::Body;
+use super::shortages::no_processes;
 use super::world::{NodeIndex, World};
 use firesteel_sim::dice::Dice;
 
@@ -43,14 +44,17 @@ impl World {
         self.is_rough() && disk.is_some_and(|disk| disk.machine == body.plan && is_now(disk))
     }
 
-    /// A Worker tries to write in its work directory.
-    pub(crate) fn try_work_directory(&mut self, worker: NodeIndex) {
+    /// A Worker tries whether anything can be started.
+    pub(crate) fn try_to_start(&mut self, worker: NodeIndex, process: bool) {
         let error = self.is_full(worker).then(|| no_space().error);
         // Half of the full disks have some room, too little for anything new.
         let space = DiskSpace { total: 100, available: if error.is_some() { 1 } else { 50 } };
         let error = error.filter(|_| worker.0.is_multiple_of(2));
         let millis = self.dice.between(1, 50);
-        self.tell_worker(millis, worker, Event::WorkDirectoryTried { error, space: Some(space) });
+        let fails = process && self.starts_nothing(worker);
+        let process = fails.then(|| no_processes().failure.to_string());
+        let tried = StartTried { directory: error, process, space: Some(space) };
+        self.tell_worker(millis, worker, Event::StartTried(tried));
     }
 
     /// A Worker measures what its processes use: each the same for ever.

@@ -90,6 +90,10 @@ pub enum Fault {
     BusyMaster,
     /// A Worker cannot start an executor because its disk is full.
     DiskFull,
+    /// An executor cannot start a task because its machine is short of processes.
+    TaskMeetsShortage,
+    /// A Worker cannot start anything because its machine is short of processes.
+    WorkerMeetsShortage,
     /// For a while nothing that the Master sends reaches a Worker.
     Stall,
     /// For a while nothing passes between two parties, in one direction or in both.
@@ -124,7 +128,7 @@ pub enum Fault {
 firesteel_core::kinds!("fault", Fault: CutLink HalfOpenLink MessageLost ConnectRefused ConnectTimesOut SlowLink
     ExecutorStartsLate ExecutorCannotStart WorkerCannotStart ExecutorCrashesAtOnce ExecutorExitsZero ExecutorHangs
     ExecutorIgnoresTerminate ExecutorStandsStill ExecutorCrashesLater SlowFetch FetchFails TaskFails TaskCannotStart TaskHangs TaskIgnoresTerminate
-    OutputBeyondCredit WorkerCrash WorkerShutdown DriverCrash DriverCancel TaskCancel Question MasterCrash SlowSync SyncFails WrittenUntold LeaderCutOff LeaderPaused HeldUp FormerLeaderHears SlowConnect LateHello FormerLeaderMet FormerLeaderHeard BusyMaster DiskFull Stall Partition LateDeadline
+    OutputBeyondCredit WorkerCrash WorkerShutdown DriverCrash DriverCancel TaskCancel Question MasterCrash SlowSync SyncFails WrittenUntold LeaderCutOff LeaderPaused HeldUp FormerLeaderHears SlowConnect LateHello FormerLeaderMet FormerLeaderHeard BusyMaster DiskFull TaskMeetsShortage WorkerMeetsShortage Stall Partition LateDeadline
     EarlyDeadline RequestExecutors KillExecutors HostileWorker HostileDriver HostileExecutor StatusClient
     HostileMaster Impostor OddOrder RepeatedOrder);
 

@@ -181,7 +181,7 @@ impl World {
                 WorkerToMaster::ExecutorStateChanged(report) => report.executor == *key,
                 WorkerToMaster::RegisterWorker { .. }
                 | WorkerToMaster::Heartbeat { .. }
-                | WorkerToMaster::WorkDirectoryChecked { .. }
+                | WorkerToMaster::StartsChecked { .. }
                 | WorkerToMaster::WorkerLatestState { .. }
                 | WorkerToMaster::DriverStateChanged(_)
                 | WorkerToMaster::WorkerReported(_)
@@ -280,7 +280,7 @@ impl World {
                 event:
                     NodeEvent::Worker(
                         worker::Event::StaleFound { .. }
-                        | worker::Event::WorkDirectoryTried { .. }
+                        | worker::Event::StartTried(_)
                         | worker::Event::Measured(_)
                         | worker::Event::DirectoryLeft { .. }
                         | worker::Event::EarlierFound { .. },

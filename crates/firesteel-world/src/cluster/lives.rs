@@ -26,6 +26,7 @@ use super::network::ProcessEnd;
 use super::node::{Body, DriverBody, ExecutorBody, NodeEvent, WorkerBody};
 use super::processes::{ExecutorFate, ExecutorProcess, ProcessPhase};
 use super::scenario::AppKind;
+use super::shortages::no_processes;
 use super::task_lives::FATAL;
 use super::users::outcome_of;
 use super::world::{DriverPhase, NodeIndex, World};
@@ -138,7 +139,7 @@ impl World {
             kill_grace: KILL_GRACE,
             driver_kill_grace: KILL_GRACE,
             // Most Workers are not woken for this again and again.
-            work_directory_pause: self.scenario.full_disk.as_ref().map(|_| Duration::from_secs(20)),
+            try_pause: self.scenario.may_start_nothing().then_some(Duration::from_secs(20)),
             max_disk_percent: 95,
             // One Worker measures, in few clusters: what it reports decides nothing.
             usage_pause: measures.then_some(Duration::from_secs(20)),
@@ -296,12 +297,17 @@ impl World {
         if plan.command.program().is_none_or(|command| command.program.is_empty()) {
             // A stranger's application: its program does not exist.
             let failure = no_such_file();
-            let event = worker::Event::RunnerFailed { executor: plan.executor, failure };
+            let event = worker::Event::RunnerFailed { executor: plan.executor, why: failure.into() };
             return self.tell_worker(1, worker, event);
         }
         if self.is_full(worker) {
             self.fault(Fault::DiskFull);
-            let event = worker::Event::RunnerFailed { executor: plan.executor, failure: no_space() };
+            let event = worker::Event::RunnerFailed { executor: plan.executor, why: no_space().into() };
+            return self.tell_worker(1, worker, event);
+        }
+        if self.starts_nothing(worker) {
+            self.fault(Fault::WorkerMeetsShortage);
+            let event = worker::Event::RunnerFailed { executor: plan.executor, why: no_processes() };
             return self.tell_worker(1, worker, event);
         }
         let Some((app, config)) = self.read_command(worker, &plan) else { return };
@@ -403,7 +409,10 @@ impl World {
         if fate == ExecutorFate::CannotStart {
             self.forget_process(node);
             let failure = no_such_file();
-            return self.tell(worker, NodeEvent::Worker(worker::Event::RunnerFailed { executor, failure }));
+            return self.tell(
+                worker,
+                NodeEvent::Worker(worker::Event::RunnerFailed { executor, why: failure.into() }),
+            );
         }
         let pid = u32::try_from(node.0).unwrap_or(u32::MAX);
         self.tell(worker, NodeEvent::Worker(worker::Event::RunnerStarted { executor, pid }));

@@ -51,6 +51,7 @@ mod run;
 mod sabotage;
 mod saboteur;
 mod scenario;
+mod shortages;
 mod stalls;
 mod strangers;
 mod strikes;

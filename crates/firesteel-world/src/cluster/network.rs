@@ -222,7 +222,13 @@ impl World {
         }
         let is_newcomer =
             matches!(message, Message::ExecutorToDriver(ExecutorToDriver::RegisterExecutor { .. }));
+        let is_executor = matches!(self.node(sender).body, Body::Executor(_));
         match (&message, self.driver_mut(node)) {
+            (Message::ExecutorToDriver(ExecutorToDriver::TaskGivenBack { attempt, .. }), Some(body))
+                if is_executor && body.machine.runs(*attempt) =>
+            {
+                body.tasks.give_back(*attempt);
+            }
             (Message::MasterToDriver(message), Some(body)) => body.entrance.hear_master(message),
             (Message::ExecutorToDriver(message), Some(body)) => body.entrance.hear_executor(peer, message),
             _ => {}

@@ -172,7 +172,7 @@ impl World {
                     self.violate(format!("application {app} is cleaned away while executor {key} lives"));
                 }
             }
-            worker::Effect::TryWorkDirectory => self.try_work_directory(node),
+            worker::Effect::TryToStart { process } => self.try_to_start(node, process),
             worker::Effect::Measure { executors, drivers } => self.measure(node, executors, drivers),
             worker::Effect::FindStale { keep, .. } => self.find_stale(node, &keep),
             worker::Effect::RemoveDirectory { app } => self.remove_directory(node, &app),
@@ -395,7 +395,9 @@ impl World {
     fn send_as_executor(&mut self, node: NodeIndex, app: usize, message: ExecutorToDriver) {
         if let DriverPhase::Lives(driver) = self.drivers[app] {
             let result = self.driver_mut(driver).map(|body| match &message {
-                ExecutorToDriver::RegisterExecutor { .. } | ExecutorToDriver::Heartbeat => Ok(()),
+                ExecutorToDriver::RegisterExecutor { .. }
+                | ExecutorToDriver::TaskGivenBack { .. }
+                | ExecutorToDriver::Heartbeat => Ok(()),
                 ExecutorToDriver::StatusUpdate { attempt, state } => match state {
                     TaskState::Running => Ok(()),
                     TaskState::Ended(end) => body.tasks.report(*attempt, end),

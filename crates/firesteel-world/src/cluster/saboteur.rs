@@ -210,13 +210,16 @@ impl Saboteur {
                 matches!(message, core_master::Inbound::Worker(WorkerToMaster::WorkerDecommissioning { .. }))
             }
             (NodeEvent::Master(core_master::Event::Received { message, .. }), Sabotage::MissFullDisk) => {
-                matches!(message, core_master::Inbound::Worker(WorkerToMaster::WorkDirectoryChecked { .. }))
+                matches!(message, core_master::Inbound::Worker(WorkerToMaster::StartsChecked { .. }))
             }
             (NodeEvent::Master(core_master::Event::Disconnected { peer }), Sabotage::ForgetDriver) => {
                 ledger.is_driver(*peer)
             }
             (NodeEvent::Worker(core_worker::Event::Received { message, .. }), Sabotage::StayOn) => {
                 matches!(message, core_worker::Inbound::Master(MasterToWorker::DecommissionWorker { .. }))
+            }
+            (NodeEvent::Driver(core_driver::Event::Received { message, .. }), Sabotage::CountShortages) => {
+                matches!(message, core_driver::Inbound::Executor(ExecutorToDriver::TaskGivenBack { .. }))
             }
             (NodeEvent::Driver(core_driver::Event::Received { message, .. }), Sabotage::UseLeaving) => {
                 matches!(message, core_driver::Inbound::Master(MasterToDriver::ExecutorLeaving { .. }))

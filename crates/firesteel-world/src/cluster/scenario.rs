@@ -31,6 +31,7 @@ use super::faults::FaultPlan;
 use super::fetches::rolled_files;
 use super::leaving::Departure;
 use super::partitions::Partition;
+use super::shortages::Shortage;
 use super::stalls::Stall;
 use super::wishes::LocalityPlan;
 use firesteel_sim::dice::Dice;
@@ -66,6 +67,8 @@ pub struct Scenario {
     pub busy_spell: Option<BusySpell>,
     /// The machine whose disk is full for a while, if there is one.
     pub full_disk: Option<FullDisk>,
+    /// The machine that is short of processes for a while, if there is one.
+    pub shortage: Option<Shortage>,
     /// Whether the Master writes its decisions down and is recovered from them.
     pub is_durable: bool,
     /// How Masters are elected, if there are several. Then they are durable.
@@ -205,6 +208,8 @@ const DURABLE: u64 = 0x6475_7261_6200;
 const ELECTION: u64 = 0x656C_6563_7400;
 /// Separates the random numbers of full disks from all others.
 const DISKS: u64 = 0x6469_736B_7300;
+/// Separates the random numbers of shortages from all others.
+const SHORTAGES: u64 = 0x7368_6F72_7400;
 /// Separates the random numbers of partitions from all others.
 const PARTITIONS: u64 = 0x7061_7274_6564;
 /// Separates the random numbers of departures from all others.
@@ -239,6 +244,11 @@ impl Scale {
 }
 
 impl Scenario {
+    /// Whether one of the Workers is unable to start anything for a while.
+    pub(crate) fn may_start_nothing(&self) -> bool {
+        self.full_disk.is_some() || self.shortage.is_some()
+    }
+
     /// Whether one of the Workers measures what is used, and says where it serves HTTP.
     pub(crate) fn is_measured(&self) -> bool {
         self.full_disk.is_some()
@@ -282,6 +292,7 @@ impl Scenario {
             is_durable: false,
             election: None,
             full_disk: None,
+            shortage: None,
             stalls: Vec::new(),
             partitions: Vec::new(),
             departure: None,
@@ -312,6 +323,8 @@ impl Scenario {
             scenario.bad_worker = bad.index(machines);
         }
         scenario.full_disk = FullDisk::rolled(&mut Dice::new(seed ^ DISKS), scenario.faults.until, machines);
+        let mut dice_of_shortages = Dice::new(seed ^ SHORTAGES);
+        scenario.shortage = Shortage::rolled(&mut dice_of_shortages, scenario.faults.until, machines);
         scenario.stalls = Stall::rolled(&mut Dice::new(seed ^ STALLS), scenario.faults.until, machines);
         scenario.is_durable = Dice::new(seed ^ DURABLE).one_in(2);
         if scenario.is_durable {

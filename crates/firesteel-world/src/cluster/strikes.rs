@@ -88,6 +88,8 @@ impl World {
             | Fault::FormerLeaderMet
             | Fault::FormerLeaderHeard
             | Fault::DiskFull
+            | Fault::TaskMeetsShortage
+            | Fault::WorkerMeetsShortage
             | Fault::Stall
             | Fault::Partition
             | Fault::LateDeadline => {}

@@ -13,6 +13,7 @@ use super::needs;
 use super::node::{Body, NodeEvent};
 use super::processes::{Program, TaskProcess, TaskStep};
 use super::scenario::TaskFate;
+use super::shortages::no_processes;
 use super::world::{DriverPhase, NodeIndex, World};
 
 /// The exit code after which drivers do not retry a task.
@@ -104,7 +105,13 @@ impl World {
         if self.scenario.apps[app].tasks[task].fate == TaskFate::CannotStart {
             self.process_mut(node).map(|process| process.tasks.remove(&attempt));
             let failure = no_such_file();
-            let event = executor::Event::TaskNotStarted { attempt, failure };
+            let event = executor::Event::TaskNotStarted { attempt, why: failure.into() };
+            self.tell(node, NodeEvent::Executor(event));
+            return self.rest(node);
+        }
+        if self.meets_shortage(node, attempt) {
+            self.process_mut(node).map(|process| process.tasks.remove(&attempt));
+            let event = executor::Event::TaskNotStarted { attempt, why: no_processes() };
             self.tell(node, NodeEvent::Executor(event));
             return self.rest(node);
         }

@@ -52,7 +52,7 @@ impl Executors {
         match message {
             WorkerToMaster::RegisterWorker { .. }
             | WorkerToMaster::Heartbeat { .. }
-            | WorkerToMaster::WorkDirectoryChecked { .. }
+            | WorkerToMaster::StartsChecked { .. }
             | WorkerToMaster::WorkerLatestState { .. }
             | WorkerToMaster::DriverStateChanged(_)
             | WorkerToMaster::WorkerReported(_)
@@ -86,6 +86,8 @@ pub(crate) struct Tasks {
 struct Attempt {
     is_started: bool,
     end: Option<TaskEnd>,
+    /// Whether its executor gave it back, and the driver was told.
+    is_given_back: bool,
     /// The bytes of output that the driver allowed.
     granted: u64,
     /// The bytes of output that the executor sent.
@@ -154,6 +156,13 @@ impl Tasks {
             return Err(format!("attempt {attempt} is started twice"));
         }
         Ok(())
+    }
+
+    /// A driver is told that an executor gave an attempt back.
+    pub(crate) fn give_back(&mut self, attempt: AttemptId) {
+        if let Some(row) = self.attempts.get_mut(&attempt) {
+            row.is_given_back = true;
+        }
     }
 
     /// An executor reports an attempt's end.
@@ -255,6 +264,7 @@ impl Tasks {
             }
             TaskOutcome::Failed { attempt, executor: _, locality: _, failures, cause } => {
                 self.check_failure(task, *attempt, cause, *failures < max_failures)?;
+                self.check_count(task, *failures)?;
                 let is_final =
                     matches!(cause, FailureCause::StartsNowhere { .. } | FailureCause::FatalExit(_));
                 if *failures < max_failures && !is_final {
@@ -286,6 +296,16 @@ impl Tasks {
             ));
         }
         Ok(())
+    }
+
+    /// Checks that attempts that were given back do not count as failures.
+    fn check_count(&self, task: u64, failures: u32) -> Result<(), String> {
+        let attempts = self.attempts.iter().filter(|(id, _)| id.task.0 == task);
+        let count = attempts.filter(|(_, attempt)| !attempt.is_given_back).count();
+        if usize::try_from(failures).is_ok_and(|failures| failures <= count) {
+            return Ok(());
+        }
+        Err(format!("task {task} failed {failures} times, and {count} of its attempts were not given back"))
     }
 
     /// Checks that an attempt ended as the driver says.

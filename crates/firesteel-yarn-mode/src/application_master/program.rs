@@ -17,7 +17,7 @@ use tokio::time::timeout;
 use crate::blueprint::Program;
 use firesteel_host::inbox::Inbox;
 use firesteel_host::process_group::exit_status;
-use firesteel_host::start_failure::not_started;
+use firesteel_host::start::not_started;
 
 /// How long a program may take to end when asked, before it is killed.
 const GRACE: Duration = Duration::from_secs(5);
@@ -93,7 +93,8 @@ impl Programs {
             }
             None => Stdio::inherit(),
         };
-        let spawned = Command::new(&own)
+        let mut command = Command::new(&own);
+        let spawned = command
             .args(arguments)
             .envs(environment)
             .env("MASTER", &self.master)
@@ -102,7 +103,7 @@ impl Programs {
             .stdout(stdout)
             .kill_on_drop(true)
             .spawn();
-        spawned.map_err(|error| not_started(&own.display().to_string(), &error))
+        spawned.map_err(|error| not_started(command.as_std(), &own.display().to_string(), &error).failure)
     }
 
     async fn wait(&self, mut child: Child) -> ExitStatus {

@@ -59,6 +59,8 @@ pub(super) fn run(args: Args) -> Result<Exit, Failure> {
         secret: Secret::new(std::env::var(EXECUTOR_SECRET).unwrap_or_default()),
         in_local_cluster: args.local_cluster,
     };
-    let done = run_daemon(daemon::run(options))?;
+    // Its Worker knows by the code that the application is not to blame.
+    let done = run_daemon(daemon::run(options))
+        .map_err(|failure| Failure::of(Exit::Shortage, failure.sentence()))?;
     done.map(|()| Exit::Done).map_err(|error| Failure::with(Exit::Failure, &error))
 }

@@ -57,6 +57,8 @@ pub(super) enum Exit {
     Usage,
     /// No Master could be reached.
     Unreachable,
+    /// An executor found too few processes, open files or too little memory to start.
+    Shortage,
     /// A Master did not answer in time, or its answer broke off.
     NoAnswer,
     /// What listens at the Master's address is no Master of this version.
@@ -73,6 +75,7 @@ impl Exit {
             Self::Failure => exit_code::FAILURE,
             Self::Usage => exit_code::USAGE,
             Self::Unreachable => exit_code::UNREACHABLE,
+            Self::Shortage => exit_code::SHORTAGE,
             Self::NoAnswer => exit_code::NO_ANSWER,
             Self::NoMaster => exit_code::NO_MASTER,
             Self::Configuration => exit_code::CONFIGURATION,

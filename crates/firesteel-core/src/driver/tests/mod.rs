@@ -14,6 +14,7 @@ mod profiles;
 mod questions;
 mod resources;
 mod scaling;
+mod shortage;
 mod targets;
 mod tasks;
 mod walk;

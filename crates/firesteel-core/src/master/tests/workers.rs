@@ -398,21 +398,21 @@ fn a_worker_with_two_things_wrong_has_recovered_when_both_are_over() {
         worker: worker(),
         last_order: last_order.map(key),
     };
-    let writes = |error: Option<&str>| WorkerToMaster::WorkDirectoryChecked {
+    let writes = |error: Option<&str>| WorkerToMaster::StartsChecked {
         worker: worker(),
         error: error.map(str::to_owned),
     };
     let impaired = |impairment| Note::WorkerImpaired { worker: worker(), impairment };
     let recovered = Note::WorkerRecovered { worker: worker() };
-    let cannot_write = impaired(Impairment::CannotWrite("no space".to_owned()));
+    let cannot_start = impaired(Impairment::CannotStart("no space".to_owned()));
     for _ in 0..3 {
         notes(heartbeat(None));
     }
     assert!(notes(heartbeat(None)).contains(&impaired(Impairment::Deaf)));
-    assert_eq!(notes(writes(Some("no space"))), std::slice::from_ref(&cannot_write));
+    assert_eq!(notes(writes(Some("no space"))), std::slice::from_ref(&cannot_start));
     assert_eq!(notes(writes(None)), [impaired(Impairment::Deaf)]);
-    assert_eq!(notes(writes(Some("no space"))), std::slice::from_ref(&cannot_write));
-    assert_eq!(notes(heartbeat(Some(0))), [cannot_write]);
+    assert_eq!(notes(writes(Some("no space"))), std::slice::from_ref(&cannot_start));
+    assert_eq!(notes(heartbeat(Some(0))), [cannot_start]);
     assert_eq!(notes(writes(None))[0], recovered);
 }
 
@@ -447,21 +447,21 @@ fn workers_that_cannot_be_are_refused() {
 }
 
 #[test]
-fn a_worker_that_cannot_write_gets_nothing_and_what_fails_there_counts_for_nobody() {
+fn a_worker_that_cannot_start_gets_nothing_and_what_fails_there_counts_for_nobody() {
     let mut bench = Bench::new(Config::default());
     bench.worker(1, 8);
     bench.application(Some(8), 8);
     let says = |bench: &mut Bench, error: Option<&str>| {
         let (worker, error) = (WorkerId::new("w1"), error.map(str::to_owned));
-        bench.worker_says(1, WorkerToMaster::WorkDirectoryChecked { worker, error })
+        bench.worker_says(1, WorkerToMaster::StartsChecked { worker, error })
     };
     assert_eq!(says(&mut bench, Some("no space")), []);
     let failure = StartFailure { step: StartStep::Directory, error: "no space".to_owned() };
     let why = failure.to_string();
-    let lost = ExecutorState::Lost(LossReason::CannotWrite { why });
+    let lost = ExecutorState::Lost(LossReason::CannotStart { why });
     let effects = bench.report(1, 0, ExecutorState::Failed(failure.clone()));
     assert_eq!(effects, [updated(0, lost), noted(1, 0)]);
-    let impairment = Some(Impairment::CannotWrite("no space".to_owned()));
+    let impairment = Some(Impairment::CannotStart("no space".to_owned()));
     assert_eq!(bench.master.view().workers[0].impairment, impairment);
     assert_eq!(says(&mut bench, Some("no space")), [], "it was said before");
     assert_eq!(says(&mut bench, None), launch(1, 1, 8));
@@ -470,8 +470,7 @@ fn a_worker_that_cannot_write_gets_nothing_and_what_fails_there_counts_for_nobod
     assert_eq!(effects[0], updated(1, ExecutorState::Failed(failure)));
     // Nobody else can say so of it.
     bench.worker(2, 8);
-    let message =
-        WorkerToMaster::WorkDirectoryChecked { worker: WorkerId::new("w1"), error: Some("x".into()) };
+    let message = WorkerToMaster::StartsChecked { worker: WorkerId::new("w1"), error: Some("x".into()) };
     assert_eq!(bench.worker_says(2, message), []);
     assert_eq!(bench.master.view().workers[0].impairment, None);
 }

@@ -42,10 +42,10 @@ impl WorkerTable {
         was != deaf
     }
 
-    /// Sets why a Worker cannot write in its work directory. Returns whether that changed anything.
-    pub(in crate::master) fn set_cannot_write(&mut self, slot: Slot, error: Option<String>) -> bool {
-        let was = std::mem::replace(&mut self.row_mut(slot).cannot_write, error);
-        let changed = was != self.row(slot).cannot_write;
+    /// Sets why a Worker can start no executors. Returns whether that changed anything.
+    pub(in crate::master) fn set_cannot_start(&mut self, slot: Slot, error: Option<String>) -> bool {
+        let was = std::mem::replace(&mut self.row_mut(slot).cannot_start, error);
+        let changed = was != self.row(slot).cannot_start;
         if changed {
             self.consider_anew(slot);
         }

@@ -6,7 +6,7 @@ use crate::messages::{
     ClientToWorker, DriverDescription, DriverError, DriverLaunch, DriverLogRequest, DriverReport,
     DriverState, LogStart, RefusedLog, Stream, WorkerToClient,
 };
-use crate::process::{ExitStatus, StartFailure, StartStep};
+use crate::process::{ExitStatus, Fault, NotStarted, StartFailure, StartStep};
 use crate::worker::{DriverPlan, LogRead};
 
 const FAILURE: ExitStatus = ExitStatus::Code(3);
@@ -129,7 +129,7 @@ fn a_driver_that_cannot_be_started_is_not_tried_again() {
     let mut bench = Bench::registered();
     bench.order(launch_driver(true));
     let failure = StartFailure { step: StartStep::Lookup, error: "no app".to_owned() };
-    let effects = bench.tell(Event::DriverFailed { driver: driver(), failure: failure.clone() });
+    let effects = bench.tell(Event::DriverFailed { driver: driver(), why: failure.clone().into() });
     assert_eq!(effects, [report(DriverState::Error(DriverError::NotStarted(failure)))]);
 }
 
@@ -260,4 +260,28 @@ fn a_log_of_a_cluster_driver_is_over_once_it_has_ended_for_good() {
     let message = Outbound::Client(WorkerToClient::RequestLogFailed(RefusedLog::UnsoundId));
     let refused = Effect::Send { peer: PeerId(7), message };
     assert_eq!(ask(&mut bench, request(DriverId::new("../.."))), [refused]);
+}
+
+#[test]
+fn a_driver_that_a_worker_cannot_start_through_its_own_fault_is_given_back() {
+    let failure = |step| StartFailure { step, error: "no".to_owned() };
+    let checked = || {
+        let (worker, error) = (WorkerId::new("worker-1"), Some("no room".to_owned()));
+        send(1, WorkerToMaster::StartsChecked { worker, error })
+    };
+    // What the disk may be the reason of is reported after a try.
+    let mut bench = Bench::with_disk();
+    bench.order(launch_driver(false));
+    let failed = Event::DriverFailed { driver: driver(), why: failure(StartStep::Output).into() };
+    assert_eq!(bench.tell(failed), [Effect::TryToStart { process: false }]);
+    let full = StartTried { directory: Some("no room".to_owned()), ..StartTried::default() };
+    assert_eq!(bench.tell(Event::StartTried(full)), [checked(), report(DriverState::Submitted)]);
+
+    for fault in [Fault::Shortage, Fault::OwnProgram] {
+        let mut bench = Bench::with_disk();
+        bench.order(launch_driver(true));
+        let why = NotStarted { failure: failure(StartStep::Program), fault };
+        let effects = bench.tell(Event::DriverFailed { driver: driver(), why });
+        assert_eq!(effects[1..], [report(DriverState::Submitted)], "{effects:?}");
+    }
 }

@@ -1,5 +1,5 @@
 use super::*;
-use crate::process::{ExitStatus, StartFailure, StartStep};
+use crate::process::{ExitStatus, Fault, NotStarted, StartFailure, StartStep};
 
 fn exits(executor: u32, status: ExitStatus) -> Event {
     Event::RunnerExited { executor: key(executor), status }
@@ -69,7 +69,7 @@ fn every_placeholder_that_is_a_whole_argument_is_filled_in() {
 fn an_executor_that_cannot_be_started_is_told_as_failed() {
     let mut bench = Bench::registered();
     bench.master(1, launch(0));
-    let effects = bench.apply(Event::RunnerFailed { executor: key(0), failure: no_program() });
+    let effects = bench.apply(Event::RunnerFailed { executor: key(0), why: no_program().into() });
     let failed = ExecutorState::Failed(no_program());
     assert_eq!(effects, [ended(0, failed.clone()), tell(0, failed)]);
 }
@@ -159,7 +159,7 @@ fn a_killed_executor_that_could_not_be_started_counts_as_killed() {
     let mut bench = Bench::registered();
     bench.master(1, launch(0));
     bench.master(1, kill(0));
-    let effects = bench.apply(Event::RunnerFailed { executor: key(0), failure: no_program() });
+    let effects = bench.apply(Event::RunnerFailed { executor: key(0), why: no_program().into() });
     let killed = ExecutorState::Killed(None);
     assert_eq!(effects, [ended(0, killed.clone()), tell(0, killed)]);
 }
@@ -176,7 +176,7 @@ fn a_runner_without_a_row_is_noted() {
     for event in [
         started(5, 75),
         exits(5, ExitStatus::SUCCESS),
-        Event::RunnerFailed { executor: key(5), failure: no_program() },
+        Event::RunnerFailed { executor: key(5), why: no_program().into() },
     ] {
         assert_eq!(Bench::running().apply(event), std::slice::from_ref(&unknown));
     }
@@ -259,16 +259,17 @@ fn a_worker_whose_disk_is_full_says_so_before_it_reports_what_failed_and_again_w
     let mut bench = Bench::with_disk();
     bench.master(1, launch(0));
     let full = StartFailure { step: StartStep::Directory, error: "no space".to_owned() };
-    let failed = |number| Event::RunnerFailed { executor: key(number), failure: full.clone() };
-    assert_eq!(bench.apply(failed(0)), [Effect::TryWorkDirectory]);
+    let failed = |number| Event::RunnerFailed { executor: key(number), why: full.clone().into() };
+    assert_eq!(bench.apply(failed(0)), [Effect::TryToStart { process: false }]);
     let checked = |peer, error: Option<&str>| {
         let (worker, error) = (WorkerId::new("worker-1"), error.map(str::to_owned));
-        send(peer, WorkerToMaster::WorkDirectoryChecked { worker, error })
+        send(peer, WorkerToMaster::StartsChecked { worker, error })
     };
     let end = ExecutorState::Failed(full.clone());
-    let tried =
-        |error: Option<&str>| Event::WorkDirectoryTried { error: error.map(str::to_owned), space: None };
-    let cannot = note(Note::CannotWrite { error: "no space".to_owned() });
+    let tried = |error: Option<&str>| {
+        Event::StartTried(StartTried { directory: error.map(str::to_owned), ..Default::default() })
+    };
+    let cannot = note(Note::CannotStart { error: "no space".to_owned() });
     let expected = [cannot, checked(1, Some("no space")), ended(0, end.clone()), tell(0, end.clone())];
     assert_eq!(bench.apply(tried(Some("no space"))), expected);
     // Now it is known, and what fails is reported at once.
@@ -282,9 +283,9 @@ fn a_worker_whose_disk_is_full_says_so_before_it_reports_what_failed_and_again_w
     assert!(registered.contains(&checked(2, Some("no space"))), "{registered:?}");
     // While it goes on trying, nothing is said.
     bench.apply(tried(Some("no space")));
-    assert_eq!(bench.deadline(), (Reason::WorkDirectoryTry, vec![Effect::TryWorkDirectory]));
+    assert_eq!(bench.deadline(), (Reason::StartTry, vec![Effect::TryToStart { process: false }]));
     let effects = bench.apply(tried(None));
-    assert_eq!(effects[0], note(Note::CanWriteAgain));
+    assert_eq!(effects[0], note(Note::CanStartAgain));
     assert_eq!(effects.len(), 2, "{effects:?}");
 }
 
@@ -294,12 +295,92 @@ fn a_failure_that_is_not_the_disks_is_reported_after_the_try() {
     bench.master(1, launch(0));
     bench.master(1, launch(1));
     let failure = StartFailure { step: StartStep::Output, error: "it is a directory".to_owned() };
-    let failed = |number| Event::RunnerFailed { executor: key(number), failure: failure.clone() };
-    assert_eq!(bench.apply(failed(0)), [Effect::TryWorkDirectory]);
+    let failed = |number| Event::RunnerFailed { executor: key(number), why: failure.clone().into() };
+    assert_eq!(bench.apply(failed(0)), [Effect::TryToStart { process: false }]);
     assert_eq!(bench.apply(failed(1)), [], "it is being tried");
     bench.master(1, kill(1));
     let end = ExecutorState::Failed(failure.clone());
     let killed = ExecutorState::Killed(None);
     let expected = [ended(0, end.clone()), tell(0, end), ended(1, killed.clone()), tell(1, killed)];
-    assert_eq!(bench.apply(Event::WorkDirectoryTried { error: None, space: None }), expected);
+    assert_eq!(bench.apply(Event::StartTried(StartTried::default())), expected);
+}
+
+/// A failure to start that is certainly the machine's.
+fn machine_s(fault: Fault) -> NotStarted {
+    let error = "firesteel: Resource temporarily unavailable".to_owned();
+    NotStarted { failure: StartFailure { step: StartStep::Program, error }, fault }
+}
+
+/// Passes time until the Worker tries whether it can start anything. Returns whether it tries a process.
+fn try_due(bench: &mut Bench) -> bool {
+    loop {
+        let (_, effects) = bench.deadline();
+        let tried = |effect: &Effect| match effect {
+            Effect::TryToStart { process } => Some(*process),
+            _ => None,
+        };
+        if let Some(process) = effects.iter().find_map(tried) {
+            return process;
+        }
+    }
+}
+
+#[test]
+fn a_worker_that_can_start_no_process_says_so_before_it_reports_what_failed_and_tries_until_it_can() {
+    for fault in [Fault::Shortage, Fault::OwnProgram] {
+        let mut bench = Bench::with_disk();
+        bench.master(1, launch(0));
+        bench.master(1, launch(1));
+        let why = machine_s(fault);
+        let reason = why.failure.to_string();
+        let checked = |error: Option<&String>| {
+            let (worker, error) = (WorkerId::new("worker-1"), error.cloned());
+            send(1, WorkerToMaster::StartsChecked { worker, error })
+        };
+        let failed = |number| Event::RunnerFailed { executor: key(number), why: machine_s(fault) };
+        let end = ExecutorState::Failed(why.failure.clone());
+        let said = [note(Note::CannotStart { error: reason.clone() }), checked(Some(&reason))];
+        let ends = |number| [ended(number, end.clone()), tell(number, end.clone())];
+        assert_eq!(bench.apply(failed(0)), [said, ends(0)].concat());
+        assert_eq!(bench.apply(failed(1)), ends(1), "it is known");
+        assert!(try_due(&mut bench), "a process is tried, too");
+        let still = StartTried { process: Some(reason.clone()), ..StartTried::default() };
+        assert_eq!(bench.apply(Event::StartTried(still)), []);
+        assert!(try_due(&mut bench));
+        let can = [note(Note::CanStartAgain), checked(None)];
+        assert_eq!(bench.apply(Event::StartTried(StartTried::default())), can);
+        assert!(!try_due(&mut bench), "that works");
+    }
+}
+
+#[test]
+fn a_shortage_that_comes_again_with_each_start_is_tried_less_and_less_often() {
+    let mut bench = Bench::with_disk();
+    let mut pauses = Vec::new();
+    for number in 0..7 {
+        bench.master(1, launch(number));
+        bench.apply(Event::RunnerFailed { executor: key(number), why: machine_s(Fault::Shortage) });
+        let failed = bench.now;
+        assert!(try_due(&mut bench));
+        pauses.push(bench.now.since(failed).as_secs());
+        bench.apply(Event::StartTried(StartTried::default()));
+    }
+    assert_eq!(pauses, [5, 10, 20, 40, 80, 80, 80]);
+    bench.master(1, launch(7));
+    bench.apply(Event::RunnerStarted { executor: key(7), pid: 70 });
+    bench.master(1, launch(8));
+    bench.apply(Event::RunnerFailed { executor: key(8), why: machine_s(Fault::Shortage) });
+    let failed = bench.now;
+    assert!(try_due(&mut bench));
+    assert_eq!(bench.now.since(failed).as_secs(), 5);
+}
+
+#[test]
+fn a_worker_that_never_tries_reports_a_shortage_as_any_failure() {
+    let mut bench = Bench::registered();
+    bench.master(1, launch(0));
+    let why = machine_s(Fault::Shortage);
+    let end = ExecutorState::Failed(why.failure.clone());
+    let effects = bench.apply(Event::RunnerFailed { executor: key(0), why });
+    assert_eq!(effects, [ended(0, end.clone()), tell(0, end)]);
 }

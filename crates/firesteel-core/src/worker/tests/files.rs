@@ -98,7 +98,7 @@ fn executors_that_wait_are_listed_as_launching_and_do_not_run() {
         exits(0),
         Event::RunnerFailed {
             executor: key(0),
-            failure: StartFailure { step: StartStep::Program, error: String::new() },
+            why: StartFailure { step: StartStep::Program, error: String::new() }.into(),
         },
     ] {
         assert_eq!(bench.apply(event), std::slice::from_ref(&unknown));

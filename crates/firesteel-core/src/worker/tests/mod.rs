@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use firesteel_placement::{Cores, MiB, Resources};
 
-use super::{Config, Effect, Event, ExecutorPlan, Inbound, Note, Outbound, Reason, Worker};
+use super::{Config, Effect, Event, ExecutorPlan, Inbound, Note, Outbound, Reason, StartTried, Worker};
 use crate::address::Address;
 use crate::ids::{AppId, ExecutorId, ExecutorKey, PeerId, ProfileId, WorkerId};
 use crate::leadership::Leadership;
@@ -52,7 +52,7 @@ impl Bench {
             kill_grace: GRACE,
             driver_kill_grace: GRACE,
             cleanup: None,
-            work_directory_pause: None,
+            try_pause: None,
             max_disk_percent: 95,
             usage_pause: None,
             web_address: None,
@@ -73,8 +73,8 @@ impl Bench {
 
     /// A registered Worker that tries to write in its work directory.
     fn with_disk() -> Self {
-        let work_directory_pause = Some(Duration::from_secs(5));
-        Self::of(Config { work_directory_pause, ..Self::new(&["m"]).worker.config }).register()
+        let try_pause = Some(Duration::from_secs(5));
+        Self::of(Config { try_pause, ..Self::new(&["m"]).worker.config }).register()
     }
 
     /// Registers it with Master `m` as peer 1.

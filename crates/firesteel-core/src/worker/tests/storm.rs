@@ -51,7 +51,7 @@ fn any_event(chance: &mut ChaCha8Rng) -> Event {
         36 => Event::Disconnected { peer },
         37..=45 => Event::RunnerStarted { executor, pid: chance.random_range(2..99) },
         46 if chance.random_range(0..3) == 0 => Event::StaleFound { apps: vec![executor.app] },
-        46 => Event::RunnerFailed { executor, failure: failure() },
+        46 => Event::RunnerFailed { executor, why: failure().into() },
         47..=51 => Event::RunnerExited { executor, status: ExitStatus::Signal(9) },
         52 | 53 => {
             Event::FilesFetched { app: AppId::new("app-2"), fetch: FetchId(chance.random_range(1..4)) }
@@ -99,7 +99,7 @@ fn whatever_comes_the_invariants_hold_and_nothing_is_done_twice() {
                     | Effect::FetchFiles { .. }
                     | Effect::RemoveFiles { .. }
                     | Effect::CleanApplication { .. }
-                    | Effect::TryWorkDirectory
+                    | Effect::TryToStart { .. }
                     | Effect::Measure { .. }
                     | Effect::FindStale { .. }
                     | Effect::RemoveDirectory { .. }

@@ -64,11 +64,14 @@ fn a_disk_that_is_too_full_takes_the_worker_out_until_there_is_room_again() {
     let mut bench = Bench::with_disk();
     let mut tried = |used: u64, error: Option<&str>| -> Vec<Option<String>> {
         let space = Some(DiskSpace { total: 100, available: 100 - used });
-        let effects = bench.apply(Event::WorkDirectoryTried { error: error.map(str::to_owned), space });
+        let effects = bench.apply(Event::StartTried(StartTried {
+            directory: error.map(str::to_owned),
+            process: None,
+            space,
+        }));
         let told = |effect| match effect {
             Effect::Send {
-                message: Outbound::Master(WorkerToMaster::WorkDirectoryChecked { error, .. }),
-                ..
+                message: Outbound::Master(WorkerToMaster::StartsChecked { error, .. }), ..
             } => Some(error),
             _ => None,
         };

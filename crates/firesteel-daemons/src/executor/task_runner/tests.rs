@@ -170,7 +170,7 @@ async fn what_cannot_be_started_is_named() {
         let mut rig = Rig::new();
         let _runner = rig.start(task, 1);
         match rig.next().await {
-            Event::TaskNotStarted { failure, .. } => assert_eq!(failure.to_string(), words),
+            Event::TaskNotStarted { why, .. } => assert_eq!(why.failure.to_string(), words),
             other => panic!("{other:?}"),
         }
     }

@@ -169,7 +169,7 @@ fn workers(page: &mut Exposition, view: &MasterView) {
         "Workers that get no executors until something is mended.",
     )
     .sample(&[("reason", "deaf")], impaired(|it| *it == Impairment::Deaf))
-    .sample(&[("reason", "cannot_write")], impaired(|it| matches!(it, Impairment::CannotWrite(_))));
+    .sample(&[("reason", "cannot_start")], impaired(|it| matches!(it, Impairment::CannotStart(_))));
     let excluded = view.workers.iter().filter(|worker| worker.excluded_until.is_some()).count();
     page.gauge(
         "firesteel_master_workers_excluded",

@@ -9,6 +9,7 @@ use std::time::Duration;
 use firesteel_core::address::Address;
 use firesteel_core::executor_command::JavaCommand;
 use firesteel_core::ids::{AppId, ExecutorId, ExecutorKey, ProfileId, WorkerId};
+use firesteel_core::process::Command;
 use firesteel_core::process::ExitStatus;
 use firesteel_core::wire::Role;
 use firesteel_placement::{Cores, MiB, Resources};
@@ -27,6 +28,7 @@ use firesteel_core::worker::LogRead;
 use firesteel_host::clock::Clock;
 use firesteel_host::inbox::{InboxEntry, InboxReceiver, inbox};
 use firesteel_host::net::Introduction;
+use firesteel_host::own_program::OwnProgram;
 use firesteel_settings::pages::LogLinks;
 use firesteel_settings::rolling::{Compression, LEAST_SIZE, Rolling, Strategy};
 
@@ -83,7 +85,7 @@ impl Rig {
             worker,
             work,
             java,
-            firesteel: "/opt/firesteel".into(),
+            firesteel: OwnProgram::find().expect("/proc is there"),
             sweeper: Sweeper::start(),
             rolling,
             removed_bytes: Arc::default(),
@@ -137,7 +139,7 @@ impl Rig {
 
     async fn failed(&mut self) -> StartFailure {
         match self.next().await {
-            Event::RunnerFailed { failure, .. } => failure,
+            Event::RunnerFailed { why, .. } => why.failure,
             other => panic!("{other:?}"),
         }
     }
@@ -195,11 +197,17 @@ async fn the_workers_own_program_is_filled_in_where_it_is_a_whole_word() {
     rig.start(plan("echo", &["{{FIRESTEEL}}", "x{{FIRESTEEL}}", "{{CORES}}"]));
     rig.started().await;
     assert_eq!(rig.exited().await, ExitStatus::SUCCESS);
-    assert_eq!(rig.read("stdout"), "/opt/firesteel x{{FIRESTEEL}} {{CORES}}\n");
-    rig.start(plan("{{FIRESTEEL}}", &[]));
+    let own = rig.context.firesteel.path().display().to_string();
+    assert_eq!(rig.read("stdout"), format!("{own} x{{{{FIRESTEEL}}}} {{{{CORES}}}}\n"));
+    // It is started by the file that runs, under the name that it had.
+    rig.start(plan("{{FIRESTEEL}}", &["--list"]));
+    rig.started().await;
+    assert_eq!(rig.exited().await, ExitStatus::SUCCESS);
+    assert!(rig.read("stdout").contains("the_workers_own_program_is_filled_in"));
+    rig.start(plan("/opt/firesteel", &[]));
     let failure = rig.failed().await;
     assert_eq!(failure.step, StartStep::Lookup);
-    assert!(failure.error.starts_with("/opt/firesteel: "), "{failure}");
+    assert_eq!(failure.error, "/opt/firesteel: not found");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 1)]

@@ -3,7 +3,7 @@
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::net::TcpListener;
-use std::os::unix::process::CommandExt;
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::Arc;
@@ -11,10 +11,10 @@ use std::sync::Arc;
 use firesteel_core::Timestamp;
 use firesteel_core::ids::WorkerId;
 use firesteel_core::messages::Stream;
-use firesteel_core::process::{Command, ExitStatus, Signal};
+use firesteel_core::process::{Command, ExitStatus, NotStarted, Signal};
 use firesteel_host::clock::Clock;
 use firesteel_host::process_group::{ProcessGroup, exit_status};
-use firesteel_host::start_failure::not_started;
+use firesteel_host::start::spawn;
 use firesteel_settings::rolling::{Compression, Rolling, Strategy};
 use tokio::process::Child;
 
@@ -138,7 +138,7 @@ impl Process {
         clock: Clock,
     ) -> Result<Self, String> {
         let mut appenders = Vec::new();
-        let mut through_pipe = |log, stream| -> io::Result<Stdio> {
+        let mut through_pipe = |log, stream| -> io::Result<OwnedFd> {
             let (ours, theirs) = io::pipe()?;
             let name = format!("shuffle service {}", active_name(stream));
             appenders.push(Appender::start(ours, log, clock, name)?);
@@ -159,14 +159,13 @@ impl Process {
             .envs(&command.environment)
             // The reaper finds the process by this one.
             .env(WORKER_ID, worker.as_str())
-            .current_dir(&directory.0)
-            .stdin(Stdio::null())
-            .stdout(stdout)
-            .stderr(stderr)
-            .process_group(0);
-        let child = tokio::process::Command::from(process).spawn();
-        let child = child.map_err(|error| not_started(&command.program, &error).error)?;
-        Ok(Self { group: ProcessGroup::of(&child), child, appenders })
+            .current_dir(&directory.0);
+        let started = spawn(process, &command.program, |process| {
+            process.stdin(Stdio::null()).stdout(stdout.try_clone()?).stderr(stderr.try_clone()?);
+            Ok(())
+        });
+        let (child, group) = started.map_err(|NotStarted { failure, .. }| failure.error)?;
+        Ok(Self { group, child, appenders })
     }
 
     /// Its process id.

@@ -19,7 +19,7 @@ pub(super) struct WorkerBook {
     /// Whether a client has asked it to leave.
     pub(super) is_asked: bool,
     /// Whether the Worker has said that it cannot write.
-    pub(super) cannot_write: bool,
+    pub(super) cannot_start: bool,
     pub(super) grants: BTreeMap<ExecutorKey, ExecutorLaunch>,
     pub(super) drivers: BTreeMap<DriverId, DriverHold>,
 }

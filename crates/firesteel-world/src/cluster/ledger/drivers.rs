@@ -156,7 +156,7 @@ impl Ledger {
             return Err(format!("{driver} needs {needs:?}, and is given {given}"));
         }
         let book = self.workers.get_mut(&worker).ok_or("a Worker's connection outlives it")?;
-        if book.availability == Availability::Decommissioning || book.cannot_write {
+        if book.availability == Availability::Decommissioning || book.cannot_start {
             return Err(format!("{driver} is given to {worker}, which takes nothing"));
         }
         let (cores, memory, resources) = (description.cores, description.memory, given.clone());

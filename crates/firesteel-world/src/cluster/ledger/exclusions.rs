@@ -86,7 +86,7 @@ impl Ledger {
     fn is_clean(&self, app: &AppId, worker: &WorkerId) -> bool {
         let book = self.workers.get(worker);
         let serves =
-            book.is_some_and(|book| book.availability == Availability::Serving && !book.cannot_write);
+            book.is_some_and(|book| book.availability == Availability::Serving && !book.cannot_start);
         serves && !self.early_ends.contains_key(&(app.clone(), worker.clone()))
     }
 

@@ -117,9 +117,9 @@ impl Ledger {
                 "executor {key} is launched on {worker}, which has said that it is about to end"
             ));
         }
-        if book.cannot_write {
+        if book.cannot_start {
             return Err(format!(
-                "executor {key} is launched on {worker}, which has said that it cannot write"
+                "executor {key} is launched on {worker}, which has said that it can start none"
             ));
         }
         if let Some(asked) = app.asked.get(&launch.profile) {

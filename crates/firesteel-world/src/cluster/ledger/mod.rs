@@ -253,11 +253,11 @@ impl Ledger {
                     self.let_leave(worker);
                 }
             }
-            WorkerToMaster::WorkDirectoryChecked { worker, error } => {
+            WorkerToMaster::StartsChecked { worker, error } => {
                 if self.worker_of.get(&peer) == Some(worker)
                     && let Some(book) = self.workers.get_mut(worker)
                 {
-                    book.cannot_write = error.is_some();
+                    book.cannot_start = error.is_some();
                 }
             }
             WorkerToMaster::Heartbeat { .. }
@@ -346,7 +346,7 @@ impl Ledger {
                     peer: Some(peer),
                     availability: Availability::Serving,
                     is_asked: false,
-                    cannot_write: false,
+                    cannot_start: false,
                     grants: BTreeMap::new(),
                     drivers: BTreeMap::new(),
                 };
@@ -369,7 +369,7 @@ impl Ledger {
         let launch = self.workers.get(&worker).and_then(|book| book.grants.get(&report.executor)).cloned();
         if let (true, Some(launch)) = (counts, launch) {
             self.release(&report.executor.clone(), released);
-            let is_full = self.workers.get(&worker).is_some_and(|book| book.cannot_write);
+            let is_full = self.workers.get(&worker).is_some_and(|book| book.cannot_start);
             if is_full && matches!(report.state, ExecutorState::Failed(_)) {
                 // Nobody is to blame.
                 return;

@@ -76,7 +76,7 @@ impl Ledger {
         self.reading = None;
         for book in self.workers.values_mut() {
             book.peer = None;
-            book.cannot_write = false;
+            book.cannot_start = false;
         }
         self.apps.values_mut().for_each(|book| book.peer = None);
     }

@@ -1,0 +1,107 @@
+//! This program, as one to start.
+//!
+//! What is started is the file that runs, even if it was removed since, or another one has taken its path: an installation that
+//! is replaced under a daemon does not change what the daemon starts.
+
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::{env, fs};
+
+use nix::sys::prctl;
+
+/// The file that a process runs, in its own eyes.
+const EXE: &str = "/proc/self/exe";
+
+/// What Linux appends to the path of a file that was removed.
+const DELETED: &str = " (deleted)";
+
+/// This program.
+#[derive(Clone, Debug)]
+pub struct OwnProgram {
+    /// Where it was when it was asked for.
+    path: PathBuf,
+}
+
+impl OwnProgram {
+    /// Finds the program that runs.
+    ///
+    /// # Errors
+    /// The system does not tell where it is.
+    pub fn find() -> io::Result<Self> {
+        let path = env::current_exe()?;
+        let whole = path.to_str().and_then(|path| path.strip_suffix(DELETED));
+        Ok(Self { path: whole.filter(|_| !path.exists()).map_or(path.clone(), PathBuf::from) })
+    }
+
+    /// Where it was. Another file may be there by now.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// A command that starts it.
+    #[must_use]
+    pub fn command(&self) -> Command {
+        let mut command = Command::new(EXE);
+        command.arg0(&self.path);
+        command
+    }
+
+    /// Starts it and waits for its end: it prints its version.
+    ///
+    /// # Errors
+    /// It cannot be started, or fails. In words.
+    pub fn try_to_start(&self) -> Result<(), String> {
+        let mut command = self.command();
+        command.arg("--version").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        let path = self.path.display();
+        match command.status() {
+            Ok(status) if status.success() => Ok(()),
+            Ok(status) => Err(format!("cannot start the program: {path} --version: {status}")),
+            Err(error) => Err(format!("cannot start the program: {path}: {error}")),
+        }
+    }
+
+    /// A path by which another program can start it, while this process lives.
+    #[must_use]
+    pub fn path_for_others(&self) -> PathBuf {
+        let is_there = is_same_file(&self.path, Path::new(EXE)).unwrap_or(false);
+        if is_there { self.path.clone() } else { format!("/proc/{}/exe", std::process::id()).into() }
+    }
+}
+
+fn is_same_file(one: &Path, other: &Path) -> io::Result<bool> {
+    use std::os::unix::fs::MetadataExt;
+    let (one, other) = (fs::metadata(one)?, fs::metadata(other)?);
+    Ok((one.dev(), one.ino()) == (other.dev(), other.ino()))
+}
+
+/// Gives this process its name again, which `ps` and `pkill` show and look for, if it was started by [`OwnProgram::command`]: the
+/// kernel names it after the file then. Call this at the very start, on the main thread.
+pub fn restore_name() {
+    let is_lost = fs::read("/proc/self/comm").is_ok_and(|name| name == b"exe\n");
+    let name = env::args_os().next().filter(|_| is_lost);
+    let name = name.as_deref().map(Path::new).and_then(Path::file_name);
+    if let Some(name) = name.and_then(|name| std::ffi::CString::new(name.as_encoded_bytes()).ok()) {
+        // Without its name it works as well.
+        let _ = prctl::set_name(&name);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_started_is_the_file_that_runs() {
+        let own = OwnProgram::find().expect("/proc is there");
+        assert_eq!(own.path_for_others(), own.path());
+        assert_eq!(own.command().get_program(), EXE);
+        let gone = OwnProgram { path: "/nowhere/firesteel".into() };
+        assert_eq!(gone.path_for_others(), Path::new(&format!("/proc/{}/exe", std::process::id())));
+        let output = gone.command().arg("--list").output().expect("it can be started");
+        assert!(String::from_utf8_lossy(&output.stdout).contains("what_is_started_is_the_file_that_runs"));
+    }
+}

@@ -1,0 +1,129 @@
+//! What Workers and executors do when the machine gives them no process, and programs that cannot be run as they are.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::Command;
+
+use nix::sys::signal::Signal;
+
+use crate::cluster::processes::{self, children_of, command_line};
+use crate::cluster::{BINARY, Daemon, clean, firesteel, run, wait_for};
+
+/// The same command where a limit of the shell's `ulimit` holds.
+fn limited(limit: &str, command: &Command) -> Command {
+    let mut shell = clean("sh");
+    shell.args(["-c", &format!("ulimit {limit} && exec \"$0\" \"$@\"")]);
+    shell.arg(command.get_program()).args(command.get_args());
+    shell
+}
+
+fn worker(program: impl AsRef<OsStr>, master: &Daemon, work: &Path, cores: &str) -> Command {
+    let mut worker = clean(program);
+    worker.args(["worker", "--host", "127.0.0.1", "--port", "0", "--webui-port", "none"]);
+    worker.args(["--cores", cores, "--memory", "4g", "--work-dir"]).arg(work).arg(master.url());
+    worker
+}
+
+fn map(master: &Daemon, words: &[&str]) -> Command {
+    let mut map = firesteel();
+    map.args(["map", "--master", master.url(), "--"]).args(words);
+    map
+}
+
+#[test]
+fn tasks_that_meet_a_shortage_wait_and_do_not_fail() {
+    let master = Daemon::master(&[]);
+    let work = tempfile::tempdir().expect("a temporary directory");
+    let _worker = Daemon::start(&mut limited("-n 64", &worker(BINARY, &master, work.path(), "40")));
+    let items: Vec<String> = (0..80).map(|item| item.to_string()).collect();
+    let done = run(map(&master, &["sh", "-c", "sleep 0.2; echo $0", "{}", ":::"]).args(&items));
+    assert_eq!(done.code(), 0, "{done}");
+    assert_eq!(done.stdout.lines().count(), 80, "{done}");
+    assert_eq!(done.stderr.matches("can start no more tasks for now").count(), 1, "it is said once: {done}");
+    assert!(done.stderr.contains("80 succeeded, 0 failed") && !done.stderr.contains("retries"), "{done}");
+}
+
+#[test]
+fn a_worker_that_can_start_no_process_says_so_and_is_not_counted_against_applications() {
+    let master = Daemon::master(&[]);
+    let work = tempfile::tempdir().expect("a temporary directory");
+    let worker = Daemon::start(&mut worker(BINARY, &master, work.path(), "1"));
+    let files = |limit: &str| {
+        let done = run(clean("prlimit").args(["--pid", &worker.pid().to_string(), limit]));
+        assert_eq!(done.code(), 0, "{done}");
+    };
+    files("--nofile=3:1024");
+    let mut map = Daemon::spawn(&mut map(&master, &["echo", ":::", "item"]));
+    worker.wait_for_line(&[
+        "WARN",
+        "cannot start executors, and takes none until it can",
+        "Too many open files",
+    ]);
+    wait_for("the Master to know", || {
+        let reason = master.status()["workers"][0]["impairment"].as_str()?.to_owned();
+        reason.contains("cannot start executors").then_some(())
+    });
+    files("--nofile=1024:1024");
+    worker.wait_for_line(&["can start executors again"]);
+    assert_eq!(map.wait(), 0, "{}", map.log());
+    assert_eq!(map.output(), "item\n");
+}
+
+#[test]
+fn a_worker_whose_program_was_removed_starts_executors_under_its_name() {
+    let master = Daemon::master(&[]);
+    let installed = tempfile::tempdir().expect("a temporary directory");
+    let program = installed.path().join("firesteel");
+    fs::copy(BINARY, &program).expect("it can be copied");
+    let work = tempfile::tempdir().expect("a temporary directory");
+    let worker = Daemon::start(&mut worker(&program, &master, work.path(), "1"));
+    fs::remove_file(&program).expect("it is ours");
+    let words = ["sh", "-c", "cat /proc/$PPID/comm; tr '\\0' ' ' </proc/$PPID/cmdline", ":::", "item"];
+    let done = run(&mut map(&master, &words));
+    assert_eq!(done.code(), 0, "{done}");
+    let expected = format!("firesteel\n{} executor ", program.display());
+    assert!(done.stdout.starts_with(&expected), "{done}");
+    // So is what ends its processes, if that was killed.
+    let reaper = || {
+        let is_reaper = |pid: &u32| command_line(*pid).get(1).is_some_and(|word| word == "__reaper");
+        children_of(worker.pid()).into_iter().find(is_reaper)
+    };
+    let first = reaper().expect("there is one");
+    processes::signal(first, Signal::SIGKILL).expect("it is there");
+    wait_for("another reaper", || reaper().filter(|pid| *pid != first));
+}
+
+#[test]
+fn a_work_directory_that_was_removed_is_made_again_with_the_record_of_its_worker() {
+    let master = Daemon::master(&[]);
+    let scratch = tempfile::tempdir().expect("a temporary directory");
+    let work = scratch.path().join("work");
+    let worker = Daemon::start(&mut worker(BINARY, &master, &work, "1"));
+    fs::remove_dir_all(&work).expect("it is ours");
+    worker.wait_for_line(&["WARN", "the work directory was gone: made", "again"]);
+    let records = || fs::read_dir(work.join(".firesteel-workers")).ok();
+    wait_for("the record", || (records()?.count() == 1).then_some(()));
+    let done = run(&mut map(&master, &["echo", ":::", "item"]));
+    assert_eq!((done.code(), done.stdout.as_str()), (0, "item\n"), "{done}");
+    assert_eq!(worker.terminate(), 0);
+}
+
+#[test]
+fn scripts_run_as_by_execvp_and_a_missing_interpreter_is_named_after_one_attempt() {
+    let scratch = tempfile::tempdir().expect("a temporary directory");
+    for (name, text) in [("job", "echo ran $1\n"), ("tool", "#!/opt/conda/bin/python\nprint(1)\n")] {
+        let path = scratch.path().join(name);
+        fs::write(&path, text).expect("it can be written");
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("it is ours");
+    }
+    let map =
+        |program: &str| run(firesteel().args(["map", "--", program, ":::", "1"]).current_dir(scratch.path()));
+    let done = map("./job");
+    assert_eq!((done.code(), done.stdout.as_str()), (0, "ran 1\n"), "{done}");
+    let done = map("./tool");
+    assert_eq!(done.code(), 1, "{done}");
+    assert!(done.stderr.contains("./tool: its interpreter /opt/conda/bin/python is not found"), "{done}");
+    assert!(!done.stderr.contains("4 failures"), "{done}");
+}
