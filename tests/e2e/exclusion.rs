@@ -24,10 +24,35 @@ fn a_host_where_everything_fails_gets_few_attempts_and_every_item_succeeds() {
     let excluded = summary["excluded"].as_array().expect("a list");
     assert_eq!(excluded.len(), 1, "{done}");
     let words = excluded[0].as_str().expect("words");
-    assert!(words.contains("on 127.0.0.1: 2 tasks failed there and succeeded elsewhere"), "{words}");
-    assert!(done.stderr.contains(words), "{done}");
+    assert!(words.contains("excluded executor ") && words.contains("on 127.0.0.1: "), "{words}");
+    assert!(words.contains(" tasks failed there and succeeded elsewhere"), "{words}");
+    assert!(done.stderr.contains(words) && done.stderr.contains("start there for 60 s"), "{done}");
     let attempts = attempts(&hosts);
     assert!((2..=40).contains(&attempts), "{attempts} attempts on the bad host:\n{done}");
+}
+
+#[test]
+fn by_sparks_rule_two_tasks_that_fail_there_and_succeed_elsewhere_are_enough_for_an_hour() {
+    let hosts = Hosts::start(3, 2);
+    let input: String = (0..60).map(|item| format!("{item}\n")).collect();
+    let on = ["--conf", "spark.excludeOnFailure.enabled=true", "--", "sh", "-c"];
+    let (done, summary) = hosts.mapped(&[&on[..], &[&script(&hosts), "sh"]].concat(), &input);
+    assert_eq!((done.code(), done.stdout.as_str()), (0, input.as_str()), "{done}");
+    let words = summary["excluded"][0].as_str().expect("words");
+    assert!(words.contains("on 127.0.0.1: 2 tasks failed there and succeeded elsewhere"), "{words}");
+    assert!(done.stderr.contains("start there for 3600 s"), "{done}");
+}
+
+#[test]
+fn items_that_fail_once_wherever_they_run_exclude_nobody() {
+    let hosts = Hosts::start(2, 2);
+    let input: String = (0..200).map(|item| format!("{item}\n")).collect();
+    let seen = hosts.path("seen");
+    let once =
+        format!("[ $(($1 % 10)) != 3 ] || ! mkdir {}-$1 2>/dev/null || exit 1; echo $1", seen.display());
+    let (done, summary) = hosts.mapped(&["--", "sh", "-c", &once, "sh"], &input);
+    assert_eq!((done.code(), done.stdout.as_str()), (0, input.as_str()), "{done}");
+    assert_eq!(summary["excluded"], json!([]), "{done}");
 }
 
 #[test]

@@ -4,6 +4,7 @@
 
 mod attempts;
 mod containers;
+mod exclusion_nights;
 mod fair_queue;
 mod fixtures;
 mod garbage;

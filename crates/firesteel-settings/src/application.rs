@@ -244,11 +244,17 @@ fn locality_wait(properties: &Properties) -> Result<LocalityWait, SettingError> 
 
 fn exclusion(properties: &Properties) -> Result<ExclusionPolicy, SettingError> {
     let default = ExclusionPolicy::default();
+    // Each is read, so that a wrong value is found, and the first one that is set counts.
+    let names = [keys::EXCLUDE_APPLICATION, keys::EXCLUDE, keys::EXCLUDE_OLD];
+    let set = names.map(|key| properties.boolean(key));
+    let [application, enabled, old] = set;
+    let spark_rule = application?.or(enabled?).or(old?);
     let count = |key, default| properties.positive(key).map(|set| set.unwrap_or(default));
     Ok(ExclusionPolicy {
-        exclusion: match properties.boolean(keys::EXCLUDE)? {
-            Some(true) | None => Exclusion::On,
+        exclusion: match spark_rule {
+            Some(true) => Exclusion::ByLimits,
             Some(false) => Exclusion::Off,
+            None => Exclusion::ByComparison,
         },
         timeout: properties.period(keys::EXCLUDE_TIMEOUT, Unit::Millis)?.unwrap_or(default.timeout),
         max_failed_tasks_per_executor: count(keys::EXCLUDE_TASKS, default.max_failed_tasks_per_executor)?,
@@ -323,6 +329,39 @@ mod tests {
             output_credit: 1 << 20,
             kept_output: 1 << 30,
         }
+    }
+
+    #[test]
+    fn sparks_setting_by_any_of_its_names_means_sparks_rule_or_none_and_otherwise_firesteels_holds() {
+        const ENABLED: &str = "spark.excludeOnFailure.enabled";
+        const APPLICATION: &str = "spark.excludeOnFailure.application.enabled";
+        const OLD: &str = "spark.blacklist.enabled";
+        let rows: [(&[(&str, bool)], Exclusion); 8] = [
+            (&[], Exclusion::ByComparison),
+            (&[(ENABLED, true)], Exclusion::ByLimits),
+            (&[(ENABLED, false)], Exclusion::Off),
+            (&[(OLD, true)], Exclusion::ByLimits),
+            (&[(OLD, false)], Exclusion::Off),
+            (&[(OLD, true), (ENABLED, false)], Exclusion::Off),
+            (&[(APPLICATION, true), (ENABLED, false)], Exclusion::ByLimits),
+            (&[(APPLICATION, false), (ENABLED, true), (OLD, true)], Exclusion::Off),
+        ];
+        for (set, expected) in rows {
+            let pairs: Vec<String> = set.iter().map(|(key, value)| format!("{key}={value}")).collect();
+            let properties = Properties::parse(pairs.iter().map(String::as_str)).expect("pairs");
+            assert_eq!(exclusion(&properties).map(|policy| policy.exclusion), Ok(expected), "{pairs:?}");
+        }
+        for key in [ENABLED, APPLICATION, OLD] {
+            let wrong = Properties::parse([format!("{key}=perhaps").as_str()]).expect("a pair");
+            assert!(exclusion(&wrong).is_err(), "{key}");
+        }
+        let alone = Properties::parse(["spark.excludeOnFailure.application.maxFailedTasksPerExecutor=1"]);
+        let policy = exclusion(&alone.expect("a pair")).expect("it is right");
+        assert_eq!(
+            policy.exclusion,
+            Exclusion::ByComparison,
+            "a limit alone switches nothing on, as in Spark"
+        );
     }
 
     #[test]

@@ -260,13 +260,17 @@ table! {
     LOCALITY_WAIT_NODE: "spark.locality.wait.node", [Application], Otherwise("spark.locality.wait");
     /// How long a task then waits for the same rack before it may run anywhere.
     LOCALITY_WAIT_RACK: "spark.locality.wait.rack", [Application], Otherwise("spark.locality.wait");
-    /// Whether to exclude executors and hosts where tasks fail that succeed elsewhere.
-    EXCLUDE: "spark.excludeOnFailure.enabled", [Application], Value("true");
-    /// How long an exclusion lasts, and how long a failure counts.
+    /// Whether to exclude executors and hosts where tasks fail that succeed elsewhere: true by Spark's rule, false never.
+    EXCLUDE: "spark.excludeOnFailure.enabled", [Application], Otherwise("not set: those that are worse than the others, for minutes");
+    /// The same as spark.excludeOnFailure.enabled for Firesteel's own applications, and takes precedence.
+    EXCLUDE_APPLICATION: "spark.excludeOnFailure.application.enabled", [Application], Otherwise("spark.excludeOnFailure.enabled");
+    /// Deprecated name of spark.excludeOnFailure.enabled, which takes precedence.
+    EXCLUDE_OLD: "spark.blacklist.enabled", [Application], Otherwise("not set");
+    /// By Spark's rule: how long an exclusion lasts, and how long a failure counts.
     EXCLUDE_TIMEOUT: "spark.excludeOnFailure.timeout", [Application], Value("1h");
-    /// Exclude an executor after this many tasks failed on it and succeeded elsewhere.
+    /// By Spark's rule: exclude an executor after this many tasks failed on it and succeeded elsewhere.
     EXCLUDE_TASKS: "spark.excludeOnFailure.application.maxFailedTasksPerExecutor", [Application], Value("2");
-    /// Exclude a host after this many of its executors were excluded, or failed to start in a row.
+    /// By Spark's rule: exclude a host after this many of its executors were excluded, or failed to start in a row.
     EXCLUDE_EXECUTORS: "spark.excludeOnFailure.application.maxFailedExecutorsPerNode", [Application], Value("2");
     /// A task avoids an executor after this many failures there.
     ATTEMPTS_PER_EXECUTOR: "spark.excludeOnFailure.task.maxTaskAttemptsPerExecutor", [Application], Value("1");

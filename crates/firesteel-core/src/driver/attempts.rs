@@ -3,6 +3,7 @@
 use bytes::Bytes;
 use firesteel_placement::locality::{Locality, nearness};
 
+use super::health_tracker::Success;
 use super::tasks::TaskPhase;
 use super::{Driver, Effect, ExecutorLoss, FailureCause, Note, TaskOutcome};
 use crate::ids::{AttemptId, ExecutorId, TaskId};
@@ -101,6 +102,7 @@ impl Driver {
 
     /// A cancelled task has ended, in whatever way.
     pub(super) fn end_cancelled(&mut self, task: TaskId) {
+        self.health.over(task);
         self.tasks.drop_cancelled(task);
         self.effects.push(Effect::TaskEnded { task, outcome: TaskOutcome::Cancelled });
     }
@@ -113,6 +115,7 @@ impl Driver {
         host: &str,
         cause: FailureCause,
     ) {
+        self.health.failed(attempt.task);
         let failures = self.tasks.count_failure(attempt.task, executor, host, &self.config.exclusion);
         let limit = self.tasks.live(attempt.task).max_failures.unwrap_or(self.config.max_task_failures);
         let cause = match cause {
@@ -143,6 +146,7 @@ impl Driver {
         } else {
             let cause = hopeless.unwrap_or(cause);
             let locality = self.locality(attempt.task, host);
+            self.health.over(attempt.task);
             self.tasks.finish(attempt.task);
             self.tasks.tally_mut().failed += 1;
             let outcome = TaskOutcome::Failed { attempt, executor, locality, failures, cause };
@@ -167,7 +171,13 @@ impl Driver {
     }
 
     fn finish_task(&mut self, now: Timestamp, attempt: AttemptId, executor: ExecutorId, host: &str) {
-        self.health.succeeded(attempt.task, self.tasks.failed_on(attempt.task), executor, now);
+        let failed_on = self.tasks.failed_on(attempt.task);
+        let live =
+            failed_on.iter().map(|(id, _)| *id).filter(|id| self.executors.get(*id).is_some()).collect();
+        let (task, profile, host_name) =
+            (attempt.task, self.executors.live(executor).profile, host.to_owned());
+        let success = Success { task, profile, on: executor, host: host_name, failed_on, live };
+        self.health.succeeded(success, now);
         let locality = self.locality(attempt.task, host);
         self.tasks.finish(attempt.task);
         self.tasks.tally_mut().succeeded += 1;

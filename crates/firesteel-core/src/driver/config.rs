@@ -143,15 +143,15 @@ impl Ratio {
 /// is excluded unless it is switched on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ExclusionPolicy {
-    /// `spark.excludeOnFailure.enabled`: whether anything is excluded.
+    /// `spark.excludeOnFailure.enabled`: the rule by which something is excluded.
     pub exclusion: Exclusion,
-    /// `spark.excludeOnFailure.timeout`: how long an exclusion lasts and a failed task counts.
+    /// `spark.excludeOnFailure.timeout`: how long an exclusion lasts and a failed task counts, by limits.
     pub timeout: Duration,
     /// `spark.excludeOnFailure.application.maxFailedTasksPerExecutor`: the number of tasks that must fail on
-    /// an executor and succeed elsewhere for it to be excluded.
+    /// an executor and succeed elsewhere for it to be excluded, by limits.
     pub max_failed_tasks_per_executor: u32,
     /// `spark.excludeOnFailure.application.maxFailedExecutorsPerNode`: the number of excluded executors, or
-    /// of failed starts in a row, that excludes their host.
+    /// of failed starts in a row, that excludes their host, by limits.
     pub max_failed_executors_per_host: u32,
     /// `spark.excludeOnFailure.task.maxTaskAttemptsPerExecutor`: a task that failed this often on an executor
     /// runs on another one, if there is one.
@@ -160,11 +160,13 @@ pub struct ExclusionPolicy {
     pub max_task_attempts_per_host: u32,
 }
 
-/// Whether executors and hosts are excluded.
+/// The rule by which executors and hosts are excluded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exclusion {
-    /// They are excluded by the limits of the policy.
-    On,
+    /// They are excluded for minutes if they are worse than the others: Firesteel's rule.
+    ByComparison,
+    /// They are excluded by the limits of the policy: Spark's rule.
+    ByLimits,
     /// They are never excluded.
     Off,
 }
@@ -172,7 +174,7 @@ pub enum Exclusion {
 impl Default for ExclusionPolicy {
     fn default() -> Self {
         Self {
-            exclusion: Exclusion::On,
+            exclusion: Exclusion::ByComparison,
             timeout: Duration::from_secs(3600),
             max_failed_tasks_per_executor: 2,
             max_failed_executors_per_host: 2,

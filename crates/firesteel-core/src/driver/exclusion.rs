@@ -1,9 +1,11 @@
 //! Excluding executors and hosts, and readmitting them.
 
+use std::collections::BTreeSet;
+
 use super::executor::{Executor, Trust};
-use super::health_tracker::ExclusionCause;
-use super::{Driver, Note, Readmission};
-use crate::ids::ExecutorId;
+use super::health_tracker::Affected;
+use super::{Driver, ExclusionCause, Note, Readmission};
+use crate::ids::{ExecutorId, ProfileId, TaskId};
 use crate::time::Timestamp;
 
 impl Driver {
@@ -11,14 +13,17 @@ impl Driver {
     /// readmits an executor if no other is left.
     pub(super) fn update_exclusions(&mut self, now: Timestamp) {
         let over = self.health.expire(now);
-        for cause in self.health.to_exclude() {
-            if self.can_do_without(&cause) {
-                self.health.exclude(&cause, now);
-                self.effects.note(Note::Excluded { cause, timeout: self.health.timeout() });
+        let host_of = |executor| self.executors.get(executor).map(|row| row.host.clone());
+        for cause in self.health.to_exclude(host_of) {
+            if cause.is_again() || self.can_do_without(&cause) {
+                let there = self.executors.iter().filter(|(id, row)| is_affected(&cause, *id, row));
+                let there: Vec<ExecutorId> = there.map(|(id, _)| id).collect();
+                let timeout = self.health.exclude(&cause, &there, now);
+                self.effects.note(Note::Excluded { cause, timeout });
                 self.apply_exclusions(Readmission::TimeIsUp);
             }
         }
-        if self.health.any_host() && !self.executors.iter().any(|(_, row)| row.could_offer()) {
+        if !self.health.hosts().is_empty() && !self.executors.iter().any(|(_, row)| row.could_offer()) {
             // The Master launches no executors on excluded hosts, and may have no room elsewhere.
             let hosts = self.health.readmit_hosts();
             self.apply_exclusions(Readmission::NoOtherLeft);
@@ -33,6 +38,15 @@ impl Driver {
         }
     }
 
+    /// A task begins on an executor. If it is a trial, it is the only one.
+    pub(super) fn begin_on(&mut self, now: Timestamp, task: TaskId, executor: ExecutorId) {
+        let host = &self.executors.live(executor).host;
+        self.health.launched(task, executor, host, now);
+        if self.health.any_excluded() {
+            self.apply_exclusions(Readmission::TimeIsUp);
+        }
+    }
+
     /// Gives tasks to exactly the executors that the health tracker does not exclude.
     fn apply_exclusions(&mut self, why: Readmission) {
         let change = |(id, row): (ExecutorId, &Executor)| {
@@ -43,30 +57,32 @@ impl Driver {
         for (executor, host, excluded) in changed {
             self.executors.set_trust(executor, if excluded { Trust::Excluded } else { Trust::Trusted });
             if !excluded {
+                let why = match why {
+                    Readmission::NoOtherLeft => why,
+                    _ => self.health.readmission(executor, &host),
+                };
                 self.effects.note(Note::Readmitted { executor, host, why });
             }
         }
     }
 
-    /// Whether another executor of the same profile, large enough for every task, can do the work of what would be
-    /// excluded.
+    /// Whether other executors of the same profile, large enough for every task, can do the work of what would be excluded:
+    /// by Spark's rule, one of them; by Firesteel's, as many as are excluded then.
     fn can_do_without(&self, cause: &ExclusionCause) -> bool {
-        let is_hit = |id: ExecutorId, row: &Executor| match cause {
-            ExclusionCause::Executor { executor, .. } => id == *executor,
-            ExclusionCause::HostOfExcluded { host, .. } | ExclusionCause::HostOfFailedStarts { host, .. } => {
-                row.host == *host
+        let large = |row: &Executor| row.could_offer() && row.cores >= self.tasks.largest(row.profile);
+        let all = || self.executors.iter().filter(|(_, row)| large(row));
+        let able = || all().filter(|(_, row)| row.trust == Trust::Trusted);
+        let others = || able().filter(|(id, row)| !is_affected(cause, *id, row));
+        let enough = |profile| {
+            let left = others().filter(|(_, row)| row.profile == profile).count();
+            match self.health.spares_half() {
+                true => 2 * left >= all().filter(|(_, row)| row.profile == profile).count(),
+                false => left > 0,
             }
         };
-        let able = || {
-            let rows = self.executors.iter().filter(|(_, row)| row.could_offer());
-            rows.filter(|(_, row)| {
-                row.trust == Trust::Trusted && row.cores >= self.tasks.largest(row.profile)
-            })
-        };
-        let others = || able().filter(|(id, row)| !is_hit(*id, row));
-        let mut hit = able().filter(|(id, row)| is_hit(*id, row));
-        others().next().is_some()
-            && hit.all(|(_, row)| others().any(|(_, other)| other.profile == row.profile))
+        let hit: BTreeSet<ProfileId> =
+            able().filter(|(id, row)| is_affected(cause, *id, row)).map(|(_, row)| row.profile).collect();
+        others().next().is_some() && hit.into_iter().all(enough)
     }
 
     /// An excluded executor to readmit, since no executor of its profile that is as good gets tasks.
@@ -82,5 +98,13 @@ impl Driver {
             !others.any(|(_, other)| other.trust == Trust::Trusted && other.cores >= enough)
         });
         alone.map(|(id, row)| (id, row.host.clone()))
+    }
+}
+
+/// Whether an executor gets no tasks once that is excluded.
+fn is_affected(cause: &ExclusionCause, executor: ExecutorId, row: &Executor) -> bool {
+    match cause.affected() {
+        Affected::Executor(id, _) => id == executor,
+        Affected::Host(host) => row.host == host,
     }
 }

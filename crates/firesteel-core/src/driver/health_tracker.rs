@@ -1,61 +1,49 @@
-//! The health tracker: excludes executors and hosts where tasks fail that succeed elsewhere.
+//! The health tracker: excludes executors and hosts where tasks fail that succeed elsewhere, by one of two rules.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::fmt;
 use std::time::Duration;
 
 use firesteel_placement::words::counted;
 
+use super::Readmission;
+use super::comparison::Comparison;
 use super::config::{Exclusion, ExclusionPolicy};
-use crate::ids::{ExecutorId, TaskId};
+use super::failure_limits::FailureLimits;
+use crate::ids::{ExecutorId, ProfileId, TaskId};
 use crate::time::Timestamp;
 
-/// Counts failures by executor and host, and remembers what is excluded.
-///
-/// A failed task counts against an executor once the same task has succeeded on another executor. A task that fails
-/// everywhere counts against none. An executor with too many such tasks is excluded. A host is excluded if it has
-/// too many excluded executors, or if too many executors in a row ended there before they registered. Exclusions
-/// expire. The tracker does not know whether the application can do without an executor: the caller asks what is
+/// Remembers what is excluded. It does not know whether the application can do without an executor: the caller asks what is
 /// [`to_exclude`](Self::to_exclude) and decides.
-///
-/// Source: Spark's driver, 4.0.1 (`HealthTracker`), which counts the failures of task sets that succeeded.
 #[derive(Clone, Debug)]
-pub(super) struct HealthTracker {
-    policy: ExclusionPolicy,
-    /// For each executor, the tasks that failed on it and succeeded elsewhere.
-    failures: BTreeMap<ExecutorId, FailedTasks>,
-    /// For each host, the number of executors in a row that ended before they registered.
-    failed_starts: BTreeMap<String, u32>,
-    /// The excluded executors.
-    executors: BTreeMap<ExecutorId, ExcludedExecutor>,
-    /// The excluded hosts, each with the time when its exclusion expires.
-    hosts: BTreeMap<String, Timestamp>,
-    /// The number of times that a host was excluded or readmitted.
-    changes: u64,
+pub(super) enum HealthTracker {
+    /// Nothing is excluded.
+    Off,
+    /// Those that are worse than the others: Firesteel's rule.
+    ByComparison(Comparison),
+    /// Those that have reached a limit: Spark's rule.
+    ByLimits(FailureLimits),
 }
 
-/// The tasks that count against an executor.
+/// A task that succeeded.
 #[derive(Clone, Debug)]
-struct FailedTasks {
+pub(super) struct Success {
+    pub(super) task: TaskId,
+    pub(super) profile: ProfileId,
+    /// The executor where it succeeded.
+    pub(super) on: ExecutorId,
     /// The executor's host.
-    host: String,
-    /// Each task, with the time when it no longer counts.
-    tasks: BTreeMap<TaskId, Timestamp>,
-}
-
-/// An executor that is excluded.
-#[derive(Clone, Debug)]
-struct ExcludedExecutor {
-    /// The executor's host.
-    host: String,
-    /// When the exclusion expires.
-    expiry: Timestamp,
+    pub(super) host: String,
+    /// The executors where it failed before, with their hosts.
+    pub(super) failed_on: Vec<(ExecutorId, String)>,
+    /// Those of them that have not ended.
+    pub(super) live: BTreeSet<ExecutorId>,
 }
 
 /// An executor or host to exclude, with the reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ExclusionCause {
-    /// An executor where tasks failed that succeeded elsewhere.
+    /// By Spark's rule: an executor where tasks failed that succeeded elsewhere.
     Executor {
         /// The executor's number.
         executor: ExecutorId,
@@ -64,15 +52,54 @@ pub enum ExclusionCause {
         /// The number of those tasks.
         tasks: usize,
     },
-    /// A host with excluded executors.
+    /// By Spark's rule: a host with excluded executors.
     HostOfExcluded {
         /// The host's name.
         host: String,
         /// The number of excluded executors on it.
         executors: usize,
     },
-    /// A host on which executors failed before they registered.
+    /// By Spark's rule: a host on which executors failed before they registered.
     HostOfFailedStarts {
+        /// The host's name.
+        host: String,
+        /// The number of failed starts in a row.
+        starts: u32,
+    },
+    /// An executor where tasks fail far more often than on the others.
+    WorseExecutor {
+        /// The executor's number.
+        executor: ExecutorId,
+        /// The executor's host.
+        host: String,
+        /// The number of its latest tasks that failed there and succeeded elsewhere.
+        failed: u64,
+        /// The number of its latest tasks.
+        ended: u64,
+    },
+    /// A host where tasks fail far more often than on the others, on several executors.
+    WorseHost {
+        /// The host's name.
+        host: String,
+        /// The number of its latest tasks that failed there and succeeded elsewhere.
+        failed: u64,
+        /// The number of its latest tasks.
+        ended: u64,
+    },
+    /// An excluded executor where the task that was tried failed, too.
+    ExecutorAgain {
+        /// The executor's number.
+        executor: ExecutorId,
+        /// The executor's host.
+        host: String,
+    },
+    /// An excluded host where the task that was tried failed, too.
+    HostAgain {
+        /// The host's name.
+        host: String,
+    },
+    /// A host on which executors failed before they registered. Those that run there go on.
+    HostAvoided {
         /// The host's name.
         host: String,
         /// The number of failed starts in a row.
@@ -80,7 +107,46 @@ pub enum ExclusionCause {
     },
 }
 
-/// Written as `excluded executor 3 on node-1: 2 tasks failed there and succeeded elsewhere`.
+impl ExclusionCause {
+    /// Whether it was excluded before, and a trial failed.
+    #[must_use]
+    pub fn is_again(&self) -> bool {
+        match self {
+            Self::ExecutorAgain { .. } | Self::HostAgain { .. } => true,
+            Self::Executor { .. }
+            | Self::HostOfExcluded { .. }
+            | Self::HostOfFailedStarts { .. }
+            | Self::WorseExecutor { .. }
+            | Self::WorseHost { .. }
+            | Self::HostAvoided { .. } => false,
+        }
+    }
+
+    /// What it takes away.
+    pub(super) fn affected(&self) -> Affected<'_> {
+        match self {
+            Self::Executor { executor, host, .. }
+            | Self::WorseExecutor { executor, host, .. }
+            | Self::ExecutorAgain { executor, host } => Affected::Executor(*executor, host),
+            Self::HostOfExcluded { host, .. }
+            | Self::HostOfFailedStarts { host, .. }
+            | Self::WorseHost { host, .. }
+            | Self::HostAgain { host }
+            | Self::HostAvoided { host, .. } => Affected::Host(host),
+        }
+    }
+}
+
+/// What an exclusion takes away.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Affected<'a> {
+    /// An executor, on that host.
+    Executor(ExecutorId, &'a str),
+    /// A host with all its executors.
+    Host(&'a str),
+}
+
+/// Written as `excluded executor 3 on node-1: 6 of 6 tasks failed there and succeeded elsewhere`.
 impl fmt::Display for ExclusionCause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -99,282 +165,226 @@ impl fmt::Display for ExclusionCause {
                 let executors = counted(*starts, "executor");
                 write!(f, "excluded host {host}: {executors} in a row failed to start there")
             }
+            Self::WorseExecutor { executor, host, failed, ended } => write!(
+                f,
+                "excluded executor {executor} on {host}: {failed} of its last {ended} tasks failed there and \
+                 succeeded elsewhere"
+            ),
+            Self::WorseHost { host, failed, ended } => write!(
+                f,
+                "excluded host {host}: {failed} of its last {ended} tasks failed there and succeeded elsewhere"
+            ),
+            Self::ExecutorAgain { executor, host } => write!(
+                f,
+                "excluded executor {executor} on {host} again: a task that was tried there failed and succeeded \
+                 elsewhere"
+            ),
+            Self::HostAgain { host } => write!(
+                f,
+                "excluded host {host} again: a task that was tried there failed and succeeded elsewhere"
+            ),
+            Self::HostAvoided { host, starts } => {
+                let executors = counted(*starts, "executor");
+                write!(f, "avoiding host {host}: {executors} in a row failed to start there")
+            }
         }
     }
 }
 
 impl HealthTracker {
     pub(super) fn new(policy: ExclusionPolicy) -> Self {
-        Self {
-            policy,
-            failures: BTreeMap::new(),
-            failed_starts: BTreeMap::new(),
-            executors: BTreeMap::new(),
-            hosts: BTreeMap::new(),
-            changes: 0,
+        match policy.exclusion {
+            Exclusion::Off => Self::Off,
+            Exclusion::ByComparison => Self::ByComparison(Comparison::default()),
+            Exclusion::ByLimits => Self::ByLimits(FailureLimits::new(policy)),
         }
     }
 
-    /// How long an exclusion lasts.
-    pub(super) fn timeout(&self) -> Duration {
-        self.policy.timeout
-    }
-
     pub(super) fn is_excluded(&self, executor: ExecutorId, host: &str) -> bool {
-        self.executors.contains_key(&executor) || self.hosts.contains_key(host)
+        match self {
+            Self::Off => false,
+            Self::ByComparison(comparison) => comparison.is_excluded(executor, host),
+            Self::ByLimits(limits) => limits.is_excluded(executor, host),
+        }
     }
 
     pub(super) fn any_excluded(&self) -> bool {
-        !self.executors.is_empty() || !self.hosts.is_empty()
+        match self {
+            Self::Off => false,
+            Self::ByComparison(comparison) => comparison.any_excluded(),
+            Self::ByLimits(limits) => limits.any_excluded(),
+        }
+    }
+
+    /// Whether at most half of the executors may be excluded at a time. By Spark's rule, one must be left.
+    pub(super) fn spares_half(&self) -> bool {
+        match self {
+            Self::ByComparison(_) => true,
+            Self::Off | Self::ByLimits(_) => false,
+        }
+    }
+
+    /// Why an executor gets tasks again whose time of exclusion is over.
+    pub(super) fn readmission(&self, executor: ExecutorId, host: &str) -> Readmission {
+        match self {
+            Self::ByComparison(comparison) if comparison.is_due(executor, host) => Readmission::OnTrial,
+            Self::ByComparison(_) => Readmission::Proven,
+            Self::Off | Self::ByLimits(_) => Readmission::TimeIsUp,
+        }
     }
 
     /// The number of times that a host was excluded or readmitted.
     pub(super) fn changes(&self) -> u64 {
-        self.changes
+        match self {
+            Self::Off => 0,
+            Self::ByComparison(comparison) => comparison.changes(),
+            Self::ByLimits(limits) => limits.changes(),
+        }
     }
 
-    pub(super) fn any_host(&self) -> bool {
-        !self.hosts.is_empty()
+    /// The hosts where no executors are wanted, in order.
+    pub(super) fn hosts(&self) -> BTreeSet<&str> {
+        match self {
+            Self::Off => BTreeSet::new(),
+            Self::ByComparison(comparison) => comparison.hosts(),
+            Self::ByLimits(limits) => limits.hosts().collect(),
+        }
     }
 
     /// Readmits all hosts, with the executors on them. Returns the hosts.
     pub(super) fn readmit_hosts(&mut self) -> Vec<String> {
-        self.changes += 1;
-        let hosts: Vec<String> = std::mem::take(&mut self.hosts).into_keys().collect();
-        self.executors.retain(|_, excluded| !hosts.contains(&excluded.host));
-        hosts
-    }
-
-    /// The excluded hosts, in order.
-    pub(super) fn hosts(&self) -> impl Iterator<Item = &str> {
-        self.hosts.keys().map(String::as_str)
-    }
-
-    /// A task succeeded on executor `on`: its failures on other executors count against those. An executor's count
-    /// stops at the limit.
-    pub(super) fn succeeded(
-        &mut self,
-        task: TaskId,
-        failed_on: impl IntoIterator<Item = (ExecutorId, String)>,
-        on: ExecutorId,
-        now: Timestamp,
-    ) {
-        if self.policy.exclusion == Exclusion::Off {
-            return;
+        match self {
+            Self::Off => Vec::new(),
+            Self::ByComparison(comparison) => comparison.readmit_hosts(),
+            Self::ByLimits(limits) => limits.readmit_hosts(),
         }
-        let expiry = now + self.policy.timeout;
-        for (executor, host) in failed_on.into_iter().filter(|(executor, _)| *executor != on) {
-            let fresh = || FailedTasks { host, tasks: BTreeMap::new() };
-            let failed = self.failures.entry(executor).or_insert_with(fresh);
-            if !reached(failed.tasks.len(), self.policy.max_failed_tasks_per_executor) {
-                failed.tasks.insert(task, expiry);
-            }
+    }
+
+    /// A task begins on an executor.
+    pub(super) fn launched(&mut self, task: TaskId, executor: ExecutorId, host: &str, now: Timestamp) {
+        if let Self::ByComparison(comparison) = self {
+            comparison.launched(task, executor, host, now);
+        }
+    }
+
+    /// An attempt at a task failed.
+    pub(super) fn failed(&mut self, task: TaskId) {
+        if let Self::ByComparison(comparison) = self {
+            comparison.failed(task);
+        }
+    }
+
+    /// A task ended, and nowhere with success.
+    pub(super) fn over(&mut self, task: TaskId) {
+        if let Self::ByComparison(comparison) = self {
+            comparison.over(task);
+        }
+    }
+
+    /// A task succeeded: its failures on other executors count against those.
+    pub(super) fn succeeded(&mut self, success: Success, now: Timestamp) {
+        match self {
+            Self::Off => {}
+            Self::ByComparison(comparison) => comparison.succeeded(&success),
+            Self::ByLimits(limits) => limits.succeeded(success.task, success.failed_on, success.on, now),
         }
     }
 
     /// An executor on that host ended by itself before it registered.
     pub(super) fn start_failed(&mut self, host: &str) {
-        if self.policy.exclusion == Exclusion::On {
-            let count = self.failed_starts.entry(host.to_owned()).or_default();
-            *count = count.saturating_add(1);
+        match self {
+            Self::Off => {}
+            Self::ByComparison(comparison) => comparison.start_failed(host),
+            Self::ByLimits(limits) => limits.start_failed(host),
         }
     }
 
     /// An executor registered on that host: executors can start there.
     pub(super) fn started(&mut self, host: &str) {
-        self.failed_starts.remove(host);
+        match self {
+            Self::Off => {}
+            Self::ByComparison(comparison) => comparison.started(host),
+            Self::ByLimits(limits) => limits.started(host),
+        }
+    }
+
+    /// An executor is gone.
+    pub(super) fn executor_ended(&mut self, executor: ExecutorId) {
+        if let Self::ByComparison(comparison) = self {
+            comparison.executor_ended(executor);
+        }
     }
 
     /// Forgets all executors: the Master starts their numbers again.
     pub(super) fn forget_executors(&mut self) {
-        self.failures.clear();
-        self.executors.clear();
-    }
-
-    /// The executors and hosts whose counts have reached a limit and that are not excluded yet.
-    pub(super) fn to_exclude(&self) -> Vec<ExclusionCause> {
-        let executors = self.failures.iter().filter(|(executor, failed)| {
-            !self.is_excluded(**executor, &failed.host)
-                && reached(failed.tasks.len(), self.policy.max_failed_tasks_per_executor)
-        });
-        let executors = executors.map(|(&executor, failed)| ExclusionCause::Executor {
-            executor,
-            host: failed.host.clone(),
-            tasks: failed.tasks.len(),
-        });
-        let mut excluded = BTreeMap::<&str, usize>::new();
-        for executor in self.executors.values() {
-            *excluded.entry(&executor.host).or_default() += 1;
+        match self {
+            Self::Off => {}
+            Self::ByComparison(comparison) => comparison.forget_executors(),
+            Self::ByLimits(limits) => limits.forget_executors(),
         }
-        let limit = self.policy.max_failed_executors_per_host;
-        let hosts = excluded.into_iter().filter(|(_, count)| reached(*count, limit));
-        let hosts = hosts
-            .map(|(host, executors)| ExclusionCause::HostOfExcluded { host: host.to_owned(), executors });
-        let starts = self.failed_starts.iter().filter(|(_, count)| **count >= limit.max(1));
-        let starts =
-            starts.map(|(host, &starts)| ExclusionCause::HostOfFailedStarts { host: host.clone(), starts });
-        let fresh = |cause: &ExclusionCause| match cause {
-            ExclusionCause::Executor { .. } => true,
-            ExclusionCause::HostOfExcluded { host, .. } | ExclusionCause::HostOfFailedStarts { host, .. } => {
-                !self.hosts.contains_key(host)
-            }
-        };
-        executors.chain(hosts.chain(starts)).filter(fresh).collect()
     }
 
-    /// Excludes an executor or a host.
-    pub(super) fn exclude(&mut self, cause: &ExclusionCause, now: Timestamp) {
-        self.changes += 1;
-        let expiry = now + self.policy.timeout;
-        match cause {
-            ExclusionCause::Executor { executor, host, .. } => {
-                self.failures.remove(executor);
-                self.executors.insert(*executor, ExcludedExecutor { host: host.clone(), expiry });
-            }
-            ExclusionCause::HostOfExcluded { host, .. } => _ = self.hosts.insert(host.clone(), expiry),
-            ExclusionCause::HostOfFailedStarts { host, .. } => {
-                self.failed_starts.remove(host);
-                self.hosts.insert(host.clone(), expiry);
+    /// The executors and hosts that are to be excluded and are not yet. `host_of` names the host of a live executor.
+    pub(super) fn to_exclude(&self, host_of: impl Fn(ExecutorId) -> Option<String>) -> Vec<ExclusionCause> {
+        match self {
+            Self::Off => Vec::new(),
+            Self::ByComparison(comparison) => comparison.to_exclude(host_of),
+            Self::ByLimits(limits) => limits.to_exclude(),
+        }
+    }
+
+    /// Excludes an executor, or a host with these executors. Returns for how long.
+    pub(super) fn exclude(
+        &mut self,
+        cause: &ExclusionCause,
+        there: &[ExecutorId],
+        now: Timestamp,
+    ) -> Duration {
+        match self {
+            Self::Off => Duration::ZERO,
+            Self::ByComparison(comparison) => comparison.exclude(cause, there, now),
+            Self::ByLimits(limits) => {
+                limits.exclude(cause, now);
+                limits.timeout()
             }
         }
     }
 
     /// Ends an executor's exclusion, and its host's exclusion with those of all executors on that host.
     pub(super) fn readmit(&mut self, executor: ExecutorId, host: &str) {
-        self.executors.remove(&executor);
-        if self.hosts.remove(host).is_some() {
-            self.changes += 1;
-            self.executors.retain(|_, excluded| excluded.host != host);
+        match self {
+            Self::Off => {}
+            Self::ByComparison(comparison) => comparison.readmit(executor, host),
+            Self::ByLimits(limits) => limits.readmit(executor, host),
         }
     }
 
     /// When the next exclusion expires.
     pub(super) fn deadline(&self) -> Option<Timestamp> {
-        let executors = self.executors.values().map(|excluded| excluded.expiry);
-        executors.chain(self.hosts.values().copied()).min()
+        match self {
+            Self::Off => None,
+            Self::ByComparison(comparison) => comparison.deadline(),
+            Self::ByLimits(limits) => limits.deadline(),
+        }
     }
 
-    /// Forgets expired exclusions and failed tasks. Returns whether an exclusion expired.
+    /// Ends what is over by now. Returns whether an exclusion has ended since this was last called.
     pub(super) fn expire(&mut self, now: Timestamp) -> bool {
-        let before = self.executors.len() + self.hosts.len();
-        for failed in self.failures.values_mut() {
-            failed.tasks.retain(|_, expiry| *expiry > now);
-        }
-        self.failures.retain(|_, failed| !failed.tasks.is_empty());
-        self.executors.retain(|_, excluded| excluded.expiry > now);
-        self.hosts.retain(|_, expiry| *expiry > now);
-        let ended = self.executors.len() + self.hosts.len() < before;
-        self.changes += u64::from(ended);
-        ended
-    }
-}
-
-fn reached(count: usize, limit: u32) -> bool {
-    count >= usize::try_from(limit.max(1)).unwrap_or(usize::MAX)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const HOUR: Duration = Duration::from_secs(3600);
-
-    fn tracker() -> HealthTracker {
-        HealthTracker::new(ExclusionPolicy::default())
-    }
-
-    fn now() -> Timestamp {
-        Timestamp::from_millis(1_000)
-    }
-
-    /// A task that failed on these executors succeeds on executor `on`. Each host has two executors.
-    fn succeed(tracker: &mut HealthTracker, task: u64, failed_on: &[u32], on: u32) {
-        let failed_on = failed_on.iter().map(|number| (ExecutorId(*number), format!("h{}", number / 2)));
-        tracker.succeeded(TaskId(task), failed_on, ExecutorId(on), now());
-    }
-
-    fn executor(number: u32) -> ExclusionCause {
-        ExclusionCause::Executor { executor: ExecutorId(number), host: format!("h{}", number / 2), tasks: 2 }
-    }
-
-    #[test]
-    fn a_failed_task_counts_only_if_it_succeeds_elsewhere() {
-        let mut tracker = tracker();
-        succeed(&mut tracker, 0, &[0], 1);
-        assert_eq!(tracker.to_exclude(), [], "one task may have had bad luck");
-        succeed(&mut tracker, 1, &[0], 0);
-        assert_eq!(tracker.to_exclude(), [], "it succeeded where it had failed");
-        succeed(&mut tracker, 0, &[0], 1);
-        assert_eq!(tracker.to_exclude(), [], "the same task counts once");
-        succeed(&mut tracker, 3, &[0, 4], 1);
-        assert_eq!(tracker.to_exclude(), [executor(0)]);
-        succeed(&mut tracker, 4, &[0], 1);
-        assert_eq!(tracker.to_exclude(), [executor(0)], "no more is counted than it takes");
-    }
-
-    #[test]
-    fn an_exclusion_is_due_until_it_is_made_and_expires() {
-        let mut tracker = tracker();
-        for task in 0..2 {
-            succeed(&mut tracker, task, &[0], 2);
-        }
-        assert_eq!(tracker.to_exclude(), [executor(0)]);
-        tracker.exclude(&executor(0), now());
-        assert_eq!(tracker.to_exclude(), []);
-        assert!(tracker.is_excluded(ExecutorId(0), "h0") && !tracker.is_excluded(ExecutorId(1), "h0"));
-        assert_eq!(tracker.deadline(), Some(now() + HOUR));
-        assert!(!tracker.expire(now() + HOUR - Duration::from_millis(1)));
-        assert!(tracker.expire(now() + HOUR));
-        assert!(!tracker.is_excluded(ExecutorId(0), "h0"));
-        assert_eq!((tracker.to_exclude(), tracker.deadline()), (vec![], None));
-    }
-
-    #[test]
-    fn a_host_is_excluded_with_its_second_executor_or_after_two_failed_starts_in_a_row() {
-        let mut tracker = tracker();
-        for executor in [0, 1] {
-            for task in 0..2 {
-                succeed(&mut tracker, task, &[executor], 2);
+        match self {
+            Self::Off => false,
+            Self::ByComparison(comparison) => {
+                comparison.expire(now);
+                comparison.take_readmitted()
             }
-            let cause = self::executor(executor);
-            assert_eq!(tracker.to_exclude(), std::slice::from_ref(&cause));
-            tracker.exclude(&cause, now());
-        }
-        let host = ExclusionCause::HostOfExcluded { host: "h0".to_owned(), executors: 2 };
-        assert_eq!(tracker.to_exclude(), std::slice::from_ref(&host));
-        tracker.exclude(&host, now());
-        assert!(tracker.is_excluded(ExecutorId(9), "h0"));
-        assert_eq!(tracker.to_exclude(), []);
-
-        for (starts, due) in [(&["h7"][..], 0), (&["h7", "h7"], 1)] {
-            let mut tracker = self::tracker();
-            tracker.start_failed("h7");
-            tracker.started("h7");
-            starts.iter().for_each(|host| tracker.start_failed(host));
-            assert_eq!(tracker.to_exclude().len(), due, "{starts:?}");
+            Self::ByLimits(limits) => limits.expire(now),
         }
     }
 
-    #[test]
-    fn a_readmitted_executor_and_its_host_are_no_longer_excluded() {
-        let mut tracker = tracker();
-        let host = ExclusionCause::HostOfFailedStarts { host: "h0".to_owned(), starts: 2 };
-        tracker.exclude(&host, now());
-        tracker.exclude(&executor(0), now());
-        tracker.exclude(&executor(1), now());
-        tracker.readmit(ExecutorId(0), "h0");
-        assert!(!tracker.is_excluded(ExecutorId(0), "h0") && !tracker.is_excluded(ExecutorId(1), "h0"));
-        assert_eq!(tracker.to_exclude(), []);
-    }
-
-    #[test]
-    fn switched_off_it_excludes_nothing() {
-        let mut tracker =
-            HealthTracker::new(ExclusionPolicy { exclusion: Exclusion::Off, ..Default::default() });
-        for task in 0..9 {
-            succeed(&mut tracker, task, &[0], 2);
-            tracker.start_failed("h0");
+    /// Whether a trial began since this was last asked.
+    pub(super) fn take_trial_began(&mut self) -> bool {
+        match self {
+            Self::ByComparison(comparison) => comparison.take_trial_began(),
+            Self::Off | Self::ByLimits(_) => false,
         }
-        assert_eq!(tracker.to_exclude(), []);
     }
 }

@@ -102,7 +102,7 @@ impl Driver {
             tasks: self.tasks.waiting().picky(),
             preferred: most.into_iter().map(|(host, count)| (host.to_owned(), count)).collect(),
             racks: rows.map(|(host, rack)| (host.to_owned(), rack.to_owned())).collect(),
-            avoided: self.health.hosts().map(str::to_owned).collect(),
+            avoided: self.health.hosts().into_iter().map(str::to_owned).collect(),
         }
     }
 }

@@ -135,6 +135,7 @@ impl Driver {
             self.close(peer);
         }
         self.lose_tasks(id, &executor, &loss);
+        self.health.executor_ended(id);
         self.end_bound_to(id);
         match loss {
             // The Master knows, or ends it by itself.

@@ -9,23 +9,29 @@
 //! tasks that no executor can run (`unfit`); the number of executors wanted (`targets`), which may follow the
 //! tasks (`scaling`, `allocation`); the table of tasks and the ends of attempts (`tasks`, `waiting`,
 //! `attempts`); which executor runs which task (`offers`, `delay`); failures and exclusions
-//! (`health_tracker`, `exclusion`); executors that are silent (`heartbeats`) or that can start no more (`shortage`); what the Master is told of preferred hosts (`hints`); flow control of
+//! (`health_tracker`: by comparison in `comparison`, `failure_rates`, `evidence`, by Spark's limits in
+//! `failure_limits`; `exclusion`); executors that are silent (`heartbeats`) or that can start no more (`shortage`);
+//! what the Master is told of preferred hosts (`hints`); flow control of
 //! output (`credit`); and the shell's questions (`question`). Finding a Master, and asking why no executor
 //! comes, is shared with the launcher and lives in `applicant`.
 
 mod allocation;
 mod attempts;
 mod check;
+mod comparison;
 mod config;
 mod credit;
 mod delay;
 mod effect;
 mod ended;
 mod event;
+mod evidence;
 mod exclusion;
 mod executor;
 mod executors;
 mod exit_codes;
+mod failure_limits;
+mod failure_rates;
 mod health_tracker;
 mod heartbeats;
 mod hints;
@@ -365,8 +371,8 @@ impl Driver {
             self.update_exclusions(now);
             self.offer(now);
             self.scale(now);
-            // Scaling may leave only excluded executors. Each round readmits one.
-            if self.last_resort().is_none() {
+            // Scaling may leave only excluded executors: each round readmits one. Where a trial began, tasks wait for others.
+            if !self.health.take_trial_began() && self.last_resort().is_none() {
                 break;
             }
         }

@@ -301,6 +301,10 @@ pub enum Readmission {
     TimeIsUp,
     /// There is no other executor.
     NoOtherLeft,
+    /// Its exclusion has expired, and it gets one task.
+    OnTrial,
+    /// A task succeeded there, or runs for long.
+    Proven,
 }
 
 /// Why an executor is lost.

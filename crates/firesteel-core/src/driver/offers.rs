@@ -23,10 +23,10 @@ impl Driver {
         let changed = self.executors.take_changed();
         self.tasks.reconsider(&changed, self.executors.reach());
         while let Some((task, executor)) = self.next_bound() {
-            self.launch_task(task, executor);
+            self.launch_task(now, task, executor);
         }
         while let Some((task, executor)) = self.next_retry() {
-            self.launch_task(task, executor);
+            self.launch_task(now, task, executor);
         }
         let mut profiles: BTreeSet<_> = self.tasks.waiting().profiles().collect();
         profiles.extend(self.delays.profiles());
@@ -57,7 +57,7 @@ impl Driver {
                 if !self.tasks.sites(task).is_empty() {
                     nearest.get_or_insert(level);
                 }
-                self.launch_task(task, executor);
+                self.launch_task(now, task, executor);
             }
         }
         let openings = self.executors.openings(profile);
@@ -109,10 +109,11 @@ impl Driver {
         pairs.min_by_key(|(task, executor)| (*executor < next, *executor, *task))
     }
 
-    fn launch_task(&mut self, task: TaskId, executor: ExecutorId) {
+    fn launch_task(&mut self, now: Timestamp, task: TaskId, executor: ExecutorId) {
         let credit = self.config.output_credit.max(1);
         let (attempt, spec, needs) = self.tasks.launch(task, executor, credit);
         let (peer, resources) = self.executors.occupy(executor, task, needs);
         self.send_executor(peer, DriverToExecutor::LaunchTask { attempt, spec, resources, credit });
+        self.begin_on(now, task, executor);
     }
 }

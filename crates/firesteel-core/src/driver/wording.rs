@@ -5,7 +5,7 @@ use std::fmt;
 use firesteel_placement::shortfall::Reason;
 use firesteel_placement::words::{are, counted, list, none_or};
 
-use super::{MasterStatus, Note, Readmission, Replacement};
+use super::{ExclusionCause, MasterStatus, Note, Readmission, Replacement};
 use crate::ids::{ExecutorId, ProfileId};
 
 impl fmt::Display for Note {
@@ -87,13 +87,26 @@ impl fmt::Display for Note {
                 )
             }
             Self::Excluded { cause, timeout } => {
-                write!(f, "{cause}; no more tasks start there for {} s", timeout.as_secs())
+                let what = match cause {
+                    ExclusionCause::HostAvoided { .. } => "executors",
+                    _ => "tasks",
+                };
+                write!(f, "{cause}; no more {what} start there for {} s", timeout.as_secs())
             }
             Self::Readmitted { executor, host, why: Readmission::TimeIsUp } => {
                 write!(f, "executor {executor} on {host} is no longer excluded: its time is over")
             }
             Self::Readmitted { executor, host, why: Readmission::NoOtherLeft } => {
                 write!(f, "executor {executor} on {host} is no longer excluded: no other executor is left")
+            }
+            Self::Readmitted { executor, host, why: Readmission::OnTrial } => {
+                write!(f, "executor {executor} on {host} was excluded for its time: one task is tried there")
+            }
+            Self::Readmitted { executor, host, why: Readmission::Proven } => {
+                write!(
+                    f,
+                    "executor {executor} on {host} is no longer excluded: a task that was tried did not fail"
+                )
             }
             Self::HostsReadmitted { hosts } => {
                 write!(f, "{} no longer excluded: no other executor is left", hosts_are(hosts))

@@ -157,7 +157,7 @@ impl Tally {
     }
 
     pub(super) fn exclude(&mut self, cause: &ExclusionCause) {
-        if self.excluded.len() < EXCLUSIONS {
+        if self.excluded.len() < EXCLUSIONS && !cause.is_again() {
             self.excluded.push(cause.clone());
         }
     }

@@ -22,6 +22,7 @@ mod exclusions;
 mod executors;
 mod flaws;
 mod labels;
+mod nights;
 mod policies;
 mod recovery;
 mod reports;

@@ -31,7 +31,11 @@ impl LocalityPlan {
         // one that has hundreds of tasks.
         let longest = if tasks > 40 { 90_000 } else { 900_000 };
         let exclusion = ExclusionPolicy {
-            exclusion: if dice.one_in(5) { Exclusion::Off } else { Exclusion::On },
+            exclusion: match dice.below(5) {
+                0 => Exclusion::Off,
+                1 | 2 => Exclusion::ByComparison,
+                _ => Exclusion::ByLimits,
+            },
             timeout: Duration::from_millis(*dice.pick(&[1_000, 30_000, longest])),
             max_failed_tasks_per_executor: u32::try_from(dice.between(1, 2)).expect("it is small"),
             max_failed_executors_per_host: u32::try_from(dice.between(1, 2)).expect("it is small"),

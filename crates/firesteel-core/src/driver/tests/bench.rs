@@ -94,7 +94,7 @@ impl Bench {
         bench
     }
 
-    fn add_executors(&mut self, cores: &[i64]) {
+    pub(super) fn add_executors(&mut self, cores: &[i64]) {
         for (id, &cores) in (0..).zip(cores) {
             self.executor(id, register(id, cores));
         }

@@ -1,11 +1,12 @@
-//! Executors and hosts where tasks fail that succeed elsewhere get no more of them.
+//! Executors and hosts where tasks fail that succeed elsewhere get no more of them, by Spark's rule. Firesteel's own rule is
+//! tested in `comparison`.
 
 use std::time::Duration;
 
 use firesteel_placement::{Cores, MiB};
 
 use super::bench::*;
-use crate::driver::{Effect, ExclusionCause, Note, Readmission, Reason};
+use crate::driver::{Config, Effect, Exclusion, ExclusionCause, ExclusionPolicy, Note, Readmission, Reason};
 use crate::ids::{ExecutorId, ProfileId, WorkerId};
 use crate::messages::{ExecutorState, MasterToDriver};
 use crate::process::ExitStatus;
@@ -16,6 +17,15 @@ fn excluded(number: u32) -> Effect {
     let cause =
         ExclusionCause::Executor { executor: ExecutorId(number), host: format!("h{number}"), tasks: 2 };
     Effect::Note(Note::Excluded { cause, timeout: HOUR })
+}
+
+/// A driver with Spark's rule and executors of these cores.
+fn by_limits(cores: &[i64]) -> Bench {
+    let exclusion = ExclusionPolicy { exclusion: Exclusion::ByLimits, ..ExclusionPolicy::default() };
+    let mut bench = Bench::of(Config { exclusion, ..config(&["m1"]) });
+    bench.register();
+    bench.add_executors(cores);
+    bench
 }
 
 fn readmitted(number: u32, why: Readmission) -> Effect {
@@ -34,7 +44,7 @@ fn spoilt(bench: &mut Bench) -> Vec<Effect> {
 
 #[test]
 fn two_tasks_that_succeed_elsewhere_exclude_an_executor_for_an_hour() {
-    let mut bench = Bench::with_executors(&[1, 1]);
+    let mut bench = by_limits(&[1, 1]);
     let last = spoilt(&mut bench);
     assert!(last.contains(&excluded(0)), "{last:?}");
     // All tasks go to the other one.
@@ -49,7 +59,7 @@ fn two_tasks_that_succeed_elsewhere_exclude_an_executor_for_an_hour() {
 
 #[test]
 fn the_last_executor_is_taken_back_and_none_is_excluded_that_is_alone() {
-    let mut bench = Bench::with_executors(&[1, 1]);
+    let mut bench = by_limits(&[1, 1]);
     spoilt(&mut bench);
     let crashed = ExecutorState::Exited(ExitStatus::Signal(9));
     let effects = bench.updated(1, crashed);
@@ -59,7 +69,7 @@ fn the_last_executor_is_taken_back_and_none_is_excluded_that_is_alone() {
 
 #[test]
 fn tasks_that_fail_everywhere_exclude_nobody() {
-    let mut bench = Bench::with_executors(&[1, 1]);
+    let mut bench = by_limits(&[1, 1]);
     for task in 0..6 {
         bench.submit(task, 1);
         for number in 0..3 {
@@ -75,7 +85,7 @@ fn tasks_that_fail_everywhere_exclude_nobody() {
 
 #[test]
 fn a_host_where_executors_do_not_start_is_excluded() {
-    let mut bench = Bench::with_executors(&[1]);
+    let mut bench = by_limits(&[1]);
     let fail_to_start = |bench: &mut Bench, number: u32| {
         bench.master(MasterToDriver::ExecutorAdded {
             executor: ExecutorId(number),

@@ -3,6 +3,7 @@
 mod application;
 mod bench;
 mod cancel;
+mod comparison;
 mod exclusion;
 mod heartbeats;
 mod leaders;

@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
-use firesteel_placement::ExecutorLimit;
+use firesteel_placement::{Cores, ExecutorLimit};
 
 use super::bench::*;
 use crate::driver::{
-    DynamicAllocation, Effect, Event, Note, Outbound, Ratio, Reason, Replacement, TaskRequest,
+    Allocation, Config, DynamicAllocation, Effect, Event, Exclusion, ExclusionPolicy, Note, Outbound, Ratio,
+    Reason, Replacement, TaskRequest,
 };
 use crate::ids::{ExecutorId, ProfileId, TaskId};
 use crate::messages::DriverToMaster;
@@ -166,7 +167,14 @@ fn others_cannot_set_the_target_and_kills_keep_it_within_its_bounds() {
 
 #[test]
 fn an_exclusion_in_between_does_not_lengthen_the_time_in_which_an_executor_may_be_idle() {
-    let mut bench = Bench::scaled(1, DynamicAllocation { initial: 2, ..dynamic() });
+    let mut config = Config {
+        allocation: Allocation::Dynamic(DynamicAllocation { initial: 2, ..dynamic() }),
+        exclusion: ExclusionPolicy { exclusion: Exclusion::ByLimits, ..ExclusionPolicy::default() },
+        ..config(&["m1"])
+    };
+    config.description.profile.cores = Some(Cores(1));
+    let mut bench = Bench::of(config);
+    bench.register();
     bench.executor(0, register(0, 1));
     bench.executor(1, register(1, 1));
     for task in [0, 1] {

@@ -1,0 +1,372 @@
+//! Nights of an application whose tasks fail now and then: what its driver's exclusion costs, and how soon a bad executor or
+//! host is left.
+//!
+//! A driver has executors on some hosts. Tasks take about a second of virtual time, and whether one fails is chance from a
+//! seed. The same night is played with Firesteel's rule, with Spark's and without exclusion. `FIRESTEEL_ITEMS` makes the
+//! nights longer (see docs/TESTING.md).
+
+use std::collections::{BTreeMap, VecDeque};
+use std::fmt;
+use std::time::Duration;
+
+use bytes::Bytes;
+use firesteel_core::address::Address;
+use firesteel_core::driver::{
+    Allocation, Config, Driver, Effect, Event, Exclusion, ExclusionPolicy, ExitCodes, Heartbeats, Inbound,
+    LocalityWait, Note, Outbound, TaskOutcome,
+};
+use firesteel_core::ids::{AppId, AttemptId, ExecutorId, PeerId, ProfileId, TaskId, WorkerId};
+use firesteel_core::leadership::Leadership;
+use firesteel_core::machine::Machine;
+use firesteel_core::messages::{
+    ApplicationDescription, DriverToExecutor, ExecutorToDriver, MasterToDriver, Placing, ResourceProfile,
+    Submitter, TaskDirectory, TaskEnd, TaskSpec, TaskState, WantedExecutors, Work,
+};
+use firesteel_core::process::{Command, ExitStatus};
+use firesteel_core::secret::Secret;
+use firesteel_core::time::Timestamp;
+use firesteel_placement::locality::Topology;
+use firesteel_placement::{Cores, MiB, Resources};
+use firesteel_sim::dice::Dice;
+
+use crate::worlds::{number, say};
+
+const MASTER: PeerId = PeerId(1);
+const SPARE: usize = 64;
+
+/// An application and its luck.
+#[derive(Clone, Copy, Debug)]
+struct Night {
+    hosts: u32,
+    executors_per_host: u32,
+    cores: u32,
+    items: u64,
+    /// The chance that an attempt fails, in thousandths.
+    failing: u64,
+    bad: Bad,
+    exclusion: Exclusion,
+    seed: u64,
+}
+
+/// What is bad besides chance.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Bad {
+    Nothing,
+    /// On the first host so many thousandths of the attempts fail, each after so many milliseconds.
+    Host(u64, u64),
+    /// The same for the first executor.
+    Executor(u64, u64),
+}
+
+/// How it went.
+#[derive(Debug, Default)]
+struct Morning {
+    took: Duration,
+    attempts: u64,
+    failed_items: u64,
+    /// Executors and hosts that were excluded, without those where a trial failed.
+    exclusions: u64,
+    again: u64,
+    /// The attempts that ended on what is bad before it was first excluded, if it was.
+    until_left: Option<u64>,
+    on_bad: u64,
+}
+
+impl fmt::Display for Morning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { took, attempts, failed_items, exclusions, again, until_left, on_bad } = self;
+        let took = took.as_secs();
+        write!(
+            f,
+            "{took} s, {attempts} attempts, {failed_items} items failed, {exclusions} exclusions, {again} again"
+        )?;
+        match until_left {
+            Some(attempts) => write!(f, ", left after {attempts} attempts there, {on_bad} in all"),
+            None => Ok(()),
+        }
+    }
+}
+
+struct World {
+    driver: Driver,
+    now: Timestamp,
+    dice: Dice,
+    night: Night,
+    /// The attempts that run, by their end.
+    ends: BTreeMap<(Timestamp, u64), (PeerId, AttemptId, bool)>,
+    submitted: u64,
+    ended: u64,
+    morning: Morning,
+}
+
+fn play(night: Night) -> Morning {
+    let description = ApplicationDescription::new(
+        Submitter::new("night", "someone"),
+        WantedExecutors {
+            profile: ResourceProfile { memory: Some(MiB(512)), ..ResourceProfile::default() },
+            ..WantedExecutors::default()
+        },
+        Placing::default(),
+        Work::of(Command::of("true")),
+    );
+    let never = Duration::from_secs(100 * 365 * 86_400);
+    let config = Config {
+        masters: vec![Address::new("m", 7077)],
+        description,
+        secret: Secret::new("hush"),
+        max_task_failures: 4,
+        fatal_exit_codes: ExitCodes::from_iter([]),
+        allocation: Allocation::Fixed,
+        output_credit: 1000,
+        registration_timeout: Duration::from_secs(60),
+        starvation_timeout: Duration::from_secs(15),
+        loss_delay: Duration::from_secs(5),
+        executor_timeout: Duration::from_secs(120),
+        heartbeats: Heartbeats { interval: never, timeout: never * 2, max_failures: 1 },
+        topology: Topology::default(),
+        locality_wait: LocalityWait { node: Duration::ZERO, rack: Duration::ZERO },
+        exclusion: ExclusionPolicy { exclusion: night.exclusion, ..ExclusionPolicy::default() },
+        seed: night.seed,
+    };
+    let start = Timestamp::from_millis(1_000_000);
+    let mut world = World {
+        driver: Driver::new(config),
+        now: start,
+        dice: Dice::new(night.seed),
+        night,
+        ends: BTreeMap::new(),
+        submitted: 0,
+        ended: 0,
+        morning: Morning::default(),
+    };
+    world.register();
+    world.work();
+    world.morning.took = world.now.since(start);
+    world.morning
+}
+
+impl World {
+    fn register(&mut self) {
+        self.apply(Event::Start);
+        let master = Address::new("m", 7077);
+        self.apply(Event::Connected { peer: MASTER, master: master.clone(), leadership: Leadership::ALONE });
+        self.master(MasterToDriver::RegisteredApplication {
+            app: AppId::new("app-1"),
+            master_url: master.url(),
+            max_cores: Cores::UNLIMITED,
+            first_executor: ExecutorId(0),
+        });
+        for number in 0..self.night.hosts * self.night.executors_per_host {
+            let (executor, profile) = (ExecutorId(number), ProfileId::DEFAULT);
+            let host = format!("h{}", number / self.night.executors_per_host);
+            let (worker, cores) = (WorkerId::new(format!("w{number}")), Cores(self.night.cores.into()));
+            self.master(MasterToDriver::ExecutorAdded {
+                executor,
+                profile,
+                worker: worker.clone(),
+                host: host.clone(),
+                cores,
+                memory: MiB(512),
+                port: 7078,
+            });
+            let (app, secret, resources) = (AppId::new("app-1"), Secret::new("hush"), Resources::default());
+            self.executor(
+                peer(number),
+                ExecutorToDriver::RegisterExecutor {
+                    app,
+                    executor,
+                    profile,
+                    worker,
+                    host,
+                    cores,
+                    resources,
+                    secret,
+                },
+            );
+        }
+    }
+
+    fn work(&mut self) {
+        while self.ended < self.night.items {
+            while self.submitted < self.night.items
+                && self.submitted - self.ended < (self.ends.len() + SPARE) as u64
+            {
+                let spec = TaskSpec {
+                    command: Command::of("true"),
+                    directory: TaskDirectory::Executor,
+                    stdin: Bytes::new(),
+                    cores: Cores(1),
+                };
+                let task = TaskId(self.submitted);
+                self.submitted += 1;
+                self.apply(Event::Submit { task, request: spec.into() });
+            }
+            let end = self.ends.first_key_value().map(|((at, _), _)| *at);
+            let deadline = self.driver.next_deadline().map(|(at, _)| at);
+            if let Some(at) = deadline
+                && end.is_none_or(|end| at < end)
+            {
+                self.now = at.max(self.now);
+                self.apply(Event::Deadline);
+                continue;
+            }
+            let ((at, _), (peer, attempt, fails)) = self.ends.pop_first().expect("something runs");
+            self.now = at.max(self.now);
+            if self.is_bad(peer) {
+                self.morning.on_bad += 1;
+            }
+            let end = TaskEnd::Exited(ExitStatus::Code(i32::from(fails)));
+            self.executor(peer, ExecutorToDriver::StatusUpdate { attempt, state: TaskState::Ended(end) });
+        }
+    }
+
+    fn is_bad(&self, peer: PeerId) -> bool {
+        match self.night.bad {
+            Bad::Nothing => false,
+            Bad::Host(..) => peer.0 < 10 + u64::from(self.night.executors_per_host),
+            Bad::Executor(..) => peer.0 == 10,
+        }
+    }
+
+    fn master(&mut self, message: MasterToDriver) {
+        self.apply(Event::Received { peer: MASTER, message: Inbound::Master(message) });
+    }
+
+    fn executor(&mut self, peer: PeerId, message: ExecutorToDriver) {
+        self.apply(Event::Received { peer, message: Inbound::Executor(message) });
+    }
+
+    fn apply(&mut self, event: Event) {
+        for effect in self.driver.apply(self.now, event) {
+            match effect {
+                Effect::Send {
+                    peer,
+                    message: Outbound::Executor(DriverToExecutor::LaunchTask { attempt, .. }),
+                } => {
+                    self.begin(peer, attempt);
+                }
+                Effect::TaskEnded { outcome, .. } => {
+                    self.ended += 1;
+                    self.morning.failed_items += u64::from(!matches!(outcome, TaskOutcome::Succeeded { .. }));
+                }
+                Effect::Note(Note::Excluded { cause, .. }) => {
+                    if cause.is_again() {
+                        self.morning.again += 1;
+                    } else {
+                        self.morning.exclusions += 1;
+                        self.morning.until_left.get_or_insert(self.morning.on_bad);
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn begin(&mut self, peer: PeerId, attempt: AttemptId) {
+        self.morning.attempts += 1;
+        let (failing, millis) = match self.night.bad {
+            Bad::Host(failing, millis) | Bad::Executor(failing, millis) if self.is_bad(peer) => {
+                (failing, Some(millis))
+            }
+            Bad::Nothing | Bad::Host(..) | Bad::Executor(..) => (self.night.failing, None),
+        };
+        let fails = self.dice.below(1000) < failing;
+        let usual = self.dice.between(500, 1500);
+        let takes = millis.filter(|_| fails).unwrap_or(usual);
+        let at = self.now + Duration::from_millis(takes);
+        self.ends.insert((at, self.morning.attempts), (peer, attempt, fails));
+    }
+}
+
+fn peer(executor: u32) -> PeerId {
+    PeerId(10 + u64::from(executor))
+}
+
+const SIXTEEN_CORES: Night = Night {
+    hosts: 4,
+    executors_per_host: 4,
+    cores: 1,
+    items: 0,
+    failing: 0,
+    bad: Bad::Nothing,
+    exclusion: Exclusion::Off,
+    seed: 0,
+};
+
+fn items(usual: u64) -> u64 {
+    number("FIRESTEEL_ITEMS").unwrap_or(usual)
+}
+
+#[test]
+fn failures_by_chance_exclude_nobody_and_cost_nothing() {
+    let shapes = [(4, 4, 1), (4, 1, 4), (2, 1, 2)];
+    for (hosts, executors_per_host, cores) in shapes {
+        for failing in [10, 20, 50] {
+            let night = Night {
+                hosts,
+                executors_per_host,
+                cores,
+                failing,
+                seed: failing,
+                items: items(4_000),
+                ..SIXTEEN_CORES
+            };
+            let [off, ours, spark] = [Exclusion::Off, Exclusion::ByComparison, Exclusion::ByLimits]
+                .map(|exclusion| play(Night { exclusion, ..night }));
+            let shape = format!(
+                "{hosts} hosts with {executors_per_host} executors of {cores} cores, {} % fail",
+                failing / 10
+            );
+            say(&format_args!("{shape}\n  off:        {off}\n  comparison: {ours}\n  limits:     {spark}"));
+            assert!(ours.took * 100 <= off.took * 102, "{shape}: {ours}, and without exclusion {off}");
+            assert_eq!(ours.exclusions, 0, "{shape}");
+        }
+    }
+}
+
+#[test]
+fn a_rate_of_failures_that_all_share_excludes_nobody_however_high_it_is() {
+    for failing in [100, 200, 300, 500] {
+        let night =
+            Night { failing, items: items(3_000), exclusion: Exclusion::ByComparison, ..SIXTEEN_CORES };
+        let ours = play(night);
+        say(&format_args!("{} % fail: {ours}", failing / 10));
+        assert_eq!(ours.exclusions, 0, "{} %", failing / 10);
+    }
+}
+
+#[test]
+fn what_is_bad_is_left_within_a_few_tasks() {
+    // The share of attempts that fail on what is bad, after how long, and the most attempts there until it is left.
+    let cases = [
+        (Bad::Host(1000, 1000), 24),
+        (Bad::Host(1000, 10), 100),
+        (Bad::Host(500, 1000), 80),
+        (Bad::Executor(1000, 1000), 12),
+        (Bad::Executor(1000, 10), 80),
+        (Bad::Executor(500, 1000), 40),
+    ];
+    let mut lines = VecDeque::new();
+    for (bad, most) in cases {
+        for failing in [0, 10, 50] {
+            let worst = (0..10)
+                .map(|seed| {
+                    let night = Night {
+                        bad,
+                        failing,
+                        seed,
+                        items: 1_500,
+                        exclusion: Exclusion::ByComparison,
+                        ..SIXTEEN_CORES
+                    };
+                    let morning = play(night);
+                    (morning.until_left.unwrap_or(u64::MAX), morning.to_string())
+                })
+                .max()
+                .expect("nights were played");
+            lines.push_back(format!("{bad:?}, {} % elsewhere: at worst {}", failing / 10, worst.1));
+            assert!(worst.0 <= most, "{lines:#?}");
+        }
+    }
+    lines.iter().for_each(|line| say(line));
+}
