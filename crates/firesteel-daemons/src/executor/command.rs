@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 
 use firesteel_core::address::Address;
+use firesteel_core::executor_trouble::{DRIVER_FLAG, SUBCOMMAND};
 use firesteel_core::process::{Command, Placeholder};
 use firesteel_core::secret::{EXECUTOR_SECRET, Secret};
 
 /// The command that Workers run. The secret is not among its words, which other users of the machine can read.
 pub(crate) fn executor_command(driver: &Address, secret: &Secret) -> Command {
     let words = [
-        ("--driver-url", driver.to_string()),
+        (DRIVER_FLAG, driver.to_string()),
         ("--app-id", Placeholder::AppId.word().to_owned()),
         ("--executor-id", Placeholder::ExecutorId.word().to_owned()),
         ("--resource-profile-id", Placeholder::ResourceProfileId.word().to_owned()),
@@ -21,7 +22,7 @@ pub(crate) fn executor_command(driver: &Address, secret: &Secret) -> Command {
     let flags = words.into_iter().flat_map(|(flag, value)| [flag.to_owned(), value]);
     Command {
         program: Placeholder::Firesteel.word().to_owned(),
-        arguments: std::iter::once("executor".to_owned()).chain(flags).collect(),
+        arguments: std::iter::once(SUBCOMMAND.to_owned()).chain(flags).collect(),
         environment: BTreeMap::from([(EXECUTOR_SECRET.to_owned(), secret.reveal().to_owned())]),
     }
 }

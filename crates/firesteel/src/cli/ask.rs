@@ -85,9 +85,12 @@ impl Unanswered {
         match self.exit() {
             Exit::NoAnswer => "try again, and look at its log",
             Exit::NoMaster => "check that --master is the URL of a Master of this version",
-            Exit::Unreachable | Exit::Done | Exit::Failure | Exit::Usage | Exit::Configuration => {
-                "check that it runs and that --master is its URL"
-            }
+            Exit::Unreachable
+            | Exit::Done
+            | Exit::Failure
+            | Exit::Usage
+            | Exit::Configuration
+            | Exit::Executor(_) => "check that it runs and that --master is its URL",
         }
     }
 }
