@@ -18,6 +18,7 @@ pub mod driver;
 mod end_request;
 pub mod executor;
 pub mod executor_command;
+pub mod executor_trouble;
 pub mod fair_queue;
 pub mod ids;
 pub mod kind;

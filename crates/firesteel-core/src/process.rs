@@ -336,7 +336,8 @@ pub enum StartStep {
     Output,
     /// Finding the program. It does not exist, or may not be run.
     Lookup,
-    /// Starting the program itself.
+    /// Starting the program itself. An [executor](crate::executor_trouble) that ends before its driver accepts it has not
+    /// started, either.
     Program,
 }
 

@@ -3,6 +3,8 @@
 
 use std::fmt::Write as _;
 
+use firesteel_core::executor_trouble::ExecutorTrouble;
+
 /// The command succeeded.
 pub const DONE: u8 = 0;
 /// The command failed.
@@ -91,6 +93,20 @@ ended it, with 128 + N.
     .to_owned();
     for (code, meaning) in TABLE {
         let _ = writeln!(text, "| {code} | {meaning} |");
+    }
+    text.push_str(
+        "
+## Executors
+
+An executor of `firesteel map` or `shell` that ends before its driver accepts it tells its Worker why by its exit code. The
+Master puts it into words wherever it shows how the executor ended.
+
+| code | meaning |
+|---|---|
+",
+    );
+    for trouble in ExecutorTrouble::ALL {
+        let _ = writeln!(text, "| {} | {} |", trouble.exit_code(), trouble.meaning());
     }
     text
 }

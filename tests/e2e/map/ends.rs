@@ -172,12 +172,26 @@ fn more_cores_per_executor_than_any_worker_has_is_said_at_once_and_waited_for() 
 }
 
 #[test]
-fn executors_that_crash_at_once_end_the_application_with_the_reason() {
+fn executors_that_cannot_reach_their_driver_end_the_run_soon_and_everything_says_why_and_what_to_set() {
     let cluster = Cluster::start(1);
-    // They are told to dial an address without a listener.
-    let conf = ["--conf", "spark.driver.host=127.0.0.2", "--conf", "spark.driver.bindAddress=127.0.0.1"];
-    let done = run(map_on(&cluster.master, &conf).args(["--", "echo", ":::", "a"]));
-    assert_eq!((done.code(), done.stdout.as_str()), (1, ""), "{done}");
-    let words = ["the Master ended the application", "executors failed in a row", "exit code"];
-    assert!(words.iter().all(|word| done.stderr.contains(word)), "{done}");
+    // They are told to dial a host without a name, and an address without a listener.
+    for (host, why) in
+        [("no-such-host.invalid", "whose host is unknown there"), ("127.0.0.2", "connection refused")]
+    {
+        let mut map =
+            map_on(&cluster.master, &["--name", host, "--conf", "spark.driver.bindAddress=127.0.0.1"]);
+        map.arg("--conf").arg(format!("spark.driver.host={host}"));
+        let done = run(map.args(["--", "echo", ":::", "a"]));
+        assert_eq!((done.code(), done.stdout.as_str()), (1, ""), "{done}");
+        let reason = |text: &str| {
+            text.contains(why) && text.contains(host) && text.contains("set spark.driver.host to a name")
+        };
+        let lines: Vec<&str> = done.stderr.lines().filter(|line| reason(line)).collect();
+        assert_eq!(lines.len(), 2, "the first failure and the end of the run: {done}");
+        assert!(lines[1].contains("the Master ended the application: 3 executors failed in a row"), "{done}");
+        for command in ["explain", "logs"] {
+            let shown = run(firesteel().args([command, "--master", cluster.master.url(), host]));
+            assert!(reason(&shown.stdout) || reason(&shown.stderr), "{shown}");
+        }
+    }
 }

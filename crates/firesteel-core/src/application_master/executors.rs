@@ -9,6 +9,7 @@ use super::{ApplicationMaster, Effect, Launch, Node, Note, Phase};
 use crate::Machine as _;
 use crate::address::Address;
 use crate::allocator::{self, Cause, Loss};
+use crate::executor_trouble::explained;
 use crate::ids::{ContainerId, ExecutorId, ExecutorKey, ProfileId, WorkerId};
 use crate::messages::{ExecutorState, LossReason, MasterToDriver};
 use crate::process::{ExitStatus, Filling, StartFailure, StartStep};
@@ -289,7 +290,10 @@ impl ApplicationMaster {
         let row = self.executors.rows.remove(&executor).expect("the end of an executor is told once");
         self.executors.of_container.remove(&row.container);
         self.executors.ended += 1;
-        let state = state(loss);
+        let state = match self.drivers.description() {
+            Some(description) => explained(&description.command, state(loss)).0,
+            None => state(loss),
+        };
         self.effects.note(Note::ExecutorEnded { executor, host, state: state.clone() });
         self.tell_driver(updated(executor, state.clone()));
         let relaunch = self.drivers.description().map(|description| description.relaunch);

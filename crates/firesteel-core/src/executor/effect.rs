@@ -5,6 +5,7 @@ use std::time::Duration;
 use firesteel_placement::Resources;
 
 use super::Note;
+use crate::executor_trouble::ExecutorTrouble;
 use crate::ids::AttemptId;
 use crate::messages::{ExecutorToDriver, RefusedExecutor, TaskSpec};
 use crate::process::Signal;
@@ -64,7 +65,7 @@ impl From<Note> for Effect {
 pub enum Exit {
     /// The driver or the Worker told it to end.
     Stopped,
-    /// The driver's connection ended.
+    /// The driver's connection ended after the driver had accepted the executor.
     DriverLost,
     /// Nothing arrived from the driver for this time, and the connection stayed open.
     DriverSilent {
@@ -73,12 +74,40 @@ pub enum Exit {
     },
     /// The driver could not be reached.
     DriverUnreachable {
+        /// What is wrong.
+        trouble: ExecutorTrouble,
         /// The error, in words for people.
         error: String,
     },
     /// The driver refused it.
     Refused(RefusedExecutor),
+    /// The driver's connection ended before the driver accepted the executor.
+    DriverGone,
+}
+
+impl Exit {
+    /// What went wrong before the driver accepted the executor. `None`: nothing did.
+    #[must_use]
+    pub fn trouble(&self) -> Option<ExecutorTrouble> {
+        match self {
+            Self::Stopped
+            | Self::DriverLost
+            | Self::DriverSilent { .. }
+            | Self::Refused(RefusedExecutor::Stopping) => None,
+            Self::DriverUnreachable { trouble, .. } => Some(*trouble),
+            Self::DriverGone => Some(ExecutorTrouble::DriverGone),
+            // A driver that knows nothing of the application has another secret.
+            Self::Refused(RefusedExecutor::WrongSecret | RefusedExecutor::OtherApplication) => {
+                Some(ExecutorTrouble::AnotherDriver)
+            }
+            Self::Refused(
+                RefusedExecutor::NumberTaken
+                | RefusedExecutor::TooManyAddresses
+                | RefusedExecutor::Unannounced,
+            ) => Some(ExecutorTrouble::Rejected),
+        }
+    }
 }
 
 crate::kinds!("executor effect", Effect: Connect Send StartTask AllowOutput DrainOutput SignalTask Exit Note);
-crate::kinds!("executor exit", Exit: Stopped DriverLost DriverSilent DriverUnreachable Refused);
+crate::kinds!("executor exit", Exit: Stopped DriverLost DriverSilent DriverUnreachable Refused DriverGone);

@@ -2,6 +2,7 @@
 
 use bytes::Bytes;
 
+use crate::executor_trouble::ExecutorTrouble;
 use crate::ids::{AttemptId, PeerId};
 use crate::messages::{DriverToExecutor, Stream};
 use crate::process::{ExitStatus, NotStarted};
@@ -18,6 +19,8 @@ pub enum Event {
     },
     /// The driver could not be reached.
     ConnectFailed {
+        /// What is wrong.
+        trouble: ExecutorTrouble,
         /// The error, in words for people.
         error: String,
     },

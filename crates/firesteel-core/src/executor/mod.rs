@@ -111,12 +111,14 @@ impl Machine for Executor {
         match event {
             Event::Start => self.effects.push(Effect::Connect),
             Event::Connected { peer: _ } => self.on_connected(),
-            Event::ConnectFailed { error } => self.end(now, Exit::DriverUnreachable { error }),
+            Event::ConnectFailed { trouble, error } => {
+                self.end(now, Exit::DriverUnreachable { trouble, error });
+            }
             Event::Received { message } => self.on_message(now, message),
             Event::Disconnected => {
                 self.link = Link::Ended;
-                self.heartbeats = None;
-                self.end(now, Exit::DriverLost);
+                let was_accepted = self.heartbeats.take().is_some();
+                self.end(now, if was_accepted { Exit::DriverLost } else { Exit::DriverGone });
             }
             Event::TaskStarted { attempt, pid: _ } => self.on_task_started(now, attempt),
             Event::TaskNotStarted { attempt, why } => self.on_task_not_started(attempt, why),

@@ -3,6 +3,7 @@ use std::time::Duration;
 use bytes::Bytes;
 
 use super::*;
+use crate::executor_trouble::ExecutorTrouble;
 use crate::ids::{AppId, ExecutorId, PeerId, ProfileId, TaskId, WorkerId};
 use crate::messages::{HeartbeatRules, RefusedExecutor, Stream, TaskDirectory};
 use crate::process::{Command, ExitStatus, Fault, NotStarted};
@@ -250,10 +251,13 @@ fn an_executor_dies_with_its_driver_and_says_nothing_to_it() {
 
 #[test]
 fn an_executor_without_tasks_exits_at_once() {
-    let error = || "refused".to_owned();
+    let (trouble, error) = (ExecutorTrouble::NothingListens, || "refused".to_owned());
     for (event, exit) in [
         (Event::Shutdown, Exit::Stopped),
-        (Event::ConnectFailed { error: error() }, Exit::DriverUnreachable { error: error() }),
+        (
+            Event::ConnectFailed { trouble, error: error() },
+            Exit::DriverUnreachable { trouble, error: error() },
+        ),
     ] {
         let mut bench = Bench::new();
         bench.apply(Event::Start);
@@ -265,6 +269,35 @@ fn an_executor_without_tasks_exits_at_once() {
         (DriverToExecutor::RegisterExecutorFailed(refused), Exit::Refused(refused)),
     ] {
         assert_eq!(Bench::registered().receive(message), [Effect::Exit(exit)]);
+    }
+}
+
+#[test]
+fn an_executor_whose_driver_goes_before_it_accepts_it_says_so() {
+    let mut bench = Bench::new();
+    bench.apply(Event::Start);
+    bench.apply(Event::Connected { peer: PeerId(1) });
+    assert_eq!(bench.apply(Event::Disconnected), [Effect::Exit(Exit::DriverGone)]);
+    assert_eq!(Bench::registered().apply(Event::Disconnected), [Effect::Exit(Exit::DriverLost)]);
+}
+
+#[test]
+fn every_end_before_the_driver_accepts_the_executor_has_its_trouble_and_an_orderly_end_has_none() {
+    let unreachable = Exit::DriverUnreachable { trouble: ExecutorTrouble::Mute, error: String::new() };
+    for (exit, trouble) in [
+        (Exit::Stopped, None),
+        (Exit::DriverLost, None),
+        (Exit::DriverSilent { patience: Duration::ZERO }, None),
+        (Exit::Refused(RefusedExecutor::Stopping), None),
+        (unreachable, Some(ExecutorTrouble::Mute)),
+        (Exit::DriverGone, Some(ExecutorTrouble::DriverGone)),
+        (Exit::Refused(RefusedExecutor::WrongSecret), Some(ExecutorTrouble::AnotherDriver)),
+        (Exit::Refused(RefusedExecutor::OtherApplication), Some(ExecutorTrouble::AnotherDriver)),
+        (Exit::Refused(RefusedExecutor::NumberTaken), Some(ExecutorTrouble::Rejected)),
+        (Exit::Refused(RefusedExecutor::TooManyAddresses), Some(ExecutorTrouble::Rejected)),
+        (Exit::Refused(RefusedExecutor::Unannounced), Some(ExecutorTrouble::Rejected)),
+    ] {
+        assert_eq!(exit.trouble(), trouble, "{exit:?}");
     }
 }
 

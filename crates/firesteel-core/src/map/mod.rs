@@ -25,6 +25,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use self::items::{ItemResult, Items, OpenItem};
+use crate::driver::ExecutorLoss;
 use crate::end_request::EndRequest;
 use crate::ids::TaskId;
 use crate::machine::{Effects, Machine, Violation};
@@ -55,6 +56,8 @@ pub struct MapRun {
     first_executor: Option<Timestamp>,
     /// The remarks about Masters that were made: each is made once.
     on_masters: BTreeSet<String>,
+    /// How the last executor was lost that ran no task. The same loss is remarked once.
+    last_loss: Option<ExecutorLoss>,
     effects: Effects<Effect>,
 }
 
@@ -132,6 +135,7 @@ impl MapRun {
             tally: Tally::default(),
             first_executor: None,
             on_masters: BTreeSet::new(),
+            last_loss: None,
             effects: Effects::default(),
         }
     }

@@ -4,9 +4,10 @@ use firesteel_placement::Cores;
 
 use super::items::ItemResult;
 use super::{Effect, Ending, Leave, MapRun, PATIENCE, Phase, Remark};
-use crate::driver::{self, Note, TaskOutcome};
+use crate::driver::{self, ExecutorLoss, Note, TaskOutcome};
 use crate::ids::{ExecutorId, TaskId};
 use crate::machine::NoteLevel;
+use crate::messages::ExecutorState;
 use crate::time::Timestamp;
 
 impl MapRun {
@@ -46,7 +47,13 @@ impl MapRun {
             Note::ExecutorRegistered { executor, host, cores, .. } => {
                 self.add_executor(now, *executor, host.clone(), *cores);
             }
-            Note::ExecutorLost { executor, loss, .. } => self.tally.lose_executor(*executor, loss),
+            Note::ExecutorLost { executor, loss, tasks, .. } => {
+                self.tally.lose_executor(*executor, loss);
+                let is_failure = matches!(loss, ExecutorLoss::Ended(ExecutorState::Failed(_)));
+                if is_failure && *tasks == 0 && self.last_loss.replace(loss.clone()).as_ref() == Some(loss) {
+                    return;
+                }
+            }
             Note::Excluded { cause, .. } => self.tally.exclude(cause),
             Note::MasterUnreachable { .. } | Note::Dispute(_)
                 if !self.on_masters.insert(note.to_string()) =>

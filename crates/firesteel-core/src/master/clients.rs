@@ -6,7 +6,7 @@ use firesteel_placement::advice::advice;
 use firesteel_placement::index::Slot;
 use firesteel_placement::outlook::outlook;
 use firesteel_placement::shortfall::{Reason, held_back};
-use firesteel_placement::{Cores, Demand, MiB, Offer, ResourceAmounts, Shortfall, shortfall};
+use firesteel_placement::{Cores, Demand, Offer, ResourceAmounts, Shortfall, shortfall};
 
 use super::application::{Application, Profile};
 use super::cluster_drivers::DriverRefusal;
@@ -15,9 +15,9 @@ use super::{Audit, Effect, Master, Note, Outbound, Record};
 use crate::ids::{AppId, ExecutorId, PeerId, ProfileId};
 use crate::label::Label;
 use crate::messages::{
-    ApplicationAnswer, ApplicationDetail, ApplicationEnd, ApplicationView, ClientToMaster, ClusterView,
-    DriverDescription, EarlyEnd, ExcludedWorker, Holder, ImpairedWorker, KillAnswer, MOST_EXCLUDED,
-    MOST_HOLDERS, MasterToClient, ProfileView, SchedulingStatus, SubmitDriverAnswer, page,
+    ApplicationAnswer, ApplicationDetail, ApplicationEnd, ApplicationView, ClientToMaster, ClusterTotals,
+    ClusterView, DriverDescription, EarlyEnd, ExcludedWorker, Holder, ImpairedWorker, KillAnswer,
+    MOST_EXCLUDED, MOST_HOLDERS, MasterToClient, ProfileView, SchedulingStatus, SubmitDriverAnswer, page,
 };
 use crate::time::Timestamp;
 
@@ -229,7 +229,7 @@ impl Master {
             impaired: self.impaired().take(MOST_EXCLUDED).collect(),
             ahead,
             hindrance: self.hindrance(app),
-            cluster: cluster(&free, &whole),
+            cluster: cluster(&self.workers.totals()),
             holders,
             more_holders,
         }
@@ -374,12 +374,7 @@ fn holder(app: &Application) -> Holder {
     }
 }
 
-fn cluster(free: &[Offer<'_>], whole: &[Offer<'_>]) -> ClusterView {
-    let sum = |offers: &[Offer<'_>]| {
-        offers.iter().fold((Cores::ZERO, MiB::ZERO), |(cores, memory), offer| {
-            (cores + offer.cores, memory + offer.memory)
-        })
-    };
-    let ((cores, memory), (cores_free, memory_free)) = (sum(whole), sum(free));
-    ClusterView { workers: whole.len() as u64, cores, cores_free, memory, memory_free }
+fn cluster(totals: &ClusterTotals) -> ClusterView {
+    let ClusterTotals { workers, cores, cores_free, memory, memory_free, .. } = *totals;
+    ClusterView { workers, cores, cores_free, memory, memory_free }
 }

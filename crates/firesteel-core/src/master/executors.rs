@@ -11,6 +11,7 @@ use super::link::Link;
 use super::worker_row::WorkerRow;
 use super::{Ignored, Master, Note, Pass, Record};
 use crate::address::Address;
+use crate::executor_trouble::explained;
 use crate::ids::{AppId, ExecutorId, ExecutorKey, PeerId, ProfileId, WorkerId};
 use crate::machine::Violation;
 use crate::messages::{ExecutorReport, ExecutorState, LossReason, MasterToDriver, MasterToWorker};
@@ -91,6 +92,7 @@ impl Master {
     /// Takes in an executor's state as its own Worker reports it. A repeated state changes nothing.
     pub(super) fn update_executor(&mut self, now: Timestamp, peer: PeerId, report: ExecutorReport) {
         let ExecutorReport { executor, state } = report;
+        let (state, trouble) = explained(&self.applications.live(&executor.app).description.command, state);
         let probation = self.probation_of(&executor).expect("an executor that a Worker lists is live");
         match (&state, probation) {
             (ExecutorState::Running, Probation::Launching) => self.start_executor(now, &executor),
@@ -104,7 +106,7 @@ impl Master {
                     self.end_executor(now, &executor, state);
                 } else {
                     self.end_executor(now, &executor, state.clone());
-                    self.count_end(now, &executor, place, state);
+                    self.count_end(now, &executor, place, (state, trouble));
                 }
                 self.tell_worker(peer, MasterToWorker::ExecutorEndNoted { executor });
             }

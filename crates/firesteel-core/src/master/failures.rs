@@ -7,6 +7,7 @@ use firesteel_placement::index::Slot;
 use super::exclusions::{BlamedEnd, Exclusions};
 use super::executor::Probation;
 use super::{Exclusion, Master, Note, Retries};
+use crate::executor_trouble::ExecutorTrouble;
 use crate::ids::{AppId, ExecutorKey};
 use crate::messages::{ApplicationEnd, EarlyEnd, ExecutorState};
 use crate::process::ExitStatus;
@@ -14,6 +15,9 @@ use crate::time::{Timestamp, doubled, millis};
 
 /// The wait after the second failure in a row. It doubles with every further failure.
 const FIRST_DELAY: Duration = Duration::from_millis(100);
+/// The number of failures in a row that end an application none of whose executors ever ran, if they say that the next one
+/// would fail, too: the driver's host is unknown, or nothing listens there.
+const CERTAIN_FAILURES: u32 = 3;
 /// The longest wait after a failure.
 const LONGEST_DELAY: Duration = Duration::from_secs(5);
 
@@ -25,13 +29,14 @@ impl Master {
     /// when it has started; Workers where executors end before they are proven are excluded for a while (see
     /// `exclusions`), and what was launched there at once fails once; from the second failure in a row on, the Master
     /// waits before it launches another; and an executor that its own Worker ended has not failed. An end that is final
-    /// leads to no other executor and does not count.
+    /// leads to no other executor and does not count. Executors of Firesteel's own that say that their driver cannot be reached
+    /// end the application sooner.
     pub(super) fn count_end(
         &mut self,
         now: Timestamp,
         executor: &ExecutorKey,
         (worker, probation): (Slot, Probation),
-        end: ExecutorState,
+        (end, trouble): (ExecutorState, Option<ExecutorTrouble>),
     ) {
         let app = &executor.app;
         let is_final = self.applications.live(app).description.relaunch.is_final(&end);
@@ -45,9 +50,13 @@ impl Master {
         let failures = application.failures.in_a_row;
         self.applications.mark(app);
         let application = self.applications.live(app);
+        let retries = match trouble {
+            Some(trouble) if trouble.is_certain() => self.config.retries.at_most(CERTAIN_FAILURES),
+            Some(_) | None => self.config.retries,
+        };
         if application.failures.proven == 0
-            && self.config.retries.are_used_up(failures)
-            && !self.may_be_sound(app)
+            && retries.are_used_up(failures)
+            && !self.may_be_sound(app, retries)
         {
             return self.remove_application(
                 now,
@@ -108,7 +117,7 @@ impl Master {
     /// executors is on trial on a Worker that is not blamed, or may be launched on one. If executors failed on a single
     /// Worker, it is enough that another one is large enough. If they failed on several, another one must have room now.
     /// Failures on as many Workers as the application may have failures are its own.
-    fn may_be_sound(&self, app: &AppId) -> bool {
+    fn may_be_sound(&self, app: &AppId, retries: Retries) -> bool {
         let application = self.applications.live(app);
         let blames = |slot| application.exclusions.blames(slot);
         if self.config.effective_exclusion() == Exclusion::Off {
@@ -118,7 +127,7 @@ impl Master {
             return true;
         }
         let blamed = application.exclusions.blamed();
-        if self.config.retries.are_used_up(u32::try_from(blamed).unwrap_or(u32::MAX)) {
+        if retries.are_used_up(u32::try_from(blamed).unwrap_or(u32::MAX)) {
             return false;
         }
         let others = self
@@ -164,6 +173,14 @@ fn blamed(end: &ExecutorState, probation: Probation, is_final: bool) -> Option<B
 }
 
 impl Retries {
+    /// The same, but no more than that many failures in a row. Without a limit there is none.
+    fn at_most(self, failures: u32) -> Self {
+        match self {
+            Self::AtMost(most) => Self::AtMost(most.min(failures)),
+            Self::Unlimited => Self::Unlimited,
+        }
+    }
+
     fn are_used_up(self, failures: u32) -> bool {
         match self {
             Self::AtMost(most) => failures >= most,

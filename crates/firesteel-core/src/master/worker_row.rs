@@ -13,7 +13,9 @@ use super::sorted::Sorted;
 use crate::address::Address;
 use crate::ids::{DriverId, ExecutorKey};
 use crate::last_heard::LastHeard;
-use crate::messages::{Impairment, TimedReport, Used, WorkerDescription, WorkerState, WorkerView};
+use crate::messages::{
+    Impairment, Standing, TimedReport, Used, WorkerDescription, WorkerShare, WorkerState, WorkerView,
+};
 use crate::time::Timestamp;
 
 /// A living Worker.
@@ -139,6 +141,24 @@ impl WorkerRow {
             && self.availability == Availability::Serving
             && !self.deaf
             && self.cannot_start.is_none()
+    }
+
+    /// What it adds to the sums over the cluster.
+    pub(super) fn share(&self) -> WorkerShare {
+        let standing = match self.availability {
+            Availability::Decommissioning => Standing::Away,
+            Availability::Serving | Availability::Excluded if !self.link.is_here() => Standing::Away,
+            Availability::Serving | Availability::Excluded if self.serves() => Standing::Serving,
+            Availability::Serving | Availability::Excluded => Standing::Withheld,
+        };
+        let (total, free) = (self.capacity.total(), self.capacity.offer(self.description.id.as_str()));
+        WorkerShare {
+            standing,
+            cores: total.cores,
+            cores_used: total.cores - free.cores,
+            memory: total.memory,
+            memory_used: total.memory - free.memory,
+        }
     }
 
     /// What one of its executors used, as it reported last.

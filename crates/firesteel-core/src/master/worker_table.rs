@@ -25,7 +25,7 @@ use super::worker_row::{Availability, Withheld, WorkerRow};
 use crate::address::Address;
 use crate::ids::{PeerId, WorkerId};
 use crate::label::Label;
-use crate::messages::{Impairment, WorkerState, WorkerView};
+use crate::messages::{ClusterTotals, Impairment, WorkerState, WorkerView};
 use crate::time::Timestamp;
 
 /// The maximum number of lost Workers that are remembered.
@@ -517,6 +517,11 @@ impl WorkerTable {
     /// The amounts of all living Workers together.
     pub(super) fn whole(&self) -> &ClusterTotal {
         &self.whole
+    }
+
+    /// The sums over the Workers, as views show them.
+    pub(super) fn totals(&self) -> ClusterTotals {
+        self.iter().map(WorkerRow::share).collect()
     }
 
     /// Offers of the living Workers' free amounts, by id.

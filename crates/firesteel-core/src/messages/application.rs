@@ -221,18 +221,18 @@ impl fmt::Display for Hindrance {
 /// The maximum number of applications listed as holders of cores.
 pub const MOST_HOLDERS: usize = 10;
 
-/// The sizes of all living Workers together.
+/// The sizes of all Workers together that are alive: see [`ClusterTotals`](super::ClusterTotals).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClusterView {
     /// The number of Workers.
     pub workers: u64,
     /// The number of cores.
     pub cores: Cores,
-    /// The number of cores that no executor holds.
+    /// The number of free cores that can be given away now.
     pub cores_free: Cores,
     /// The amount of memory.
     pub memory: MiB,
-    /// The amount of memory that no executor holds.
+    /// The amount of free memory that can be given away now.
     pub memory_free: MiB,
 }
 

@@ -97,6 +97,20 @@ impl DriverState {
         }
     }
 
+    /// Whether the cluster driver holds cores and memory of its Worker.
+    #[must_use]
+    pub fn holds_cores(&self) -> bool {
+        match self {
+            Self::Running | Self::Unknown => true,
+            Self::Submitted
+            | Self::Finished
+            | Self::Relaunching { .. }
+            | Self::Killed(_)
+            | Self::Failed(_)
+            | Self::Error(_) => false,
+        }
+    }
+
     /// How its process ended, if that is known.
     #[must_use]
     pub fn exit_status(&self) -> Option<ExitStatus> {

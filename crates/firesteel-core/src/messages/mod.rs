@@ -21,6 +21,7 @@ mod report;
 mod reserved_room;
 mod shared;
 mod state;
+mod totals;
 mod worker_master;
 
 pub use application::{
@@ -66,6 +67,7 @@ pub use reserved_room::ReservedRoom;
 pub use shared::Shared;
 pub use state::{PageSize, StateHead, StatePage, StatePlace, StateRow, StateTotals};
 pub(crate) use state::{Step, page};
+pub use totals::{ClusterTotals, Standing, WorkerShare};
 pub use worker_master::{
     Bounded, ExecutorLaunch, ExecutorReport, ExecutorWork, MOST_CORES, MasterToWorker, Offered,
     RefusedRegistration, WorkerDescription, WorkerToMaster,

@@ -39,7 +39,7 @@ use std::time::Duration;
 
 use self::agenda::Agenda;
 use self::wait::{Then, Wait};
-use crate::driver::{self, View};
+use crate::driver::{self, ExecutorLoss, View};
 use crate::ids::TaskId;
 use crate::machine::{Effects, Machine, Violation};
 use crate::time::Timestamp;
@@ -75,6 +75,8 @@ pub struct Session {
     missing: Missing,
     /// What was said of Masters that are not reached: once for each Master and error is enough.
     unreachable: BTreeSet<String>,
+    /// How the last executor ended that had not failed a task. The same failure is remarked once.
+    last_loss: Option<ExecutorLoss>,
     /// The exit code of the last command that failed.
     last_failure: u8,
     /// Whether the user was told, when leaving, that tasks run.
@@ -162,6 +164,7 @@ impl Session {
             profiles: Vec::new(),
             missing: Missing::Settled,
             unreachable: BTreeSet::new(),
+            last_loss: None,
             last_failure: 0,
             was_warned: false,
             was_interrupted: false,

@@ -89,9 +89,14 @@ impl Session {
             // The last failure of a task is reported when the task ends.
             Note::TaskFailed { failures, limit, .. } => failures < limit,
             // The user ended this executor and knows about it.
-            Note::ExecutorLost { loss: ExecutorLoss::Ended(state), tasks: 0, .. } => {
-                is_typed || !matches!(state, ExecutorState::Killed(_))
-            }
+            Note::ExecutorLost { loss: loss @ ExecutorLoss::Ended(state), tasks: 0, .. } => match state {
+                ExecutorState::Killed(_) => is_typed,
+                ExecutorState::Failed(_) => self.last_loss.replace(loss.clone()).as_ref() != Some(loss),
+                ExecutorState::Launching
+                | ExecutorState::Running
+                | ExecutorState::Lost(_)
+                | ExecutorState::Exited(_) => true,
+            },
             Note::TargetSet { .. } | Note::ExecutorsKilled { .. } | Note::ExecutorAdded { .. } => false,
             _ => note.level() == NoteLevel::Warn,
         }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use firesteel_core::address::Address;
+use firesteel_core::executor_trouble::{DRIVER_FLAG, SUBCOMMAND};
 use firesteel_core::process::{Command, Placeholder};
 use firesteel_core::secret::{EXECUTOR_SECRET, Secret};
 
@@ -12,7 +13,7 @@ const IN_LOCAL_CLUSTER: &str = "--local-cluster";
 /// The command that Workers run. The secret is not among its words, which other users of the machine can read.
 pub(crate) fn executor_command(driver: &Address, secret: &Secret, in_local_cluster: bool) -> Command {
     let words = [
-        ("--driver-url", driver.to_string()),
+        (DRIVER_FLAG, driver.to_string()),
         ("--app-id", Placeholder::AppId.word().to_owned()),
         ("--executor-id", Placeholder::ExecutorId.word().to_owned()),
         ("--resource-profile-id", Placeholder::ResourceProfileId.word().to_owned()),
@@ -25,7 +26,7 @@ pub(crate) fn executor_command(driver: &Address, secret: &Secret, in_local_clust
     let local = in_local_cluster.then(|| IN_LOCAL_CLUSTER.to_owned());
     Command {
         program: Placeholder::Firesteel.word().to_owned(),
-        arguments: std::iter::once("executor".to_owned()).chain(flags).chain(local).collect(),
+        arguments: std::iter::once(SUBCOMMAND.to_owned()).chain(flags).chain(local).collect(),
         environment: BTreeMap::from([(EXECUTOR_SECRET.to_owned(), secret.reveal().to_owned())]),
     }
 }

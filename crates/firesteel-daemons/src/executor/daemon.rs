@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use firesteel_core::address::Address;
 use firesteel_core::executor::{Config, Effect, Event, Executor, Exit};
+use firesteel_core::executor_trouble::ExecutorTrouble;
 use firesteel_core::ids::{AppId, AttemptId, ExecutorId, ExecutorKey, PeerId, ProfileId, WorkerId};
 use firesteel_core::messages::RefusedExecutor;
 use firesteel_core::secret::Secret;
@@ -22,7 +23,7 @@ use nix::unistd::getppid;
 
 use super::task_runner::{Launch, RunnerContext, TaskRunner};
 use firesteel_host::clock::Clock;
-use firesteel_host::net::{Arrival, Introduction, QueueLimits};
+use firesteel_host::net::{Arrival, DialError, HandshakeError, Introduction, QueueLimits};
 use firesteel_host::owner::{self, Context, Shell};
 use firesteel_host::signals::{EndRequest, EndRequests};
 
@@ -73,6 +74,8 @@ pub enum ExecutorError {
     DriverUnreachable {
         /// The executor that failed.
         executor: ExecutorKey,
+        /// What is wrong, in short.
+        trouble: ExecutorTrouble,
         /// Why the driver could not be reached.
         error: String,
     },
@@ -81,9 +84,29 @@ pub enum ExecutorError {
     Refused {
         /// The executor that was refused.
         executor: ExecutorKey,
+        /// What is wrong, in short.
+        trouble: ExecutorTrouble,
         /// The reason that the driver gave.
         reason: RefusedExecutor,
     },
+    /// The driver's connection ended before the driver accepted the executor.
+    #[error("the driver closed the connection before it accepted executor {executor}")]
+    DriverGone {
+        /// The executor that was not accepted.
+        executor: ExecutorKey,
+    },
+}
+
+impl ExecutorError {
+    /// What went wrong, as the executor's exit code tells it.
+    #[must_use]
+    pub fn trouble(&self) -> ExecutorTrouble {
+        match self {
+            Self::SetUp { .. } => ExecutorTrouble::SetUp,
+            Self::DriverUnreachable { trouble, .. } | Self::Refused { trouble, .. } => *trouble,
+            Self::DriverGone { .. } => ExecutorTrouble::DriverGone,
+        }
+    }
 }
 
 /// Asks the kernel to signal this process when its Worker ends, so that an executor dies with its Worker
@@ -136,7 +159,9 @@ async fn serve(options: Options) -> Result<(), ExecutorError> {
         peer: Arc::default(),
         runners: Runners { context: runner_context, table: BTreeMap::new() },
     };
-    match owner::run(Executor::new(config), shell, context, &mut requests).await {
+    let exit = owner::run(Executor::new(config), shell, context, &mut requests).await;
+    let trouble = exit.trouble();
+    match exit {
         Exit::Stopped => {
             tracing::info!("executor {key} ends: the driver stopped it");
             Ok(())
@@ -150,12 +175,17 @@ async fn serve(options: Options) -> Result<(), ExecutorError> {
             tracing::warn!("executor {key} ends: nothing arrived from the driver for {patience} s");
             Ok(())
         }
-        Exit::Refused(RefusedExecutor::Stopping) => {
-            tracing::info!("executor {key} ends: its application is ending");
-            Ok(())
+        Exit::DriverUnreachable { trouble, error } => {
+            Err(ExecutorError::DriverUnreachable { executor: key, trouble, error })
         }
-        Exit::DriverUnreachable { error } => Err(ExecutorError::DriverUnreachable { executor: key, error }),
-        Exit::Refused(reason) => Err(ExecutorError::Refused { executor: key, reason }),
+        Exit::DriverGone => Err(ExecutorError::DriverGone { executor: key }),
+        Exit::Refused(reason) => match trouble {
+            Some(trouble) => Err(ExecutorError::Refused { executor: key, trouble, reason }),
+            None => {
+                tracing::info!("executor {key} ends: {reason}");
+                Ok(())
+            }
+        },
     }
 }
 
@@ -186,7 +216,9 @@ impl Shell for ExecutorShell {
                 let known = Arc::clone(&self.peer);
                 context.peers.dial(&self.driver, Role::Driver, from_driver, move |result| match result {
                     Ok((peer, _)) => Event::Connected { peer: *known.get_or_init(|| peer) },
-                    Err(error) => Event::ConnectFailed { error: error.to_string() },
+                    Err(error) => {
+                        Event::ConnectFailed { trouble: trouble_of(&error), error: error.to_string() }
+                    }
                 });
             }
             Effect::Send(message) => {
@@ -238,6 +270,33 @@ impl Runners {
         if let Some(runner) = self.table.get(&attempt) {
             order(runner);
         }
+    }
+}
+
+/// What it means that the driver could not be dialled.
+fn trouble_of(error: &DialError) -> ExecutorTrouble {
+    match error {
+        DialError::UnknownHost { .. } => ExecutorTrouble::UnknownHost,
+        DialError::TimedOut { .. } => ExecutorTrouble::TimedOut,
+        DialError::Connect { error, .. } if error.kind() == io::ErrorKind::ConnectionRefused => {
+            ExecutorTrouble::NothingListens
+        }
+        DialError::Connect { error, .. } if error.kind() == io::ErrorKind::TimedOut => {
+            ExecutorTrouble::TimedOut
+        }
+        DialError::Connect { .. } => ExecutorTrouble::NoRoute,
+        DialError::Handshake { error, .. } => match error {
+            HandshakeError::Mute
+            | HandshakeError::TimedOut
+            | HandshakeError::CrowdedOut
+            | HandshakeError::Silent
+            | HandshakeError::Closed
+            | HandshakeError::Io(_) => ExecutorTrouble::Mute,
+            HandshakeError::Preamble(_)
+            | HandshakeError::Frame(_)
+            | HandshakeError::Hello(_)
+            | HandshakeError::WrongRole { .. } => ExecutorTrouble::NoDriver,
+        },
     }
 }
 

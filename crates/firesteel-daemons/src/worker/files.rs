@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use firesteel_core::executor_trouble::SET_DRIVER_HOST;
 use firesteel_core::ids::{AppId, FetchId};
 use firesteel_core::messages::{ApplicationFiles, FileKind};
 use firesteel_core::worker::Event;
@@ -44,12 +45,25 @@ struct Job {
 /// Why an application's files cannot be stored.
 #[derive(Debug, thiserror::Error)]
 enum StoreError {
-    #[error("{name:?} from {}: {error}", files.source)]
+    #[error("{name:?} from {}: {error}{}", files.source, remedy(error))]
     Fetch { name: String, files: Arc<ApplicationFiles>, error: FetchError },
     #[error("{name:?}: {error}")]
     Unpack { name: String, error: UnpackError },
     #[error("cannot use {path:?}: {error}")]
     Directory { path: PathBuf, error: io::Error },
+}
+
+/// What to do about a driver that cannot be reached, if that is why a file cannot be fetched.
+fn remedy(error: &FetchError) -> String {
+    match error {
+        FetchError::Dial(_) => format!(": {SET_DRIVER_HOST}"),
+        FetchError::Conversation(_)
+        | FetchError::HungUp { .. }
+        | FetchError::Refused { .. }
+        | FetchError::Changed
+        | FetchError::Write { .. }
+        | FetchError::Stopped => String::new(),
+    }
 }
 
 impl FileStore {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use firesteel_core::messages::ProfileView;
+use firesteel_core::messages::{ClusterTotals, ProfileView, Standing};
 use firesteel_placement::resource_name::serves;
 use firesteel_placement::{Cores, MiB, ResourceQuantities};
 
@@ -65,18 +65,19 @@ impl Metrics {
                 *on_hosts.entry((&worker.host, executor.app)).or_default() += 1;
             }
         }
+        let totals: ClusterTotals = outcome.workers.iter().map(WorkerOutcome::share).collect();
+        let ClusterTotals { workers, cores, cores_used, memory, memory_used, .. } = totals;
+        all = Self { workers, cores, cores_used, memory, memory_used, ..all };
         all.most_on_one_host = on_hosts.into_values().max().unwrap_or(0);
         all
     }
 
-    /// Adds one Worker.
+    /// Adds one Worker, if it is alive.
     fn count(&mut self, worker: &WorkerOutcome, demands: &[&ProfileView]) {
-        self.workers += 1;
+        if !worker.share().counts() {
+            return;
+        }
         self.workers_used += u64::from(!worker.executors.is_empty());
-        self.cores += worker.cores;
-        self.cores_used += worker.cores - worker.cores_free;
-        self.memory += worker.memory;
-        self.memory_used += worker.memory - worker.memory_free;
         self.cores_stranded += worker.cores_stranded(demands);
         for (name, &amount) in &worker.resources {
             let free = worker.resources_free.get(name).copied().unwrap_or_default();
@@ -87,7 +88,7 @@ impl Metrics {
                 demand.resources.iter().any(|(asked, amount)| serves(name, asked) && !amount.is_none())
             };
             let of_it = demands.iter().filter(asks);
-            if worker.has_no_room_for(of_it.copied()) {
+            if worker.standing == Standing::Serving && worker.has_no_room_for(of_it.copied()) {
                 *stranded += free;
             }
         }
@@ -109,7 +110,7 @@ impl WorkerOutcome {
     #[must_use]
     pub fn cores_stranded(&self, demands: &[&ProfileView]) -> Cores {
         match self.has_no_room_for(demands.iter().copied()) {
-            true => self.cores_free.max(Cores::ZERO),
+            true => self.share().cores_free(),
             false => Cores::ZERO,
         }
     }

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use firesteel_core::ids::{ExecutorId, WorkerId};
 use firesteel_core::master::HeldResources;
-use firesteel_core::messages::{ApplicationDetail, ExecutorView, MasterView, ProfileView};
+use firesteel_core::messages::{
+    ApplicationDetail, ExecutorView, MasterView, ProfileView, Standing, WorkerShare,
+};
 use firesteel_placement::{Cores, MiB, ResourceQuantities, Resources};
 
 use super::{Cells, Draft, User};
@@ -43,6 +45,8 @@ pub struct WorkerOutcome {
     pub cells: Cells,
     /// Its executors, sorted by application and number.
     pub executors: Vec<WorkerExecutor>,
+    /// Whether it counts in sums, and what is free there in what is offered.
+    pub standing: Standing,
 }
 
 /// An executor on a Worker.
@@ -125,6 +129,7 @@ impl Outcome {
                 free,
                 cells: Cells::of(&worker.resources, held.remove(&worker.id).into_iter().flatten()),
                 executors: on.remove(&worker.id).unwrap_or_default(),
+                standing: worker.share().standing,
             }
         });
         Self { workers: workers.collect(), applications }
@@ -205,6 +210,18 @@ impl WorkerOutcome {
         let cores = [self.cores, self.cores_free];
         let memory = [self.memory, self.memory_free];
         (cores, memory, [&self.resources, &self.resources_free], &self.executors)
+    }
+
+    /// What it adds to the sums over the cluster.
+    #[must_use]
+    pub fn share(&self) -> WorkerShare {
+        WorkerShare {
+            standing: self.standing,
+            cores: self.cores,
+            cores_used: self.cores - self.cores_free,
+            memory: self.memory,
+            memory_used: self.memory - self.memory_free,
+        }
     }
 
     /// The cores of its cluster drivers.

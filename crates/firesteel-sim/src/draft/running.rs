@@ -9,9 +9,9 @@ use firesteel_core::ids::{AppId, ProfileId, WorkerId};
 use firesteel_core::label::Label;
 use firesteel_core::master::{ApplicationCondition, DriverSnapshot, HeldResources, ProfileSnapshot};
 use firesteel_core::messages::{
-    ApplicationAnswer, ApplicationDescription, ApplicationDetail, ApplicationState, Deciding, DriverState,
-    DriverView, ExecutorState, LossReason, MasterView, Placing, ProfileView, ReservedRoom, ResourceProfile,
-    Submitter, WantedExecutors, Work, WorkerState, WorkerView,
+    ApplicationAnswer, ApplicationDescription, ApplicationDetail, ApplicationState, Deciding, DriverView,
+    ExecutorState, LossReason, MasterView, Placing, ProfileView, ReservedRoom, ResourceProfile, Submitter,
+    WantedExecutors, Work, WorkerState, WorkerView,
 };
 use firesteel_core::process::Command;
 use firesteel_core::run_time::{RUN_TIME, value};
@@ -88,7 +88,7 @@ impl Draft {
 
 /// What a cluster driver takes of its Worker. `None` if it does not run.
 fn held_by(view: &MasterView, driver: &DriverView) -> Option<DriverSnapshot> {
-    if !matches!(driver.state, DriverState::Running | DriverState::Unknown) {
+    if !driver.state.holds_cores() {
         return None;
     }
     let worker = driver.worker.as_ref()?.worker.clone();

@@ -21,6 +21,8 @@ pub struct Tile {
     pub held: Vec<(Holder, Cores)>,
     /// Whether its free cores are of no use to those who wait.
     pub is_stranded: bool,
+    /// Whether its Worker gets nothing new, so that what is not held is not free, either.
+    pub is_withheld: bool,
 }
 
 impl Tile {
@@ -38,7 +40,12 @@ pub enum Holder {
     Series(usize),
     /// One of the applications that have no series of their own.
     Other,
+    /// A cluster driver.
+    Driver,
 }
+
+/// The colour of what is neither held nor free.
+pub const WITHHELD: Paint = Paint::Grid;
 
 impl Holder {
     /// Its colour.
@@ -47,6 +54,7 @@ impl Holder {
         match self {
             Self::Series(number) => Paint::Series(number),
             Self::Other => Paint::Muted,
+            Self::Driver => Paint::Ink,
         }
     }
 }
@@ -101,7 +109,7 @@ impl Flow {
 pub fn draw(tiles: &[Tile], title: &str) -> String {
     let mut flow = Flow::of(tiles);
     let (scale, height) = (flow.scale, flow.height);
-    let (mut free, mut stranded) = (String::new(), String::new());
+    let (mut free, mut withheld, mut stranded) = (String::new(), String::new(), String::new());
     let mut held: BTreeMap<Holder, String> = BTreeMap::new();
     for tile in tiles {
         let (x, y, width) = flow.next(tile.cores);
@@ -112,7 +120,8 @@ pub fn draw(tiles: &[Tile], title: &str) -> String {
             at += width;
         }
         let rest = x + width - at;
-        area(&mut free, (at, y), (rest, height));
+        let left = if tile.is_withheld { &mut withheld } else { &mut free };
+        area(left, (at, y), (rest, height));
         if tile.is_stranded {
             area(&mut stranded, (at + 0.5, y + 0.5), (rest - 1.0, height - 1.0));
         }
@@ -129,6 +138,7 @@ pub fn draw(tiles: &[Tile], title: &str) -> String {
         }
     };
     path(format!("class=\"{}\"", Paint::Free.fill()), &free);
+    path(format!("class=\"{}\"", WITHHELD.fill()), &withheld);
     for (holder, area) in &held {
         path(format!("class=\"{}\"", holder.paint().fill()), area);
         if let Some(pattern) = holder.paint().pattern() {
@@ -178,7 +188,7 @@ mod tests {
 
     fn tile(held: &[(Holder, i64)], is_stranded: bool) -> Tile {
         let held = held.iter().map(|(holder, cores)| (*holder, Cores(*cores))).collect();
-        Tile { cores: Cores(8), held, is_stranded }
+        Tile { cores: Cores(8), held, is_stranded, is_withheld: false }
     }
 
     #[test]

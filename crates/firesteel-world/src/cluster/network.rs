@@ -1,6 +1,7 @@
 //! Dialling, sending, receiving, and the ends of connections.
 
 use firesteel_core::Leadership;
+use firesteel_core::executor_trouble::ExecutorTrouble;
 use firesteel_core::ids::PeerId;
 use firesteel_core::messages::{DriverToExecutor, ExecutorToDriver, MasterToWorker};
 use firesteel_core::time::Timestamp;
@@ -56,7 +57,7 @@ impl World {
             return self.answer_at_seat(node, seat, answer);
         }
         let listener = self.listener_of(target);
-        let error = match (answer, listener) {
+        let (trouble, error) = match (answer, listener) {
             (Answer::Taken, Some(listener)) => {
                 let peer = self.connect(node, listener);
                 if let Body::Executor(_) = &self.node(node).body {
@@ -64,12 +65,14 @@ impl World {
                 }
                 return;
             }
-            (Answer::Taken, None) | (Answer::Refused, _) => "connection refused",
-            (Answer::TimesOut, _) => "no answer in time",
+            (Answer::Taken, None) | (Answer::Refused, _) => {
+                (ExecutorTrouble::NothingListens, "connection refused")
+            }
+            (Answer::TimesOut, _) => (ExecutorTrouble::TimedOut, "no answer in time"),
         };
         if let Body::Executor(_) = &self.node(node).body {
             let error = error.to_owned();
-            self.tell(node, NodeEvent::Executor(executor::Event::ConnectFailed { error }));
+            self.tell(node, NodeEvent::Executor(executor::Event::ConnectFailed { trouble, error }));
         }
     }
 

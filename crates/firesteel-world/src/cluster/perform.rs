@@ -378,6 +378,7 @@ impl World {
                     executor::Exit::Stopped => ExitStatus::SUCCESS,
                     executor::Exit::DriverLost
                     | executor::Exit::DriverSilent { .. }
+                    | executor::Exit::DriverGone
                     | executor::Exit::DriverUnreachable { .. }
                     | executor::Exit::Refused(_) => ExitStatus::Code(1),
                 };

@@ -91,7 +91,8 @@ impl Unanswered {
             | Exit::Failure
             | Exit::Usage
             | Exit::Shortage
-            | Exit::Configuration => "check that it runs and that --master is its URL",
+            | Exit::Configuration
+            | Exit::Executor(_) => "check that it runs and that --master is its URL",
         }
     }
 }

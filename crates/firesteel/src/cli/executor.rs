@@ -4,7 +4,7 @@ use clap::Args as ClapArgs;
 use firesteel_core::address::Address;
 use firesteel_core::ids::{AppId, ExecutorId, ProfileId, WorkerId};
 use firesteel_core::secret::{EXECUTOR_SECRET, Secret};
-use firesteel_daemons::executor::daemon::{self, Options};
+use firesteel_daemons::executor::daemon::{self, ExecutorError, Options};
 use firesteel_placement::{Cores, Resources};
 use firesteel_settings::resources;
 
@@ -45,7 +45,7 @@ pub(super) struct Args {
 
 /// Runs tasks until the driver ends or its connection is lost.
 pub(super) fn run(args: Args) -> Result<Exit, Failure> {
-    daemon::die_with_parent().map_err(|error| Failure::with(Exit::Failure, &error))?;
+    daemon::die_with_parent().map_err(failed)?;
     let options = Options {
         driver: args.driver_url,
         app: AppId::new(args.app_id),
@@ -62,5 +62,10 @@ pub(super) fn run(args: Args) -> Result<Exit, Failure> {
     // Its Worker knows by the code that the application is not to blame.
     let done = run_daemon(daemon::run(options))
         .map_err(|failure| Failure::of(Exit::Shortage, failure.sentence()))?;
-    done.map(|()| Exit::Done).map_err(|error| Failure::with(Exit::Failure, &error))
+    done.map(|()| Exit::Done).map_err(failed)
+}
+
+/// The executor's exit code tells its Master why it ended.
+fn failed(error: ExecutorError) -> Failure {
+    Failure::with(Exit::Executor(error.trouble()), &error)
 }

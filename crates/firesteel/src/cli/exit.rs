@@ -10,6 +10,7 @@ use std::{fs, io};
 use clap::error::{ContextKind, ContextValue};
 use firesteel_apps::cluster::ClusterError;
 use firesteel_apps::startup::StartError;
+use firesteel_core::executor_trouble::ExecutorTrouble;
 use firesteel_host::exit_code;
 use firesteel_settings::SettingError;
 use firesteel_settings::property_effect::Refusal;
@@ -65,6 +66,8 @@ pub(super) enum Exit {
     NoMaster,
     /// A settings file or a variable is wrong.
     Configuration,
+    /// An executor ended before its driver accepted it.
+    Executor(ExecutorTrouble),
 }
 
 impl Exit {
@@ -79,6 +82,7 @@ impl Exit {
             Self::NoAnswer => exit_code::NO_ANSWER,
             Self::NoMaster => exit_code::NO_MASTER,
             Self::Configuration => exit_code::CONFIGURATION,
+            Self::Executor(trouble) => trouble.exit_code(),
         }
     }
 }

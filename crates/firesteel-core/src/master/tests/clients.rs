@@ -4,7 +4,7 @@ use firesteel_placement::advice::{Advice, Change};
 use firesteel_placement::shortfall::{MAX_GROUPS, Missing, Reason};
 
 use super::*;
-use crate::messages::PageSize;
+use crate::messages::{ClusterTotals, ClusterView, PageSize};
 use crate::state_reader::{Extent, StateReader};
 
 const CLIENT: PeerId = PeerId(200);
@@ -364,4 +364,24 @@ fn the_driver_of_a_gang_hears_that_it_never_fits_or_for_how_many_there_is_room()
     bench.other_application(101, 4, 4);
     bench.worker(2, 4);
     assert_eq!(reason(&mut bench), Some(Reason::GangWaits { executors: 3, room: 2 }));
+}
+
+#[test]
+fn the_sums_in_an_explanation_are_those_of_the_state_that_every_view_shows() {
+    let mut bench = Bench::new(Config::default());
+    for (worker, cores) in [(1, 1), (2, 2), (3, 4), (4, 8)] {
+        bench.worker(worker, cores);
+    }
+    bench.application(Some(1), 1);
+    let full = Some("No space left on device".to_owned());
+    bench.worker_says(2, WorkerToMaster::WorkDirectoryChecked { worker: WorkerId::new("w2"), error: full });
+    bench.worker_says(3, WorkerToMaster::WorkerDecommissioning { worker: WorkerId::new("w3") });
+    let view = bench.master.view();
+    let totals = ClusterTotals::of(&view.workers);
+    let ApplicationAnswer::Known(detail) = bench.answer("test", 0) else { panic!("it is known") };
+    let cluster = detail.scheduling.expect("it is live").cluster;
+    let ClusterView { workers, cores, cores_free, memory, memory_free } = cluster;
+    let sums = (totals.workers, totals.cores, totals.cores_free, totals.memory, totals.memory_free);
+    assert_eq!((workers, cores, cores_free, memory, memory_free), sums);
+    assert_eq!((workers, cores, totals.cores_used, cores_free), (3, Cores(11), Cores(1), Cores(8)));
 }

@@ -1,6 +1,8 @@
 //! Executors: where they start, and how their failures are counted.
 
 use super::*;
+use crate::executor_trouble::ExecutorTrouble;
+use crate::process::Placeholder;
 
 #[test]
 fn a_killed_executor_is_replaced_while_the_target_stays() {
@@ -66,6 +68,91 @@ fn executors_that_cannot_start_end_the_application_after_exactly_ten() {
         noted(1, 9),
     ];
     assert_eq!(bench.report(1, 9, failed()), expected);
+}
+
+/// The end of an executor whose process says this by its exit code.
+fn says(trouble: ExecutorTrouble) -> ExecutorState {
+    ExecutorState::Exited(ExitStatus::Code(trouble.exit_code().into()))
+}
+
+/// An application of Firesteel's own executors, of this many cores.
+fn own_application(bench: &mut Bench, cores: i64) {
+    let mut description = description(Some(cores), Some(8));
+    let words = ["executor", "--driver-url", "jupyter-7f3a:7100"].map(str::to_owned);
+    let mut command = Command::of(Placeholder::Firesteel.word());
+    command.arguments = words.into();
+    description.command = command.into();
+    bench.driver_says(DriverToMaster::RegisterApplication(Box::new(description)));
+}
+
+#[test]
+fn a_driver_that_surely_cannot_be_reached_ends_the_application_after_three_failures_in_words() {
+    let told = |trouble: ExecutorTrouble| {
+        let error = trouble.sentence("jupyter-7f3a:7100");
+        ExecutorState::Failed(StartFailure { step: StartStep::Program, error })
+    };
+    for trouble in ExecutorTrouble::ALL {
+        let mut bench = Bench::new(Config::default());
+        bench.worker(1, 8);
+        own_application(&mut bench, 8);
+        let failures = if trouble.is_certain() { 3 } else { 10 };
+        for n in 0..failures {
+            assert_eq!(bench.master.view().applications.len(), 1, "{trouble:?}: alive before {n}");
+            let effects = bench.report(1, n, says(trouble));
+            assert_eq!(effects[0], updated(n, told(trouble)), "the driver is told the reason");
+            if (1..failures - 1).contains(&n) {
+                bench.deadline();
+            }
+        }
+        let end = bench.master.view().completed[0].end.clone();
+        let expected = format!("{failures} executors failed in a row, the last with {}", told(trouble));
+        assert_eq!(end, Some(expected));
+    }
+}
+
+#[test]
+fn a_driver_that_some_workers_reach_keeps_its_application() {
+    let mut bench = Bench::new(Config::default());
+    for worker in 1..=5 {
+        bench.worker(worker, 8);
+    }
+    own_application(&mut bench, 40);
+    for n in 0..4 {
+        let worker = 5 - u64::from(n);
+        bench.report(worker, n, says(ExecutorTrouble::UnknownHost));
+    }
+    assert_eq!(bench.master.view().applications.len(), 1, "one is on trial on a Worker that is not blamed");
+    bench.report(1, 4, ExecutorState::Running);
+    bench.now = bench.now + Duration::from_secs(5);
+    for _ in 0..20 {
+        let live = bench.master.view().applications[0].executors.iter().map(|executor| executor.id).max();
+        bench.report(5, live.expect("it has executors").0, says(ExecutorTrouble::UnknownHost));
+    }
+    assert_eq!(bench.master.view().applications.len(), 1, "one is proven");
+}
+
+#[test]
+fn without_a_limit_of_failures_no_failure_ends_an_application() {
+    let mut bench = Bench::new(Config { retries: Retries::Unlimited, ..Config::default() });
+    bench.worker(1, 8);
+    own_application(&mut bench, 8);
+    for n in 0..12 {
+        let state = bench.report(1, n, says(ExecutorTrouble::NothingListens));
+        assert!(!state.is_empty(), "executor {n} was launched");
+        while bench.master.view().applications[0].executors.is_empty() {
+            bench.deadline();
+        }
+    }
+    assert_eq!(bench.master.view().applications.len(), 1);
+}
+
+#[test]
+fn the_exit_code_of_another_program_keeps_its_number() {
+    let mut bench = Bench::new(Config::default());
+    bench.worker(1, 8);
+    bench.application(Some(8), 8);
+    let state = says(ExecutorTrouble::UnknownHost);
+    assert_eq!(bench.report(1, 0, state.clone())[0], updated(0, state));
 }
 
 #[test]

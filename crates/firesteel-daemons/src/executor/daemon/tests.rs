@@ -192,3 +192,34 @@ async fn a_driver_that_is_not_there_is_named() {
     );
     assert_eq!(error.to_string(), words);
 }
+
+#[tokio::test]
+async fn an_executor_says_by_its_trouble_why_it_never_reached_its_driver() {
+    let trouble = async |host: &str, port| {
+        let driver = Address::new(host, port);
+        let ended = timeout(Duration::from_secs(20), run(Options { driver, ..options(port) })).await;
+        ended.expect("it ends").expect_err("there is no driver").trouble()
+    };
+    assert_eq!(trouble("no-such-host.invalid", 7100).await, ExecutorTrouble::UnknownHost);
+    let closed = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let port = closed.local_addr().expect("it is bound").port();
+    drop(closed);
+    assert_eq!(trouble("127.0.0.1", port).await, ExecutorTrouble::NothingListens);
+    // What listens there writes this, and closes the connection.
+    for (written, expected) in [
+        ("HTTP/1.1 400 Bad Request\r\n\r\n", ExecutorTrouble::NoDriver),
+        ("SSH-2.0-OpenSSH_9.2\r\n", ExecutorTrouble::NoDriver),
+        ("", ExecutorTrouble::Mute),
+    ] {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
+        let port = listener.local_addr().expect("it is bound").port();
+        let stranger = std::thread::spawn(move || {
+            let (mut stream, _) = listener.accept()?;
+            std::io::Write::write_all(&mut stream, written.as_bytes())?;
+            // Otherwise the end would be a reset, which may overtake what was written.
+            std::io::Read::read(&mut stream, &mut [0; 64])
+        });
+        assert_eq!(trouble("127.0.0.1", port).await, expected, "{written:?}");
+        stranger.join().expect("it does not panic").expect("the executor dialled");
+    }
+}

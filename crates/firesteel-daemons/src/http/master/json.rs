@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use firesteel_core::Timestamp;
 use firesteel_core::messages::{
-    ApplicationState, ApplicationView, Deciding, DriverState, DriverView, MasterView, TimedReport,
-    WorkerState, WorkerView,
+    ApplicationState, ApplicationView, ClusterTotals, Deciding, DriverState, DriverView, MasterView,
+    TimedReport, WorkerState, WorkerView,
 };
 use firesteel_core::scheduling::SchedulingSettings;
 use firesteel_placement::{Quantity, Resources};
@@ -19,7 +19,7 @@ use super::Status;
 pub(super) struct MasterPage {
     url: String,
     workers: Vec<WorkerRow>,
-    totals: Totals,
+    totals: ClusterTotals,
     resources: Vec<ResourceRows>,
     resources_used: Vec<ResourceRows>,
     active: Vec<ApplicationRow>,
@@ -27,16 +27,6 @@ pub(super) struct MasterPage {
     active_drivers: Vec<DriverRow>,
     completed_drivers: Vec<DriverRow>,
     status: Status,
-}
-
-/// Sums over the Workers that are alive.
-#[derive(Default)]
-struct Totals {
-    workers: u64,
-    cores: i64,
-    cores_used: i64,
-    memory: i64,
-    memory_used: i64,
 }
 
 /// Custom resources by name.
@@ -167,20 +157,12 @@ impl MasterPage {
     /// The page of a Master that leads.
     pub(super) fn of(view: &MasterView, status: Status) -> Self {
         let alive = || view.workers.iter().filter(|worker| worker.state == WorkerState::Alive);
-        let mut totals = Totals::default();
         let (ended, live): (Vec<_>, Vec<_>) =
             view.drivers.iter().partition(|driver| driver.state.is_finished());
-        for worker in alive() {
-            totals.workers += 1;
-            totals.cores += worker.cores.0;
-            totals.cores_used += worker.cores_used.0;
-            totals.memory += worker.memory.0;
-            totals.memory_used += worker.memory_used.0;
-        }
         Self {
             url: view.url.clone(),
             workers: view.workers.iter().map(|it| WorkerRow::of(it, view.reports.get(&it.id))).collect(),
-            totals,
+            totals: ClusterTotals::of(&view.workers),
             resources: alive().map(|worker| resource_rows(&worker.resources)).collect(),
             resources_used: alive()
                 .map(|worker| share_rows(&worker.resources, &worker.resources_used))
@@ -200,7 +182,8 @@ impl MasterPage {
 
     /// How much of the cluster is used.
     pub(super) fn utilization(&self) -> Utilization {
-        let Totals { cores, cores_used, memory, memory_used, .. } = self.totals;
+        let ClusterTotals { cores, cores_used, memory, memory_used, .. } = self.totals;
+        let [cores, cores_used, memory, memory_used] = [cores.0, cores_used.0, memory.0, memory_used.0];
         let submitted = DriverState::Submitted.name();
         let waiting = self.active_drivers.iter().filter(|driver| driver.state == submitted);
         let percent = |used: i64, all: i64| if all == 0 { 100 } else { used * 100 / all };
@@ -234,10 +217,10 @@ impl MasterPage {
         entry!("url", &self.url);
         entry!("workers", &self.workers);
         entry!("aliveworkers", &self.totals.workers);
-        entry!("cores", &self.totals.cores);
-        entry!("coresused", &self.totals.cores_used);
-        entry!("memory", &self.totals.memory);
-        entry!("memoryused", &self.totals.memory_used);
+        entry!("cores", &self.totals.cores.0);
+        entry!("coresused", &self.totals.cores_used.0);
+        entry!("memory", &self.totals.memory.0);
+        entry!("memoryused", &self.totals.memory_used.0);
         entry!("resources", &self.resources);
         entry!("resourcesused", &self.resources_used);
         entry!("activeapps", &self.active);

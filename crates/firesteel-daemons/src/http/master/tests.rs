@@ -1,8 +1,8 @@
 use firesteel_core::Timestamp;
 use firesteel_core::ids::{AppId, ExecutorId, ExecutorKey, WorkerId};
 use firesteel_core::messages::{
-    ApplicationView, DiskSpace, MachineUsage, Offered, Outcome, TimedReport, Usage, WorkerDescription,
-    WorkerReport, WorkerView,
+    ApplicationView, ClusterTotals, DiskSpace, Impairment, MachineUsage, Offered, Outcome, TimedReport,
+    Usage, WorkerDescription, WorkerReport, WorkerView,
 };
 use firesteel_placement::{Cores, MiB};
 
@@ -221,4 +221,63 @@ fn the_page_of_metrics_names_each() {
     let (mut types, _) = parsed(&metrics_of(Some(&recorded())));
     types.extend(parsed(&crate::http::worker::tests::metrics()).0);
     assert_eq!(named, types.keys().map(String::as_str).collect());
+}
+
+/// A view of Workers in all states, with a cluster driver on one that serves and on one that leaves.
+fn mixed() -> MasterView {
+    let base = recorded();
+    let worker = |number: u16, state, cores, used| WorkerView {
+        id: WorkerId::new(format!("w{number}")),
+        port: number,
+        state,
+        cores: Cores(cores),
+        cores_used: Cores(used),
+        memory: MiB(1024 * cores),
+        memory_used: MiB(1024 * used),
+        ..base.workers[0].clone()
+    };
+    let full = Some(Impairment::CannotWrite("No space left on device".to_owned()));
+    let until = Some(Timestamp::from_millis(u64::MAX / 2));
+    let mut workers = vec![
+        worker(1, WorkerState::Alive, 1, 1),
+        worker(2, WorkerState::Alive, 2, 0),
+        WorkerView { impairment: full, ..worker(3, WorkerState::Alive, 4, 1) },
+        WorkerView { impairment: Some(Impairment::Deaf), ..worker(4, WorkerState::Alive, 8, 0) },
+        WorkerView { excluded_until: until, ..worker(5, WorkerState::Alive, 16, 0) },
+        WorkerView { excluded_for: 2, ..worker(6, WorkerState::Alive, 32, 5) },
+    ];
+    workers.extend([
+        worker(7, WorkerState::Decommissioned, 64, 3),
+        worker(8, WorkerState::Unknown, 128, 0),
+        worker(9, WorkerState::Dead, 256, 0),
+    ]);
+    MasterView { workers, ..base }
+}
+
+/// The sums as a person adds them up: Workers, cores, cores that are held and that are offered.
+const MIXED: [i64; 4] = [6, 1 + 2 + 4 + 8 + 16 + 32, 1 + 1 + 5, 2 + 27];
+
+#[test]
+fn every_view_has_the_same_sums_over_workers_that_leave_are_dead_cannot_write_or_are_excluded() {
+    let view = mixed();
+    let [workers, cores, used, free] = MIXED;
+    let totals = ClusterTotals::of(&view.workers);
+    let ClusterTotals { workers: alive, cores: all, cores_used, cores_free, .. } = totals;
+    assert_eq!([alive.cast_signed(), all.0, cores_used.0, cores_free.0], MIXED);
+    // JSON, with the fields of Spark's.
+    let page = MasterPage::of(&view, Status::Alive);
+    let json: serde_json::Value = serde_json::from_str(&jackson::json(&page)).expect("it is JSON");
+    let fields = ["aliveworkers", "cores", "coresused", "memory", "memoryused"];
+    let expected = [workers, cores, used, cores * 1024, used * 1024].map(serde_json::Value::from);
+    assert_eq!(fields.map(|field| json[field].clone()), expected);
+    // Metrics.
+    let (_, samples) = parsed(&metrics_of(Some(&view)));
+    for (name, value) in
+        [("workers", workers), ("cores", cores), ("cores_used", used), ("memory_bytes", (cores * 1024) << 20)]
+    {
+        let series = format!("firesteel_master_{name}{{state=\"alive\"}}");
+        assert_eq!(samples.get(&series), Some(&(value as f64)), "{series}");
+    }
+    // The picture.
+    assert_eq!(pages::picture::tests::sums(&view), [workers, cores, used, free]);
 }

@@ -7,7 +7,9 @@ use std::io::Write;
 
 use clap::Args as ClapArgs;
 use firesteel_core::ids::{DriverId, ExecutorId};
-use firesteel_core::messages::{ApplicationView, DriverView, ExecutorView, LogAuthor, LogStart, Stream};
+use firesteel_core::messages::{
+    ApplicationView, DriverView, ExecutorState, ExecutorView, LogAuthor, LogStart, Stream,
+};
 use firesteel_daemons::worker_log::{LogError, LogPlace, WorkerLog};
 use firesteel_host::net::Introduction;
 use firesteel_host::progress::Show;
@@ -103,7 +105,9 @@ pub(super) fn run(args: &Args, show: Show) -> Result<Exit, Failure> {
         return Err(Failure::of(Exit::Usage, words));
     }
     let place = |executor| LogPlace::of_executor(&application.id, executor);
-    print(args, &chosen.iter().map(place).collect::<Vec<_>>(), &client, show)
+    let ended = chosen.last().filter(|last| matches!(last.state, ExecutorState::Failed(_)));
+    let ended = ended.map(|last| format!("; it ended with {}", shown_state_and_end(application, last)));
+    print(args, &chosen.iter().map(place).collect::<Vec<_>>(), &ended.unwrap_or_default(), client, show)
 }
 
 /// The cluster driver of this id. `None`: there is none, so an application is meant.
@@ -128,12 +132,18 @@ fn of_driver(args: &Args, driver: &DriverView, client: &Introduction, show: Show
     let place = LogPlace::of_driver(id, place);
     match args.list {
         true => list(&[Row { id: id.to_string(), state: driver.state.to_string(), place }], client),
-        false => print(args, &[place], client, show),
+        false => print(args, &[place], "", client, show),
     }
 }
 
-/// Prints the logs at these places.
-fn print(args: &Args, places: &[LogPlace], client: &Introduction, show: Show) -> Result<Exit, Failure> {
+/// Prints the logs at these places. `ended` says how the author ended, if that explains an empty log.
+fn print(
+    args: &Args,
+    places: &[LogPlace],
+    ended: &str,
+    client: &Introduction,
+    show: Show,
+) -> Result<Exit, Failure> {
     let part = Part {
         stream: if args.stderr { Stream::Stderr } else { Stream::Stdout },
         from: match (args.tail, args.bytes) {
@@ -148,7 +158,7 @@ fn print(args: &Args, places: &[LogPlace], client: &Introduction, show: Show) ->
         several => block_on(print::several(several, part, client))?,
     };
     match printed {
-        Ok(0) if show == Show::Auto => Ok(say_empty(part, places)),
+        Ok(0) if show == Show::Auto => Ok(say_empty(part, places, ended)),
         Ok(_) => Ok(Exit::Done),
         Err(PrintError::Stdout(error)) => exit::written(Err(error)),
         Err(PrintError::Log(error)) => Err(Failure::with(Exit::Failure, &*error)),
@@ -159,7 +169,7 @@ fn print(args: &Args, places: &[LogPlace], client: &Introduction, show: Show) ->
 }
 
 /// Explains an empty log, which surprises a user who expects the output of items.
-fn say_empty(part: Part, places: &[LogPlace]) -> Exit {
+fn say_empty(part: Part, places: &[LogPlace], ended: &str) -> Exit {
     if part.is_all() {
         let is_driver = matches!(places, [LogPlace { author: LogAuthor::Driver(_), .. }]);
         let (author, tasks) = match is_driver {
@@ -174,7 +184,10 @@ fn say_empty(part: Part, places: &[LogPlace]) -> Exit {
             Stream::Stderr => ("standard error", ""),
         };
         // The reader may be gone.
-        let _ = writeln!(plain::stderr(), "firesteel: the {author} wrote nothing to {written}{tasks}{other}");
+        let _ = writeln!(
+            plain::stderr(),
+            "firesteel: the {author} wrote nothing to {written}{tasks}{other}{ended}"
+        );
     }
     Exit::Done
 }

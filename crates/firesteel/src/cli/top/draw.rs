@@ -1,6 +1,6 @@
 //! Draws the model on the screen.
 
-use firesteel_placement::{Cores, MiB};
+use firesteel_core::messages::ClusterTotals;
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Color, Modifier, Style};
@@ -9,7 +9,7 @@ use ratatui::widgets::{Block, Clear, Paragraph, Row as Drawn, Table, TableState,
 
 use super::super::table::clean;
 use super::model::{Model, Panel};
-use super::rows::{Row, TableKind, alive, cores_bar, memory_bar};
+use super::rows::{Row, TableKind, cores_bar, memory_bar};
 
 /// With fewer lines than this, only the selected table is shown.
 const LOW: u16 = 16;
@@ -56,15 +56,8 @@ pub(super) fn draw(frame: &mut Frame<'_>, model: &mut Model) {
 /// The cluster's state in one line.
 fn summary(model: &Model) -> String {
     let Some(view) = &model.view else { return format!("firesteel top: asking {} ..", model.masters) };
-    let (mut count, mut used, mut all, mut memory_used, mut memory) =
-        (0, Cores::ZERO, Cores::ZERO, MiB::ZERO, MiB::ZERO);
-    for worker in alive(view) {
-        count += 1;
-        used += worker.cores_used;
-        all += worker.cores;
-        memory_used += worker.memory_used;
-        memory += worker.memory;
-    }
+    let ClusterTotals { workers: count, cores: all, cores_used: used, memory, memory_used, .. } =
+        ClusterTotals::of(&view.workers);
     format!(
         "{}  cores {}  memory {}  workers {count}  applications {}",
         clean(&view.url),

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use firesteel_core::ids::ExecutorId;
-use firesteel_core::messages::{ApplicationView, ExecutorView, MasterView, Usage, WorkerState, WorkerView};
+use firesteel_core::messages::{ApplicationView, ClusterTotals, ExecutorView, MasterView, Usage, WorkerView};
 use firesteel_placement::{Cores, MiB};
 
 use super::super::table::{clean, duration};
@@ -108,7 +108,7 @@ fn workers(view: &MasterView, order: usize) -> Vec<Row> {
 }
 
 fn applications(view: &MasterView, order: usize) -> Vec<Row> {
-    let all: Cores = alive(view).map(|worker| worker.cores).sum();
+    let all = ClusterTotals::of(&view.workers).cores;
     let mut applications: Vec<&ApplicationView> = view.applications.iter().collect();
     match order {
         1 => applications.sort_by_key(|app| std::cmp::Reverse(app.cores_granted)),
@@ -161,10 +161,6 @@ fn executors(view: &MasterView, order: usize) -> Vec<Row> {
         .collect(),
     };
     executors.into_iter().map(row).collect()
-}
-
-pub(super) fn alive(view: &MasterView) -> impl Iterator<Item = &WorkerView> {
-    view.workers.iter().filter(|worker| worker.state != WorkerState::Dead)
 }
 
 /// The cores as a bar: `█████░░░ 5/8`.

@@ -2,10 +2,10 @@
 
 use firesteel_core::ids::AppId;
 use firesteel_core::messages::{
-    ApplicationView, DriverState, DriverView, MasterView, Outcome, WorkerState, WorkerView,
+    ApplicationView, ClusterTotals, DriverState, DriverView, MasterView, Outcome, WorkerState, WorkerView,
 };
 use firesteel_placement::words::{counted, duration};
-use firesteel_placement::{Cores, MiB, Quantity};
+use firesteel_placement::{Cores, Quantity};
 use maud::{Markup, html};
 
 use super::super::Status;
@@ -217,7 +217,7 @@ impl ClusterPage<'_> {
 
     fn head(&self, title: &str, waiting: &[App], running: &[App]) -> Markup {
         let MasterView { workers, drivers, .. } = self.view;
-        let alive = || workers.iter().filter(|worker| worker.state == WorkerState::Alive);
+        let totals = ClusterTotals::of(workers);
         let count = |state| workers.iter().filter(|worker| worker.state == state).count();
         let others = [
             (WorkerState::Decommissioned, "decommissioned"),
@@ -229,10 +229,7 @@ impl ClusterPage<'_> {
             .filter(|(state, _)| count(*state) > 0)
             .map(|(state, name)| format!("{} {name}", grouped(count(state))))
             .collect();
-        let all: Cores = alive().map(|worker| worker.cores).sum();
-        let used: Cores = alive().map(|worker| worker.cores_used).sum();
-        let memory = MiB(alive().map(|worker| worker.memory.0).sum());
-        let memory_used = MiB(alive().map(|worker| worker.memory_used.0).sum());
+        let ClusterTotals { cores: all, cores_used: used, memory, memory_used, .. } = totals;
         let live_drivers = drivers.iter().filter(|driver| !driver.state.is_finished()).count();
         let status = Status::of(self.view);
         let mood = if status == Status::Alive { Mood::Good } else { Mood::Waits };
@@ -245,7 +242,7 @@ impl ClusterPage<'_> {
                     @if let Some(history) = self.history { " · " a href=(history) { "Spark's history server" } }
                 }
                 dl.facts {
-                    (fact("Workers", &html! { (grouped(count(WorkerState::Alive))) " alive" small { @for other in &others { " " span.whole { (other) } } } }))
+                    (fact("Workers", &html! { (grouped(totals.workers)) " alive" small { @for other in &others { " " span.whole { (other) } } } }))
                     (fact("Cores", &html! { (grouped(used.0)) " of " (grouped(all.0)) " used" (bar(used.0, all.0)) }))
                     (fact("Memory", &html! { (memory_of(memory_used)) " of " (memory_of(memory)) " used" (bar(memory_used.0, memory.0)) }))
                     (fact("Applications", &html! { (grouped(running.len())) " running, " (grouped(waiting.len())) " waiting" }))

@@ -7,7 +7,8 @@ use firesteel_core::Timestamp;
 use firesteel_core::ids::{AppId, ExecutorId, WorkerId};
 use firesteel_core::master::Event;
 use firesteel_core::messages::{
-    ApplicationAnswer, ApplicationView, ClientToMaster, MasterView, ProfileView, WorkerState, WorkerView,
+    ApplicationAnswer, ApplicationView, ClientToMaster, ClusterTotals, MasterView, ProfileView, Standing,
+    WorkerShare, WorkerState, WorkerView,
 };
 use firesteel_core::state_reader::Extent;
 use firesteel_host::net::Envoys;
@@ -52,6 +53,7 @@ pub(in super::super) struct Picture {
 #[derive(Debug)]
 struct Place {
     tile: Tile,
+    share: WorkerShare,
     text: String,
     /// The applications that hold cores there, as indices.
     held: Vec<usize>,
@@ -99,17 +101,29 @@ impl Picture {
                 on.entry(&executor.worker).or_default().push((index, executor.cores));
             }
         }
+        let mut drivers: BTreeMap<&WorkerId, Vec<(Holder, Cores)>> = BTreeMap::new();
+        for driver in view.drivers.iter().filter(|driver| driver.state.holds_cores()) {
+            let place = driver.worker.iter().map(|place| &place.worker);
+            place.for_each(|worker| drivers.entry(worker).or_default().push((Holder::Driver, driver.cores)));
+        }
         let demands: Vec<&ProfileView> = demands.iter().collect();
         let is_there = |worker: &&WorkerView| worker.state != WorkerState::Dead;
         let workers = view.workers.iter().filter(is_there).map(|worker| {
             let mut on = on.remove(&worker.id).unwrap_or_default();
             on.sort_unstable();
-            let looks = on.iter().map(|(app, cores)| (applications[*app].holder, *cores)).collect();
-            let stranded = is_stranded(worker, &demands);
-            let tile = Tile { cores: worker.cores, held: looks, is_stranded: stranded };
+            let looks = on.iter().map(|(app, cores)| (applications[*app].holder, *cores));
+            let looks = looks.chain(drivers.remove(&worker.id).unwrap_or_default()).collect();
+            let share = worker.share();
+            let tile = Tile {
+                cores: worker.cores,
+                held: looks,
+                is_stranded: is_stranded(worker, &demands),
+                is_withheld: share.standing != Standing::Serving,
+            };
             let held: BTreeSet<usize> = on.into_iter().map(|(app, _)| app).collect();
             Place {
                 tile,
+                share,
                 text: format!("{} {}", worker.id, worker.host).to_lowercase(),
                 held: held.into_iter().collect(),
             }
@@ -135,19 +149,19 @@ impl Picture {
     }
 
     fn head(&self, found: &[&Place]) -> Markup {
-        let all: Cores = found.iter().map(|place| place.tile.cores).sum();
-        let used: Cores = found.iter().map(|place| place.tile.used()).sum();
+        let ClusterTotals { workers, cores: all, cores_used: used, cores_free: free, .. } = totals(found);
+        let in_all = totals(&self.workers.iter().collect::<Vec<_>>()).workers;
         let stranded = found.iter().filter(|place| place.tile.is_stranded);
-        let stranded: Cores = stranded.map(|place| place.tile.cores - place.tile.used()).sum();
+        let stranded: Cores = stranded.map(|place| place.share.cores_free()).sum();
         let (asked, waiting) = self.demanding;
         html! {
             section #head {
                 h1 { "The whole cluster" }
                 p.under { "Each bar is a Worker, as long as it has cores, in the order of ids · as of " (self.now) }
                 dl.facts {
-                    (fact("Workers", &html! { (grouped(found.len())) @if found.len() < self.workers.len() { " of " (grouped(self.workers.len())) } }))
+                    (fact("Workers", &html! { (grouped(workers)) @if workers < in_all { " of " (grouped(in_all)) } " alive" }))
                     (fact("Cores held", &html! { (grouped(used.0)) " of " (grouped(all.0)) (bar(used.0, all.0)) }))
-                    (fact("Cores free", &html! { (grouped((all - used).0)) }))
+                    (fact("Cores free", &html! { (grouped(free.0)) }))
                     (fact("Of these stranded", &html! { (grouped(stranded.0)) }))
                 }
                 p.note {
@@ -171,6 +185,8 @@ impl Picture {
                 ul.key.map {
                     li.swatch { (PreEscaped(mosaic::swatch(Paint::Free))) "free" }
                     li.swatch { (PreEscaped(mosaic::swatch(Holder::Other.paint()))) "held by one of the smaller applications" }
+                    li.swatch { (PreEscaped(mosaic::swatch(Holder::Driver.paint()))) "held by a cluster driver" }
+                    li.swatch { (PreEscaped(mosaic::swatch(mosaic::WITHHELD))) "neither held nor free: its Worker leaves, or gets nothing new for now" }
                     li.swatch { (PreEscaped(mosaic::swatch(Paint::Warning))) "at the edge: free and stranded" }
                 }
             }
@@ -201,6 +217,11 @@ impl Picture {
             }
         }
     }
+}
+
+/// The sums over these Workers.
+fn totals(places: &[&Place]) -> ClusterTotals {
+    places.iter().map(|place| place.share).collect()
 }
 
 /// The applications that may wait for room: first those without executors.
@@ -254,6 +275,31 @@ fn is_stranded(worker: &WorkerView, demands: &[&ProfileView]) -> bool {
         free,
         cells: Cells::default(),
         executors: Vec::new(),
+        standing: worker.share().standing,
     };
     outcome.cores_stranded(demands) > Cores::ZERO
+}
+
+#[cfg(test)]
+pub(in super::super) mod tests {
+    use super::*;
+
+    /// What the picture of this state says: Workers, cores, cores that are held and that are free.
+    pub(in super::super::super) fn sums(view: &MasterView) -> [i64; 4] {
+        let picture = Picture::of(view, &[], (0, 0));
+        let html = picture.document(&Query::default());
+        let places: Vec<&Place> = picture.workers.iter().collect();
+        let ClusterTotals { workers, cores, cores_used, cores_free, .. } = totals(&places);
+        for number in [cores.0, cores_used.0, cores_free.0] {
+            assert!(
+                html.contains(&format!(">{}<", grouped(number))) || html.contains(&grouped(number)),
+                "{number}"
+            );
+        }
+        // Workers that get nothing new have no free cores in the picture.
+        for (place, worker) in picture.workers.iter().zip(&view.workers) {
+            assert_eq!(place.tile.is_withheld, worker.share().standing != Standing::Serving);
+        }
+        [workers.cast_signed(), cores.0, cores_used.0, cores_free.0]
+    }
 }

@@ -1,0 +1,113 @@
+//! The sums over the Workers of a cluster. Every view shows these: `status`, `top`, `explain`, plans, pages, JSON and metrics.
+
+use firesteel_placement::{Cores, MiB};
+
+use super::{WorkerState, WorkerView};
+
+/// The sums over the Workers that are alive. A Worker that leaves, is lost or has not returned counts nowhere, whatever it holds.
+///
+/// Source: Spark Master, 4.0.1, for all but what is free.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ClusterTotals {
+    /// The number of Workers.
+    pub workers: u64,
+    /// The number of cores.
+    pub cores: Cores,
+    /// The number of cores that executors and cluster drivers hold.
+    pub cores_used: Cores,
+    /// The number of free cores that can be given away now. A Worker that gets nothing new for now offers none.
+    pub cores_free: Cores,
+    /// The amount of memory.
+    pub memory: MiB,
+    /// The amount of memory that executors and cluster drivers hold.
+    pub memory_used: MiB,
+    /// The amount of free memory that can be given away now.
+    pub memory_free: MiB,
+}
+
+/// What a Worker adds to the sums.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WorkerShare {
+    /// Whether it counts, and what of it is offered.
+    pub standing: Standing,
+    /// All of its cores.
+    pub cores: Cores,
+    /// The cores that executors and cluster drivers hold.
+    pub cores_used: Cores,
+    /// All of its memory.
+    pub memory: MiB,
+    /// The memory that they hold.
+    pub memory_used: MiB,
+}
+
+/// How a Worker counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// It is alive, and what is free there is given away.
+    Serving,
+    /// It is alive, and gets nothing new for now: it is excluded for all applications, or impaired.
+    Withheld,
+    /// It leaves, is lost, or has not returned.
+    Away,
+}
+
+impl WorkerShare {
+    /// Whether the Worker is alive, and counts.
+    #[must_use]
+    pub fn counts(&self) -> bool {
+        self.standing != Standing::Away
+    }
+
+    /// The free cores that can be given away now.
+    #[must_use]
+    pub fn cores_free(&self) -> Cores {
+        self.free().map_or(Cores::ZERO, |()| (self.cores - self.cores_used).max(Cores::ZERO))
+    }
+
+    /// The free memory that can be given away now.
+    #[must_use]
+    pub fn memory_free(&self) -> MiB {
+        self.free().map_or(MiB::ZERO, |()| (self.memory - self.memory_used).max(MiB::ZERO))
+    }
+
+    fn free(&self) -> Option<()> {
+        (self.standing == Standing::Serving).then_some(())
+    }
+}
+
+impl FromIterator<WorkerShare> for ClusterTotals {
+    fn from_iter<I: IntoIterator<Item = WorkerShare>>(shares: I) -> Self {
+        shares.into_iter().filter(WorkerShare::counts).fold(Self::default(), |all, share| Self {
+            workers: all.workers + 1,
+            cores: all.cores + share.cores,
+            cores_used: all.cores_used + share.cores_used,
+            cores_free: all.cores_free + share.cores_free(),
+            memory: all.memory + share.memory,
+            memory_used: all.memory_used + share.memory_used,
+            memory_free: all.memory_free + share.memory_free(),
+        })
+    }
+}
+
+impl ClusterTotals {
+    /// The sums over these Workers.
+    #[must_use]
+    pub fn of(workers: &[WorkerView]) -> Self {
+        workers.iter().map(WorkerView::share).collect()
+    }
+}
+
+impl WorkerView {
+    /// What the Worker adds to the sums.
+    #[must_use]
+    pub fn share(&self) -> WorkerShare {
+        let gets_nothing = self.excluded_until.is_some() || self.impairment.is_some();
+        let standing = match self.state {
+            WorkerState::Alive if gets_nothing => Standing::Withheld,
+            WorkerState::Alive => Standing::Serving,
+            WorkerState::Decommissioned | WorkerState::Unknown | WorkerState::Dead => Standing::Away,
+        };
+        let Self { cores, cores_used, memory, memory_used, .. } = *self;
+        WorkerShare { standing, cores, cores_used, memory, memory_used }
+    }
+}
