@@ -18,6 +18,7 @@ mod end_request;
 pub mod executor;
 pub mod executor_command;
 pub mod fair_queue;
+pub mod host;
 pub mod ids;
 pub mod kind;
 pub mod label;

@@ -158,7 +158,7 @@ impl<'a> Composer<'a> {
     /// A reference to one of our endpoints, made like the peer's reference to itself.
     pub(crate) fn reference(&mut self, peer: &Reference, name: &str, address: &Address) -> Value {
         let copy = self.fragment(&peer.model);
-        let url = format!("spark://{name}@{}:{}", address.host, address.port);
+        let url = format!("spark://{name}@{address}");
         let (name, host, url) = (self.text(name), self.text(&address.host), self.text(url));
         let endpoint = self.field(copy, "endpointAddress");
         let rpc = self.field(endpoint, "rpcAddress");

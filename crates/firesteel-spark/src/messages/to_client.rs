@@ -72,7 +72,7 @@ impl ToClient {
                 let exception = exception.map(|message| to.exception(message));
                 let state = status.as_ref().map(|status| to.driver_state(status.state));
                 let address = status.as_ref().and_then(|status| status.address.as_ref());
-                let address = address.map(|address| to.text(format!("{}:{}", address.host, address.port)));
+                let address = address.map(|address| to.text(address.to_string()));
                 let worker = status.as_ref().and_then(|status| status.worker.as_ref());
                 let worker = worker.map(|worker| to.text(worker));
                 let fields = [
