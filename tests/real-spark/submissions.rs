@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::binary::{clean, processes};
 use crate::cluster::{
-    Cluster, Driver, LONGEST, MAIN, SPARK, app, home, in_surroundings, running_within, scala_apps,
+    Cluster, Driver, LONGEST, MAIN, SPARK, app, home, in_surroundings, releases, running_within, scala_apps,
 };
 use crate::standalone::{Manager, on_both_with_rest};
 use crate::wait::wait;
@@ -20,6 +20,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         ("a_supervised_driver_goes_on_whatever_is_killed", supervised),
         ("drivers_have_gpus_of_their_own", gpus),
         ("the_classic_gateway_takes_drivers_and_is_fallen_back_to", classic),
+        ("a_client_of_the_classic_gateway_logs_no_error_when_all_is_well", in_silence),
         ("submissions_by_rest_are_answered_as_by_spark_s_own_master", same_json),
     ])
 }
@@ -31,7 +32,7 @@ appender.console.type = Console
 appender.console.name = console
 appender.console.target = SYSTEM_ERR
 appender.console.layout.type = PatternLayout
-appender.console.layout.pattern = %m%n
+appender.console.layout.pattern = %p %m%n
 logger.deploy.name = org.apache.spark.deploy
 logger.deploy.level = info
 ";
@@ -245,6 +246,25 @@ fn classic() {
     });
     assert_ne!(code, 0, "{text}");
     assert!(text.contains("the driver's jar cannot be fetched from hdfs:"), "{text}");
+}
+
+/// The Master learns a client's release without an error in the client's log.
+fn in_silence() {
+    let cluster = Cluster::without_workers(&[]);
+    for version in releases() {
+        let file = cluster.root.path().join("go");
+        let by_rpc = ["--conf", "spark.master.rest.enabled=false"];
+        let (code, text) = run(submission(&version, cluster.url(), &file, &by_rpc));
+        assert_eq!(code, 0, "{version}: {text}");
+        let id = id_in(&text);
+        let words = [
+            format!("INFO Driver successfully submitted as {id}"),
+            format!("INFO State of {id} is SUBMITTED"),
+        ];
+        assert!(words.iter().all(|words| text.contains(words)), "{version}: {text}");
+        assert!(!text.lines().any(|line| line.starts_with("ERROR")), "{version}: {text}");
+        assert!(!text.contains("Exception"), "{version}: {text}");
+    }
 }
 
 /// A request to a Master's REST port: the status and the JSON of the answer.

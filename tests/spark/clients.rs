@@ -9,7 +9,6 @@ use firesteel_core::messages::{
 };
 use firesteel_placement::{Cores, MiB};
 use firesteel_spark::cluster_driver::SparkDriver;
-use firesteel_spark::dialect::Release;
 use firesteel_spark::envelope::Address;
 use firesteel_spark::frame::Frame;
 use firesteel_spark::java::{self, Bounds, Graph, Node, Object};
@@ -18,43 +17,47 @@ use firesteel_spark::session::{ClientNumber, Heard, Session};
 use firesteel_spark::translate::clients;
 
 use crate::drivers::recording;
-use crate::recorded::{frames, opened};
+use crate::recorded::{frames, opened, read};
 
 const FIRST: ClientNumber = ClientNumber(0);
 
-/// The serial version ids that a release tells of references and of profiles, and the release.
-const RELEASES: [(&str, i64, i64, Release); 2] = [
-    ("3.5.7", -2_184_441_956_866_814_275, 6_817_910_790_482_746_242, Release::V3_4To3_5),
-    ("4.0.1", 3_898_290_494_905_438_830, -6_369_593_179_083_993_645, Release::V4_0),
-];
+/// A release whose submission is recorded, one whose failure is, and the releases that both show.
+const RELEASES: [(&str, &str, &[&str]); 2] = [("3.5.7", "3.5.9", &["3.5"]), ("4.0.1", "4.0.1", &["4.0"])];
 
 fn said(version: &str, to: &str) -> Vec<Frame> {
     frames(&recording(&format!("spark-{version}/cluster-rpc-RequestSubmitDriver.{to}-master")))
 }
 
-/// What a JVM answers that has another id of a class.
-fn told(question: &Frame, serials: &[(&str, i64)]) -> Frame {
+/// What a JVM answers that has another id of a class: 7.
+fn told(question: &Frame) -> Frame {
     let Frame::Request { id, .. } = question else { panic!("{question:?}") };
     let (_, object) = opened(question).expect("it has a body");
     let (graph, value) = java::read(&object, Bounds::default()).expect("a stream");
     let class = Node { graph: &graph, value }.class_name().expect("a class").to_owned();
-    let serial = serials.iter().find(|(name, _)| class.ends_with(name)).map_or(7, |(_, serial)| *serial);
     let reason = format!(
         "java.io.InvalidClassException: {class}; local class incompatible: stream classdesc \
-         serialVersionUID = 0, local class serialVersionUID = {serial}\n\tat java.base"
+         serialVersionUID = 0, local class serialVersionUID = 7\n\tat java.base"
     );
     Frame::Failure { id: *id, reason }
 }
 
+/// The failure with which a client of this release answers what its endpoint does not take.
+fn failed(question: &Frame, release: &str) -> Frame {
+    let Frame::Request { id, .. } = question else { panic!("{question:?}") };
+    let (envelope, object) = opened(question).expect("it has a body");
+    assert_eq!(envelope.expect("it has one").endpoint, "client");
+    assert_eq!(object, messages::answer(true), "an object of Java's own");
+    Frame::Response { id: *id, body: read(&recording(&format!("failures/{release}"))).into() }
+}
+
 /// A session that has heard a recorded submission, and that knows the client's release: what came of it.
-fn heard(version: &str, reference: i64, profile: i64) -> (Session, Vec<Heard>) {
+fn heard(version: &str, release: &str) -> (Session, Vec<Heard>) {
     let mut session = Session::default();
     let frames = said(version, "to");
     session.hear(frames[0].clone());
-    let mut heard = session.hear(frames[1].clone());
-    while let [Heard::Reply(question @ Frame::Request { .. })] = &heard[..] {
-        heard = session.hear(told(question, &[("RpcEndpointRef", reference), ("ResourceProfile", profile)]));
-    }
+    let heard = session.hear(frames[1].clone());
+    let [Heard::Reply(question)] = &heard[..] else { panic!("{heard:?}") };
+    let heard = session.hear(failed(question, release));
     (session, heard)
 }
 
@@ -67,12 +70,12 @@ fn submission(version: &str, heard: &[Heard]) -> DriverSubmission {
 
 #[test]
 fn a_submission_becomes_a_cluster_driver_with_spark_s_variables_alone() {
-    for (version, reference, profile, release) in RELEASES {
-        let (session, heard) = heard(version, reference, profile);
-        assert_eq!(session.client_release(FIRST), Some(release));
+    for (version, release, numbers) in RELEASES {
+        let (session, heard) = heard(version, release);
+        assert_eq!(session.client_releases(FIRST), numbers);
         let submission = submission(version, &heard);
         assert!(submission.command.environment.contains_key("HOME"), "the client sends all that it has");
-        let question = clients::submission(submission, session.client_release(FIRST)).expect("it fits");
+        let question = clients::submission(submission, session.client_releases(FIRST)).expect("it fits");
         let ClientToMaster::RequestSubmitDriver(description) = question else { panic!("{question:?}") };
         let DriverDescription { user, command, cores, memory, supervise } = *description;
         assert_eq!((user.as_str(), cores, memory, supervise), ("spark-submit", Cores(1), MiB(512), false));
@@ -85,18 +88,18 @@ fn a_submission_becomes_a_cluster_driver_with_spark_s_variables_alone() {
         assert!(variables.iter().all(|name| name.starts_with("SPARK_")), "{variables:?}");
         assert!(!command.environment.contains_key("SPARK_HOME"), "{variables:?}");
         assert!(command.java_options.iter().any(|option| option == "-Dspark.driver.memory=512m"));
-        assert_eq!(command.releases, release.numbers());
+        assert_eq!(command.releases, numbers);
     }
 }
 
 #[test]
 fn a_submission_that_no_worker_can_start_is_refused() {
-    let (_, heard) = heard("4.0.1", RELEASES[1].1, RELEASES[1].2);
+    let (_, heard) = heard("4.0.1", "4.0.1");
     let submission = submission("4.0.1", &heard);
     let refused = |change: &dyn Fn(&mut DriverSubmission)| {
         let mut changed = submission.clone();
         change(&mut changed);
-        clients::submission(changed, None).expect_err("it does not fit").to_string()
+        clients::submission(changed, &[]).expect_err("it does not fit").to_string()
     };
     let hdfs = refused(&|submission| submission.jar = "hdfs://n/x.jar".to_owned());
     assert!(hdfs.starts_with("the driver's jar cannot be fetched from hdfs:: Workers copy it"), "{hdfs}");
@@ -125,19 +128,10 @@ fn classes(object: &Bytes) -> BTreeMap<String, i64> {
 }
 
 /// The classes of answers.
-const NAMES: [&str; 16] = [
+const NAMES: [&str; 7] = [
     "org.apache.spark.deploy.DeployMessages$SubmitDriverResponse",
     "org.apache.spark.deploy.DeployMessages$DriverStatusResponse",
     "org.apache.spark.deploy.master.DriverState$",
-    "org.apache.spark.rpc.netty.NettyRpcEndpointRef",
-    "org.apache.spark.rpc.RpcEndpointRef",
-    "org.apache.spark.rpc.RpcEndpointAddress",
-    "org.apache.spark.rpc.RpcAddress",
-    "org.apache.spark.rpc.RpcTimeout",
-    "scala.concurrent.duration.FiniteDuration",
-    "scala.concurrent.duration.Duration",
-    "java.util.concurrent.TimeUnit",
-    "java.lang.Enum",
     "scala.Enumeration$Val",
     "scala.Some",
     "scala.None$",
@@ -189,9 +183,9 @@ fn same(ours: &Bytes, theirs: &Bytes, version: &str) {
 }
 
 #[test]
-fn answers_are_those_of_a_recorded_master() {
-    for (version, reference, profile, _) in RELEASES {
-        let (session, _) = heard(version, reference, profile);
+fn answers_are_those_of_a_recorded_master_without_a_reference_to_it() {
+    for (version, release, _) in RELEASES {
+        let (session, _) = heard(version, release);
         let recorded = said(version, "from");
         let id = {
             let (graph, value) = java::read(&body(&recorded[1]), Bounds::default()).expect("a stream");
@@ -201,13 +195,16 @@ fn answers_are_those_of_a_recorded_master() {
         };
         let submitted = SubmitDriverAnswer::Submitted { driver: DriverId::new(id.as_str()) };
         let ours = session.answer_client(FIRST, 1, &clients::to_submitter(&submitted));
-        // The recording went through a proxy: the client called the Master by another port than it has.
-        let master = |object: &Bytes| {
+        let fields = |object: &Bytes| {
             let (graph, value) = java::read(object, Bounds::default()).expect("a stream");
-            shown(Node { graph: &graph, value }.field("master").expect("a reference"))
+            let node = Node { graph: &graph, value };
+            let field = |name: &str| shown(node.field(name).expect("a field"));
+            ["success", "driverId", "message", "master"].map(field)
         };
-        let [here, there] = [master(&body(&ours)), master(&body(&recorded[1]))];
-        assert_eq!(here.replace("28076", "28077"), there, "{version}");
+        let ([ours_said @ .., master], [theirs @ .., _]) =
+            (fields(&body(&ours)), fields(&body(&recorded[1])));
+        assert_eq!(ours_said, theirs, "{version}");
+        assert_eq!(master, "Null", "{version}: no client uses it");
         assert_eq!(classes(&body(&ours)), classes(&body(&recorded[1])), "{version}");
 
         let (graph, value) = java::read(&body(&recorded[2]), Bounds::default()).expect("a stream");
@@ -257,9 +254,8 @@ fn the_master_s_words_are_spark_s() {
     assert_eq!(clients::to_watcher(None), ToClient::DriverStatusResponse(None));
 }
 
-#[test]
-fn a_client_of_a_release_that_is_not_known_is_asked_for_all_classes_of_answers() {
-    let mut session = Session::default();
+/// A recorded submission whose class has another serial version id.
+fn of_later_release() -> Frame {
     let mut request = said("4.0.1", "to").remove(1);
     let Frame::Request { body, .. } = &mut request else { panic!("a request") };
     let name = b"DeployMessages$RequestSubmitDriver";
@@ -267,14 +263,20 @@ fn a_client_of_a_release_that_is_not_known_is_asked_for_all_classes_of_answers()
     let mut later = body.to_vec();
     later[at] ^= 1;
     *body = later.into();
-    let (mut heard, mut questions) = (session.hear(request), 0);
+    request
+}
+
+#[test]
+fn a_client_of_a_release_that_is_not_known_is_asked_for_all_classes_of_answers() {
+    let mut session = Session::default();
+    let (mut heard, mut questions) = (session.hear(of_later_release()), 0);
     while let [Heard::Reply(question @ Frame::Request { .. })] = &heard[..] {
-        heard = session.hear(told(question, &[]));
+        heard = session.hear(told(question));
         questions += 1;
     }
-    assert_eq!(questions, 8, "all classes of answers");
+    assert_eq!(questions, 4, "all classes of answers");
     submission("later", &heard);
-    assert_eq!(session.client_release(FIRST), None);
+    assert!(session.client_releases(FIRST).is_empty(), "it is not known here");
     let ours = session.answer_client(
         FIRST,
         1,
@@ -282,37 +284,85 @@ fn a_client_of_a_release_that_is_not_known_is_asked_for_all_classes_of_answers()
     );
     let classes = classes(&self::body(&ours));
     assert_eq!(classes["org.apache.spark.deploy.DeployMessages$SubmitDriverResponse"], 7);
-    assert_eq!(classes["org.apache.spark.rpc.RpcEndpointRef"], 7);
 }
 
-/// Each question is an error in its log.
 #[test]
-fn a_client_is_asked_no_more_than_its_release_needs() {
-    let of_4_1 = -6_062_078_299_962_416_402;
-    for (version, reference, questions) in
-        [("3.5.7", RELEASES[0].1, 1), ("4.0.1", RELEASES[1].1, 1), ("4.0.1", of_4_1, 2)]
-    {
+fn a_client_tells_its_release_by_a_failure_of_which_it_logs_nothing() {
+    for (version, release, numbers) in [
+        ("3.5.7", "3.3.4", &["3.3"][..]),
+        ("3.5.7", "3.4.4", &["3.4"]),
+        ("3.5.7", "3.5.9", &["3.5"]),
+        ("4.0.1", "4.0.1", &["4.0"]),
+        ("4.0.1", "4.1.4", &["4.1"]),
+        ("4.0.1", "4.2.1", &["4.2", "4.3"]),
+        ("4.0.1", "4.3.0", &["4.2", "4.3"]),
+    ] {
         let mut session = Session::default();
         let request = said(version, "to").remove(1);
-        let mut heard = session.hear(request.clone());
-        assert_eq!(session.hear(request), [], "it is asked already");
-        let mut asked = 0;
-        while let [Heard::Reply(question @ Frame::Request { .. })] = &heard[..] {
-            let profile = -1_872_747_411_836_192_885;
-            heard =
-                session.hear(told(question, &[("RpcEndpointRef", reference), ("ResourceProfile", profile)]));
-            asked += 1;
-        }
-        assert_eq!((asked, heard.len()), (questions, 2), "{version}: both requests are heard");
-        let is_4_3 = session.client_release(FIRST) == Some(Release::V4_3);
-        assert_eq!(is_4_3, questions == 2);
+        let questions = session.hear(request.clone());
+        assert_eq!(session.hear(request.clone()), [], "it is asked already");
+        let [Heard::Reply(question)] = &questions[..] else { panic!("{questions:?}") };
+        let heard = session.hear(failed(question, release));
+        assert_eq!(heard.len(), 2, "{release}: both requests are heard");
+        assert_eq!(session.client_releases(FIRST), numbers, "{release}");
+        assert!(matches!(session.hear(request)[..], [Heard::Client(..)]), "it is asked once");
     }
 }
 
 #[test]
-fn a_client_that_tells_nothing_is_refused_with_a_sentence() {
+fn a_client_that_tells_nothing_is_of_any_release_of_its_generation() {
+    for (version, numbers) in
+        [("3.5.7", &["3.3", "3.4", "3.5"][..]), ("4.0.1", &["4.0", "4.1", "4.2", "4.3"])]
+    {
+        let accepted = |id| Frame::Response { id, body: Bytes::new() };
+        let refused = |id| Frame::Failure { id, reason: "Could not find client.".to_owned() };
+        for answer in [&accepted as &dyn Fn(i64) -> Frame, &refused] {
+            let mut session = Session::default();
+            let questions = session.hear(said(version, "to").remove(1));
+            let Heard::Reply(Frame::Request { id, .. }) = questions[0] else { panic!("{questions:?}") };
+            assert!(matches!(session.hear(answer(id))[..], [Heard::Client(FIRST, ..)]));
+            assert_eq!(session.client_releases(FIRST), numbers);
+        }
+    }
+}
+
+/// Of 4.2 and 4.3, whose failures are the same, the one that sends all variables is 4.2.
+#[test]
+fn a_client_that_sends_spark_s_variables_alone_is_of_4_3() {
+    let (_, heard) = heard("4.0.1", "4.3.0");
+    let whole = submission("4.0.1", &heard);
+    let releases = |submission: &DriverSubmission, of: &[&str]| {
+        let question = clients::submission(submission.clone(), of).expect("it fits");
+        let ClientToMaster::RequestSubmitDriver(description) = question else { panic!("{question:?}") };
+        SparkDriver::of(&description.command).expect("it is one").expect("it is sound").command.releases
+    };
+    let mut filtered = whole.clone();
+    filtered.command.environment.retain(|name, _| name.starts_with("SPARK_"));
+    let mut told = whole.clone();
+    let setting = "-Dspark.standalone.submit.filterEnvironment=false";
+    told.command.java_options.push(setting.to_owned());
+    let both = ["4.2", "4.3"];
+    assert_eq!(releases(&whole, &both), ["4.2"]);
+    assert_eq!(releases(&filtered, &both), ["4.3"]);
+    assert_eq!(releases(&told, &both), ["4.3"]);
+    assert_eq!(releases(&filtered, &["4.1"]), ["4.1"]);
+    let all = ["4.0", "4.1", "4.2", "4.3"];
+    assert_eq!(releases(&whole, &all), ["4.0", "4.1", "4.2"]);
+    assert_eq!(releases(&filtered, &all), ["4.3"]);
+}
+
+#[test]
+fn requests_that_need_no_release_are_heard_at_once() {
     let mut session = Session::default();
-    let questions = session.hear(said("4.0.1", "to").remove(1));
+    let status = said("4.0.1", "to").remove(2);
+    let heard = session.hear(status);
+    assert!(matches!(heard[..], [Heard::Client(FIRST, _, ClientRequest::DriverStatus { .. })]), "{heard:?}");
+}
+
+#[test]
+fn a_client_of_a_release_that_is_not_known_and_tells_no_class_is_refused_with_a_sentence() {
+    let mut session = Session::default();
+    let questions = session.hear(of_later_release());
     let Heard::Reply(Frame::Request { id, .. }) = questions[0] else { panic!("{questions:?}") };
     let heard = session.hear(Frame::Response { id, body: Bytes::new() });
     let [Heard::Reply(Frame::Failure { reason, .. })] = &heard[..] else { panic!("{heard:?}") };

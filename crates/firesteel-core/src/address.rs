@@ -5,10 +5,12 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use crate::host;
+
 /// A host and a port: `10.0.0.7:7077`, `node-7:7077`, `[::1]:7077`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Address {
-    /// A name or an IP address, without brackets.
+    /// A name or an IP address, in its [plain](host::plain) form.
     pub host: String,
     /// The port's number.
     pub port: u16,
@@ -30,11 +32,7 @@ impl Address {
 
 impl fmt::Display for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.host.contains(':') {
-            write!(f, "[{}]:{}", self.host, self.port)
-        } else {
-            write!(f, "{}:{}", self.host, self.port)
-        }
+        write!(f, "{}:{}", host::in_url(&self.host), self.port)
     }
 }
 
@@ -66,18 +64,14 @@ impl FromStr for Address {
 
     fn from_str(text: &str) -> Result<Self, AddressError> {
         let address = text.to_owned();
-        let Some((host, port)) = text.rsplit_once(':') else {
+        let Some((given, port)) = text.rsplit_once(':') else {
             return Err(AddressError::Port { address });
         };
-        let host = match host.strip_prefix('[') {
-            Some(rest) => rest.strip_suffix(']').unwrap_or_default(),
-            None if host.contains(':') => "",
-            None => host,
-        };
-        let usable = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'.' | b'_' | b':' | b'%');
-        if host.is_empty() || !host.bytes().all(usable) {
+        // Without brackets it is not told where the port begins.
+        let is_clear = given.starts_with('[') || !given.contains(':');
+        let Some(host) = host::plain(given).filter(|_| is_clear) else {
             return Err(AddressError::Host { address });
-        }
+        };
         match port.parse() {
             Ok(port) if port > 0 => Ok(Self::new(host, port)),
             _ => Err(AddressError::Port { address }),
@@ -97,10 +91,10 @@ pub fn parse_masters(url: &str) -> Result<Vec<Address>, AddressError> {
     list.strip_suffix('/').unwrap_or(list).split(',').map(str::parse).collect()
 }
 
-/// The hosts in a list with commas: `a, b` is `a` and `b`. Empty entries are left out.
+/// The hosts in a list with commas, in their plain form: `a, [::1]` is `a` and `::1`. Empty entries are left out.
 #[must_use]
 pub fn hosts(list: &str) -> Vec<String> {
-    list.split(',').map(str::trim).filter(|host| !host.is_empty()).map(str::to_owned).collect()
+    list.split(',').map(str::trim).filter(|host| !host.is_empty()).map(host::plain_or_as_given).collect()
 }
 
 #[cfg(test)]
@@ -112,6 +106,8 @@ mod tests {
         assert_eq!(parse_masters("spark://a:7077"), Ok(vec![Address::new("a", 7077)]));
         let three = parse_masters("spark://10.0.0.1:1,b-2.c:65535,[::1]:7077").expect("three good addresses");
         assert_eq!(three[2], Address::new("::1", 7077));
+        assert_eq!(parse_masters("spark://[FD00:0:0::2]:7077"), Ok(vec![Address::new("fd00::2", 7077)]));
+        assert_eq!(hosts(" a, [FD00:0::2],,B_1"), ["a", "fd00::2", "B_1"]);
         assert_eq!(parse_masters("spark://a:1,b:2/"), parse_masters("spark://a:1,b:2"));
         assert_eq!(three[2].url(), "spark://[::1]:7077");
     }
@@ -130,6 +126,8 @@ mod tests {
             ("spark://a:7077//", "no usable port"),
             ("spark://:7077", "no usable host"),
             ("spark://a b:7077", "no usable host"),
+            ("spark://[a]:7077", "no usable host"),
+            ("spark://[fe80::1%]:7077", "no usable host"),
             ("spark://::1:7077", "no usable host"),
             ("spark://a:1,", "no usable port"),
             ("spark://a:1,spark://b:2", "no usable host"),

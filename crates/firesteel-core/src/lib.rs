@@ -20,6 +20,7 @@ pub mod executor;
 pub mod executor_command;
 pub mod executor_trouble;
 pub mod fair_queue;
+pub mod host;
 pub mod ids;
 pub mod kind;
 pub mod label;

@@ -48,7 +48,7 @@ table! {
     RECOVERY_MODE: "spark.deploy.recoveryMode", [Master], Value("FILESYSTEM");
     /// Directory of the Master's journal; only its owner can read it. One Master uses it at a time.
     RECOVERY_DIRECTORY: "spark.deploy.recoveryDirectory", [Master], Otherwise("recovery-PORT in the working directory; none with --port 0");
-    /// Servers of ZooKeeper, HOST:PORT[,HOST:PORT..], for spark.deploy.recoveryMode=ZOOKEEPER.
+    /// Servers of ZooKeeper, HOST[:PORT][,HOST[:PORT]..][/CHROOT], for spark.deploy.recoveryMode=ZOOKEEPER.
     ZOOKEEPER_URL: "spark.deploy.zookeeper.url", [Master], Otherwise("not set");
     /// Node of ZooKeeper below which the Masters keep what they share; Masters with the same one belong together.
     ZOOKEEPER_DIR: "spark.deploy.zookeeper.dir", [Master], Value("/spark");

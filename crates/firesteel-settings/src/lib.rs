@@ -51,6 +51,7 @@ pub mod spark_properties;
 pub mod variables;
 pub mod worker;
 pub mod yarn;
+mod zookeeper_url;
 
 pub use application::{ApplicationSettings, CUDA};
 pub use key::Reader;

@@ -2,6 +2,7 @@
 //! and `spark.driver.port`.
 
 use firesteel_core::address::Address;
+use firesteel_core::host;
 
 use super::{Properties, SettingError, keys};
 
@@ -24,9 +25,9 @@ impl Listen {
     pub fn of(properties: &Properties, default_host: impl FnOnce() -> String) -> Result<Self, SettingError> {
         let port = |text: &str| text.parse::<u16>().ok();
         let port = properties.read(keys::DRIVER_PORT, "a port from 0 to 65535", port)?.unwrap_or(0);
-        let advertised = properties.get(keys::DRIVER_HOST).map(str::to_owned);
-        let host =
-            properties.get(keys::DRIVER_BIND_ADDRESS).map(str::to_owned).or_else(|| advertised.clone());
+        let host = |key| properties.get(key).map(host::plain_or_as_given);
+        let advertised = host(keys::DRIVER_HOST);
+        let host = host(keys::DRIVER_BIND_ADDRESS).or_else(|| advertised.clone());
         let host = host.unwrap_or_else(default_host);
         Ok(Self { bind: Address::new(host, port), advertised })
     }
@@ -50,6 +51,8 @@ mod tests {
         assert_eq!(listen(&["spark.driver.host=me"]), at("me", 0, Some("me")));
         let both = ["spark.driver.host=me", "spark.driver.bindAddress=0.0.0.0"];
         assert_eq!(listen(&both), at("0.0.0.0", 0, Some("me")));
+        let six = ["spark.driver.host=[FD00:0:0::2]", "spark.driver.bindAddress=::"];
+        assert_eq!(listen(&six), at("::", 0, Some("fd00::2")));
         assert!(listen(&["spark.driver.port=70000"]).is_err());
     }
 }

@@ -4,13 +4,12 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use firesteel_core::address::Address;
 use firesteel_core::master::{Config, Durability, Exclusion, HistoryLimits, Limits, ResourceShares, Retries};
 use firesteel_core::scheduling::{Backfill, GangPreemption, Preemption, ServingOrder};
 use firesteel_placement::{Cores, MiB, Strategy, worker_order_names};
 
 use super::duration::Unit;
-use super::{Properties, SettingError, keys, size};
+use super::{Properties, SettingError, keys, size, zookeeper_url};
 
 /// The settings of the Master at this `url`. Settings that are not set have Spark's default.
 ///
@@ -163,11 +162,7 @@ pub fn recovery(properties: &Properties) -> Result<Recovery, SettingError> {
 
 /// The settings of ZooKeeper, if its servers are named.
 fn zookeeper(properties: &Properties) -> Result<Option<ZooKeeper>, SettingError> {
-    let servers = properties.read(keys::ZOOKEEPER_URL, "HOST:PORT[,HOST:PORT..]", |text| {
-        let (servers, _) = text.split_once('/').unwrap_or((text, ""));
-        let is_usable = servers.split(',').all(|server| server.parse::<Address>().is_ok());
-        is_usable.then(|| text.to_owned())
-    })?;
+    let servers = properties.read(keys::ZOOKEEPER_URL, zookeeper_url::EXPECTED, zookeeper_url::parse)?;
     let directory = properties.read(keys::ZOOKEEPER_DIR, "a path that begins with /", |text| {
         text.starts_with('/').then(|| text.to_owned())
     })?;
@@ -447,8 +442,8 @@ mod tests {
             "spark.deploy.maxDrivers=0",
             "spark.deploy.recoveryMode=ZOOKEEPER",
             "spark.deploy.recoveryMode=CUSTOM",
-            "spark.deploy.zookeeper.url=one",
-            "spark.deploy.zookeeper.url=one:1,,two:2",
+            "spark.deploy.zookeeper.url=one:x",
+            "spark.deploy.zookeeper.url=one/two/",
             "spark.deploy.zookeeper.dir=spark",
             "firesteel.master.zookeeper.password=secret",
             "firesteel.master.zookeeper.sessionTimeout=0",

@@ -5,7 +5,10 @@
 //!  an address: u8 0, for none | u8 1, u16 length, host, i32 port
 //! ```
 
+use std::fmt;
+
 use bytes::{Buf, BufMut, Bytes, BytesMut};
+use firesteel_core::host;
 use thiserror::Error;
 
 /// Sender and receiver of a message.
@@ -31,7 +34,14 @@ pub struct Address {
 impl Address {
     /// `spark://host:port`.
     pub fn url(&self) -> String {
-        format!("spark://{}:{}", self.host, self.port)
+        format!("spark://{self}")
+    }
+}
+
+/// `host:port`, as Spark writes it.
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", host::in_url(&self.host), self.port)
     }
 }
 

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use firesteel_core::address::Address;
 use firesteel_core::executor_command::JavaCommand;
+use firesteel_core::host;
 use firesteel_core::process::Command;
 
 use crate::installation::{Installation, Variables, has_secret};
@@ -26,9 +27,7 @@ pub struct Executor {
     pub cores: i32,
     /// Its memory in MiB, which is the JVM's heap.
     pub memory: i32,
-    /// The name under which others reach it: that of its Worker.
-    pub hostname: String,
-    /// Where its Worker listens. It ends when that connection does.
+    /// Where its Worker listens. It ends when that connection does. Others reach it at its Worker's host.
     pub worker: Address,
     /// The path of the file that has the addresses of its custom resources, if it has any.
     pub resources_file: Option<String>,
@@ -85,7 +84,7 @@ impl Executor {
         match argument {
             "{{WORKER_URL}}" => format!("spark://Worker@{}", self.worker),
             "{{EXECUTOR_ID}}" => self.number.to_string(),
-            "{{HOSTNAME}}" => self.hostname.clone(),
+            "{{HOSTNAME}}" => host::in_url(&self.worker.host).into_owned(),
             "{{CORES}}" => self.cores.to_string(),
             "{{APP_ID}}" => self.app.clone(),
             "{{RESOURCE_PROFILE_ID}}" => self.profile.to_string(),
@@ -142,7 +141,6 @@ mod tests {
             profile: 1,
             cores: 2,
             memory: 512,
-            hostname: "host".to_owned(),
             worker: Address { host: "10.0.0.2".to_owned(), port: 7079 },
             resources_file: None,
             directories: vec!["/scratch/a".to_owned(), "/scratch/b".to_owned()],
@@ -159,7 +157,7 @@ mod tests {
         assert_eq!(program, "java");
         let expected = words(
             "-cp /opt/spark/conf/:/opt/spark/jars/* -Xmx512M -Dspark.driver.port=4 \
-             --add-opens=java.base/java.lang=ALL-UNNAMED Backend --executor-id 3 --hostname host --cores 2 \
+             --add-opens=java.base/java.lang=ALL-UNNAMED Backend --executor-id 3 --hostname 10.0.0.2 --cores 2 \
              --app-id app-20261120-0007 --worker-url spark://Worker@10.0.0.2:7079 --resourceProfileId 1",
         );
         assert_eq!(arguments, expected);
@@ -170,6 +168,18 @@ mod tests {
             ("SPARK_USER", "ann"),
         ];
         assert_eq!(environment, variables(&ours));
+    }
+
+    #[test]
+    fn an_ipv6_address_is_in_brackets_wherever_spark_reads_it() {
+        let executor = Executor { worker: Address::new("fd00::2", 7079), ..executor() };
+        let arguments = program(&command(), &installation(), &executor, &variables(&[])).arguments;
+        let after = |word: &str| {
+            let at = arguments.iter().position(|argument| argument == word).expect("it is there");
+            arguments[at + 1].as_str()
+        };
+        assert_eq!(after("--hostname"), "[fd00::2]");
+        assert_eq!(after("--worker-url"), "spark://Worker@[fd00::2]:7079");
     }
 
     #[test]

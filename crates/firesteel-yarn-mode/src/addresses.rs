@@ -1,6 +1,7 @@
 //! The addresses of ResourceManagers, from Hadoop's configuration.
 
 use firesteel_core::address::Address;
+use firesteel_core::host::plain_or_as_given;
 
 use super::hadoop_conf::{HadoopConf, HadoopConfError};
 
@@ -84,18 +85,24 @@ pub fn resource_managers(conf: &HadoopConf, service: RmService) -> Result<Vec<Ad
 
 /// Reads `host` or `host:port`. An address that stands for all interfaces means this machine.
 fn host_and_port(text: &str, port: u16) -> Option<Address> {
-    let (host, port) = match text.rsplit_once(':') {
+    let (host, port) = match text.rsplit_once(':').filter(|(_, port)| !port.ends_with(']')) {
         Some((host, digits)) => (host, digits.parse().ok().filter(|port| *port > 0)?),
         None => (text, port),
     };
     let host = if host == "0.0.0.0" { "127.0.0.1" } else { host };
     let is_host = !host.is_empty() && !host.contains([' ', '/', '$', ',']);
-    is_host.then(|| Address::new(host, port))
+    is_host.then(|| Address::new(plain_or_as_given(host), port))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_ipv6_address_is_in_brackets_with_or_without_a_port() {
+        assert_eq!(host_and_port("[FD00:0:0::2]:8032", 1), Some(Address::new("fd00::2", 8032)));
+        assert_eq!(host_and_port("[::1]", 8032), Some(Address::new("::1", 8032)));
+    }
 
     fn found(pairs: &[(&str, &str)], service: RmService) -> Result<Vec<String>, String> {
         let conf = HadoopConf::of(pairs.iter().copied());

@@ -84,7 +84,8 @@ pub fn local_resource(file: &LocalFile) -> StringLocalResourceMap {
 fn url(text: &str) -> Url {
     let (scheme, rest) = text.split_once("://").unwrap_or(("file", text));
     let (authority, path) = rest.find('/').map_or((rest, "/"), |at| rest.split_at(at));
-    let (host, port) = match authority.rsplit_once(':') {
+    // The colons of an IPv6 address are in brackets.
+    let (host, port) = match authority.rsplit_once(':').filter(|(_, port)| !port.ends_with(']')) {
         Some((host, port)) => (host, port.parse().unwrap_or(-1)),
         None => (authority, -1),
     };

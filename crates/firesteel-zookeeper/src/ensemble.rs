@@ -10,7 +10,7 @@ use zookeeper_client::{Acls, Client, CreateMode, Error};
 /// The servers that keep what Masters share.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Ensemble {
-    /// Their addresses, `host:port[,host:port...]`.
+    /// Their addresses, and the node below which everything is kept if it is not the root: `host:port[,host:port...][/node]`.
     pub servers: String,
     /// The node below which everything is kept.
     pub directory: String,
@@ -36,11 +36,28 @@ impl fmt::Debug for Ensemble {
 
 /// Why something cannot be done in ZooKeeper.
 #[derive(Debug, thiserror::Error)]
-#[error("ZooKeeper at {servers}: cannot {action}: {error}")]
-pub struct ZooKeeperError {
-    servers: String,
-    action: &'static str,
-    error: Error,
+pub enum ZooKeeperError {
+    /// The servers cannot be reached, or refuse something.
+    #[error("ZooKeeper at {servers}: cannot {action}: {error}")]
+    Failed {
+        /// The servers.
+        servers: String,
+        /// What cannot be done.
+        action: &'static str,
+        /// What the servers say, or how they cannot be reached.
+        error: Error,
+    },
+    /// The node that the setting names behind the servers is not there. No client of ZooKeeper's makes it.
+    #[error(
+        "ZooKeeper at {servers} has no node {chroot}, with which spark.deploy.zookeeper.url ends: create it \
+         (zkCli.sh -server {servers} create {chroot}), or leave it out of the URL"
+    )]
+    NoChroot {
+        /// The servers.
+        servers: String,
+        /// The path of the node.
+        chroot: String,
+    },
 }
 
 impl Ensemble {
@@ -55,11 +72,17 @@ impl Ensemble {
         let servers = self.servers.clone();
         let connecting = thread.handle().spawn(async move { connector.connect(&servers).await });
         let client = connecting.await.expect("connecting does not panic").map_err(failed)?;
+        if let Some((servers, chroot)) = self.servers.split_once('/')
+            && client.check_stat("/").await.map_err(failed)?.is_none()
+        {
+            let (servers, chroot) = (servers.to_owned(), format!("/{chroot}"));
+            return Err(ZooKeeperError::NoChroot { servers, chroot });
+        }
         Ok(Session { client, ensemble: self.clone(), thread: Arc::new(thread) })
     }
 
     pub(crate) fn failed(&self, action: &'static str, error: Error) -> ZooKeeperError {
-        ZooKeeperError { servers: self.servers.clone(), action, error }
+        ZooKeeperError::Failed { servers: self.servers.clone(), action, error }
     }
 }
 

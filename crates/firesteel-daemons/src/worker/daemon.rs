@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use firesteel_core::Timestamp;
 use firesteel_core::address::Address;
+use firesteel_core::host;
 use firesteel_core::ids::{DriverId, ExecutorKey, PeerId, WorkerId, is_sound};
 use firesteel_core::messages::{LogWish, Offered, RefusedRegistration, WorkerDescription};
 use firesteel_core::process::Signal;
@@ -156,6 +157,12 @@ async fn serve(options: Options) -> Result<(), WorkerError> {
     // The reaper must run before any executor is started.
     let reaper = Reaper::start(&firesteel, &id).await?;
     let homes = SparkHomes::of(&options.settings.spark_homes);
+    if !homes.is_empty() && !host::is_known_to_java(&reached.host) {
+        tracing::warn!(
+            "executors and drivers of Spark's cannot start here: Java finds no host in spark://{reached}; set --host to a name of \
+             letters, digits, - and dots, or to an IP address"
+        );
+    }
     let shuffle_service = tokio::select! {
         started = shuffle_service(&options.settings, &homes, &work, &id, clock) => started.map_err(Some),
         _ = requests.next() => Err(None),

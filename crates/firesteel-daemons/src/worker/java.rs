@@ -83,7 +83,6 @@ impl Java {
             profile: spark_s(plan.profile.0)?,
             cores: spark_s(plan.cores.0)?,
             memory: spark_s(plan.memory.0)?,
-            hostname: self.worker.host.clone(),
             worker: self.worker.clone(),
             resources_file: resources_file(command, plan, work)?,
             directories: directories.iter().map(|path| path.display().to_string()).collect(),

@@ -48,6 +48,12 @@ impl SparkHomes {
         Self { homes, configuration: variable(SPARK_CONF_DIR) }
     }
 
+    /// Whether Spark is looked for nowhere.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.homes.is_empty()
+    }
+
     /// The installation for a command: the one that the application names, or the first of the driver's release. Blocks
     /// the thread.
     ///

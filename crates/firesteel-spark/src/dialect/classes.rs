@@ -42,11 +42,6 @@ impl Described {
         Self { flags: self.flags | Class::WRITES, ..self }
     }
 
-    /// It is a Java enumeration, or the class above all of them.
-    const fn of_constants(self) -> Self {
-        Self { flags: self.flags | Class::ENUM, ..self }
-    }
-
     pub(crate) fn serial(&self, generation: Generation) -> i64 {
         match (self.serials, generation) {
             (Serials::InBoth(serial), _) => serial,
@@ -77,20 +72,11 @@ pub(super) static TO_DRIVERS: [&Described; 7] = [
 ];
 
 /// The classes of messages to those who submit cluster drivers.
-pub(super) static TO_CLIENTS: [&Described; 8] = [
-    &SUBMIT_DRIVER_RESPONSE,
-    &KILL_DRIVER_RESPONSE,
-    &DRIVER_STATUS_RESPONSE,
-    &DRIVER_STATE,
-    &ANY_REFERENCE,
-    &ENDPOINT_ADDRESS,
-    &RPC_ADDRESS,
-    &RPC_TIMEOUT,
-];
+pub(super) static TO_CLIENTS: [&Described; 4] =
+    [&SUBMIT_DRIVER_RESPONSE, &KILL_DRIVER_RESPONSE, &DRIVER_STATUS_RESPONSE, &DRIVER_STATE];
 
 /// The classes whose ids are others in Spark 3.3.
-pub(super) const OF_SPARK_3_3: [(&str, i64); 4] = [
-    (ANY_REFERENCE.name, -3_992_716_321_891_270_988),
+pub(super) const OF_SPARK_3_3: [(&str, i64); 3] = [
     (LAUNCH_EXECUTOR.name, 8_577_367_506_417_202_309),
     (RPC_ADDRESS.name, -1_899_949_257_349_942_769),
     (RESOURCE_INFORMATION.name, -4_343_349_369_397_465_599),
@@ -220,54 +206,6 @@ pub(crate) static DRIVER_STATE: Described = Described::new(
     &[],
 )
 .below(&ENUMERATION);
-
-/// A reference to an endpoint. Its ids differ from release to release: see [`Release`](super::Release). Spark 3.3 has two
-/// more fields, which may be left out.
-pub(crate) static ANY_REFERENCE: Described = Described::new(
-    "org.apache.spark.rpc.RpcEndpointRef",
-    each(-2_184_441_956_866_814_275, 3_898_290_494_905_438_830),
-    &[("defaultAskTimeout", "Lorg/apache/spark/rpc/RpcTimeout;")],
-);
-
-pub(crate) static NETTY_REFERENCE: Described = Described::new(
-    "org.apache.spark.rpc.netty.NettyRpcEndpointRef",
-    Serials::InBoth(-6_548_222_484_686_823_432),
-    &[("endpointAddress", "Lorg/apache/spark/rpc/RpcEndpointAddress;")],
-)
-.below(&ANY_REFERENCE)
-.writing();
-
-pub(crate) static ENDPOINT_ADDRESS: Described = Described::new(
-    "org.apache.spark.rpc.RpcEndpointAddress",
-    each(1_385_258_399_957_075_293, -6_990_208_951_077_329_198),
-    &[("name", STRING), ("rpcAddress", "Lorg/apache/spark/rpc/RpcAddress;"), ("toString", STRING)],
-);
-
-pub(crate) static RPC_TIMEOUT: Described = Described::new(
-    "org.apache.spark.rpc.RpcTimeout",
-    each(-5_367_083_702_551_883_755, 1_743_659_210_666_371_498),
-    &[("duration", "Lscala/concurrent/duration/FiniteDuration;"), ("timeoutProp", STRING)],
-);
-
-static DURATION: Described = Described::new(
-    "scala.concurrent.duration.Duration",
-    each(-7_521_802_526_148_376_080, -3_406_587_990_610_982_771),
-    &[],
-);
-
-pub(crate) static FINITE_DURATION: Described = Described::new(
-    "scala.concurrent.duration.FiniteDuration",
-    each(-4_594_686_286_536_372_853, -6_513_803_676_778_706_429),
-    &[("length", "J"), ("unit", "Ljava/util/concurrent/TimeUnit;")],
-)
-.below(&DURATION);
-
-static ANY_CONSTANT: Described = Described::new("java.lang.Enum", Serials::InBoth(0), &[]).of_constants();
-
-pub(crate) static TIME_UNIT: Described =
-    Described::new("java.util.concurrent.TimeUnit", Serials::InBoth(0), &[])
-        .below(&ANY_CONSTANT)
-        .of_constants();
 
 /// Its cause, its stack and what it suppressed are left out.
 static THROWABLE: Described = Described::new(
@@ -424,15 +362,10 @@ mod tests {
             &NUMBER,
             &INTEGER,
             &BOOLEAN,
-            &NETTY_REFERENCE,
-            &DURATION,
-            &FINITE_DURATION,
             &EXCEPTION,
             &THROWABLE,
         ];
-        // The releases have ids of it that `Release` knows.
-        let to_clients = TO_CLIENTS.into_iter().filter(|class| class.name != ANY_REFERENCE.name);
-        for class in TO_DRIVERS.into_iter().chain(TO_WORKERS).chain(to_clients).chain(others) {
+        for class in TO_DRIVERS.into_iter().chain(TO_WORKERS).chain(TO_CLIENTS).chain(others) {
             let rows = TOLD.lines().filter(|line| line.split('\t').next() == Some(class.name));
             let mut releases = 0;
             for row in rows {

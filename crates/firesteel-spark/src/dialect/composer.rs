@@ -3,10 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::classes::{
-    BOOLEAN, COLLECTION_PROXY, DRIVER_STATE, Described, EMPTY_MAP, ENDPOINT_ADDRESS, ENUMERATION_VALUE,
-    EXCEPTION, EXECUTOR_STATE, FINITE_DURATION, HASH_MAP, HASH_MAP_MODULE, INTEGER, MAP_FACTORY, MAP_OF_ONE,
-    MODULE_PROXY, NETTY_REFERENCE, NONE, PAIR, RESOURCE_INFORMATION, RPC_ADDRESS, RPC_TIMEOUT, SOME, STRINGS,
-    TIME_UNIT,
+    BOOLEAN, COLLECTION_PROXY, DRIVER_STATE, Described, EMPTY_MAP, ENUMERATION_VALUE, EXCEPTION,
+    EXECUTOR_STATE, HASH_MAP, HASH_MAP_MODULE, INTEGER, MAP_FACTORY, MAP_OF_ONE, MODULE_PROXY, NONE, PAIR,
+    RESOURCE_INFORMATION, RPC_ADDRESS, SOME, STRINGS,
 };
 use super::copy::Copy;
 use super::{Fragment, Generation, Reference, Vocabulary};
@@ -106,22 +105,6 @@ impl<'a> Composer<'a> {
         self.object(&EXCEPTION, &[message])
     }
 
-    /// A reference to one of our endpoints, for a peer that has sent none of its own. An ask over it may take two minutes.
-    ///
-    /// Source: what Spark's Master answers, 4.0.1.
-    pub(crate) fn new_reference(&mut self, name: &str, address: &Address) -> Value {
-        let class = self.class(&TIME_UNIT);
-        let name_of_unit = self.graph.add_object(Object::Text("SECONDS".to_owned()));
-        let unit = self.add(Object::Constant { class, name: name_of_unit });
-        let duration = self.object(&FINITE_DURATION, &[Value::Long(120), unit]);
-        let property = self.text("spark.rpc.askTimeout");
-        let timeout = self.object(&RPC_TIMEOUT, &[duration, property]);
-        let url = format!("spark://{name}@{}:{}", address.host, address.port);
-        let fields = [self.text(name), self.address(address), self.text(url)];
-        let endpoint = self.object(&ENDPOINT_ADDRESS, &fields);
-        self.object(&NETTY_REFERENCE, &[timeout, endpoint])
-    }
-
     pub(crate) fn address(&mut self, address: &Address) -> Value {
         let fields = [Value::Int(i32::from(address.port)), self.text(&address.host)];
         self.object(&RPC_ADDRESS, &fields)
@@ -175,7 +158,7 @@ impl<'a> Composer<'a> {
     /// A reference to one of our endpoints, made like the peer's reference to itself.
     pub(crate) fn reference(&mut self, peer: &Reference, name: &str, address: &Address) -> Value {
         let copy = self.fragment(&peer.model);
-        let url = format!("spark://{name}@{}:{}", address.host, address.port);
+        let url = format!("spark://{name}@{address}");
         let (name, host, url) = (self.text(name), self.text(&address.host), self.text(url));
         let endpoint = self.field(copy, "endpointAddress");
         let rpc = self.field(endpoint, "rpcAddress");

@@ -23,10 +23,36 @@ pub enum Release {
 }
 
 /// The class of references to endpoints.
-pub(super) const REFERENCE: &str = "org.apache.spark.rpc.RpcEndpointRef";
+const REFERENCE: &str = "org.apache.spark.rpc.RpcEndpointRef";
+
+/// The class of Spark's own failures.
+const EXCEPTION: &str = "org.apache.spark.SparkException";
 
 /// The class of resource profiles.
 pub(crate) const PROFILE: &str = "org.apache.spark.resource.ResourceProfile";
+
+impl Generation {
+    /// The numbers of its releases that are known here, without the last part.
+    pub fn numbers(self) -> &'static [&'static str] {
+        match self {
+            Self::Scala2_12 => &["3.3", "3.4", "3.5"],
+            Self::Scala2_13 => &["4.0", "4.1", "4.2", "4.3"],
+        }
+    }
+}
+
+/// The numbers of the releases of which a peer may be that has sent this failure. `None`: they are not known here.
+pub(crate) fn of_failure(failure: &Graph) -> Option<&'static [&'static str]> {
+    match failure.find_class(EXCEPTION)?.serial {
+        7_929_173_446_620_107_692 => Some(&["3.3"]),
+        -2_151_559_301_433_228_860 => Some(&["3.4"]),
+        -8_295_328_470_332_075_411 => Some(&["3.5"]),
+        236_930_103_154_366_046 => Some(&["4.0"]),
+        -6_239_517_610_739_762_819 => Some(&["4.1"]),
+        -7_990_402_199_496_604_704 => Some(&["4.2", "4.3"]),
+        _ => None,
+    }
+}
 
 impl Release {
     /// The numbers of the releases, without the last part.
@@ -69,7 +95,7 @@ impl Release {
     }
 
     /// The releases whose references to endpoints have this serial version id.
-    pub(super) fn of_reference(serial: i64) -> Vec<Self> {
+    fn of_reference(serial: i64) -> Vec<Self> {
         let all = [Self::V3_3, Self::V3_4To3_5, Self::V4_0, Self::V4_1To4_2, Self::V4_3];
         all.into_iter().filter(|release| release.reference() == serial).collect()
     }

@@ -24,8 +24,8 @@ pub(crate) use classes::{
 };
 pub(crate) use composer::Composer;
 pub use fragment::Fragment;
-pub(crate) use generation::PROFILE;
 pub use generation::{Generation, Release};
+pub(crate) use generation::{PROFILE, of_failure};
 pub use reference::Reference;
 pub(crate) use vocabulary::told;
 pub use vocabulary::{NotTold, Vocabulary};

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use thiserror::Error;
 
 use super::classes::{Described, OF_SPARK_3_3, TO_CLIENTS, TO_DRIVERS};
-use super::generation::{PROFILE, REFERENCE};
 use super::{Composer, Generation, Release};
 use crate::java::Graph;
 
@@ -80,32 +79,11 @@ impl Vocabulary {
         Self { generation, is_known: known.is_some(), exceptions: BTreeMap::new() }
     }
 
-    /// The class whose id is to be asked next of one who submits cluster drivers. `None`: nothing more is to be asked. Its
-    /// messages have no reference, from which its release could be known. It complains in its log of each question.
+    /// The class whose id is to be asked next of one who submits cluster drivers. `None`: all are known. It complains in its
+    /// log of each question.
     pub(crate) fn to_ask_client(&self) -> Option<&'static str> {
-        let unknown = |name: &&str| !self.exceptions.contains_key(name);
-        let others = TO_CLIENTS.iter().map(|class| class.name).filter(|_| !self.is_known);
-        let mut asked = [REFERENCE].into_iter().chain(others).filter(unknown);
-        asked.next().or_else(|| {
-            let releases = Release::of_reference(*self.exceptions.get(REFERENCE)?);
-            (releases.len() > 1).then_some(PROFILE).filter(unknown)
-        })
-    }
-
-    /// The release of one who has told all that is asked of a client. `None`: it is not known here.
-    pub(crate) fn client_release(&self) -> Option<Release> {
-        match Release::of_reference(*self.exceptions.get(REFERENCE)?)[..] {
-            [release] => Some(release),
-            ref releases => Release::of_profile(*self.exceptions.get(PROFILE)?)
-                .filter(|release| releases.contains(release)),
-        }
-    }
-
-    /// Takes note that the peer is of that release.
-    pub(crate) fn settle(&mut self, release: Option<Release>) {
-        if release == Some(Release::V3_3) {
-            self.exceptions.extend(OF_SPARK_3_3);
-        }
+        let mut names = TO_CLIENTS.iter().map(|class| class.name);
+        names.find(|name| !self.is_known && !self.exceptions.contains_key(name))
     }
 
     /// The classes whose ids are to be asked of the peer, none if all are known.

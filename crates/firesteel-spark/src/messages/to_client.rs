@@ -1,6 +1,6 @@
 //! What a Master answers those who submit cluster drivers.
 
-use super::{DriverState, MASTER};
+use super::DriverState;
 use crate::dialect::{
     Composer, DRIVER_STATUS_RESPONSE, KILL_DRIVER_RESPONSE, SUBMIT_DRIVER_RESPONSE, Vocabulary,
 };
@@ -46,32 +46,25 @@ pub struct DriverStatus {
 }
 
 impl ToClient {
-    /// The Java object of the answer, for one whose classes are these, and who calls the Master by this address.
-    pub(crate) fn write(&self, vocabulary: &Vocabulary, master: &Address) -> Vec<u8> {
+    /// The Java object of the answer, for one whose classes are these.
+    ///
+    /// Its reference to the Master is null: clients of 3.3 to 4.3 keep it and never use it, and its classes differ from release
+    /// to release.
+    pub(crate) fn write(&self, vocabulary: &Vocabulary) -> Vec<u8> {
         let mut composer = Composer::new(vocabulary);
-        let root = self.compose(&mut composer, master);
+        let root = self.compose(&mut composer);
         composer.write(root)
     }
 
-    fn compose(&self, to: &mut Composer<'_>, master: &Address) -> Value {
+    fn compose(&self, to: &mut Composer<'_>) -> Value {
         match self {
             Self::SubmitDriverResponse { driver, message } => {
                 let id = driver.as_ref().map(|id| to.text(id));
-                let fields = [
-                    Value::Boolean(driver.is_some()),
-                    to.option(id),
-                    to.new_reference(MASTER, master),
-                    to.text(message),
-                ];
+                let fields = [Value::Boolean(driver.is_some()), to.option(id), Value::Null, to.text(message)];
                 to.object(&SUBMIT_DRIVER_RESPONSE, &fields)
             }
             Self::KillDriverResponse { driver, success, message } => {
-                let fields = [
-                    Value::Boolean(*success),
-                    to.text(driver),
-                    to.new_reference(MASTER, master),
-                    to.text(message),
-                ];
+                let fields = [Value::Boolean(*success), to.text(driver), Value::Null, to.text(message)];
                 to.object(&KILL_DRIVER_RESPONSE, &fields)
             }
             Self::DriverStatusResponse(status) => {
@@ -79,7 +72,7 @@ impl ToClient {
                 let exception = exception.map(|message| to.exception(message));
                 let state = status.as_ref().map(|status| to.driver_state(status.state));
                 let address = status.as_ref().and_then(|status| status.address.as_ref());
-                let address = address.map(|address| to.text(format!("{}:{}", address.host, address.port)));
+                let address = address.map(|address| to.text(address.to_string()));
                 let worker = status.as_ref().and_then(|status| status.worker.as_ref());
                 let worker = worker.map(|worker| to.text(worker));
                 let fields = [

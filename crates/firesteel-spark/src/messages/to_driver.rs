@@ -1,5 +1,7 @@
 //! What a Master says to a driver.
 
+use firesteel_core::host;
+
 use super::{ExecutorState, MASTER};
 use crate::dialect::{
     APPLICATION_REMOVED, Composer, Dialect, EXECUTOR_ADDED, EXECUTOR_UPDATED, Generation, MASTER_CHANGED,
@@ -86,13 +88,13 @@ impl ToDriver {
             }
             Self::ExecutorAdded { executor, worker, address, cores, memory } => {
                 let numbers = [*cores, *executor, *memory].map(Value::Int);
-                let texts = [to.text(format!("{}:{}", address.host, address.port)), to.text(worker)];
+                let texts = [to.text(address.to_string()), to.text(worker)];
                 to.object(&EXECUTOR_ADDED, &[&numbers[..], &texts].concat())
             }
             Self::ExecutorUpdated { executor, state, message, exit_status, lost_host } => {
                 let exit_status = exit_status.map(|status| to.integer(status));
                 let message = message.as_ref().map(|message| to.text(message));
-                let host = lost_host.as_ref().map(|host| to.text(host));
+                let host = lost_host.as_ref().map(|host| to.text(host::in_url(host)));
                 let fields = [
                     Value::Int(*executor),
                     to.option(exit_status),
@@ -103,7 +105,7 @@ impl ToDriver {
                 to.object(&EXECUTOR_UPDATED, &fields)
             }
             Self::WorkerRemoved { worker, host, message } => {
-                let fields = [to.text(host), to.text(worker), to.text(message)];
+                let fields = [to.text(host::in_url(host)), to.text(worker), to.text(message)];
                 to.object(&WORKER_REMOVED, &fields)
             }
             Self::ApplicationRemoved { message } => {

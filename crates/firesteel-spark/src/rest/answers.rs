@@ -1,5 +1,6 @@
 //! What clients of the protocol are told, in Spark's words.
 
+use firesteel_core::address::Address;
 use firesteel_core::messages::{DriverView, KillDriverAnswer, SubmitDriverAnswer};
 use serde_json::{Map, Value};
 
@@ -84,7 +85,10 @@ pub fn status(id: &str, view: Option<&DriverView>) -> Answer {
         ("message", message.map(from_the_cluster).into()),
         ("submissionId", id.into()),
         ("success", view.is_some().into()),
-        ("workerHostPort", place.map(|place| format!("{}:{}", place.host, place.port)).into()),
+        (
+            "workerHostPort",
+            place.map(|place| Address::new(place.host.as_str(), place.port).to_string()).into(),
+        ),
         ("workerId", place.map(|place| place.worker.to_string()).into()),
     ];
     Answer::of(200, "SubmissionStatusResponse", &fields)

@@ -1,14 +1,17 @@
 //! Those on a connection who submit cluster drivers.
 //!
-//! Their messages have no reference, from which their release could be known. So each is asked for the serial version ids of a
-//! class or two with its first request, and its requests wait until it has answered.
+//! A request shows the generation of Spark whose client made it, which is all that its answer needs. The driver needs the release,
+//! too. The client tells it by a failure: it answers a request to its endpoint, which takes none, with an exception whose serial
+//! version id differs from release to release. It logs nothing of that. Only the classes of a generation that is not known here
+//! are asked for one by one, of which it complains in its log. Requests wait until their client has answered.
 
-use crate::dialect::{NotTold, Release, Vocabulary};
+use crate::dialect::{NotTold, Vocabulary, of_failure};
 use crate::envelope::{Address, Envelope};
 use crate::frame::Frame;
-use crate::messages::{ClientRequest, FromClient, ToClient};
+use crate::java::{self, Bounds};
+use crate::messages::{self, ClientRequest, FromClient, ToClient};
 
-use super::questions::{Question, Whom};
+use super::questions::Question;
 use super::{Heard, Session, failure};
 
 /// The number of one who submits on its connection, counted from 0.
@@ -23,8 +26,9 @@ pub(super) struct Client {
     /// How it calls the Master.
     master: Address,
     vocabulary: Vocabulary,
-    release: Option<Release>,
-    /// Whether it was asked for the id of a class, and has not answered yet.
+    /// The numbers of the releases of which it may be. `None`: it was not asked yet.
+    releases: Option<&'static [&'static str]>,
+    /// Whether it was asked something, and has not answered yet.
     is_asked: bool,
     /// The requests that wait for that, with their numbers.
     held: Vec<(i64, ClientRequest)>,
@@ -54,41 +58,58 @@ impl Session {
                 return vec![failure(id, format!("more than {MOST_CLIENTS} submit on one connection"))];
             }
             None => {
-                let (held, release, is_asked) = (Vec::new(), None, false);
-                self.clients.push(Client { address: sender, master, vocabulary, release, is_asked, held });
+                let (held, releases, is_asked) = (Vec::new(), None, false);
+                self.clients.push(Client { address: sender, master, vocabulary, releases, is_asked, held });
                 self.clients.len() - 1
             }
         };
         let client = ClientNumber(number);
         let row = &mut self.clients[number];
-        let to_ask = row.vocabulary.to_ask_client();
-        if to_ask.is_none() {
+        // What came before waits, and so does what comes behind it.
+        if !row.is_asked && row.lacks(&request).is_none() {
             return vec![Heard::Client(client, id, request)];
         }
         if row.held.len() == MOST_HELD {
             return vec![failure(id, format!("more than {MOST_HELD} requests wait"))];
         }
         row.held.push((id, request));
-        let unasked = to_ask.filter(|_| !row.is_asked);
-        unasked.into_iter().map(|class| self.ask_client(client, class)).collect()
+        if row.is_asked { Vec::new() } else { self.ask_or_hear(client) }
     }
 
-    /// Asks one who submits for the serial version id of a class.
-    fn ask_client(&mut self, client: ClientNumber, class: &'static str) -> Heard {
-        let Client { address, master, is_asked, .. } = &mut self.clients[client.0];
-        *is_asked = true;
+    /// Asks one who submits for what its requests lack, or hears them.
+    fn ask_or_hear(&mut self, client: ClientNumber) -> Vec<Heard> {
+        let row = &mut self.clients[client.0];
+        match row.held.iter().find_map(|(_, request)| row.lacks(request)) {
+            Some(lack) => {
+                row.is_asked = true;
+                vec![self.ask_client(client, lack)]
+            }
+            None => {
+                let held = std::mem::take(&mut row.held);
+                held.into_iter().map(|(id, request)| Heard::Client(client, id, request)).collect()
+            }
+        }
+    }
+
+    /// The request that asks one who submits for what is lacking.
+    fn ask_client(&mut self, client: ClientNumber, lack: Lack) -> Heard {
+        let Client { address, master, .. } = &self.clients[client.0];
         let envelope = Envelope {
             sender: Some(master.clone()),
             receiver: address.clone(),
             endpoint: ENDPOINT.to_owned(),
         };
-        let body = envelope.around(&Vocabulary::question(class));
-        let id = self.question(Question { whom: Whom::Client(client), class });
-        Heard::Reply(Frame::Request { id, body })
+        let (object, question) = match lack {
+            Lack::Serial(class) => (Vocabulary::question(class), Question::Client(client, class)),
+            // Any object of Java's own will do.
+            Lack::Release => (messages::answer(true), Question::Release(client)),
+        };
+        let body = envelope.around(&object);
+        Heard::Reply(Frame::Request { id: self.question(question), body })
     }
 
-    /// One who submits has answered a question.
-    pub(super) fn on_client_answer(
+    /// One who submits was asked for the serial version id of a class, and this failure is its answer.
+    pub(super) fn on_client_serial(
         &mut self,
         client: ClientNumber,
         class: &'static str,
@@ -96,31 +117,51 @@ impl Session {
     ) -> Vec<Heard> {
         let row = &mut self.clients[client.0];
         row.is_asked = false;
-        if let Err(error) = row.vocabulary.learn(class, answer) {
-            return row.refuse(&error);
+        match row.vocabulary.learn(class, answer) {
+            Ok(()) => self.ask_or_hear(client),
+            Err(error) => row.refuse(&error),
         }
-        if let Some(next) = row.vocabulary.to_ask_client() {
-            return vec![self.ask_client(client, next)];
-        }
-        row.release = row.vocabulary.client_release();
-        row.vocabulary.settle(row.release);
-        let held = std::mem::take(&mut row.held);
-        held.into_iter().map(|(id, request)| Heard::Client(client, id, request)).collect()
+    }
+
+    /// One who submits was asked what it does not answer, and this object is its failure. If it tells nothing, its release is one
+    /// of its generation.
+    pub(super) fn on_client_failure(&mut self, client: ClientNumber, object: &[u8]) -> Vec<Heard> {
+        let row = &mut self.clients[client.0];
+        row.is_asked = false;
+        let told = java::read(object, Bounds::default()).ok().and_then(|(failure, _)| of_failure(&failure));
+        row.releases = Some(told.unwrap_or_else(|| row.vocabulary.generation.numbers()));
+        self.ask_or_hear(client)
     }
 
     /// The frame that answers a request of one who submits.
     pub fn answer_client(&self, client: ClientNumber, id: i64, answer: &ToClient) -> Frame {
-        let Client { vocabulary, master, .. } = &self.clients[client.0];
-        Frame::Response { id, body: answer.write(vocabulary, master).into() }
+        Frame::Response { id, body: answer.write(&self.clients[client.0].vocabulary).into() }
     }
 
-    /// The release of one who submits. `None`: it is not known here.
-    pub fn client_release(&self, client: ClientNumber) -> Option<Release> {
-        self.clients[client.0].release
+    /// The numbers of the releases of which one who submits may be. None if that is not known.
+    pub fn client_releases(&self, client: ClientNumber) -> &'static [&'static str] {
+        self.clients[client.0].releases.unwrap_or_default()
     }
 }
 
+/// What has to be known of one who submits before its request is heard.
+#[derive(Clone, Copy, Debug)]
+enum Lack {
+    /// The serial version id of this class.
+    Serial(&'static str),
+    /// Its release.
+    Release,
+}
+
 impl Client {
+    /// What is lacking for this request.
+    fn lacks(&self, request: &ClientRequest) -> Option<Lack> {
+        let needs_release = matches!(request, ClientRequest::SubmitDriver(_));
+        let lacks_release = needs_release && self.vocabulary.is_known && self.releases.is_none();
+        let serial = self.vocabulary.to_ask_client().map(Lack::Serial);
+        serial.or(lacks_release.then_some(Lack::Release))
+    }
+
     /// Its requests cannot be answered.
     fn refuse(&mut self, error: &NotTold) -> Vec<Heard> {
         let held = std::mem::take(&mut self.held);

@@ -135,8 +135,8 @@ impl Session {
                     Err(error) => strange(error.to_string()),
                 }
             }
-            Frame::Failure { id, reason } => self.on_answer(id, &reason),
-            Frame::Response { id, .. } => self.on_answer(id, "it was accepted"),
+            Frame::Failure { id, reason } => self.on_answer(id, &reason, &[]),
+            Frame::Response { id, body } => self.on_answer(id, "it was accepted", &body),
         }
     }
 

@@ -13,20 +13,15 @@ pub(super) enum Held {
     Worker(Box<WorkerRegistration>),
 }
 
-/// Which serial version id was asked of whom.
+/// What was asked of whom.
 #[derive(Debug)]
-pub(super) struct Question {
-    pub(super) whom: Whom,
-    pub(super) class: &'static str,
-}
-
-/// Who was asked.
-#[derive(Debug)]
-pub(super) enum Whom {
-    /// A driver or a Worker.
-    Peer(PeerNumber),
-    /// One who submits cluster drivers.
-    Client(ClientNumber),
+pub(super) enum Question {
+    /// The serial version id of this class, of a driver or a Worker.
+    Peer(PeerNumber, &'static str),
+    /// The serial version id of this class, of one who submits cluster drivers.
+    Client(ClientNumber, &'static str),
+    /// Something to which one who submits cluster drivers answers with a failure of its release.
+    Release(ClientNumber),
 }
 
 impl Session {
@@ -68,7 +63,7 @@ impl Session {
     /// Asks a peer for the serial version id of a class.
     fn ask(&mut self, peer: PeerNumber, class: &'static str) -> Heard {
         let body = self.addressed(peer, &Vocabulary::question(class));
-        let id = self.question(Question { whom: Whom::Peer(peer), class });
+        let id = self.question(Question::Peer(peer, class));
         Heard::Reply(Frame::Request { id, body })
     }
 
@@ -79,14 +74,13 @@ impl Session {
         self.last_question
     }
 
-    /// An answer to a question of ours.
-    pub(super) fn on_answer(&mut self, id: i64, reason: &str) -> Vec<Heard> {
-        let Some(Question { whom, class }) = self.questions.remove(&id) else {
-            return strange(format!("an answer to the request {id}, which nobody made"));
-        };
-        let peer = match whom {
-            Whom::Peer(peer) => peer,
-            Whom::Client(client) => return self.on_client_answer(client, class, reason),
+    /// An answer to a question of ours: a failure for this reason, or this object.
+    pub(super) fn on_answer(&mut self, id: i64, reason: &str, object: &[u8]) -> Vec<Heard> {
+        let (peer, class) = match self.questions.remove(&id) {
+            None => return strange(format!("an answer to the request {id}, which nobody made")),
+            Some(Question::Peer(peer, class)) => (peer, class),
+            Some(Question::Client(client, class)) => return self.on_client_serial(client, class, reason),
+            Some(Question::Release(client)) => return self.on_client_failure(client, object),
         };
         let row = &mut self.peers[peer.0];
         let vocabulary = &mut row.dialect.vocabulary;

@@ -13,7 +13,6 @@ use firesteel_core::executor_command::JavaCommand;
 use thiserror::Error;
 
 use crate::cluster_driver::SparkDriver;
-use crate::dialect::Release;
 use crate::driver_launch::{USER_JAR, WORKER_URL, WRAPPER, is_passed_on};
 use crate::envelope::Address;
 use crate::jar::{Jar, Unfetchable};
@@ -119,32 +118,46 @@ pub fn driver(driver: SparkDriver, wanted: Wanted, otherwise: &str) -> Result<Cl
     Ok(ClientToMaster::submit_driver(description, resources))
 }
 
-/// A cluster driver that was submitted by the classic gateway, by a client of this release. Of the submitter's variables, all of
+/// A cluster driver that was submitted by the classic gateway, by a client of one of these releases. Of the submitter's variables, all of
 /// which such a client sends, the driver gets Spark's own.
 ///
 /// # Errors
 /// It is none that a Worker can start.
-pub fn submission(
-    submission: DriverSubmission,
-    release: Option<Release>,
-) -> Result<ClientToMaster, UnfitDriver> {
+pub fn submission(submission: DriverSubmission, releases: &[&str]) -> Result<ClientToMaster, UnfitDriver> {
     let DriverSubmission { jar, memory, cores, supervise, command, resources } = submission;
+    let mut releases = releases.to_vec();
+    if releases.contains(&V4_3) {
+        let is_of_4_3 = is_of_4_3(&command);
+        releases.retain(|release| (*release == V4_3) == is_of_4_3);
+    }
     let is_wrapped =
         command.main_class == WRAPPER && command.arguments.starts_with(&[WORKER_URL.into(), USER_JAR.into()]);
     let mut arguments = command.arguments.into_iter().skip(2);
     let main_class = arguments.next().filter(|_| is_wrapped).ok_or(UnfitDriver::Command)?;
     let mut environment = command.environment;
     environment.retain(|name, _| name.starts_with("SPARK_") && is_passed_on(name));
-    let releases = release.map(Release::numbers).unwrap_or_default();
     let command = JavaCommand {
         main_class,
         arguments: arguments.collect(),
         environment,
-        releases: releases.iter().map(|number| (*number).to_owned()).collect(),
+        releases: releases.into_iter().map(str::to_owned).collect(),
         ..command
     };
     let wanted = Wanted { cores: cores.into(), memory: memory.into(), supervise, resources };
     driver(SparkDriver { jar, command }, wanted, "spark-submit")
+}
+
+/// The first release whose client sends Spark's own variables alone.
+const V4_3: &str = "4.3";
+
+/// Whether a client of 4.3 has made this command, and not one of a release before: it has Spark's own variables alone, or the
+/// setting with which it is told to send all.
+///
+/// Source: Spark's DriverEnvironment, 4.3.0.
+fn is_of_4_3(command: &JavaCommand) -> bool {
+    let is_told = |option: &String| option.starts_with("-Dspark.standalone.submit.filterEnvironment=");
+    let is_filtered = command.environment.keys().all(|name| name.starts_with("SPARK_"));
+    is_filtered || command.java_options.iter().any(is_told)
 }
 
 /// What one is told who submitted a cluster driver by the classic gateway.

@@ -4,6 +4,7 @@ use std::num::TryFromIntError;
 
 use firesteel_core::address::Address;
 use firesteel_core::executor_command::ExecutorCommand;
+use firesteel_core::host;
 use firesteel_core::ids::{AppId, ExecutorId, ExecutorKey, WorkerId};
 use firesteel_core::label::Label;
 use firesteel_core::messages::{
@@ -52,7 +53,7 @@ pub fn worker(registration: &WorkerRegistration) -> Result<WorkerDescription, Un
         .map(|(name, addresses)| (name.as_str(), addresses.iter().map(String::as_str)))
         .collect();
     let offered = Offered { cores: Cores((*cores).into()), memory: MiB((*memory).into()), resources };
-    let address = Address::new(address.host.clone(), address.port);
+    let address = Address::new(host::plain_or_as_given(&address.host), address.port);
     let description = WorkerDescription::new(WorkerId::new(worker.as_str()), address, offered, String::new());
     Ok(description.with_label(Some(label)))
 }

@@ -1,7 +1,5 @@
 //! Flags of daemons that environment variables can replace.
 
-use std::net::Ipv6Addr;
-
 use firesteel_core::address::Address;
 use firesteel_settings::variables::{self, Environment, Role};
 use firesteel_settings::{Origin, Reader};
@@ -133,12 +131,10 @@ pub(super) fn port(value: &FlagValue) -> Result<u16, Failure> {
     })
 }
 
-/// The host, checked by the same rules as in a URL. Only an IPv6 address contains colons.
+/// The host in its plain form. An IPv6 address may be in brackets, as Spark wants it.
 pub(super) fn host(value: &FlagValue) -> Result<String, Failure> {
     let name = &value.text;
-    let is_ipv6 = name.parse::<Ipv6Addr>().is_ok();
-    let url_host = if is_ipv6 { format!("[{name}]:1") } else { format!("{name}:1") };
-    url_host.parse::<Address>().map(|address| address.host).map_err(|_| {
+    firesteel_core::host::plain(name).ok_or_else(|| {
         let words = "write a name or an IP address, without a port";
         value.error(format_args!(" cannot be {name:?}: {words}"))
     })

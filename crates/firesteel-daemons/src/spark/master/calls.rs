@@ -7,6 +7,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use firesteel_core::host;
 use firesteel_core::master::{Event, Master};
 use firesteel_core::messages::{Resumption, WorkerDescription};
 use firesteel_core::wire::Role;
@@ -71,7 +72,7 @@ impl Calls {
     pub fn of(master: &Master, here: Option<&firesteel_core::address::Address>) -> Self {
         let drivers = master.to_call().into_iter().map(Called::Driver);
         let workers = master.workers_to_call().into_iter().map(Box::new).map(Called::Worker);
-        let here = here.map(|here| Address { host: here.host.clone(), port: here.port });
+        let here = here.map(|here| Address { host: host::in_url(&here.host).into_owned(), port: here.port });
         Self { called: drivers.chain(workers).collect(), here, patience: master.config().recovery_timeout }
     }
 
@@ -157,8 +158,9 @@ impl Connection {
 
 /// Dials an address again and again until that time.
 async fn dial(address: &Address, until: Instant) -> std::io::Result<(TcpStream, SocketAddr)> {
+    let host = host::plain_or_as_given(&address.host);
     loop {
-        let dialling = TcpStream::connect((address.host.as_str(), address.port));
+        let dialling = TcpStream::connect((host.as_str(), address.port));
         let dialled = match timeout(ANSWER, dialling).await {
             Ok(dialled) => dialled.and_then(|stream| {
                 stream.set_nodelay(true)?;

@@ -69,7 +69,7 @@ impl Connection {
         self.has_registered = true;
         match request {
             ClientRequest::SubmitDriver(submission) => {
-                match clients::submission(*submission, self.session.client_release(client)) {
+                match clients::submission(*submission, self.session.client_releases(client)) {
                     Ok(question) => self.ask(Owed::Submission(client, id), bytes, question).await?,
                     Err(unfit) => {
                         self.complain(&format!("a cluster driver is refused: {unfit}"));
