@@ -6,6 +6,7 @@ use firesteel_placement::{Cores, Offer, ResourceAmounts, Resources, shortfall};
 
 use super::capacity::{Amounts, Capacity};
 use super::distrust::Distrust;
+use super::foreign::Foreigners;
 use super::link::Link;
 use super::orders::Orders;
 use super::record::{Leave, WorkerStanding};
@@ -40,6 +41,8 @@ pub(super) struct WorkerRow {
     pub(super) deaf: bool,
     /// Why it cannot write in its work directory, if it says so.
     pub(super) cannot_write: Option<String>,
+    /// What runs there for a Master with another state, while that is left alone.
+    pub(super) foreigners: Option<Box<Foreigners>>,
     /// What it reported of itself last.
     pub(super) report: Option<Box<TimedReport>>,
     /// Whether it has returned and has yet to say what runs there. Workers with a label do so in a message of its own.
@@ -87,6 +90,7 @@ impl WorkerRow {
             distrust: Distrust::default(),
             deaf: false,
             cannot_write: None,
+            foreigners: None,
             report: None,
             is_to_list: false,
             recorded: None,
@@ -139,6 +143,7 @@ impl WorkerRow {
             && self.availability == Availability::Serving
             && !self.deaf
             && self.cannot_write.is_none()
+            && self.foreigners.is_none()
     }
 
     /// What one of its executors used, as it reported last.
@@ -172,6 +177,7 @@ impl WorkerRow {
     pub(super) fn living_view(&self, excluded_for: u64) -> WorkerView {
         let view = self.view(match (self.link, self.availability) {
             (Link::Away, _) => WorkerState::Unknown,
+            (Link::Here(_), _) if self.foreigners.is_some() => WorkerState::Unknown,
             (Link::Here(_), Availability::Serving | Availability::Excluded) => WorkerState::Alive,
             (Link::Here(_), Availability::Decommissioning) => WorkerState::Decommissioned,
         });

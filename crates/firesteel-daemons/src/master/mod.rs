@@ -13,12 +13,12 @@ mod shell;
 mod standby;
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{self, PathBuf};
 use std::sync::Arc;
 
 use firesteel_core::Timestamp;
 use firesteel_core::address::Address;
-use firesteel_core::master::{Config, Durability, Master};
+use firesteel_core::master::{Config, Durability, Foreign, Master};
 use firesteel_host::clock::Clock;
 use firesteel_host::daemon::{self, Announcement, Lifetime};
 use firesteel_host::journal::{JournalError, Writer};
@@ -49,6 +49,8 @@ pub struct Options {
     pub announcement: Announcement,
     /// What ends the daemon.
     pub lifetime: Lifetime,
+    /// What becomes of executors of applications that a new state does not have. `Ended`: the state has to be new.
+    pub foreign: Foreign,
 }
 
 /// Why a Master could not start.
@@ -90,7 +92,7 @@ pub fn run(options: Options) -> BoxFuture<'static, Result<(), MasterError>> {
 }
 
 async fn serve(options: Options) -> Result<(), MasterError> {
-    let Options { address, properties, announcement, lifetime } = options;
+    let Options { address, properties, announcement, lifetime, foreign } = options;
     // Settings are checked before anything else is done.
     firesteel_settings::master::config(&properties, String::new())?;
     let recovery = firesteel_settings::master::recovery(&properties)?;
@@ -106,8 +108,8 @@ async fn serve(options: Options) -> Result<(), MasterError> {
     let server = Server::start(&address.host, http, Arc::clone(&site)).await?;
     let rest = Arc::new(RestSite::new());
     let rest_server = Server::start(&rest_host, rest_settings, Arc::clone(&rest)).await?;
-    let seat =
-        Seat { listener, reached, properties, clock: Clock::start(), site, server, rest, _rest: rest_server };
+    let clock = Clock::start();
+    let seat = Seat { listener, reached, properties, clock, site, server, rest, _rest: rest_server, foreign };
     match recovery {
         Recovery::ZooKeeper(zookeeper) => {
             election::serve(&seat, &zookeeper, announcement, &mut requests).await
@@ -116,7 +118,8 @@ async fn serve(options: Options) -> Result<(), MasterError> {
         Recovery::Directory(directory) => {
             // Nobody could return to a Master on a port that happened to be free.
             let default = || (address.port != 0).then(|| PathBuf::from(format!("recovery-{}", address.port)));
-            serve_alone(&seat, directory.or_else(default), announcement, &mut requests).await
+            let directory = directory.or_else(default).map(|path| path::absolute(&path).unwrap_or(path));
+            serve_alone(&seat, directory, announcement, &mut requests).await
         }
     }
 }
@@ -134,6 +137,7 @@ struct Seat {
     /// What submissions by REST are answered from.
     rest: Arc<RestSite>,
     _rest: Option<Server>,
+    foreign: Foreign,
 }
 
 impl Seat {
@@ -147,7 +151,7 @@ impl Seat {
         let first_application = first_application(self.clock.now());
         let config = firesteel_settings::master::config(&self.properties, self.reached.url())?;
         let web_address = self.server.as_ref().map(|server| server.url().to_owned());
-        Ok(Config { first_application, web_address, ..config })
+        Ok(Config { first_application, web_address, foreign: self.foreign, ..config })
     }
 
     /// The same socket, for one who accepts connections after another one has.
