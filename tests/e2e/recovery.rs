@@ -265,3 +265,68 @@ fn a_master_that_can_write_nothing_more_ends_and_its_executors_go_on() {
     let ended = launches.iter().filter(|launch| launch.output_so_far().contains("executor_ended")).count();
     assert_eq!(ended, 0, "no server ended with the Master");
 }
+
+#[test]
+fn executors_survive_a_master_that_is_started_in_another_directory_and_then_in_the_right_one() {
+    let mut cluster = Cluster::start();
+    let launch = cluster.server(&["sleep", "300"]);
+    let worker = cluster.worker.pid();
+    let servers = || processes::descendants_of(worker);
+    let before = servers();
+    cluster.kill_master();
+    let elsewhere = cluster.directory.path().join("elsewhere");
+    cluster.master = Daemon::start(&mut durable_master(&elsewhere, &cluster.port));
+    let place = format!("this one's state, in {}, is new", elsewhere.display());
+    cluster.master.wait_for_line(&["runs 1 executor of another Master", &place, "start it with --new"]);
+    cluster.master.wait_for_line(&["has returned with 1 executor", "this Master does not know it"]);
+    assert_eq!(servers(), before);
+    cluster.kill_master();
+    cluster.start_master();
+    cluster.all_are_back();
+    assert_eq!(servers(), before);
+    assert!(!launch.output_so_far().contains("executor_ended"), "{}", launch.output_so_far());
+}
+
+#[test]
+fn a_master_that_is_to_begin_anew_ends_what_earlier_ones_ran_and_refuses_a_state_that_is_not_new() {
+    let mut cluster = Cluster::start();
+    let _launch = cluster.server(&["sleep", "300"]);
+    cluster.kill_master();
+    let elsewhere = cluster.directory.path().join("elsewhere");
+    cluster.master = Daemon::start(durable_master(&elsewhere, &cluster.port).arg("--new"));
+    cluster.master.wait_for_line(&["which belongs to no known application: stopping it"]);
+    cluster.kill_master();
+    let refused = run(durable_master(&elsewhere, &cluster.port).arg("--new"));
+    assert_eq!(refused.code(), 1, "{refused}");
+    assert!(
+        refused.stderr.contains("already has the state of a Master, and --new is for a new state"),
+        "{refused}"
+    );
+}
+
+#[test]
+fn a_state_that_is_removed_under_a_master_is_written_anew_and_survives_it() {
+    let mut cluster = Cluster::start();
+    let map = |name: &str, master: &Daemon| {
+        run(firesteel().args([
+            "map",
+            "-q",
+            "--name",
+            name,
+            "--master",
+            master.url(),
+            "--",
+            "true",
+            ":::",
+            "1",
+        ]))
+    };
+    map("first", &cluster.master);
+    fs::remove_dir_all(cluster.state()).expect("it is there");
+    map("second", &cluster.master);
+    cluster.master.wait_for_line(&["was removed or replaced while this Master runs: writing it there anew"]);
+    cluster.kill_master();
+    cluster.start_master();
+    let shown = run(firesteel().args(["status", "--master", cluster.master.url()]));
+    assert!(shown.stdout.contains("first") && shown.stdout.contains("second"), "{shown}");
+}

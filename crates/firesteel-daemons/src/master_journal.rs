@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use bytes::BytesMut;
 use firesteel_core::Timestamp;
-use firesteel_core::master::{Config, Master, Record, RecoveryError, UnreadableRecord};
+use firesteel_core::master::{Config, Foreign, Master, Record, RecoveryError, UnreadableRecord};
 use firesteel_host::journal::{Contents, Directory, JournalError, Storage, Tail, Writer};
 use firesteel_placement::words::counted;
 use firesteel_zookeeper::{Ensemble, Znodes, ZooKeeperError};
@@ -26,6 +26,15 @@ pub enum StateError {
         path: PathBuf,
         /// What is wrong.
         error: UnreadableRecord,
+    },
+    /// A Master was to begin with a new state where another one is.
+    #[error(
+        "{path} already has the state of a Master, and --new is for a new state. Leave --new out to go on with it, or move \
+         it away"
+    )]
+    NotNew {
+        /// Where the state is.
+        path: PathBuf,
     },
     /// The records contradict each other.
     #[error("{path}: {error}")]
@@ -88,6 +97,16 @@ impl Recorded {
         }
     }
 
+    /// Whether they are those of a state that is new: executors that it does not know are left alone for a while.
+    #[must_use]
+    pub fn is_new(&self) -> bool {
+        let held = |record: &Record| match record {
+            Record::ForeignHeld(held) => Some(*held),
+            _ => None,
+        };
+        self.batches.iter().flatten().rev().find_map(held).unwrap_or(false)
+    }
+
     /// The Master that is recovered from them.
     ///
     /// # Errors
@@ -110,8 +129,12 @@ fn records(contents: &Contents) -> Result<Vec<Vec<Record>>, UnreadableRecord> {
 pub fn open(path: &Path, config: Config, now: Timestamp) -> Result<(Master, Writer), StateError> {
     let directory = Directory::lock(path)?;
     let recorded = Recorded::read(&directory)?;
-    if recorded.is_none() {
-        tracing::info!("keeping the state in {}, which is new", path.display());
+    match &recorded {
+        None => tracing::info!("keeping the state in {}, which is new", path.display()),
+        Some(recorded) if config.foreign == Foreign::Ended && !recorded.is_new() => {
+            return Err(StateError::NotNew { path: path.to_owned() });
+        }
+        Some(_) => {}
     }
     begin(recorded, directory, path, config, now)
 }
@@ -127,7 +150,7 @@ pub fn take_over(
     now: Timestamp,
 ) -> Result<(Master, Writer), StateError> {
     let recorded = read.map(Recorded::of).transpose()?;
-    let place = recorded.as_ref().map(|recorded| recorded.path.clone()).unwrap_or_default();
+    let place = recorded.as_ref().map_or_else(|| "ZooKeeper".into(), |recorded| recorded.path.clone());
     begin(recorded, znodes, &place, config, now)
 }
 
@@ -139,6 +162,7 @@ fn begin(
     config: Config,
     now: Timestamp,
 ) -> Result<(Master, Writer), StateError> {
+    let config = Config { state_place: place.display().to_string(), ..config };
     let master = match recorded {
         None => Master::recover(config, now, []).expect("no record contradicts another one"),
         Some(recorded) => {

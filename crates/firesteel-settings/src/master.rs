@@ -46,6 +46,8 @@ pub fn config(properties: &Properties, url: String) -> Result<Config, SettingErr
         exclusion: exclusion(properties)?,
         first_application: defaults.first_application,
         web_address: defaults.web_address,
+        state_place: defaults.state_place,
+        foreign: defaults.foreign,
         retained_applications: properties
             .count(keys::RETAINED_APPLICATIONS)?
             .map_or(defaults.retained_applications, |count| count as usize),

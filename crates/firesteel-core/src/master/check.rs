@@ -248,6 +248,9 @@ impl Held {
 }
 
 fn check_worker(id: &WorkerId, row: &WorkerRow, held: &Held) -> Result<(), Violation> {
+    let foreigners = row.foreigners.as_ref();
+    let are_any = foreigners.is_none_or(|some| !some.executors.is_empty() || !some.drivers.is_empty());
+    ensure!("master", are_any, "{id} is given nothing for executors of another state, and has none");
     let (total, free) = (row.capacity().total(), row.capacity().free());
     let listed = row.executors.len();
     ensure!(

@@ -9,6 +9,7 @@ use firesteel_placement::{Cores, MiB, ResourceAmounts, Strategy};
 
 use super::cluster_driver::{ClusterDriver, Run};
 use super::cluster_driver_table::PastDriver;
+use super::foreign::Foreigner;
 use super::limits::MOST_MEMORY;
 use super::{Ignored, Master, Note, Pass, Record};
 use crate::ids::{DriverId, PeerId, WorkerId};
@@ -193,9 +194,14 @@ impl Master {
         match self.own_driver(slot, &report.driver) {
             Some(number) => self.update_driver(now, peer, number, report.state),
             None if report.state == DriverState::Running => {
-                self.ignore(peer, Ignored::UnknownDriver { driver: report.driver });
+                if !self.is_driver_held(&report.driver) {
+                    self.ignore(peer, Ignored::UnknownDriver { driver: report.driver });
+                }
             }
-            None => self.tell_worker(peer, MasterToWorker::DriverEndNoted { driver: report.driver }),
+            None => {
+                self.see_foreigner_end(slot, &Foreigner::Driver(report.driver.clone()));
+                self.tell_worker(peer, MasterToWorker::DriverEndNoted { driver: report.driver });
+            }
         }
     }
 
@@ -235,6 +241,9 @@ impl Master {
                     if is_live && self.drivers.live(number).kill_asked {
                         self.tell_worker(peer, MasterToWorker::KillDriver { driver: report.driver });
                     }
+                }
+                None if report.state == DriverState::Running && self.is_driver_held(&report.driver) => {
+                    self.hold(slot, Foreigner::Driver(report.driver));
                 }
                 None if report.state == DriverState::Running => {
                     let worker = self.workers.row(slot).description.id.clone();

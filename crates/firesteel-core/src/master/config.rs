@@ -6,6 +6,7 @@ use firesteel_placement::policy::Rule;
 use firesteel_placement::{Cores, Strategy, WorkerOrder};
 
 use super::archive::HistoryLimits;
+use super::foreign::Foreign;
 use super::limits::Limits;
 use crate::messages::{Deciding, PageSize};
 use crate::queues::Queues;
@@ -18,6 +19,10 @@ pub struct Config {
     pub url: String,
     /// The URL at which the Master serves HTTP, if it does. Not a setting.
     pub web_address: Option<String>,
+    /// Where its state is kept, in words for people. Not a setting.
+    pub state_place: String,
+    /// What becomes of executors of applications that a new state does not have.
+    pub foreign: Foreign,
     /// `spark.worker.timeout`: a Worker that sends no heartbeat for this long is lost. Workers are told to
     /// send one every quarter of it.
     pub worker_timeout: Duration,
@@ -138,6 +143,8 @@ impl Default for Config {
         Self {
             url: "spark://localhost:7077".to_owned(),
             web_address: None,
+            state_place: "memory".to_owned(),
+            foreign: Foreign::Held,
             worker_timeout: Duration::from_secs(60),
             strategy,
             worker_order,

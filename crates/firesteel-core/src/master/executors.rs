@@ -7,6 +7,7 @@ use firesteel_placement::{Cores, Demand};
 
 use super::executor::Probation;
 use super::executor_record::ExecutorRecord;
+use super::foreign::Foreigner;
 use super::link::Link;
 use super::worker_row::WorkerRow;
 use super::{Ignored, Master, Note, Pass, Record};
@@ -82,7 +83,10 @@ impl Master {
         if report.state.is_finished() {
             self.learn_end(now, &worker, &executor, &report.state);
             self.see_gone(&worker, &executor, &report.state);
+            self.see_foreigner_end(slot, &Foreigner::Executor(executor.clone()));
             self.tell_worker(peer, MasterToWorker::ExecutorEndNoted { executor });
+        } else if self.is_held(&executor) {
+            self.hold(slot, Foreigner::Executor(executor));
         } else {
             self.ignore(peer, Ignored::UnknownExecutor { executor: executor.clone() });
             self.tell_worker(peer, MasterToWorker::KillExecutor { executor });

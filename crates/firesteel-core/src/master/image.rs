@@ -84,6 +84,9 @@ impl Master {
             workers: BTreeMap::new(),
             next_worker: counters.workers,
         };
+        if self.holds_foreign() {
+            image.records.push(Record::ForeignHeld(true));
+        }
         self.add_workers(&mut image);
         let archived = self.archive.iter().map(|row| Record::Archived(Box::new(row.clone())));
         image.records.extend(archived);

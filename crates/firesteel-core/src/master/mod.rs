@@ -34,6 +34,7 @@ mod executor_record;
 mod executor_table;
 mod executors;
 mod failures;
+mod foreign;
 mod history;
 mod image;
 mod lag;
@@ -72,6 +73,7 @@ mod workers;
 use application_table::ApplicationTable;
 use archive::Archive;
 use cluster_driver_table::ClusterDriverTable;
+use foreign::Hold;
 use lag::Lag;
 use leavers::Leavers;
 use lifetimes::RunTimes;
@@ -86,6 +88,7 @@ pub use audit::{Action, Audit, Verdict};
 pub use config::{Config, Durability, Exclusion, ResourceShares, Retries};
 pub use effect::{Effect, Outbound};
 pub use event::{Event, Inbound};
+pub use foreign::Foreign;
 pub use limits::Limits;
 pub use note::{Ignored, Note};
 pub use queue_scheduling::ReservationView;
@@ -122,6 +125,8 @@ pub struct Master {
     archive: Archive,
     /// When those who have been away since the Master was restarted are lost. `None`: nobody is away.
     away_until: Option<Timestamp>,
+    /// Whether executors of a Master with another state are left alone.
+    hold: Hold,
     /// The time of the last record from which the Master was recovered.
     stopped: Timestamp,
     records: Records,
@@ -151,6 +156,8 @@ pub enum Reason {
     Preemption,
     /// Those who have not returned since the Master was restarted are lost.
     Recovery,
+    /// Executors of a Master with another state are ended.
+    Foreign,
 }
 
 impl Master {
@@ -171,6 +178,7 @@ impl Master {
             lag: Lag::default(),
             archive: Archive::default(),
             away_until: None,
+            hold: Hold::default(),
             stopped: Timestamp::default(),
             now: Timestamp::default(),
             effects: Effects::default(),
@@ -253,6 +261,7 @@ impl Master {
     fn on_deadline(&mut self, now: Timestamp, heard_until: Timestamp) {
         self.remove_silent_workers(now, heard_until);
         self.lose_absent(now, heard_until);
+        self.end_foreign(now, heard_until);
         let may_preempt = self.forget_preemptions(now);
         let released = self.applications.release(now);
         let readmitted = self.workers.readmit(now);
@@ -320,7 +329,8 @@ impl Machine for Master {
         let readmission = [self.applications.next_readmission(), self.workers.next_readmission()];
         let readmission = readmission.into_iter().flatten().min().map(|time| (time, Reason::Readmission));
         let recovery = self.next_loss().map(|time| (time, Reason::Recovery));
-        [timeout, relaunch, readmission, preemption, recovery]
+        let foreign = self.next_foreign_end().map(|time| (time, Reason::Foreign));
+        [timeout, relaunch, readmission, preemption, recovery, foreign]
             .into_iter()
             .flatten()
             .min_by_key(|(time, _)| *time)

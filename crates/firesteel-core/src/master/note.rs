@@ -255,6 +255,30 @@ pub enum Note {
         /// The Worker's id.
         worker: WorkerId,
     },
+    /// A Worker runs executors or cluster drivers of another state, which are left alone for a while.
+    ForeignHeld {
+        /// The Worker's id.
+        worker: WorkerId,
+        /// The number of executors.
+        executors: usize,
+        /// The number of cluster drivers.
+        drivers: usize,
+        /// Where this Master keeps its state.
+        place: String,
+        /// How long they are left alone.
+        remaining: Duration,
+    },
+    /// The driver of an application that this state never had has returned. It is not answered for a while.
+    ForeignDriverWaits {
+        /// The application's id.
+        app: AppId,
+        /// The number of executors that it takes for living.
+        executors: usize,
+        /// Where this Master keeps its state.
+        place: String,
+        /// How long it waits.
+        remaining: Duration,
+    },
     /// A person or a program asked for a change.
     Audited(Box<Audit>),
     /// The Master's tables contradict each other, so it left something undone. This is a bug.
@@ -341,6 +365,8 @@ impl Note {
             | Self::WorkerExcluded { .. }
             | Self::WorkerDistrusted { .. }
             | Self::UnknownExecutor { .. }
+            | Self::ForeignHeld { .. }
+            | Self::ForeignDriverWaits { .. }
             | Self::DriverRefused { .. }
             | Self::DriverOrderRepeated { .. }
             | Self::DriverReturned { .. }
@@ -432,6 +458,24 @@ impl fmt::Display for Note {
             Self::UnknownExecutor { executor, worker } => {
                 write!(f, "{worker} runs {executor}, which belongs to no known application: stopping it")
             }
+            Self::ForeignHeld { worker, executors, drivers, place, remaining } => {
+                let what = match (executors, drivers) {
+                    (_, 0) => counted(*executors as u64, "executor"),
+                    (0, _) => counted(*drivers as u64, "driver"),
+                    _ => {
+                        let executors = counted(*executors as u64, "executor");
+                        format!("{executors} and {}", counted(*drivers as u64, "driver"))
+                    }
+                };
+                write!(f, "{worker} runs {what} of another Master: this one's state, in {place}, is new. ")?;
+                write_advice(f, *remaining)
+            }
+            Self::ForeignDriverWaits { app, executors, place, remaining } => {
+                let executors = counted(*executors as u64, "executor");
+                write!(f, "{app} has returned with {executors}, and this Master does not know it: ")?;
+                write!(f, "its state, in {place}, is new. ")?;
+                write_advice(f, *remaining)
+            }
             Self::DriverSubmitted { driver, user } => write!(f, "{user:?} submitted {driver}"),
             Self::DriverRefused { why } => write!(f, "refused a driver: {why}"),
             Self::DriverLaunched { driver, worker, cores, memory, resources } => {
@@ -456,6 +500,16 @@ impl fmt::Display for Note {
     }
 }
 
+/// What to do about executors of another state.
+fn write_advice(f: &mut fmt::Formatter<'_>, remaining: Duration) -> fmt::Result {
+    write!(
+        f,
+        "They go on for {} s, and then they are ended. To keep them, stop this Master now and start it where the old state \
+         is; to end them at once, start it with --new",
+        remaining.as_secs()
+    )
+}
+
 impl fmt::Display for Ignored {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -473,4 +527,4 @@ crate::kinds!("master note", Note: WorkerRegistered WorkerReconnected Applicatio
     WorkerRemoved WorkersExcused OrderRepeated WorkerImpaired WorkerRecovered Behind CaughtUp ApplicationRegistered ApplicationRefused ApplicationRemoved Reserved GangNeverFits
     ExecutorPreempted ExecutorLaunched ExecutorEnded RelaunchDelayed WorkerExcluded WorkerDistrusted UnknownExecutor Inconsistent
     Ignored DriverSubmitted DriverRefused DriverLaunched DriverOrderRepeated DriverReturned DriverKillAsked DriverEnded
-    UnknownDriver Audited);
+    UnknownDriver Audited ForeignHeld ForeignDriverWaits);

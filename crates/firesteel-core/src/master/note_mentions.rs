@@ -15,12 +15,14 @@ impl Note {
             | Self::WorkerRemoved { worker, .. }
             | Self::WorkerImpaired { worker, .. }
             | Self::WorkerRecovered { worker }
+            | Self::ForeignHeld { worker, .. }
             | Self::WorkerDistrusted { worker, .. } => Mentions::worker(worker),
             Self::ApplicationReconnected { app }
             | Self::ApplicationRegistered { app, .. }
             | Self::ApplicationRemoved { app, .. }
             | Self::Reserved { app, .. }
             | Self::GangNeverFits { app, .. }
+            | Self::ForeignDriverWaits { app, .. }
             | Self::RelaunchDelayed { app, .. } => Mentions::app(app),
             Self::WorkerExcluded { worker, app, .. } => Mentions::app(app).on(worker),
             Self::OrderRepeated { executor, worker }

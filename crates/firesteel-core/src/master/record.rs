@@ -227,6 +227,8 @@ pub enum Record {
         /// The addresses.
         resources: Resources,
     },
+    /// Whether executors of applications that this state never had are left alone for a while, since it is new.
+    ForeignHeld(bool),
 }
 
 /// The numbers from which a Master counts on.
@@ -336,7 +338,7 @@ crate::kinds!("record", Record: Time Founded WorkerRegistered WorkerChanged Work
     TargetsSet HostsPreferred ApplicationChanged ExecutorLaunched ExecutorStarted ExecutorEnded EndLearned
     ApplicationEnded FormerWorker DeadWorker ApplicationRestored EndedRestored DriverSubmitted DriverLaunched
     DriverReturned DriverKillAsked DriverEnded EndedDriverRestored DriversCounted
-    ExecutorUsed Archived CompletedCleared DriverUsed DriverNeeds DriverHas);
+    ExecutorUsed Archived CompletedCleared DriverUsed DriverNeeds DriverHas ForeignHeld);
 
 impl Record {
     /// Whether others may hear of all of these before they are durable: if they are lost, those who return say it again.

@@ -108,6 +108,8 @@ impl fmt::Display for Record {
                 }
                 Ok(())
             }
+            Self::ForeignHeld(true) => f.write_str("executors of another state are left alone for a while"),
+            Self::ForeignHeld(false) => f.write_str("executors of another state are no longer left alone"),
             Self::DriverHas { driver, resources } => write!(f, "cluster driver {driver}: has {resources}"),
             Self::DriverReturned { driver } => write!(f, "cluster driver {driver}: waits again"),
             Self::DriverKillAsked { driver } => write!(f, "cluster driver {driver}: asked to end"),

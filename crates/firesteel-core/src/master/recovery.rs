@@ -21,6 +21,7 @@ use super::cluster_driver_table::PastDriver;
 use super::ended_applications::Ended;
 use super::executor::Probation;
 use super::executor_record::ExecutorRecord;
+use super::foreign::Foreign;
 use super::link::Link;
 use super::record::{
     ApplicationImage, ApplicationStanding, Counters, EndedDriver, EndedImage, ExecutorImage, ProfileImage,
@@ -104,11 +105,14 @@ struct Recovery {
     slots: BTreeMap<u64, Slot>,
     /// The number of the application that registered last.
     app: u64,
+    /// Whether executors of another state are left alone.
+    holds_foreign: bool,
 }
 
 impl Master {
     /// Recovers a Master from the records of its journal, or makes a new one if there are none. Its applications and Workers
-    /// are away until they return; at the end of `recovery_timeout` the others are lost.
+    /// are away until they return; at the end of `recovery_timeout` the others are lost. While the state is new, executors that
+    /// it does not know are left alone for as long.
     ///
     /// # Errors
     /// The records contradict each other.
@@ -121,13 +125,17 @@ impl Master {
         let master = Self::new(Config { durability: Durability::Volatile, ..config });
         let (time, latest) = Default::default();
         let (workers, slots) = Default::default();
-        let mut recovery = Recovery { master, time, latest, workers, slots, app: 0 };
+        let mut recovery = Recovery { master, time, latest, workers, slots, app: 0, holds_foreign: true };
         for (number, record) in (1..).zip(records) {
+            if number == 1 {
+                // The state is not new.
+                recovery.holds_foreign = false;
+            }
             let kind = record.kind();
             let result = recovery.replay(record);
             result.map_err(|contradiction| RecoveryError { number, kind, contradiction })?;
         }
-        let Recovery { mut master, latest, .. } = recovery;
+        let Recovery { mut master, latest, holds_foreign, .. } = recovery;
         // The notes of what happened before.
         drop(master.effects.take());
         drop(master.records.take());
@@ -140,6 +148,9 @@ impl Master {
         master.stopped = latest;
         if master.is_anyone_away() {
             master.away_until = Some(master.now + master.config.recovery_timeout);
+        }
+        if holds_foreign && master.config.foreign == Foreign::Held {
+            master.hold_foreign_until(Some(master.now + master.config.recovery_timeout));
         }
         master.pass = Pass::Due;
         Ok(master)
@@ -370,6 +381,7 @@ impl Recovery {
                 self.master.archive.insert(self.time, *row, self.master.config.history);
             }
             Record::CompletedCleared => self.master.clear_completed(self.time),
+            Record::ForeignHeld(held) => self.holds_foreign = held,
             Record::DriversCounted { drivers, last_worker } => {
                 self.master.drivers.count_from(drivers);
                 self.master.drivers.last_worker = last_worker;

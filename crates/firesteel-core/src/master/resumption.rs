@@ -23,6 +23,9 @@ impl Master {
     ///
     /// Source: Spark Master, 4.0.1, where drivers wait until the Master calls them.
     pub(super) fn on_resume_application(&mut self, now: Timestamp, peer: PeerId, resumption: Resumption) {
+        if self.keeps_waiting(now, peer, &resumption) {
+            return;
+        }
         let Resumption { app, executors, description } = resumption;
         if self.applications.of_peer(peer).is_some() {
             return self.on_register_application(now, peer, *description);

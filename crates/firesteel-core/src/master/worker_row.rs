@@ -6,6 +6,7 @@ use firesteel_placement::{Cores, Offer, ResourceAmounts, Resources, shortfall};
 
 use super::capacity::{Amounts, Capacity};
 use super::distrust::Distrust;
+use super::foreign::Foreigners;
 use super::link::Link;
 use super::orders::Orders;
 use super::record::{Leave, WorkerStanding};
@@ -42,6 +43,8 @@ pub(super) struct WorkerRow {
     pub(super) deaf: bool,
     /// Why it can start no executors, if it says so.
     pub(super) cannot_start: Option<String>,
+    /// What runs there for a Master with another state, while that is left alone.
+    pub(super) foreigners: Option<Box<Foreigners>>,
     /// What it reported of itself last.
     pub(super) report: Option<Box<TimedReport>>,
     /// Whether it has returned and has yet to say what runs there. Workers with a label do so in a message of its own.
@@ -89,6 +92,7 @@ impl WorkerRow {
             distrust: Distrust::default(),
             deaf: false,
             cannot_start: None,
+            foreigners: None,
             report: None,
             is_to_list: false,
             recorded: None,
@@ -141,6 +145,7 @@ impl WorkerRow {
             && self.availability == Availability::Serving
             && !self.deaf
             && self.cannot_start.is_none()
+            && self.foreigners.is_none()
     }
 
     /// What it adds to the sums over the cluster.
@@ -192,6 +197,7 @@ impl WorkerRow {
     pub(super) fn living_view(&self, excluded_for: u64) -> WorkerView {
         let view = self.view(match (self.link, self.availability) {
             (Link::Away, _) => WorkerState::Unknown,
+            (Link::Here(_), _) if self.foreigners.is_some() => WorkerState::Unknown,
             (Link::Here(_), Availability::Serving | Availability::Excluded) => WorkerState::Alive,
             (Link::Here(_), Availability::Decommissioning) => WorkerState::Decommissioned,
         });

@@ -7,6 +7,7 @@ use firesteel_placement::index::Slot;
 use firesteel_placement::{Cores, MiB};
 
 use super::executor::Probation;
+use super::foreign::Foreigner;
 use super::limits::MOST_MEMORY;
 use super::link::Link;
 use super::orders::Overdue;
@@ -94,10 +95,12 @@ impl Master {
                 self.lose_unnamed(now, &id, &executors);
             }
         }
+        self.forget_foreigners(slot);
         for report in executors {
             self.reconcile(now, peer, &id, report);
         }
         self.reconcile_drivers(now, (peer, slot), drivers, is_elsewhere);
+        self.note_foreigners(now, slot);
     }
 
     /// A Worker that listed no executors when it registered says what runs on it.
@@ -120,6 +123,7 @@ impl Master {
         for report in executors {
             self.reconcile(now, peer, worker, report);
         }
+        self.note_foreigners(now, slot);
     }
 
     /// A Worker has the address of one that is away, which therefore has ended.
@@ -186,6 +190,9 @@ impl Master {
         } else if report.state.is_finished() {
             self.learn_end(now, worker, &report.executor, &report.state);
             self.see_gone(worker, &report.executor, &report.state);
+        } else if self.is_held(&report.executor) {
+            let slot = self.workers.slot(worker).expect("the Worker is alive");
+            self.hold(slot, Foreigner::Executor(report.executor));
         } else {
             self.effects
                 .note(Note::UnknownExecutor { executor: report.executor.clone(), worker: worker.clone() });

@@ -13,12 +13,12 @@ mod shell;
 mod standby;
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{self, PathBuf};
 use std::sync::Arc;
 
 use firesteel_core::Timestamp;
 use firesteel_core::address::Address;
-use firesteel_core::master::{Config, Durability, Master};
+use firesteel_core::master::{Config, Durability, Foreign, Master};
 use firesteel_core::secret::Secret;
 use firesteel_core::wire::Hello;
 use firesteel_host::clock::Clock;
@@ -56,6 +56,8 @@ pub struct Options {
     pub lifetime: Lifetime,
     /// The secret of the local cluster that it is part of. It then serves nobody else, at its own port alone.
     pub local_cluster: Option<Secret>,
+    /// What becomes of executors of applications that a new state does not have. `Ended`: the state has to be new.
+    pub foreign: Foreign,
 }
 
 /// Why a Master could not start.
@@ -97,7 +99,7 @@ pub fn run(options: Options) -> BoxFuture<'static, Result<(), MasterError>> {
 }
 
 async fn serve(options: Options) -> Result<(), MasterError> {
-    let Options { address, properties, announcement, lifetime, local_cluster } = options;
+    let Options { address, properties, announcement, lifetime, local_cluster, foreign } = options;
     // Settings are checked before anything else is done.
     firesteel_settings::master::config(&properties, String::new())?;
     let recovery = match local_cluster {
@@ -134,6 +136,7 @@ async fn serve(options: Options) -> Result<(), MasterError> {
         server,
         rest,
         _rest: rest_server,
+        foreign,
     };
     match recovery {
         Recovery::ZooKeeper(zookeeper) => {
@@ -143,7 +146,8 @@ async fn serve(options: Options) -> Result<(), MasterError> {
         Recovery::Directory(directory) => {
             // Nobody could return to a Master on a port that happened to be free.
             let default = || (address.port != 0).then(|| PathBuf::from(format!("recovery-{}", address.port)));
-            serve_alone(&seat, directory.or_else(default), announcement, &mut requests).await
+            let directory = directory.or_else(default).map(|path| path::absolute(&path).unwrap_or(path));
+            serve_alone(&seat, directory, announcement, &mut requests).await
         }
     }
 }
@@ -162,6 +166,7 @@ struct Seat {
     /// What submissions by REST are answered from.
     rest: Arc<RestSite>,
     _rest: Option<Server>,
+    foreign: Foreign,
 }
 
 impl Seat {
@@ -175,7 +180,7 @@ impl Seat {
         let first_application = first_application(self.clock.now());
         let config = firesteel_settings::master::config(&self.properties, self.reached.url())?;
         let web_address = self.server.as_ref().map(|server| server.url().to_owned());
-        Ok(Config { first_application, web_address, ..config })
+        Ok(Config { first_application, web_address, foreign: self.foreign, ..config })
     }
 
     /// The same socket, for one who accepts connections after another one has, and what arrives there that speaks Spark's

@@ -2,6 +2,7 @@
 
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::{Duration, Instant};
 
 use firesteel_core::Timestamp;
 use firesteel_core::ids::PeerId;
@@ -21,7 +22,12 @@ pub(super) struct MasterShell {
     batch: Batch,
     /// Whether that has something that must be durable before anybody hears of it.
     is_due: bool,
+    /// When it was seen last that the journal is in its place.
+    looked: Instant,
 }
+
+/// How often a Master that writes nothing sees whether its journal is in its place, if anything happens at all.
+const LOOK: Duration = Duration::from_secs(1);
 
 /// How a Master ends.
 pub(super) enum End {
@@ -35,7 +41,7 @@ pub(super) enum End {
 impl MasterShell {
     pub(super) fn new(journal: Option<Writer>) -> Self {
         let journal = journal.map(|journal| Arc::new(Mutex::new(journal)));
-        Self { journal, batch: Batch::default(), is_due: false }
+        Self { journal, batch: Batch::default(), is_due: false, looked: Instant::now() }
     }
 }
 
@@ -75,12 +81,25 @@ impl Shell for MasterShell {
     /// that thread, and then this one, would take longer.
     fn commit(&mut self, master: &Master, is_quiet: bool) -> Option<Commit<End>> {
         let is_due = std::mem::take(&mut self.is_due) || self.batch.is_full();
-        let journal = Arc::clone(self.journal.as_ref().filter(|_| is_due)?);
-        let batch = std::mem::take(&mut self.batch);
+        let looks = is_due || self.looked.elapsed() >= LOOK;
+        let journal = Arc::clone(self.journal.as_ref().filter(|_| looks)?);
         let (image, is_quick) = {
             let journal = locked(&journal);
-            (journal.wants_image().then(|| master_journal::image(master)), journal.is_quick())
+            self.looked = Instant::now();
+            let is_in_place = journal.is_in_place();
+            if !is_in_place {
+                tracing::warn!(
+                    "the state in {} was removed or replaced while this Master runs: writing it there anew",
+                    master.config().state_place
+                );
+            }
+            let wants_image = !is_in_place || is_due && journal.wants_image();
+            (wants_image.then(|| master_journal::image(master)), journal.is_quick())
         };
+        if !is_due && image.is_none() {
+            return None;
+        }
+        let batch = std::mem::take(&mut self.batch);
         if is_quiet && is_quick && image.is_none() {
             return Some(Box::pin(std::future::ready(ended(locked(&journal).commit(batch)))));
         }

@@ -2,7 +2,7 @@
 
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use super::contents::Contents;
@@ -55,6 +55,14 @@ pub enum JournalError {
         /// The directory.
         path: PathBuf,
     },
+    /// Another directory was put in its place, which has a journal of its own.
+    #[error(
+        "{path} was replaced by a directory with another state while this Master ran, which is left as it is"
+    )]
+    Replaced {
+        /// The directory.
+        path: PathBuf,
+    },
     /// A file is damaged.
     #[error("{path} is damaged: {damage}")]
     Damaged {
@@ -66,6 +74,7 @@ pub enum JournalError {
 }
 
 const NAME: &str = "journal-";
+const LOCK: &str = "lock";
 
 impl Directory {
     /// Opens a journal to write it. Makes the directory if it is not there; nobody else can read it then.
@@ -75,7 +84,7 @@ impl Directory {
     pub fn lock(path: &Path) -> Result<Self, JournalError> {
         let failed = |action| move |error| JournalError::Io { action, path: path.to_owned(), error };
         DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(failed("make"))?;
-        let lock = options().truncate(false).open(path.join("lock")).map_err(failed("write in"))?;
+        let lock = options().truncate(false).open(path.join(LOCK)).map_err(failed("write in"))?;
         match lock.try_lock() {
             Ok(()) => Ok(Self { path: path.to_owned(), lock: Some(lock), current: None }),
             Err(TryLockError::WouldBlock) => Err(JournalError::InUse { path: path.to_owned() }),
@@ -126,6 +135,22 @@ impl Directory {
         }
     }
 
+    /// Makes the directory again if it was removed, or replaced by an empty one. One with another journal is left alone.
+    fn regain(&mut self) -> Result<(), JournalError> {
+        let lock = self.lock.as_ref().expect("only who has the lock writes a journal");
+        if is_at(lock, &self.path.join(LOCK)) {
+            return Ok(());
+        }
+        let new = Self::lock(&self.path)?;
+        // One that is there in spite of a removed lock is its own.
+        let is_own = self.current.as_ref().is_some_and(|own| is_at(&own.file, &self.file(own.number)));
+        if !is_own && !new.generations()?.is_empty() {
+            return Err(JournalError::Replaced { path: self.path.clone() });
+        }
+        self.lock = new.lock;
+        Ok(())
+    }
+
     /// Writes the file of a generation. It gets its name when it is durable.
     fn write_whole(&self, path: &Path, bytes: &[u8]) -> io::Result<File> {
         let new = path.with_extension("new");
@@ -141,8 +166,9 @@ impl Directory {
 
 impl Storage for Directory {
     fn begin(&mut self, bytes: &[u8]) -> Result<(), JournalError> {
-        assert!(self.lock.is_some(), "only who has the lock writes a journal");
-        let generation = self.generations()?.last().map_or(1, |latest| latest + 1);
+        self.regain()?;
+        let latest = self.generations()?.last().copied().max(self.current.as_ref().map(|own| own.number));
+        let generation = latest.map_or(1, |latest| latest + 1);
         let path = self.file(generation);
         let written = self.write_whole(&path, bytes);
         let file = written.map_err(|error| JournalError::Io { action: "write", path, error })?;
@@ -163,6 +189,11 @@ impl Storage for Directory {
 
     fn is_local(&self) -> bool {
         true
+    }
+
+    fn is_in_place(&self) -> bool {
+        let has_lock = self.lock.as_ref().is_none_or(|lock| is_at(lock, &self.path.join(LOCK)));
+        has_lock && self.current.as_ref().is_none_or(|own| is_at(&own.file, &self.file(own.number)))
     }
 }
 
@@ -190,6 +221,17 @@ impl Generation {
             self.file.write_all_at(bytes, self.end)?;
         }
         Ok(())
+    }
+}
+
+/// Whether this path still leads to an open file. If nobody can tell, it does.
+fn is_at(file: &File, path: &Path) -> bool {
+    match (file.metadata(), fs::metadata(path)) {
+        (Ok(own), Ok(there)) => (own.dev(), own.ino()) == (there.dev(), there.ino()),
+        (Ok(_), Err(error)) => {
+            !matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+        }
+        (Err(_), _) => true,
     }
 }
 

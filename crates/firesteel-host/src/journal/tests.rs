@@ -247,3 +247,51 @@ fn after_a_failed_write_nothing_is_acknowledged_any_more() {
     let next = writer.commit(batch_of(&[b"five"]));
     assert!(matches!(next, Err(JournalError::FailedBefore)), "nobody knows what the first attempt left");
 }
+
+#[test]
+fn a_journal_whose_directory_or_file_was_removed_is_written_anew() {
+    type Removal = fn(&Scratch);
+    let removals: [(&str, Removal); 5] = [
+        ("directory", |scratch| fs::remove_dir_all(&scratch.0).expect("it is there")),
+        ("file", |scratch| fs::remove_file(scratch.file()).expect("it is there")),
+        ("lock", |scratch| fs::remove_file(scratch.0.join("lock")).expect("it is there")),
+        ("moved", |scratch| {
+            fs::rename(&scratch.0, scratch.0.with_extension("moved")).expect("it is there");
+            fs::remove_dir_all(scratch.0.with_extension("moved")).expect("it was just moved");
+        }),
+        ("empty", |scratch| {
+            fs::remove_dir_all(&scratch.0).expect("it is there");
+            fs::create_dir(&scratch.0).expect("it is gone");
+        }),
+    ];
+    for (name, remove) in removals {
+        let scratch = Scratch::new(name);
+        let mut writer = journal(&scratch);
+        assert!(writer.is_in_place(), "{name}");
+        remove(&scratch);
+        assert!(!writer.is_in_place(), "{name}");
+        writer.replace(b"another image").expect("there is room");
+        assert!(writer.is_in_place(), "{name}");
+        writer.commit(batch_of(&[b"four"])).expect("there is room");
+        assert_eq!(
+            read(&scratch),
+            (b"another image".to_vec(), vec![b"four".to_vec()], Tail::Whole),
+            "{name}"
+        );
+        let second = Directory::lock(&scratch.0);
+        assert!(matches!(second, Err(JournalError::InUse { .. })), "{name}: {second:?}");
+    }
+}
+
+#[test]
+fn a_journal_that_was_put_in_the_place_of_another_one_is_left_alone() {
+    let (scratch, other) = (Scratch::new("replaced"), Scratch::new("other"));
+    let mut writer = journal(&scratch);
+    drop(Writer::begin(other.lock(), b"other").expect("there is room"));
+    fs::remove_dir_all(&scratch.0).expect("it is there");
+    fs::rename(&other.0, &scratch.0).expect("its place is free");
+    assert!(!writer.is_in_place());
+    let replaced = writer.replace(b"image");
+    assert!(matches!(replaced, Err(JournalError::Replaced { .. })), "{replaced:?}");
+    assert_eq!(read(&scratch).0, b"other");
+}

@@ -96,6 +96,11 @@ pub trait Storage: Send + fmt::Debug {
         false
     }
 
+    /// Whether what was written is where the next reader looks for it. A directory may have been removed or replaced.
+    fn is_in_place(&self) -> bool {
+        true
+    }
+
     /// The number of bytes that the storage needs to keep an append of this number of bytes.
     fn cost(&self, bytes: u64) -> u64 {
         bytes
@@ -163,6 +168,12 @@ impl Writer {
     #[must_use]
     pub fn wants_image(&self) -> bool {
         self.batches > LEAST.max(self.image.saturating_mul(2))
+    }
+
+    /// Whether what was committed is where the next reader looks for it. Otherwise only a new image is.
+    #[must_use]
+    pub fn is_in_place(&self) -> bool {
+        self.storage.is_in_place()
     }
 
     /// Replaces everything that was committed with this image of it, in a new generation.

@@ -8,7 +8,7 @@ use firesteel_core::address::Address;
 use firesteel_core::driver::{self, Driver};
 use firesteel_core::executor::{self, Executor};
 use firesteel_core::ids::{ExecutorId, ExecutorKey, TaskId, WorkerId};
-use firesteel_core::master::{self, Durability, Master};
+use firesteel_core::master::{self, Durability, Foreign, Master};
 use firesteel_core::messages::{Offered, PageSize, WorkerDescription};
 use firesteel_core::process::{ExitStatus, Signal, StartFailure, StartStep};
 use firesteel_core::secret::{EXECUTOR_SECRET, Secret};
@@ -25,6 +25,7 @@ use super::ledger::Ledger;
 use super::network::ProcessEnd;
 use super::node::{Body, DriverBody, ExecutorBody, NodeEvent, WorkerBody};
 use super::processes::{ExecutorFate, ExecutorProcess, ProcessPhase};
+use super::sabotage::Sabotage;
 use super::scenario::AppKind;
 use super::shortages::no_processes;
 use super::task_lives::FATAL;
@@ -84,7 +85,7 @@ impl World {
             true => self.recovered_master(master::Config { durability: Durability::Durable, ..config }),
             false => {
                 self.ledger = Ledger::default();
-                Some(Master::new(config))
+                Some(self.new_master(config))
             }
         };
         let Some(master) = master else { return };
@@ -93,6 +94,15 @@ impl World {
         self.write_late();
         self.compare_tables();
         self.set_alarm(node);
+    }
+
+    /// A Master with new state. In half of the clusters it leaves alone for a while what it does not know.
+    fn new_master(&mut self, config: master::Config) -> Master {
+        let holds = self.scenario.holds_foreign && !self.is_sabotaged_by(Sabotage::EndForeign);
+        let foreign = if holds { Foreign::Held } else { Foreign::Ended };
+        let config = master::Config { foreign, ..config };
+        self.master_began = self.timestamp();
+        Master::recover(config, self.timestamp(), []).expect("no record contradicts another one")
     }
 
     /// Pages of the Master's state are often much shorter than a real Master's.

@@ -2,7 +2,7 @@
 
 use firesteel_core::Leadership;
 use firesteel_core::executor_trouble::ExecutorTrouble;
-use firesteel_core::ids::PeerId;
+use firesteel_core::ids::{ExecutorKey, PeerId};
 use firesteel_core::messages::{DriverToExecutor, ExecutorToDriver, MasterToWorker};
 use firesteel_core::time::Timestamp;
 use firesteel_core::{driver, executor, launcher, master, worker};
@@ -267,12 +267,27 @@ impl World {
         if let Message::MasterToWorker(MasterToWorker::DecommissionWorker { within_millis }) = message {
             self.must_leave(receiver, *within_millis);
         }
+        if let Message::MasterToWorker(MasterToWorker::KillExecutor { executor }) = message {
+            self.check_foreign(executor);
+        }
         if let Message::MasterToWorker(MasterToWorker::KillExecutor { executor }) = message
             && let Some(&node) = self.processes.get(executor)
             && self.process(node).is_some_and(|process| process.worker == receiver)
         {
             // The executor may be starting, for up to 40 s; then it has its grace period.
             self.after(60_000, Happening::DoomCheck { node, doom: Doom::Ordered });
+        }
+    }
+
+    /// A Master that has nothing of the one before ends no executor of it at once.
+    fn check_foreign(&mut self, executor: &ExecutorKey) {
+        let hold = master::Config::default().recovery_timeout;
+        let holds = self.scenario.holds_foreign && !self.scenario.is_durable;
+        let began = self.master_began;
+        let is_early = self.timestamp().since(began) < hold;
+        let is_older = *executor.app.as_str() < *format!("app-{}", began.compact());
+        if holds && is_early && is_older && self.processes.contains_key(executor) {
+            self.violate(format!("executor {executor} of an earlier Master is ended at once"));
         }
     }
 

@@ -71,6 +71,8 @@ pub struct Scenario {
     pub shortage: Option<Shortage>,
     /// Whether the Master writes its decisions down and is recovered from them.
     pub is_durable: bool,
+    /// Whether a Master that does not leaves alone for a while what the one before had running.
+    pub holds_foreign: bool,
     /// How Masters are elected, if there are several. Then they are durable.
     pub election: Option<Election>,
     /// The stalls of Workers' connections.
@@ -204,6 +206,7 @@ const BAD: u64 = 0xBAD;
 const BUSY: u64 = 0x0062_7573_7900;
 /// Separates the random numbers of durable Masters from all others.
 const DURABLE: u64 = 0x6475_7261_6200;
+const FOREIGN: u64 = 0x666f_7265_6967;
 /// Separates the random numbers of elections from all others.
 const ELECTION: u64 = 0x656C_6563_7400;
 /// Separates the random numbers of full disks from all others.
@@ -290,6 +293,7 @@ impl Scenario {
             bad_worker: None,
             busy_spell: None,
             is_durable: false,
+            holds_foreign: false,
             election: None,
             full_disk: None,
             shortage: None,
@@ -327,6 +331,7 @@ impl Scenario {
         scenario.shortage = Shortage::rolled(&mut dice_of_shortages, scenario.faults.until, machines);
         scenario.stalls = Stall::rolled(&mut Dice::new(seed ^ STALLS), scenario.faults.until, machines);
         scenario.is_durable = Dice::new(seed ^ DURABLE).one_in(2);
+        scenario.holds_foreign = Dice::new(seed ^ FOREIGN).one_in(2);
         if scenario.is_durable {
             let mut dice = Dice::new(seed ^ ELECTION);
             scenario.election = Election::rolled(&mut dice, scenario.faults.until, &scenario.apps);

@@ -56,6 +56,8 @@ pub(crate) struct World {
     /// The connections to Masters on which what the Master says of itself has not come yet.
     pub(crate) ungreeted: BTreeSet<(NodeIndex, PeerId)>,
     pub(crate) unheard: Unheard,
+    /// When the Master began, if it had nothing of the one before.
+    pub(crate) master_began: Timestamp,
     /// The partitions that have begun, each with its end.
     pub(crate) parted: Vec<(Partition, u64)>,
     /// Whether a stranger has acted as a Worker. Then the Master may have been told untrue things about
@@ -105,6 +107,7 @@ impl World {
             held_up: None,
             ungreeted: BTreeSet::new(),
             unheard: Unheard::new(),
+            master_began: Timestamp::default(),
             parted: Vec::new(),
             workers: vec![None; scenario.workers.len()],
             drivers: vec![DriverPhase::Awaited; scenario.apps.len()],

@@ -1,6 +1,7 @@
 //! `firesteel master`: starts a Master.
 
 use clap::{ArgAction, Args as ClapArgs};
+use firesteel_core::master::Foreign;
 use firesteel_daemons::master::{self, MasterError, Options};
 use firesteel_settings::variables::Environment;
 use firesteel_settings::{Origin, Reader, keys};
@@ -35,6 +36,10 @@ pub(super) struct Args {
     /// Rule that chooses Workers for applications that name none: a policy, or expr:EXPRESSION [default: spark]
     #[arg(long, value_name = "NAME")]
     placement_policy: Option<String>,
+    /// Begin with a new state and end executors of earlier Masters at once; without it they go on for
+    /// spark.deploy.recoveryTimeout, in case the Master was started in the wrong directory
+    #[arg(long)]
+    new: bool,
     #[command(flatten)]
     conf: Conf,
     #[command(flatten)]
@@ -50,6 +55,7 @@ pub(super) struct Args {
 const EXAMPLES: &str = "  firesteel master                     a cluster on this machine alone
   firesteel master --host node-1       a cluster of several machines
   firesteel master --host node-1 --conf spark.deploy.spreadOutApps=false
+  firesteel master --host node-1 --new     give up what earlier Masters ran
   firesteel master --host node-1 --conf spark.deploy.recoveryMode=ZOOKEEPER \\
       --conf spark.deploy.zookeeper.url=zk-1:2181,zk-2:2181,zk-3:2181
                                        one of several Masters; the same on node-2 stands by";
@@ -63,6 +69,7 @@ announces the machine's host name.
   firesteel master                     a cluster on this machine alone
   firesteel master --host node-1       a cluster of several machines
   firesteel master --host node-1 --conf spark.deploy.spreadOutApps=false
+  firesteel master --host node-1 --new     give up what earlier Masters ran
   firesteel master --host node-1 --conf spark.deploy.recoveryMode=ZOOKEEPER \\
       --conf spark.deploy.zookeeper.url=zk-1:2181,zk-2:2181,zk-3:2181
                                        one of several Masters; the same on node-2 stands by
@@ -88,6 +95,7 @@ pub(super) fn run(args: Args) -> Result<Exit, Failure> {
         announcement: args.daemon_flags.announcement(),
         lifetime: args.daemon_flags.lifetime(),
         local_cluster: args.daemon_flags.local_cluster()?,
+        foreign: if args.new { Foreign::Ended } else { Foreign::Held },
     };
     match run_daemon(master::run(options))? {
         Ok(()) => Ok(Exit::Done),

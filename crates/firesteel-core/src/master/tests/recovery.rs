@@ -396,3 +396,60 @@ fn most_records_take_some_ten_bytes() {
     assert_eq!(lengths("ExecutorStarted"), [3, 3]);
     assert_eq!(lengths("Time").last(), Some(&7));
 }
+
+/// A Master with new state that has not yet heard of anybody.
+fn new_state(foreign: Foreign) -> Bench {
+    let mut bench = Bench::new(Config { foreign, first_application: 10, ..Config::default() });
+    bench.journal.clear();
+    bench.restart();
+    bench.journal = bench.master.image();
+    bench
+}
+
+fn to_kill(peer: u64, executor: u32) -> Effect {
+    to_worker(peer, MasterToWorker::KillExecutor { executor: key(executor) })
+}
+
+#[test]
+fn a_master_with_new_state_leaves_executors_that_it_does_not_know_alone_for_the_recovery_time() {
+    let mut bench = new_state(Foreign::Held);
+    assert_eq!(bench.returns(1, &[0, 1]), [registered(51, false)]);
+    assert_eq!(bench.master.view().workers[0].state, WorkerState::Unknown);
+    assert_eq!(bench.resume(&[0, 1], "token"), [], "its driver waits for the Master that it had");
+    let other = Box::new(description(Some(4), Some(4)));
+    let told = bench.driver_says(DriverToMaster::RegisterApplication(other));
+    assert!(matches!(told[..], [Effect::Send { peer: DRIVER, .. }]), "nobody knows what is free: {told:?}");
+    bench.restart();
+    assert_eq!(bench.returns(1, &[0, 1]), [registered(51, false)], "it does so after a restart, too");
+    assert_eq!(bench.report(51, 0, ExecutorState::Running), []);
+    bench.now = bench.master.next_foreign_end().expect("the hold has an end");
+    let told = bench.apply(Event::Deadline { heard_until: bench.now });
+    assert_eq!(told[..2], [to_kill(51, 0), to_kill(51, 1)]);
+    let view = bench.master.view();
+    assert_eq!(view.workers[0].state, WorkerState::Alive);
+    let told = bench.resume(&[0, 1], "token");
+    assert!(matches!(told[0], Effect::Send { peer: AGAIN, .. }), "the driver registers anew: {told:?}");
+}
+
+#[test]
+fn a_worker_is_given_executors_again_when_the_last_unknown_one_has_ended() {
+    let mut bench = new_state(Foreign::Held);
+    bench.returns(1, &[0]);
+    let other = Box::new(description(Some(4), Some(4)));
+    bench.driver_says(DriverToMaster::RegisterApplication(other));
+    let told = bench.report(51, 7, ExecutorState::Exited(ExitStatus::SUCCESS));
+    assert_eq!(told, [noted(51, 7)], "another one still runs");
+}
+
+#[test]
+fn a_master_that_is_told_to_begin_anew_ends_unknown_executors_at_once() {
+    let mut bench = new_state(Foreign::Ended);
+    assert_eq!(bench.returns(1, &[0]), [registered(51, false), to_kill(51, 0)]);
+}
+
+#[test]
+fn a_master_whose_state_is_not_new_ends_unknown_executors_at_once() {
+    let mut bench = Bench::new(Config::default());
+    bench.restart();
+    assert_eq!(bench.returns(1, &[0]), [registered(51, false), to_kill(51, 0)]);
+}

@@ -52,6 +52,11 @@ impl WorkerTable {
         changed
     }
 
+    /// What runs on a Worker for another Master has come, or is gone.
+    pub(in crate::master) fn set_foreigners(&mut self, slot: Slot) {
+        self.consider_anew(slot);
+    }
+
     /// A Worker is given executors that was given none, or the other way round.
     pub(super) fn consider_anew(&mut self, slot: Slot) {
         self.cache.clear();
