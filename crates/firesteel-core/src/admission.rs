@@ -43,7 +43,7 @@ pub struct Pass {
 pub enum NotAdmitted {
     /// The peer is part of a local cluster, and this side is not.
     #[error(
-        "it belongs to a local cluster, which admits only what the command started that the cluster is for"
+        "it belongs to a local cluster, which admits only its own processes and commands of its user"
     )]
     Outsider,
     /// This side is part of a local cluster, and the peer shows no sign that it is.
