@@ -12,15 +12,16 @@ use tempfile::TempDir;
 use crate::cluster::processes;
 use crate::cluster::{Finished, Guarded, firesteel, run, wait_for};
 
-/// Stands in for ssh: writes down its words, gives each host a home of its own, and runs what it is told. Nobody is at home at
-/// 127.0.0.9.
+/// Stands in for ssh: writes down its words, gives each host a home of its own, and runs what it is told. Names that end with
+/// .alias are those of one host. Nobody is at home at 127.0.0.9.
 const SSH: &str = r#"#!/bin/sh
 echo "$*" >>"$SSH_WORDS"
 while [ "$1" != -- ]; do shift; done
 [ "$2" = 127.0.0.9 ] && { echo "ssh: connect to host 127.0.0.9 port 22: No route to host" >&2; exit 255; }
 echo "Welcome to $2!"
-mkdir -p "$HOME/$2"
-HOME=$HOME/$2 SPARK_LOG_DIR=$HOME/$2 SPARK_PID_DIR=$HOME/$2 exec sh -c "$3"
+case $2 in *.alias) home=$HOME/one ;; *) home=$HOME/$2 ;; esac
+mkdir -p "$home"
+HOME=$home SPARK_LOG_DIR=$home SPARK_PID_DIR=$home exec sh -c "$3"
 "#;
 
 /// A directory with a home, settings and a stand-in for ssh. All daemons are ended with it.
@@ -41,7 +42,7 @@ impl Site {
         // Free ports, so that nothing on this machine is in the way.
         let variables = "SPARK_MASTER_HOST=127.0.0.1\nSPARK_MASTER_PORT=0\nSPARK_MASTER_WEBUI_PORT=none\n\
                          SPARK_WORKER_WEBUI_PORT=none\nSPARK_WORKER_CORES=3\nSPARK_WORKER_MEMORY=1g\n\
-                         case $HOME in */home) SPARK_WORKER_HOST=127.0.0.1 ;; esac\n";
+                         case $HOME in */home | */one) SPARK_WORKER_HOST=127.0.0.1 ;; esac\n";
         fs::write(site.path("conf/spark-env.sh"), variables).expect("it can be written");
         site
     }
@@ -191,6 +192,43 @@ fn ssh_gets_the_options_of_spark_and_one_host_at_a_time_in_the_foreground() {
     let done = run(&mut command);
     assert_eq!(done.code(), 1, "{done}");
     assert_eq!(site.ssh_words(), "-p 2222 -- 127.0.0.2 sh -s\n-p 2222 -- 127.0.0.3 sh -s\n");
+}
+
+#[test]
+fn spark_env_says_how_ssh_is_called() {
+    let site = Site::new("127.0.0.2\n[FD00:0:0::2]\nann@fd00::2\nfd00::2\n");
+    let script = fs::read_to_string(site.path("conf/spark-env.sh")).expect("it is there");
+    let script = format!("{script}SPARK_SSH_OPTS=\"-p 2222 -i $HOME/key\"\nSPARK_SSH_FOREGROUND=yes\n");
+    fs::write(site.path("conf/spark-env.sh"), script).expect("it can be written");
+    assert_eq!(site.run("status").code(), 1, "nothing runs");
+    let options = format!("-p 2222 -i {}/key --", site.path("home").display());
+    let expected = ["127.0.0.2", "fd00::2", "ann@fd00::2"].map(|host| format!("{options} {host} sh -s\n"));
+    assert_eq!(site.ssh_words(), expected.concat());
+
+    fs::write(site.path("conf/spark-env.sh"), "echo not here >&2\nexit 1\n").expect("it can be written");
+    let done = site.run("status");
+    assert_eq!(done.code(), 78, "{done}");
+    assert!(
+        done.stderr.contains("spark-env.sh ends the shell that reads it (exit status: 1): not here"),
+        "{done}"
+    );
+}
+
+#[test]
+fn a_machine_with_two_names_gets_one_worker() {
+    let site = Site::new("a.alias\nb.alias\n127.0.0.3\n");
+    let started = site.run("start");
+    assert_eq!(started.code(), 0, "{started}");
+    assert_eq!(pid_of(&started, "a.alias"), pid_of(&started, "b.alias"), "{started}");
+    assert_ne!(pid_of(&started, "a.alias"), pid_of(&started, "127.0.0.3"), "{started}");
+    let row =
+        started.stdout.lines().find(|row| row.trim_start().starts_with("b.alias")).expect("it has a row");
+    assert!(row.ends_with(": the same as on a.alias"), "{started}");
+    for verb in ["status", "stop"] {
+        let done = site.run(verb);
+        assert_eq!(done.code(), 0, "{verb}: {done}");
+    }
+    site.wait_until_empty();
 }
 
 /// A pid file that names another process by now harms nobody.

@@ -50,6 +50,67 @@ fn check_says_what_comes_of_everything_that_is_set() {
     assert_eq!(outcome(&worker, "spark.worker.timeout"), "ignored", "it is a Master's");
 }
 
+/// The finding about something that is set.
+fn finding(checked: &Value, name: &str) -> Value {
+    let findings = checked["findings"].as_array().expect("there are findings");
+    findings.iter().find(|finding| finding["name"] == name).unwrap_or_else(|| panic!("{checked:#}")).clone()
+}
+
+#[test]
+fn check_reads_what_spark_env_sets() {
+    let directory = conf("");
+    let script = directory.path().join("spark-env.sh");
+    let write = |text: &str| std::fs::write(&script, text).expect("it can be written");
+    let path = directory.path().to_str().expect("it is UTF-8");
+    let variables = [("SPARK_CONF_DIR", path), ("SPARK_WORKER_CORES", "4")];
+    write("# ours\nSPARK_WORKER_CORES=0\nexport SPARK_WORKER_MEMORY=$((2 * 4))g\n");
+    let checked = asked(&["check"], &variables, 78);
+    let from_script = json!({"kind": "script", "where": script});
+    let cores = finding(&checked, "SPARK_WORKER_CORES");
+    assert_eq!(
+        (&cores["value"], &cores["outcome"], &cores["origin"]),
+        (&json!("0"), &json!("bad_value"), &from_script)
+    );
+    let memory = finding(&checked, "SPARK_WORKER_MEMORY");
+    assert_eq!(
+        (&memory["value"], &memory["outcome"], &memory["origin"]),
+        (&json!("8g"), &json!("read"), &from_script)
+    );
+    assert_eq!(finding(&checked, "SPARK_CONF_DIR")["origin"], Value::Null, "the script does not set it");
+
+    write("SPARK_WORKER_HOST=rack_1-node\n");
+    let host = finding(&asked(&["check"], &variables, 0), "SPARK_WORKER_HOST");
+    assert!(host["why"].as_str().expect("a sentence").contains("Java finds no host in it"), "{host}");
+
+    let loaded = [&variables[..], &[("SPARK_ENV_LOADED", "1")]].concat();
+    assert_eq!(
+        finding(&asked(&["check"], &loaded, 0), "SPARK_WORKER_CORES")["value"],
+        "4",
+        "it was read before"
+    );
+    write("exit 1");
+    let errors = asked(&["check"], &variables, 78)["errors"].clone();
+    assert!(errors[0].as_str().expect("a sentence").contains("spark-env.sh ends the shell"), "{errors}");
+}
+
+#[test]
+fn check_reads_a_properties_file_as_a_command_with_that_option_does() {
+    let directory = conf("spark.cores.max lots\nspark.worker.timeout 60\n");
+    let path = directory.path().to_str().expect("it is UTF-8");
+    let file = directory.path().join("my.conf");
+    std::fs::write(&file, "spark.cores.max 3\n").expect("it can be written");
+    let variables = [("SPARK_CONF_DIR", path), ("SPARK_WORKER_CORES", "4")];
+    let file = file.to_str().expect("it is UTF-8");
+    let only = asked(&["check", "--properties-file", file], &variables, 0);
+    assert_eq!(outcome(&only, "spark.cores.max"), "read");
+    assert_eq!(outcome(&only, "SPARK_WORKER_CORES"), "read", "variables are read, too");
+    assert!(!only.to_string().contains("spark.worker.timeout"), "{only:#}");
+    let both = asked(&["check", "--properties-file", file, "--load-spark-defaults"], &variables, 0);
+    assert_eq!(outcome(&both, "spark.worker.timeout"), "read");
+    let none = asked(&["check", "--properties-file", "/nowhere"], &variables, 78);
+    assert!(none["errors"][0].as_str().expect("a sentence").contains("/nowhere"), "{none:#}");
+}
+
 #[test]
 fn check_ends_with_78_where_something_would_not_start() {
     for (text, variables) in [

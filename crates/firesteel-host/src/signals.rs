@@ -49,7 +49,6 @@ impl EndRequests {
     }
 
     /// Also treats the end of standard input as a request. Data read from it is discarded.
-    #[must_use]
     ///
     /// # Errors
     /// The system gives no thread.

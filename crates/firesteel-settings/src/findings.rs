@@ -26,7 +26,7 @@ pub struct Finding {
     pub name: String,
     /// The value, without secrets. A file has none.
     pub value: Option<String>,
-    /// Where the property is set. A variable or a file has no origin.
+    /// Where the property is set. A file has no origin, nor has a variable that no script sets.
     pub origin: Option<Origin>,
     /// The effect of the setting.
     pub outcome: Outcome,
@@ -138,6 +138,7 @@ pub fn why_unknown(name: &str, origin: &Origin) -> &'static str {
         | Origin::Variable(_)
         | Origin::JavaOption(_)
         | Origin::File { .. }
+        | Origin::Script(_)
         | Origin::Derived(_) => "only names that begin with spark. or firesteel. are read",
     }
 }

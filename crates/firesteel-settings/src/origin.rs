@@ -25,6 +25,8 @@ pub enum Origin {
         /// The line number, counted from 1.
         line: usize,
     },
+    /// A shell script that sets an environment variable.
+    Script(Arc<PathBuf>),
     /// Firesteel itself, for this reason.
     Derived(&'static str),
 }
@@ -35,7 +37,7 @@ impl Origin {
     pub fn is_command_line(&self) -> bool {
         match self {
             Self::Flag(_) | Self::Conf | Self::Derived(_) => true,
-            Self::Variable(_) | Self::JavaOption(_) | Self::File { .. } => false,
+            Self::Variable(_) | Self::JavaOption(_) | Self::File { .. } | Self::Script(_) => false,
         }
     }
 }
@@ -48,6 +50,7 @@ impl fmt::Display for Origin {
             Self::Variable(name) => write!(f, "${name}"),
             Self::JavaOption(name) => write!(f, "-D in ${name}"),
             Self::File { path, line } => write!(f, "{} line {line}", path.display()),
+            Self::Script(path) => write!(f, "{}", path.display()),
             Self::Derived(why) => f.write_str(why),
         }
     }

@@ -172,6 +172,7 @@ fn from(origin: &Origin) -> String {
         | Origin::Variable(_)
         | Origin::JavaOption(_)
         | Origin::File { .. }
+        | Origin::Script(_)
         | Origin::Derived(_) => format!(" ({origin})"),
     }
 }

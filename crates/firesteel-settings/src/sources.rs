@@ -52,6 +52,18 @@ pub enum Files {
     NamedThenDefaults(PathBuf),
 }
 
+impl Files {
+    /// Those that `--properties-file` and `--load-spark-defaults` name.
+    #[must_use]
+    pub fn of(named: Option<PathBuf>, and_defaults: bool) -> Self {
+        match (named, and_defaults) {
+            (None, _) => Self::Defaults,
+            (Some(path), false) => Self::Named(path),
+            (Some(path), true) => Self::NamedThenDefaults(path),
+        }
+    }
+}
+
 /// The result of reading all sources.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Loaded {

@@ -26,10 +26,10 @@ log=$log_dir/$name-$(uname -n).log
 
 # Prints the daemon's process, if it runs. The file may name a process that has ended, or another one since.
 running() {
-    pid=$(cat "$pid_file" 2>/dev/null) || return 1
-    case $pid in '' | *[!0-9]*) return 1 ;; esac
-    words=$(tr '\0' '\n' <"/proc/$pid/cmdline" 2>/dev/null | sed -n -e '1s/.*\///' -e '1,2p' | tr '\n' ' ')
-    [ "$words" = "${program##*/} $daemon " ] && echo "$pid"
+    found=$(cat "$pid_file" 2>/dev/null) || return 1
+    case $found in '' | *[!0-9]*) return 1 ;; esac
+    words=$(tr '\0' '\n' <"/proc/$found/cmdline" 2>/dev/null | sed -n -e '1s/.*\///' -e '1,2p' | tr '\n' ' ')
+    [ "$words" = "${program##*/} $daemon " ] && echo "$found"
 }
 
 fail() {
@@ -59,6 +59,18 @@ stop)
     ;;
 start)
     mkdir -p "$pid_dir" "$log_dir" || fail "cannot make the directory $pid_dir or $log_dir"
+    # Another name of this machine may have the daemon started at the same time. Who was killed meanwhile leaves the lock.
+    lock=$pid_file.lock
+    tries=$((patience * 20))
+    until mkdir "$lock" 2>/dev/null; do
+        owner=$(cat "$lock/owner" 2>/dev/null)
+        [ -n "$owner" ] && ! kill -0 "$owner" 2>/dev/null && rm -rf "$lock" && continue
+        tries=$((tries - 1))
+        [ "$tries" -gt 0 ] || fail "another start has not ended after $((patience * 2)) s: remove $lock if there is none"
+        sleep 0.1
+    done
+    trap 'rm -rf "$lock"' EXIT
+    echo "$$" >"$lock/owner"
     if pid=$(running); then
         echo "running $pid $(sed -n 's/.*"url":"\([^"]*\)".*/\1/p' "$pid_file.ready" 2>/dev/null)"
         exit

@@ -4,9 +4,11 @@
 //! - `remote_shell`: how a script gets there
 //! - `daemon.sh`: the script that starts, stops or shows a daemon
 //! - `outcome`: what the script says of it
+//! - `spark_env`: the variables of `spark-env.sh`, of which some are for whoever starts the daemons
 
 mod outcome;
 mod remote_shell;
+pub mod spark_env;
 pub mod workers_file;
 
 use std::collections::VecDeque;

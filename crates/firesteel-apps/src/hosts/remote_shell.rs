@@ -3,6 +3,8 @@
 use std::io::{self, Write as _};
 use std::process::{Command, Output, Stdio};
 
+use firesteel_core::host::plain_or_as_given;
+
 /// What ssh is told if `SPARK_SSH_OPTS` is not set. Without a terminal of its own it must not ask.
 const OPTIONS: &[&str] = &["-o", "StrictHostKeyChecking=accept-new", "-o", "ConnectTimeout=10"];
 const NO_QUESTIONS: &[&str] = &["-o", "BatchMode=yes"];
@@ -46,7 +48,7 @@ impl RemoteShell {
                 None if self.is_foreground => command.args(OPTIONS),
                 None => command.args(OPTIONS).args(NO_QUESTIONS),
             };
-            command.args(["--", host, "sh -s"]);
+            command.args(["--", &for_ssh(host), "sh -s"]);
             command
         };
         let mut child =
@@ -59,9 +61,17 @@ impl RemoteShell {
     }
 }
 
+/// A host of the file as ssh takes it: an IPv6 address has no brackets.
+fn for_ssh(host: &str) -> String {
+    match host.rsplit_once('@') {
+        Some((user, host)) => format!("{user}@{}", plain_or_as_given(host)),
+        None => plain_or_as_given(host),
+    }
+}
+
 /// Whether a host of the file is this machine, and needs no ssh.
 pub(super) fn is_here(host: &str) -> bool {
-    matches!(host, "localhost" | "127.0.0.1" | "::1" | "[::1]")
+    matches!(plain_or_as_given(host).to_ascii_lowercase().as_str(), "localhost" | "127.0.0.1" | "::1")
 }
 
 #[cfg(test)]
@@ -73,6 +83,18 @@ mod tests {
         assert_eq!(RemoteShell::new(None, Some("yes")).at_once(50), 1);
         assert_eq!(RemoteShell::new(None, None).at_once(5), 5);
         assert_eq!(RemoteShell::new(Some("-p 2222"), Some("")).at_once(1000), 64);
+    }
+
+    #[test]
+    fn ssh_gets_ipv6_addresses_without_brackets() {
+        for (host, word) in [
+            ("node-1", "node-1"),
+            ("ann@node_1", "ann@node_1"),
+            ("[fe80::1%eth0]", "fe80::1%eth0"),
+            ("ann@[FD00:0:0::2]", "ann@fd00::2"),
+        ] {
+            assert_eq!(for_ssh(host), word);
+        }
     }
 
     #[test]

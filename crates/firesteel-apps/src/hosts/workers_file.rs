@@ -3,6 +3,10 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use firesteel_core::host::plain_or_as_given;
+
+use super::remote_shell::is_here;
+
 /// The most hosts of a file.
 const MOST: usize = 10_000;
 
@@ -38,7 +42,8 @@ pub enum WorkersFileError {
 }
 
 /// Reads the file. Source: Spark 4.0.1 (`sbin/workers.sh`): `#` begins a comment, blanks part hosts, and without a file the
-/// only host is localhost. A host that is named twice counts once here, so that it gets one Worker.
+/// only host is localhost. A host that is named twice counts once here, in whatever form, so that it gets one Worker. Names that
+/// only DNS knows to be one machine's are told apart: there, the second start finds the Worker of the first.
 ///
 /// # Errors
 /// The file cannot be read, or names something that is no host.
@@ -58,7 +63,7 @@ fn parse(path: &Path, text: &str) -> Result<Vec<String>, WorkersFileError> {
             if !is_host(word) {
                 return Err(WorkersFileError::NoHost { path, line: at + 1, word: word.to_owned() });
             }
-            if !hosts.iter().any(|host| host == word) {
+            if !hosts.iter().any(|host| identity(host) == identity(word)) {
                 hosts.push(word.to_owned());
             }
             if hosts.len() > MOST {
@@ -67,6 +72,13 @@ fn parse(path: &Path, text: &str) -> Result<Vec<String>, WorkersFileError> {
         }
     }
     Ok(hosts)
+}
+
+/// The machine and the user that a word names, in one form.
+fn identity(word: &str) -> (Option<&str>, String) {
+    let (user, host) = word.rsplit_once('@').map_or((None, word), |(user, host)| (Some(user), host));
+    let host = if user.is_none() && is_here(host) { "localhost" } else { host };
+    (user, plain_or_as_given(host).trim_end_matches('.').to_ascii_lowercase())
 }
 
 /// Whether ssh takes the word for a host, and never for an option.
@@ -94,6 +106,16 @@ mod tests {
         check("# A Spark Worker will be started on each\n\nlocalhost\n", Ok(&["localhost"]));
         check("node-1 # the first\r\n  ann@node-2\tnode-3\nnode-1", Ok(&["node-1", "ann@node-2", "node-3"]));
         check("[fe80::1%eth0]", Ok(&["[fe80::1%eth0]"]));
+    }
+
+    #[test]
+    fn one_machine_in_several_forms_is_named_once() {
+        check("localhost 127.0.0.1 ::1 [::1] LOCALHOST 0:0:0:0:0:0:0:1", Ok(&["localhost"]));
+        check("Node-1 node-1 node-1. NODE-1", Ok(&["Node-1"]));
+        check("[fd00::2] FD00:0:0::2 fd00:0::0:2", Ok(&["[fd00::2]"]));
+        check("ann@node-1 ann@NODE-1 bob@node-1 Ann@node-1", Ok(&["ann@node-1", "bob@node-1", "Ann@node-1"]));
+        check("fe80::1%eth0 [FE80::1%eth0] fe80::1%eth1", Ok(&["fe80::1%eth0", "fe80::1%eth1"]));
+        check("node-1 node-1.example.org 127.0.0.2", Ok(&["node-1", "node-1.example.org", "127.0.0.2"]));
     }
 
     #[test]

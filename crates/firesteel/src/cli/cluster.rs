@@ -4,6 +4,7 @@ use std::io::Write as _;
 use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, Subcommand};
+use firesteel_apps::hosts::spark_env;
 use firesteel_apps::hosts::workers_file::{self, WorkersFileError};
 use firesteel_apps::hosts::{Action, Entry, Machines, Outcome, RemoteShell};
 use firesteel_apps::table::table;
@@ -37,7 +38,7 @@ Variables: SPARK_CONF_DIR, SPARK_HOME, SPARK_LOG_DIR, SPARK_PID_DIR, SPARK_IDENT
 options of ssh, and SPARK_SSH_FOREGROUND=yes takes one host after the other, so that ssh can ask for a password.";
 
 const CODES: &str = "\
-Exit codes: 0 all daemons are as asked: started, stopped, or running; 1 some are not; 2 wrong usage; 78 the file workers is wrong.";
+Exit codes: 0 all daemons are as asked: started, stopped, or running; 1 some are not; 2 wrong usage; 78 the file workers or spark-env.sh is wrong.";
 
 /// What to do.
 #[derive(Debug, ClapArgs)]
@@ -83,7 +84,7 @@ pub(super) fn run(args: &Args) -> Result<Exit, Failure> {
     };
     let machines = machines(settings, &Environment::of_this_process())?;
     let entries = machines.all(action);
-    let rows = entries.iter().map(row).collect();
+    let rows = entries.iter().enumerate().map(|(at, entry)| row(entry, &entries[..at])).collect();
     let lines = table(&["HOST", "DAEMON", "STATE", "DETAILS"], rows);
     written(writeln!(plain::stdout(), "{lines}"))?;
     let left = 1 + machines.workers.len() - entries.len();
@@ -125,13 +126,18 @@ fn machines(settings: &Settings, environment: &Environment) -> Result<Machines, 
     let host = nix::unistd::gethostname().map(|host| host.to_string_lossy().into_owned());
     let name =
         host.map_err(|error| Failure::of(Exit::Failure, format!("this machine has no name: {error}")))?;
+    // Spark's start scripts read the script before they use ssh.
+    let sourced = conf_dir.as_deref().map_or(Ok(None), spark_env::sourced);
+    let sourced = sourced.map_err(|error| Failure::with(Exit::Configuration, &error))?;
+    let environment = sourced.as_ref().map_or(environment, |(_, sourced)| sourced);
     let shell = RemoteShell::new(environment.get("SPARK_SSH_OPTS"), environment.get("SPARK_SSH_FOREGROUND"));
     let directories = (own("SPARK_PID_DIR"), own("SPARK_LOG_DIR"));
     Ok(Machines { workers, shell, program, conf_dir, directories, name, patience: settings.patience })
 }
 
-fn row(entry: &Entry) -> Vec<String> {
-    let (state, details) = match &entry.outcome {
+/// The row of a daemon. Another name of its machine may have come before.
+fn row(entry: &Entry, before: &[Entry]) -> Vec<String> {
+    let (state, mut details) = match &entry.outcome {
         Outcome::Started { pid, url } => ("started", format!("process {pid}, {url}")),
         Outcome::Running { pid, url } if url.is_empty() => ("running", format!("process {pid}")),
         Outcome::Running { pid, url } => ("running", format!("process {pid}, {url}")),
@@ -139,7 +145,21 @@ fn row(entry: &Entry) -> Vec<String> {
         Outcome::Stopped => ("stopped", "it did not run".to_owned()),
         Outcome::Failed(reason) => ("failed", reason.clone()),
     };
+    let same =
+        before.iter().find(|other| other.daemon == entry.daemon && is_same(&other.outcome, &entry.outcome));
+    if let Some(same) = same {
+        details = format!("{details}: the same as on {}", same.host);
+    }
     vec![entry.host.clone(), entry.daemon.to_owned(), state.to_owned(), details]
+}
+
+/// Whether two outcomes are of one process: it has one URL.
+fn is_same(one: &Outcome, other: &Outcome) -> bool {
+    let process = |outcome: &Outcome| match outcome {
+        Outcome::Started { pid, url } | Outcome::Running { pid, url } => Some((*pid, url.clone())),
+        Outcome::Ended { .. } | Outcome::Stopped | Outcome::Failed(_) => None,
+    };
+    process(one).is_some_and(|found| !found.1.is_empty() && process(other) == Some(found))
 }
 
 fn is_as_asked(action: Action, outcome: &Outcome) -> bool {

@@ -55,11 +55,7 @@ impl Conf {
 
     /// The sources of the properties.
     pub(super) fn sources(&self, reader: Reader) -> Sources {
-        let files = match (&self.properties_file, self.load_spark_defaults) {
-            (None, _) => Files::Defaults,
-            (Some(path), false) => Files::Named(path.clone()),
-            (Some(path), true) => Files::NamedThenDefaults(path.clone()),
-        };
+        let files = Files::of(self.properties_file.clone(), self.load_spark_defaults);
         let environment = Environment::of_this_process();
         let environment = match (self.only_conf, reader) {
             (false, _) => environment,

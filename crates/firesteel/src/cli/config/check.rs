@@ -3,10 +3,15 @@
 use firesteel_host::plain::{self, clean};
 use std::io::{self, Write};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use clap::Args as ClapArgs;
+use firesteel_apps::hosts::spark_env;
+use firesteel_core::host;
 use firesteel_placement::words::counted;
+use firesteel_settings::Reader;
 use firesteel_settings::findings::{self, Audience, Finding, Outcome};
+use firesteel_settings::origin::Origin;
 use firesteel_settings::sources::{self, Files, Sources};
 use firesteel_settings::variables::Environment;
 use serde::Serialize;
@@ -19,7 +24,8 @@ use crate::cli::table::table;
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
 Without FILE, checks what daemons and applications would read here: the variables of this environment, \
-spark-defaults.conf in $SPARK_CONF_DIR, $SPARK_HOME/conf or /etc/firesteel, and Spark's other files there.
+spark-defaults.conf in $SPARK_CONF_DIR, $SPARK_HOME/conf or /etc/firesteel, and Spark's other files there. The script spark-env.sh is run, as \
+firesteel cluster does, and the variables that it sets are checked.
 
 Outcomes:
   read         it is used
@@ -40,6 +46,12 @@ pub(super) struct Check {
     /// Properties files to check, each by itself [default: what would be read here]
     #[arg(value_name = "FILE")]
     files: Vec<PathBuf>,
+    /// Check what commands with --properties-file FILE read here: FILE instead of spark-defaults.conf
+    #[arg(long, value_name = "FILE", conflicts_with = "files")]
+    properties_file: Option<PathBuf>,
+    /// With --properties-file, check spark-defaults.conf, too, for properties that FILE does not set
+    #[arg(long, requires = "properties_file")]
+    load_spark_defaults: bool,
     /// Check for one reader only; settings of other readers are then shown as ignored
     #[arg(long = "for", value_enum, value_name = "READER")]
     reader: Option<ReaderArg>,
@@ -47,6 +59,9 @@ pub(super) struct Check {
     #[arg(long)]
     json: bool,
 }
+
+/// Set where spark-env.sh was read already: Spark's scripts read it no second time.
+const SPARK_ENV_LOADED: &str = "SPARK_ENV_LOADED";
 
 /// The JSON value of `config check`.
 #[derive(Serialize)]
@@ -63,7 +78,8 @@ impl Check {
         let audience = self.reader.map_or(Audience::All, |reader| Audience::One(reader.into()));
         let mut checked = Checked { schema: 2, ok: true, findings: Vec::new(), errors: Vec::new() };
         if self.files.is_empty() {
-            checked.here(audience);
+            let files = Files::of(self.properties_file.clone(), self.load_spark_defaults);
+            checked.here(files, audience);
         }
         for path in &self.files {
             match findings::of_file(path) {
@@ -78,23 +94,51 @@ impl Check {
     }
 }
 
+/// Whether this host is one that Spark's executors cannot name.
+fn is_unknown_to_java(host: &str) -> bool {
+    !host::is_known_to_java(&host::plain_or_as_given(host))
+}
+
 impl Checked {
     /// Checks the files and variables that a command would read here.
-    fn here(&mut self, audience: Audience) {
-        let environment = Environment::of_this_process();
+    fn here(&mut self, files: Files, audience: Audience) {
+        let own = Environment::of_this_process();
+        let directory = sources::conf_directory(&own);
+        let script = match directory.as_deref().filter(|_| own.get(SPARK_ENV_LOADED).is_none()) {
+            Some(directory) => spark_env::sourced(directory),
+            None => Ok(None),
+        };
+        let script = script.unwrap_or_else(|error| {
+            self.errors.push(error.to_string());
+            None
+        });
+        let environment = script.as_ref().map_or(&own, |(_, sourced)| sourced).clone();
         self.findings.extend(findings::of_variables(&environment, audience));
+        if let Some((path, _)) = script {
+            let path = Arc::new(path);
+            for finding in &mut self.findings {
+                if own.get(&finding.name) != environment.get(&finding.name) {
+                    finding.origin = Some(Origin::Script(Arc::clone(&path)));
+                }
+            }
+        }
         for reader in audience.readers() {
             for flag in flag_value::flags(reader) {
                 let value = flag_value::choose(reader, flag.name, None, &environment);
                 let variable = self.findings.iter_mut().find(|it| value.is_of(&it.name));
-                if let (Some(wrong), Some(variable)) = (wrong(flag, &value), variable) {
+                let Some(variable) = variable else { continue };
+                if let Some(wrong) = wrong(flag, &value) {
                     variable.outcome = Outcome::BadValue;
                     variable.why = wrong;
+                } else if reader == Reader::Worker && flag.name == "--host" && is_unknown_to_java(&value.text)
+                {
+                    variable
+                        .why
+                        .push_str(": Java finds no host in it, so executors of Spark's cannot start there");
                 }
             }
         }
-        self.properties(Files::Defaults, &environment, audience);
-        let directory = sources::conf_directory(&environment);
+        self.properties(files, &environment, audience);
         self.findings.extend(directory.iter().flat_map(|directory| findings::of_files(directory)));
     }
 
