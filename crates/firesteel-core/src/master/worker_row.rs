@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use std::time::Duration;
+
 use firesteel_placement::{Cores, Offer, ResourceAmounts, Resources, shortfall};
 
 use super::capacity::{Amounts, Capacity};
@@ -14,7 +16,9 @@ use super::sorted::Sorted;
 use crate::address::Address;
 use crate::ids::{DriverId, ExecutorKey};
 use crate::last_heard::LastHeard;
-use crate::messages::{Impairment, TimedReport, Used, WorkerDescription, WorkerState, WorkerView};
+use crate::messages::{
+    Impairment, TimedReport, Used, WorkerDescription, WorkerRemark, WorkerState, WorkerView,
+};
 use crate::time::Timestamp;
 
 /// A living Worker.
@@ -33,6 +37,10 @@ pub(super) struct WorkerRow {
     pub(super) last_heartbeat: LastHeard,
     /// The time of its entry in the table of timeouts to check.
     pub(super) look: Timestamp,
+    /// Whether two of its heartbeats are missing.
+    pub(super) is_late: bool,
+    /// Whether it is late, and is considered nevertheless, since no other Worker has room.
+    pub(super) is_last_resort: bool,
     pub(super) availability: Availability,
     /// The request to leave, if there was one.
     pub(super) asked: Option<Leave>,
@@ -85,6 +93,8 @@ impl WorkerRow {
             orders: Orders::default(),
             last_heartbeat: LastHeard::at(now),
             look: now,
+            is_late: false,
+            is_last_resort: false,
             availability: Availability::Serving,
             asked: None,
             distrust: Distrust::default(),
@@ -144,6 +154,21 @@ impl WorkerRow {
             && !self.deaf
             && self.cannot_write.is_none()
             && self.foreigners.is_none()
+            && (!self.is_late || self.is_last_resort)
+    }
+
+    /// When its silence means something next, unless it is heard before.
+    pub(super) fn next_look(&self, timeout: Duration) -> Timestamp {
+        self.last_heartbeat.silent_at(if self.is_late { timeout } else { late_after(timeout) })
+    }
+
+    /// How it is, if that is out of the ordinary. What it runs for another Master ends at `until`.
+    pub(super) fn remark(&self, until: Timestamp) -> Option<WorkerRemark> {
+        if let Some(Foreigners { executors, drivers }) = self.foreigners.as_deref() {
+            let (executors, drivers) = (executors.len() as u64, drivers.len() as u64);
+            return Some(WorkerRemark::Foreign { executors, drivers, until });
+        }
+        (self.is_late && self.link.is_here()).then_some(WorkerRemark::Late)
     }
 
     /// What one of its executors used, as it reported last.
@@ -197,4 +222,10 @@ impl WorkerRow {
             ..WorkerView::unused(&self.description, self.last_heartbeat.time())
         }
     }
+}
+
+/// The silence after which a Worker is late: two heartbeats are missing, which come every quarter of the timeout, and a little
+/// more.
+fn late_after(timeout: Duration) -> Duration {
+    timeout / 2 + timeout / 16
 }

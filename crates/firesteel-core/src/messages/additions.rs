@@ -35,7 +35,13 @@ impl Message for WorkerToDriver {}
 
 impl Message for WorkerToMaster {
     fn since(&self) -> Version {
-        since_7(matches!(self, Self::WorkerReported(_) | Self::ExecutorUsed { .. } | Self::DriverUsed { .. }))
+        since_7(matches!(
+            self,
+            Self::WorkerReported(_)
+                | Self::ExecutorUsed { .. }
+                | Self::DriverUsed { .. }
+                | Self::DriverRestarted { .. }
+        ))
     }
 }
 

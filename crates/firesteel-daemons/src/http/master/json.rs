@@ -133,6 +133,7 @@ pub(super) fn nothing(url: &str) -> MasterView {
         completed: Vec::new(),
         drivers: Vec::new(),
         unread_executors: 0,
+        remarks: BTreeMap::new(),
         reports: BTreeMap::new(),
         needs: BTreeMap::new(),
         driver_resources: BTreeMap::new(),
@@ -161,6 +162,14 @@ fn share_rows(all: &Resources, share: &Resources) -> ResourceRows {
         rows.entry(name.to_owned()).or_insert_with(none);
     }
     rows
+}
+
+/// The state as monitors of Spark know it: one that has left is no cause for alarm.
+fn spark_state(state: WorkerState) -> WorkerState {
+    match state {
+        WorkerState::Left => WorkerState::Decommissioned,
+        state => state,
+    }
 }
 
 impl MasterPage {
@@ -290,7 +299,7 @@ impl WorkerRow {
             resources: resource_rows(&worker.resources),
             resourcesused: share_rows(&worker.resources, &worker.resources_used),
             resourcesfree: share_rows(&worker.resources, &worker.resources.without(&worker.resources_used)),
-            state: worker.state,
+            state: spark_state(worker.state),
             lastheartbeat: worker.last_heartbeat.millis(),
         }
     }

@@ -71,6 +71,7 @@ fn recorded() -> MasterView {
         workers: vec![worker],
         applications: vec![application(live, "live", begun, None, ApplicationState::Running)],
         completed: vec![application(done, "done", 1_795_672_734_500, ended, ApplicationState::Finished)],
+        remarks: Default::default(),
         reports: [(worker_id, TimedReport { received: time(begun), report })].into(),
         needs: [live, done]
             .map(|app| (AppId::new(app), [("gpu".to_owned(), firesteel_placement::Amount::Whole(1))].into()))

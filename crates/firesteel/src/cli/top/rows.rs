@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use firesteel_core::ids::ExecutorId;
-use firesteel_core::messages::{ApplicationView, ExecutorView, MasterView, Usage, WorkerState, WorkerView};
+use firesteel_core::messages::{ApplicationView, ExecutorView, MasterView, Usage, WorkerView};
 use firesteel_placement::{Cores, MiB};
 
 use super::super::table::{clean, duration};
@@ -95,7 +95,7 @@ fn workers(view: &MasterView, order: usize) -> Vec<Row> {
         app: None,
         cells: vec![
             worker.id.to_string(),
-            worker_state(worker, view.now),
+            worker_state(view, worker),
             cores_bar(worker.cores_used, worker.cores),
             memory_bar(worker.memory_used, worker.memory),
             format!("{} ago", duration(view.now.since(worker.last_heartbeat))),
@@ -164,7 +164,7 @@ fn executors(view: &MasterView, order: usize) -> Vec<Row> {
 }
 
 pub(super) fn alive(view: &MasterView) -> impl Iterator<Item = &WorkerView> {
-    view.workers.iter().filter(|worker| worker.state != WorkerState::Dead)
+    view.workers.iter().filter(|worker| !worker.state.is_gone())
 }
 
 /// The cores as a bar: `█████░░░ 5/8`.

@@ -7,7 +7,7 @@ use firesteel_core::Timestamp;
 use firesteel_core::ids::{AppId, ExecutorId, WorkerId};
 use firesteel_core::master::Event;
 use firesteel_core::messages::{
-    ApplicationAnswer, ApplicationView, ClientToMaster, MasterView, ProfileView, WorkerState, WorkerView,
+    ApplicationAnswer, ApplicationView, ClientToMaster, MasterView, ProfileView, WorkerView,
 };
 use firesteel_core::state_reader::Extent;
 use firesteel_host::net::Envoys;
@@ -100,7 +100,7 @@ impl Picture {
             }
         }
         let demands: Vec<&ProfileView> = demands.iter().collect();
-        let is_there = |worker: &&WorkerView| worker.state != WorkerState::Dead;
+        let is_there = |worker: &&WorkerView| !worker.state.is_gone();
         let workers = view.workers.iter().filter(is_there).map(|worker| {
             let mut on = on.remove(&worker.id).unwrap_or_default();
             on.sort_unstable();
