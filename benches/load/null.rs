@@ -164,6 +164,7 @@ impl Null {
             | WorkerToMaster::WorkerReported(_)
             | WorkerToMaster::ExecutorUsed { .. }
             | WorkerToMaster::DriverUsed { .. }
+            | WorkerToMaster::DriverRestarted { .. }
             | WorkerToMaster::WorkerLatestState { .. }
             | WorkerToMaster::DriverStateChanged(_) => {}
             WorkerToMaster::ExecutorStateChanged(report) => {

@@ -4,8 +4,8 @@ use firesteel_core::messages::DriverToMaster;
 use firesteel_daemons::worker::strays::Marker;
 use nix::sys::signal::{Signal, kill};
 
-use crate::cluster::Daemon;
 use crate::cluster::processes::is_alive;
+use crate::cluster::{Daemon, firesteel, run};
 use crate::driver::Driver;
 use crate::worker::{Pair, SPREAD, signal, up, wait_for_ends, wait_for_text};
 
@@ -86,4 +86,20 @@ fn what_a_dead_worker_left_ends_with_its_application() {
     driver.send(&DriverToMaster::UnregisterApplication { app: driver.app.clone(), outcome: None });
     wait_for_ends(&pids);
     other.wait_for_line(&["was killed together with its reaper: killing"]);
+}
+
+#[test]
+fn a_worker_that_hangs_is_late_before_it_is_dead() {
+    let master = Daemon::master(&["--conf", "spark.worker.timeout=8s"]);
+    let work = tempfile::tempdir().expect("a temporary directory");
+    let worker = Daemon::worker(&master, work.path(), &["--cores", "1", "--memory", "1g"]);
+    master.wait_for_workers(1);
+    worker.signal(Signal::SIGSTOP);
+    master.wait_for_line(&["no heartbeat of", "it is given executors only if no other Worker has room"]);
+    let shown = run(firesteel().args(["status", "--master", master.url()]));
+    assert!(shown.stdout.contains("ALIVE, late"), "{shown}");
+    assert_eq!(master.status()["workers"][0]["remark"], "LATE");
+    master.wait_for_line(&["removed worker-", "no heartbeat from the Worker for 8 s"]);
+    worker.signal(Signal::SIGCONT);
+    master.wait_for_workers(1);
 }

@@ -276,8 +276,9 @@ fn executors_survive_a_master_that_is_started_in_another_directory_and_then_in_t
     cluster.kill_master();
     let elsewhere = cluster.directory.path().join("elsewhere");
     cluster.master = Daemon::start(&mut durable_master(&elsewhere, &cluster.port));
-    let place = format!("this one's state, in {}, is new", elsewhere.display());
-    cluster.master.wait_for_line(&["runs 1 executor of another Master", &place, "start it with --new"]);
+    let words = "of another Master: this one's state, in";
+    let place = elsewhere.display().to_string();
+    cluster.master.wait_for_line(&["runs 1 executor", words, &place, "is new", "start it with --new"]);
     cluster.master.wait_for_line(&["has returned with 1 executor", "this Master does not know it"]);
     assert_eq!(servers(), before);
     cluster.kill_master();
@@ -329,4 +330,40 @@ fn a_state_that_is_removed_under_a_master_is_written_anew_and_survives_it() {
     cluster.start_master();
     let shown = run(firesteel().args(["status", "--master", cluster.master.url()]));
     assert!(shown.stdout.contains("first") && shown.stdout.contains("second"), "{shown}");
+}
+
+#[test]
+fn how_a_map_ended_that_found_no_master_to_tell_is_not_known_and_never_called_a_failure() {
+    let mut cluster = Cluster::start();
+    let gate = cluster.directory.path().join("gate");
+    let line = format!("while [ ! -e {} ]; do sleep 0.05; done", gate.display());
+    let mut map = firesteel();
+    map.args([
+        "map",
+        "-q",
+        "--name",
+        "night",
+        "--master",
+        cluster.master.url(),
+        "--",
+        "sh",
+        "-c",
+        &line,
+        "sh",
+    ]);
+    let map = std::thread::spawn(move || run(map.args([":::", "1"])));
+    wait_for("the map", || (cluster.master.status()["applications"][0]["executors_live"] == 1).then_some(()));
+    cluster.kill_master();
+    fs::write(&gate, "").expect("the directory is there");
+    assert_eq!(map.join().expect("it does not panic").code(), 0);
+    let timeout = ["--conf", "spark.deploy.recoveryTimeout=2s"];
+    cluster.master = Daemon::start(durable_master(&cluster.state(), &cluster.port).args(timeout));
+    cluster.master.wait_for_line(&["how its work ended is not known"]);
+    let ask = |arguments: &[&str]| {
+        run(firesteel().args(&arguments[..1]).args(["--master", cluster.master.url()]).args(&arguments[1..]))
+            .stdout
+    };
+    for shown in [ask(&["status", "night"]), ask(&["history"]), ask(&["history", "--state", "unknown"])] {
+        assert!(shown.contains("UNKNOWN") && !shown.contains("FAILED"), "{shown}");
+    }
 }

@@ -223,7 +223,10 @@ fn a_command_of_another_directory_for_temporary_files_is_told_what_is_there() {
     for (arguments, code) in [(&["status"][..], 76), (&["explain", "app-1"], 76), (&["kill", "app-1"], 76)] {
         let done = run(firesteel().args(arguments).args(["--master", &url]).env("TMPDIR", elsewhere.path()));
         assert_eq!(done.code(), code, "{done}");
-        assert!(done.stderr.contains("it belongs to a local cluster, which admits only its own processes"), "{done}");
+        assert!(
+            done.stderr.contains("it belongs to a local cluster, which admits only its own processes"),
+            "{done}"
+        );
     }
     // The cluster's user is let in.
     let own = |arguments: &[&str]| {

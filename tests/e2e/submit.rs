@@ -289,3 +289,39 @@ fn the_log_of_a_driver_is_shown_while_it_runs_after_its_end_and_after_its_worker
         assert!(done.code() == code && done.stderr.contains(words), "{done}");
     }
 }
+
+#[test]
+fn a_driver_that_fails_again_and_again_says_so_wherever_it_is_shown() {
+    let cluster = Cluster::start();
+    let _worker = cluster.worker("one");
+    let id = cluster.submit(&["--supervise", "--name", "nightly"], "exit 3");
+    let driver = wait_for("two restarts", || {
+        Some(cluster.driver(&id)).filter(|driver| driver["restarts"].as_u64() >= Some(2))
+    });
+    assert_eq!((&driver["state"], &driver["last_exit_code"]), (&json!("RUNNING"), &json!(3)), "{driver}");
+    assert_eq!(driver["name"], "nightly");
+    let ask = |command: &str| {
+        let asked = run(firesteel().args([command, "--master", cluster.master.url(), &id]));
+        assert_eq!(asked.code(), 0, "{asked}");
+        asked.stdout
+    };
+    let shown = ask("status");
+    assert!(shown.contains("\nname        nightly\n") && shown.contains("\nrestarts    "), "{shown}");
+    assert!(ask("explain").contains("its process ended last with exit code 3"));
+    let table = run(firesteel().args(["status", "--master", cluster.master.url()])).stdout;
+    assert!(table.contains("restarts, last exit code 3") && table.contains("nightly: sh"), "{table}");
+    assert_eq!(ask("kill"), format!("{id} is told to end\n"));
+    cluster.wait_for_state(&id, "KILLED");
+}
+
+#[test]
+fn a_driver_that_fits_no_worker_is_told_so_at_once() {
+    let cluster = Cluster::start();
+    let _worker = cluster.worker("one");
+    let options = ["--deploy-mode", "cluster", "--driver-cores", "200", "--", "true"];
+    let submitted = cluster.ask(&options);
+    let id = submitted.stdout.trim();
+    assert!(submitted.stderr.contains("waits: no Worker is large enough"), "{submitted}");
+    let explained = run(firesteel().args(["explain", "--master", cluster.master.url(), id]));
+    assert!(explained.stdout.contains("It waits: no Worker is large enough"), "{explained}");
+}

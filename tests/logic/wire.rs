@@ -175,7 +175,12 @@ fn workers(record: &mut Record) {
     let used = Used { cpu_millis: 700, peak_memory: 1 << 20 };
     record.add("worker-to-master", &WorkerToMaster::ExecutorUsed { executor: key(), used });
     let driver = DriverId::new("driver-1");
-    record.add("worker-to-master", &WorkerToMaster::DriverUsed { driver, used });
+    record.add("worker-to-master", &WorkerToMaster::DriverUsed { driver: driver.clone(), used });
+    for pause_millis in [None, Some(2_000)] {
+        let (driver, last) = (driver.clone(), ExitStatus::Code(3));
+        let message = WorkerToMaster::DriverRestarted { driver, restarts: 2, last, pause_millis };
+        record.add("worker-to-master", &message);
+    }
     let (cores, memory) = (Cores(2), MiB(512));
     let launch = ExecutorLaunch {
         executor: key(),

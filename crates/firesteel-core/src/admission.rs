@@ -42,9 +42,7 @@ pub struct Pass {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotAdmitted {
     /// The peer is part of a local cluster, and this side is not.
-    #[error(
-        "it belongs to a local cluster, which admits only its own processes and commands of its user"
-    )]
+    #[error("it belongs to a local cluster, which admits only its own processes and commands of its user")]
     Outsider,
     /// This side is part of a local cluster, and the peer shows no sign that it is.
     #[error("it does not belong to this local cluster, which admits only what its own command started")]

@@ -2,9 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::messages::{
-    ClientToMaster, MasterView, StateHead, StatePage, StatePlace, StateRow, StateTotals, WorkerState,
-};
+use crate::messages::{ClientToMaster, MasterView, StateHead, StatePage, StatePlace, StateRow, StateTotals};
 use crate::scheduling::SchedulingSettings;
 use crate::time::Timestamp;
 
@@ -145,7 +143,7 @@ impl StateReader {
     #[must_use]
     pub fn finish(self) -> Option<MasterView> {
         let mut state = self.state.filter(|_| self.from.is_none())?;
-        state.workers.sort_by_key(|worker| worker.state == WorkerState::Dead);
+        state.workers.sort_by_key(|worker| worker.state.is_gone());
         state.completed.sort_by_key(|application| application.ended);
         state.unread_executors = match self.is_cut {
             true => self.totals.executors.saturating_sub(self.executors),
@@ -170,6 +168,7 @@ fn empty(head: StateHead, now: Timestamp) -> MasterView {
         completed: Vec::new(),
         drivers: Vec::new(),
         unread_executors: 0,
+        remarks: BTreeMap::new(),
         reports: BTreeMap::new(),
         needs: BTreeMap::new(),
         driver_resources: BTreeMap::new(),
@@ -183,7 +182,7 @@ mod tests {
     use super::*;
     use crate::address::Address;
     use crate::ids::{ExecutorId, WorkerId};
-    use crate::messages::{Deciding, Offered, WorkerDescription, WorkerView};
+    use crate::messages::{Deciding, Offered, WorkerDescription, WorkerState, WorkerView};
 
     fn worker(id: &str, state: WorkerState) -> StateRow {
         let (address, offered) =

@@ -12,7 +12,7 @@ use firesteel_core::ids::{AppId, DriverId, ExecutorId, WorkerId};
 use firesteel_core::messages::{
     ApplicationAnswer, ClientToMaster, DecommissionAnswer, DriverDescription, DriverShare, DriverView,
     HistoryPage, HistoryPlace, KillAnswer, KillDriverAnswer, MasterToClient, MasterView, PastRow,
-    ReservedRoom, SubmitDriverAnswer, TimedReport,
+    ReservedRoom, SubmitDriverAnswer, WorkerNews,
 };
 use firesteel_core::scheduling::SchedulingSettings;
 use firesteel_core::state_reader::{Extent, StateReader};
@@ -49,7 +49,7 @@ impl MasterClient {
             reader.read(page).map_err(|_| self.other_answer())?;
         }
         let mut state = reader.finish().ok_or_else(|| self.other_answer())?;
-        state.reports = self.reports().await?;
+        state.hear(self.reports().await?);
         state.driver_resources = self.driver_resources().await?;
         state.rule = self.placement_rule().await?;
         state.scheduling = self.scheduling_settings().await?;
@@ -71,14 +71,13 @@ impl MasterClient {
     }
 
     /// Asks for what living Workers reported of themselves last. An older Master does not know.
-    async fn reports(&mut self) -> Result<BTreeMap<WorkerId, TimedReport>, CallError> {
+    async fn reports(&mut self) -> Result<Vec<WorkerNews>, CallError> {
         let question = |from: &WorkerId| ClientToMaster::RequestWorkerReports { from: from.clone() };
         let reports = self.pages(WorkerId::new(""), question, |answer| match answer {
-            MasterToClient::WorkerReportsResponse(page) => Some((page.reports, page.next)),
+            MasterToClient::WorkerReportsResponse(page) => Some((page.workers, page.next)),
             _ => None,
         });
-        let reports = unless_older(reports.await)?;
-        Ok(reports.into_iter().map(|it| (it.report.worker.clone(), it)).collect())
+        unless_older(reports.await)
     }
 
     /// Asks for all that has ended and that the Master remembers, in the order of the ends, with the Master's time.

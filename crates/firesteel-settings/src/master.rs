@@ -320,6 +320,8 @@ mod tests {
             },
             first_application: 0,
             web_address: None,
+            state_place: Config::default().state_place,
+            foreign: Config::default().foreign,
             retained_applications: 5,
             history: HistoryLimits { age: Duration::from_secs(7200), bytes: 3 << 20 },
             driver_strategy: Strategy::Consolidate,

@@ -124,6 +124,12 @@ impl Names {
             | Note::Audited(_)
             | Note::ExecutorEnded { .. } => None,
             Note::WorkerRemoved { .. }
+            | Note::WorkerLeft { .. }
+            | Note::WorkerLate { .. }
+            | Note::WorkerHeard { .. }
+            | Note::EndedExecutorReturned { .. }
+            | Note::ForeignHeld { .. }
+            | Note::ForeignDriverWaits { .. }
             | Note::Recovered
             | Note::WorkersExcused { .. }
             | Note::OrderRepeated { .. }

@@ -222,9 +222,25 @@ fn driver_resources(record: &mut Record, launch: DriverLaunch) {
     let order = MasterToWorker::LaunchDriverWithResources { launch, resources: has.clone() };
     record.add("master-to-worker", &order);
     record.add("client-to-master", &ClientToMaster::RequestDriverResources { from: 7 });
-    let share = DriverShare { number: 7, driver, needs, has };
-    let page = DriverResources { drivers: vec![share], next: Some(9) };
+    let restarts = DriverRestarts {
+        restarts: 2,
+        last: ExitStatus::Code(3),
+        until: Some(Timestamp::from_millis(1_795_209_755_042)),
+    };
+    let (name, restarts, wait) = (Some("nightly".to_owned()), Some(restarts), None);
+    let share = DriverShare { number: 7, driver, needs, has, name, restarts, wait };
+    let page = DriverResources { drivers: vec![share.clone()], next: Some(9) };
     record.add("master-to-client", &MasterToClient::DriverResourcesResponse(page));
+    for wait in [
+        DriverWait::NoWorker,
+        DriverWait::TooLarge { cores: Cores(4), memory: MiB(8192) },
+        DriverWait::NoRoom { workers: 3 },
+        DriverWait::Limit { most: 2 },
+    ] {
+        let share = DriverShare { wait: Some(wait), restarts: None, name: None, ..share.clone() };
+        let page = DriverResources { drivers: vec![share], next: None };
+        record.add("master-to-client", &MasterToClient::DriverResourcesResponse(page));
+    }
 }
 
 /// What Workers report of themselves.
@@ -232,7 +248,13 @@ fn reports(record: &mut Record) {
     let worker = WorkerId::new("worker-1");
     record.add("client-to-master", &ClientToMaster::RequestWorkerReports { from: worker.clone() });
     let timed = TimedReport { received: Timestamp::from_millis(1_795_209_755_042), report: report() };
-    let reports = WorkerReports { reports: vec![timed], next: Some(worker) };
+    let news = WorkerNews { worker: worker.clone(), remark: None, report: Some(timed) };
+    let until = Timestamp::from_millis(1_795_209_755_042);
+    let foreign = WorkerRemark::Foreign { executors: 3, drivers: 1, until };
+    let remarks = [WorkerRemark::Late, WorkerRemark::Left, foreign];
+    let others = remarks.map(|it| WorkerNews { remark: Some(it), report: None, ..news.clone() });
+    let workers = [news].into_iter().chain(others).collect();
+    let reports = WorkerReports { workers, next: Some(worker) };
     record.add("master-to-client", &MasterToClient::WorkerReportsResponse(reports));
     record.add("client-to-master", &ClientToMaster::RequestApplicationNeeds { from: 7 });
     let resources = [("gpu".to_owned(), firesteel_placement::Amount::Whole(2))].into();

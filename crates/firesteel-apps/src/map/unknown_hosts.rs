@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use firesteel_core::address::Address;
-use firesteel_core::messages::{MasterView, WorkerState};
+use firesteel_core::messages::MasterView;
 use firesteel_core::state_reader::Extent;
 use firesteel_daemons::master_client::MasterClient;
 use firesteel_host::net::CallError;
@@ -130,7 +130,7 @@ async fn ask(master: &Address, name: &str) -> Result<MasterView, CallError> {
 }
 
 fn hosts(view: MasterView) -> BTreeSet<String> {
-    let living = view.workers.into_iter().filter(|worker| worker.state != WorkerState::Dead);
+    let living = view.workers.into_iter().filter(|worker| !worker.state.is_gone());
     living.map(|worker| worker.host).collect()
 }
 

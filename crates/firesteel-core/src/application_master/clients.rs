@@ -86,7 +86,7 @@ impl ApplicationMaster {
                 self.answer(peer, MasterToClient::RunTimesResponse(none));
             }
             ClientToMaster::RequestWorkerReports { .. } => {
-                let none = WorkerReports { reports: Vec::new(), next: None };
+                let none = WorkerReports { workers: Vec::new(), next: None };
                 self.answer(peer, MasterToClient::WorkerReportsResponse(none));
             }
             // YARN keeps the history of its applications.

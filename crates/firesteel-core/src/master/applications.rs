@@ -327,8 +327,9 @@ fn ended(row: ApplicationView, now: Timestamp, end: &ApplicationEnd) -> Applicat
             return ApplicationView { state: ApplicationState::Finished, outcome: outcome.clone(), ..row };
         }
         ApplicationEnd::Killed { .. } => ApplicationState::Killed,
+        // Its driver may have done all its work while there was no Master to tell.
+        ApplicationEnd::NotBack => ApplicationState::Unknown,
         ApplicationEnd::DriverLost
-        | ApplicationEnd::NotBack
         | ApplicationEnd::ExecutorsFailed { .. }
         | ApplicationEnd::GivenUp { .. }
         | ApplicationEnd::Refused { .. }

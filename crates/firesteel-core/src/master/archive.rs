@@ -164,8 +164,8 @@ mod tests {
             ended,
             worker: None,
         };
-        let (needs, has, used) = Default::default();
-        past_driver(number, &PastDriver { view, needs, has, used })
+        let (restarts, needs, has, used) = Default::default();
+        past_driver(number, &PastDriver { view, restarts, needs, has, used })
     }
 
     #[test]

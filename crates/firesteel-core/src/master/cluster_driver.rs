@@ -11,7 +11,8 @@ use super::record::Record;
 use super::worker_row::WorkerRow;
 use crate::ids::DriverId;
 use crate::messages::{
-    DriverDescription, DriverLaunch, DriverPlace, DriverState, DriverView, MasterToWorker,
+    DRIVER_NAME, DriverDescription, DriverLaunch, DriverPlace, DriverRestarts, DriverState, DriverView,
+    MasterToWorker,
 };
 use crate::time::Timestamp;
 
@@ -29,6 +30,8 @@ pub(super) struct ClusterDriver {
     pub(super) kill_asked: bool,
     /// `None` while it waits for a Worker.
     pub(super) run: Option<Run>,
+    /// How often it was started again on its Worker, as that says.
+    pub(super) restarts: Option<DriverRestarts>,
 }
 
 /// The record of the custom resources that a cluster driver needs, if it needs any.
@@ -87,6 +90,11 @@ impl ClusterDriver {
                 MasterToWorker::LaunchDriverWithResources { launch, resources }
             }
         }
+    }
+
+    /// The name under which it was submitted, if it was given one.
+    pub(super) fn name(&self) -> Option<&str> {
+        self.description.command.environment.get(DRIVER_NAME).map(String::as_str)
     }
 
     /// The addresses of custom resources that it has.

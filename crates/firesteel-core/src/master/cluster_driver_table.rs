@@ -8,7 +8,7 @@ use super::cluster_driver::{ClusterDriver, Run};
 use super::history::History;
 use super::merged::merged;
 use crate::ids::{DriverId, WorkerId};
-use crate::messages::{DriverState, DriverView, Used};
+use crate::messages::{DriverRestarts, DriverState, DriverView, Used};
 
 /// The cluster drivers that live, and the latest that have ended.
 #[derive(Debug, Default)]
@@ -32,6 +32,8 @@ pub(super) struct ClusterDriverTable {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct PastDriver {
     pub(super) view: DriverView,
+    /// How often it was started again. A Master that was restarted does not know.
+    pub(super) restarts: Option<DriverRestarts>,
     /// The custom resources that it needed.
     pub(super) needs: ResourceAmounts,
     /// The addresses that it had when it ended.
@@ -62,7 +64,9 @@ impl ClusterDriverTable {
     pub(super) fn wait(&mut self, number: u64) -> Option<Run> {
         self.is_tried = false;
         self.waiting.insert(number);
-        self.live_mut(number).run.take()
+        let driver = self.live_mut(number);
+        driver.restarts = None;
+        driver.run.take()
     }
 
     /// Takes out one that ended.

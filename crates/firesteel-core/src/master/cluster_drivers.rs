@@ -3,6 +3,7 @@
 //! A cluster driver takes cores and memory of a Worker, as executors do. It is placed before them.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use firesteel_placement::index::Slot;
 use firesteel_placement::{Cores, MiB, ResourceAmounts, Strategy};
@@ -15,9 +16,10 @@ use super::{Ignored, Master, Note, Pass, Record};
 use crate::ids::{DriverId, PeerId, WorkerId};
 use crate::machine::Violation;
 use crate::messages::{
-    DriverDescription, DriverError, DriverReport, DriverState, DriverView, KillDriverAnswer, LossReason,
-    MOST_CORES, MasterToWorker, RefusedDriver, ResourceProfile,
+    DriverDescription, DriverError, DriverReport, DriverRestarts, DriverState, DriverView, DriverWait,
+    KillDriverAnswer, LossReason, MOST_CORES, MasterToWorker, RefusedDriver, ResourceProfile,
 };
+use crate::process::ExitStatus;
 use crate::time::Timestamp;
 use crate::wire;
 
@@ -102,8 +104,17 @@ impl Master {
         let number = self.drivers.submitted();
         let id = self.next_driver_id(now);
         self.effects.note(Note::DriverSubmitted { driver: id.clone(), user: description.user.clone() });
-        let (submitted, kill_asked, run) = (now, false, None);
-        let driver = ClusterDriver { number, id: id.clone(), description, needs, submitted, kill_asked, run };
+        let (submitted, kill_asked, run, restarts) = (now, false, None, None);
+        let driver = ClusterDriver {
+            number,
+            id: id.clone(),
+            description,
+            needs,
+            submitted,
+            kill_asked,
+            run,
+            restarts,
+        };
         if self.records.are_wanted() {
             driver.submission().for_each(|record| self.records.add(now, record));
         }
@@ -288,6 +299,40 @@ impl Master {
         self.tell_worker(peer, MasterToWorker::DriverEndNoted { driver: id });
     }
 
+    /// A Worker says how often it has started one of its own again.
+    pub(super) fn on_driver_restarted(
+        &mut self,
+        now: Timestamp,
+        peer: PeerId,
+        driver: &DriverId,
+        (restarts, last, pause_millis): (u32, ExitStatus, Option<u64>),
+    ) {
+        let Some(slot) = self.workers.slot_of_peer(peer) else { return };
+        let Some(number) = self.own_driver(slot, driver) else { return };
+        let until = pause_millis.map(|millis| now + Duration::from_millis(millis));
+        self.drivers.live_mut(number).restarts = Some(DriverRestarts { restarts, last, until });
+    }
+
+    /// Why a cluster driver waits. `None`: it runs.
+    pub(super) fn wait_of(&self, driver: &ClusterDriver) -> Option<DriverWait> {
+        if driver.run.is_some() {
+            return None;
+        }
+        if self.drivers.running() >= self.config.max_drivers {
+            return Some(DriverWait::Limit { most: self.config.max_drivers as u64 });
+        }
+        let takers = || self.workers.iter().filter(|row| row.description.label.is_none() && row.stays());
+        let demand = driver.demand();
+        let workers = takers().filter(|row| row.whole_offer().fits(&demand)).count() as u64;
+        if workers > 0 {
+            return Some(DriverWait::NoRoom { workers });
+        }
+        let cores = takers().map(|row| row.description.cores).max();
+        let memory = takers().map(|row| row.description.memory).max();
+        let too_large = cores.zip(memory).map(|(cores, memory)| DriverWait::TooLarge { cores, memory });
+        Some(too_large.unwrap_or(DriverWait::NoWorker))
+    }
+
     /// One that ran waits again: it never came to its Worker, or was given back.
     fn return_driver(&mut self, now: Timestamp, number: u64) {
         if self.drivers.live(number).kill_asked {
@@ -352,7 +397,8 @@ impl Master {
             used = row.used_by_driver(&driver.id);
         }
         let view = DriverView { state, ended: Some(now), ..view };
-        let ended = PastDriver { view, needs: driver.needs, has, used: None };
+        let restarts = driver.restarts.map(|restarts| DriverRestarts { until: None, ..restarts });
+        let ended = PastDriver { view, restarts, needs: driver.needs, has, used: None };
         let dropped = self.drivers.bury(number, ended, self.config.retained_drivers);
         self.remember_driver_used(now, &driver.id, used);
         self.archive_drivers(now, dropped);

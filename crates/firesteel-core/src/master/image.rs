@@ -108,7 +108,7 @@ impl Master {
         if self.drivers.submitted() == 0 {
             return;
         }
-        for (driver, PastDriver { view, needs, has, used }) in self.drivers.ended_in_order() {
+        for (driver, PastDriver { view, restarts: _, needs, has, used }) in self.drivers.ended_in_order() {
             let view = view.clone();
             image.records.push(Record::EndedDriverRestored(Box::new(EndedDriver { driver, view })));
             image.records.extend(used.map(|used| Record::DriverUsed { driver, used }));

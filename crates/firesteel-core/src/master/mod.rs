@@ -228,6 +228,9 @@ impl Master {
                 self.on_executor_used(now, peer, &executor, used)
             }
             WorkerToMaster::DriverUsed { driver, used } => self.on_driver_used(now, peer, &driver, used),
+            WorkerToMaster::DriverRestarted { driver, restarts, last, pause_millis } => {
+                self.on_driver_restarted(now, peer, &driver, (restarts, last, pause_millis));
+            }
         }
     }
 

@@ -41,14 +41,27 @@ impl Master {
 
     /// The custom resources of the cluster drivers that need any, by number.
     pub(super) fn driver_shares_from(&self, from: u64) -> impl Iterator<Item = DriverShare> {
-        let share = |(number, driver): (u64, Result<&ClusterDriver, &PastDriver>)| {
-            let (id, needs, has) = match driver {
-                Ok(live) => (&live.id, &live.needs, live.has()),
-                Err(past) => (&past.view.id, &past.needs, &past.has),
-            };
-            DriverShare { number, driver: id.clone(), needs: needs.clone(), has: has.clone() }
+        let share = |(number, driver): (u64, Result<&ClusterDriver, &PastDriver>)| match driver {
+            Ok(live) => DriverShare {
+                number,
+                driver: live.id.clone(),
+                needs: live.needs.clone(),
+                has: live.has().clone(),
+                name: live.name().map(str::to_owned),
+                restarts: live.restarts,
+                wait: self.wait_of(live),
+            },
+            Err(past) => DriverShare {
+                number,
+                driver: past.view.id.clone(),
+                needs: past.needs.clone(),
+                has: past.has.clone(),
+                name: None,
+                restarts: past.restarts,
+                wait: None,
+            },
         };
-        self.drivers.from(from).map(share).filter(|share| !share.needs.is_empty())
+        self.drivers.from(from).map(share).filter(|share| !share.is_empty())
     }
 }
 

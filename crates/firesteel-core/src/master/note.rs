@@ -59,6 +59,34 @@ pub enum Note {
         /// The number of executors that are lost with it.
         executors: usize,
     },
+    /// A Worker has left in order: it had said that it would end, and nothing ran there.
+    WorkerLeft {
+        /// The Worker's id.
+        worker: WorkerId,
+    },
+    /// Two heartbeats of a Worker are missing: it is served last.
+    WorkerLate {
+        /// The Worker's id.
+        worker: WorkerId,
+        /// How long it has been silent.
+        silent: Duration,
+    },
+    /// A Worker that was late was heard again.
+    WorkerHeard {
+        /// The Worker's id.
+        worker: WorkerId,
+    },
+    /// A Worker still runs an executor that has counted as ended for a while. It is told to end it.
+    EndedExecutorReturned {
+        /// The executor's id.
+        executor: ExecutorKey,
+        /// The Worker's id.
+        worker: WorkerId,
+        /// The state in which it counts as ended.
+        state: ExecutorState,
+        /// Since when.
+        ended: Timestamp,
+    },
     /// Workers were silent for too long, and so was the Master: it looked for them later than it should have.
     WorkersExcused {
         /// The number of Workers that get their time again.
@@ -338,6 +366,8 @@ impl Note {
             | Self::ApplicationReconnected { .. }
             | Self::Recovered
             | Self::WorkerLeaving { .. }
+            | Self::WorkerLeft { .. }
+            | Self::WorkerHeard { .. }
             | Self::WorkerRecovered { .. }
             | Self::CaughtUp { .. }
             | Self::ApplicationRegistered { .. }
@@ -365,6 +395,8 @@ impl Note {
             | Self::WorkerExcluded { .. }
             | Self::WorkerDistrusted { .. }
             | Self::UnknownExecutor { .. }
+            | Self::WorkerLate { .. }
+            | Self::EndedExecutorReturned { .. }
             | Self::ForeignHeld { .. }
             | Self::ForeignDriverWaits { .. }
             | Self::DriverRefused { .. }
@@ -458,6 +490,17 @@ impl fmt::Display for Note {
             Self::UnknownExecutor { executor, worker } => {
                 write!(f, "{worker} runs {executor}, which belongs to no known application: stopping it")
             }
+            Self::WorkerLeft { worker } => write!(f, "{worker} has left"),
+            Self::WorkerLate { worker, silent } => write!(
+                f,
+                "no heartbeat of {worker} for {} s: it is given executors only if no other Worker has room",
+                silent.as_secs()
+            ),
+            Self::WorkerHeard { worker } => write!(f, "{worker} sends heartbeats again"),
+            Self::EndedExecutorReturned { executor, worker, state, ended } => write!(
+                f,
+                "{worker} still runs {executor}, which counts as {state} since {ended}: stopping it"
+            ),
             Self::ForeignHeld { worker, executors, drivers, place, remaining } => {
                 let what = match (executors, drivers) {
                     (_, 0) => counted(*executors as u64, "executor"),
@@ -527,4 +570,4 @@ crate::kinds!("master note", Note: WorkerRegistered WorkerReconnected Applicatio
     WorkerRemoved WorkersExcused OrderRepeated WorkerImpaired WorkerRecovered Behind CaughtUp ApplicationRegistered ApplicationRefused ApplicationRemoved Reserved GangNeverFits
     ExecutorPreempted ExecutorLaunched ExecutorEnded RelaunchDelayed WorkerExcluded WorkerDistrusted UnknownExecutor Inconsistent
     Ignored DriverSubmitted DriverRefused DriverLaunched DriverOrderRepeated DriverReturned DriverKillAsked DriverEnded
-    UnknownDriver Audited ForeignHeld ForeignDriverWaits);
+    UnknownDriver Audited ForeignHeld ForeignDriverWaits WorkerLeft WorkerLate WorkerHeard EndedExecutorReturned);

@@ -16,6 +16,9 @@ impl Note {
             | Self::WorkerImpaired { worker, .. }
             | Self::WorkerRecovered { worker }
             | Self::ForeignHeld { worker, .. }
+            | Self::WorkerLeft { worker }
+            | Self::WorkerLate { worker, .. }
+            | Self::WorkerHeard { worker }
             | Self::WorkerDistrusted { worker, .. } => Mentions::worker(worker),
             Self::ApplicationReconnected { app }
             | Self::ApplicationRegistered { app, .. }
@@ -27,6 +30,7 @@ impl Note {
             Self::WorkerExcluded { worker, app, .. } => Mentions::app(app).on(worker),
             Self::OrderRepeated { executor, worker }
             | Self::ExecutorLaunched { executor, worker, .. }
+            | Self::EndedExecutorReturned { executor, worker, .. }
             | Self::UnknownExecutor { executor, worker } => Mentions::executor(executor).on(worker),
             Self::ExecutorPreempted { executor, .. } | Self::ExecutorEnded { executor, .. } => {
                 Mentions::executor(executor)

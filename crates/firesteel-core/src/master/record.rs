@@ -229,6 +229,13 @@ pub enum Record {
     },
     /// Whether executors of applications that this state never had are left alone for a while, since it is new.
     ForeignHeld(bool),
+    /// A Worker has left in order. It had no executors.
+    WorkerLeft {
+        /// The Worker's number.
+        worker: u64,
+        /// When it was last heard.
+        last_heard: Timestamp,
+    },
 }
 
 /// The numbers from which a Master counts on.
@@ -338,7 +345,7 @@ crate::kinds!("record", Record: Time Founded WorkerRegistered WorkerChanged Work
     TargetsSet HostsPreferred ApplicationChanged ExecutorLaunched ExecutorStarted ExecutorEnded EndLearned
     ApplicationEnded FormerWorker DeadWorker ApplicationRestored EndedRestored DriverSubmitted DriverLaunched
     DriverReturned DriverKillAsked DriverEnded EndedDriverRestored DriversCounted
-    ExecutorUsed Archived CompletedCleared DriverUsed DriverNeeds DriverHas ForeignHeld);
+    ExecutorUsed Archived CompletedCleared DriverUsed DriverNeeds DriverHas ForeignHeld WorkerLeft);
 
 impl Record {
     /// Whether others may hear of all of these before they are durable: if they are lost, those who return say it again.

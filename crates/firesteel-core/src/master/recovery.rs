@@ -35,7 +35,7 @@ use crate::kind::Kind;
 use crate::last_heard::LastHeard;
 use crate::messages::{
     ApplicationDescription, ApplicationEnd, ApplicationState, DriverDescription, LossReason, Resumption,
-    WorkerDescription,
+    WorkerDescription, WorkerState,
 };
 use crate::time::Timestamp;
 
@@ -273,20 +273,11 @@ impl Recovery {
                 let slot = self.slot(worker)?;
                 self.set_worker_standing(slot, *standing);
             }
+            Record::WorkerLeft { worker, last_heard } => {
+                self.take_out_worker(worker, LossReason::Disconnected, WorkerState::Left, last_heard)?;
+            }
             Record::WorkerRemoved { worker, reason, last_heard } => {
-                let slot = self.slot(worker)?;
-                let row = self.master.workers.row_mut(slot);
-                row.last_heartbeat = LastHeard::at(last_heard);
-                let (id, has_executors) = (row.description.id.clone(), row.executors.len() > 0);
-                let has_drivers = row.drivers.len() > 0;
-                if has_executors {
-                    return Err(Contradiction::HasExecutors);
-                }
-                if has_drivers {
-                    return Err(Contradiction::HasDrivers);
-                }
-                self.slots.remove(&worker);
-                self.master.remove_worker(self.time, &id, reason);
+                self.take_out_worker(worker, reason, WorkerState::Dead, last_heard)?;
             }
             Record::ApplicationRegistered { app, id, max_cores, description } => {
                 self.add_application(app, id, max_cores, *description)?;
@@ -361,8 +352,8 @@ impl Recovery {
                 if self.master.drivers.is_known(driver, &view.id) {
                     return Err(Contradiction::Twice);
                 }
-                let (needs, has, used) = Default::default();
-                let ended = PastDriver { view, needs, has, used };
+                let (restarts, needs, has, used) = Default::default();
+                let ended = PastDriver { view, restarts, needs, has, used };
                 let dropped = self.master.drivers.bury(driver, ended, self.master.config.retained_drivers);
                 self.master.archive_drivers(self.time, dropped);
             }
@@ -401,6 +392,30 @@ impl Recovery {
         self.workers.insert(worker, Arc::clone(&row.description));
         let slot = workers.insert_numbered(row, self.master.config.worker_timeout);
         self.slots.insert(worker, slot);
+        Ok(())
+    }
+
+    /// A Worker without executors and cluster drivers is lost, or has left.
+    fn take_out_worker(
+        &mut self,
+        worker: u64,
+        reason: LossReason,
+        state: WorkerState,
+        last_heard: Timestamp,
+    ) -> Result<(), Contradiction> {
+        let slot = self.slot(worker)?;
+        let row = self.master.workers.row_mut(slot);
+        row.last_heartbeat = LastHeard::at(last_heard);
+        let (id, has_executors) = (row.description.id.clone(), row.executors.len() > 0);
+        let has_drivers = row.drivers.len() > 0;
+        if has_executors {
+            return Err(Contradiction::HasExecutors);
+        }
+        if has_drivers {
+            return Err(Contradiction::HasDrivers);
+        }
+        self.slots.remove(&worker);
+        self.master.take_out_worker(self.time, &id, reason, state);
         Ok(())
     }
 
@@ -551,9 +566,9 @@ impl Recovery {
         if self.master.drivers.is_known(number, &id) {
             return Err(Contradiction::Twice);
         }
-        let (submitted, kill_asked, run) = (self.time, false, None);
+        let (submitted, kill_asked, run, restarts) = (self.time, false, None, None);
         let needs = ResourceAmounts::new();
-        let driver = ClusterDriver { number, id, description, needs, submitted, kill_asked, run };
+        let driver = ClusterDriver { number, id, description, needs, submitted, kill_asked, run, restarts };
         self.master.drivers.insert(driver);
         Ok(())
     }

@@ -1,8 +1,11 @@
 //! What Workers report of themselves. Nothing is decided by it, and nothing of it is written down: who returns reports again.
 
 use super::Master;
+use super::merged::merged;
 use crate::ids::{DriverId, ExecutorKey, PeerId, WorkerId};
-use crate::messages::{TimedReport, Used, WorkerReport, WorkerReports, is_web_address, page};
+use crate::messages::{
+    TimedReport, Used, WorkerNews, WorkerRemark, WorkerReport, WorkerReports, is_web_address, page,
+};
 use crate::time::Timestamp;
 
 impl Master {
@@ -44,12 +47,24 @@ impl Master {
 
     /// A page of the reports of living Workers, from that id on.
     pub(super) fn reports_page(&self, from: &WorkerId) -> WorkerReports {
-        let (reports, next) = page(self.config.page, self.reports_from(from));
-        WorkerReports { reports, next: next.map(|next| next.report.worker) }
+        let (workers, next) = page(self.config.page, self.news_from(from));
+        WorkerReports { workers, next: next.map(|next| next.worker) }
     }
 
-    /// The reports of living Workers by id, from that one on.
-    pub(super) fn reports_from(&self, from: &WorkerId) -> impl Iterator<Item = TimedReport> {
-        self.workers.rows_from(from).filter_map(|row| row.report.as_deref().cloned())
+    /// What is to be said of Workers besides their states, by id, from that one on.
+    pub(super) fn news_from(&self, from: &WorkerId) -> impl Iterator<Item = WorkerNews> {
+        let until = self.next_foreign_end().unwrap_or(self.now);
+        let living = self.workers.rows_from(from).map(move |row| {
+            let (worker, report) = (row.description.id.clone(), row.report.as_deref().cloned());
+            (worker.clone(), WorkerNews { worker, remark: row.remark(until), report })
+        });
+        let mut left: Vec<WorkerNews> = self.workers.left(from).map(has_left).collect();
+        left.sort_by(|one, other| one.worker.cmp(&other.worker));
+        let left = left.into_iter().map(|news| (news.worker.clone(), news));
+        merged(living, left).filter(|news| !news.is_empty())
     }
+}
+
+fn has_left(worker: &WorkerId) -> WorkerNews {
+    WorkerNews { worker: worker.clone(), remark: Some(WorkerRemark::Left), report: None }
 }

@@ -282,6 +282,7 @@ impl Master {
             submitted: now,
             kill_asked: false,
             run: None,
+            restarts: None,
         });
         self.run_driver(number, Run { slot, grant, launched: now, unanswered: None });
         Ok(())

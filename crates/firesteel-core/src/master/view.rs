@@ -1,5 +1,6 @@
 //! Read-only copies of a Master's tables.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use firesteel_placement::Cores;
@@ -12,7 +13,7 @@ use super::{Config, Master};
 use crate::ids::{ExecutorId, ProfileId, WorkerId};
 use crate::messages::{
     ApplicationState, ApplicationView, Deciding, DriverView, ExecutorView, MasterView, StateHead, StatePage,
-    StatePlace, StateRow, StateTotals, Step,
+    StatePlace, StateRow, StateTotals, Step, WorkerState, WorkerView,
 };
 use crate::scheduling::SchedulingSettings;
 use crate::time::millis;
@@ -21,7 +22,7 @@ impl Master {
     /// A copy of all tables, however large.
     #[must_use]
     pub fn view(&self) -> MasterView {
-        MasterView {
+        let mut view = MasterView {
             url: self.config.url.clone(),
             began: self.now,
             now: self.now,
@@ -34,10 +35,13 @@ impl Master {
             completed: self.applications.ended().iter().map(|(_, ended)| ended.view()).collect(),
             drivers: self.driver_views(0).map(|(_, view)| view).collect(),
             unread_executors: 0,
-            reports: self.reports_from(&WorkerId::new("")).map(|it| (it.report.worker.clone(), it)).collect(),
+            remarks: BTreeMap::new(),
+            reports: BTreeMap::new(),
             needs: self.needs_from(0).map(|need| (need.app, need.resources)).collect(),
             driver_resources: self.driver_shares_from(0).map(|share| (share.driver.clone(), share)).collect(),
-        }
+        };
+        view.hear(self.news_from(&WorkerId::new("")));
+        view
     }
 
     /// The page of the state that begins at that place.
@@ -72,6 +76,11 @@ impl Master {
         let workers = worker
             .into_iter()
             .flat_map(|id| self.workers.views_from(id, self.applications.excluded_for()))
+            .map(|view| match view.state {
+                // Older clients do not know it. Others hear of it in a message of its own.
+                WorkerState::Left => WorkerView { state: WorkerState::Dead, ..view },
+                _ => view,
+            })
             .map(StateRow::Worker);
         let applications = application.into_iter().flat_map(|number| self.applications.from(number));
         let applications = applications.map(|application| self.state_row(application));

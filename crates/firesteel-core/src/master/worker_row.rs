@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use std::time::Duration;
+
 use firesteel_placement::{Cores, Offer, ResourceAmounts, Resources, shortfall};
 
 use super::capacity::{Amounts, Capacity};
@@ -15,7 +17,8 @@ use crate::address::Address;
 use crate::ids::{DriverId, ExecutorKey};
 use crate::last_heard::LastHeard;
 use crate::messages::{
-    Impairment, Standing, TimedReport, Used, WorkerDescription, WorkerShare, WorkerState, WorkerView,
+    Impairment, Standing, TimedReport, Used, WorkerDescription, WorkerRemark, WorkerShare, WorkerState,
+    WorkerView,
 };
 use crate::time::Timestamp;
 
@@ -35,6 +38,10 @@ pub(super) struct WorkerRow {
     pub(super) last_heartbeat: LastHeard,
     /// The time of its entry in the table of timeouts to check.
     pub(super) look: Timestamp,
+    /// Whether two of its heartbeats are missing.
+    pub(super) is_late: bool,
+    /// Whether it is late, and is considered nevertheless, since no other Worker has room.
+    pub(super) is_last_resort: bool,
     pub(super) availability: Availability,
     /// The request to leave, if there was one.
     pub(super) asked: Option<Leave>,
@@ -87,6 +94,8 @@ impl WorkerRow {
             orders: Orders::default(),
             last_heartbeat: LastHeard::at(now),
             look: now,
+            is_late: false,
+            is_last_resort: false,
             availability: Availability::Serving,
             asked: None,
             distrust: Distrust::default(),
@@ -141,6 +150,11 @@ impl WorkerRow {
 
     /// Whether it may be given executors now.
     pub(super) fn serves(&self) -> bool {
+        self.has_room_to_give() && (!self.is_late || self.is_last_resort)
+    }
+
+    /// Whether it may be given executors, at once or as a last resort.
+    fn has_room_to_give(&self) -> bool {
         self.link.is_here()
             && self.availability == Availability::Serving
             && !self.deaf
@@ -148,12 +162,26 @@ impl WorkerRow {
             && self.foreigners.is_none()
     }
 
+    /// When its silence means something next, unless it is heard before.
+    pub(super) fn next_look(&self, timeout: Duration) -> Timestamp {
+        self.last_heartbeat.silent_at(if self.is_late { timeout } else { late_after(timeout) })
+    }
+
+    /// How it is, if that is out of the ordinary. What it runs for another Master ends at `until`.
+    pub(super) fn remark(&self, until: Timestamp) -> Option<WorkerRemark> {
+        if let Some(Foreigners { executors, drivers }) = self.foreigners.as_deref() {
+            let (executors, drivers) = (executors.len() as u64, drivers.len() as u64);
+            return Some(WorkerRemark::Foreign { executors, drivers, until });
+        }
+        (self.is_late && self.link.is_here()).then_some(WorkerRemark::Late)
+    }
+
     /// What it adds to the sums over the cluster.
     pub(super) fn share(&self) -> WorkerShare {
         let standing = match self.availability {
             Availability::Decommissioning => Standing::Away,
             Availability::Serving | Availability::Excluded if !self.link.is_here() => Standing::Away,
-            Availability::Serving | Availability::Excluded if self.serves() => Standing::Serving,
+            Availability::Serving | Availability::Excluded if self.has_room_to_give() => Standing::Serving,
             Availability::Serving | Availability::Excluded => Standing::Withheld,
         };
         let (total, free) = (self.capacity.total(), self.capacity.offer(self.description.id.as_str()));
@@ -217,4 +245,10 @@ impl WorkerRow {
             ..WorkerView::unused(&self.description, self.last_heartbeat.time())
         }
     }
+}
+
+/// The silence after which a Worker is late: two heartbeats are missing, which come every quarter of the timeout, and a little
+/// more.
+fn late_after(timeout: Duration) -> Duration {
+    timeout / 2 + timeout / 16
 }

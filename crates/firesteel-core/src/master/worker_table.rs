@@ -4,6 +4,8 @@ mod availability;
 mod label_counts;
 mod silence;
 
+pub(super) use silence::Silence;
+
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::ControlFlow;
 use std::time::Duration;
@@ -115,7 +117,7 @@ impl WorkerTable {
     pub(super) fn insert_numbered(&mut self, mut row: WorkerRow, timeout: Duration) -> Slot {
         self.count_from(row.number + 1);
         let (id, address) = (row.description.id.clone(), row.address());
-        row.look = row.last_heartbeat.silent_at(timeout);
+        row.look = row.next_look(timeout);
         let is_another =
             |dead: &WorkerView| dead.id != id && (&dead.host, dead.port) != (&address.host, address.port);
         self.dead.retain(|dead| is_another(&dead.view));
@@ -368,7 +370,7 @@ impl WorkerTable {
     }
 
     /// Remembers a Worker that was removed, and forgets those that are overdue.
-    pub(super) fn bury(&mut self, row: &WorkerRow, now: Timestamp, remember: Duration) {
+    pub(super) fn bury(&mut self, row: &WorkerRow, state: WorkerState, now: Timestamp, remember: Duration) {
         self.forget_dead(now);
         self.dead.retain(|dead| dead.view.id != row.description.id);
         if self.dead.len() >= DEAD_LIMIT {
@@ -377,7 +379,7 @@ impl WorkerTable {
         let forgotten_at = row.last_heartbeat.time() + remember;
         // A Worker can have thousands of addresses, and nobody asks for those of a lost one, or for what was wrong with it.
         let (resources, resources_used) = (Resources::default(), Resources::default());
-        let view = WorkerView { resources, resources_used, impairment: None, ..row.view(WorkerState::Dead) };
+        let view = WorkerView { resources, resources_used, impairment: None, ..row.view(state) };
         self.bury_view(view, forgotten_at);
     }
 
@@ -562,6 +564,12 @@ impl WorkerTable {
             Ok(slot) => self.row(slot).living_view(excluded_for.get(&slot).copied().unwrap_or(0)),
             Err(dead) => dead.clone(),
         })
+    }
+
+    /// The ids of those that have left in order, from that one on.
+    pub(super) fn left(&self, from: &WorkerId) -> impl Iterator<Item = &WorkerId> {
+        let left = self.dead.iter().filter(|dead| dead.view.state == WorkerState::Left);
+        left.map(|dead| &dead.view.id).filter(move |id| *id >= from)
     }
 
     /// The living ones by id, from that one on.

@@ -11,13 +11,14 @@ use super::foreign::Foreigner;
 use super::limits::MOST_MEMORY;
 use super::link::Link;
 use super::orders::Overdue;
-use super::worker_row::WorkerRow;
+use super::worker_row::{Availability, WorkerRow};
+use super::worker_table::Silence;
 use super::{Effect, Ignored, Master, Note, Pass, Record};
 use crate::ids::{self, ExecutorKey, PeerId, WorkerId};
 use crate::last_heard::LATE;
 use crate::messages::{
     DriverReport, ExecutorReport, ExecutorState, Impairment, LossReason, MOST_CORES, MasterToDriver,
-    MasterToWorker, RefusedRegistration, WorkerDescription,
+    MasterToWorker, RefusedRegistration, WorkerDescription, WorkerState,
 };
 use crate::time::{Timestamp, millis};
 
@@ -76,7 +77,7 @@ impl Master {
             }
         }
         let slot = self.workers.slot(&id).expect("it was just registered");
-        self.workers.hear(slot, now, self.config.worker_timeout);
+        self.hear_worker(slot, now);
         let heartbeat_millis = millis(self.config.worker_timeout / 4);
         // One that was away says once more what the Master does not write down.
         let (master_url, duplicate) = (self.config.url.clone(), old.is_some_and(Link::is_here));
@@ -194,8 +195,13 @@ impl Master {
             let slot = self.workers.slot(worker).expect("the Worker is alive");
             self.hold(slot, Foreigner::Executor(report.executor));
         } else {
-            self.effects
-                .note(Note::UnknownExecutor { executor: report.executor.clone(), worker: worker.clone() });
+            let (executor, worker) = (report.executor.clone(), worker.clone());
+            let ended = self.applications.ended_executor(&executor);
+            let note = match ended.and_then(|(_, record)| Some((record.state.clone(), record.ended?))) {
+                Some((state, ended)) => Note::EndedExecutorReturned { executor, worker, state, ended },
+                None => Note::UnknownExecutor { executor, worker },
+            };
+            self.effects.note(note);
             self.tell_worker(peer, MasterToWorker::KillExecutor { executor: report.executor });
         }
     }
@@ -215,13 +221,22 @@ impl Master {
             }
             return;
         };
-        self.workers.hear(slot, arrived, self.config.worker_timeout);
+        self.hear_worker(slot, arrived);
         let overdue = self.workers.row_mut(slot).orders.hear(arrived, last_order);
         if last_order.is_some() {
             self.hears_again(slot);
         }
         self.pursue(now, (slot, worker), overdue);
         self.repeat_driver_orders((slot, worker), arrived);
+    }
+
+    /// A Worker was heard. One that was late is served like the others again.
+    fn hear_worker(&mut self, slot: Slot, at: Timestamp) {
+        if self.workers.hear(slot, at, self.config.worker_timeout) {
+            let worker = self.workers.row(slot).description.id.clone();
+            self.effects.note(Note::WorkerHeard { worker });
+            self.pass = Pass::Due;
+        }
     }
 
     /// A Worker reports on an executor, and so answers the order to launch it. That an executor has started, or was ended,
@@ -324,7 +339,14 @@ impl Master {
                 self.effects.note(Note::WorkersExcused { workers, late });
             }
         }
-        while let Some(id) = self.workers.next_silent(now, heard_until, timeout) {
+        while let Some(silence) = self.workers.next_silent(now, heard_until, timeout) {
+            let id = match silence {
+                Silence::Late { worker, last_heard } => {
+                    self.effects.note(Note::WorkerLate { worker, silent: now.since(last_heard) });
+                    continue;
+                }
+                Silence::Over(id) => id,
+            };
             let link = self.workers.living(&id).link;
             self.remove_worker(now, &id, LossReason::HeartbeatTimeout { seconds: timeout.as_secs() });
             self.effects.extend(link.peer().map(|peer| Effect::Close { peer }));
@@ -336,11 +358,29 @@ impl Master {
     /// Source: Spark Master, 4.0.1. Executors that are lost this way do not count as failed.
     pub(super) fn remove_worker(&mut self, now: Timestamp, id: &WorkerId, reason: LossReason) {
         let row = self.workers.living(id);
+        let is_leaving = row.availability == Availability::Decommissioning;
+        let is_empty = row.executors.len() == 0 && row.drivers.len() == 0;
+        let state = match reason == LossReason::Disconnected && is_leaving && is_empty {
+            true => WorkerState::Left,
+            false => WorkerState::Dead,
+        };
+        self.take_out_worker(now, id, reason, state);
+    }
+
+    /// Removes a Worker that is lost, or has left in order.
+    pub(super) fn take_out_worker(
+        &mut self,
+        now: Timestamp,
+        id: &WorkerId,
+        reason: LossReason,
+        state: WorkerState,
+    ) {
+        let row = self.workers.living(id);
         let (host, executors) = (row.description.host.clone(), row.executors.clone());
-        self.effects.note(Note::WorkerRemoved {
-            worker: id.clone(),
-            reason: reason.clone(),
-            executors: executors.len(),
+        let worker = id.clone();
+        self.effects.note(match state {
+            WorkerState::Left => Note::WorkerLeft { worker },
+            _ => Note::WorkerRemoved { worker, reason: reason.clone(), executors: executors.len() },
         });
         for executor in &executors {
             self.end_executor(now, executor, ExecutorState::Lost(reason.clone()));
@@ -352,11 +392,17 @@ impl Master {
         let row = self.workers.remove(id);
         if self.records.are_wanted() {
             let (worker, reason, last_heard) = (row.number, reason.clone(), row.last_heartbeat.time());
-            self.records.add(now, Record::WorkerRemoved { worker, reason, last_heard });
+            self.records.add(
+                now,
+                match state {
+                    WorkerState::Left => Record::WorkerLeft { worker, last_heard },
+                    _ => Record::WorkerRemoved { worker, reason, last_heard },
+                },
+            );
         }
         let times = self.config.dead_worker_persistence.saturating_add(1);
         let remember = self.config.worker_timeout.saturating_mul(times);
-        self.workers.bury(&row, now, remember);
+        self.workers.bury(&row, state, now, remember);
         let drivers: Vec<Link> = self.applications.queue().map(|app| app.link).collect();
         for driver in drivers {
             let (worker, host, reason) = (id.clone(), host.clone(), reason.clone());

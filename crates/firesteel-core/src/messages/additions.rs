@@ -40,7 +40,13 @@ impl Message for ExecutorToDriver {
 
 impl Message for WorkerToMaster {
     fn since(&self) -> Version {
-        since_7(matches!(self, Self::WorkerReported(_) | Self::ExecutorUsed { .. } | Self::DriverUsed { .. }))
+        since_7(matches!(
+            self,
+            Self::WorkerReported(_)
+                | Self::ExecutorUsed { .. }
+                | Self::DriverUsed { .. }
+                | Self::DriverRestarted { .. }
+        ))
     }
 }
 

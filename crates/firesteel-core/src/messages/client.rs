@@ -10,7 +10,8 @@ use super::{
     ApplicationAnswer, ApplicationNeeds, ApplicationRunTimes, DecommissionAnswer, DriverDescription,
     DriverLogRequest, DriverResources, DriverShare, DriverView, ExecutorReport, ExecutorState, HistoryPage,
     HistoryPlace, KillAnswer, KillDriverAnswer, LogPiece, LogRequest, Outcome, RefusedLog, ReservedRoom,
-    StatePage, StatePlace, SubmitDriverAnswer, TimedReport, WorkerDescription, WorkerReport, WorkerReports,
+    StatePage, StatePlace, SubmitDriverAnswer, TimedReport, WorkerDescription, WorkerRemark, WorkerReport,
+    WorkerReports,
 };
 use crate::ids::{AppId, DriverId, ExecutorId, ExecutorKey, ProfileId, WorkerId};
 use crate::label::Label;
@@ -263,6 +264,8 @@ pub struct MasterView {
     pub drivers: Vec<DriverView>,
     /// The number of executors that the reader did not ask for.
     pub unread_executors: u64,
+    /// What there is to say of Workers besides their states, by id. Empty like `reports`.
+    pub remarks: BTreeMap<WorkerId, WorkerRemark>,
     /// What living Workers reported of themselves last, by id. Empty if the reader did not ask, or the Master does not know.
     pub reports: BTreeMap<WorkerId, TimedReport>,
     /// The custom resources that an executor needs, of the applications that need any. Empty like `reports`.
@@ -394,8 +397,19 @@ pub enum WorkerState {
     Decommissioned,
     /// The Worker is lost. It is remembered for a while.
     Dead,
-    /// The Worker has not returned since the Master was restarted.
+    /// The Worker has not returned since the Master was restarted, or runs executors of another Master.
     Unknown,
+    /// The Worker has left in order. It is remembered for a while. Pages of the state call it DEAD, since older clients do not
+    /// know this state: see [`WorkerRemark::Left`].
+    Left,
+}
+
+impl WorkerState {
+    /// Whether the Worker is lost or has left.
+    #[must_use]
+    pub fn is_gone(self) -> bool {
+        matches!(self, Self::Dead | Self::Left)
+    }
 }
 
 /// An application as its Master sees it.
@@ -454,7 +468,7 @@ pub enum ApplicationState {
     Failed,
     /// Another user or program ended it.
     Killed,
-    /// Its driver has not returned since the Master was restarted.
+    /// Its driver has not returned since the Master was restarted. If it has ended: how its work ended is not known.
     Unknown,
 }
 

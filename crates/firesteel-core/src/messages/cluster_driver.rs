@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use firesteel_placement::words::{are, counted, duration, none_or};
 use firesteel_placement::{Cores, MiB};
 use serde::{Deserialize, Serialize};
 
@@ -210,6 +211,79 @@ pub struct DriverPlace {
     pub port: u16,
     /// The directory on the Worker with its output.
     pub directory: String,
+}
+
+/// The variable with the name of a cluster driver, in its environment.
+pub const DRIVER_NAME: &str = "FIRESTEEL_DRIVER_NAME";
+
+/// How often a supervised cluster driver was started again on its Worker.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DriverRestarts {
+    /// The number of starts after the first one.
+    pub restarts: u32,
+    /// How its process ended last.
+    pub last: ExitStatus,
+    /// When it is started again, while it pauses.
+    pub until: Option<Timestamp>,
+}
+
+/// Why a cluster driver waits for a Worker.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum DriverWait {
+    /// There is no Worker that takes cluster drivers.
+    NoWorker,
+    /// It would not fit any Worker, even if that were empty. The most cores and memory of any.
+    TooLarge {
+        /// The most cores of a Worker.
+        cores: Cores,
+        /// The most memory of a Worker.
+        memory: MiB,
+    },
+    /// Workers are large enough, and none has room now, or may be given anything.
+    NoRoom {
+        /// The number of Workers that are large enough.
+        workers: u64,
+    },
+    /// As many run as may (`spark.deploy.maxDrivers`).
+    Limit {
+        /// That number.
+        most: u64,
+    },
+}
+
+/// Written as `no Worker is large enough: the largest have 4 cores and 8192 MiB`.
+impl fmt::Display for DriverWait {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoWorker => f.write_str("no Worker is there that takes drivers"),
+            Self::TooLarge { cores, memory } => write!(
+                f,
+                "no Worker is large enough or has its resources: the largest have {} and {memory}",
+                counted(cores.0, "core")
+            ),
+            Self::NoRoom { workers } => {
+                let workers_are = format!("{} {}", counted(*workers, "Worker"), are(*workers));
+                write!(f, "{workers_are} large enough, and none has room now")
+            }
+            Self::Limit { most } => {
+                write!(
+                    f,
+                    "{} already run, the most that spark.deploy.maxDrivers allows",
+                    counted(*most, "driver")
+                )
+            }
+        }
+    }
+}
+
+impl DriverRestarts {
+    /// In words, at this time of the Master: `2 restarts, last exit code 1, next start in 3.5 s`.
+    #[must_use]
+    pub fn at(&self, now: Timestamp) -> String {
+        let Self { restarts, last, until } = self;
+        let next = until.map(|until| format!(", next start in {}", duration(until.since(now))));
+        format!("{}, last {last}{}", none_or(*restarts, "restart"), next.unwrap_or_default())
+    }
 }
 
 /// The answer to a submission.

@@ -403,7 +403,9 @@ impl fmt::Display for ApplicationEnd {
             Self::Finished { outcome: None } => f.write_str("finished"),
             Self::Finished { outcome: Some(outcome) } => write!(f, "finished; {outcome}"),
             Self::DriverLost => f.write_str("its driver's connection ended"),
-            Self::NotBack => f.write_str("its driver did not return after the Master was restarted"),
+            Self::NotBack => f.write_str(
+                "its driver did not return after the Master was restarted: how its work ended is not known",
+            ),
             Self::ExecutorsFailed { failures, last } => {
                 write!(f, "{} failed in a row, the last with {last}", counted(*failures, "executor"))
             }

@@ -34,8 +34,8 @@ pub use client::{
     WorkerViewOfItself,
 };
 pub use cluster_driver::{
-    DriverDescription, DriverError, DriverLaunch, DriverPlace, DriverReport, DriverState, DriverView,
-    KillDriverAnswer, RefusedDriver, SubmitDriverAnswer,
+    DRIVER_NAME, DriverDescription, DriverError, DriverLaunch, DriverPlace, DriverReport, DriverRestarts,
+    DriverState, DriverView, DriverWait, KillDriverAnswer, RefusedDriver, SubmitDriverAnswer,
 };
 pub use decommission::{DecommissionAnswer, LeavingWorker, MOST_LEAVING};
 pub use description::{ApplicationDescription, Placing, Submitter, UnsoundGang, WantedExecutors, Work};
@@ -61,7 +61,8 @@ pub use needs::{
 };
 pub use outcome::{Outcome, OutcomeWords};
 pub use report::{
-    DiskSpace, MachineUsage, TimedReport, Usage, WorkerReport, WorkerReports, is_web_address, sum,
+    DiskSpace, MachineUsage, TimedReport, Usage, WorkerNews, WorkerRemark, WorkerReport, WorkerReports,
+    is_web_address, sum,
 };
 pub use reserved_room::ReservedRoom;
 pub use shared::Shared;

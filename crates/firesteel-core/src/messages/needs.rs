@@ -6,6 +6,7 @@ use std::time::Duration;
 use firesteel_placement::{ResourceAmounts, Resources};
 use serde::{Deserialize, Serialize};
 
+use super::{DriverRestarts, DriverWait};
 use crate::ids::{AppId, DriverId};
 
 /// Applications whose executors need custom resources, in the order of their registration.
@@ -58,7 +59,8 @@ pub struct DriverResources {
     pub next: Option<u64>,
 }
 
-/// What one cluster driver needs and has of custom resources.
+/// What is to be said of one cluster driver that its row in the state does not have: its name, custom resources, restarts, and why
+/// it waits.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DriverShare {
     /// The cluster driver's number in the order of submission.
@@ -69,4 +71,18 @@ pub struct DriverShare {
     pub needs: ResourceAmounts,
     /// The addresses that it has, or had when it ended. None while it waits for a Worker.
     pub has: Resources,
+    /// The name under which it was submitted, if it was given one.
+    pub name: Option<String>,
+    /// How often it was started again, if it was or will be.
+    pub restarts: Option<DriverRestarts>,
+    /// Why it waits for a Worker, while it does.
+    pub wait: Option<DriverWait>,
+}
+
+impl DriverShare {
+    /// Whether there is nothing to say.
+    pub(crate) fn is_empty(&self) -> bool {
+        let Self { number: _, driver: _, needs, has: _, name, restarts, wait } = self;
+        needs.is_empty() && name.is_none() && restarts.is_none() && wait.is_none()
+    }
 }

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::{MasterView, WorkerState};
 use crate::ids::{DriverId, ExecutorKey, WorkerId};
 use crate::process::short_if_any;
 use crate::time::Timestamp;
@@ -62,13 +63,80 @@ pub struct DiskSpace {
     pub available: u64,
 }
 
-/// Reports of Workers, as a Master hands them on.
+/// Reports of Workers, as a Master hands them on, and what it knows of them besides.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorkerReports {
-    /// The latest report of each Worker that is alive and has sent one, by id.
-    pub reports: Vec<TimedReport>,
+    /// The Workers of which there is something to say, by id.
+    pub workers: Vec<WorkerNews>,
     /// The id to ask from next, if there are more.
     pub next: Option<WorkerId>,
+}
+
+/// What a Master says of a Worker besides its state.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WorkerNews {
+    /// The Worker's id.
+    pub worker: WorkerId,
+    /// How it is, if that is out of the ordinary.
+    pub remark: Option<WorkerRemark>,
+    /// Its latest report, if it is alive and has sent one.
+    pub report: Option<TimedReport>,
+}
+
+/// How a Worker is, if that is out of the ordinary.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum WorkerRemark {
+    /// Two heartbeats are missing: it is given executors only if no other Worker has room.
+    Late,
+    /// It has left in order.
+    Left,
+    /// It runs executors or cluster drivers of another Master, and is given nothing until these end.
+    Foreign {
+        /// The number of executors.
+        executors: u64,
+        /// The number of cluster drivers.
+        drivers: u64,
+        /// When they are ended.
+        until: Timestamp,
+    },
+}
+
+impl WorkerRemark {
+    /// The remark's name, for programs.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Late => "LATE",
+            Self::Left => "LEFT",
+            Self::Foreign { .. } => "FOREIGN",
+        }
+    }
+}
+
+impl WorkerNews {
+    /// Whether there is nothing to say.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.remark.is_none() && self.report.is_none()
+    }
+}
+
+impl MasterView {
+    /// Takes in what a Master says of Workers besides their states.
+    pub fn hear(&mut self, news: impl IntoIterator<Item = WorkerNews>) {
+        for WorkerNews { worker, remark, report } in news {
+            if let Some(report) = report {
+                self.reports.insert(worker.clone(), report);
+            }
+            if let Some(remark) = remark {
+                self.remarks.insert(worker, remark);
+            }
+        }
+        for worker in &mut self.workers {
+            if self.remarks.get(&worker.id) == Some(&WorkerRemark::Left) {
+                worker.state = WorkerState::Left;
+            }
+        }
+    }
 }
 
 /// A report, and when the Master got it.

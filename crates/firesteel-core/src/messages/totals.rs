@@ -2,7 +2,7 @@
 
 use firesteel_placement::{Cores, MiB};
 
-use super::{WorkerState, WorkerView};
+use super::{MasterView, WorkerRemark, WorkerState, WorkerView};
 
 /// The sums over the Workers that are alive. A Worker that leaves, is lost or has not returned counts nowhere, whatever it holds.
 ///
@@ -90,10 +90,24 @@ impl FromIterator<WorkerShare> for ClusterTotals {
 }
 
 impl ClusterTotals {
-    /// The sums over these Workers.
+    /// The sums over the Workers of this state.
     #[must_use]
-    pub fn of(workers: &[WorkerView]) -> Self {
-        workers.iter().map(WorkerView::share).collect()
+    pub fn of(view: &MasterView) -> Self {
+        view.workers.iter().map(|worker| view.share_of(worker)).collect()
+    }
+}
+
+impl MasterView {
+    /// What one of its Workers adds to the sums. One that runs executors of another Master is given nothing.
+    #[must_use]
+    pub fn share_of(&self, worker: &WorkerView) -> WorkerShare {
+        let share = worker.share();
+        match self.remarks.get(&worker.id) {
+            Some(WorkerRemark::Foreign { .. }) if share.standing == Standing::Serving => {
+                WorkerShare { standing: Standing::Withheld, ..share }
+            }
+            Some(WorkerRemark::Foreign { .. } | WorkerRemark::Late | WorkerRemark::Left) | None => share,
+        }
     }
 }
 
@@ -105,7 +119,9 @@ impl WorkerView {
         let standing = match self.state {
             WorkerState::Alive if gets_nothing => Standing::Withheld,
             WorkerState::Alive => Standing::Serving,
-            WorkerState::Decommissioned | WorkerState::Unknown | WorkerState::Dead => Standing::Away,
+            WorkerState::Decommissioned | WorkerState::Unknown | WorkerState::Dead | WorkerState::Left => {
+                Standing::Away
+            }
         };
         let Self { cores, cores_used, memory, memory_used, .. } = *self;
         WorkerShare { standing, cores, cores_used, memory, memory_used }

@@ -13,7 +13,7 @@ use crate::address::Address;
 use crate::executor_command::ExecutorCommand;
 use crate::ids::{AppId, DriverId, ExecutorKey, ProfileId, WorkerId};
 use crate::label::Label;
-use crate::process::{short, short_if_any};
+use crate::process::{ExitStatus, short, short_if_any};
 use crate::secret::Secret;
 
 /// The maximum number of cores of a Worker. It bounds the number of effects of one event, whatever a Worker
@@ -87,6 +87,18 @@ pub enum WorkerToMaster {
         driver: DriverId,
         /// What it used.
         used: Used,
+    },
+    /// A supervised cluster driver has failed and is started again. Also sent after each registration, and when it runs again.
+    /// Version 7.
+    DriverRestarted {
+        /// The cluster driver's id.
+        driver: DriverId,
+        /// The number of its starts after the first one.
+        restarts: u32,
+        /// How its process ended last.
+        last: ExitStatus,
+        /// How long it pauses before the next start. `None`: it runs, or is being started.
+        pause_millis: Option<u64>,
     },
 }
 
@@ -357,7 +369,7 @@ impl fmt::Display for RefusedRegistration {
 
 crate::kinds!("WorkerToMaster", WorkerToMaster: RegisterWorker Heartbeat WorkerDecommissioning
     ExecutorStateChanged StartsChecked WorkerLatestState DriverStateChanged WorkerReported
-    ExecutorUsed DriverUsed);
+    ExecutorUsed DriverUsed DriverRestarted);
 crate::kinds!("MasterToWorker", MasterToWorker: RegisteredWorker RegisterWorkerFailed ReconnectWorker
     LaunchExecutor KillExecutor ApplicationFinished ExecutorEndNoted DecommissionWorker LaunchDriver KillDriver
     DriverEndNoted MasterWebAddress LaunchDriverWithResources);

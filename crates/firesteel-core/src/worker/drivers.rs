@@ -19,7 +19,7 @@ use crate::messages::{
     DriverDescription, DriverError, DriverLaunch, DriverReport, DriverState, RunningDriver, WorkerToMaster,
 };
 use crate::process::{ExitStatus, NotStarted, Signal, StartFailure, StartStep};
-use crate::time::Timestamp;
+use crate::time::{Timestamp, millis};
 
 /// The pause before a supervised driver is started again. It doubles with every start.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
@@ -45,6 +45,8 @@ struct Driver {
     starts: u32,
     /// The pause before the next start.
     pause: Duration,
+    /// How its process ended last, if it was to be started again.
+    last: Option<ExitStatus>,
 }
 
 /// The stages of a cluster driver.
@@ -192,6 +194,7 @@ impl Worker {
             stage: Stage::Process(ProcessStage::Starting),
             starts: 0,
             pause: FIRST_PAUSE,
+            last: None,
         };
         self.effects.push(self.start(&driver, &row));
         self.drivers.live.insert(driver.clone(), row);
@@ -235,6 +238,7 @@ impl Worker {
         };
         self.effects.note(Note::DriverStarted { driver: driver.clone(), pid, starts });
         self.forget_driver_usage(&driver);
+        self.tell_of_restarts(now, &driver);
         self.measure_soon(now);
         self.forget_shortages();
         if let Some(signal) = signal {
@@ -279,7 +283,9 @@ impl Worker {
                 let pause = row.pause;
                 row.stage = Stage::Pausing { until: now + pause, last: status };
                 row.pause = pause.saturating_mul(2);
-                return self.effects.note(Note::DriverPauses { driver, status, pause });
+                row.last = Some(status);
+                self.effects.note(Note::DriverPauses { driver: driver.clone(), status, pause });
+                return self.tell_of_restarts(now, &driver);
             }
             stage if stage.is_unwanted() => DriverState::Killed(Some(status)),
             // This Worker leaves. The Master has it started elsewhere: nobody asked for its end.
@@ -356,6 +362,29 @@ impl Worker {
         if self.drivers.unconfirmed.len() > MOST_UNCONFIRMED {
             self.drivers.unconfirmed.pop_first();
         }
+    }
+
+    /// Tells the Master how often each cluster driver was started again.
+    pub(super) fn tell_of_all_restarts(&mut self, now: Timestamp) {
+        let drivers: Vec<DriverId> = self.drivers.live.keys().cloned().collect();
+        drivers.iter().for_each(|driver| self.tell_of_restarts(now, driver));
+    }
+
+    /// Tells the Master how often a cluster driver was started again, if it was or will be.
+    fn tell_of_restarts(&mut self, now: Timestamp, driver: &DriverId) {
+        let row = self.drivers.live.get(driver);
+        let (Some(Driver { stage, starts, last: Some(last), .. }), Some(master)) =
+            (row, self.registration.master())
+        else {
+            return;
+        };
+        let pause_millis = match stage {
+            Stage::Pausing { until, .. } => Some(millis(until.since(now))),
+            Stage::Process(_) => None,
+        };
+        let (driver, restarts, last) = (driver.clone(), starts.saturating_sub(1), *last);
+        let message = WorkerToMaster::DriverRestarted { driver, restarts, last, pause_millis };
+        self.effects.push(send(master.peer, message));
     }
 
     fn tell_of_driver(&mut self, driver: DriverId, state: DriverState) {

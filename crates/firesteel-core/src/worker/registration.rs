@@ -429,6 +429,7 @@ impl Worker {
                 self.effects.push(send(peer, WorkerToMaster::DriverStateChanged(report)));
             }
         }
+        self.tell_of_all_restarts(now);
         for DriverReport { driver, state } in listed_drivers {
             if state != DriverState::Running {
                 self.drivers.confirm_end(&driver);

@@ -295,6 +295,7 @@ fn trouble_of(error: &DialError) -> ExecutorTrouble {
             HandshakeError::Preamble(_)
             | HandshakeError::Frame(_)
             | HandshakeError::Hello(_)
+            | HandshakeError::NotAdmitted(_)
             | HandshakeError::WrongRole { .. } => ExecutorTrouble::NoDriver,
         },
     }

@@ -32,13 +32,16 @@ pub fn live_state(application: &ApplicationView) -> String {
     let word = state(application.state);
     match (application.state, application.executors_live) {
         (ApplicationState::Running, 0) => format!("{word} (0 executors)"),
-        (ApplicationState::Unknown, _) => format!("{word} (driver not back yet)"),
+        (ApplicationState::Unknown, _) if application.ended.is_none() => {
+            format!("{word} (driver not back yet)")
+        }
         (
             ApplicationState::Waiting
             | ApplicationState::Running
             | ApplicationState::Finished
             | ApplicationState::Failed
-            | ApplicationState::Killed,
+            | ApplicationState::Killed
+            | ApplicationState::Unknown,
             _,
         ) => word.to_owned(),
     }

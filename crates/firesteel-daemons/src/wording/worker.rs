@@ -1,23 +1,38 @@
 //! The state of a Worker, and for how long it is excluded, in words.
 
 use firesteel_core::Timestamp;
-use firesteel_core::messages::{ExcludedWorker, WorkerState, WorkerView};
+use firesteel_core::messages::{ExcludedWorker, MasterView, WorkerRemark, WorkerState, WorkerView};
 use firesteel_host::plain::clean;
 use firesteel_placement::words::{counted, duration};
 
 /// The state of a Worker: `ALIVE`, `ALIVE, Spark 4.0 only`, `ALIVE, does not answer`, `ALIVE, excluded for 2 applications`, or
 /// `ALIVE, excluded for all for 3.5 s`; after a restart of the Master `UNKNOWN, not back yet`.
 #[must_use]
-pub fn worker_state(worker: &WorkerView, now: Timestamp) -> String {
+pub fn worker_state(view: &MasterView, worker: &WorkerView) -> String {
+    state_in_words(worker, view.remarks.get(&worker.id), view.now)
+}
+
+/// The same of a Worker in this remark.
+#[must_use]
+pub fn state_in_words(worker: &WorkerView, remark: Option<&WorkerRemark>, now: Timestamp) -> String {
     let name = match worker.state {
         WorkerState::Alive => "ALIVE",
         WorkerState::Decommissioned => "DECOMMISSIONED",
         WorkerState::Dead => "DEAD",
+        WorkerState::Left => "LEFT",
+        WorkerState::Unknown if matches!(remark, Some(WorkerRemark::Foreign { .. })) => "UNKNOWN",
         WorkerState::Unknown => "UNKNOWN, not back yet",
     };
     let state = match &worker.label {
         Some(label) => format!("{name}, {} only", clean(&label.to_string())),
         None => name.to_owned(),
+    };
+    let state = match remark {
+        Some(WorkerRemark::Late) => format!("{state}, late"),
+        Some(WorkerRemark::Foreign { until, .. }) => {
+            format!("{state}, runs executors of another Master for {}", duration(until.since(now)))
+        }
+        Some(WorkerRemark::Left) | None => state,
     };
     match (&worker.impairment, worker.excluded_until, worker.excluded_for) {
         (Some(impairment), ..) => format!("{state}, {}", clean(&impairment.to_string())),
@@ -55,7 +70,7 @@ mod tests {
             let excluded_until = until.map(Timestamp::from_millis);
             let worker =
                 WorkerView { state, excluded_for, excluded_until, ..WorkerView::unused(&worker, now) };
-            worker_state(&worker, now)
+            state_in_words(&worker, None, now)
         };
         assert_eq!(state(WorkerState::Alive, 0, None), "ALIVE");
         assert_eq!(state(WorkerState::Dead, 0, None), "DEAD");
@@ -72,7 +87,10 @@ mod tests {
             excluded_for: 1,
             ..WorkerView::unused(&worker, now)
         };
-        assert_eq!(worker_state(&deaf, now), "ALIVE, does not answer");
+        assert_eq!(state_in_words(&deaf, None, now), "ALIVE, does not answer");
+        let plain = WorkerView::unused(&worker, now);
+        assert_eq!(state_in_words(&plain, Some(&WorkerRemark::Late), now), "ALIVE, late");
+        assert_eq!(state(WorkerState::Left, 0, None), "LEFT");
     }
 
     #[test]

@@ -666,11 +666,7 @@ async fn those_of_one_local_cluster_speak_with_each_other_and_with_nobody_else()
     for (here, there, expected) in [
         (None, None, Ok(())),
         (Some("hush"), Some("hush"), Ok(())),
-        (
-            None,
-            Some("hush"),
-            Err("it belongs to a local cluster, which admits only its own processes"),
-        ),
+        (None, Some("hush"), Err("it belongs to a local cluster, which admits only its own processes")),
         (Some("hush"), None, Err("it does not belong to this local cluster")),
         (Some("hash"), Some("hush"), Err("it closed the connection in the middle of the handshake")),
         (Some(""), Some("hush"), Err("it closed the connection in the middle of the handshake")),

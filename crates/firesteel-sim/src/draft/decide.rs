@@ -75,7 +75,7 @@ fn worker(view: &WorkerView, peer: PeerId) -> WorkerSnapshot {
         presence: match view.state {
             WorkerState::Alive => Presence::Here,
             WorkerState::Decommissioned => Presence::Leaving,
-            WorkerState::Unknown | WorkerState::Dead => Presence::Away,
+            WorkerState::Unknown | WorkerState::Dead | WorkerState::Left => Presence::Away,
         },
         excluded_until: view.excluded_until,
         impairment: view.impairment.clone(),

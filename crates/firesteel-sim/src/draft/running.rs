@@ -11,7 +11,7 @@ use firesteel_core::master::{ApplicationCondition, DriverSnapshot, HeldResources
 use firesteel_core::messages::{
     ApplicationAnswer, ApplicationDescription, ApplicationDetail, ApplicationState, Deciding, DriverView,
     ExecutorState, LossReason, MasterView, Placing, ProfileView, ReservedRoom, ResourceProfile, Submitter,
-    WantedExecutors, Work, WorkerState, WorkerView,
+    WantedExecutors, Work, WorkerView,
 };
 use firesteel_core::process::Command;
 use firesteel_core::run_time::{RUN_TIME, value};
@@ -51,7 +51,7 @@ impl Draft {
             scheduling: view.scheduling,
             // What the details have may be later than the state.
             now: details.iter().map(|detail| detail.now).fold(view.now, Timestamp::max),
-            workers: view.workers.iter().filter(|it| it.state != WorkerState::Dead).cloned().collect(),
+            workers: view.workers.iter().filter(|it| !it.state.is_gone()).cloned().collect(),
             drivers: view.drivers.iter().filter_map(|driver| held_by(view, driver)).collect(),
             applications: live.into_iter().map(|(_, application)| application).collect(),
             reserved,

@@ -187,6 +187,7 @@ impl World {
                 | WorkerToMaster::WorkerReported(_)
                 | WorkerToMaster::ExecutorUsed { .. }
                 | WorkerToMaster::DriverUsed { .. }
+                | WorkerToMaster::DriverRestarted { .. }
                 | WorkerToMaster::WorkerDecommissioning { .. } => false,
             },
             Happening::Tell { event: NodeEvent::Worker(event), .. } => matches!(event,
@@ -272,7 +273,8 @@ impl World {
                         WorkerToMaster::Heartbeat { .. }
                         | WorkerToMaster::WorkerReported(_)
                         | WorkerToMaster::ExecutorUsed { .. }
-                        | WorkerToMaster::DriverUsed { .. },
+                        | WorkerToMaster::DriverUsed { .. }
+                        | WorkerToMaster::DriverRestarted { .. },
                     ),
                 ..
             } => false,

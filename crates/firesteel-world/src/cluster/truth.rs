@@ -58,6 +58,7 @@ impl Executors {
             | WorkerToMaster::WorkerReported(_)
             | WorkerToMaster::ExecutorUsed { .. }
             | WorkerToMaster::DriverUsed { .. }
+            | WorkerToMaster::DriverRestarted { .. }
             | WorkerToMaster::WorkerDecommissioning { .. } => Ok(()),
             WorkerToMaster::ExecutorStateChanged(ExecutorReport { executor, state }) => {
                 if *state == ExecutorState::Running && !self.told_running.insert(executor.clone()) {

@@ -298,6 +298,20 @@ pub(super) fn detail(cluster: &Cluster, app: &str) -> Result<ApplicationDetail, 
     }
 }
 
+/// The cluster driver with this id, and what else is to be said of it. `None`: there is none, so an application is meant.
+pub(super) fn driver_named(
+    cluster: &Cluster,
+    named: &str,
+) -> Result<Option<(DriverView, Option<DriverShare>)>, Failure> {
+    if !named.starts_with(DRIVER) {
+        return Ok(None);
+    }
+    now(cluster.driver_with_resources(&DriverId::new(named)))
+}
+
+/// How ids of cluster drivers begin.
+const DRIVER: &str = "driver-";
+
 /// Waits for an answer, blocking the caller.
 pub(super) fn now<T>(asked: impl Future<Output = Result<T, Unanswered>>) -> Result<T, Failure> {
     block_on(asked)?.map_err(|error| Failure::with(error.exit(), &error))

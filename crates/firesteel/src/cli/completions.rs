@@ -265,6 +265,7 @@ mod tests {
             scheduling: SchedulingSettings::default(),
             lag_millis: 0,
             unread_executors: 0,
+            remarks: Default::default(),
             reports: Default::default(),
             needs: Default::default(),
             driver_resources: Default::default(),

@@ -11,7 +11,7 @@ use firesteel_core::ids::{AppId, DriverId, ExecutorId, ProfileId, WorkerId};
 use firesteel_core::messages::{
     ApplicationDetail, ApplicationState, ApplicationView, ClusterView, DriverShare, DriverState, DriverView,
     EarlyEnd, ExcludedWorker, ExecutorState, ExecutorView, Holder, ImpairedWorker, MasterView, Outcome,
-    ProfileView, SchedulingStatus, WorkerState, WorkerView,
+    ProfileView, SchedulingStatus, WorkerRemark, WorkerState, WorkerView,
 };
 use firesteel_core::process::ExitStatus;
 use firesteel_placement::advice::{Advice, Change};
@@ -86,6 +86,16 @@ pub(super) struct Driver<'a> {
     resources: Option<&'a Resources>,
     supervise: bool,
     state: &'static str,
+    /// The name under which it was submitted.
+    name: Option<&'a str>,
+    /// How often it was started again on its Worker.
+    restarts: u32,
+    /// How its process ended before the last start or pause. 128 + N for signal N.
+    last_exit_code: Option<i32>,
+    /// When it is started again, while it pauses.
+    next_start_ms: Option<u64>,
+    /// Why it waits for a Worker.
+    waiting: Option<String>,
     /// 128 + N for signal N.
     pub(super) exit_code: Option<i32>,
     /// Why it is in state ERROR.
@@ -104,7 +114,16 @@ pub(super) struct Driver<'a> {
 impl<'a> Driver<'a> {
     /// The row of a listed one. `share` is what it has of custom resources, if it needs any.
     pub(super) fn listed(view: &'a DriverView, share: Option<&'a DriverShare>) -> Self {
-        Self { resources: Some(share.map_or(Resources::NONE, |share| &share.has)), ..Self::of(view) }
+        let restarts = share.and_then(|share| share.restarts);
+        Self {
+            resources: Some(share.map_or(Resources::NONE, |share| &share.has)),
+            name: share.and_then(|share| share.name.as_deref()),
+            restarts: restarts.map_or(0, |it| it.restarts),
+            last_exit_code: restarts.map(|it| it.last.shell_code()),
+            next_start_ms: restarts.and_then(|it| it.until).map(Timestamp::millis),
+            waiting: share.and_then(|share| share.wait).map(|wait| wait.to_string()),
+            ..Self::of(view)
+        }
     }
 
     /// The row without custom resources.
@@ -132,6 +151,11 @@ impl<'a> Driver<'a> {
             resources: None,
             supervise: *supervise,
             state: state.name(),
+            name: None,
+            restarts: 0,
+            last_exit_code: None,
+            next_start_ms: None,
+            waiting: None,
             exit_code: state.exit_status().map(ExitStatus::shell_code),
             error: match state {
                 DriverState::Error(error) => Some(error.to_string()),
@@ -203,6 +227,8 @@ struct Worker<'a> {
     host: &'a str,
     port: u16,
     state: WorkerState,
+    /// LATE: two heartbeats are missing. FOREIGN: it runs executors of another Master.
+    remark: Option<&'static str>,
     cores: i64,
     cores_used: i64,
     memory_mib: i64,
@@ -315,6 +341,7 @@ impl<'a> Master<'a> {
             completed,
             drivers,
             unread_executors: _,
+            remarks,
             reports,
             needs: _,
             driver_resources,
@@ -326,7 +353,7 @@ impl<'a> Master<'a> {
             now_ms: now.millis(),
             lag_ms: *lag_millis,
             settings: settings(view).into_iter().collect(),
-            workers: workers.iter().map(Worker::of).collect(),
+            workers: workers.iter().map(|worker| Worker::of(worker, remarks.get(&worker.id))).collect(),
             applications: applications.iter().map(Application::of).collect(),
             completed: completed.iter().map(Application::of).collect(),
             drivers: drivers
@@ -408,8 +435,9 @@ impl<'a> Impaired<'a> {
 }
 
 impl<'a> Worker<'a> {
-    fn of(view: &'a WorkerView) -> Self {
+    fn of(view: &'a WorkerView, remark: Option<&WorkerRemark>) -> Self {
         Self {
+            remark: remark.map(WorkerRemark::name),
             id: &view.id,
             host: &view.host,
             port: view.port,

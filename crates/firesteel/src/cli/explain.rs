@@ -5,9 +5,12 @@ use std::io::{self, Write as _};
 
 use clap::Args as ClapArgs;
 use firesteel_core::Timestamp;
-use firesteel_core::messages::{ApplicationDetail, Outcome, ReservedRoom};
+use firesteel_core::messages::{
+    ApplicationDetail, DriverRestarts, DriverShare, DriverView, Outcome, ReservedRoom,
+};
 use firesteel_daemons::wording::application::state;
 use firesteel_daemons::wording::explanation::{expected_start, sentences};
+use firesteel_placement::words::counted;
 use serde::Serialize;
 
 use super::ask::{self, App, Masters};
@@ -20,7 +23,8 @@ use super::table::clean;
 const SCHEMA: u32 = 3;
 
 const EXAMPLES: &str = "  firesteel explain app-20261120212235-0000
-  firesteel explain nightly-sums --json";
+  firesteel explain nightly-sums --json
+  firesteel explain driver-20261120212235-0000";
 
 const NOTES: &str = "\
 Explains what the application asked for and what it has; why it does not have more: its own maximum, its driver's \
@@ -68,12 +72,46 @@ struct Explanation<'a> {
 /// Asks for the application and explains its state.
 pub(super) fn run(args: &Args) -> Result<Exit, Failure> {
     let cluster = args.masters.cluster("explain")?;
+    if let Some((view, share)) = ask::driver_named(&cluster, &args.app.app)? {
+        return exit::written(explain_driver(&view, share.as_ref(), args.json));
+    }
     let detail = ask::detail(&cluster, &args.app.app)?;
     let rooms = ask::now(cluster.reservations())?;
     let mut sentences = sentences(&detail);
     sentences.extend(expected_start(&detail.application.id, &rooms, detail.now));
     let expected = ReservedRoom::start_of(&rooms, &detail.application.id);
     exit::written(if args.json { print_json(&detail, &sentences, expected) } else { print(&sentences) })
+}
+
+/// The JSON value of a cluster driver.
+#[derive(Serialize)]
+struct DriverExplanation<'a> {
+    schema: u32,
+    id: &'a str,
+    state: &'a str,
+    sentences: &'a [String],
+}
+
+/// Says of a cluster driver why it waits, or how often it was started again.
+fn explain_driver(view: &DriverView, share: Option<&DriverShare>, json: bool) -> io::Result<()> {
+    let mut sentences = vec![format!("{} is {}, submitted at {}.", view.id, view.state, view.submitted)];
+    if let Some(DriverShare { restarts, wait, .. }) = share {
+        sentences.extend(wait.map(|wait| format!("It waits: {wait}.")));
+        if let Some(DriverRestarts { restarts, last, until }) = restarts {
+            let next = until.map(|until| format!("; the next start is at {until}")).unwrap_or_default();
+            let times = counted(*restarts, "time");
+            sentences
+                .push(format!("It was started again {times}; its process ended last with {last}{next}."));
+        }
+    }
+    if !json {
+        return print(&sentences);
+    }
+    let (id, state) = (view.id.as_str(), view.state.name());
+    let mut stdout = plain::json();
+    let explanation = DriverExplanation { schema: SCHEMA, id, state, sentences: &sentences };
+    serde_json::to_writer_pretty(&mut stdout, &explanation)?;
+    writeln!(stdout)
 }
 
 fn print(sentences: &[String]) -> io::Result<()> {

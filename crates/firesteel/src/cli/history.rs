@@ -71,6 +71,7 @@ enum EndState {
     Killed,
     Error,
     Relaunching,
+    Unknown,
 }
 
 impl EndState {
@@ -81,6 +82,7 @@ impl EndState {
             Self::Killed => "KILLED",
             Self::Error => "ERROR",
             Self::Relaunching => "RELAUNCHING",
+            Self::Unknown => "UNKNOWN",
         }
     }
 }

@@ -1,16 +1,19 @@
-//! `firesteel kill`: ends applications.
+//! `firesteel kill`: ends applications and cluster drivers.
 
 use clap::Args as ClapArgs;
+use firesteel_core::ids::DriverId;
 use firesteel_core::messages::KillAnswer;
 use firesteel_placement::words::none_or;
 
 use super::ask::{self, Masters};
 use super::exit::{Exit, Failure};
 use super::help;
+use super::submit_driver;
 use firesteel_daemons::wording::application::state_and_outcome;
 
 const EXAMPLES: &str = "  firesteel kill app-20261120212235-0000
-  firesteel kill nightly-sums                  by its name";
+  firesteel kill nightly-sums                  by its name
+  firesteel kill driver-20261120212235-0000    a cluster driver";
 
 const NOTES: &str = "\
 The Master ends the executors and tells the driver who killed the application, so that the driver ends, too. A killed \
@@ -25,7 +28,7 @@ reached; 75 a Master did not answer in time or in full; 76 what listens there is
 #[derive(Debug, ClapArgs)]
 #[command(after_help = help::short("kill", EXAMPLES), after_long_help = format!("{NOTES}\n\n{EXAMPLES}\n\n{CODES}"))]
 pub(super) struct Args {
-    /// Applications, by id or name
+    /// Applications, by id or name, and cluster drivers, by id
     #[arg(value_name = "APP", required = true)]
     apps: Vec<String>,
     #[command(flatten)]
@@ -36,6 +39,11 @@ pub(super) struct Args {
 pub(super) fn run(args: &Args) -> Result<Exit, Failure> {
     let cluster = args.masters.cluster("kill")?;
     ask::each(&args.apps, "not killed", |app| {
+        if ask::driver_named(&cluster, app)?.is_some() {
+            let id = DriverId::new(app);
+            let answer = ask::now(cluster.kill_driver(&id))?;
+            return Ok(submit_driver::outcome(&id, answer).map(|(_, line)| vec![line]));
+        }
         let answer = ask::now(cluster.kill(app))?;
         Ok(outcome(app, &answer).map(|line| vec![line]))
     })

@@ -84,7 +84,7 @@ enum Command {
     Status(status::Args),
     /// Explain why an application waits or has fewer executors than it asked for
     Explain(explain::Args),
-    /// Kill applications
+    /// Kill applications and cluster drivers
     Kill(kill::Args),
     /// Have Workers leave in order: they get no more executors, and end with the last one
     Decommission(decommission::Args),

@@ -9,9 +9,7 @@ use std::time::Duration;
 use clap::Args as ClapArgs;
 use firesteel_core::Timestamp;
 use firesteel_core::ids::WorkerId;
-use firesteel_core::messages::{
-    ApplicationView, DriverView, ExecutorView, MasterView, Outcome, WorkerState, WorkerView,
-};
+use firesteel_core::messages::{ApplicationView, ExecutorView, MasterView, Outcome, WorkerView};
 use firesteel_core::state_reader::Extent;
 use firesteel_host::plain;
 use firesteel_settings::scheduling::changed_settings;
@@ -22,13 +20,16 @@ use super::ask::{self, Masters};
 use super::document;
 use super::exit::{self, Exit, Failure};
 use super::help;
+use super::submit_driver;
 use super::table::{clean, duration, table};
 use firesteel_daemons::wording::application::{addresses, cores, live_state, resources, state};
+use firesteel_daemons::wording::driver::driver_state;
 use firesteel_daemons::wording::worker::worker_state;
 
 const EXAMPLES: &str = "  firesteel status --master spark://10.0.0.1:7077
   firesteel status app-20261120212235-0000     one application, live or ended
   firesteel status app-20261120212235-0000/3   one executor of it
+  firesteel status driver-20261120212235-0000  one cluster driver
   firesteel status --json | jq '.applications[].id'";
 
 const CODES: &str = "\
@@ -43,7 +44,7 @@ Exit codes: 0 done; 1 failed, or the application is not known; 2 wrong usage; 69
     after_long_help = format!("{EXAMPLES}\n\n{}\n\n{CODES}", document::HELP)
 )]
 pub(super) struct Args {
-    /// Application to show in detail, by id or name; APP/EXECUTOR shows one of its executors
+    /// Application, by id or name, or cluster driver, by id, to show in detail; APP/EXECUTOR shows one executor
     #[arg(value_name = "APP")]
     app: Option<String>,
     #[command(flatten)]
@@ -60,6 +61,9 @@ pub(super) struct Args {
 pub(super) fn run(args: &Args) -> Result<Exit, Failure> {
     let cluster = args.masters.cluster("status")?;
     if let Some(word) = &args.app {
+        if let Some((view, share)) = ask::driver_named(&cluster, word)? {
+            return exit::written(submit_driver::print(&view, share.as_ref(), args.json));
+        }
         let (app, executor) = ask::parts(word);
         let mut detail = ask::detail(&cluster, app)?;
         if let Some(executor) = executor {
@@ -125,7 +129,7 @@ pub(super) fn tables(view: &MasterView, length: Length) -> String {
     };
     let latest = completed(&view.completed[earlier..], *now, length);
     let parts = [
-        ("Workers", workers(&shown, *now), dead, "dead"),
+        ("Workers", workers(view, &shown), dead, "dead"),
         ("Applications", applications(&view.applications, *now), 0, ""),
         ("Executors", executors(&view.applications, *now), 0, ""),
         ("Completed applications", latest, earlier, "earlier"),
@@ -138,7 +142,7 @@ pub(super) fn tables(view: &MasterView, length: Length) -> String {
     if let Some(settings) = settings(&changed_settings(view)) {
         let _ = write!(text, "\n\n{settings}");
     }
-    let drivers = (!view.drivers.is_empty()).then(|| drivers(&view.drivers, *now, length));
+    let drivers = (!view.drivers.is_empty()).then(|| drivers(view, length));
     let drivers = drivers.map(|(rows, folded)| ("Drivers", rows, folded, "earlier"));
     for (name, rows, folded, which) in parts.into_iter().chain(drivers) {
         let _ = write!(text, "\n\n{name}\n{rows}");
@@ -157,8 +161,7 @@ pub(super) fn settings(settings: &[(&'static str, String)]) -> Option<String> {
 
 /// The Workers with only the latest dead ones, and the number of Workers left out.
 fn without_older_dead(workers: &[WorkerView], length: Length) -> (Vec<&WorkerView>, usize) {
-    let mut dead: Vec<&WorkerView> =
-        workers.iter().filter(|worker| worker.state == WorkerState::Dead).collect();
+    let mut dead: Vec<&WorkerView> = workers.iter().filter(|worker| worker.state.is_gone()).collect();
     dead.sort_by_key(|worker| (Reverse(worker.last_heartbeat), &worker.id));
     let folded: BTreeSet<&WorkerId> = match length {
         Length::Short => dead.into_iter().skip(DEAD).map(|worker| &worker.id).collect(),
@@ -167,11 +170,12 @@ fn without_older_dead(workers: &[WorkerView], length: Length) -> (Vec<&WorkerVie
     (workers.iter().filter(|worker| !folded.contains(&worker.id)).collect(), folded.len())
 }
 
-fn workers(workers: &[&WorkerView], now: Timestamp) -> String {
+fn workers(view: &MasterView, workers: &[&WorkerView]) -> String {
+    let now = view.now;
     let rows = workers.iter().map(|worker| {
         vec![
             worker.id.to_string(),
-            worker_state(worker, now),
+            worker_state(view, worker),
             format!("{}/{}", worker.cores_used.0, worker.cores.0),
             format!("{} of {}", worker.memory_used, worker.memory),
             resources(&worker.resources_used, &worker.resources),
@@ -250,7 +254,8 @@ fn executors(applications: &[ApplicationView], now: Timestamp) -> String {
 }
 
 /// The table of cluster drivers, and the number of ended ones that are left out.
-fn drivers(drivers: &[DriverView], now: Timestamp, length: Length) -> (String, usize) {
+fn drivers(view: &MasterView, length: Length) -> (String, usize) {
+    let MasterView { drivers, driver_resources, now, .. } = view;
     let ended = drivers.iter().filter(|driver| driver.state.is_finished()).count();
     let mut folded = match length {
         Length::Short => ended.saturating_sub(COMPLETED),
@@ -264,15 +269,18 @@ fn drivers(drivers: &[DriverView], now: Timestamp, length: Length) -> (String, u
             continue;
         }
         let worker = driver.worker.as_ref().map(|place| place.worker.to_string());
+        let share = driver_resources.get(&driver.id);
+        let command = shown_text(&driver.command);
+        let named = share.and_then(|share| share.name.as_ref()).map(|name| format!("{name}: {command}"));
         rows.push(vec![
             driver.id.to_string(),
             driver.user.clone(),
-            shortened(&driver.state.to_string(), length),
+            shortened(&driver_state(driver, share, *now), length),
             driver.cores.0.to_string(),
             driver.memory.to_string(),
             worker.unwrap_or_default(),
             format!("{} ago", duration(now.since(driver.submitted))),
-            shortened(&shown_text(&driver.command), length),
+            shortened(&named.unwrap_or(command), length),
         ]);
     }
     let header = ["DRIVER", "USER", "STATE", "CORES", "MEMORY", "WORKER", "SUBMITTED", "COMMAND"];
@@ -283,7 +291,7 @@ fn drivers(drivers: &[DriverView], now: Timestamp, length: Length) -> (String, u
 mod tests {
     use super::*;
     use firesteel_core::ids::{AppId, ExecutorId, ProfileId};
-    use firesteel_core::messages::{ApplicationState, Deciding, ExecutorState};
+    use firesteel_core::messages::{ApplicationState, Deciding, ExecutorState, WorkerState};
     use firesteel_core::process::ExitStatus;
     use firesteel_core::scheduling::SchedulingSettings;
     use firesteel_placement::{Cores, MiB, Resources};
@@ -360,6 +368,7 @@ mod tests {
             applications: vec![application()],
             completed: Vec::new(),
             unread_executors: 0,
+            remarks: Default::default(),
             reports: Default::default(),
             needs: Default::default(),
             driver_resources: Default::default(),
@@ -374,7 +383,7 @@ mod tests {
         };
         let now = Timestamp::from_millis(3_500);
         assert_eq!(
-            squeezed(workers(&[&worker], now)),
+            squeezed(workers(&MasterView { now, ..view() }, &[&worker])),
             [
                 "WORKER STATE CORES MEMORY RESOURCES HEARTBEAT",
                 "w1 ALIVE 4/8 1 GiB of 4 GiB gpu 2/3 3.5 s ago"
@@ -409,7 +418,7 @@ mod tests {
             squeezed(applications(&[bare], now))[1],
             "app-1 sums ann RUNNING (0 executors) 4 of 24 0 1 GiB 3.5 s ago"
         );
-        assert_eq!(workers(&[], now), "  none");
+        assert_eq!(workers(&view(), &[]), "  none");
     }
 
     #[test]

@@ -1,13 +1,14 @@
 //! `firesteel submit`: submits a program that runs as a driver on a Worker, and asks for it and ends it.
 
-use std::collections::BTreeMap;
-use std::io::Write as _;
+use std::io::{self, Write as _};
 use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Args as ClapArgs;
 use firesteel_core::ids::DriverId;
-use firesteel_core::messages::{DriverDescription, DriverShare, DriverState, DriverView, KillDriverAnswer};
+use firesteel_core::messages::{
+    DRIVER_NAME, DriverDescription, DriverRestarts, DriverShare, DriverState, DriverView, KillDriverAnswer,
+};
 use firesteel_core::process::Command;
 use firesteel_daemons::wording::application::addresses;
 use firesteel_host::plain::{self, clean};
@@ -66,6 +67,9 @@ pub(super) struct Args {
     /// Where the driver runs: only cluster, on a Worker; for drivers in this terminal use firesteel map, shell or launch
     #[arg(long, value_name = "MODE")]
     deploy_mode: Option<String>,
+    /// Name of the driver, which firesteel status shows; the driver has it as FIRESTEEL_DRIVER_NAME
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
     /// Start the driver again when it fails or its Worker is lost
     #[arg(long)]
     supervise: bool,
@@ -84,10 +88,10 @@ pub(super) struct Args {
     #[arg(long)]
     wait: bool,
     /// Show this driver
-    #[arg(long, value_name = "DRIVER", conflicts_with_all = ["kill", "deploy_mode", "supervise", "driver_cores", "driver_memory", "driver_resources", "program"])]
+    #[arg(long, value_name = "DRIVER", conflicts_with_all = ["kill", "name", "deploy_mode", "supervise", "driver_cores", "driver_memory", "driver_resources", "program"])]
     status: Option<String>,
     /// Kill this driver
-    #[arg(long, value_name = "DRIVER", conflicts_with_all = ["deploy_mode", "supervise", "driver_cores", "driver_memory", "driver_resources", "program"])]
+    #[arg(long, value_name = "DRIVER", conflicts_with_all = ["name", "deploy_mode", "supervise", "driver_cores", "driver_memory", "driver_resources", "program"])]
     kill: Option<String>,
     /// Print the answer of --status as JSON
     #[arg(long, requires = "status")]
@@ -124,6 +128,12 @@ fn submit(args: &Args, properties: Properties, cluster: &Cluster) -> Result<Exit
         }
     };
     say(id.as_str());
+    // Whoever waits for it should know why it does not begin.
+    if let Ok(Some((_, Some(DriverShare { wait: Some(wait), .. })))) =
+        block_on(cluster.driver_with_resources(&id))?
+    {
+        let _ = writeln!(plain::stderr(), "firesteel: {id} waits: {wait}");
+    }
     if args.wait { wait_for(cluster, &id) } else { Ok(Exit::Done.into()) }
 }
 
@@ -148,8 +158,9 @@ fn description(
         );
     };
     let DriverSettings { cores, memory, supervise, resources, .. } = settings;
-    let command =
-        Command { program: program.clone(), arguments: arguments.to_vec(), environment: BTreeMap::new() };
+    let name = args.name.iter().map(|name| (DRIVER_NAME.to_owned(), name.clone()));
+    let (program, arguments, environment) = (program.clone(), arguments.to_vec(), name.collect());
+    let command = Command { program, arguments, environment };
     let driver = DriverDescription { user: ask::user_at_host(), command, cores, memory, supervise };
     Ok((driver, resources))
 }
@@ -174,32 +185,41 @@ fn show(args: &Args, cluster: &Cluster, id: &DriverId) -> Result<ExitCode, Failu
         return wait_for(cluster, id);
     }
     let (view, share) = ask::now(cluster.driver_with_resources(id))?.ok_or_else(|| unknown(id))?;
-    let written = if args.json {
-        let text = serde_json::to_string_pretty(&document::Driver::listed(&view, share.as_ref()))
-            .expect("it can be JSON");
+    exit::written(print(&view, share.as_ref(), args.json)).map(ExitCode::from)
+}
+
+/// Prints a driver, in lines or as JSON.
+pub(super) fn print(view: &DriverView, share: Option<&DriverShare>, json: bool) -> io::Result<()> {
+    if json {
+        let text =
+            serde_json::to_string_pretty(&document::Driver::listed(view, share)).expect("it can be JSON");
         writeln!(plain::json(), "{text}")
     } else {
-        writeln!(plain::stdout(), "{}", lines(&view, share.as_ref()))
-    };
-    exit::written(written).map(ExitCode::from)
+        writeln!(plain::stdout(), "{}", lines(view, share))
+    }
 }
 
 fn kill(args: &Args, cluster: &Cluster, id: &DriverId) -> Result<ExitCode, Failure> {
-    let driver = match ask::now(cluster.kill_driver(id))? {
+    let (driver, line) =
+        outcome(id, ask::now(cluster.kill_driver(id))?).map_err(|words| Failure::of(Exit::Failure, words))?;
+    say(&line);
+    if args.wait { wait_for(cluster, &driver) } else { Ok(Exit::Done.into()) }
+}
+
+/// The result of a request to end a driver: the driver that is ended, and words.
+pub(super) fn outcome(id: &DriverId, answer: KillDriverAnswer) -> Result<(DriverId, String), String> {
+    match answer {
         KillDriverAnswer::Asked { driver } => {
-            say(&format!("{driver} is told to end"));
-            driver
+            let line = format!("{driver} is told to end");
+            Ok((driver, line))
         }
         KillDriverAnswer::Killed { driver } => {
-            say(&format!("killed {driver}, which waited for a Worker"));
-            driver
+            let line = format!("killed {driver}, which waited for a Worker");
+            Ok((driver, line))
         }
-        KillDriverAnswer::Over { driver, state } => {
-            return Err(Failure::of(Exit::Failure, format!("{driver} had already ended: {state}")));
-        }
-        KillDriverAnswer::Unknown => return Err(unknown(id)),
-    };
-    if args.wait { wait_for(cluster, &driver) } else { Ok(Exit::Done.into()) }
+        KillDriverAnswer::Over { driver, state } => Err(format!("{driver} had already ended: {state}")),
+        KillDriverAnswer::Unknown => Err(unknown_words(id)),
+    }
 }
 
 /// Prints a line. The reader may be gone: what was asked for is done all the same.
@@ -243,11 +263,14 @@ async fn end_of(cluster: &Cluster, mut id: DriverId) -> Result<DriverView, Failu
 }
 
 fn unknown(id: &DriverId) -> Failure {
-    let words = format!(
+    Failure::of(Exit::Failure, unknown_words(id))
+}
+
+fn unknown_words(id: &DriverId) -> String {
+    format!(
         "no driver has the id {:?}, or the Master no longer lists it; firesteel status shows those that it lists",
         id.as_str()
-    );
-    Failure::of(Exit::Failure, words)
+    )
 }
 
 /// Amounts of custom resources: `gpu 2, nic 1`.
@@ -269,10 +292,19 @@ fn lines(view: &DriverView, share: Option<&DriverShare>) -> String {
         format!("supervised  {}", if *supervise { "yes" } else { "no" }),
         format!("submitted   {submitted}"),
     ];
-    lines.extend(share.map(|share| match share.has.is_empty() {
-        false => format!("resources   {}", addresses(&share.has)),
-        true => format!("resources   {} (none yet)", amounts(&share.needs)),
-    }));
+    if let Some(DriverShare { needs, has, name, restarts, wait, .. }) = share {
+        lines.extend(name.as_ref().map(|name| format!("name        {name}")));
+        lines.extend(wait.map(|wait| format!("waits       {wait}")));
+        if let Some(DriverRestarts { restarts, last, until }) = restarts {
+            let next = until.map(|until| format!(", next start at {until}")).unwrap_or_default();
+            lines.push(format!("restarts    {restarts}, last {last}{next}"));
+        }
+        match (needs.is_empty(), has.is_empty()) {
+            (_, false) => lines.push(format!("resources   {}", addresses(has))),
+            (false, true) => lines.push(format!("resources   {} (none yet)", amounts(needs))),
+            (true, true) => {}
+        }
+    }
     lines.extend(launched.map(|launched| format!("launched    {launched}")));
     lines.extend(ended.map(|ended| format!("ended       {ended}")));
     if let Some(place) = worker {

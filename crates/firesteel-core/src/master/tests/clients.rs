@@ -374,10 +374,10 @@ fn the_sums_in_an_explanation_are_those_of_the_state_that_every_view_shows() {
     }
     bench.application(Some(1), 1);
     let full = Some("No space left on device".to_owned());
-    bench.worker_says(2, WorkerToMaster::WorkDirectoryChecked { worker: WorkerId::new("w2"), error: full });
+    bench.worker_says(2, WorkerToMaster::StartsChecked { worker: WorkerId::new("w2"), error: full });
     bench.worker_says(3, WorkerToMaster::WorkerDecommissioning { worker: WorkerId::new("w3") });
     let view = bench.master.view();
-    let totals = ClusterTotals::of(&view.workers);
+    let totals = ClusterTotals::of(&view);
     let ApplicationAnswer::Known(detail) = bench.answer("test", 0) else { panic!("it is known") };
     let cluster = detail.scheduling.expect("it is live").cluster;
     let ClusterView { workers, cores, cores_free, memory, memory_free } = cluster;

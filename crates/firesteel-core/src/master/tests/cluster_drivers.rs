@@ -483,3 +483,52 @@ fn all_drivers_are_asked_to_end_and_ended_ones_forgotten() {
     bench.submit(&wanted(1, 512, false));
     assert_eq!(bench.drivers()[0].0, "0003", "no id is given twice");
 }
+
+impl Bench {
+    fn share_of(&self, number: u64) -> Option<DriverShare> {
+        self.master.view().driver_resources.remove(&id(number))
+    }
+}
+
+#[test]
+fn a_cluster_driver_that_waits_says_why() {
+    let config = Config { max_drivers: 1, ..Config::default() };
+    let mut bench = Bench::new(config);
+    let wait = |bench: &Bench, number| bench.share_of(number).and_then(|share| share.wait);
+    bench.submit(&wanted(4, 1024, false));
+    assert_eq!(wait(&bench, 0), Some(DriverWait::NoWorker));
+    bench.worker(1, 2);
+    let (cores, memory) = (Cores(2), MiB(8192));
+    assert_eq!(wait(&bench, 0), Some(DriverWait::TooLarge { cores, memory }));
+    bench.worker(2, 8);
+    assert_eq!(wait(&bench, 0), None, "it runs");
+    bench.submit(&wanted(8, 1024, false));
+    assert_eq!(wait(&bench, 1), Some(DriverWait::Limit { most: 1 }));
+    bench.master.config.max_drivers = 2;
+    assert_eq!(wait(&bench, 1), Some(DriverWait::NoRoom { workers: 1 }));
+}
+
+#[test]
+fn restarts_of_a_cluster_driver_are_shown_while_it_is_on_that_worker() {
+    let mut bench = Bench::new(Config::default());
+    bench.worker(1, 8);
+    bench.submit(&wanted(1, 1024, true));
+    let said = |pause_millis| WorkerToMaster::DriverRestarted {
+        driver: id(0),
+        restarts: 2,
+        last: ExitStatus::Code(3),
+        pause_millis,
+    };
+    bench.worker_says(1, said(Some(4_000)));
+    let restarts = |bench: &Bench, number| bench.share_of(number).and_then(|share| share.restarts);
+    let until = Some(bench.now + std::time::Duration::from_secs(4));
+    let expected = DriverRestarts { restarts: 2, last: ExitStatus::Code(3), until };
+    assert_eq!(restarts(&bench, 0), Some(expected));
+    assert_eq!(expected.at(bench.now), "2 restarts, last exit code 3, next start in 4.0 s");
+    bench.worker_says(1, said(None));
+    assert_eq!(restarts(&bench, 0), Some(DriverRestarts { until: None, ..expected }));
+    bench.worker(2, 8);
+    bench.worker_says(2, said(None));
+    bench.apply(Event::Disconnected { peer: PeerId(1) });
+    assert_eq!(restarts(&bench, 1), None, "the one that takes its place begins anew");
+}

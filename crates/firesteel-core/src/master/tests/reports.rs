@@ -21,7 +21,9 @@ fn report(n: u64, executors: &[(u32, u64, u64)]) -> WorkerToMaster {
 fn reports(bench: &mut Bench) -> Vec<TimedReport> {
     let from = WorkerId::new("");
     match bench.client(ClientToMaster::RequestWorkerReports { from }).1 {
-        MasterToClient::WorkerReportsResponse(WorkerReports { reports, next: None }) => reports,
+        MasterToClient::WorkerReportsResponse(WorkerReports { workers, next: None }) => {
+            workers.into_iter().filter_map(|news| news.report).collect()
+        }
         other => panic!("{other:?}"),
     }
 }

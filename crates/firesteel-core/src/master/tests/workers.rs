@@ -69,6 +69,7 @@ fn a_silent_worker_is_removed_exactly_at_its_timeout() {
     bench.now = bench.now + Duration::from_secs(59);
     let heartbeat = WorkerToMaster::Heartbeat { worker: WorkerId::new("w1"), last_order: None };
     assert_eq!(bench.worker_says(1, heartbeat.clone()), []);
+    assert_eq!(bench.deadline(), [], "it is late first");
     let expected = T0 + Duration::from_secs(59 + 60);
     assert_eq!(bench.master.next_deadline(), Some((expected, Reason::WorkerTimeout)));
     assert_eq!(bench.deadline(), [Effect::Close { peer: PeerId(1) }]);
@@ -85,6 +86,7 @@ fn workers_get_their_time_again_once_if_the_master_itself_was_behind() {
         bench.now = due + Duration::from_secs(5);
         bench.master.apply(bench.now, Event::Deadline { heard_until: bench.now })
     };
+    assert_eq!(bench.deadline(), [], "it is late first");
     let excused = Effect::Note(Note::WorkersExcused { workers: 1, late: Duration::from_secs(5) });
     assert_eq!(stood_still(&mut bench), vec![excused.clone()]);
     let again = bench.now + Duration::from_secs(60);
@@ -105,6 +107,7 @@ fn a_worker_is_silent_only_when_all_that_arrived_in_time_has_been_handled() {
     let mut bench = Bench::new(Config::default());
     bench.worker(1, 8);
     let timeout = bench.master.config.worker_timeout;
+    assert_eq!(bench.deadline(), [], "it is late first");
     let (due, _) = bench.master.next_deadline().expect("the Worker is looked for");
     assert_eq!(due, T0 + timeout);
     // A heartbeat waits, and with it all that arrived in the last minute.
@@ -117,10 +120,12 @@ fn a_worker_is_silent_only_when_all_that_arrived_in_time_has_been_handled() {
     let arrived = T0 + Duration::from_secs(15);
     let event = Event::Received { peer: PeerId(1), arrived, message: Inbound::Worker(heartbeat) };
     let lag = bench.now.since(arrived);
-    assert_eq!(bench.master.apply(bench.now, event), [Effect::Note(Note::Behind { lag })]);
+    let heard = Note::WorkerHeard { worker: WorkerId::new("w1") };
+    assert_eq!(bench.master.apply(bench.now, event), [Note::Behind { lag }, heard].map(Effect::Note));
     let still_waiting = arrived + timeout - Duration::from_millis(1);
     bench.now = due + timeout;
     assert_eq!(bench.apply(Event::Deadline { heard_until: still_waiting }), []);
+    assert_eq!(bench.deadline(), [], "it is late first");
     assert_eq!(bench.deadline(), [Effect::Close { peer: PeerId(1) }]);
 }
 
@@ -128,6 +133,7 @@ fn a_worker_is_silent_only_when_all_that_arrived_in_time_has_been_handled() {
 fn a_master_that_is_hardly_late_excuses_nobody() {
     let mut bench = Bench::new(Config::default());
     bench.worker(1, 8);
+    assert_eq!(bench.deadline(), [], "it is late first");
     bench.now = T0 + Duration::from_millis(60_100);
     assert_eq!(bench.apply(Event::Deadline { heard_until: bench.now }), [Effect::Close { peer: PeerId(1) }]);
 }
@@ -473,4 +479,77 @@ fn a_worker_that_cannot_start_gets_nothing_and_what_fails_there_counts_for_nobod
     let message = WorkerToMaster::StartsChecked { worker: WorkerId::new("w1"), error: Some("x".into()) };
     assert_eq!(bench.worker_says(2, message), []);
     assert_eq!(bench.master.view().workers[0].impairment, None);
+}
+
+fn heartbeat(n: u64) -> WorkerToMaster {
+    WorkerToMaster::Heartbeat { worker: WorkerId::new(format!("w{n}")), last_order: None }
+}
+
+#[test]
+fn a_worker_that_said_that_it_would_end_and_has_nothing_left_has_left_and_is_not_dead() {
+    for (executors, state) in [(0, WorkerState::Left), (1, WorkerState::Dead)] {
+        let mut bench = Bench::new(Config::default());
+        bench.worker(1, 8);
+        bench.application(Some(executors), 1);
+        bench.worker_says(1, WorkerToMaster::WorkerDecommissioning { worker: WorkerId::new("w1") });
+        if executors == 0 {
+            bench.report(1, 0, ExecutorState::Killed(Some(ExitStatus::Signal(15))));
+        }
+        bench.apply(Event::Disconnected { peer: PeerId(1) });
+        assert_eq!(bench.master.view().workers[0].state, state, "with {executors} executors");
+        let page = bench.master.state_page(&StatePlace::beginning());
+        let is_dead =
+            |row: &StateRow| matches!(row, StateRow::Worker(view) if view.state == WorkerState::Dead);
+        assert!(is_dead(&page.rows[0]), "clients of version 6 know no other word");
+    }
+}
+
+#[test]
+fn a_worker_of_which_two_heartbeats_are_missing_is_served_last_until_it_is_heard() {
+    let mut bench = Bench::new(Config::default());
+    bench.worker(1, 8);
+    bench.worker(2, 8);
+    bench.now = bench.now + Duration::from_secs(30);
+    bench.worker_says(2, heartbeat(2));
+    assert_eq!(bench.deadline(), []);
+    assert_eq!(bench.now, T0 + Duration::from_millis(33_750));
+    let view = bench.master.view();
+    assert_eq!(view.remarks, [(WorkerId::new("w1"), WorkerRemark::Late)].into());
+    assert_eq!(view.workers[0].state, WorkerState::Alive);
+    let told = bench.application(Some(12), 4);
+    let on = |effect: &Effect| match effect {
+        Effect::Send { peer, message: Outbound::Worker(MasterToWorker::LaunchExecutor(_)) } => Some(peer.0),
+        _ => None,
+    };
+    let launched: Vec<u64> = told.iter().filter_map(on).collect();
+    assert_eq!(launched, [2, 2, 1], "only what has no room elsewhere goes to the late one");
+    bench.worker_says(1, heartbeat(1));
+    assert_eq!(bench.master.view().remarks, BTreeMap::new());
+}
+
+#[test]
+fn a_master_that_stood_still_itself_calls_no_worker_late() {
+    let mut bench = Bench::new(Config::default());
+    bench.worker(1, 8);
+    bench.now = bench.now + Duration::from_secs(50);
+    bench.apply(Event::Deadline { heard_until: bench.now });
+    assert_eq!(bench.master.view().remarks, BTreeMap::new());
+}
+
+#[test]
+fn of_an_executor_that_a_lost_worker_brings_back_it_is_said_how_it_was_lost() {
+    let mut bench = Bench::new(Config::default());
+    bench.worker(1, 8);
+    bench.application(Some(4), 4);
+    bench.report(1, 0, ExecutorState::Running);
+    bench.apply(Event::Disconnected { peer: PeerId(1) });
+    let ended = bench.now;
+    bench.now = bench.now + Duration::from_secs(5);
+    let running = ExecutorReport { executor: key(0), state: ExecutorState::Running };
+    let message = Inbound::Worker(register(1, 8, vec![running]));
+    let arrived = bench.now;
+    let effects = bench.master.apply(bench.now, Event::Received { peer: PeerId(2), arrived, message });
+    let state = ExecutorState::Lost(LossReason::Disconnected);
+    let note = Note::EndedExecutorReturned { executor: key(0), worker: WorkerId::new("w1"), state, ended };
+    assert!(effects.contains(&Effect::Note(note)), "{effects:?}");
 }

@@ -12,6 +12,15 @@ use crate::time::Timestamp;
 /// The number of outdated entries that one heartbeat moves on. It outdates one at most, so two keep up, and none takes long.
 const MOVED: usize = 2;
 
+/// What the silence of a Worker means.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::master) enum Silence {
+    /// Two heartbeats are missing.
+    Late { worker: WorkerId, last_heard: Timestamp },
+    /// It is lost.
+    Over(WorkerId),
+}
+
 impl WorkerTable {
     /// When to check for overdue heartbeats next.
     pub(in crate::master) fn next_look(&self) -> Option<Timestamp> {
@@ -19,18 +28,36 @@ impl WorkerTable {
     }
 
     /// A Worker was heard at this time. What heartbeats have outdated is moved on here, shortly before its deadline, so that a
-    /// Master whose Workers all report is not woken to see that nobody is silent.
-    pub(in crate::master) fn hear(&mut self, slot: Slot, at: Timestamp, timeout: Duration) {
-        self.row_mut(slot).last_heartbeat = LastHeard::at(at);
+    /// Master whose Workers all report is not woken to see that nobody is silent. Returns whether the Worker was late.
+    pub(in crate::master) fn hear(&mut self, slot: Slot, at: Timestamp, timeout: Duration) -> bool {
+        let row = self.row_mut(slot);
+        row.last_heartbeat = LastHeard::at(at);
+        let was_late = std::mem::take(&mut row.is_late);
+        if was_late {
+            let next = row.next_look(timeout);
+            self.look_again(slot, next);
+            self.consider_anew(slot);
+        }
         let soon = at + timeout / 4;
         for _ in 0..MOVED {
-            let Some(&(look, first)) = self.looks.first().filter(|(look, _)| *look <= soon) else { return };
-            let silent_at = self.row(first).last_heartbeat.silent_at(timeout);
-            if silent_at <= look {
-                return;
+            let Some(&(look, first)) = self.looks.first().filter(|(look, _)| *look <= soon) else { break };
+            let next = self.row(first).next_look(timeout);
+            if next <= look {
+                break;
             }
-            self.look_again(first, silent_at);
+            self.look_again(first, next);
         }
+        was_late
+    }
+
+    /// Considers Workers that are late, too, or only those that are not. Returns whether any is late.
+    pub(in crate::master) fn consider_late(&mut self, considered: bool) -> bool {
+        let late: Vec<Slot> = self.slots().filter(|(_, row)| row.is_late).map(|(slot, _)| slot).collect();
+        for slot in &late {
+            self.row_mut(*slot).is_last_resort = considered;
+            self.consider_anew(*slot);
+        }
+        !late.is_empty()
     }
 
     /// The next Worker whose heartbeat is overdue, if there is one. Everything that arrived before `heard_until` has been
@@ -40,14 +67,22 @@ impl WorkerTable {
         now: Timestamp,
         heard_until: Timestamp,
         timeout: Duration,
-    ) -> Option<WorkerId> {
+    ) -> Option<Silence> {
         while let Some(&(_, slot)) = self.looks.first().filter(|(time, _)| *time <= now) {
             let row = self.row(slot);
             let silent_at = row.last_heartbeat.silent_at(timeout);
             if silent_at <= heard_until {
-                return Some(row.description.id.clone());
+                return Some(Silence::Over(row.description.id.clone()));
             }
-            self.look_again(slot, now + silent_at.since(heard_until));
+            let next = row.next_look(timeout);
+            if !row.is_late && next <= heard_until {
+                let (worker, last_heard) = (row.description.id.clone(), row.last_heartbeat.time());
+                self.row_mut(slot).is_late = true;
+                self.consider_anew(slot);
+                self.look_again(slot, now + silent_at.since(heard_until));
+                return Some(Silence::Late { worker, last_heard });
+            }
+            self.look_again(slot, now + next.since(heard_until));
         }
         None
     }
@@ -60,11 +95,16 @@ impl WorkerTable {
         let mut excused = 0;
         for slot in overdue {
             let row = self.row_mut(slot);
-            if row.last_heartbeat.silent_at(timeout) > now || !row.last_heartbeat.excuse(now) {
+            let silent_at = row.last_heartbeat.silent_at(timeout);
+            if silent_at > now {
+                self.look_again(slot, silent_at.min(now + timeout / 4));
                 continue;
             }
-            let silent_at = row.last_heartbeat.silent_at(timeout);
-            self.look_again(slot, silent_at);
+            if !row.last_heartbeat.excuse(now) {
+                continue;
+            }
+            let next = row.next_look(timeout);
+            self.look_again(slot, next);
             excused += 1;
         }
         excused

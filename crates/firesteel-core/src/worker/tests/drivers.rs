@@ -91,10 +91,15 @@ impl Bench {
 fn a_supervised_driver_is_started_again_after_1_2_4_seconds() {
     let mut bench = Bench::with_driver(true);
     let mut pauses = Vec::new();
-    for _ in 0..3 {
-        assert_eq!(bench.exited(FAILURE), [], "the Master is not told");
+    let restarted = |restarts, pause_millis| {
+        let message =
+            WorkerToMaster::DriverRestarted { driver: driver(), restarts, last: FAILURE, pause_millis };
+        Effect::Send { peer: MASTER, message: Outbound::Master(message) }
+    };
+    for restarts in 0..3 {
+        assert_eq!(bench.exited(FAILURE), [restarted(restarts, Some(1000 << restarts))]);
         pauses.push(bench.pass_pause());
-        bench.started();
+        assert_eq!(bench.started(), [restarted(restarts + 1, None)]);
     }
     assert_eq!(pauses, [1, 2, 4]);
     assert_eq!(bench.exited(ExitStatus::SUCCESS), [report(DriverState::Finished)]);

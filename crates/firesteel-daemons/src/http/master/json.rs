@@ -123,6 +123,7 @@ pub(super) fn nothing(url: &str) -> MasterView {
         completed: Vec::new(),
         drivers: Vec::new(),
         unread_executors: 0,
+        remarks: BTreeMap::new(),
         reports: BTreeMap::new(),
         needs: BTreeMap::new(),
         driver_resources: BTreeMap::new(),
@@ -153,6 +154,14 @@ fn share_rows(all: &Resources, share: &Resources) -> ResourceRows {
     rows
 }
 
+/// The state as monitors of Spark know it: one that has left is no cause for alarm.
+fn spark_state(state: WorkerState) -> WorkerState {
+    match state {
+        WorkerState::Left => WorkerState::Decommissioned,
+        state => state,
+    }
+}
+
 impl MasterPage {
     /// The page of a Master that leads.
     pub(super) fn of(view: &MasterView, status: Status) -> Self {
@@ -162,7 +171,7 @@ impl MasterPage {
         Self {
             url: view.url.clone(),
             workers: view.workers.iter().map(|it| WorkerRow::of(it, view.reports.get(&it.id))).collect(),
-            totals: ClusterTotals::of(&view.workers),
+            totals: ClusterTotals::of(view),
             resources: alive().map(|worker| resource_rows(&worker.resources)).collect(),
             resources_used: alive()
                 .map(|worker| share_rows(&worker.resources, &worker.resources_used))
@@ -273,7 +282,7 @@ impl WorkerRow {
             resources: resource_rows(&worker.resources),
             resourcesused: share_rows(&worker.resources, &worker.resources_used),
             resourcesfree: share_rows(&worker.resources, &worker.resources.without(&worker.resources_used)),
-            state: worker.state,
+            state: spark_state(worker.state),
             lastheartbeat: worker.last_heartbeat.millis(),
         }
     }

@@ -6,7 +6,8 @@ use std::time::SystemTime;
 
 use firesteel_core::ids::AppId;
 use firesteel_core::messages::{
-    ApplicationState, ApplicationView, Impairment, MasterView, Outcome, Usage, WorkerState, WorkerView, sum,
+    ApplicationState, ApplicationView, Impairment, MasterView, Outcome, Usage, WorkerRemark, WorkerState,
+    WorkerView, sum,
 };
 use firesteel_host::journal::JournalMeter;
 use firesteel_host::meter::{OwnerMeter, Traffic};
@@ -94,11 +95,12 @@ fn journal_metrics(page: &mut Exposition, journal: &JournalMeter) {
     .sample(&[], journal.images.get());
 }
 
-const WORKER_STATES: [(WorkerState, &str); 4] = [
+const WORKER_STATES: [(WorkerState, &str); 5] = [
     (WorkerState::Alive, "alive"),
     (WorkerState::Decommissioned, "decommissioned"),
     (WorkerState::Dead, "dead"),
     (WorkerState::Unknown, "unknown"),
+    (WorkerState::Left, "left"),
 ];
 
 const APPLICATION_STATES: [(ApplicationState, &str); 6] = [
@@ -170,6 +172,9 @@ fn workers(page: &mut Exposition, view: &MasterView) {
     )
     .sample(&[("reason", "deaf")], impaired(|it| *it == Impairment::Deaf))
     .sample(&[("reason", "cannot_start")], impaired(|it| matches!(it, Impairment::CannotStart(_))));
+    let late = view.remarks.values().filter(|remark| **remark == WorkerRemark::Late).count();
+    page.gauge("firesteel_master_workers_late", "Workers of which two heartbeats are missing.")
+        .sample(&[], late);
     let excluded = view.workers.iter().filter(|worker| worker.excluded_until.is_some()).count();
     page.gauge(
         "firesteel_master_workers_excluded",

@@ -43,11 +43,11 @@ pub(super) async fn state(envoys: Envoys<Event>, extent: Extent) -> Result<Maste
         WorkerId::new(""),
         |from| ClientToMaster::RequestWorkerReports { from: from.clone() },
         |answer| match answer {
-            MasterToClient::WorkerReportsResponse(page) => Some((page.reports, page.next)),
+            MasterToClient::WorkerReportsResponse(page) => Some((page.workers, page.next)),
             _ => None,
         },
     );
-    view.reports.extend(reports.await?.into_iter().map(|it| (it.report.worker.clone(), it)));
+    view.hear(reports.await?);
     let needs = pages(
         &mut inquiry,
         0,

@@ -71,6 +71,7 @@ fn recorded() -> MasterView {
         workers: vec![worker],
         applications: vec![application(live, "live", begun, None, ApplicationState::Running)],
         completed: vec![application(done, "done", 1_795_672_734_500, ended, ApplicationState::Finished)],
+        remarks: Default::default(),
         reports: [(worker_id, TimedReport { received: time(begun), report })].into(),
         needs: [live, done]
             .map(|app| (AppId::new(app), [("gpu".to_owned(), firesteel_placement::Amount::Whole(1))].into()))
@@ -236,7 +237,7 @@ fn mixed() -> MasterView {
         memory_used: MiB(1024 * used),
         ..base.workers[0].clone()
     };
-    let full = Some(Impairment::CannotWrite("No space left on device".to_owned()));
+    let full = Some(Impairment::CannotStart("No space left on device".to_owned()));
     let until = Some(Timestamp::from_millis(u64::MAX / 2));
     let mut workers = vec![
         worker(1, WorkerState::Alive, 1, 1),
@@ -258,10 +259,10 @@ fn mixed() -> MasterView {
 const MIXED: [i64; 4] = [6, 1 + 2 + 4 + 8 + 16 + 32, 1 + 1 + 5, 2 + 27];
 
 #[test]
-fn every_view_has_the_same_sums_over_workers_that_leave_are_dead_cannot_write_or_are_excluded() {
+fn every_view_has_the_same_sums_over_workers_that_leave_are_dead_cannot_start_or_are_excluded() {
     let view = mixed();
     let [workers, cores, used, free] = MIXED;
-    let totals = ClusterTotals::of(&view.workers);
+    let totals = ClusterTotals::of(&view);
     let ClusterTotals { workers: alive, cores: all, cores_used, cores_free, .. } = totals;
     assert_eq!([alive.cast_signed(), all.0, cores_used.0, cores_free.0], MIXED);
     // JSON, with the fields of Spark's.

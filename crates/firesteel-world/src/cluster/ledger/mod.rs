@@ -263,7 +263,8 @@ impl Ledger {
             WorkerToMaster::Heartbeat { .. }
             | WorkerToMaster::WorkerReported(_)
             | WorkerToMaster::ExecutorUsed { .. }
-            | WorkerToMaster::DriverUsed { .. } => {}
+            | WorkerToMaster::DriverUsed { .. }
+            | WorkerToMaster::DriverRestarted { .. } => {}
         }
     }
 

@@ -1,7 +1,7 @@
 //! Queries of the ledger, and its comparison with the Master.
 
 use firesteel_core::ids::{AppId, ExecutorId, ExecutorKey, PeerId, WorkerId};
-use firesteel_core::messages::{MasterView, Outcome, WorkerState};
+use firesteel_core::messages::{MasterView, Outcome};
 
 use super::Ledger;
 use firesteel_sim::dice::Dice;
@@ -69,7 +69,7 @@ impl Ledger {
     /// # Errors
     /// The first difference, in words.
     pub(crate) fn compare(&self, view: &MasterView) -> Result<(), String> {
-        let alive = view.workers.iter().filter(|worker| worker.state != WorkerState::Dead);
+        let alive = view.workers.iter().filter(|worker| !worker.state.is_gone());
         let mut seen = 0;
         for worker in alive {
             let id = &worker.id;

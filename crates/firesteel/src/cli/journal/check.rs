@@ -5,7 +5,6 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use clap::Args as ClapArgs;
-use firesteel_core::messages::WorkerState;
 use firesteel_daemons::master_journal::{Recorded, StateError};
 use firesteel_host::journal::{Damage, Directory, JournalError, Tail};
 use firesteel_host::plain;
@@ -117,7 +116,7 @@ fn lines(recorded: Recorded) -> Result<Vec<String>, StateError> {
         ));
     }
     let view = recovered(recorded)?.view();
-    let workers = view.workers.iter().filter(|worker| worker.state != WorkerState::Dead).count();
+    let workers = view.workers.iter().filter(|worker| !worker.state.is_gone()).count();
     let executors: u64 = view.applications.iter().map(|application| application.executors_live).sum();
     lines.push(format!(
         "{}, {} with {}, {}",

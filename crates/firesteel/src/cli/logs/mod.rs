@@ -6,7 +6,7 @@ use firesteel_host::plain;
 use std::io::Write;
 
 use clap::Args as ClapArgs;
-use firesteel_core::ids::{DriverId, ExecutorId};
+use firesteel_core::ids::ExecutorId;
 use firesteel_core::messages::{
     ApplicationView, DriverView, ExecutorState, ExecutorView, LogAuthor, LogStart, Stream,
 };
@@ -14,7 +14,7 @@ use firesteel_daemons::worker_log::{LogError, LogPlace, WorkerLog};
 use firesteel_host::net::Introduction;
 use firesteel_host::progress::Show;
 
-use super::ask::{self, Cluster, Masters};
+use super::ask::{self, Masters};
 use super::block_on;
 use super::exit::{self, Exit, Failure};
 use super::help;
@@ -24,9 +24,6 @@ use print::{Part, PrintError, Until};
 
 /// Maximum number of executors whose logs are followed at once.
 const MOST_FOLLOWED: usize = 256;
-
-/// How ids of cluster drivers begin.
-const DRIVER: &str = "driver-";
 
 const EXAMPLES: &str =
     "  firesteel logs app-20261121003159-0000              what all executors wrote to standard output
@@ -86,7 +83,7 @@ pub(super) fn run(args: &Args, show: Show) -> Result<Exit, Failure> {
     let (named, number) = names(args)?;
     let cluster = args.masters.cluster("logs")?;
     let client = cluster.client(&format!("firesteel logs {}", std::process::id()));
-    if let Some(driver) = cluster_driver(&cluster, named)? {
+    if let Some((driver, _)) = ask::driver_named(&cluster, named)? {
         return of_driver(args, &driver, &client, show);
     }
     let detail = ask::detail(&cluster, named)?;
@@ -107,15 +104,7 @@ pub(super) fn run(args: &Args, show: Show) -> Result<Exit, Failure> {
     let place = |executor| LogPlace::of_executor(&application.id, executor);
     let ended = chosen.last().filter(|last| matches!(last.state, ExecutorState::Failed(_)));
     let ended = ended.map(|last| format!("; it ended with {}", shown_state_and_end(application, last)));
-    print(args, &chosen.iter().map(place).collect::<Vec<_>>(), &ended.unwrap_or_default(), client, show)
-}
-
-/// The cluster driver of this id. `None`: there is none, so an application is meant.
-fn cluster_driver(cluster: &Cluster, named: &str) -> Result<Option<DriverView>, Failure> {
-    if !named.starts_with(DRIVER) {
-        return Ok(None);
-    }
-    ask::now(cluster.driver(&DriverId::new(named)))
+    print(args, &chosen.iter().map(place).collect::<Vec<_>>(), &ended.unwrap_or_default(), &client, show)
 }
 
 /// Prints the log of a cluster driver, or the lengths of its logs.

@@ -14,7 +14,7 @@ use firesteel_core::process::Command;
 use firesteel_core::queues::Queues;
 use firesteel_core::scheduling::{Backfill, Preemption, SchedulingSettings};
 use firesteel_core::state_reader::Extent;
-use firesteel_daemons::wording::worker::worker_state;
+use firesteel_daemons::wording::worker::state_in_words;
 use firesteel_placement::policy::Rule;
 use firesteel_placement::{Cores, Resources};
 use firesteel_settings::application::ApplicationSettings;
@@ -52,8 +52,11 @@ impl Source {
 
     /// The states of the Workers that do not just serve all applications.
     pub(super) fn states(&self) -> BTreeMap<&WorkerId, String> {
-        let states =
-            self.draft.workers.iter().map(|worker| (&worker.id, worker_state(worker, self.draft.now)));
+        let states = self
+            .draft
+            .workers
+            .iter()
+            .map(|worker| (&worker.id, state_in_words(worker, None, self.draft.now)));
         states.filter(|(_, state)| state != "ALIVE").collect()
     }
 }

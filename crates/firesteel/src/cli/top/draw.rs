@@ -57,7 +57,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, model: &mut Model) {
 fn summary(model: &Model) -> String {
     let Some(view) = &model.view else { return format!("firesteel top: asking {} ..", model.masters) };
     let ClusterTotals { workers: count, cores: all, cores_used: used, memory, memory_used, .. } =
-        ClusterTotals::of(&view.workers);
+        ClusterTotals::of(view);
     format!(
         "{}  cores {}  memory {}  workers {count}  applications {}",
         clean(&view.url),

@@ -95,7 +95,7 @@ fn workers(view: &MasterView, order: usize) -> Vec<Row> {
         app: None,
         cells: vec![
             worker.id.to_string(),
-            worker_state(worker, view.now),
+            worker_state(view, worker),
             cores_bar(worker.cores_used, worker.cores),
             memory_bar(worker.memory_used, worker.memory),
             format!("{} ago", duration(view.now.since(worker.last_heartbeat))),
@@ -108,7 +108,7 @@ fn workers(view: &MasterView, order: usize) -> Vec<Row> {
 }
 
 fn applications(view: &MasterView, order: usize) -> Vec<Row> {
-    let all = ClusterTotals::of(&view.workers).cores;
+    let all = ClusterTotals::of(view).cores;
     let mut applications: Vec<&ApplicationView> = view.applications.iter().collect();
     match order {
         1 => applications.sort_by_key(|app| std::cmp::Reverse(app.cores_granted)),

@@ -102,7 +102,9 @@ impl Permit<'_> {
     pub(in super::super) fn decommission(&self, worker: &WorkerView) -> Markup {
         match worker.state {
             WorkerState::Alive => self.form(Action::DecommissionWorkers, worker.id.as_str()),
-            WorkerState::Decommissioned | WorkerState::Dead | WorkerState::Unknown => html! {},
+            WorkerState::Decommissioned | WorkerState::Dead | WorkerState::Unknown | WorkerState::Left => {
+                html! {}
+            }
         }
     }
 

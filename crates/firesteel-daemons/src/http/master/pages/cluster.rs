@@ -17,6 +17,7 @@ use crate::http::pages::parts::{Mood, ago, bar, fact, grouped, memory as memory_
 use crate::http::pages::table::{Column, Shape, Table};
 use crate::http::query::Query;
 use crate::wording::application::{addresses, cores, live_state, resources, state as state_name};
+use crate::wording::driver::driver_state;
 use crate::wording::usage;
 use crate::wording::worker::worker_state;
 
@@ -217,12 +218,13 @@ impl ClusterPage<'_> {
 
     fn head(&self, title: &str, waiting: &[App], running: &[App]) -> Markup {
         let MasterView { workers, drivers, .. } = self.view;
-        let totals = ClusterTotals::of(workers);
+        let totals = ClusterTotals::of(self.view);
         let count = |state| workers.iter().filter(|worker| worker.state == state).count();
         let others = [
             (WorkerState::Decommissioned, "decommissioned"),
             (WorkerState::Unknown, "not back yet"),
             (WorkerState::Dead, "dead"),
+            (WorkerState::Left, "left"),
         ];
         let others: Vec<String> = others
             .into_iter()
@@ -313,8 +315,9 @@ impl ClusterPage<'_> {
 
     fn workers(&self) -> Markup {
         let now = self.view.now;
-        let text =
-            |worker: &WorkerView| format!("{} {} {}", worker.id, worker.host, worker_state(worker, now));
+        let text = |worker: &WorkerView| {
+            format!("{} {} {}", worker.id, worker.host, worker_state(self.view, worker))
+        };
         let title = "Workers";
         let table =
             Table { id: "workers", title, empty: "No Worker is registered.", columns: WORKERS, text: &text };
@@ -323,7 +326,7 @@ impl ClusterPage<'_> {
             let [cpu, ram, disk] = usage::of_machine(self.view.reports.get(&worker.id).map(|timed| &timed.report));
             vec![
                 html! { a.id href=(worker_link("./", &worker.id)) { (worker.id) } (self.permit.decommission(worker)) },
-                state(mood_of_worker(worker), &worker_state(worker, now)),
+                state(mood_of_worker(self.view, worker), &worker_state(self.view, worker)),
                 html! { span { (worker.cores_used.0) " of " (worker.cores.0) } (bar(worker.cores_used.0, worker.cores.0)) },
                 html! { (free.0) },
                 html! { span { (worker.memory_used) " of " (worker.memory) } (bar(worker.memory_used.0, worker.memory.0)) },
@@ -373,9 +376,14 @@ impl ClusterPage<'_> {
         let text = |driver: &DriverView| {
             format!("{} {} {} {}", driver.id, driver.user, driver.state.name(), program(driver))
         };
+        let share = |driver: &DriverView| self.view.driver_resources.get(&driver.id);
         let has = |driver: &DriverView| {
-            let share = self.view.driver_resources.get(&driver.id)?;
-            (!share.has.is_empty()).then(|| addresses(&share.has))
+            share(driver).filter(|share| !share.has.is_empty()).map(|share| addresses(&share.has))
+        };
+        let mood = |driver: &DriverView| match share(driver).and_then(|share| share.restarts) {
+            // It fails again and again.
+            Some(restarts) if restarts.until.is_some() => Mood::Bad,
+            _ => mood_of_driver(&driver.state),
         };
         let (id, title) = match live {
             true => ("drivers", "Cluster drivers"),
@@ -386,7 +394,7 @@ impl ClusterPage<'_> {
             vec![
                 html! { span.id { (driver.id) } @if live { (self.permit.kill_driver(&driver.id)) } },
                 html! { (driver.user) },
-                state(mood_of_driver(&driver.state), &driver.state.to_string()),
+                state(mood(driver), &driver_state(driver, share(driver), now)),
                 html! { @if driver.worker.is_some() { (log::driver_links("logPage/", &driver.id)) } },
                 html! { (program(driver)) },
                 html! { (driver.cores.0) },

@@ -8,7 +8,7 @@ use firesteel_core::ids::{AppId, ExecutorId, WorkerId};
 use firesteel_core::master::Event;
 use firesteel_core::messages::{
     ApplicationAnswer, ApplicationView, ClientToMaster, ClusterTotals, MasterView, ProfileView, Standing,
-    WorkerShare, WorkerState, WorkerView,
+    WorkerShare, WorkerView,
 };
 use firesteel_core::state_reader::Extent;
 use firesteel_host::net::Envoys;
@@ -107,13 +107,13 @@ impl Picture {
             place.for_each(|worker| drivers.entry(worker).or_default().push((Holder::Driver, driver.cores)));
         }
         let demands: Vec<&ProfileView> = demands.iter().collect();
-        let is_there = |worker: &&WorkerView| worker.state != WorkerState::Dead;
+        let is_there = |worker: &&WorkerView| !worker.state.is_gone();
         let workers = view.workers.iter().filter(is_there).map(|worker| {
             let mut on = on.remove(&worker.id).unwrap_or_default();
             on.sort_unstable();
             let looks = on.iter().map(|(app, cores)| (applications[*app].holder, *cores));
             let looks = looks.chain(drivers.remove(&worker.id).unwrap_or_default()).collect();
-            let share = worker.share();
+            let share = view.share_of(worker);
             let tile = Tile {
                 cores: worker.cores,
                 held: looks,
@@ -298,7 +298,7 @@ pub(in super::super) mod tests {
         }
         // Workers that get nothing new have no free cores in the picture.
         for (place, worker) in picture.workers.iter().zip(&view.workers) {
-            assert_eq!(place.tile.is_withheld, worker.share().standing != Standing::Serving);
+            assert_eq!(place.tile.is_withheld, view.share_of(worker).standing != Standing::Serving);
         }
         [workers.cast_signed(), cores.0, cores_used.0, cores_free.0]
     }

@@ -96,7 +96,7 @@ fn head(view: &MasterView, worker: &WorkerView, permit: Permit<'_>) -> Markup {
                 (permit.decommission(worker))
             }
             dl.facts {
-                (fact("State", &state(mood_of_worker(worker), &worker_state(worker, view.now))))
+                (fact("State", &state(mood_of_worker(view, worker), &worker_state(view, worker))))
                 (fact("Cores", &html! { (worker.cores_used.0) " of " (worker.cores.0) " used" (bar(worker.cores_used.0, worker.cores.0)) }))
                 (fact("Memory", &html! { (worker.memory_used) " of " (worker.memory) " used" (bar(worker.memory_used.0, worker.memory.0)) }))
                 @let custom = resources(&worker.resources_used, &worker.resources);
