@@ -357,7 +357,11 @@ mod tests {
         }
         let alone = Properties::parse(["spark.excludeOnFailure.application.maxFailedTasksPerExecutor=1"]);
         let policy = exclusion(&alone.expect("a pair")).expect("it is right");
-        assert_eq!(policy.exclusion, Exclusion::ByComparison, "a limit alone switches nothing on, as in Spark");
+        assert_eq!(
+            policy.exclusion,
+            Exclusion::ByComparison,
+            "a limit alone switches nothing on, as in Spark"
+        );
     }
 
     #[test]

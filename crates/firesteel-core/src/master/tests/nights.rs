@@ -44,7 +44,10 @@ impl Hours {
         }
         for n in 0..apps {
             let wanted = description(Some(i64::try_from(16 / apps).expect("few")), Some(1));
-            hours.hear(PeerId(100 + n), Inbound::Driver(DriverToMaster::RegisterApplication(Box::new(wanted))));
+            hours.hear(
+                PeerId(100 + n),
+                Inbound::Driver(DriverToMaster::RegisterApplication(Box::new(wanted))),
+            );
         }
         let end = T0 + Duration::from_secs(4 * 3600);
         while hours.now < end {
