@@ -341,10 +341,10 @@ fn what_is_bad_is_left_within_a_few_tasks() {
     let cases = [
         (Bad::Host(1000, 1000), 40),
         (Bad::Host(1000, 10), 400),
-        (Bad::Host(500, 1000), 160),
+        (Bad::Host(500, 1000), 300),
         (Bad::Executor(1000, 1000), 20),
         (Bad::Executor(1000, 10), 400),
-        (Bad::Executor(500, 1000), 80),
+        (Bad::Executor(500, 1000), 160),
     ];
     let mut lines = VecDeque::new();
     for (bad, most) in cases {
