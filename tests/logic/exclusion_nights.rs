@@ -339,12 +339,12 @@ fn a_rate_of_failures_that_all_share_excludes_nobody_however_high_it_is() {
 fn what_is_bad_is_left_within_a_few_tasks() {
     // The share of attempts that fail on what is bad, after how long, and the most attempts there until it is left.
     let cases = [
-        (Bad::Host(1000, 1000), 24),
-        (Bad::Host(1000, 10), 100),
-        (Bad::Host(500, 1000), 80),
-        (Bad::Executor(1000, 1000), 12),
-        (Bad::Executor(1000, 10), 80),
-        (Bad::Executor(500, 1000), 40),
+        (Bad::Host(1000, 1000), 40),
+        (Bad::Host(1000, 10), 400),
+        (Bad::Host(500, 1000), 300),
+        (Bad::Executor(1000, 1000), 20),
+        (Bad::Executor(1000, 10), 400),
+        (Bad::Executor(500, 1000), 160),
     ];
     let mut lines = VecDeque::new();
     for (bad, most) in cases {
