@@ -40,6 +40,18 @@ const LEAST_PART: i64 = 8;
 /// If the application has reached its own limits, the advice is to raise them. If its executors fit on no Worker, the
 /// advice is to ask for smaller ones. Empty if no change helps, or if the demand can be placed as it is.
 pub fn advice(demand: &Demand, free: &[Offer<'_>], by: WorkerOrder, strategy: Strategy) -> Vec<Advice> {
+    advice_for(1, demand, free, by, strategy)
+}
+
+/// The same for an application that starts with at least this number of executors, and with none before all of them fit: each
+/// change would bring that many at once.
+pub fn advice_for(
+    least: u64,
+    demand: &Demand,
+    free: &[Offer<'_>],
+    by: WorkerOrder,
+    strategy: Strategy,
+) -> Vec<Advice> {
     let placed = |change: Change| -> Option<Advice> {
         let changed = change.applied(demand);
         let placement = place(&changed, free.iter().copied(), by, strategy);
@@ -48,7 +60,7 @@ pub fn advice(demand: &Demand, free: &[Offer<'_>], by: WorkerOrder, strategy: St
             executors += 1;
             cores += executor.cores;
         }
-        (executors > 0).then_some(Advice { change, executors, cores })
+        (executors >= least.max(1)).then_some(Advice { change, executors, cores })
     };
     if demand.size.step() <= Cores::ZERO {
         return Vec::new();
@@ -56,7 +68,12 @@ pub fn advice(demand: &Demand, free: &[Offer<'_>], by: WorkerOrder, strategy: St
     if !demand.allows_one_more() {
         return raising_limits(demand, &placed);
     }
-    if free.iter().any(|offer| offer.fits(demand)) {
+    let fits = if least <= 1 {
+        free.iter().any(|offer| offer.fits(demand))
+    } else {
+        placed(Change::ExecutorMemory(demand.memory)).is_some()
+    };
+    if fits {
         return Vec::new();
     }
     let cores = best(fewer_cores(demand).into_iter().map(Change::ExecutorCores).filter_map(placed));

@@ -178,6 +178,7 @@ fn a_shortfall_is_found_exactly_when_fewer_are_placed_than_asked() {
             | Reason::GangWaits { .. }
             | Reason::KeptForAnother
             | Reason::Excluded { .. }
+            | Reason::Impaired { .. }
             | Reason::Labelled { .. } => {
                 return Err("a placement knows of no turns".to_owned());
             }

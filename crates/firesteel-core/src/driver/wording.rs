@@ -151,6 +151,7 @@ fn remedy(reason: &Reason) -> &'static str {
         | Reason::GangWaits { .. }
         | Reason::KeptForAnother
         | Reason::Excluded { .. }
+        | Reason::Impaired { .. }
         | Reason::Labelled { .. } => "a larger Worker",
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use firesteel_placement::advice::advice;
+use firesteel_placement::advice::advice_for;
 use firesteel_placement::index::Slot;
 use firesteel_placement::outlook::outlook;
 use firesteel_placement::shortfall::{Reason, held_back};
@@ -11,6 +11,7 @@ use firesteel_placement::{Cores, Demand, Offer, ResourceAmounts, Shortfall, shor
 use super::application::{Application, Profile};
 use super::cluster_drivers::DriverRefusal;
 use super::exclusions::Blame;
+use super::worker_row::WorkerRow;
 use super::{Audit, Effect, Master, Note, Outbound, Record};
 use crate::ids::{AppId, ExecutorId, PeerId, ProfileId};
 use crate::label::Label;
@@ -196,8 +197,11 @@ impl Master {
             let mut view = self.profile(*id, &stand);
             if profiles.len() < MOST_ADVISED {
                 let demand = app.demand(profile);
-                view.outlook = outlook(&demand, &free, &whole);
-                view.advice = advice(&demand, &free, self.config.worker_order, self.config.strategy);
+                // What would help one more executor does not start a gang.
+                let gang = app.gang(&demand);
+                view.outlook = if gang.is_some() { None } else { outlook(&demand, &free, &whole) };
+                let (order, strategy) = (self.config.worker_order, self.config.strategy);
+                view.advice = advice_for(gang.unwrap_or(1), &demand, &free, order, strategy);
             }
             profiles.push(view);
         }
@@ -247,20 +251,27 @@ impl Master {
         if !matches!(short.reason, Reason::Busy { .. } | Reason::NoWorkers) {
             return Some(short);
         }
+        let has_room = |row: &WorkerRow| app.may_use(row) && row.readmitted_offer().fits(demand);
         let own = app.exclusions.iter().map(|(slot, _)| slot);
-        let impaired = self.workers.impaired().map(|(slot, ..)| slot);
-        let excluded: BTreeSet<Slot> = own.chain(self.workers.excluded_slots()).chain(impaired).collect();
+        let excluded: BTreeSet<Slot> = own.chain(self.workers.excluded_slots()).collect();
         let rows = excluded.into_iter().map(|slot| self.workers.row(slot));
-        let welcome = rows.filter(|row| app.may_use(row));
-        let with_room = welcome.filter(|row| row.readmitted_offer().fits(demand));
-        match with_room.count() as u64 {
-            0 => self.shortfall_by_label(app, demand).or(Some(short)),
-            workers => held_back(demand, Reason::Excluded { workers }),
+        let excluded = rows.filter(|row| row.impairment().is_none() && has_room(row)).count() as u64;
+        let mut impaired = self.workers.impaired().filter(|(_, row, _)| has_room(row)).peekable();
+        let why = impaired.peek().map(|(.., impairment)| impairment.to_string());
+        let workers = impaired.count() as u64;
+        let held = [
+            why.map(|why| Reason::Impaired { workers, why }),
+            (excluded > 0).then_some(Reason::Excluded { workers: excluded }),
+            self.reason_by_label(app, demand),
+        ];
+        match Reason::told(held.into_iter().flatten()) {
+            Some(reason) => held_back(demand, reason),
+            None => Some(short),
         }
     }
 
-    /// The shortfall of a demand, if Workers have room for it that run only executors of other applications.
-    fn shortfall_by_label(&self, app: &Application, demand: &Demand) -> Option<Shortfall> {
+    /// The reason of a shortfall, if Workers have room for the demand that run only executors of other applications.
+    fn reason_by_label(&self, app: &Application, demand: &Demand) -> Option<Reason> {
         let mut labels: BTreeMap<&Label, u64> = BTreeMap::new();
         for (_, row) in self.workers.slots().filter(|(_, row)| row.offer().fits(demand)) {
             if let Some(label) = row.description.label.as_ref().filter(|_| !app.is_admitted_by(row)) {
@@ -271,7 +282,7 @@ impl Master {
         let names: Vec<String> = labels.keys().take(MOST_LABELS).map(ToString::to_string).collect();
         match names.is_empty() {
             true => None,
-            false => held_back(demand, Reason::Labelled { workers, label: names.join(", ") }),
+            false => Some(Reason::Labelled { workers, label: names.join(", ") }),
         }
     }
 
@@ -323,7 +334,7 @@ impl Master {
             may_have_more: demand.allows_one_more(),
             large_enough: fitting(whole),
             with_room: fitting(free),
-            shortfall: self.shortfall_of(app, &demand, free, whole),
+            shortfall: self.shortfall_of(app, &demand, free, whole).map(for_clients),
             outlook: None,
             advice: Vec::new(),
         }
@@ -371,6 +382,15 @@ fn holder(app: &Application) -> Holder {
         name: app.description.name.clone(),
         cores: app.cores_granted,
         executors: app.executors.len() as u64,
+    }
+}
+
+/// The shortfall in an answer to a client, which may be of version 6. The answer lists impaired Workers apart, from which clients of
+/// version 7 make the reason again.
+fn for_clients(shortfall: Shortfall) -> Shortfall {
+    match shortfall.reason {
+        Reason::Impaired { workers, .. } => Shortfall { reason: Reason::Excluded { workers }, ..shortfall },
+        _ => shortfall,
     }
 }
 

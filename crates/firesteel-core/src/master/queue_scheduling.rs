@@ -384,7 +384,13 @@ impl Master {
         let reservations = &self.queue_scheduling.reservations;
         let before = reservations.iter().find(|reservation| !self.precedes(application, reservation));
         match (application.gang(&demand), before) {
-            (Some(executors), _) if self.workers.excluded() == 0 && whole() < executors => {
+            // A Worker that is given nothing for now may be given executors later.
+            (Some(executors), _)
+                if self.workers.excluded() == 0
+                    && self.workers.impaired().next().is_none()
+                    && application.exclusions.iter().next().is_none()
+                    && whole() < executors =>
+            {
                 Some(Hindrance::NeverFits { executors, room: whole() })
             }
             (Some(executors), _) => {

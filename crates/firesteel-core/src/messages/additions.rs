@@ -17,6 +17,8 @@
 //! Worker is upgraded, which counts as the loss of the Worker.
 
 use bytes::Bytes;
+use firesteel_placement::Shortfall;
+use firesteel_placement::shortfall::Reason;
 
 use super::{
     ClientToMaster, ClientToWorker, DriverToExecutor, DriverToMaster, DriverToWorker, ExecutorLaunch,
@@ -29,12 +31,19 @@ use crate::wire::Message;
 impl Message for DriverToExecutor {}
 impl Message for DriverToMaster {}
 impl Message for DriverToWorker {}
-impl Message for MasterToDriver {}
 impl Message for WorkerToDriver {}
 
 impl Message for ExecutorToDriver {
     fn since(&self) -> Version {
         since_7(matches!(self, Self::TaskGivenBack { .. }))
+    }
+}
+
+impl Message for MasterToDriver {
+    /// A reason that version 6 does not know is not told to its drivers.
+    fn since(&self) -> Version {
+        let is_new = |(_, shortfall): &(_, Shortfall)| matches!(shortfall.reason, Reason::Impaired { .. });
+        since_7(matches!(self, Self::Shortfalls(all) if all.iter().any(is_new)))
     }
 }
 

@@ -15,7 +15,7 @@ use firesteel_host::plain::clean;
 use firesteel_placement::advice::{Advice, Change};
 use firesteel_placement::shortfall::Reason;
 use firesteel_placement::words::{are, counted, duration, have, list, none_or, noun};
-use firesteel_placement::{Cores, ExecutorLimit, ExecutorSize};
+use firesteel_placement::{Cores, ExecutorLimit, ExecutorSize, Shortfall};
 
 use super::application::{heading, shown_state_and_end};
 use super::worker;
@@ -55,6 +55,7 @@ pub fn brief(detail: &ApplicationDetail) -> Option<String> {
     let scheduling = detail.scheduling.as_ref()?;
     let mut shortfalls = scheduling.profiles.iter().filter_map(|profile| profile.shortfall.as_ref());
     let lack = shortfalls.find(|shortfall| shortfall.is_lack(detail.application.executors_live));
+    let lack = lack.map(|shortfall| told(scheduling, shortfall));
     let paused = scheduling.relaunch_at.filter(|until| *until > detail.now).map(|until| {
         let failed = none_or(u64::from(scheduling.failures), "failed executor");
         format!("After {failed} in a row it is given no new one for {}.", duration(until.since(detail.now)))
@@ -168,7 +169,7 @@ pub fn reasons(
 ) -> Vec<String> {
     let mut all = Vec::new();
     match &profile.shortfall {
-        Some(shortfall) => all.push(sentence(&shortfall.to_string())),
+        Some(shortfall) => all.push(sentence(&told(scheduling, shortfall).to_string())),
         // The profile lacks no room: something else keeps it waiting, which was explained above.
         None if profile.may_have_more && profile.with_room > 0 && scheduling.hindrance.is_some() => {}
         None if profile.may_have_more && profile.with_room > 0 => {
@@ -201,6 +202,7 @@ pub fn reasons(
             | Reason::GangTooLarge { .. }
             | Reason::GangWaits { .. }
             | Reason::KeptForAnother
+            | Reason::Impaired { .. }
             | Reason::Labelled { .. },
         )
         | None => {}
@@ -214,6 +216,17 @@ pub fn reasons(
     all.extend(outlook::sentences(detail, profile));
     all.extend(profile.advice.iter().map(|advice| advised(detail, profile, advice)));
     all
+}
+
+/// The shortfall with its true reason. A Master tells clients of impaired Workers apart from the shortfall, which older ones read.
+fn told(scheduling: &SchedulingStatus, shortfall: &Shortfall) -> Shortfall {
+    match (&shortfall.reason, scheduling.impaired.first()) {
+        (Reason::Excluded { workers }, Some(ImpairedWorker { impairment, .. })) => {
+            let why = clean(&impairment.to_string());
+            Shortfall { reason: Reason::Impaired { workers: *workers, why }, ..shortfall.clone() }
+        }
+        _ => shortfall.clone(),
+    }
 }
 
 /// Whether the profile lacks room on Workers.
@@ -230,6 +243,7 @@ fn needs_room(profile: &ProfileView) -> bool {
             | Reason::GangWaits { .. }
             | Reason::KeptForAnother
             | Reason::Excluded { .. }
+            | Reason::Impaired { .. }
             | Reason::Labelled { .. },
         ) => false,
         None => profile.may_have_more && profile.with_room == 0,

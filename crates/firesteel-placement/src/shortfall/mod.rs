@@ -99,6 +99,13 @@ pub enum Reason {
         /// Whose executors they run.
         label: String,
     },
+    /// Workers have room, and get nothing new until something is mended there. Only peers of version 7 are told.
+    Impaired {
+        /// The number of these Workers.
+        workers: u64,
+        /// What is wrong with the first one, as in `cannot write in its work directory: No space left on device`.
+        why: String,
+    },
 }
 
 impl Shortfall {
@@ -118,6 +125,7 @@ impl Shortfall {
             | Reason::GangWaits { .. }
             | Reason::KeptForAnother
             | Reason::Excluded { .. }
+            | Reason::Impaired { .. }
             | Reason::Labelled { .. } => true,
         }
     }
@@ -137,8 +145,35 @@ impl Reason {
             | Self::GangWaits { .. }
             | Self::KeptForAnother
             | Self::Excluded { .. }
+            | Self::Impaired { .. }
             | Self::Labelled { .. } => false,
         }
+    }
+
+    /// The rank of the reason: if several hold, the one with the lowest rank is told. First come the application's own limits and
+    /// what lasts, then what somebody has to mend, then what passes by itself.
+    #[must_use]
+    pub fn rank(&self) -> u8 {
+        match self {
+            Self::LimitReached { .. } => 0,
+            Self::TooFewCoresLeft { .. } => 1,
+            Self::NotGranted { .. } => 2,
+            Self::TooSmall { .. } => 3,
+            Self::GangTooLarge { .. } => 4,
+            Self::Impaired { .. } => 5,
+            Self::Excluded { .. } => 6,
+            Self::Labelled { .. } => 7,
+            Self::KeptForAnother => 8,
+            Self::GangWaits { .. } => 9,
+            Self::Busy { .. } => 10,
+            Self::NoWorkers => 11,
+        }
+    }
+
+    /// The reason that is told of those that hold together.
+    #[must_use]
+    pub fn told(all: impl IntoIterator<Item = Self>) -> Option<Self> {
+        all.into_iter().min_by_key(Self::rank)
     }
 }
 
@@ -328,5 +363,37 @@ impl Amounts {
             let least = self.resources.entry(name.clone()).or_insert(count);
             *least = count.min(*least);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_each_two_reasons_that_hold_together_the_one_higher_in_the_table_is_told() {
+        // The table, from what is told first to what is told last.
+        let table = [
+            Reason::LimitReached { limit: 1 },
+            Reason::TooFewCoresLeft { left: Cores(1) },
+            Reason::NotGranted { granted: 1 },
+            Reason::TooSmall { largest: Amounts::default() },
+            Reason::GangTooLarge { executors: 2, room: 1 },
+            Reason::Impaired { workers: 1, why: "does not answer".to_owned() },
+            Reason::Excluded { workers: 1 },
+            Reason::Labelled { workers: 1, label: "Spark 3.5".to_owned() },
+            Reason::KeptForAnother,
+            Reason::GangWaits { executors: 2, room: 1 },
+            Reason::Busy { workers: Vec::new() },
+            Reason::NoWorkers,
+        ];
+        for (rank, higher) in table.iter().enumerate() {
+            for lower in &table[rank + 1..] {
+                for pair in [[higher, lower], [lower, higher]] {
+                    assert_eq!(Reason::told(pair.map(Reason::clone)).as_ref(), Some(higher), "{pair:?}");
+                }
+            }
+        }
+        assert_eq!(Reason::told([]), None);
     }
 }

@@ -54,6 +54,12 @@ impl Display for Shortfall {
                 have(*workers),
                 are(*workers)
             ),
+            Reason::Impaired { workers: 1, why } => write!(f, "1 Worker has room, but {why}"),
+            Reason::Impaired { workers, why } => write!(
+                f,
+                "{} have room, but get nothing new for now: one of them {why}",
+                none_or(*workers, "Worker")
+            ),
             Reason::Labelled { workers, label } => write!(
                 f,
                 "{} {} room, but {} only executors of {label}",

@@ -339,6 +339,67 @@ fn an_explanation_fits_a_frame_and_gives_advice_for_the_first_profiles_only() {
     crate::wire::encode(answer, crate::wire::MAX_FRAME).expect("it fits a frame");
 }
 
+/// The reason that the driver is told.
+fn told_reason(bench: &mut Bench) -> Option<Reason> {
+    match bench.driver_says(DriverToMaster::RequestShortfall { app: app() }).pop() {
+        Some(Effect::Send {
+            message: Outbound::Driver(MasterToDriver::Shortfalls(mut shortfalls)), ..
+        }) => shortfalls.pop().map(|(_, shortfall)| shortfall.reason),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_worker_whose_disk_is_full_is_told_as_that_and_not_as_excluded() {
+    let mut bench = Bench::new(Config::default());
+    bench.worker(1, 8);
+    let full = |error: Option<&str>| WorkerToMaster::StartsChecked {
+        worker: WorkerId::new("w1"),
+        error: error.map(str::to_owned),
+    };
+    bench.worker_says(1, full(Some("No space left on device")));
+    bench.application(Some(8), 8);
+    let why = "cannot write in its work directory: No space left on device".to_owned();
+    assert_eq!(told_reason(&mut bench), Some(Reason::Impaired { workers: 1, why: why.clone() }));
+    // A Worker that is too small, or has no room, changes nothing.
+    bench.worker(2, 1);
+    assert_eq!(told_reason(&mut bench), Some(Reason::Impaired { workers: 1, why }));
+    bench.worker_says(1, full(None));
+    assert_eq!(told_reason(&mut bench), None);
+}
+
+#[test]
+fn a_gang_does_not_hear_that_it_never_begins_while_a_worker_only_gets_nothing_for_now() {
+    let mut bench = Bench::new(Config::default());
+    bench.worker(1, 8);
+    bench.worker(2, 8);
+    let error = Some("No space left on device".to_owned());
+    bench.worker_says(2, WorkerToMaster::StartsChecked { worker: WorkerId::new("w2"), error });
+    let gang = ApplicationDescription { gang: 3, ..description(None, Some(4)) };
+    bench.driver_says(DriverToMaster::RegisterApplication(Box::new(gang)));
+    let told = told_reason(&mut bench);
+    assert!(matches!(told, Some(Reason::Impaired { .. } | Reason::GangWaits { .. })), "{told:?}");
+}
+
+#[test]
+fn the_advice_for_a_gang_that_can_never_begin_starts_it() {
+    let gang = |cores| ApplicationDescription { gang: 3, ..description(None, Some(cores)) };
+    let mut bench = Bench::new(Config::default());
+    bench.worker(1, 8);
+    bench.driver_says(DriverToMaster::RegisterApplication(Box::new(gang(4))));
+    let ApplicationAnswer::Known(detail) = bench.answer("test", 0) else { panic!("it is known") };
+    let profile = detail.scheduling.expect("it is live").profiles.remove(0);
+    assert_eq!(profile.outlook, None, "what helps one executor does not start three");
+    let [Advice { change: Change::ExecutorCores(cores), executors, .. }] = profile.advice[..] else {
+        panic!("{:?}", profile.advice)
+    };
+    assert!(executors >= 3);
+    let mut bench = Bench::new(Config::default());
+    bench.worker(1, 8);
+    bench.driver_says(DriverToMaster::RegisterApplication(Box::new(gang(cores.0))));
+    assert_eq!(bench.master.view().applications[0].executors_live, executors);
+}
+
 #[test]
 fn the_driver_of_a_gang_hears_that_it_never_fits_or_for_how_many_there_is_room() {
     let reason = |bench: &mut Bench| {
