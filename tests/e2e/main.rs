@@ -52,6 +52,7 @@ mod shuffle_service;
 mod silent;
 mod simulate;
 mod spark;
+mod standard_streams;
 mod stuck;
 mod submit;
 mod terminal;

@@ -8,6 +8,8 @@
 
 use std::io::{self, StderrLock, StdoutLock, Write};
 
+use crate::standard::{self, Standard};
+
 /// What stands for a character that is not shown.
 pub const REPLACEMENT: char = '\u{fffd}';
 
@@ -55,20 +57,20 @@ pub struct Plain<W> {
 
 /// Standard output for text.
 #[must_use]
-pub fn stdout() -> Plain<StdoutLock<'static>> {
-    Plain { out: io::stdout().lock(), form: Form::Replaced }
+pub fn stdout() -> Plain<Standard<StdoutLock<'static>>> {
+    Plain { out: standard::stdout().lock(), form: Form::Replaced }
 }
 
 /// Standard error for text.
 #[must_use]
-pub fn stderr() -> Plain<StderrLock<'static>> {
-    Plain { out: io::stderr().lock(), form: Form::Replaced }
+pub fn stderr() -> Plain<Standard<StderrLock<'static>>> {
+    Plain { out: standard::stderr().lock(), form: Form::Replaced }
 }
 
 /// Standard output for JSON. Nothing is lost: hidden characters are written as `\u` escapes.
 #[must_use]
-pub fn json() -> Plain<StdoutLock<'static>> {
-    Plain { out: io::stdout().lock(), form: Form::Escaped }
+pub fn json() -> Plain<Standard<StdoutLock<'static>>> {
+    Plain { out: standard::stdout().lock(), form: Form::Escaped }
 }
 
 /// JSON whose hidden characters are `\u` escapes. In valid JSON they are nowhere but in strings.

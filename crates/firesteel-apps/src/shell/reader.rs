@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, mpsc as std_mpsc};
 use std::{fs, thread};
 
 use firesteel_core::session::Commands;
+use firesteel_host::standard;
 use nix::sys::termios::{SetArg, Termios, tcgetattr, tcsetattr};
 use rustyline::error::ReadlineError;
 use rustyline::history::{FileHistory, History, SearchDirection};
@@ -104,7 +105,8 @@ impl Reader {
                 thread.spawn(move || read_terminal(editor, history.as_deref(), &asked, &sender))?;
             }
             Source::StandardInput => {
-                thread.spawn(move || read_script(io::stdin().lock(), &asked, &sender))?;
+                let stdin = standard::stdin()?;
+                thread.spawn(move || read_script(stdin.lock(), &asked, &sender))?;
             }
             Source::File(path) => {
                 let file = BufReader::new(File::open(path)?);

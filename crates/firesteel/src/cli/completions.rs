@@ -10,6 +10,7 @@ use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
 use clap_complete::env::{CompleteEnv, Shells};
 use firesteel_core::messages::{ApplicationView, ExecutorView, MasterView};
 use firesteel_core::state_reader::Extent;
+use firesteel_host::standard;
 use firesteel_placement::Policy;
 use firesteel_settings::keys;
 use firesteel_settings::variables::Environment;
@@ -63,7 +64,7 @@ pub(super) fn run(args: &Args) -> Result<Exit, Failure> {
     let shell = shells.completer(name).expect("it is one of those that clap knows");
     let mut script = Vec::new();
     let made = shell.write_registration(VARIABLE, "firesteel", "firesteel", &program, &mut script);
-    exit::written(made.and_then(|()| std::io::stdout().write_all(&script)))
+    exit::written(made.and_then(|()| standard::stdout().write_all(&script)))
 }
 
 /// Answers a shell's request for completions and exits. Without such a request it returns. Nothing

@@ -10,7 +10,7 @@ use std::{fs, io};
 use clap::error::{ContextKind, ContextValue};
 use firesteel_apps::cluster::ClusterError;
 use firesteel_apps::startup::StartError;
-use firesteel_host::exit_code;
+use firesteel_host::{exit_code, standard};
 use firesteel_settings::SettingError;
 use firesteel_settings::property_effect::Refusal;
 use firesteel_settings::sources::SourceError;
@@ -291,9 +291,13 @@ pub(super) fn usage(mut error: clap::Error, format: ErrorFormat) -> ExitCode {
             Failure::of(Exit::Usage, sentence).report(format)
         }
         ErrorFormat::Json | ErrorFormat::Text => {
-            // The reader may be gone.
-            let _ = error.print();
-            if error.use_stderr() { Exit::Usage.into() } else { Exit::Done.into() }
+            // Clap's own way to print knows colours, and no closed stream.
+            let printed = standard::stdout().check().and_then(|()| error.print());
+            match (error.use_stderr(), written(printed)) {
+                (true, _) => Exit::Usage.into(),
+                (false, Ok(exit)) => exit.into(),
+                (false, Err(failure)) => failure.report(format),
+            }
         }
     }
 }

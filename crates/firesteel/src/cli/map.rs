@@ -106,9 +106,9 @@ pub(super) struct Args {
     summary_file: Option<PathBuf>,
     /// Write the items that did not succeed to FILE, for another run with --input FILE
     ///
-    /// They are the items that failed, were cancelled or did not start. Give that run the same options. With --pipe,
-    /// FILE has the lines of the blocks that did not succeed. Items that were still unread on standard input are not in
-    /// FILE.
+    /// They are the items that failed, were cancelled or did not start. Give that run the same options. FILE may be the
+    /// file of --input. With --pipe, FILE has the lines of the blocks that did not succeed. Items that were still unread
+    /// on standard input are not in FILE.
     #[arg(long, value_name = "FILE", help_heading = "Output", conflicts_with = "locality")]
     failed: Option<PathBuf>,
     #[command(flatten)]
@@ -165,11 +165,12 @@ the outputs, the summary and the exit code.
 To run again what did not succeed:
 
   firesteel map -i urls --failed todo -- curl -sO
-  firesteel map -i todo --failed todo.2 -- curl -sO
+  firesteel map -i todo --failed todo -- curl -sO
 
-During a run with --failed todo, Firesteel keeps its progress in todo.unfinished (with a copy of what came from a pipe), \
-and writes todo at the end. If the run is killed, --input todo reads the remaining items from todo.unfinished. An empty \
-todo means that all items succeeded.
+The second line is right each time, also for a list of your own: it runs what todo has and leaves there what did not \
+succeed. An empty todo means that all items succeeded, and runs nothing. During the run, todo.unfinished has the progress, \
+with a copy of the items unless they come from a file of more than 64 MiB, and todo is written at the end. If the run is \
+killed, --input todo reads the remaining items from todo.unfinished.
 
 Without --master, a local cluster that fits this machine is started for the run. An item that fails is retried on \
 another executor if possible, until it has failed spark.task.maxFailures times; only the output of its last attempt is \
@@ -215,7 +216,14 @@ fn run_here(args: Args, show: Show, announcement: Option<Announcement>) -> Resul
     job.announcement = announcement;
     let directory = job.directory.clone();
     let leaves = job.leftovers.is_some();
-    let is_piped = matches!(job.source, Source::StandardInput);
+    let nothing_read = match &job.source {
+        Source::StandardInput => Some(
+            "standard input had no items: to give items on the command line write COMMAND ::: ITEM.."
+                .to_owned(),
+        ),
+        Source::File(path) => Some(format!("{} has no items, so nothing ran", path.display())),
+        Source::Words(_) => None,
+    };
     // Detect a file that cannot be written now, not after hours of work.
     let file = file.map(SummaryFile::open).transpose()?;
     let sinks = output.map_or_else(|| Ok(Sinks::standard()), |path| sinks(&path))?;
@@ -224,10 +232,11 @@ fn run_here(args: Args, show: Show, announcement: Option<Announcement>) -> Resul
     if let Some(file) = file {
         file.write(&summary)?;
     }
-    if is_piped && summary.items == 0 && matches!(ending, Ending::Completed) {
-        progress.remark(
-            "standard input had no items: to give items on the command line write COMMAND ::: ITEM..",
-        );
+    if let Some(remark) = nothing_read
+        && summary.items == 0
+        && matches!(ending, Ending::Completed)
+    {
+        progress.remark(remark);
     }
     match form {
         SummaryFormat::Text if !matches!(ending, Ending::ReaderGone) => {
