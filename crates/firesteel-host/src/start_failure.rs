@@ -2,8 +2,8 @@
 //! and a missing program; the texts here tell them apart.
 
 use std::io;
-use std::path::Path;
 
+use firesteel_core::byte_text;
 use firesteel_core::process::{StartFailure, StartStep};
 
 /// Checks that a process can be started in this directory.
@@ -12,7 +12,7 @@ use firesteel_core::process::{StartFailure, StartStep};
 /// The directory does not exist or cannot be entered.
 pub fn enter(path: &str) -> Result<(), StartFailure> {
     let failure = |error: String| StartFailure { step: StartStep::Directory, error };
-    match Path::new(path).metadata() {
+    match byte_text::path(path).metadata() {
         Ok(found) if found.is_dir() => Ok(()),
         Ok(_) => Err(failure(format!("{path}: not a directory"))),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Err(failure(format!("{path}: not found"))),

@@ -16,7 +16,7 @@
 
 use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::key::Reader;
@@ -24,6 +24,7 @@ use super::origin::Origin;
 use super::properties_file::{self, GrammarError};
 use super::variables::{self, Environment, Role};
 use super::{Properties, SettingError, java_options};
+use firesteel_core::byte_text;
 
 /// The name of the file that is read by default.
 pub const DEFAULT_FILE: &str = "spark-defaults.conf";
@@ -148,8 +149,8 @@ impl Sources {
 /// Spark's configuration directory, from the environment.
 #[must_use]
 pub fn conf_directory(environment: &Environment) -> Option<PathBuf> {
-    let home = || environment.get("SPARK_HOME").map(|home| Path::new(home).join("conf"));
-    environment.get("SPARK_CONF_DIR").map(PathBuf::from).or_else(home)
+    let home = || environment.get("SPARK_HOME").map(|home| byte_text::path(home).join("conf"));
+    environment.get("SPARK_CONF_DIR").map(byte_text::path).or_else(home)
 }
 
 /// The path of `spark-defaults.conf`, if it exists.

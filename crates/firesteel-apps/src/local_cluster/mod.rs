@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use firesteel_core::address::{Address, AddressError, parse_masters};
+use firesteel_core::byte_text;
 use firesteel_core::messages::{MasterView, WorkerState};
 use firesteel_core::state_reader::Extent;
 use firesteel_daemons::master_client::MasterClient;
@@ -236,7 +237,7 @@ fn start_worker(
         words(&["worker", "--only-conf", "--host", "127.0.0.1", "--port", "0", "--webui-port", "none"]);
     arguments.extend([format!("--cores={}", cores.0), format!("--memory={}m", memory.0)]);
     let work = directory.join(format!("worker-{number}"));
-    arguments.extend(["--work-dir".to_owned(), work.display().to_string()]);
+    arguments.extend(["--work-dir".to_owned(), byte_text::of_os(work)]);
     arguments.extend(conf(&options.properties));
     arguments.push(master.url());
     let log = directory.join(format!("worker-{number}.log"));

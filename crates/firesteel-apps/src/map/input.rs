@@ -7,6 +7,7 @@ use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::thread;
 
+use firesteel_core::byte_text;
 use firesteel_host::standard;
 use firesteel_placement::words::counted;
 use nix::errno::Errno;
@@ -27,7 +28,7 @@ const MOST_CHECKED: u64 = 64 << 20;
 /// The source of the items.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {
-    /// The words after `:::`.
+    /// The words after `:::`. They stand for [any bytes](byte_text).
     Words(Vec<String>),
     /// A file of items.
     File(PathBuf),
@@ -78,16 +79,6 @@ pub enum InputError {
         limit: usize,
         /// The place that has this limit.
         place: &'static str,
-    },
-    /// A record is not text, so it cannot become an argument.
-    #[error("{origin}, record {record}: byte {position} is not UTF-8: only --pipe accepts any bytes")]
-    NotText {
-        /// Name of the source.
-        origin: Origin,
-        /// Number of the record, from 1.
-        record: u64,
-        /// Position of the first invalid byte, from 1.
-        position: usize,
     },
     /// A record lacks the column with its hosts.
     #[error(
@@ -293,7 +284,7 @@ fn all_usable(
 
 fn word_items(words: Vec<String>, origin: &Origin) -> impl Iterator<Item = Result<Item, InputError>> {
     (1..).zip(words).map(|(number, word)| {
-        let word = argument(word.into_bytes(), number, origin)?;
+        let word = argument(byte_text::bytes(&word).into_owned(), number, origin)?;
         Ok(Item { number, content: Content::Argument(word), hosts: Vec::new() })
     })
 }
@@ -479,10 +470,10 @@ mod tests {
     #[test]
     fn what_is_wrong_with_a_file_shows_before_anything_is_done() {
         let mut file = tempfile::NamedTempFile::new().expect("a file");
-        file.write_all(b"a\nb\nc\xff\n").expect("written");
+        file.write_all(b"a\nb\nc\xff\0\n").expect("written");
         let error = Input::open(Source::File(file.path().to_owned()), LINES, Preference::None, Kept::Nothing)
-            .expect_err("record 3 is no text");
-        assert!(matches!(error, InputError::NotText { record: 3, .. }), "{error}");
+            .expect_err("record 3 can be no argument");
+        assert!(matches!(error, InputError::NulInside { record: 3, .. }), "{error}");
         let words = Source::Words(vec!["a".into(), "b".into(), "c".into(), "d".into()]);
         let error = Input::open(words, LINES, Preference::File(file.path().to_owned()), Kept::Nothing)
             .expect_err("the hosts of item 3 are no text");

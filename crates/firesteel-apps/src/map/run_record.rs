@@ -16,6 +16,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
+use firesteel_core::byte_text;
 use tempfile::{NamedTempFile, TempPath};
 
 use super::input::Source;
@@ -235,8 +236,12 @@ impl RunRecord {
             Reread::Never => begin(None).map(|()| Copies::WhileRead),
             Reread::Words(words) => {
                 begin(None)?;
-                let bytes = words.iter().flat_map(|word| word.bytes().chain(std::iter::once(separator)));
-                self.file.copy(&bytes.collect::<Vec<u8>>()).map(|()| Copies::Nothing)
+                let mut bytes = Vec::new();
+                for word in words {
+                    bytes.extend_from_slice(&byte_text::bytes(word));
+                    bytes.push(separator);
+                }
+                self.file.copy(&bytes).map(|()| Copies::Nothing)
             }
             Reread::Copied(items) => {
                 begin(None)?;

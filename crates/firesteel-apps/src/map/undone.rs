@@ -21,6 +21,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 
+use firesteel_core::byte_text;
 use serde::{Deserialize, Serialize};
 use sha2::Digest as _;
 
@@ -46,7 +47,8 @@ pub(super) struct Header {
 /// A file as it was when a run began to read it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct SourceFile {
-    path: PathBuf,
+    /// Stands for any bytes.
+    path: String,
     bytes: u64,
     /// Milliseconds since 1970.
     modified: u128,
@@ -65,7 +67,7 @@ impl SourceFile {
     /// Describes a file. Reads it to the end.
     pub(super) fn of(path: &Path) -> io::Result<Self> {
         let mut description = Self::glance(path)?;
-        description.sha256 = Some(digest(&description.path)?);
+        description.sha256 = Some(digest(path)?);
         Ok(description)
     }
 
@@ -74,19 +76,20 @@ impl SourceFile {
         let path = path.canonicalize()?;
         let data = fs::metadata(&path)?;
         let modified = data.modified()?.duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
-        Ok(Self { path, bytes: data.len(), modified, sha256: None })
+        Ok(Self { path: byte_text::of_os(path), bytes: data.len(), modified, sha256: None })
     }
 
     /// Opens the file if it has the same contents. Its time does not matter: a copy or `touch` changes no item.
     fn open(&self) -> io::Result<File> {
-        let name = self.path.display();
-        let now = Self::glance(&self.path)
+        let path = byte_text::path(&self.path);
+        let name = path.display();
+        let now = Self::glance(&path)
             .map_err(|error| io::Error::new(error.kind(), format!("its items are in {name}: {error}")))?;
         let is_same = now.bytes == self.bytes
             && (now.modified == self.modified
-                || self.sha256.is_some() && Some(digest(&self.path)?) == self.sha256);
+                || self.sha256.is_some() && Some(digest(&path)?) == self.sha256);
         match is_same {
-            true => File::open(&self.path),
+            true => File::open(&path),
             false => Err(io::Error::other(format!(
                 "the contents of {name} have changed since the run began, and which of its items are left is known \
                  by their numbers only: restore {name}"

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, mpsc as std_mpsc};
 use std::{fs, thread};
 
+use firesteel_core::byte_text;
 use firesteel_core::session::Commands;
 use firesteel_host::standard;
 use nix::sys::termios::{SetArg, Termios, tcgetattr, tcsetattr};
@@ -208,7 +209,13 @@ fn read_terminal(
 }
 
 fn read_script(script: impl BufRead, asked: &std_mpsc::Receiver<()>, lines: &mpsc::Sender<Line>) {
-    for (number, text) in (1..).zip(script.lines()) {
+    let lines_of_script = script.split(b'\n').map(|line| {
+        line.map(|mut line| {
+            line.pop_if(|last| *last == b'\r');
+            byte_text::of(line)
+        })
+    });
+    for (number, text) in (1..).zip(lines_of_script) {
         if asked.recv().is_err() {
             return;
         }

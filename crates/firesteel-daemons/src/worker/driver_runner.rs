@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use firesteel_core::byte_text;
 use firesteel_core::ids::{DriverId, WorkerId};
 use firesteel_core::process::{Command, Signal, StartFailure, StartStep};
 use firesteel_core::worker::{DriverPlan, Event};
@@ -64,7 +65,7 @@ async fn start(
     let Prepared { command: Command { program, arguments, environment: _ }, variables, outputs } = prepared;
     let Outputs { stdout, stderr } = outputs;
     let mut command = child_command(&program, variables, &directory);
-    command.args(arguments).stdout(stdout).stderr(stderr);
+    command.args(arguments.iter().map(|word| byte_text::os(word))).stdout(stdout).stderr(stderr);
     spawned(command, &program)
 }
 

@@ -5,6 +5,7 @@ use std::io::PipeReader;
 use std::process::Stdio;
 use std::sync::Arc;
 
+use firesteel_core::byte_text;
 use firesteel_core::executor_command::ExecutorCommand;
 use firesteel_core::ids::ExecutorKey;
 use firesteel_core::messages::{LogAuthor, Stream, TaskDirectory};
@@ -91,10 +92,10 @@ async fn start(plan: ExecutorPlan, context: &Arc<RunnerContext>) -> Result<Start
     let OutputTargets { stdout, stderr, pipes } = connect(outputs, &plan.executor, context)?;
 
     let mut command = child_command(&program, variables, &directory);
-    command.args(arguments).stdout(stdout).stderr(stderr);
+    command.args(arguments.iter().map(|word| byte_text::os(word))).stdout(stdout).stderr(stderr);
     if let TaskDirectory::Path(path) = &plan.directory {
         enter(path)?;
-        command.current_dir(path);
+        command.current_dir(byte_text::path(path));
     }
     let (child, group) = spawned(command, &program)?;
     let appender = |(pipe, roller, name)| match Appender::start(pipe, roller, context.clock, name) {

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::Arc;
 
+use firesteel_core::byte_text;
 use firesteel_core::ids::WorkerId;
 use firesteel_core::process::{Command, ExitStatus, Placeholder, Signal, StartFailure};
 use firesteel_host::clock::Clock;
@@ -89,10 +90,11 @@ pub(super) fn child_command(
     variables: BTreeMap<String, String>,
     directory: &Path,
 ) -> std::process::Command {
-    let mut command = std::process::Command::new(program);
+    let mut command = std::process::Command::new(byte_text::os(program));
     for name in environment::not_inherited() {
         command.env_remove(name);
     }
+    let variables = variables.iter().map(|(name, value)| (byte_text::os(name), byte_text::os(value)));
     command.envs(variables).current_dir(directory).stdin(Stdio::null()).process_group(0);
     command
 }
@@ -113,7 +115,7 @@ pub(super) fn filled(command: &Command, context: &RunnerContext) -> Command {
     let mut command = command.clone();
     for word in std::iter::once(&mut command.program).chain(&mut command.arguments) {
         if Placeholder::of(word) == Some(Placeholder::Firesteel) {
-            *word = context.firesteel.display().to_string();
+            *word = byte_text::of_os(context.firesteel.clone());
         }
     }
     command

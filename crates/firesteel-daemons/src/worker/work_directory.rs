@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
+use firesteel_core::byte_text;
 use firesteel_core::ids::{AppId, DriverId, ExecutorKey, WorkerId};
 use firesteel_core::messages::DiskSpace;
 use firesteel_core::process::{StartFailure, StartStep};
@@ -127,8 +128,8 @@ impl WorkDirectory {
     ) -> Result<(), StartFailure> {
         let directory = self.of_executor(executor);
         let files = Path::new("..").join(files_of(worker));
-        for name in names {
-            let (path, target) = (directory.join(name), files.join(name));
+        for name in names.iter().map(|name| byte_text::os(name)) {
+            let (path, target) = (directory.join(&name), files.join(&name));
             // A link from an earlier start is fine.
             if fs::read_link(&path).is_ok_and(|found| found == target) {
                 continue;
@@ -141,7 +142,7 @@ impl WorkDirectory {
     /// Removes the links, because their targets will soon be removed.
     pub fn unlink_files(&self, executor: &ExecutorKey, names: &[String]) {
         let directory = self.of_executor(executor);
-        for path in names.iter().map(|name| directory.join(name)) {
+        for path in names.iter().map(|name| directory.join(byte_text::os(name))) {
             if path.is_symlink() {
                 let _ = fs::remove_file(path);
             }

@@ -19,6 +19,7 @@ use firesteel_yarn_mode::site::AskError;
 use firesteel_yarn_mode::submission::SubmitError;
 use serde::Serialize;
 
+use super::any_bytes::own_words;
 use super::misplaced;
 
 /// The end of the text of `firesteel --help`.
@@ -271,7 +272,7 @@ fn advise(error: &mut clap::Error) {
     let word = word.clone();
     error.remove(ContextKind::SuggestedSubcommand);
     error.remove(ContextKind::Suggested);
-    let first = std::env::args().skip(1).find(|word| !word.starts_with('-'));
+    let first = own_words().skip(1).find(|word| !word.starts_with('-'));
     let parent = first.filter(|first| *first != word);
     if let Some(advice) = misplaced::subcommand(parent.as_deref(), &word) {
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![advice.into()]));

@@ -17,12 +17,14 @@ use firesteel_apps::map::run_record::RecordError;
 use firesteel_apps::map::spool::{OutputOrder, SpoolLimits};
 use firesteel_apps::map::summary::{self, Summary};
 use firesteel_apps::map::{self, Ending, Job, StartError};
+use firesteel_core::byte_text;
 use firesteel_core::driver::Allocation;
 use firesteel_core::messages::TaskDirectory;
 use firesteel_core::process::Command;
 use firesteel_host::progress::{Progress, Show};
 use firesteel_settings::{ApplicationSettings, Reader};
 
+use super::any_bytes::any_bytes;
 use super::command_context::CommandContext;
 use super::detach::{self, Detach};
 use super::exit::{Exit, Failure};
@@ -116,7 +118,7 @@ pub(super) struct Args {
     #[command(flatten)]
     command_context: CommandContext,
     /// Command with its arguments, then optionally ::: and the items
-    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "COMMAND")]
+    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "COMMAND", value_parser = any_bytes())]
     command: Vec<String>,
 }
 
@@ -137,8 +139,8 @@ const EXAMPLES: &str = "  firesteel map -- gzip -k ::: a.txt b.txt
   firesteel map --master spark://node-1:7077 --executor-cores 6 -i urls -- curl -sO";
 
 const HELP: &str = "\
-{} in an argument is replaced by the item. If no argument has {}, the item becomes the last argument. An item is \
-UTF-8 text of less than 128 KiB. With --pipe, arguments stay as they are, and lines may have any bytes. The command is \
+{} in an argument is replaced by the item. If no argument has {}, the item becomes the last argument. An item has \
+less than 128 KiB, of any bytes but NUL. With --pipe, arguments stay as they are, and lines may have any bytes. The command is \
 not run by a shell: for pipes and the like write -- sh -c '... \"$1\"' sh. Do not write {} into such a shell line: the \
 shell would run the text of the item. A pipe's exit code is that of its last command; bash -c 'set -o pipefail; ...' \
 makes it fail if any of its commands fails. Other placeholders of GNU parallel are not replaced: write ${1%.*} for {.}, \
@@ -272,7 +274,7 @@ fn sinks(path: &Path) -> Result<Sinks, Failure> {
 
 /// Whether the item names a file relative to the current directory.
 fn is_here(failure: &summary::Failure) -> bool {
-    let path = Path::new(&failure.item);
+    let path = byte_text::path(&failure.item);
     path.is_relative() && path.exists()
 }
 

@@ -4,6 +4,7 @@
 use clap::{Args, Command};
 use firesteel_settings::near::{near, near_within};
 
+use super::any_bytes::own_words;
 use super::exit::{Exit, Failure};
 
 /// Options of similar programs, and the equivalent options here.
@@ -113,7 +114,7 @@ fn option<A: Args>(name: &str, word: &str) -> Failure {
 /// A warning about a command's argument that is one of our options and comes too late. `None`:
 /// there is none, or `--` separates the command, so all arguments belong to it.
 pub(super) fn late<A: Args>(name: &str, command: &[String]) -> Option<String> {
-    let before = std::env::args().take_while(|word| Some(word) != command.first());
+    let before = own_words().take_while(|word| Some(word) != command.first());
     if before.into_iter().any(|word| word == "--") {
         return None;
     }
