@@ -31,7 +31,7 @@ fn output_to_a_closed_stream_is_an_error_in_every_command() {
     ] {
         let done = redirected(arguments, ">&-");
         assert_eq!(done.code(), 1, "{arguments:?}: {done}");
-        let words = "firesteel: cannot write to standard output: Bad file descriptor";
+        let words = "cannot write to standard output: Bad file descriptor";
         assert!(done.stderr.contains(words), "{arguments:?}: {done}");
     }
     // The output of items on standard error is output, too. There is no place for the words.
