@@ -1,7 +1,7 @@
 //! `--files` and `--archives`: commands and data that exist on one machine only.
 
 use std::fs::{self, Permissions};
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -280,18 +280,48 @@ fn what_cannot_be_brought_along_is_said_before_anything_is_started() {
 }
 
 #[test]
-fn an_evil_archive_fails_the_executors_with_words_and_leaves_nothing() {
-    let site = Site::start(1);
+fn an_archive_that_no_worker_would_unpack_is_refused_before_anything_is_started() {
+    let site = Site::start(0);
     site.write("evil", "evil");
+    site.write("zero.tgz", "");
+    let tar = |arguments: &[&str]| {
+        let mut tar = Command::new("tar");
+        good(run(tar.current_dir(site.home.path()).args(arguments)));
+    };
+    tar(&["-cPf", "up.tar", "--transform", "s,^,../../../../,", "evil"]);
+    tar(&["-cPzf", "absolute.tgz", "--transform", "s,^,/tmp/,", "evil"]);
+    tar(&["-cf", "none.tar", "-T", "/dev/null"]);
+    symlink("..", site.path("link")).expect("a link");
+    tar(&["-cf", "through.tar", "link", "evil", "--transform", "flags=r;s,^evil,link/evil,"]);
+    for (archive, words) in [
+        ("up.tar", "leads out of the directory"),
+        ("absolute.tgz", "leads out of the directory"),
+        ("through.tar", "its entry \"link/evil\" leads through its link \"link\""),
+        ("none.tar", "it has no entries"),
+        ("zero.tgz", "cannot copy \"zero.tgz\" to the executors"),
+        ("gone.tgz", "cannot read the file \"gone.tgz\""),
+    ] {
+        let done = run(&mut site.map(&["--archives", archive, "--", "true", ":::", "1"]));
+        assert_eq!(done.code(), 2, "{done}");
+        assert!(done.stderr.contains(words) && done.stderr.lines().count() == 1, "{done}");
+    }
+    assert_eq!(site.master.status()["completed"].as_array().map(Vec::len), Some(0));
+}
+
+/// `venv-pack` and `conda-pack` make such archives.
+#[test]
+fn a_packed_environment_has_its_link_to_the_interpreter_of_the_system() {
+    let site = Site::start(1);
+    site.write("env/lib/data", "data");
+    fs::create_dir(site.path("env/bin")).expect("a directory");
+    symlink("/bin/sh", site.path("env/bin/python3")).expect("a link");
     let mut tar = Command::new("tar");
-    tar.current_dir(site.home.path()).args(["-cPf", "evil.tar", "--transform", "s,^,../../../../,", "evil"]);
-    good(run(&mut tar));
-    let mut running = Daemon::spawn(&mut site.map(&["--archives", "evil.tar", "--", "true", ":::", "x"]));
-    site.workers[0].wait_for_line(&["cannot get the files", "leads out of the directory"]);
-    running.signal(Signal::SIGINT);
-    running.wait();
+    good(run(tar.current_dir(site.home.path()).args(["-C", "env", "-czf", "env.tgz", "."])));
+    let script = "cat environment/lib/data; environment/bin/python3 -c 'echo ran'";
+    let archives = ["--archives", "env.tgz#environment", "--", "sh", "-c", script, ":::", "1"];
+    let done = good(run(&mut site.map(&archives)));
+    assert_eq!(done, "dataran\n");
     site.wait_until_clean();
-    assert_eq!(fs::read_dir(site.work.path()).expect("a directory").count(), 1, "only the work directory");
 }
 
 #[test]

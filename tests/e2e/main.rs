@@ -4,6 +4,7 @@
 //! for something that happens, with a deadline after which the test fails and shows the logs.
 
 mod answers;
+mod any_bytes;
 mod audit;
 mod bad_worker;
 mod classic;
@@ -53,6 +54,7 @@ mod shuffle_service;
 mod silent;
 mod simulate;
 mod spark;
+mod standard_streams;
 mod strangers;
 mod stuck;
 mod submit;

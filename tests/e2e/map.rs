@@ -311,16 +311,16 @@ fn wrong_usage_and_bad_input_are_told_in_one_line() {
         (&["--block", "9m", "--pipe", "--", "cat"], b"", 2, "--block cannot be"),
         (&["--executor-cores", "two", "--", "cat"], b"", 2, "spark.executor.cores"),
         (&["--env", "NO_SUCH_VARIABLE_HERE", "--", "cat"], b"", 2, "NO_SUCH_VARIABLE_HERE"),
-        (&["--", "echo"], b"\xff\n", 2, "record 1: byte 1 is not UTF-8"),
+        (&["--", "echo"], b"\xff\0\n", 2, "record 1: has a NUL byte"),
         (&["--", ":::", "a"], b"", 2, "there is no command"),
     ] {
         let done = run_with_input(&mut map(arguments), input.to_vec());
         assert_eq!(done.code(), code, "{arguments:?}: {done}");
         assert!(done.stderr.contains(words) && done.stderr.lines().count() == 1, "{arguments:?}: {done}");
     }
-    let done = run_with_input(&mut map(&["--", "echo"]), b"one\ntwo\nth\xffree\nfour\n".to_vec());
+    let done = run_with_input(&mut map(&["--", "echo"]), b"one\ntwo\nth\0ree\nfour\n".to_vec());
     assert_eq!((done.code(), done.stdout.as_str()), (1, "one\ntwo\n"), "{done}");
-    assert!(done.stderr.contains("standard input, record 3: byte 3 is not UTF-8"), "{done}");
+    assert!(done.stderr.contains("standard input, record 3: has a NUL byte"), "{done}");
     let mut nowhere = firesteel();
     nowhere.args([
         "map",

@@ -62,7 +62,7 @@ fn a_run_that_is_killed_leaves_every_item_that_is_not_done() {
     wait_until_some_are_done(place);
     let early = run(map(place, &["-i", "left", "--", "echo"]).current_dir(place));
     assert_eq!(early.code(), 2, "{early}");
-    assert!(early.stderr.contains("use another file for --failed"), "{early}");
+    assert!(early.stderr.contains("left.unfinished for the failed items: the run that writes it"), "{early}");
     let mut reads = firesteel();
     let early = run(reads.args(["map", "--input"]).arg(place.join("left")).args(["--", "echo"]));
     assert_eq!(early.code(), 2, "{early}");
@@ -92,6 +92,38 @@ fn a_run_that_is_killed_leaves_what_it_had_read_from_a_pipe() {
     running.kill().expect("it runs");
     running.wait().expect("it is our child");
     assert_eq!(what_is_read_in_its_place(place), "4\n5\n6\n");
+}
+
+#[test]
+fn one_command_line_is_right_the_first_time_after_a_crash_and_the_last_time() {
+    let (place, _) = place_with_input(0);
+    let place = place.path();
+    let left = place.join("left");
+    fs::write(&left, "1\n2\n3\n4\n5\n").expect("a file");
+    let source = left.to_str().expect("UTF-8");
+    let mut running = Daemon::spawn(&mut map(place, &["-i", source, "--", "sh", "-c", &script(place)]));
+    wait_until_some_are_done(place);
+    running.signal(Signal::SIGKILL);
+    running.wait();
+    for (succeeds, code, expected) in [("[ $0 = 5 ]", 1, "4\n"), ("true", 0, ""), ("false", 0, "")] {
+        let done = run(&mut map(place, &["-i", source, "--", "sh", "-c", succeeds]));
+        assert_eq!(done.code(), code, "{done}");
+        assert_eq!(fs::read_to_string(&left).expect("it is there"), expected, "{done}");
+        assert!(!place.join("left.unfinished").exists());
+        assert_eq!(done.stderr.contains("left has no items, so nothing ran"), succeeds == "false", "{done}");
+    }
+}
+
+#[test]
+fn a_list_that_is_touched_or_edited_after_a_crash_changes_nothing() {
+    let (place, input) = place_with_input(5);
+    let place = place.path();
+    let mut running = Daemon::spawn(&mut map(place, &["-i", &input, "--", "sh", "-c", &script(place)]));
+    wait_until_some_are_done(place);
+    running.signal(Signal::SIGKILL);
+    running.wait();
+    fs::write(&input, "another list\n").expect("a file");
+    assert_eq!(what_is_read_in_its_place(place), "4\n5\n");
 }
 
 #[test]

@@ -14,6 +14,7 @@ pub mod admission;
 pub mod allocator;
 mod applicant;
 pub mod application_master;
+pub mod byte_text;
 pub mod driver;
 mod end_request;
 pub mod executor;

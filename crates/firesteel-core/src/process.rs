@@ -1,12 +1,13 @@
 //! Commands, placeholders in them, and how processes start and end.
 
 use std::collections::BTreeMap;
-use std::fmt;
+use std::fmt::{self, Write as _};
 
 use firesteel_placement::{Cores, MiB, Resources};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::address::Address;
+use crate::byte_text;
 use crate::ids::{ExecutorKey, ProfileId, WorkerId};
 
 /// A program to start, with its arguments and the variables added to its environment.
@@ -15,7 +16,8 @@ use crate::ids::{ExecutorKey, ProfileId, WorkerId};
 /// [`Placeholder`].
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Command {
-    /// The path of the program, or a name that is looked up in `PATH`.
+    /// The path of the program, or a name that is looked up in `PATH`. It, the arguments and the variables stand for
+    /// [any bytes](crate::byte_text).
     pub program: String,
     /// The arguments, without the program's own name.
     pub arguments: Vec<String>,
@@ -52,19 +54,34 @@ impl fmt::Display for Command {
     }
 }
 
-/// A word that is quoted where a shell needs it.
+/// A word that is quoted where a shell needs it. What is not UTF-8 is written for bash: `$'caf\\xe9'`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Quoted<'a>(pub &'a str);
 
 impl fmt::Display for Quoted<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self(word) = self;
+        if byte_text::is_escaped(word) {
+            return quoted_bytes(word, f);
+        }
         let plain = |b: u8| b.is_ascii_alphanumeric() || b"-_./:=,@%+{}".contains(&b);
         if !word.is_empty() && word.bytes().all(plain) {
             return f.write_str(word);
         }
         write!(f, "'{}'", word.replace('\'', r"'\''"))
     }
+}
+
+fn quoted_bytes(word: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    f.write_str("$'")?;
+    for letter in word.chars() {
+        match (byte_text::byte(letter), letter) {
+            (Some(byte), _) => write!(f, "\\x{byte:02x}")?,
+            (None, '\'' | '\\') => write!(f, "\\{letter}")?,
+            (None, _) => f.write_char(letter)?,
+        }
+    }
+    f.write_str("'")
 }
 
 /// A placeholder in the executor command, which the Worker replaces.
@@ -385,6 +402,8 @@ mod tests {
         let arguments = ["-c", "echo it's", ""].map(String::from).to_vec();
         let command = Command { program: "sh".into(), arguments, environment: BTreeMap::new() };
         assert_eq!(command.to_string(), r"sh -c 'echo it'\''s' ''");
+        let bytes = byte_text::of(b"it's a\\caf\xe9\n".to_vec());
+        assert_eq!(Quoted(&bytes).to_string(), "$'it\\'s a\\\\caf\\xe9\n'");
     }
 
     #[test]

@@ -16,6 +16,7 @@
 //! - [`tenure`]: how long a daemon may speak.
 //! - [`start`], [`process_group`], [`own_program`]: child processes, and why one could not be started.
 //! - [`progress`], [`exit_code`]: what a command shows at a terminal, and the exit codes of all commands.
+//! - [`standard`]: the standard streams, of which some may have been closed at the start.
 //! - [`plain`]: text without control characters, for terminals and the log.
 
 pub mod clock;
@@ -33,5 +34,6 @@ pub mod progress;
 pub mod seldom;
 pub mod service_manager;
 pub mod signals;
+pub mod standard;
 pub mod start;
 pub mod tenure;

@@ -8,16 +8,23 @@
 
 use std::io::{self, StderrLock, StdoutLock, Write};
 
+use firesteel_core::byte_text;
+
+use crate::standard::{self, Standard};
+
 /// What stands for a character that is not shown.
 pub const REPLACEMENT: char = '\u{fffd}';
 
 /// Whether a terminal would obey this character instead of showing it: control characters, bidirectional marks,
-/// and the separators of lines and paragraphs.
+/// and the separators of lines and paragraphs. A character that stands for a byte that is not UTF-8 has no form to show.
 #[must_use]
 pub fn is_hidden(letter: char) -> bool {
     let is_mark = matches!(letter, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}'
         | '\u{2066}'..='\u{2069}');
-    letter.is_control() || is_mark || matches!(letter, '\u{2028}' | '\u{2029}')
+    letter.is_control()
+        || is_mark
+        || matches!(letter, '\u{2028}' | '\u{2029}')
+        || byte_text::byte(letter).is_some()
 }
 
 /// The text on one line: [`REPLACEMENT`] stands for each hidden character, also for line feeds and tabs.
@@ -55,20 +62,20 @@ pub struct Plain<W> {
 
 /// Standard output for text.
 #[must_use]
-pub fn stdout() -> Plain<StdoutLock<'static>> {
-    Plain { out: io::stdout().lock(), form: Form::Replaced }
+pub fn stdout() -> Plain<Standard<StdoutLock<'static>>> {
+    Plain { out: standard::stdout().lock(), form: Form::Replaced }
 }
 
 /// Standard error for text.
 #[must_use]
-pub fn stderr() -> Plain<StderrLock<'static>> {
-    Plain { out: io::stderr().lock(), form: Form::Replaced }
+pub fn stderr() -> Plain<Standard<StderrLock<'static>>> {
+    Plain { out: standard::stderr().lock(), form: Form::Replaced }
 }
 
 /// Standard output for JSON. Nothing is lost: hidden characters are written as `\u` escapes.
 #[must_use]
-pub fn json() -> Plain<StdoutLock<'static>> {
-    Plain { out: io::stdout().lock(), form: Form::Escaped }
+pub fn json() -> Plain<Standard<StdoutLock<'static>>> {
+    Plain { out: standard::stdout().lock(), form: Form::Escaped }
 }
 
 /// JSON whose hidden characters are `\u` escapes. In valid JSON they are nowhere but in strings.
@@ -78,7 +85,9 @@ pub fn escaped(json: &str) -> String {
     for letter in json.chars() {
         match letter {
             '\n' | '\t' => text.push(letter),
-            letter if is_hidden(letter) => text += &format!("\\u{:04x}", u32::from(letter)),
+            letter if is_hidden(letter) => {
+                letter.encode_utf16(&mut [0; 2]).iter().for_each(|unit| text += &format!("\\u{unit:04x}"));
+            }
             letter => text.push(letter),
         }
     }
@@ -107,7 +116,8 @@ mod tests {
 
     /// Every hidden character, and some that are shown.
     fn letters() -> impl Iterator<Item = char> {
-        ('\0'..='\u{ff}').chain('\u{600}'..='\u{61f}').chain('\u{2000}'..='\u{206f}')
+        let marks = ('\u{600}'..='\u{61f}').chain('\u{2000}'..='\u{206f}');
+        ('\0'..='\u{ff}').chain(marks).chain('\u{10fe70}'..='\u{10ff10}')
     }
 
     #[test]

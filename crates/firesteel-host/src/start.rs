@@ -14,6 +14,7 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use firesteel_core::byte_text;
 use firesteel_core::process::{Fault, NotStarted, StartFailure, StartStep};
 use nix::errno::Errno;
 use nix::unistd::{AccessFlags, access};
@@ -33,7 +34,7 @@ const DEFAULT_PATH: &str = "/bin:/usr/bin";
 /// The directory does not exist or cannot be entered.
 pub fn enter(path: &str) -> Result<(), NotStarted> {
     let failure = |error: String| StartFailure { step: StartStep::Directory, error };
-    match Path::new(path).metadata() {
+    match byte_text::path(path).metadata() {
         Ok(found) if found.is_dir() => Ok(()),
         Ok(_) => Err(failure(format!("{path}: not a directory")).into()),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use firesteel_core::byte_text;
 use serde::Serialize;
 
 use super::cluster_driver::DriverSettings;
@@ -256,7 +257,7 @@ pub fn of_variables(environment: &Environment, audience: Audience) -> Vec<Findin
             Role::Flag("--port") if value.starts_with("tcp://") => {
                 (Outcome::Ignored, "the value is a URL (Kubernetes sets such variables)".to_owned())
             }
-            Role::Place if !Path::new(value).is_dir() => {
+            Role::Place if !byte_text::path(value).is_dir() => {
                 (Outcome::NotHonoured, "no such directory".to_owned())
             }
             Role::Flag(_)

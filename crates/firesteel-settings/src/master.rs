@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use firesteel_core::byte_text;
 use firesteel_core::master::{Config, Durability, Exclusion, HistoryLimits, Limits, ResourceShares, Retries};
 use firesteel_core::scheduling::{Backfill, GangPreemption, Preemption, ServingOrder};
 use firesteel_placement::{Cores, MiB, Strategy, worker_order_names};
@@ -148,7 +149,7 @@ impl fmt::Debug for ZooKeeper {
 /// A value cannot be used, or ZooKeeper is asked for without its servers.
 pub fn recovery(properties: &Properties) -> Result<Recovery, SettingError> {
     let directory = properties.get(keys::RECOVERY_DIRECTORY).filter(|path| !path.is_empty());
-    let in_directory = || Recovery::Directory(directory.map(PathBuf::from));
+    let in_directory = || Recovery::Directory(directory.map(byte_text::path));
     let zookeeper = zookeeper(properties)?;
     let expected = "FILESYSTEM, ROCKSDB, NONE, or ZOOKEEPER together with spark.deploy.zookeeper.url";
     let mode = properties.read(keys::RECOVERY_MODE, expected, |text| {

@@ -16,7 +16,7 @@
 
 use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::key::Reader;
@@ -24,6 +24,7 @@ use super::origin::Origin;
 use super::properties_file::{self, GrammarError};
 use super::variables::{self, Environment, Role};
 use super::{Properties, SettingError, java_options};
+use firesteel_core::byte_text;
 
 /// The name of the file that is read by default.
 pub const DEFAULT_FILE: &str = "spark-defaults.conf";
@@ -163,9 +164,9 @@ const PACKAGED: &str = "/etc/firesteel";
 /// The configuration directory: Spark's, from the environment, or else that of the package if it is there.
 #[must_use]
 pub fn conf_directory(environment: &Environment) -> Option<PathBuf> {
-    let home = || environment.get("SPARK_HOME").map(|home| Path::new(home).join("conf"));
+    let home = || environment.get("SPARK_HOME").map(|home| byte_text::path(home).join("conf"));
     let packaged = || Some(PathBuf::from(PACKAGED)).filter(|directory| directory.is_dir());
-    environment.get("SPARK_CONF_DIR").map(PathBuf::from).or_else(home).or_else(packaged)
+    environment.get("SPARK_CONF_DIR").map(byte_text::path).or_else(home).or_else(packaged)
 }
 
 /// The path of `spark-defaults.conf`, if it exists.

@@ -1,5 +1,6 @@
 //! The environment variables of Spark: those that Firesteel reads, and why it ignores the others.
 
+use firesteel_core::byte_text;
 use std::collections::BTreeMap;
 
 use super::key::Reader;
@@ -44,12 +45,10 @@ pub enum Role {
 }
 
 impl Environment {
-    /// The environment of this process. Bytes that are not UTF-8 are replaced.
+    /// The environment of this process. Its texts stand for [any bytes](byte_text).
     #[must_use]
     pub fn of_this_process() -> Self {
-        std::env::vars_os()
-            .map(|(name, value)| (name.to_string_lossy().into_owned(), value.to_string_lossy().into_owned()))
-            .collect()
+        std::env::vars_os().map(|(name, value)| (byte_text::of_os(name), byte_text::of_os(value))).collect()
     }
 
     /// The value of a variable that is set and not empty.

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use firesteel_core::byte_text;
 use firesteel_core::worker::Cleanup;
 use firesteel_placement::Resources;
 
@@ -85,7 +86,7 @@ fn percent(text: &str) -> Option<u64> {
 /// Absolute paths, separated by commas. Their order stays.
 fn paths(properties: &Properties, key: &str) -> Result<Vec<PathBuf>, SettingError> {
     let read = |text: &str| {
-        let paths = text.split(',').map(str::trim).filter(|path| !path.is_empty()).map(PathBuf::from);
+        let paths = text.split(',').map(str::trim).filter(|path| !path.is_empty()).map(byte_text::path);
         let paths: Vec<PathBuf> = paths.collect();
         paths.iter().all(|path| path.is_absolute()).then_some(paths)
     };

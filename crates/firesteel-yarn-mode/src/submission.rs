@@ -7,6 +7,7 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use firesteel_host::standard;
 use firesteel_placement::MiB;
 use firesteel_placement::locality::Topology;
 use firesteel_yarn::YarnClient;
@@ -321,7 +322,11 @@ impl Request {
         let add = move |DriverFile { name, content }| match content {
             Content::Bytes(bytes) => staging.add_bytes(name, &bytes),
             Content::File(path) => staging.add_file(name, &path),
-            Content::StandardInput => staging.add_all(name, &mut io::stdin()),
+            Content::StandardInput => {
+                let path = PathBuf::from("standard input");
+                let mut stdin = standard::stdin().map_err(|error| StagingError::Io { path, error })?;
+                staging.add_all(name, &mut stdin)
+            }
             Content::Racks => staging.add_bytes(name, rows.concat().as_bytes()),
         };
         let adding = spawn_blocking(move || inputs.into_iter().map(add).collect::<Result<_, StagingError>>());

@@ -5,6 +5,7 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use firesteel_core::byte_text;
 use firesteel_core::ids::AppId;
 use firesteel_daemons::life_lock::LifeLock;
 
@@ -64,11 +65,11 @@ impl DetachedRun {
         self.directory.join("stderr")
     }
 
-    /// The command line.
+    /// The command line, which stands for any bytes.
     #[must_use]
     pub fn command(&self) -> String {
         let bytes = fs::read(self.directory.join("command")).unwrap_or_default();
-        String::from_utf8_lossy(&bytes).into_owned()
+        byte_text::of(bytes)
     }
 
     /// When the run was started.

@@ -16,6 +16,7 @@ use std::path::PathBuf;
 use std::sync::Mutex;
 use std::thread;
 
+use firesteel_core::byte_text;
 use firesteel_core::process::Quoted;
 
 pub use self::outcome::Outcome;
@@ -141,12 +142,12 @@ impl Machines {
             Action::Stop => "stop",
             Action::Status => "status",
         };
-        let conf_dir = self.conf_dir.as_ref().map(|path| path.display().to_string());
+        let conf_dir = self.conf_dir.as_ref().map(|path| byte_text::of_os(path.clone()));
         let (pid_dir, log_dir) = &self.directories;
         let parameters = [
             ("action", action),
             ("daemon", daemon),
-            ("program", &self.program.display().to_string()),
+            ("program", &byte_text::of_os(self.program.clone())),
             ("conf_dir", conf_dir.as_deref().unwrap_or_default()),
             ("pid_dir", pid_dir.as_deref().unwrap_or_default()),
             ("log_dir", log_dir.as_deref().unwrap_or_default()),

@@ -34,6 +34,7 @@ use event::{LaunchEvent, LineFormat, Lines};
 use firesteel_host::exit_code;
 use firesteel_host::progress::Progress;
 use firesteel_host::signals::EndRequest;
+use firesteel_host::standard;
 use firesteel_settings::Properties;
 use firesteel_settings::application::ApplicationSettings;
 use last_lines::LastLines;
@@ -68,8 +69,10 @@ pub enum Ending {
     Asked(EndRequest),
     /// The request to end was repeated, and the launch stopped without waiting.
     Abandoned(EndRequest),
-    /// Standard output is closed.
+    /// The reader of standard output has closed it.
     ReaderGone,
+    /// Standard output could not be written.
+    Unprinted,
     /// The application ended although this process did not end it.
     Over(EndReason),
 }
@@ -82,6 +85,7 @@ impl Ending {
             Self::Met(code) => u8::try_from(*code).unwrap_or(u8::MAX),
             Self::Over(over) => over.exit_code(),
             Self::ReaderGone => exit_code::READER_GONE,
+            Self::Unprinted => exit_code::FAILURE,
             Self::Asked(request) | Self::Abandoned(request) => request.exit_code(),
         }
     }
@@ -133,15 +137,16 @@ async fn follow(handle: Handle, events: mpsc::Receiver<LaunchEvent>, printer: Pr
                 let ending = ending(end.unwrap_or(LaunchResult::Abandoned(EndRequest::Terminate)), reader);
                 if reader == Reader::There && !matches!(ending, Ending::Abandoned(_)) {
                     // Print the last events too.
-                    let _ = printing.await;
+                    if let Err(error) = printing.await
+                        && unprinted(&error, progress) == Reader::Failed
+                    {
+                        return Ending::Unprinted;
+                    }
                 }
                 return say(ending, progress);
             }
             printed = &mut printing, if reader == Reader::There => if let Err(error) = printed {
-                reader = Reader::Gone;
-                if error.kind() != io::ErrorKind::BrokenPipe {
-                    progress.error(format_args!("cannot write to standard output: {error}"));
-                }
+                reader = unprinted(&error, progress);
                 daemon::end(&inbox).await;
             } else {
                 let ending = ending((&mut result).await.unwrap_or(LaunchResult::Abandoned(EndRequest::Terminate)), reader);
@@ -156,12 +161,24 @@ async fn follow(handle: Handle, events: mpsc::Receiver<LaunchEvent>, printer: Pr
 enum Reader {
     There,
     Gone,
+    /// Standard output cannot be written, whoever reads it.
+    Failed,
+}
+
+/// Says why nothing more is printed, unless a reader that is gone does not want to know.
+fn unprinted(error: &io::Error, progress: &Progress) -> Reader {
+    if error.kind() == io::ErrorKind::BrokenPipe {
+        return Reader::Gone;
+    }
+    progress.error(format_args!("cannot write to standard output: {error}"));
+    Reader::Failed
 }
 
 fn ending(result: LaunchResult, reader: Reader) -> Ending {
     match (result, reader) {
         (LaunchResult::Abandoned(request), _) => Ending::Abandoned(request),
         (LaunchResult::Done { .. }, Reader::Gone) => Ending::ReaderGone,
+        (LaunchResult::Done { .. }, Reader::Failed) => Ending::Unprinted,
         (LaunchResult::Done { asked: Some(request), .. }, Reader::There) => Ending::Asked(request),
         (LaunchResult::Done { ending, asked: None }, Reader::There) => match ending {
             launcher::Ending::Met { code } => Ending::Met(code),
@@ -175,7 +192,8 @@ fn ending(result: LaunchResult, reader: Reader) -> Ending {
 fn say(ending: Ending, progress: &Progress) -> Ending {
     match &ending {
         Ending::Over(over) => progress.error(over),
-        Ending::Met(_) | Ending::Asked(_) | Ending::Abandoned(_) | Ending::ReaderGone => {}
+        Ending::Met(_) | Ending::Asked(_) | Ending::Abandoned(_) | Ending::ReaderGone | Ending::Unprinted => {
+        }
     }
     ending
 }
@@ -203,6 +221,7 @@ impl Printer<'_> {
                 }
             }
             for line in self.lines.of(&event) {
+                standard::stdout().check()?;
                 stdout.write_all(format!("{line}\n").as_bytes()).await?;
             }
             stdout.flush().await?;

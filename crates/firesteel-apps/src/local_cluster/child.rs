@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
+use firesteel_core::byte_text;
 use firesteel_core::secret::Secret;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -68,7 +69,7 @@ impl Daemon {
         let error = |error| LocalClusterError::NotStarted { name, program: program.to_owned(), error };
         let file = File::create(&log).map_err(|error| LocalClusterError::Log { path: log.clone(), error })?;
         let mut child = Command::new(program)
-            .args(arguments)
+            .args(arguments.iter().map(|word| byte_text::os(word)))
             .args(["--announce", "--until-stdin-closes", "--local-cluster"])
             .env_clear()
             .envs(environment::inherited())

@@ -17,6 +17,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use firesteel_core::address::{Address, AddressError, parse_masters};
+use firesteel_core::byte_text;
 use firesteel_core::messages::{MasterView, WorkerState};
 use firesteel_core::secret::Secret;
 use firesteel_core::state_reader::Extent;
@@ -271,7 +272,7 @@ async fn start_worker(
         words(&["worker", "--only-conf", "--host", "127.0.0.1", "--port", "0", "--webui-port", "none"]);
     arguments.extend([format!("--cores={}", cores.0), format!("--memory={}m", memory.0)]);
     let work = directory.join(format!("worker-{number}"));
-    arguments.extend(["--work-dir".to_owned(), work.display().to_string()]);
+    arguments.extend(["--work-dir".to_owned(), byte_text::of_os(work)]);
     arguments.extend(conf(&options.properties));
     arguments.push(master.url());
     let log = directory.join(format!("worker-{number}.log"));

@@ -4,9 +4,11 @@ use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, BufReader, PipeReader, PipeWriter, Read};
 use std::os::fd::AsFd;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::thread;
 
+use firesteel_core::byte_text;
+use firesteel_host::standard;
 use firesteel_placement::words::counted;
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -14,7 +16,7 @@ use tokio::sync::mpsc;
 
 use super::items::{Content, Cut, Item, Items, Unit, argument};
 use super::preference::{Preference, Preferences};
-use super::run_record::RecordFile;
+use super::run_record::{Kept, RecordFile};
 use super::undone;
 
 /// How many arguments, and how many blocks, may be read ahead.
@@ -26,7 +28,7 @@ const MOST_CHECKED: u64 = 64 << 20;
 /// The source of the items.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {
-    /// The words after `:::`.
+    /// The words after `:::`. They stand for [any bytes](byte_text).
     Words(Vec<String>),
     /// A file of items.
     File(PathBuf),
@@ -77,16 +79,6 @@ pub enum InputError {
         limit: usize,
         /// The place that has this limit.
         place: &'static str,
-    },
-    /// A record is not text, so it cannot become an argument.
-    #[error("{origin}, record {record}: byte {position} is not UTF-8: only --pipe accepts any bytes")]
-    NotText {
-        /// Name of the source.
-        origin: Origin,
-        /// Number of the record, from 1.
-        record: u64,
-        /// Position of the first invalid byte, from 1.
-        position: usize,
     },
     /// A record lacks the column with its hosts.
     #[error(
@@ -153,22 +145,17 @@ impl Input {
     /// Opens the source and starts to read. A short source that can be read without waiting is
     /// checked first: errors show before any item runs, and the items are counted.
     ///
-    /// The unfinished items of an earlier run are read from its run record. Bytes that cannot be
-    /// read again are copied to `copy`.
+    /// The unfinished items of an earlier run are read from its run record. Items that this run's
+    /// own record has are read from there, and bytes that cannot be read again are copied to it.
     ///
     /// # Errors
     /// The file cannot be opened, or the checked part contains an unusable item.
-    pub fn open(
-        source: Source,
-        cut: Cut,
-        preference: Preference,
-        copy: Option<RecordFile>,
-    ) -> Result<Self, InputError> {
+    pub fn open(source: Source, cut: Cut, preference: Preference, kept: Kept) -> Result<Self, InputError> {
         let (source, remark) = resolve(source);
         let origin = Origin::from(source.to_string());
         let failed = |error| InputError::Open { origin: origin.clone(), error };
         let (ended, open) = io::pipe().map_err(failed)?;
-        let count = check_whole(&source, cut, &preference, &ended)?;
+        let count = check_whole(&source, cut, &preference, &kept, &ended)?;
         let preferences = preferences(preference, &origin, &ended)?;
         let capacity = match cut.unit {
             Unit::Record => AHEAD.0,
@@ -181,12 +168,14 @@ impl Input {
                 thread.spawn(move || send(word_items(words, &origin), preferences, &sender))
             }
             Source::File(path) => {
-                let bytes = bytes(File::open(path).map_err(failed)?, ended, copy).map_err(failed)?;
+                let bytes = bytes(&path, ended, kept).map_err(failed)?;
                 thread.spawn(move || send_records(bytes, cut, &origin, preferences, &sender))
             }
             Source::StandardInput => {
-                let file = File::from(io::stdin().as_fd().try_clone_to_owned().map_err(failed)?);
-                let bytes = Box::new(UntilEnded { file, ended, copy });
+                let file = File::from(
+                    standard::stdin().and_then(|stdin| stdin.as_fd().try_clone_to_owned()).map_err(failed)?,
+                );
+                let bytes = Box::new(UntilEnded { file, ended, copy: copy(kept) });
                 thread.spawn(move || send_records(bytes, cut, &origin, preferences, &sender))
             }
         }
@@ -228,7 +217,7 @@ impl Input {
 type Sender = mpsc::Sender<Result<Item, InputError>>;
 
 /// The number of bytes to read, if reading does not have to wait.
-fn length(source: &Source, preference: &Preference) -> Option<u64> {
+fn length(source: &Source, preference: &Preference, kept: &Kept) -> Option<u64> {
     let file = |path: &PathBuf| {
         let data = fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
         let undone = File::open(path).ok().and_then(|file| undone::open(&file).ok().flatten());
@@ -236,7 +225,10 @@ fn length(source: &Source, preference: &Preference) -> Option<u64> {
     };
     let items = match source {
         Source::Words(_) => Some(0),
-        Source::File(path) => file(path),
+        Source::File(path) => match kept {
+            Kept::Items(record) => record.items().ok().map(|(_, length)| length),
+            Kept::Nothing | Kept::Copy(_) => file(path),
+        },
         Source::StandardInput => None,
     };
     let hosts = match preference {
@@ -252,17 +244,22 @@ fn check_whole(
     source: &Source,
     cut: Cut,
     preference: &Preference,
+    kept: &Kept,
     ended: &PipeReader,
 ) -> Result<Option<u64>, InputError> {
     let origin = Origin::from(source.to_string());
-    if length(source, preference).is_none_or(|length| length > MOST_CHECKED) {
+    if length(source, preference, kept).is_none_or(|length| length > MOST_CHECKED) {
         return Ok(None);
     }
     let preferences = preferences(preference.clone(), &origin, ended)?;
     match source {
         Source::Words(words) => all_usable(word_items(words.clone(), &origin), preferences).map(Some),
         Source::File(path) => {
-            let opened = File::open(path).and_then(|file| bytes(file, ended.try_clone()?, None));
+            let again = match kept {
+                Kept::Items(record) => Kept::Items(record.clone()),
+                Kept::Nothing | Kept::Copy(_) => Kept::Nothing,
+            };
+            let opened = ended.try_clone().and_then(|ended| bytes(path, ended, again));
             let opened = opened.map_err(|error| InputError::Open { origin: origin.clone(), error })?;
             let mut items = Items::new(BufReader::with_capacity(128 << 10, opened), cut, origin);
             all_usable(std::iter::from_fn(|| items.next().transpose()), preferences).map(Some)
@@ -287,7 +284,7 @@ fn all_usable(
 
 fn word_items(words: Vec<String>, origin: &Origin) -> impl Iterator<Item = Result<Item, InputError>> {
     (1..).zip(words).map(|(number, word)| {
-        let word = argument(word.into_bytes(), number, origin)?;
+        let word = argument(byte_text::bytes(&word).into_owned(), number, origin)?;
         Ok(Item { number, content: Content::Argument(word), hosts: Vec::new() })
     })
 }
@@ -359,11 +356,22 @@ type Bytes = Box<dyn Read + Send>;
 
 /// The bytes of a file. If the file is the run record of an unfinished run, these are the
 /// unfinished items of that run.
-fn bytes(file: File, ended: PipeReader, copy: Option<RecordFile>) -> io::Result<Bytes> {
+fn bytes(path: &Path, ended: PipeReader, kept: Kept) -> io::Result<Bytes> {
+    if let Kept::Items(record) = &kept {
+        return Ok(Box::new(record.items()?.0));
+    }
+    let file = File::open(path)?;
     Ok(match undone::open(&file)? {
         Some((undone, _)) => Box::new(undone),
-        None => Box::new(UntilEnded { file, ended, copy }),
+        None => Box::new(UntilEnded { file, ended, copy: copy(kept) }),
     })
+}
+
+fn copy(kept: Kept) -> Option<RecordFile> {
+    match kept {
+        Kept::Copy(record) => Some(record),
+        Kept::Nothing | Kept::Items(_) => None,
+    }
 }
 
 /// The actual source. An unfinished run leaves its run record in place of its result.
@@ -374,8 +382,8 @@ fn resolve(source: Source) -> (Source, Option<String>) {
         return (source, None);
     }
     let remark = format!(
-        "the run that was to write {} did not end: reading the items that it did not finish from {}; remove that \
-         file once they are done",
+        "the run that was to write {} did not end: reading the items that it did not finish from {}, \
+         which is not needed once they are done",
         path.display(),
         found.display()
     );
@@ -421,9 +429,13 @@ mod tests {
 
     #[tokio::test]
     async fn words_are_counted_from_the_start() {
-        let mut input =
-            Input::open(Source::Words(vec!["a".into(), String::new()]), LINES, Preference::None, None)
-                .expect("words");
+        let mut input = Input::open(
+            Source::Words(vec!["a".into(), String::new()]),
+            LINES,
+            Preference::None,
+            Kept::Nothing,
+        )
+        .expect("words");
         assert_eq!(input.count(), Some(2));
         let first = input.next().await.expect("an item").expect("a good one");
         assert_eq!(first, Item { number: 1, content: Content::Argument("a".into()), hosts: Vec::new() });
@@ -435,8 +447,9 @@ mod tests {
     async fn a_file_is_read_and_one_that_is_missing_is_named() {
         let mut file = tempfile::NamedTempFile::new().expect("a file");
         file.write_all(b"a\nb\n").expect("written");
-        let mut input = Input::open(Source::File(file.path().to_owned()), LINES, Preference::None, None)
-            .expect("it is there");
+        let mut input =
+            Input::open(Source::File(file.path().to_owned()), LINES, Preference::None, Kept::Nothing)
+                .expect("it is there");
         assert_eq!(input.count(), Some(2));
         let mut all = Vec::new();
         while let Some(item) = input.next().await {
@@ -444,10 +457,11 @@ mod tests {
         }
         assert_eq!(all, ["a", "b"]);
 
-        let error = Input::open(Source::File("/nowhere/items".into()), LINES, Preference::None, None)
-            .expect_err("it is missing");
+        let error =
+            Input::open(Source::File("/nowhere/items".into()), LINES, Preference::None, Kept::Nothing)
+                .expect_err("it is missing");
         assert_eq!(error.to_string(), "cannot open /nowhere/items: No such file or directory (os error 2)");
-        let mut directory = Input::open(Source::File("/".into()), LINES, Preference::None, None)
+        let mut directory = Input::open(Source::File("/".into()), LINES, Preference::None, Kept::Nothing)
             .expect("Linux opens directories");
         let error = directory.next().await.expect("an error").expect_err("no file");
         assert_eq!(error.to_string(), "cannot read / after record 0: Is a directory (os error 21)");
@@ -456,12 +470,12 @@ mod tests {
     #[test]
     fn what_is_wrong_with_a_file_shows_before_anything_is_done() {
         let mut file = tempfile::NamedTempFile::new().expect("a file");
-        file.write_all(b"a\nb\nc\xff\n").expect("written");
-        let error = Input::open(Source::File(file.path().to_owned()), LINES, Preference::None, None)
-            .expect_err("record 3 is no text");
-        assert!(matches!(error, InputError::NotText { record: 3, .. }), "{error}");
+        file.write_all(b"a\nb\nc\xff\0\n").expect("written");
+        let error = Input::open(Source::File(file.path().to_owned()), LINES, Preference::None, Kept::Nothing)
+            .expect_err("record 3 can be no argument");
+        assert!(matches!(error, InputError::NulInside { record: 3, .. }), "{error}");
         let words = Source::Words(vec!["a".into(), "b".into(), "c".into(), "d".into()]);
-        let error = Input::open(words, LINES, Preference::File(file.path().to_owned()), None)
+        let error = Input::open(words, LINES, Preference::File(file.path().to_owned()), Kept::Nothing)
             .expect_err("the hosts of item 3 are no text");
         assert!(error.to_string().contains("after record 2"), "{error}");
     }

@@ -4,6 +4,7 @@ use std::fmt;
 use std::io::{BufRead, Read};
 
 use bytes::Bytes;
+use firesteel_core::byte_text;
 use firesteel_core::wire::MAX_STDIN;
 
 use super::input::{InputError, Origin};
@@ -52,7 +53,7 @@ pub struct Item {
 /// The content of an item.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Content {
-    /// An argument for the command line.
+    /// An argument for the command line. It stands for [any bytes](byte_text) but NUL.
     Argument(String),
     /// Bytes for standard input.
     Block {
@@ -178,10 +179,7 @@ pub(super) fn argument(record: Vec<u8>, number: u64, origin: &Origin) -> Result<
     if record.contains(&0) {
         return Err(InputError::NulInside { origin, record: number });
     }
-    String::from_utf8(record).map_err(|error| {
-        let position = error.utf8_error().valid_up_to() + 1;
-        InputError::NotText { origin, record: number, position }
-    })
+    Ok(byte_text::of(record))
 }
 
 #[cfg(test)]
@@ -238,19 +236,22 @@ mod tests {
 
     #[test]
     fn what_cannot_be_an_argument_ends_the_items_with_its_place() {
-        let (good, error) = arguments(b"one\ntwo\nth\xffree\nfour\n", Separator::Newline);
-        assert_eq!(good, ["one", "two"]);
-        assert_eq!(
-            error.as_deref(),
-            Some("in, record 3: byte 3 is not UTF-8: only --pipe accepts any bytes")
-        );
-
         let (good, error) = arguments(b"one\na\0b\n", Separator::Newline);
         assert_eq!(good, ["one"]);
         assert_eq!(
             error.as_deref(),
             Some("in, record 2: has a NUL byte: if NUL bytes separate the items, add --null")
         );
+    }
+
+    #[test]
+    fn an_item_is_any_bytes_but_nul_and_the_separator() {
+        let all: Vec<u8> = (1..=255).collect();
+        let (items, error) = arguments(&all, Separator::Nul);
+        assert_eq!((items.len(), error), (1, None));
+        assert_eq!(*byte_text::bytes(&items[0]), all);
+        let longest = vec![0xff; MAX_ARGUMENT];
+        assert_eq!(arguments(&longest, Separator::Newline).1, None, "its length is that of its bytes");
     }
 
     #[test]

@@ -59,7 +59,7 @@ use preference::Preference;
 use printer::Sinks;
 use remarks::Leftovers;
 use run::Run;
-use run_record::{RecordError, RunRecord};
+use run_record::{Kept, RecordError, RunRecord};
 use spool::{OutputOrder, SpoolLimits};
 use summary::Summary;
 use template::Template;
@@ -132,9 +132,9 @@ async fn run_job(job: Job, sinks: Sinks, progress: &Progress) -> Result<(Ending,
     let (source, cut, preference) = (job.source.clone(), job.cut, job.preference.clone());
     let open = |path: &PathBuf| RunRecord::open(path, &source, cut.separator);
     let mut record = job.leftovers.as_ref().map(open).transpose()?;
-    let copy = record.as_ref().and_then(RunRecord::copy);
+    let kept = record.as_ref().map_or(Kept::Nothing, RunRecord::kept);
     // Opening a named pipe waits for a writer.
-    let opening = spawn_blocking(move || Input::open(source, cut, preference, copy));
+    let opening = spawn_blocking(move || Input::open(source, cut, preference, kept));
     let mut input = tokio::select! {
         input = opening => input.expect("opening an input does not panic")?,
         request = requests.next() => return Ok(nothing(Ending::Asked(request))),

@@ -12,6 +12,7 @@ use tokio::sync::oneshot;
 
 use super::spool::{CopyError, Printable, SpoolError, StreamOutput};
 use firesteel_host::progress::Progress;
+use firesteel_host::standard;
 
 /// How long outputs are gathered while a progress bar is shown. The bar is removed and drawn again
 /// for each batch.
@@ -60,8 +61,8 @@ impl Sinks {
     /// This process's own standard output and standard error.
     #[must_use]
     pub fn standard() -> Self {
-        let (stdout, stderr) = (io::stdout(), io::stderr());
-        let (tty_out, tty_err) = (stdout.is_terminal(), stderr.is_terminal());
+        let (stdout, stderr) = (standard::stdout(), standard::stderr());
+        let (tty_out, tty_err) = (io::stdout().is_terminal(), io::stderr().is_terminal());
         // Rust's standard output is line-buffered, which costs a system call per line.
         let stdout = io::BufWriter::with_capacity(64 << 10, stdout);
         Self {

@@ -30,7 +30,7 @@ use super::outlet::{Outlet, OutletError, OutletEvent, OutletMessage};
 use super::printer::PrintError;
 use super::remarks::{self, Leftovers};
 use super::run_record::RunRecord;
-use super::summary::{Summary, shown};
+use super::summary::{Summary, kept, shown};
 use super::template::Template;
 use super::unknown_hosts::UnknownHosts;
 
@@ -222,14 +222,14 @@ impl Run {
             Content::Argument(_) => 0,
             Content::Block { bytes, .. } => bytes.len(),
         };
-        let words = shown(&content);
+        let words = kept(&content);
         match self.template.task(content) {
             Ok(task) => {
                 let request = TaskRequest { preferred_hosts: hosts, ..task };
                 Event::InputItem(Item { number, words, bytes, request })
             }
             Err(error) => Event::InputFailed {
-                error: format!("item {number} ({words}): {error}"),
+                error: format!("item {number} ({}): {error}", shown(&words)),
                 item: Unusable::Taken,
             },
         }

@@ -22,8 +22,11 @@ const NAMED: usize = 10;
 /// Number of hosts per failed item that the text names.
 const NAMED_HOSTS: usize = 4;
 
-/// Number of characters of an item that are shown.
+/// Number of characters of an item that are shown to people.
 const SHOWN: usize = 200;
+
+/// Number of characters of an item that JSON has.
+const KEPT: usize = 4096;
 
 /// The summary of a run. It serialises as the JSON of `--summary json`.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -77,7 +80,8 @@ pub struct Summary {
 pub struct Failure {
     /// Number of the item, from 1.
     pub number: u64,
-    /// The item, or its beginning.
+    /// The item, or its beginning with `...` if it has more than 4096 characters. It stands for
+    /// [any bytes](firesteel_core::byte_text).
     pub item: String,
     /// Number of failed attempts.
     pub failures: u32,
@@ -195,14 +199,24 @@ impl ExecutorUse {
     }
 }
 
-/// An item as it is shown: on one line, shortened if it is long.
+/// An item as it is kept for the summary: unchanged, but shortened if it is very long.
 #[must_use]
-pub fn shown(content: &Content) -> String {
-    let text = content.to_string();
-    match text.char_indices().nth(SHOWN) {
-        Some((at, _)) => clean(&text[..at]) + "...",
-        None => clean(&text),
+pub fn kept(content: &Content) -> String {
+    beginning(content.to_string(), KEPT)
+}
+
+/// An item as people see it: on one line, shortened if it is long.
+#[must_use]
+pub fn shown(item: &str) -> String {
+    clean(&beginning(item.to_owned(), SHOWN))
+}
+
+fn beginning(mut text: String, most: usize) -> String {
+    if let Some((at, _)) = text.char_indices().nth(most) {
+        text.truncate(at);
+        text.push_str("...");
     }
+    text
 }
 
 fn exit_code(cause: &FailureCause) -> Option<i32> {
@@ -279,7 +293,7 @@ impl Summary {
     fn write_failures(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for failure in self.failures.iter().take(NAMED) {
             let Failure { number, item, failures, cause, hosts, .. } = failure;
-            write!(f, "\n  failed: item {number} ({item}): {}", clean(cause))?;
+            write!(f, "\n  failed: item {number} ({}): {}", shown(item), clean(cause))?;
             if *failures > 1 {
                 write!(f, ", after {failures} attempts")?;
                 match hosts.len() {
@@ -489,10 +503,14 @@ mod tests {
 
     #[test]
     fn a_long_item_is_shown_in_part_and_on_one_line() {
-        let argument = |text: &str| shown(&Content::Argument(text.into()));
-        assert_eq!(argument("a\nb"), "a\u{fffd}b");
-        assert_eq!(argument(&"é".repeat(SHOWN)), "é".repeat(SHOWN));
-        assert_eq!(argument(&"x".repeat(SHOWN + 1)), format!("{}...", "x".repeat(SHOWN)));
+        assert_eq!(shown("a\nb"), "a\u{fffd}b");
+        assert_eq!(shown(&firesteel_core::byte_text::of(b"caf\xe9".to_vec())), "caf\u{fffd}");
+        assert_eq!(shown(&"é".repeat(SHOWN)), "é".repeat(SHOWN));
+        assert_eq!(shown(&"x".repeat(SHOWN + 1)), format!("{}...", "x".repeat(SHOWN)));
+        let argument = |text: &str| kept(&Content::Argument(text.into()));
+        assert_eq!(argument("a\nb"), "a\nb");
+        assert_eq!(argument(&"é".repeat(KEPT)), "é".repeat(KEPT));
+        assert_eq!(argument(&"x".repeat(KEPT + 1)), format!("{}...", "x".repeat(KEPT)));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Makes a task of an item.
 
 use bytes::Bytes;
+use firesteel_core::byte_text;
 use firesteel_core::driver::TaskRequest;
 use firesteel_core::ids::ProfileId;
 use firesteel_core::messages::TaskDirectory;
@@ -81,7 +82,8 @@ fn fill(word: &mut String, item: &str) -> Result<(), ArgumentTooLong> {
     if placeholders == 0 {
         return Ok(());
     }
-    let length = word.len() - placeholders * PLACEHOLDER.len() + placeholders * item.len();
+    let length = |text: &str| byte_text::bytes(text).len();
+    let length = length(word) - placeholders * PLACEHOLDER.len() + placeholders * length(item);
     if length > MAX_ARGUMENT {
         return Err(ArgumentTooLong { length });
     }

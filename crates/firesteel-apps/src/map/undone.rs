@@ -1,12 +1,15 @@
 //! Reads the record of a run that did not end: which records of its input are not done.
 //!
 //! ```text
-//! {"firesteel_map_record":1,"separator":10,"source":{"path":"/data/urls","bytes":5120,"modified":1767225600000}}
-//! > 12            12 bytes of the input follow, if the input is not a file
+//! {"firesteel_map_record":1,"separator":10,"source":null}
+//! > 12            12 bytes of the input follow
 //! a.txt b.txt
 //! - 1 1           records 1 to 1 are done
 //! $               the input has no more bytes
 //! ```
+//!
+//! A long file is not copied. Its description is in the header in place of its bytes:
+//! `"source":{"path":"/data/urls","bytes":512000000,"modified":1767225600000,"sha256":".."}`.
 //!
 //! The run appends each entry at once, so the file is complete even if the run is killed. An incomplete last entry does
 //! not count.
@@ -18,10 +21,16 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 
+use firesteel_core::byte_text;
 use serde::{Deserialize, Serialize};
+use sha2::Digest as _;
 
 /// The first bytes of a run record.
 const MAGIC: [u8; 26] = *b"{\"firesteel_map_record\":1,";
+
+/// The length of the longest file that a run record copies, in bytes. What happens to the file after that does not
+/// matter.
+const MOST_COPIED: u64 = 64 << 20;
 
 /// The suffix of a run record. The rest of its name is that of the file that will get the items that are left.
 const UNFINISHED: &str = ".unfinished";
@@ -38,10 +47,14 @@ pub(super) struct Header {
 /// A file as it was when a run began to read it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct SourceFile {
-    path: PathBuf,
+    /// Stands for any bytes.
+    path: String,
     bytes: u64,
     /// Milliseconds since 1970.
     modified: u128,
+    /// The digest of the contents. Absent in records of older releases.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    sha256: Option<String>,
 }
 
 impl Header {
@@ -51,23 +64,56 @@ impl Header {
 }
 
 impl SourceFile {
+    /// Describes a file. Reads it to the end.
     pub(super) fn of(path: &Path) -> io::Result<Self> {
+        let mut description = Self::glance(path)?;
+        description.sha256 = Some(digest(path)?);
+        Ok(description)
+    }
+
+    /// Describes a file without reading it.
+    fn glance(path: &Path) -> io::Result<Self> {
         let path = path.canonicalize()?;
         let data = fs::metadata(&path)?;
         let modified = data.modified()?.duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
-        Ok(Self { path, bytes: data.len(), modified })
+        Ok(Self { path: byte_text::of_os(path), bytes: data.len(), modified, sha256: None })
     }
 
+    /// Opens the file if it has the same contents. Its time does not matter: a copy or `touch` changes no item.
     fn open(&self) -> io::Result<File> {
-        let is_same = Self::of(&self.path)? == *self;
+        let path = byte_text::path(&self.path);
+        let name = path.display();
+        let now = Self::glance(&path)
+            .map_err(|error| io::Error::new(error.kind(), format!("its items are in {name}: {error}")))?;
+        let is_same = now.bytes == self.bytes
+            && (now.modified == self.modified
+                || self.sha256.is_some() && Some(digest(&path)?) == self.sha256);
         match is_same {
-            true => File::open(&self.path),
-            false => {
-                let words = format!("{} has changed since its items were begun", self.path.display());
-                Err(io::Error::other(words))
-            }
+            true => File::open(&path),
+            false => Err(io::Error::other(format!(
+                "the contents of {name} have changed since the run began, and which of its items are left is known \
+                 by their numbers only: restore {name}"
+            ))),
         }
     }
+}
+
+/// The SHA-256 digest of a file, in hexadecimal digits.
+fn digest(path: &Path) -> io::Result<String> {
+    let mut file = File::open(path)?;
+    let mut digest = sha2::Sha256::new();
+    let mut piece = vec![0; 1 << 20];
+    loop {
+        match file.read(&mut piece)? {
+            0 => return Ok(digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect()),
+            count => digest.update(&piece[..count]),
+        }
+    }
+}
+
+/// Whether a run record copies a file of this length.
+pub(super) fn is_copied(length: u64) -> bool {
+    length <= MOST_COPIED
 }
 
 /// The path of the record of a run that writes the items that are left to `target`.
@@ -267,10 +313,15 @@ pub(super) fn open(file: &File) -> io::Result<Option<(Undone, u64)>> {
     }
     let Some(contents) = RecordContents::read(file)? else { return Ok(None) };
     if file.try_lock_shared().is_err() {
-        return Err(io::Error::other("the run that writes it has not ended"));
+        return Err(still_written());
     }
     let length = contents.length();
     contents.undone(file.try_clone()?).map(|undone| Some((undone, length)))
+}
+
+/// The error for the record of a run that goes on.
+pub(super) fn still_written() -> io::Error {
+    io::Error::other("the run that writes it has not ended")
 }
 
 #[cfg(test)]
@@ -313,15 +364,32 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_done_is_read_from_the_input_if_that_is_as_it_was() {
+    fn what_is_not_done_is_read_from_the_input_if_its_contents_are_the_same() {
         let mut input = tempfile::NamedTempFile::new().expect("a file");
         input.write_all(b"a\nb\nc").expect("written");
         let source = SourceFile::of(input.path()).expect("it is there");
-        let file = run_record("- 1 1\n", Some(source));
+        let file = run_record("- 1 1\n", Some(source.clone()));
         assert_eq!(undone(&file), "b\nc\n");
+        let touch = |file: &File| file.set_modified(UNIX_EPOCH).expect("it is ours");
+        touch(input.as_file());
+        assert_eq!(undone(&file), "b\nc\n", "only its time is another");
+
+        let path = input.path().canonicalize().expect("it is there");
+        let expected = format!("the contents of {} have changed since the run began", path.display());
+        let refused = |file: &File| open(file).err().expect("it has changed").to_string();
+        fs::write(input.path(), "a\nB\nc").expect("written");
+        touch(input.as_file());
+        assert!(refused(&file).starts_with(&expected), "{}", refused(&file));
         input.write_all(b"\nd\n").expect("written");
-        let error = open(&file).err().expect("it has changed").to_string();
-        assert!(error.ends_with("has changed since its items were begun"), "{error}");
+        assert!(refused(&file).starts_with(&expected), "{}", refused(&file));
+
+        // A record of an older release has no digest, and its time decides.
+        fs::write(input.path(), "a\nb\nc").expect("written");
+        let old = SourceFile { sha256: None, ..SourceFile::of(input.path()).expect("it is there") };
+        let file = run_record("- 1 1\n", Some(old));
+        assert_eq!(undone(&file), "b\nc\n");
+        touch(input.as_file());
+        assert!(refused(&file).starts_with(&expected), "{}", refused(&file));
     }
 
     #[test]

@@ -6,13 +6,14 @@
 
 use std::io::{self, IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, mpsc};
+use std::sync::{Arc, OnceLock, mpsc};
 use std::{fmt, thread};
 
 use bytes::Bytes;
 use firesteel_core::ids::AttemptId;
 use firesteel_core::messages::Stream;
 use firesteel_host::plain::{clean, clean_lines};
+use firesteel_host::standard;
 use rustyline::ExternalPrinter;
 use tokio::sync::oneshot;
 
@@ -49,8 +50,10 @@ struct State {
     open_line: AtomicBool,
     /// Whether outputs that are still queued are dropped.
     muted: AtomicBool,
-    /// Whether standard output is closed.
+    /// Whether standard output takes nothing more.
     closed: AtomicBool,
+    /// Why it takes nothing more, unless its reader is gone.
+    failure: Arc<OnceLock<String>>,
     /// Number of remarks that wait.
     remarks: AtomicUsize,
     /// Number of remarks that were dropped.
@@ -58,21 +61,30 @@ struct State {
 }
 
 impl Way {
-    /// Remembers whether the reader has closed the stream.
+    /// Remembers whether standard output takes nothing more, and why.
     fn see<T>(&self, to: Stream, written: io::Result<T>) -> io::Result<T> {
-        if to == Stream::Stdout
-            && written.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
-        {
-            self.state.closed.store(true, Ordering::Release);
+        match &written {
+            Err(error) if to == Stream::Stdout && !is_passing(error) => {
+                if error.kind() != io::ErrorKind::BrokenPipe {
+                    // Its first reason counts.
+                    let _ = self.state.failure.set(error.to_string());
+                }
+                self.state.closed.store(true, Ordering::Release);
+            }
+            Ok(_) | Err(_) => {}
         }
         written
     }
 
-    /// Writes all bytes at once. The session detects a closed reader; other errors cannot be
-    /// reported.
+    /// Writes all bytes at once. The session looks for errors of standard output.
     fn put(&mut self, bytes: &[u8]) {
         let _ = self.write_all(bytes).and_then(|()| self.flush());
     }
+}
+
+/// Whether the same write may succeed if it is tried again.
+fn is_passing(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::Interrupted | io::ErrorKind::WouldBlock)
 }
 
 impl Write for Way {
@@ -81,8 +93,8 @@ impl Write for Way {
             return Ok(bytes.len());
         }
         let written = match self.to {
-            Stream::Stdout => io::stdout().write(bytes),
-            Stream::Stderr => io::stderr().write(bytes),
+            Stream::Stdout => standard::stdout().write(bytes),
+            Stream::Stderr => standard::stderr().write(bytes),
         };
         if let Ok(written @ 1..) = written {
             let is_terminal = match self.to {
@@ -97,8 +109,8 @@ impl Write for Way {
 
     fn flush(&mut self) -> io::Result<()> {
         let flushed = match self.to {
-            Stream::Stdout => io::stdout().flush(),
-            Stream::Stderr => io::stderr().flush(),
+            Stream::Stdout => standard::stdout().flush(),
+            Stream::Stderr => standard::stderr().flush(),
         };
         self.see(self.to, flushed)
     }
@@ -183,7 +195,13 @@ impl Console {
         self.state.muted.store(false, Ordering::Release);
     }
 
-    /// Whether standard output is closed.
+    /// Why standard output could not be written, once it could not, unless its reader is gone.
+    #[must_use]
+    pub fn failure(&self) -> Arc<OnceLock<String>> {
+        Arc::clone(&self.state.failure)
+    }
+
+    /// Whether standard output takes nothing more.
     #[must_use]
     pub fn is_closed(&self) -> bool {
         self.state.closed.load(Ordering::Acquire)

@@ -1,8 +1,8 @@
 //! The syntax of the shell's commands.
 
-use std::path::PathBuf;
 use std::time::Duration;
 
+use firesteel_core::byte_text;
 use firesteel_core::driver::Replacement;
 use firesteel_core::ids::{ExecutorId, ProfileId, TaskId};
 use firesteel_core::messages::ResourceProfile;
@@ -121,7 +121,7 @@ fn map(mut arguments: Arguments) -> Result<Request, RequestError> {
         match option.as_str() {
             "--cores" => cores = Some(arguments.cores()?),
             "--profile" => profile = ProfileId(arguments.parsed("a profile's number")?),
-            "-i" | "--input" => file = Some(PathBuf::from(arguments.required("a file")?)),
+            "-i" | "--input" => file = Some(byte_text::path(&arguments.required("a file")?)),
             "-0" | "--null" => separator = Separator::Nul,
             "--unordered" => order = OutputOrder::Completion,
             other => return Err(arguments.no_option(other)),

@@ -42,6 +42,7 @@ use futures_util::future::LocalBoxFuture;
 use crate::cluster::Cluster;
 use crate::startup::{self, Prepared};
 use firesteel_daemons::driver_daemon::{self, Application};
+use firesteel_host::exit_code;
 use firesteel_host::net::route::local_host_for;
 use firesteel_host::progress::Progress;
 use firesteel_settings::Properties;
@@ -124,9 +125,15 @@ async fn run_session(job: Job, progress: &Progress) -> Result<u8, StartError> {
     let (driver, reports) = started.map_err(startup::StartError::from)?;
     driver.follow(cluster.events());
     let session = SessionShell::new(&job, &settings, (driver, reports), requests, progress.clone());
-    let ending = session.map_err(StartError::System)?.run().await;
+    let session = session.map_err(StartError::System)?;
+    let output_failure = session.output_failure();
+    let ending = session.run().await;
     if !matches!(ending, Ending::Abandoned(_)) {
         cluster.end().await;
+    }
+    if let Some(error) = output_failure.get() {
+        progress.error(format_args!("cannot write to standard output: {error}"));
+        return Ok(exit_code::FAILURE);
     }
     Ok(end::exit_code(&ending))
 }

@@ -8,7 +8,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, mpsc as std_mpsc};
 use std::{fs, thread};
 
+use firesteel_core::byte_text;
 use firesteel_core::session::Commands;
+use firesteel_host::standard;
 use nix::sys::termios::{SetArg, Termios, tcgetattr, tcsetattr};
 use rustyline::error::ReadlineError;
 use rustyline::history::{FileHistory, History, SearchDirection};
@@ -104,7 +106,8 @@ impl Reader {
                 thread.spawn(move || read_terminal(editor, history.as_deref(), &asked, &sender))?;
             }
             Source::StandardInput => {
-                thread.spawn(move || read_script(io::stdin().lock(), &asked, &sender))?;
+                let stdin = standard::stdin()?;
+                thread.spawn(move || read_script(stdin.lock(), &asked, &sender))?;
             }
             Source::File(path) => {
                 let file = BufReader::new(File::open(path)?);
@@ -206,7 +209,13 @@ fn read_terminal(
 }
 
 fn read_script(script: impl BufRead, asked: &std_mpsc::Receiver<()>, lines: &mpsc::Sender<Line>) {
-    for (number, text) in (1..).zip(script.lines()) {
+    let lines_of_script = script.split(b'\n').map(|line| {
+        line.map(|mut line| {
+            line.pop_if(|last| *last == b'\r');
+            byte_text::of(line)
+        })
+    });
+    for (number, text) in (1..).zip(lines_of_script) {
         if asked.recv().is_err() {
             return;
         }

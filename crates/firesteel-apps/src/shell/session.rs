@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use firesteel_core::Machine as _;
@@ -135,6 +135,12 @@ impl SessionShell {
             answer: None,
             raised: VecDeque::new(),
         })
+    }
+
+    /// Why standard output could not be written, once it could not, unless its reader is gone.
+    #[must_use]
+    pub fn output_failure(&self) -> Arc<OnceLock<String>> {
+        self.console.failure()
     }
 
     /// Runs the session to its end.

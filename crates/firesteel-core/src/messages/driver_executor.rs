@@ -153,7 +153,7 @@ pub enum TaskDirectory {
     /// The executor's own directory.
     #[default]
     Executor,
-    /// This directory, which must exist on the executor's machine.
+    /// This directory, which must exist on the executor's machine. Its path stands for [any bytes](crate::byte_text).
     Path(String),
 }
 

@@ -7,6 +7,7 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
 use crate::address::Address;
+use crate::byte_text;
 
 /// The maximum number of files that an application may bring. An archive counts as one.
 pub const MOST_FILES: usize = 1_000;
@@ -103,7 +104,7 @@ pub enum UnsoundFiles {
 /// `.`, `..`, `stdout` and `stderr` are not allowed; executors write to the latter two.
 #[must_use]
 pub fn is_file_name(name: &str) -> bool {
-    (1..=255).contains(&name.len())
+    (1..=255).contains(&byte_text::bytes(name).len())
         && !name.chars().any(|c| c == '/' || c.is_control())
         && !matches!(name, "." | ".." | "stdout" | "stderr")
 }

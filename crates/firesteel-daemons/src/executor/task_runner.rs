@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use firesteel_core::byte_text;
 use firesteel_core::executor::Event;
 use firesteel_core::ids::{AttemptId, ExecutorKey, WorkerId};
 use firesteel_core::messages::{Stream, TaskDirectory, TaskSpec};
@@ -149,12 +150,12 @@ struct Process {
 fn start(launch: Launch, context: &RunnerContext) -> Result<Process, NotStarted> {
     let Launch { attempt, spec, resources } = launch;
     let TaskSpec { command, directory, stdin, cores: _ } = spec;
-    let mut child_command = std::process::Command::new(&command.program);
+    let mut child_command = std::process::Command::new(byte_text::os(&command.program));
     child_command
-        .args(&command.arguments)
+        .args(command.arguments.iter().map(|word| byte_text::os(word)))
         // It proves who the executor is, not who its task is.
         .env_remove(EXECUTOR_SECRET)
-        .envs(&command.environment)
+        .envs(command.environment.iter().map(|(name, value)| (byte_text::os(name), byte_text::os(value))))
         .envs(environment::of_task(&resources, std::env::var(CUDA).ok().as_deref()))
         // The executor's marker comes last: every process that carries it dies with the executor.
         .env(APP_ID, context.executor.app.as_str())
@@ -165,7 +166,7 @@ fn start(launch: Launch, context: &RunnerContext) -> Result<Process, NotStarted>
         .env(TASK_ATTEMPT, attempt.attempt.to_string());
     if let TaskDirectory::Path(path) = &directory {
         enter(path)?;
-        child_command.current_dir(path);
+        child_command.current_dir(byte_text::path(path));
     }
     let (mut child, group) = spawn(child_command, &command.program, |child_command| {
         let stdin = if stdin.is_empty() { Stdio::null() } else { Stdio::piped() };

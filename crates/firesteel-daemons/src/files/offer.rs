@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use firesteel_core::address::Address;
+use firesteel_core::byte_text;
 use firesteel_core::messages::{
     ApplicationFiles, ArchiveFormat, FileDescription, FileKind, MOST_FILES, Sha256, is_file_name,
 };
@@ -211,9 +212,9 @@ fn path_and_name(text: &str) -> Result<(PathBuf, String), OfferError> {
         None if is_remote(path) => return Err(OfferError::Remote { text: text.to_owned() }),
         None => path,
     };
-    let path = PathBuf::from(path);
-    let last = || path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-    let name = name.unwrap_or_else(last).to_owned();
+    let path = byte_text::path(path);
+    let last = || path.file_name().map(byte_text::of_os).unwrap_or_default();
+    let name = name.map_or_else(last, str::to_owned);
     if !is_file_name(&name) {
         return Err(OfferError::Name { text: text.to_owned(), name });
     }
@@ -227,7 +228,7 @@ fn is_remote(path: &str) -> bool {
 }
 
 fn format(path: &Path) -> Option<ArchiveFormat> {
-    let name = path.file_name()?.to_str()?.to_ascii_lowercase();
+    let name = path.file_name()?.to_string_lossy().to_ascii_lowercase();
     let ends_with = |suffixes: &[&str]| suffixes.iter().any(|suffix| name.ends_with(suffix));
     match () {
         () if ends_with(&[".tar"]) => Some(ArchiveFormat::Tar),

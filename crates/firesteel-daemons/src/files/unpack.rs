@@ -1,16 +1,21 @@
 //! Unpacking of archives into directories, without writing outside the directory.
 //!
-//! Links are made last, so that nothing is written through a link. A link is kept only if it stays within
-//! the directory, by itself and through other links, whether or not its target exists. Unpacked files are
+//! A link is kept as it is, wherever it leads, as tar keeps it: a packed Python environment has a link to the
+//! system's interpreter. An entry that would be written through a link is refused, whatever the order of entries
+//! (`layout`). Links are made last, so that nothing is written after the first of them. Unpacked files are
 //! read-only and for this user alone; their owners, times and special bits are dropped.
+//!
+//! An archive is checked by unpacking it without writing, so it is refused on the machine where it is submitted for
+//! all that does not depend on a Worker.
 
-use std::collections::BTreeMap;
+mod layout;
+
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{self, BufReader, Read, Seek, Write};
 use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::symlink;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use firesteel_core::messages::ArchiveFormat;
 use flate2::read::MultiGzDecoder;
@@ -19,6 +24,7 @@ use tokio_util::sync::CancellationToken;
 use zip::ZipArchive;
 use zip::result::ZipError;
 
+use self::layout::{Layout, MOST_PATH, Place, inside};
 use super::private;
 
 /// The maximum number of entries in an archive.
@@ -32,12 +38,6 @@ const ALWAYS_FINE: u64 = 1 << 30;
 
 /// The maximum length of a long name, or of another description of an entry, in bytes.
 const MOST_HEADER: u64 = 1 << 20;
-
-/// The maximum length of a link's target, in bytes.
-const MOST_TARGET: u64 = 4096;
-
-/// The number of links that the system follows in one path. More are an error to it.
-const MOST_FOLLOWED: u32 = 40;
 
 /// Why an archive cannot be unpacked. Worded as a clause about the archive, without its name.
 #[derive(Debug, thiserror::Error)]
@@ -56,12 +56,45 @@ pub enum UnpackError {
         /// The operating system's error.
         error: io::Error,
     },
-    /// An entry, or the target of a link, is outside the directory.
+    /// The path of an entry, or of what a hard link is another name for, is absolute or has `..`.
     #[error("its entry {entry:?} leads out of the directory")]
     LeadsOut {
         /// The name of the entry.
         entry: PathBuf,
     },
+    /// A parent of the entry is a link.
+    #[error("its entry {entry:?} leads through its link {link:?}")]
+    Through {
+        /// The name of the entry.
+        entry: PathBuf,
+        /// The path of the link.
+        link: PathBuf,
+    },
+    /// An earlier entry is in the place of this one, or of a parent of it.
+    #[error("its entry {entry:?} cannot be where its entry {by:?} is")]
+    Taken {
+        /// The name of the entry.
+        entry: PathBuf,
+        /// The path of the earlier entry.
+        by: PathBuf,
+    },
+    /// A hard link to something else than an earlier file.
+    #[error("its hard link {entry:?} is another name for {target:?}, which is no file before it")]
+    NoTarget {
+        /// The name of the entry.
+        entry: PathBuf,
+        /// What the link names.
+        target: PathBuf,
+    },
+    /// The name of an entry, or the target of a link, is empty, too long, or has a NUL byte.
+    #[error("the name or target of its entry {entry:?} is empty, too long, or has a NUL byte")]
+    Name {
+        /// The name of the entry.
+        entry: PathBuf,
+    },
+    /// The archive has no entries.
+    #[error("it has no entries")]
+    Empty,
     /// The entry is a device or a pipe.
     #[error("its entry {entry:?} is not a file, directory or link")]
     Kind {
@@ -88,22 +121,16 @@ pub enum UnpackError {
     Stopped,
 }
 
-/// Checks an archive for damage without unpacking it. Call this where blocking is allowed.
+/// Unpacks an archive without writing anything, to find what is wrong with it. Call this where blocking is allowed.
 ///
 /// # Errors
-/// The archive cannot be read in the format that its name says.
+/// The archive is damaged, is no archive of that format, or has an entry that is not allowed.
 pub(super) fn check_archive(
     file: &File,
     format: ArchiveFormat,
     stop: &CancellationToken,
 ) -> Result<(), UnpackError> {
-    match format {
-        ArchiveFormat::Tar => check_entries(Stoppable { inner: from_the_start(file)?, stop }, stop),
-        ArchiveFormat::TarGz => {
-            check_entries(Stoppable { inner: MultiGzDecoder::new(from_the_start(file)?), stop }, stop)
-        }
-        ArchiveFormat::Zip => Ok(ZipArchive::new(from_the_start(file)?).map(drop)?),
-    }
+    Unpacking::new(Purpose::Check, file, stop)?.all(file, format)
 }
 
 fn from_the_start(mut file: &File) -> Result<BufReader<&File>, UnpackError> {
@@ -123,23 +150,10 @@ pub fn unpack(
     stop: &CancellationToken,
 ) -> Result<(), UnpackError> {
     let file = File::open(archive).map_err(UnpackError::Read)?;
-    let length = file.metadata().map_err(UnpackError::Read)?.len();
-    let most = length.saturating_mul(MOST_RATIO).max(ALWAYS_FINE);
     private::create_directory(directory).map_err(write_error(directory))?;
     let root = directory.canonicalize().map_err(write_error(directory))?;
-    let mut unpacking = Unpacking { root, links: BTreeMap::new(), entries: 0, most, left: most, stop };
-    match format {
-        ArchiveFormat::Tar => {
-            check_archive(&file, format, stop)?;
-            unpacking.tar(from_the_start(&file)?)?;
-        }
-        ArchiveFormat::TarGz => {
-            check_archive(&file, format, stop)?;
-            unpacking.tar(MultiGzDecoder::new(from_the_start(&file)?))?;
-        }
-        // The zip's central directory has all headers, and is read there.
-        ArchiveFormat::Zip => unpacking.zip(&file)?,
-    }
+    let mut unpacking = Unpacking::new(Purpose::Write { root }, &file, stop)?;
+    unpacking.all(&file, format)?;
     unpacking.make_links()
 }
 
@@ -193,18 +207,65 @@ impl<R: Read> Read for Stoppable<'_, R> {
     }
 }
 
+/// What is done with the entries of an archive.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Purpose {
+    /// They are read to their ends.
+    Check,
+    /// They are written.
+    Write {
+        /// The directory.
+        root: PathBuf,
+    },
+}
+
 struct Unpacking<'a> {
-    root: PathBuf,
-    /// The links to make, each with its target.
-    links: BTreeMap<PathBuf, PathBuf>,
+    purpose: Purpose,
+    layout: Layout,
     entries: usize,
     most: u64,
-    /// The number of bytes that may still be written.
+    /// The number of bytes that the contents may still have.
     left: u64,
     stop: &'a CancellationToken,
 }
 
-impl Unpacking<'_> {
+impl<'a> Unpacking<'a> {
+    fn new(purpose: Purpose, archive: &File, stop: &'a CancellationToken) -> Result<Self, UnpackError> {
+        let length = archive.metadata().map_err(UnpackError::Read)?.len();
+        let most = length.saturating_mul(MOST_RATIO).max(ALWAYS_FINE);
+        Ok(Self { purpose, layout: Layout::default(), entries: 0, most, left: most, stop })
+    }
+
+    fn all(&mut self, file: &File, format: ArchiveFormat) -> Result<(), UnpackError> {
+        match format {
+            ArchiveFormat::Tar => {
+                check_entries(Stoppable { inner: from_the_start(file)?, stop: self.stop }, self.stop)?;
+                self.tar(from_the_start(file)?)?;
+            }
+            ArchiveFormat::TarGz => {
+                let unzipped = MultiGzDecoder::new(from_the_start(file)?);
+                check_entries(Stoppable { inner: unzipped, stop: self.stop }, self.stop)?;
+                let mut unzipped = MultiGzDecoder::new(from_the_start(file)?);
+                self.tar(&mut unzipped)?;
+                self.finish_gzip(&mut unzipped)?;
+            }
+            // The zip's central directory has all headers, and is read there.
+            ArchiveFormat::Zip => self.zip(file)?,
+        }
+        if self.entries == 0 { Err(UnpackError::Empty) } else { Ok(()) }
+    }
+
+    /// Reads what follows the last entry: the checksum comes at the end. Bytes after it are no part of the archive, as
+    /// for gzip.
+    fn finish_gzip(&self, rest: &mut impl Read) -> Result<(), UnpackError> {
+        let rest = &mut Stoppable { inner: rest, stop: self.stop };
+        match io::copy(rest, &mut io::sink()) {
+            Err(_) if self.stop.is_cancelled() => Err(UnpackError::Stopped),
+            Err(error) if error.to_string() != "invalid gzip header" => Err(UnpackError::Read(error)),
+            Ok(_) | Err(_) => Ok(()),
+        }
+    }
+
     fn tar(&mut self, reader: impl Read) -> Result<(), UnpackError> {
         let mut archive = Archive::new(reader);
         for entry in archive.entries().map_err(UnpackError::Read)? {
@@ -216,14 +277,15 @@ impl Unpacking<'_> {
             }
             let Some(at) = self.admit(&path)? else { continue };
             let target = entry.link_name().map_err(UnpackError::Read)?.map(|target| target.into_owned());
+            let target = target.unwrap_or_default();
             match kind {
-                EntryType::Directory => self.make_directory(&at)?,
+                EntryType::Directory => self.make_directory(&path, &at)?,
                 EntryType::Regular | EntryType::Continuous | EntryType::GNUSparse => {
                     let mode = entry.header().mode().unwrap_or(0o644);
-                    self.make_file(&at, mode, &mut entry)?;
+                    self.make_file(&path, &at, mode, &mut entry)?;
                 }
-                EntryType::Symlink => drop(self.links.insert(at, target.unwrap_or_default())),
-                EntryType::Link => self.make_hard_link(&path, &at, &target.unwrap_or_default())?,
+                EntryType::Symlink => self.keep_link(&path, &at, target)?,
+                EntryType::Link => self.make_hard_link(&path, &at, &target)?,
                 _ => return Err(UnpackError::Kind { entry: path }),
             }
         }
@@ -231,23 +293,21 @@ impl Unpacking<'_> {
     }
 
     fn zip(&mut self, file: &File) -> Result<(), UnpackError> {
-        let mut archive = ZipArchive::new(BufReader::new(file))?;
+        let mut archive = ZipArchive::new(from_the_start(file)?)?;
         for index in 0..archive.len() {
             let mut entry = archive.by_index(index)?;
             let path = PathBuf::from(entry.name());
             let Some(at) = self.admit(&path)? else { continue };
             if entry.is_dir() {
-                self.make_directory(&at)?;
+                self.make_directory(&path, &at)?;
             } else if entry.is_symlink() {
                 let mut target = Vec::new();
-                (&mut entry).take(MOST_TARGET + 1).read_to_end(&mut target).map_err(UnpackError::Read)?;
-                if target.len() as u64 > MOST_TARGET {
-                    return Err(UnpackError::Header { length: entry.size() });
-                }
-                self.links.insert(at, OsString::from_vec(target).into());
+                let most = MOST_PATH as u64 + 1;
+                (&mut entry).take(most).read_to_end(&mut target).map_err(UnpackError::Read)?;
+                self.keep_link(&path, &at, OsString::from_vec(target).into())?;
             } else {
                 let mode = entry.unix_mode().unwrap_or(0o644);
-                self.make_file(&at, mode, &mut entry)?;
+                self.make_file(&path, &at, mode, &mut entry)?;
             }
         }
         Ok(())
@@ -262,42 +322,36 @@ impl Unpacking<'_> {
         if self.entries > MOST_ENTRIES {
             return Err(UnpackError::TooMany);
         }
-        let at =
-            within(Path::new(""), path).ok_or_else(|| UnpackError::LeadsOut { entry: path.to_owned() })?;
-        // `a/../b` stays within the root. It is refused all the same, because no honest program packs such
-        // a path.
-        if path.components().any(|part| part == Component::ParentDir) {
-            return Err(UnpackError::LeadsOut { entry: path.to_owned() });
-        }
+        let at = inside(path)?;
         Ok((at != Path::new("")).then_some(at))
     }
 
-    /// Makes a directory, even if a link of that name came before.
-    fn make_directory(&mut self, at: &Path) -> Result<(), UnpackError> {
-        self.links.remove(at);
-        self.make_parents(at)
-    }
-
-    fn make_parents(&self, at: &Path) -> Result<(), UnpackError> {
-        let path = self.root.join(at);
-        private::create_directories(&path).map_err(write_error(&path))
-    }
-
-    /// Prepares the place of an entry: makes its parents and removes an earlier entry of the same name,
-    /// because the last one counts.
-    fn clear_path(&self, at: &Path) -> Result<PathBuf, UnpackError> {
-        self.make_parents(at.parent().unwrap_or(Path::new("")))?;
-        let path = self.root.join(at);
-        match fs::remove_file(&path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(write_error(&path)(error)),
-            Ok(()) | Err(_) => Ok(path),
+    /// Makes a directory, even if a file or a link of that name came before.
+    fn make_directory(&mut self, entry: &Path, at: &Path) -> Result<(), UnpackError> {
+        let before = self.layout.put(entry, at, Place::Directory)?;
+        let Purpose::Write { root } = &self.purpose else { return Ok(()) };
+        if before == Some(Place::File) {
+            clear(root, at)?;
         }
+        make_directories(root, at)
     }
 
-    fn make_file(&mut self, at: &Path, mode: u32, content: &mut impl Read) -> Result<(), UnpackError> {
-        self.links.remove(at);
-        let path = self.clear_path(at)?;
-        let mut file = private::create_file(&path).map_err(write_error(&path))?;
+    /// Writes a file. It takes the place of an earlier file or link of that name, because the last one counts.
+    fn make_file(
+        &mut self,
+        entry: &Path,
+        at: &Path,
+        mode: u32,
+        content: &mut impl Read,
+    ) -> Result<(), UnpackError> {
+        self.layout.put(entry, at, Place::File)?;
+        let mut written = match &self.purpose {
+            Purpose::Check => None,
+            Purpose::Write { root } => {
+                let path = clear(root, at)?;
+                Some((private::create_file(&path).map_err(write_error(&path))?, path))
+            }
+        };
         let mut piece = vec![0; 64 << 10];
         loop {
             if self.stop.is_cancelled() {
@@ -309,93 +363,67 @@ impl Unpacking<'_> {
             }
             let left = self.left.checked_sub(count as u64);
             self.left = left.ok_or(UnpackError::TooLarge { most: self.most })?;
-            file.write_all(&piece[..count]).map_err(write_error(&path))?;
-        }
-        private::seal(&file, mode & 0o111 != 0).map_err(write_error(&path))
-    }
-
-    /// Makes another name for an earlier entry, which may be a link.
-    fn make_hard_link(&mut self, entry: &Path, at: &Path, target: &Path) -> Result<(), UnpackError> {
-        let leads_out = || UnpackError::LeadsOut { entry: entry.to_owned() };
-        let target = within(Path::new(""), target).ok_or_else(leads_out)?;
-        if let Some(end) = self.links.get(&target).cloned() {
-            self.links.insert(at.to_owned(), end);
-            return Ok(());
-        }
-        self.links.remove(at);
-        let path = self.clear_path(at)?;
-        fs::hard_link(self.root.join(target), &path).map_err(write_error(&path))
-    }
-
-    fn make_links(self) -> Result<(), UnpackError> {
-        for (at, target) in &self.links {
-            let leads_out = || UnpackError::LeadsOut { entry: at.clone() };
-            let parent = at.parent().unwrap_or(Path::new(""));
-            within(parent, target).ok_or_else(leads_out)?;
-            // The path must not lead through a link of this archive.
-            if parent.ancestors().any(|part| self.links.contains_key(part)) {
-                return Err(leads_out());
+            if let Some((file, path)) = &mut written {
+                file.write_all(&piece[..count]).map_err(write_error(path))?;
             }
-            let path = self.clear_path(at)?;
-            symlink(target, &path).map_err(write_error(&path))?;
         }
-        // Several links together can lead further out than each of them alone.
-        match self.links.keys().find(|at| self.is_outside(at)) {
-            Some(at) => Err(UnpackError::LeadsOut { entry: at.clone() }),
+        match written {
+            Some((file, path)) => private::seal(&file, mode & 0o111 != 0).map_err(write_error(&path)),
             None => Ok(()),
         }
     }
 
-    /// Whether a link leads out of the root through other links, whether or not its target exists. Links in
-    /// a circle lead nowhere.
-    fn is_outside(&self, link: &Path) -> bool {
-        let mut end = link.parent().unwrap_or(Path::new("")).to_owned();
-        let mut rest: Vec<OsString> = parts(&self.links[link]);
-        let mut followed = 0;
-        while let Some(part) = rest.pop() {
-            if part == ".." {
-                if !end.pop() {
-                    return true;
-                }
-                continue;
-            }
-            end.push(part);
-            if let Some(target) = self.links.get(&end) {
-                followed += 1;
-                if followed > MOST_FOLLOWED {
-                    return false;
-                }
-                end.pop();
-                rest.extend(parts(target));
-            }
+    /// Keeps a link until all else is written. What it takes the place of goes at once, so that no hard link gets it.
+    fn keep_link(&mut self, entry: &Path, at: &Path, target: PathBuf) -> Result<(), UnpackError> {
+        let before = self.layout.put(entry, at, Place::Link(target))?;
+        match (&self.purpose, before) {
+            (Purpose::Write { root }, Some(Place::File)) => clear(root, at).map(drop),
+            (Purpose::Write { .. } | Purpose::Check, _) => Ok(()),
         }
-        false
+    }
+
+    /// Makes another name for an earlier entry, which may be a link.
+    fn make_hard_link(&mut self, entry: &Path, at: &Path, target: &Path) -> Result<(), UnpackError> {
+        let (target, place) = self.layout.linked(entry, target)?;
+        if target == at {
+            return Ok(());
+        }
+        if let Place::Link(end) = place {
+            return self.keep_link(entry, at, end);
+        }
+        self.layout.put(entry, at, Place::File)?;
+        let Purpose::Write { root } = &self.purpose else { return Ok(()) };
+        let path = clear(root, at)?;
+        fs::hard_link(root.join(target), &path).map_err(write_error(&path))
+    }
+
+    fn make_links(self) -> Result<(), UnpackError> {
+        let Purpose::Write { root } = &self.purpose else { return Ok(()) };
+        // All parents first: a file system that ignores case would find an earlier link in the place of a parent.
+        for (at, _) in self.layout.links() {
+            make_directories(root, at.parent().unwrap_or(Path::new("")))?;
+        }
+        for (at, target) in self.layout.links() {
+            let path = root.join(at);
+            symlink(target, &path).map_err(write_error(&path))?;
+        }
+        Ok(())
     }
 }
 
-/// The parts of a relative path, in reverse order, without parts that mean nothing.
-fn parts(path: &Path) -> Vec<OsString> {
-    let parts = path.components().filter(|part| *part != Component::CurDir);
-    parts.rev().map(|part| part.as_os_str().to_owned()).collect()
+fn make_directories(root: &Path, at: &Path) -> Result<(), UnpackError> {
+    let path = root.join(at);
+    private::create_directories(&path).map_err(write_error(&path))
 }
 
-/// Resolves a path from a place below some root. Returns it relative to the root, or `None` if it leads out
-/// of the root.
-fn within(place: &Path, path: &Path) -> Option<PathBuf> {
-    let mut end = place.to_owned();
-    for part in path.components() {
-        match part {
-            Component::Normal(name) => end.push(name),
-            Component::CurDir => {}
-            Component::ParentDir => {
-                if !end.pop() {
-                    return None;
-                }
-            }
-            Component::RootDir | Component::Prefix(_) => return None,
-        }
+/// Prepares the place of an entry: makes its parents and removes an earlier entry of the same name.
+fn clear(root: &Path, at: &Path) -> Result<PathBuf, UnpackError> {
+    make_directories(root, at.parent().unwrap_or(Path::new("")))?;
+    let path = root.join(at);
+    match fs::remove_file(&path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(write_error(&path)(error)),
+        Ok(()) | Err(_) => Ok(path),
     }
-    Some(end)
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use firesteel_core::Timestamp;
 use firesteel_core::address::Address;
+use firesteel_core::byte_text;
 use firesteel_core::host;
 use firesteel_core::ids::{DriverId, ExecutorKey, PeerId, WorkerId, is_sound};
 use firesteel_core::messages::{LogWish, Offered, RefusedRegistration, WorkerDescription};
@@ -302,7 +303,7 @@ fn config(
             id.clone(),
             Address::new(host, port),
             Offered { cores: options.cores, memory: options.memory, resources: options.resources.clone() },
-            work.path().display().to_string(),
+            byte_text::of_os(work.path()),
         )
         .with_token(secret::draw()),
         masters: options.masters.clone(),

@@ -26,6 +26,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use firesteel_core::byte_text;
 use firesteel_core::ids::WorkerId;
 use firesteel_core::secret::EXECUTOR_SECRET;
 use firesteel_core::worker::ExecutorPlan;
@@ -76,13 +77,13 @@ pub fn of(
         (APP_ID.to_owned(), plan.executor.app.to_string()),
         (EXECUTOR_ID.to_owned(), plan.executor.executor.to_string()),
         (WORKER_ID.to_owned(), worker.to_string()),
-        (EXECUTOR_DIR.to_owned(), directory.display().to_string()),
+        (EXECUTOR_DIR.to_owned(), byte_text::of_os(directory)),
         (CORES.to_owned(), plan.cores.0.to_string()),
         (MEMORY_MIB.to_owned(), plan.memory.0.to_string()),
     ]);
     if !plan.files.is_empty() {
         let files = directory.with_file_name(files_of(worker));
-        variables.insert(FILES_DIR.to_owned(), files.display().to_string());
+        variables.insert(FILES_DIR.to_owned(), byte_text::of_os(files));
     }
     variables
 }

@@ -5,6 +5,7 @@ use std::io::PipeReader;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
+use firesteel_core::byte_text;
 use firesteel_core::executor_command::ExecutorCommand;
 use firesteel_core::ids::ExecutorKey;
 use firesteel_core::messages::{LogAuthor, Stream, TaskDirectory};
@@ -112,7 +113,7 @@ async fn start(plan: ExecutorPlan, context: &Arc<RunnerContext>) -> Result<Start
         TaskDirectory::Executor => directory,
         TaskDirectory::Path(path) => {
             enter(path)?;
-            path.into()
+            byte_text::path(path)
         }
     };
     let is_own = command.is_own;

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use firesteel_core::byte_text;
 use firesteel_core::executor_trouble::SET_DRIVER_HOST;
 use firesteel_core::ids::{AppId, FetchId};
 use firesteel_core::messages::{ApplicationFiles, FileKind};
@@ -207,7 +208,7 @@ async fn fill(
     for file in &files.files {
         let name = file.name.clone();
         let path = match file.kind {
-            FileKind::Plain | FileKind::Executable => paths.partial.join(&name),
+            FileKind::Plain | FileKind::Executable => paths.partial.join(byte_text::os(&name)),
             FileKind::Archive(_) => paths.archive.clone(),
         };
         let fetched = fetcher.fetch(file, &path).await;
@@ -218,7 +219,7 @@ async fn fill(
         })?;
         if let FileKind::Archive(format) = file.kind {
             fetcher.hang_up();
-            let (directory, stop) = (paths.partial.join(&name), stop.clone());
+            let (directory, stop) = (paths.partial.join(byte_text::os(&name)), stop.clone());
             let unpacking = spawn_blocking(move || {
                 unpack(&path, format, &directory, &stop)?;
                 fs::remove_file(&path).map_err(|error| UnpackError::Write { path, error })

@@ -8,6 +8,7 @@ use std::path::Path;
 use std::process::Stdio;
 use std::sync::Arc;
 
+use firesteel_core::byte_text;
 use firesteel_core::ids::WorkerId;
 use firesteel_core::process::{Command, ExitStatus, Fault, NotStarted, Placeholder, Signal};
 use firesteel_host::clock::Clock;
@@ -111,10 +112,10 @@ impl ChildCommand {
         let mut words = command.clone();
         let is_own = is_firesteel(&words.program);
         if is_own {
-            words.program = context.firesteel.path().display().to_string();
+            words.program = byte_text::of_os(context.firesteel.path());
         }
         for word in words.arguments.iter_mut().filter(|word| is_firesteel(word)) {
-            *word = context.firesteel.path_for_others().display().to_string();
+            *word = byte_text::of_os(context.firesteel.path_for_others());
         }
         Self { words, is_own }
     }
@@ -129,12 +130,16 @@ impl ChildCommand {
         outputs: &OutputTargets,
     ) -> Result<(Child, ProcessGroup), NotStarted> {
         let Self { words: Command { program, arguments, environment: _ }, is_own } = self;
-        let mut command =
-            if is_own { context.firesteel.command() } else { std::process::Command::new(&program) };
+        let mut command = if is_own {
+            context.firesteel.command()
+        } else {
+            std::process::Command::new(byte_text::os(&program))
+        };
         for name in environment::not_inherited() {
             command.env_remove(name);
         }
-        command.args(arguments).envs(variables).current_dir(directory);
+        command.args(arguments.iter().map(|word| byte_text::os(word))).current_dir(directory);
+        command.envs(variables.iter().map(|(name, value)| (byte_text::os(name), byte_text::os(value))));
         let started = start::spawn(command, &program, |command| {
             command.stdin(Stdio::null());
             command.stdout(outputs.stdout.try_clone()?).stderr(outputs.stderr.try_clone()?);

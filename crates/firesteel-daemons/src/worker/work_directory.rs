@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
+use firesteel_core::byte_text;
 use firesteel_core::ids::{AppId, DriverId, ExecutorKey, WorkerId};
 use firesteel_core::messages::DiskSpace;
 use firesteel_core::process::{Fault, NotStarted, StartFailure, StartStep};
@@ -151,7 +152,8 @@ impl WorkDirectory {
         let directory = self.of_executor(executor);
         let files = Path::new("..").join(files_of(worker));
         for name in names {
-            let (path, target) = (directory.join(name), files.join(name));
+            let name = byte_text::os(name);
+            let (path, target) = (directory.join(&name), files.join(&name));
             if !directory.join(&target).exists() {
                 let error = format!("{name:?} was removed from the work directory");
                 let failure = StartFailure { step: StartStep::Files, error };
@@ -169,7 +171,7 @@ impl WorkDirectory {
     /// Removes the links, because their targets will soon be removed.
     pub fn unlink_files(&self, executor: &ExecutorKey, names: &[String]) {
         let directory = self.of_executor(executor);
-        for path in names.iter().map(|name| directory.join(name)) {
+        for path in names.iter().map(|name| directory.join(byte_text::os(name))) {
             if path.is_symlink() {
                 let _ = fs::remove_file(path);
             }

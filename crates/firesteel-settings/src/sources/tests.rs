@@ -1,6 +1,7 @@
 //! Tests of the sources of properties and of their precedence.
 
 use std::io::Write;
+use std::path::Path;
 
 use tempfile::TempDir;
 

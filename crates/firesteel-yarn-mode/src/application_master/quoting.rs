@@ -9,6 +9,7 @@
 //! Source: Hadoop's `ContainerLaunch`, 3.4.1. Spark 4.0.1 does not quote back quotes, backslashes and texts
 //! that look like placeholders.
 
+use firesteel_core::byte_text;
 use firesteel_core::process::Quoted;
 
 /// The placeholder of the directory in which a container's process starts.
@@ -42,7 +43,11 @@ fn between_double_quotes(text: &str) -> String {
         match c {
             '\\' | '$' | '"' | '`' => escaped.extend(['\\', c]),
             '<' => escaped.push_str("<\"\""),
-            _ => escaped.push(c),
+            _ => match byte_text::byte(c) {
+                // Bash reads the byte where the double quotes have ended.
+                Some(byte) => escaped.push_str(&format!("\"$'\\x{byte:02x}'\"")),
+                None => escaped.push(c),
+            },
         }
         before = Some(c);
     }

@@ -10,6 +10,7 @@ use firesteel_core::Timestamp;
 use firesteel_host::plain;
 use firesteel_host::progress::{Progress, Show};
 use firesteel_host::signals::EndRequests;
+use firesteel_host::standard;
 use serde::Serialize;
 
 use super::exit::{self, Exit, Failure};
@@ -67,7 +68,7 @@ async fn attach(app: &str, run: DetachedRun, show: Show) -> Result<u8, Failure> 
     let failed =
         |error: io::Error| Failure::of(Exit::Failure, format!("cannot show the output of {app}: {error}"));
     let mut requests = EndRequests::install().map_err(failed)?;
-    let following = tokio::task::spawn_blocking(move || follow(&run, io::stdout(), io::stderr()));
+    let following = tokio::task::spawn_blocking(move || follow(&run, standard::stdout(), standard::stderr()));
     tokio::select! {
         state = following => match state.expect("copying does not panic") {
             Ok(RunState::Ended(code)) => Ok(code),

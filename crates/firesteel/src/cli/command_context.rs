@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 
 use clap::Args;
+use firesteel_core::byte_text;
 use firesteel_core::messages::TaskDirectory;
 use firesteel_settings::application::ApplicationSettings;
 
+use super::any_bytes::any_bytes;
 use super::exit::{Exit, Failure};
 
 /// `--chdir` and `--env`.
@@ -14,12 +16,12 @@ pub(super) struct CommandContext {
     /// Working directory on the executors' machines; "executor" is the executor's own [default: the current one]
     ///
     /// An executor's own directory is below its Worker's work directory. It is the default with --files and --archives.
-    #[arg(long, value_name = "DIR", help_heading = "Command")]
+    #[arg(long, value_name = "DIR", help_heading = "Command", value_parser = any_bytes())]
     chdir: Option<String>,
     /// Set a variable for the command; NAME alone passes on the value it has here; may be repeated
     ///
     /// No other variable of this environment reaches the command.
-    #[arg(long, value_name = "NAME[=VALUE]", help_heading = "Command")]
+    #[arg(long, value_name = "NAME[=VALUE]", help_heading = "Command", value_parser = any_bytes())]
     env: Vec<String>,
 }
 
@@ -44,9 +46,12 @@ pub(super) fn environment(names: &[String]) -> Result<BTreeMap<String, String>, 
     let variable = |text: &String| match text.split_once('=') {
         Some(("", _)) => Err(usage(format!("--env cannot be {text:?}: write NAME or NAME=VALUE"))),
         Some((name, value)) => Ok((name.to_owned(), value.to_owned())),
-        None => match std::env::var(text) {
-            Ok(value) => Ok((text.clone(), value)),
-            Err(error) => Err(usage(format!("--env {text}: {error}: write --env {text}=VALUE"))),
+        None => match std::env::var_os(byte_text::os(text)) {
+            Some(value) => Ok((text.clone(), byte_text::of_os(value))),
+            None => Err(usage(format!(
+                "--env {text}: {}: write --env {text}=VALUE",
+                std::env::VarError::NotPresent
+            ))),
         },
     };
     names.iter().map(variable).collect()
@@ -65,9 +70,7 @@ fn current_directory() -> Result<String, Failure> {
     let path = std::env::current_dir().map_err(|error| {
         usage(format!("cannot find the current directory: {error}: set one with --chdir"))
     })?;
-    path.into_os_string()
-        .into_string()
-        .map_err(|_| usage("the name of the current directory is not UTF-8: set another one with --chdir"))
+    Ok(byte_text::of_os(path))
 }
 
 fn usage(words: impl Into<String>) -> Failure {

@@ -1,8 +1,8 @@
 //! Checks whether a command is a file that is brought along, or should be.
 
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
 
+use firesteel_core::byte_text;
 use firesteel_core::messages::TaskDirectory;
 use firesteel_settings::application::ApplicationSettings;
 
@@ -49,11 +49,11 @@ fn is_missing(program: &str, settings: &ApplicationSettings, directory: &TaskDir
         TaskDirectory::Executor => settings.archives.is_empty(),
         TaskDirectory::Path(_) => false,
     };
-    is_elsewhere && program.contains('/') && Path::new(program).is_file()
+    is_elsewhere && program.contains('/') && byte_text::path(program).is_file()
 }
 
 /// Whether the file is executable. A file that cannot be examined counts as executable; reading it
 /// reports the error.
 fn is_executable(path: &str) -> bool {
-    Path::new(path).metadata().map_or(true, |found| found.permissions().mode() & 0o111 != 0)
+    byte_text::path(path).metadata().map_or(true, |found| found.permissions().mode() & 0o111 != 0)
 }

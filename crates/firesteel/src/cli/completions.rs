@@ -10,11 +10,13 @@ use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
 use clap_complete::env::{CompleteEnv, Shells};
 use firesteel_core::messages::{ApplicationView, ExecutorView, MasterView};
 use firesteel_core::state_reader::Extent;
+use firesteel_host::standard;
 use firesteel_placement::Policy;
 use firesteel_settings::keys;
 use firesteel_settings::variables::Environment;
 use firesteel_sim::setup::Setup;
 
+use super::any_bytes::own_words;
 use super::ask::Masters;
 use super::exit::{self, Exit, Failure};
 
@@ -56,14 +58,14 @@ pub(super) fn run(args: &Args) -> Result<Exit, Failure> {
         Shell::Zsh => "zsh",
         Shell::Fish => "fish",
     };
-    let called = std::env::args().next().filter(|name| !name.contains('/'));
+    let called = own_words().next().filter(|name| !name.contains('/'));
     let own = || std::env::current_exe().ok().map(|path| path.display().to_string());
     let program = called.or_else(own).unwrap_or_else(|| "firesteel".to_owned());
     let shells = Shells::builtins();
     let shell = shells.completer(name).expect("it is one of those that clap knows");
     let mut script = Vec::new();
     let made = shell.write_registration(VARIABLE, "firesteel", "firesteel", &program, &mut script);
-    exit::written(made.and_then(|()| std::io::stdout().write_all(&script)))
+    exit::written(made.and_then(|()| standard::stdout().write_all(&script)))
 }
 
 /// Answers a shell's request for completions and exits. Without such a request it returns. Nothing
@@ -174,7 +176,7 @@ fn id_and_name(application: &ApplicationView) -> Named {
 }
 
 fn executors(view: &MasterView) -> Vec<Named> {
-    executors_of(view, &std::env::args().collect::<Vec<_>>())
+    executors_of(view, &own_words().collect::<Vec<_>>())
 }
 
 /// The executors of the application that one of the words names, or of all applications.
@@ -197,7 +199,7 @@ fn workers(view: &MasterView) -> Vec<Named> {
 
 /// Asks the Master that the command line names, or the default one, with a short timeout.
 fn ask() -> Option<MasterView> {
-    let words: Vec<String> = std::env::args().collect();
+    let words: Vec<String> = own_words().collect();
     let after = |word: &String| words.iter().skip_while(|other| *other != word).nth(1).cloned();
     let named = words.iter().find_map(|word| match word.strip_prefix("--master=") {
         Some(url) => Some(url.to_owned()),

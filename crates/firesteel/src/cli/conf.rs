@@ -8,13 +8,14 @@ use firesteel_settings::sources::{Files, Loaded, Sources};
 use firesteel_settings::variables::Environment;
 use firesteel_settings::{Origin, Properties, Reader, findings, property_effect, reference};
 
+use super::any_bytes::any_bytes;
 use super::exit::Failure;
 
 /// Where properties are read from.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Args)]
 pub(super) struct Conf {
     /// Set a property, as for spark-submit; may be repeated
-    #[arg(long = "conf", value_name = "KEY=VALUE", help_heading = "Properties")]
+    #[arg(long = "conf", value_name = "KEY=VALUE", help_heading = "Properties", value_parser = any_bytes())]
     pairs: Vec<String>,
     /// Read properties from FILE [default: spark-defaults.conf in $SPARK_CONF_DIR, $SPARK_HOME/conf or /etc/firesteel]
     #[arg(long, value_name = "FILE", help_heading = "Properties", hide_short_help = true)]

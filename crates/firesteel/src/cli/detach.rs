@@ -16,6 +16,7 @@ use firesteel_apps::detached::{Announcement, DetachedRun, DetachedRuns};
 use firesteel_host::plain;
 use firesteel_host::progress::{Progress, Show};
 use firesteel_host::signals::EndRequests;
+use firesteel_host::standard;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use tokio::process::{Child, Command};
@@ -90,7 +91,7 @@ async fn start(show: Show) -> Result<u8, Failure> {
         // Asked first: what it wrote before its end is there.
         let ended = child.try_wait().map_err(|error| failed(run.path(), &error))?;
         let app = run.apps().pop();
-        copy(&mut remarks, io::stderr());
+        copy(&mut remarks, standard::stderr());
         if let Some(app) = app {
             // Nobody may read it.
             let _ = writeln!(plain::stdout(), "{app}");
@@ -99,7 +100,7 @@ async fn start(show: Show) -> Result<u8, Failure> {
             return Ok(Exit::Done.code());
         }
         if let Some(status) = ended {
-            let _ = File::open(run.stdout()).map(|mut output| copy(&mut output, io::stdout()));
+            let _ = File::open(run.stdout()).map(|mut output| copy(&mut output, standard::stdout()));
             run.remove();
             let signal = status.signal().map(|signal| signal + 128);
             let code = status.code().or(signal).and_then(|code| u8::try_from(code).ok());
@@ -117,7 +118,12 @@ async fn start(show: Show) -> Result<u8, Failure> {
 fn spawn(run: &DetachedRun, words: &[OsString]) -> io::Result<Child> {
     let append = |path| OpenOptions::new().append(true).open(path);
     // Items may come from a pipe, but not from the terminal that the driver leaves.
-    let stdin = if io::stdin().is_terminal() { Stdio::null() } else { Stdio::inherit() };
+    let stdin = match standard::stdin() {
+        Ok(stdin) if stdin.is_terminal() => Stdio::null(),
+        Ok(_) => Stdio::inherit(),
+        // Reading from it is an error there, as it is here.
+        Err(_) => OpenOptions::new().write(true).open("/dev/null")?.into(),
+    };
     Command::new(env::current_exe()?)
         .args(words.iter().skip(1))
         .env(DIRECTORY, run.path())

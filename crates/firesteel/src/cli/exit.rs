@@ -11,7 +11,7 @@ use clap::error::{ContextKind, ContextValue};
 use firesteel_apps::cluster::ClusterError;
 use firesteel_apps::startup::StartError;
 use firesteel_core::executor_trouble::ExecutorTrouble;
-use firesteel_host::exit_code;
+use firesteel_host::{exit_code, standard};
 use firesteel_settings::SettingError;
 use firesteel_settings::property_effect::Refusal;
 use firesteel_settings::sources::SourceError;
@@ -20,6 +20,7 @@ use firesteel_yarn_mode::site::AskError;
 use firesteel_yarn_mode::submission::SubmitError;
 use serde::Serialize;
 
+use super::any_bytes::own_words;
 use super::misplaced;
 
 /// The end of the text of `firesteel --help`.
@@ -278,7 +279,7 @@ fn advise(error: &mut clap::Error) {
     let word = word.clone();
     error.remove(ContextKind::SuggestedSubcommand);
     error.remove(ContextKind::Suggested);
-    let first = std::env::args().skip(1).find(|word| !word.starts_with('-'));
+    let first = own_words().skip(1).find(|word| !word.starts_with('-'));
     let parent = first.filter(|first| *first != word);
     if let Some(advice) = misplaced::subcommand(parent.as_deref(), &word) {
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![advice.into()]));
@@ -298,9 +299,13 @@ pub(super) fn usage(mut error: clap::Error, format: ErrorFormat) -> ExitCode {
             Failure::of(Exit::Usage, sentence).report(format)
         }
         ErrorFormat::Json | ErrorFormat::Text => {
-            // The reader may be gone.
-            let _ = error.print();
-            if error.use_stderr() { Exit::Usage.into() } else { Exit::Done.into() }
+            // Clap's own way to print knows colours, and no closed stream.
+            let printed = standard::stdout().check().and_then(|()| error.print());
+            match (error.use_stderr(), written(printed)) {
+                (true, _) => Exit::Usage.into(),
+                (false, Ok(exit)) => exit.into(),
+                (false, Err(failure)) => failure.report(format),
+            }
         }
     }
 }

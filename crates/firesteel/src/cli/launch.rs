@@ -9,6 +9,7 @@ use firesteel_core::process::Command;
 use firesteel_host::progress::{Progress, Show};
 use firesteel_settings::Reader;
 
+use super::any_bytes::any_bytes;
 use super::command_context::{directory, environment};
 use super::default_name::default_name;
 use super::detach::{self, Detach};
@@ -32,12 +33,12 @@ pub(super) struct Args {
     /// Working directory on the executors' machines; "executor" is the executor's own
     ///
     /// An executor's own directory is below its Worker's work directory.
-    #[arg(long, value_name = "DIR", default_value = "executor", help_heading = "Command")]
+    #[arg(long, value_name = "DIR", default_value = "executor", help_heading = "Command", value_parser = any_bytes())]
     chdir: String,
     /// Set a variable for the command; NAME alone passes on the value it has here; may be repeated
     ///
     /// No other variable of this environment reaches the command.
-    #[arg(long, value_name = "NAME[=VALUE]", help_heading = "Command")]
+    #[arg(long, value_name = "NAME[=VALUE]", help_heading = "Command", value_parser = any_bytes())]
     env: Vec<String>,
     /// Print events as JSON, one object per line
     #[arg(long, help_heading = "Output")]
@@ -45,7 +46,7 @@ pub(super) struct Args {
     #[command(flatten)]
     detach: Detach,
     /// Command with its arguments
-    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "COMMAND")]
+    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "COMMAND", value_parser = any_bytes())]
     command: Vec<String>,
 }
 

@@ -1,10 +1,11 @@
 //! The log: lines on standard error.
 
-use std::{fmt, io};
+use std::fmt;
 
 use clap::{ArgAction, Args, ValueEnum as _};
 use firesteel_daemons::master::audit_log;
 use firesteel_host::progress::Show;
+use firesteel_host::standard;
 use tracing::{Event, Level, Subscriber};
 use tracing_subscriber::filter::Targets;
 use tracing_subscriber::fmt::format::Writer;
@@ -98,7 +99,7 @@ impl LogOptions {
         let (writer, last_lines) = match default {
             DefaultLevel::Info => queued(format),
             // The lines of a command stand in order with its other output.
-            DefaultLevel::Warnings => (BoxMakeWriter::new(io::stderr), None),
+            DefaultLevel::Warnings => (BoxMakeWriter::new(standard::stderr), None),
         };
         let log = tracing_subscriber::fmt()
             .with_max_level(Level::TRACE)
@@ -173,9 +174,9 @@ impl LogOptions {
 
 /// Standard error behind a queue; without one if the system gives no thread for it.
 fn queued(format: LogFormat) -> (BoxMakeWriter, Option<LastLines>) {
-    match LogQueue::start(format.dropped(), io::stderr()) {
+    match LogQueue::start(format.dropped(), standard::stderr()) {
         Ok((queue, last_lines)) => (BoxMakeWriter::new(queue), Some(last_lines)),
-        Err(_) => (BoxMakeWriter::new(io::stderr), None),
+        Err(_) => (BoxMakeWriter::new(standard::stderr), None),
     }
 }
 

@@ -17,12 +17,14 @@ use firesteel_apps::map::run_record::RecordError;
 use firesteel_apps::map::spool::{OutputOrder, SpoolLimits};
 use firesteel_apps::map::summary::{self, Summary};
 use firesteel_apps::map::{self, Ending, Job, StartError};
+use firesteel_core::byte_text;
 use firesteel_core::driver::Allocation;
 use firesteel_core::messages::TaskDirectory;
 use firesteel_core::process::Command;
 use firesteel_host::progress::{Progress, Show};
 use firesteel_settings::{ApplicationSettings, Reader};
 
+use super::any_bytes::any_bytes;
 use super::command_context::CommandContext;
 use super::default_name::default_name;
 use super::detach::{self, Detach};
@@ -107,9 +109,9 @@ pub(super) struct Args {
     summary_file: Option<PathBuf>,
     /// Write the items that did not succeed to FILE, for another run with --input FILE
     ///
-    /// They are the items that failed, were cancelled or did not start. Give that run the same options. With --pipe,
-    /// FILE has the lines of the blocks that did not succeed. Items that were still unread on standard input are not in
-    /// FILE.
+    /// They are the items that failed, were cancelled or did not start. Give that run the same options. FILE may be the
+    /// file of --input. With --pipe, FILE has the lines of the blocks that did not succeed. Items that were still unread
+    /// on standard input are not in FILE.
     #[arg(long, value_name = "FILE", help_heading = "Output", conflicts_with = "locality")]
     failed: Option<PathBuf>,
     #[command(flatten)]
@@ -117,7 +119,7 @@ pub(super) struct Args {
     #[command(flatten)]
     command_context: CommandContext,
     /// Command with its arguments, then optionally ::: and the items
-    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "COMMAND")]
+    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "COMMAND", value_parser = any_bytes())]
     command: Vec<String>,
 }
 
@@ -138,8 +140,8 @@ const EXAMPLES: &str = "  firesteel map -- gzip -k ::: a.txt b.txt
   firesteel map --master spark://node-1:7077 --executor-cores 6 -i urls -- curl -sO";
 
 const HELP: &str = "\
-{} in an argument is replaced by the item. If no argument has {}, the item becomes the last argument. An item is \
-UTF-8 text of less than 128 KiB. With --pipe, arguments stay as they are, and lines may have any bytes. The command is \
+{} in an argument is replaced by the item. If no argument has {}, the item becomes the last argument. An item has \
+less than 128 KiB, of any bytes but NUL. With --pipe, arguments stay as they are, and lines may have any bytes. The command is \
 not run by a shell: for pipes and the like write -- sh -c '... \"$1\"' sh. Do not write {} into such a shell line: the \
 shell would run the text of the item. A pipe's exit code is that of its last command; bash -c 'set -o pipefail; ...' \
 makes it fail if any of its commands fails. Other placeholders of GNU parallel are not replaced: write ${1%.*} for {.}, \
@@ -166,11 +168,12 @@ the outputs, the summary and the exit code.
 To run again what did not succeed:
 
   firesteel map -i urls --failed todo -- curl -sO
-  firesteel map -i todo --failed todo.2 -- curl -sO
+  firesteel map -i todo --failed todo -- curl -sO
 
-During a run with --failed todo, Firesteel keeps its progress in todo.unfinished (with a copy of what came from a pipe), \
-and writes todo at the end. If the run is killed, --input todo reads the remaining items from todo.unfinished. An empty \
-todo means that all items succeeded.
+The second line is right each time, also for a list of your own: it runs what todo has and leaves there what did not \
+succeed. An empty todo means that all items succeeded, and runs nothing. During the run, todo.unfinished has the progress, \
+with a copy of the items unless they come from a file of more than 64 MiB, and todo is written at the end. If the run is \
+killed, --input todo reads the remaining items from todo.unfinished.
 
 Without --master, a local cluster that fits this machine is started for the run. An item that fails is retried on \
 another executor if possible, until it has failed spark.task.maxFailures times; only the output of its last attempt is \
@@ -216,7 +219,14 @@ fn run_here(args: Args, show: Show, announcement: Option<Announcement>) -> Resul
     job.announcement = announcement;
     let directory = job.directory.clone();
     let leaves = job.leftovers.is_some();
-    let is_piped = matches!(job.source, Source::StandardInput);
+    let nothing_read = match &job.source {
+        Source::StandardInput => Some(
+            "standard input had no items: to give items on the command line write COMMAND ::: ITEM.."
+                .to_owned(),
+        ),
+        Source::File(path) => Some(format!("{} has no items, so nothing ran", path.display())),
+        Source::Words(_) => None,
+    };
     // Detect a file that cannot be written now, not after hours of work.
     let file = file.map(SummaryFile::open).transpose()?;
     let sinks = output.map_or_else(|| Ok(Sinks::standard()), |path| sinks(&path))?;
@@ -225,10 +235,11 @@ fn run_here(args: Args, show: Show, announcement: Option<Announcement>) -> Resul
     if let Some(file) = file {
         file.write(&summary)?;
     }
-    if is_piped && summary.items == 0 && matches!(ending, Ending::Completed) {
-        progress.remark(
-            "standard input had no items: to give items on the command line write COMMAND ::: ITEM..",
-        );
+    if let Some(remark) = nothing_read
+        && summary.items == 0
+        && matches!(ending, Ending::Completed)
+    {
+        progress.remark(remark);
     }
     match form {
         SummaryFormat::Text if !matches!(ending, Ending::ReaderGone) => {
@@ -264,7 +275,7 @@ fn sinks(path: &Path) -> Result<Sinks, Failure> {
 
 /// Whether the item names a file relative to the current directory.
 fn is_here(failure: &summary::Failure) -> bool {
-    let path = Path::new(&failure.item);
+    let path = byte_text::path(&failure.item);
     path.is_relative() && path.exists()
 }
 

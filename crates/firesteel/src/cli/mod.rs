@@ -2,6 +2,7 @@
 //! command has a module of its own; the other modules hold what commands share, such as `exit`,
 //! `log` and `ask`.
 
+mod any_bytes;
 mod application;
 mod application_master;
 mod ask;

@@ -10,6 +10,7 @@ use firesteel_apps::shell::{self, Defaults, Job, OnFailure, StartError};
 use firesteel_host::progress::{Progress, Show};
 use firesteel_settings::Reader;
 
+use super::any_bytes::any_bytes;
 use super::command_context::CommandContext;
 use super::exit::{Exit, Failure};
 use super::submit::{Submission, Submit, TaskOptions};
@@ -28,7 +29,7 @@ pub(super) struct Args {
     #[command(flatten)]
     tasks: TaskOptions,
     /// Run these commands and leave, such as 'executors; why'
-    #[arg(short, long, value_name = "COMMANDS", help_heading = "Script", conflicts_with = "file")]
+    #[arg(short, long, value_name = "COMMANDS", help_heading = "Script", conflicts_with = "file", value_parser = any_bytes())]
     command: Option<String>,
     /// Continue a script after a command that failed, instead of leaving with its exit code
     #[arg(long, help_heading = "Script")]

@@ -13,6 +13,7 @@ use firesteel_placement::{Cores, ExecutorLimit, MiB, policy_names};
 use firesteel_settings::application::ApplicationSettings;
 use firesteel_settings::{Origin, Properties, Reader, keys, resources};
 
+use super::any_bytes::any_bytes;
 use super::conf::Conf;
 use super::exit::{Exit, Failure};
 use super::yarn::request;
@@ -60,13 +61,13 @@ pub(super) struct Submit {
     /// Files to copy into each executor's directory, where the command then runs; may be repeated
     ///
     /// PATH#NAME copies the file under another name.
-    #[arg(long, value_name = "PATH[#NAME],..", help_heading = "Application")]
+    #[arg(long, value_name = "PATH[#NAME],..", help_heading = "Application", value_parser = any_bytes())]
     files: Vec<String>,
     /// Archives to unpack in each executor's directory: .tar, .tar.gz, .tgz, .zip or .jar; may be repeated
     ///
     /// Each is unpacked into a directory that has the archive's full name, such as lib.tgz/; PATH#NAME sets another
     /// one: lib.tgz#lib.
-    #[arg(long, value_name = "PATH[#NAME],..", help_heading = "Application", hide_short_help = true)]
+    #[arg(long, value_name = "PATH[#NAME],..", help_heading = "Application", hide_short_help = true, value_parser = any_bytes())]
     archives: Vec<String>,
     /// Queue of the cluster [default: the Master's queue default, or its first; on YARN default]
     #[arg(long, value_name = "NAME", help_heading = "Scheduling", hide_short_help = true)]

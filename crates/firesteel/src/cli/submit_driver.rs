@@ -17,6 +17,7 @@ use firesteel_settings::cluster_driver::DriverSettings;
 use firesteel_settings::secrets::shown_text;
 use firesteel_settings::{Origin, Properties, Reader, keys};
 
+use super::any_bytes::any_bytes;
 use super::ask::{self, Cluster, Masters};
 use super::block_on;
 use super::conf::Conf;
@@ -101,7 +102,7 @@ pub(super) struct Args {
     #[command(flatten)]
     conf: Conf,
     /// Program to run, and its arguments
-    #[arg(value_name = "PROGRAM", trailing_var_arg = true, allow_hyphen_values = true)]
+    #[arg(value_name = "PROGRAM", trailing_var_arg = true, allow_hyphen_values = true, value_parser = any_bytes())]
     program: Vec<String>,
 }
 

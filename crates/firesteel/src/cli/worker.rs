@@ -4,6 +4,7 @@ use std::net::IpAddr;
 
 use clap::{ArgAction, Args as ClapArgs};
 use firesteel_core::address::{Address, parse_masters};
+use firesteel_core::byte_text;
 use firesteel_core::messages::MOST_CORES;
 use firesteel_daemons::worker::{self, Options, WorkerError, capacity};
 use firesteel_placement::{Cores, MiB};
@@ -13,6 +14,7 @@ use firesteel_settings::size::{self, Unit};
 use firesteel_settings::variables::Environment;
 use firesteel_settings::{Origin, Properties, Reader, WorkerSettings, keys, resources, sources};
 
+use super::any_bytes::any_bytes;
 use super::common::DaemonFlags;
 use super::conf::{self, Conf};
 use super::exit::{Exit, Failure};
@@ -49,7 +51,7 @@ pub(super) struct Args {
     memory: Option<String>,
     /// Directory in which each executor gets a directory of its own [default: $SPARK_HOME/work, or work] [env:
     /// SPARK_WORKER_DIR]
-    #[arg(short = 'd', long, value_name = "DIR")]
+    #[arg(short = 'd', long, value_name = "DIR", value_parser = any_bytes())]
     work_dir: Option<String>,
     /// Custom resource of this machine, such as gpu=2, or with addresses gpu=0,1,5; may be repeated
     ///
@@ -118,7 +120,7 @@ pub(super) fn run(args: Args) -> Result<Exit, Failure> {
         cores,
         memory,
         resources,
-        work_directory: chosen("--work-dir", &args.work_dir).text.into(),
+        work_directory: byte_text::path(&chosen("--work-dir", &args.work_dir).text),
         settings,
         http,
         announcement: args.daemon_flags.announcement(),

@@ -85,9 +85,7 @@ fn a_tree_comes_out_as_it_was_packed_and_read_only() {
         file("twice", 0o644, "second"),
     ];
     let tar = tar_of(&entries);
-    let mut packed = GzEncoder::new(Vec::new(), Compression::fast());
-    packed.write_all(&tar).expect("a vector takes everything");
-    let packed = packed.finish().expect("a vector takes everything");
+    let packed = zipped(&tar);
     for (bytes, format) in [(tar, ArchiveFormat::Tar), (packed, ArchiveFormat::TarGz)] {
         let (_scratch, done) = unpacked(&bytes, format);
         let out = done.expect("it can be unpacked");
@@ -104,48 +102,151 @@ fn a_tree_comes_out_as_it_was_packed_and_read_only() {
 }
 
 #[test]
-fn what_leads_out_of_the_directory_is_refused() {
+fn a_path_that_leads_out_of_the_directory_is_refused() {
     let leads_out = |name: &str| format!("its entry {name:?} leads out of the directory");
-    for name in ["../evil", "/evil", "a/../../evil", "a/../b", ".."] {
+    for name in ["../evil", "/evil", "a/../../evil", "a/../b", "..", "./../evil"] {
         assert_eq!(refused(&[file(name, 0o644, "evil")]), leads_out(name));
+        assert_eq!(refused(&[link(name, "x")]), leads_out(name));
+        assert_eq!(refused(&[entry(name, EntryType::Directory, "")]), leads_out(name));
     }
-    for target in ["/etc/passwd", "..", "../x", "a/../../x"] {
-        assert_eq!(refused(&[link("evil", target)]), leads_out("evil"));
+    for target in ["../archive", "/etc/passwd", "a/../archive"] {
+        assert_eq!(refused(&[entry("evil", EntryType::Link, target)]), leads_out("evil"));
     }
-    assert_eq!(refused(&[entry("evil", EntryType::Link, "../archive")]), leads_out("evil"));
-    assert_eq!(refused(&[entry("evil", EntryType::Link, "/etc/passwd")]), leads_out("evil"));
 }
 
 #[test]
-fn links_do_not_lead_out_together_either() {
-    // The first link is as deep as its path says; its target is not.
-    let deep = [
-        entry("p/q/r", EntryType::Directory, ""),
-        link("p/q/r/root", "../../.."),
-        link("evil", "p/q/r/root/.."),
-    ];
-    assert_eq!(refused(&deep), "its entry \"evil\" leads out of the directory");
-    let through = [link("a", "."), link("a/b", "..")];
-    assert_eq!(refused(&through), "its entry \"a/b\" leads out of the directory");
-    // A file packed behind a link of the same name replaces the link, and is not written through it.
-    let (_scratch, done) = unpacked(&tar_of(&[link("a", "b"), file("a/c", 0o644, "c")]), ArchiveFormat::Tar);
-    assert!(done.expect_err("a directory is in the link's place").contains("cannot write"));
+fn a_link_may_lead_anywhere_as_tar_keeps_it() {
+    let targets = ["/usr/bin/python3", "..", "../../x", "nowhere/yet", "a/../../x", "round"];
+    let names = ["a", "b/c", "d", "e", "f", "round"];
+    let links: Vec<Entry> = names.iter().zip(targets).map(|(name, target)| link(name, target)).collect();
+    let (_scratch, done) = unpacked(&tar_of(&links), ArchiveFormat::Tar);
+    let out = done.expect("they can be made");
+    for (name, target) in names.iter().zip(targets) {
+        assert_eq!(fs::read_link(out.join(name)).expect("it is there"), Path::new(target));
+    }
 }
 
 #[test]
-fn links_to_what_is_not_there_do_not_lead_out_either() {
-    // The target of the second link does not exist today.
-    let deep = [
-        entry("p/q/r", EntryType::Directory, ""),
-        link("p/q/r/root", "../../.."),
-        link("evil", "p/q/r/root/../tomorrow"),
-    ];
-    assert_eq!(refused(&deep), "its entry \"evil\" leads out of the directory");
-    let good = [link("a", "b"), link("b", "nowhere/yet"), link("round", "about"), link("about", "round")];
-    let (_scratch, done) = unpacked(&tar_of(&good), ArchiveFormat::Tar);
-    let out = done.expect("they lead nowhere");
-    assert_eq!(fs::read_link(out.join("a")).expect("it is there"), Path::new("b"));
-    assert_eq!(fs::read_link(out.join("round")).expect("it is there"), Path::new("about"));
+fn nothing_is_written_through_a_link_whatever_the_order() {
+    let through = |name: &str, link: &str| format!("its entry {name:?} leads through its link {link:?}");
+    let directory = |name| entry(name, EntryType::Directory, "");
+    // `..` is where the archive itself is: a file written through the link would be found there.
+    for (entries, words) in [
+        (vec![link("a", ".."), file("a/evil", 0o644, "evil")], through("a/evil", "a")),
+        (vec![link("a", ".."), link("a/evil", "x")], through("a/evil", "a")),
+        (vec![link("a", ".."), directory("a/evil")], through("a/evil", "a")),
+        (vec![link("b/a", "../.."), file("b/a/c/evil", 0o644, "")], through("b/a/c/evil", "b/a")),
+        (vec![link("a", "."), link("a/b", ".."), file("b/evil", 0o644, "")], through("a/b", "a")),
+        // Another name for the link is a link, too.
+        (
+            vec![link("a", ".."), entry("b", EntryType::Link, "a"), file("b/evil", 0o644, "")],
+            through("b/evil", "b"),
+        ),
+        // A hard link reads through a link, or is made through one.
+        (vec![link("a", ".."), entry("evil", EntryType::Link, "a/archive")], through("evil", "a")),
+        (
+            vec![link("a", ".."), file("b", 0o644, ""), entry("a/evil", EntryType::Link, "b")],
+            through("a/evil", "a"),
+        ),
+        // What came first is a directory, and cannot become a link later.
+        (vec![directory("a"), link("a", "..")], taken("a", "a")),
+        (vec![file("a/b", 0o644, ""), link("a", ".."), file("a/evil", 0o644, "")], taken("a", "a")),
+        (vec![link("a/b", "x"), link("a", "..")], taken("a", "a")),
+        (vec![link("a/b", "x"), file("a", 0o644, "")], taken("a", "a")),
+        (vec![file("a", 0o644, ""), file("a/b", 0o644, "")], taken("a/b", "a")),
+        // A file may become a link, and then nothing goes through it.
+        (vec![file("a", 0o644, ""), link("a", ".."), file("a/evil", 0o644, "")], through("a/evil", "a")),
+    ] {
+        assert_eq!(refused(&entries), words);
+    }
+}
+
+fn taken(name: &str, by: &str) -> String {
+    format!("its entry {name:?} cannot be where its entry {by:?} is")
+}
+
+#[test]
+fn a_link_that_a_directory_replaces_leads_nowhere() {
+    let entries = [link("a", ".."), entry("a", EntryType::Directory, ""), file("a/good", 0o644, "good")];
+    let (scratch, done) = unpacked(&tar_of(&entries), ArchiveFormat::Tar);
+    let out = done.expect("it can be unpacked");
+    assert_eq!(fs::read_to_string(out.join("a/good")).expect("it is there"), "good");
+    assert!(!scratch.path().join("good").exists());
+}
+
+#[test]
+fn a_tree_with_links_is_removed_without_what_they_lead_to() {
+    let entries = [link("up", ".."), link("here", "."), link("a/b", "../..")];
+    let (scratch, done) = unpacked(&tar_of(&entries), ArchiveFormat::Tar);
+    fs::remove_dir_all(done.expect("it can be unpacked")).expect("it can be removed");
+    assert!(scratch.path().join("archive").exists());
+}
+
+#[test]
+fn a_hard_link_needs_an_earlier_file() {
+    let no_file = |target: &str| {
+        format!("its hard link \"a\" is another name for {target:?}, which is no file before it")
+    };
+    assert_eq!(refused(&[entry("a", EntryType::Link, "b"), file("b", 0o644, "")]), no_file("b"));
+    assert_eq!(
+        refused(&[entry("b", EntryType::Directory, ""), entry("a", EntryType::Link, "b")]),
+        no_file("b")
+    );
+    assert_eq!(refused(&[file("b", 0o644, ""), entry("a", EntryType::Link, "")]), no_file(""));
+}
+
+#[test]
+fn names_that_no_file_can_have_are_refused() {
+    let words = "the name or target of its entry \"a\" is empty, too long, or has a NUL byte";
+    assert_eq!(refused(&[link("a", "")]), words);
+    let long = Entry {
+        name: "././@LongLink",
+        kind: EntryType::GNULongName,
+        mode: 0,
+        content: vec![b'x'; 256],
+        target: "",
+    };
+    let words = refused(&[long, file("x", 0o644, "")]);
+    assert!(words.ends_with("is empty, too long, or has a NUL byte"), "{words}");
+}
+
+#[test]
+fn an_archive_is_refused_where_it_is_submitted_for_all_that_a_worker_would_refuse() {
+    let check = |bytes: &[u8], format| {
+        let mut archive = tempfile::tempfile().expect("a file");
+        archive.write_all(bytes).expect("written");
+        check_archive(&archive, format, &CancellationToken::new()).map_err(|error| error.to_string())
+    };
+    for (entries, words) in [
+        (vec![], "it has no entries"),
+        (vec![file("/evil", 0o644, "")], "leads out of the directory"),
+        (vec![link("a", ".."), file("a/evil", 0o644, "")], "leads through its link \"a\""),
+        (vec![entry("a", EntryType::Fifo, "")], "is not a file, directory or link"),
+    ] {
+        let tar = tar_of(&entries);
+        for (bytes, format) in [(zipped(&tar), ArchiveFormat::TarGz), (tar, ArchiveFormat::Tar)] {
+            let refused = check(&bytes, format).expect_err("a Worker would refuse it");
+            assert!(refused.ends_with(words), "{refused}");
+            assert_eq!(unpacked(&bytes, format).1, Err(refused));
+        }
+    }
+    let good = tar_of(&[file("a", 0o644, "content"), link("b", "/etc/passwd")]);
+    let mut packed = zipped(&good);
+    assert_eq!(check(&good, ArchiveFormat::Tar), Ok(()));
+    assert_eq!(check(&packed, ArchiveFormat::TarGz), Ok(()));
+    packed.extend_from_slice(&[0; 512]);
+    assert_eq!(check(&packed, ArchiveFormat::TarGz), Ok(()), "a tape ends with zeros");
+    // The checksum follows the last entry.
+    let checksum = packed.len() - 512 - 8;
+    packed[checksum] ^= 1;
+    assert!(check(&packed, ArchiveFormat::TarGz).expect_err("it is damaged").contains("checksum"));
+    assert!(check(b"", ArchiveFormat::Tar).is_err() && check(b"", ArchiveFormat::Zip).is_err());
+}
+
+fn zipped(tar: &[u8]) -> Vec<u8> {
+    let mut packed = GzEncoder::new(Vec::new(), Compression::fast());
+    packed.write_all(tar).expect("a vector takes everything");
+    packed.finish().expect("a vector takes everything")
 }
 
 #[test]
@@ -168,10 +269,6 @@ fn the_last_entry_of_a_name_counts_whatever_it_is() {
         assert_eq!(fs::read_link(out.join(name)).expect("it is there"), Path::new("a"));
         assert_eq!(fs::read_to_string(out.join(name)).expect("it is there"), "file");
     }
-    assert_eq!(
-        refused(&[link("a", "b/.."), link("b", "c/../.."), entry("e", EntryType::Link, "b")]),
-        "its entry \"b\" leads out of the directory"
-    );
 }
 
 /// A reader of zeros that stops the unpacking after this many bytes.
@@ -234,10 +331,21 @@ fn an_archive_that_swells_beyond_reason_is_refused() {
     let scratch = tempfile::tempdir().expect("a temporary directory");
     let stop = CancellationToken::new();
     let root = scratch.path().to_owned();
-    let mut small = Unpacking { root, links: BTreeMap::new(), entries: 0, most: 10, left: 10, stop: &stop };
-    small.make_file(Path::new("a"), 0o644, &mut &b"12345678"[..]).expect("it is short");
-    let error = small.make_file(Path::new("b"), 0o644, &mut &b"123"[..]).expect_err("it is too long");
-    assert_eq!(error.to_string(), "its content is longer than 10 bytes, 200 times the length of the archive");
+    for purpose in [Purpose::Check, Purpose::Write { root }] {
+        let layout = Layout::default();
+        let mut small = Unpacking { purpose, layout, entries: 0, most: 10, left: 10, stop: &stop };
+        let mut make = |name, content: &mut &[u8]| {
+            small
+                .make_file(Path::new(name), Path::new(name), 0o644, content)
+                .map_err(|error| error.to_string())
+        };
+        make("a", &mut &b"12345678"[..]).expect("it is short");
+        let error = make("b", &mut &b"123"[..]).expect_err("it is too long");
+        assert_eq!(error, "its content is longer than 10 bytes, 200 times the length of the archive");
+    }
+    let layout = Layout::default();
+    let mut small =
+        Unpacking { purpose: Purpose::Check, layout, entries: 0, most: 10, left: 10, stop: &stop };
     stop.cancel();
     assert!(matches!(small.admit(Path::new("c")), Err(UnpackError::Stopped)));
 }
@@ -283,7 +391,17 @@ fn zips_are_unpacked_by_the_same_rules() {
         }
         assert!(!scratch.path().join("evil").exists());
     }
-    let bad = zip(&|writer| writer.add_symlink("evil", "../..", plain).expect("it is written"));
-    let (_scratch, done) = unpacked(&bad, ArchiveFormat::Zip);
-    assert_eq!(done.expect_err("it leads out"), "its entry \"evil\" leads out of the directory");
+    let out = zip(&|writer| writer.add_symlink("out", "../..", plain).expect("it is written"));
+    let (_scratch, done) = unpacked(&out, ArchiveFormat::Zip);
+    let link = fs::read_link(done.expect("it is kept").join("out")).expect("it is there");
+    assert_eq!(link, Path::new("../.."));
+    let bad = zip(&|writer| {
+        writer.add_symlink("a", "..", plain).expect("it is written");
+        writer.start_file("a/evil", plain).expect("it is written");
+    });
+    let (scratch, done) = unpacked(&bad, ArchiveFormat::Zip);
+    assert_eq!(done.expect_err("it is refused"), "its entry \"a/evil\" leads through its link \"a\"");
+    assert!(!scratch.path().join("evil").exists());
+    let (_scratch, done) = unpacked(&zip(&|_| ()), ArchiveFormat::Zip);
+    assert_eq!(done.expect_err("it is empty"), "it has no entries");
 }

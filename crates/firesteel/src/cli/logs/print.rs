@@ -1,6 +1,7 @@
 //! Prints logs to standard output: one log unchanged, or several line by line.
 
 use firesteel_host::plain;
+use firesteel_host::standard;
 use std::io::{self, Write};
 use std::os::fd::AsFd;
 use std::time::Duration;
@@ -63,7 +64,7 @@ impl Part {
 pub(super) async fn one(place: &LogPlace, part: Part, client: &Introduction) -> Result<u64, PrintError> {
     let log = WorkerLog::open(place, client.clone()).await.map_err(no_log)?;
     let mut reading = Reading::new(log, part);
-    let mut stdout = io::stdout().lock();
+    let mut stdout = standard::stdout().lock();
     loop {
         while let Some(bytes) = reading.more().await.map_err(no_log)? {
             stdout.write_all(&bytes).map_err(PrintError::Stdout)?;
@@ -84,7 +85,7 @@ pub(super) async fn several(
     client: &Introduction,
 ) -> Result<u64, PrintError> {
     let width = places.iter().map(|place| tag(&place.author).len()).max().unwrap_or(1);
-    let mut stdout = io::stdout().lock();
+    let mut stdout = standard::stdout().lock();
     let (mut printed, mut failed) = (0, 0);
     let mut waiting = places.iter();
     let mut followed: Vec<Tagged<'_>> = Vec::new();

@@ -1,6 +1,7 @@
 //! `firesteel plan --jsonl`: answers a question per line.
 
 use firesteel_host::plain;
+use firesteel_host::standard;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, BufWriter, Write};
 use std::path::Path;
@@ -12,7 +13,9 @@ use crate::cli::exit::{self, Exit, Failure};
 /// Answers every line of the file.
 pub(super) fn run(path: &Path) -> Result<Exit, Failure> {
     if path == Path::new("-") {
-        return answer("standard input", io::stdin().lock());
+        let stdin = standard::stdin()
+            .map_err(|error| Failure::of(Exit::Usage, format!("cannot read standard input: {error}")))?;
+        return answer("standard input", stdin.lock());
     }
     let name = path.display().to_string();
     let file =

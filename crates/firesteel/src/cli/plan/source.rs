@@ -15,6 +15,7 @@ use firesteel_core::queues::Queues;
 use firesteel_core::scheduling::{Backfill, Preemption, SchedulingSettings};
 use firesteel_core::state_reader::Extent;
 use firesteel_daemons::wording::worker::state_in_words;
+use firesteel_host::standard;
 use firesteel_placement::policy::Rule;
 use firesteel_placement::{Cores, Resources};
 use firesteel_settings::application::ApplicationSettings;
@@ -94,7 +95,7 @@ fn of_file(path: &Path) -> Result<Source, Failure> {
     let refuse = |words: String| Failure::of(Exit::Usage, words);
     let (name, text) = if path == Path::new("-") {
         let mut text = String::new();
-        let read = std::io::stdin().lock().read_to_string(&mut text);
+        let read = standard::stdin().and_then(|stdin| stdin.lock().read_to_string(&mut text));
         ("standard input".to_owned(), read.map(|_| text))
     } else {
         (path.display().to_string(), std::fs::read_to_string(path))

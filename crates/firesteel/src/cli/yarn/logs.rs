@@ -5,6 +5,7 @@ use std::io::{self, Write as _};
 use clap::Args as ClapArgs;
 use firesteel_core::ids::ExecutorId;
 use firesteel_core::messages::Stream;
+use firesteel_host::standard;
 use firesteel_yarn::messages::application::ApplicationReport;
 use firesteel_yarn::messages::records::{ApplicationId, ContainerId};
 use firesteel_yarn_mode::container_logs::{LogError, LogLocation};
@@ -118,7 +119,7 @@ fn of_executor(report: &ApplicationReport, executor: ExecutorId) -> Result<LogLo
 
 /// Prints logs. If there are several, each follows the name of its container.
 fn print(locations: &[LogLocation], stream: Stream) -> Result<Exit, Failure> {
-    let mut stdout = io::stdout().lock();
+    let mut stdout = standard::stdout().lock();
     let mut failed = Vec::new();
     for (at, location) in locations.iter().enumerate() {
         if locations.len() > 1 {

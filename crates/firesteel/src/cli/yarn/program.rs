@@ -3,7 +3,7 @@
 //! The arguments are built from the parsed options, not from the typed text. Paths that are
 //! relative here become absolute there, and files that are read here are staged.
 
-use std::path::{Path, PathBuf, absolute};
+use std::path::{Path, absolute};
 
 use firesteel_apps::launch::Launch;
 use firesteel_apps::launch::event::LineFormat;
@@ -12,6 +12,7 @@ use firesteel_apps::map::input::Source;
 use firesteel_apps::map::items::{Separator, Unit};
 use firesteel_apps::map::preference::Preference;
 use firesteel_apps::map::spool::OutputOrder;
+use firesteel_core::byte_text;
 use firesteel_core::launcher::Until;
 use firesteel_core::messages::TaskDirectory;
 use firesteel_core::process::Command;
@@ -96,8 +97,7 @@ impl ProgramArguments {
 /// The path in a form that is valid in any directory.
 fn there(path: &Path) -> Result<String, Failure> {
     let found = absolute(path).map_err(|error| usage(format!("{}: {error}", path.display())))?;
-    let name = found.into_os_string().into_string();
-    name.map_err(|_| usage(format!("{}: a name that is not UTF-8 cannot be passed on", path.display())))
+    Ok(byte_text::of_os(found))
 }
 
 fn usage(words: String) -> Failure {
@@ -147,7 +147,7 @@ pub(in crate::cli) fn map(
     words.option("--summary", summary.form);
     words.path("--summary-file", summary.file)?;
     words.path("--failed", job.leftovers.as_deref())?;
-    let output = output.map(there).transpose()?.map(PathBuf::from);
+    let output = output.map(there).transpose()?.map(|path| byte_text::path(&path));
     let arguments = words.command(&job.command, &job.directory);
     Ok((Program { arguments, output, ..Program::default() }, inputs))
 }

@@ -1,0 +1,121 @@
+//! What an archive has at which path, known from its entries alone, before any is written.
+
+use std::collections::BTreeMap;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Component, Path, PathBuf};
+
+use super::UnpackError;
+
+/// The maximum length of a name in a path, in bytes, on all usual file systems.
+const MOST_NAME: usize = 255;
+
+/// The maximum length of a path and of a link's target, in bytes.
+pub(super) const MOST_PATH: usize = 4095;
+
+/// What an archive has at a path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    Directory,
+    File,
+    /// A symbolic link with its target, which may be anything, as for tar.
+    Link(PathBuf),
+}
+
+/// The places of an archive until now. No place is below a link, so nothing is ever written through one.
+#[derive(Debug, Default)]
+pub(super) struct Layout(BTreeMap<PathBuf, Place>);
+
+impl Layout {
+    /// Puts an entry at a path that [`inside`] made. Returns what was there before.
+    pub(super) fn put(
+        &mut self,
+        entry: &Path,
+        at: &Path,
+        place: Place,
+    ) -> Result<Option<Place>, UnpackError> {
+        if let Place::Link(target) = &place
+            && !is_target(target)
+        {
+            return Err(UnpackError::Name { entry: entry.to_owned() });
+        }
+        for parent in parents(at) {
+            match self.0.get(parent) {
+                None => drop(self.0.insert(parent.to_owned(), Place::Directory)),
+                Some(Place::Directory) => {}
+                Some(Place::Link(_)) => {
+                    return Err(UnpackError::Through { entry: entry.to_owned(), link: parent.to_owned() });
+                }
+                Some(Place::File) => return Err(taken(entry, parent)),
+            }
+        }
+        if self.0.get(at) == Some(&Place::Directory) && place != Place::Directory {
+            return Err(taken(entry, at));
+        }
+        Ok(self.0.insert(at.to_owned(), place))
+    }
+
+    /// What a hard link to this path is another name for: an earlier file or link, which is itself reached through no
+    /// link.
+    pub(super) fn linked(&self, entry: &Path, target: &Path) -> Result<(PathBuf, Place), UnpackError> {
+        let at = inside(target).map_err(|_| UnpackError::LeadsOut { entry: entry.to_owned() })?;
+        for parent in parents(&at) {
+            if let Some(Place::Link(_)) = self.0.get(parent) {
+                return Err(UnpackError::Through { entry: entry.to_owned(), link: parent.to_owned() });
+            }
+        }
+        match self.0.get(&at) {
+            Some(place @ (Place::File | Place::Link(_))) => Ok((at, place.clone())),
+            Some(Place::Directory) | None => {
+                Err(UnpackError::NoTarget { entry: entry.to_owned(), target: target.to_owned() })
+            }
+        }
+    }
+
+    /// The links, each with its target.
+    pub(super) fn links(&self) -> impl Iterator<Item = (&Path, &Path)> {
+        self.0.iter().filter_map(|(at, place)| match place {
+            Place::Link(target) => Some((at.as_path(), target.as_path())),
+            Place::Directory | Place::File => None,
+        })
+    }
+}
+
+/// The parents of a path below the root, without the root.
+fn parents(at: &Path) -> impl Iterator<Item = &Path> {
+    at.ancestors().skip(1).filter(|parent| !parent.as_os_str().is_empty())
+}
+
+fn taken(entry: &Path, by: &Path) -> UnpackError {
+    UnpackError::Taken { entry: entry.to_owned(), by: by.to_owned() }
+}
+
+fn is_target(target: &Path) -> bool {
+    let bytes = target.as_os_str().as_bytes();
+    !bytes.is_empty() && bytes.len() <= MOST_PATH && !bytes.contains(&0)
+}
+
+/// A path in an archive, relative to the root. Empty if it is the root itself.
+///
+/// `a/../b` stays within the root. It is refused all the same, because no honest program packs such a path, and `a` may
+/// be a link.
+pub(super) fn inside(path: &Path) -> Result<PathBuf, UnpackError> {
+    let mut at = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::Normal(name) => {
+                if name.len() > MOST_NAME || name.as_bytes().contains(&0) {
+                    return Err(UnpackError::Name { entry: path.to_owned() });
+                }
+                at.push(name);
+            }
+            Component::CurDir => {}
+            Component::ParentDir | Component::RootDir | Component::Prefix(_) => {
+                return Err(UnpackError::LeadsOut { entry: path.to_owned() });
+            }
+        }
+    }
+    match at.as_os_str().len() > MOST_PATH {
+        true => Err(UnpackError::Name { entry: path.to_owned() }),
+        false => Ok(at),
+    }
+}
