@@ -1,4 +1,4 @@
-//! One Worker that cannot start executors: the applications run elsewhere, and status says why.
+//! One Worker that cannot start executors, or where they fail: the applications run elsewhere, and status says why.
 
 use std::fs;
 use std::path::PathBuf;
@@ -8,7 +8,7 @@ use nix::sys::signal::Signal;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::cluster::{BINARY, Daemon, clean, firesteel, run, wait_for};
+use crate::cluster::{Daemon, firesteel, run, wait_for};
 
 /// A Master, and Workers of four cores.
 struct Cluster {
@@ -23,32 +23,27 @@ impl Cluster {
         let conf: Vec<&str> = settings.iter().flat_map(|setting| ["--conf", setting]).collect();
         let mut cluster = Self { workers: Vec::new(), master: Daemon::master(&conf), directory };
         for number in 0..workers {
-            cluster.mend_worker(number);
-            let mut command = clean(cluster.program(number));
-            command.args(["worker", "--port", "0", "--cores", "4", "--memory", "8g", "--work-dir"]);
-            command.arg(cluster.directory.path().join(format!("work-{number}"))).arg(cluster.master.url());
-            cluster.workers.push(Daemon::start(&mut command));
+            let arguments = ["--cores", "4", "--memory", "8g"];
+            let worker = Daemon::worker(&cluster.master, &cluster.work_directory(number), &arguments);
+            cluster.workers.push(worker);
         }
         cluster.master.wait_for_workers(workers);
         cluster
     }
 
-    /// The program that a Worker runs, and that it starts for executors of `map`.
-    fn program(&self, worker: usize) -> PathBuf {
-        self.directory.path().join(format!("firesteel-{worker}"))
+    fn work_directory(&self, worker: usize) -> PathBuf {
+        self.directory.path().join(format!("work-{worker}"))
     }
 
-    /// Takes a Worker's program away, so that it cannot start executors.
+    /// Puts a file in the place of a Worker's work directory, so that it can start nothing.
     fn break_worker(&self, worker: usize) {
-        fs::remove_file(self.program(worker)).expect("the program exists");
+        let directory = self.work_directory(worker);
+        fs::remove_dir_all(&directory).expect("the Worker has made it");
+        fs::write(directory, "").expect("there is room");
     }
 
     fn mend_worker(&self, worker: usize) {
-        let program = self.program(worker);
-        // The temporary directory may be on another file system.
-        fs::hard_link(BINARY, &program)
-            .or_else(|_| fs::copy(BINARY, &program).map(drop))
-            .expect("there is room");
+        fs::remove_file(self.work_directory(worker)).expect("it is broken");
     }
 
     /// Starts an application whose items wait for a file called `go`.
@@ -91,6 +86,14 @@ impl Cluster {
         Some(worker["id"].as_str()?.to_owned())
     }
 
+    /// The id of the Worker that status says can start no executors.
+    fn impaired(&self) -> Option<String> {
+        let status = self.master.status();
+        let workers = status["workers"].as_array()?;
+        let worker = workers.iter().find(|worker| worker["impairment"].is_string())?;
+        Some(worker["id"].as_str()?.to_owned())
+    }
+
     /// The number of executors that run on a Worker.
     fn running_on(&self, worker: &str) -> usize {
         let status = self.master.status();
@@ -107,36 +110,25 @@ fn printed_all(map: &Daemon, items: usize) {
 
 #[test]
 fn an_application_runs_to_its_end_although_one_worker_of_four_cannot_start_executors() {
-    let cluster = Cluster::start(&["firesteel.master.exclusion.delay=10min"], 4);
+    let cluster = Cluster::start(&[], 4);
     cluster.break_worker(3);
     let mut map = cluster.start_map(40, "16");
-    let worker = wait_for("the Worker to be excluded", || cluster.excluded());
-    let status = cluster.said(&["status"]);
-    let row =
-        status.lines().find(|line| line.trim_start().starts_with(&worker)).expect("the Worker has a row");
-    assert!(row.contains("ALIVE, excluded for 1 application"), "{status}");
-    let detail = cluster.said(&["status", "sound"]);
-    assert!(detail.contains(&format!("  excluded   {worker} for ")), "{detail}");
-    assert!(detail.contains(": executors fail there"), "{detail}");
+    wait_for("the Worker to say so", || cluster.impaired());
+    assert!(cluster.said(&["status"]).contains("ALIVE, cannot start executors: "));
     let explained = cluster.said(&["explain", "sound"]);
-    assert!(explained.contains(&format!("Excluded for it: {worker} for ")), "{explained}");
-    assert!(explained.contains("1 Worker has room, but is excluded for a while"), "{explained}");
-    let json: Value = serde_json::from_str(&cluster.said(&["status", "sound", "--json"])).expect("JSON");
-    let excluded = &json["scheduling"]["excluded"][0];
-    assert_eq!((excluded["worker"].as_str(), &excluded["end"]), (Some(worker.as_str()), &"FAILED".into()));
+    assert!(explained.contains("cannot start executors"), "{explained}");
     cluster.go();
     assert_eq!(map.wait(), 0, "{}", map.log());
     printed_all(&map, 40);
-    let said = cluster.master.wait_for_line(&["fail on", "excluding", &worker]);
-    assert!(said.contains("for 600000 ms"), "{said}");
+    assert!(!map.log().contains("failed in a row"), "{}", map.log());
 }
 
 #[test]
 fn a_worker_that_can_start_executors_again_is_used_again() {
-    let cluster = Cluster::start(&["firesteel.master.exclusion.delay=200ms"], 2);
+    let cluster = Cluster::start(&[], 2);
     cluster.break_worker(0);
     let mut map = cluster.start_map(8, "8");
-    let worker = wait_for("the Worker to be excluded", || cluster.excluded());
+    let worker = wait_for("the Worker to say so", || cluster.impaired());
     cluster.mend_worker(0);
     wait_for("executors on the Worker", || (cluster.running_on(&worker) == 4).then_some(()));
     cluster.go();
@@ -145,12 +137,63 @@ fn a_worker_that_can_start_executors_again_is_used_again() {
 }
 
 #[test]
-fn an_application_without_another_worker_ends_after_the_limit() {
+fn a_worker_where_executors_fail_is_excluded_for_their_application_and_tried_again() {
+    let cluster = Cluster::start(&["firesteel.master.exclusion.delay=1s"], 2);
+    let mended = cluster.directory.path().join("mended");
+    let script = format!(
+        "case $FIRESTEEL_EXECUTOR_DIR in */work-1/*) [ -e {} ] || exit 3 ;; esac; exec sleep 1000",
+        mended.display()
+    );
+    let mut command = firesteel();
+    command.args(["launch", "--master", cluster.master.url(), "--name", "sound", "--num-executors", "8"]);
+    command.args([
+        "--executor-cores",
+        "1",
+        "--executor-memory",
+        "256m",
+        "--until",
+        "never",
+        "--",
+        "sh",
+        "-c",
+        &script,
+    ]);
+    let mut launch = Daemon::spawn(&mut command);
+    let worker = wait_for("the Worker to be excluded", || cluster.excluded());
+    let said = cluster.master.wait_for_line(&["fail on", "excluding", &worker]);
+    assert!(said.contains("for 1000 ms"), "{said}");
+    let shown = wait_for("an exclusion of some seconds", || {
+        let (status, explained) = (cluster.said(&["status"]), cluster.said(&["explain", "sound"]));
+        let detail = cluster.said(&["status", "sound", "--json"]);
+        (status.contains("ALIVE, excluded for 1 application") && explained.contains("Excluded for it: "))
+            .then_some((explained, detail))
+    });
+    assert!(shown.0.contains("1 Worker has room, but is excluded for a while"), "{}", shown.0);
+    let json: Value = serde_json::from_str(&shown.1).expect("JSON");
+    assert_eq!(json["scheduling"]["excluded"][0]["worker"].as_str().unwrap_or(&worker), worker);
+    fs::write(mended, "").expect("a file");
+    wait_for("executors on the Worker", || (cluster.running_on(&worker) == 4).then_some(()));
+    launch.signal(Signal::SIGINT);
+    launch.wait();
+}
+
+#[test]
+fn an_application_whose_executors_fail_on_every_worker_ends_after_the_limit() {
     let cluster = Cluster::start(&["spark.deploy.maxExecutorRetries=3"], 1);
-    cluster.break_worker(0);
-    let mut map = cluster.start_map(1, "4");
-    assert_eq!(map.wait(), 1, "{}", map.log());
-    assert!(map.log().contains("3 executors failed in a row"), "{}", map.log());
+    let mut command = firesteel();
+    command.args([
+        "launch",
+        "--master",
+        cluster.master.url(),
+        "--num-executors",
+        "4",
+        "--executor-cores",
+        "1",
+    ]);
+    command.args(["--executor-memory", "256m", "--until", "never", "--", "false"]);
+    let mut launch = Daemon::spawn(&mut command);
+    assert_eq!(launch.wait(), 1, "{}", launch.log());
+    assert!(launch.log().contains("3 executors failed in a row"), "{}", launch.log());
 }
 
 #[test]

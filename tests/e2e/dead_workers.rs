@@ -95,7 +95,7 @@ fn a_worker_that_hangs_is_late_before_it_is_dead() {
     let worker = Daemon::worker(&master, work.path(), &["--cores", "1", "--memory", "1g"]);
     master.wait_for_workers(1);
     worker.signal(Signal::SIGSTOP);
-    master.wait_for_line(&["no heartbeat of", "it is given executors only if no other Worker has room"]);
+    master.wait_for_line(&["no heartbeat of", "it is lost if it stays silent for spark.worker.timeout"]);
     let shown = run(firesteel().args(["status", "--master", master.url()]));
     assert!(shown.stdout.contains("ALIVE, late"), "{shown}");
     assert_eq!(master.status()["workers"][0]["remark"], "LATE");

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use bytes::Bytes;
 use firesteel_core::ids::{AttemptId, TaskId};
 use firesteel_core::messages::{
-    DriverToExecutor, ExecutorToDriver, TaskDirectory, TaskEnd, TaskSpec, TaskState,
+    DriverToExecutor, ExecutorToDriver, HeartbeatRules, TaskDirectory, TaskEnd, TaskSpec, TaskState,
 };
 use firesteel_core::process::ExitStatus;
 use firesteel_core::wire::{self, MAX_FRAME};
@@ -117,6 +117,8 @@ fn an_executor_and_its_tasks_end_with_a_worker_that_is_killed() {
 #[test]
 fn an_executor_and_its_tasks_end_with_a_driver_that_is_gone() {
     let mut executor = Executor::start();
+    let rules = HeartbeatRules { interval_millis: 3_600_000, patience_millis: 3_600_000 };
+    executor.say(&DriverToExecutor::RegisteredExecutor(rules));
     let (_, task) = executor.launch("echo $$; exec sleep 1000");
     executor.stream.shutdown(std::net::Shutdown::Both).expect("it is open");
     assert_eq!(executor.end(task), 0);
@@ -149,7 +151,7 @@ fn an_executor_without_a_driver_says_so_in_one_line() {
     let nobody = listener.local_addr().expect("it is bound").to_string();
     drop(listener);
     let done = run(firesteel().args(arguments(&nobody)));
-    assert_eq!(done.code(), 1, "{done}");
+    assert_eq!(done.code(), 83, "{done}");
     let words = format!("executor app-1/3 cannot reach its driver: cannot connect to {nobody}");
     assert!(done.stderr.contains(&words), "{done}");
 }

@@ -231,6 +231,7 @@ fn a_flood_of_silent_connections_keeps_nobody_out_and_is_swept_away() {
         stranger.until_closed();
     }
     let said = |log: &str| log.lines().filter(|line| line.contains("it sent nothing within 10 s")).count();
+    wait_for("the log", || (said(&master.log()) >= 10).then_some(()));
     assert_eq!(said(&master.log()), 10, "strangers do not fill the log: {}", master.log());
     assert_eq!(master.status()["schema"], 4);
     assert_eq!(master.terminate(), 0);

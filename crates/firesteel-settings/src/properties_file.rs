@@ -12,8 +12,6 @@
 //! Differences: half of a surrogate pair, which no UTF-8 text can hold, becomes U+FFFD, and pairs with an
 //! empty key are left out.
 
-use firesteel_core::byte_text;
-
 /// One pair of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pair {
@@ -36,14 +34,14 @@ pub enum GrammarError {
     },
 }
 
-/// All pairs of a file, in its order. If a key occurs several times, the last pair counts. The texts stand
-/// for [any bytes](byte_text).
+/// All pairs of a file, in its order. If a key occurs several times, the last pair counts. Bytes that are
+/// not UTF-8 become U+FFFD.
 ///
 /// # Errors
 /// The first malformed escape outside comments.
 pub fn parse(bytes: &[u8]) -> Result<Vec<Pair>, GrammarError> {
     let mut pairs = Vec::new();
-    for (line, text) in logical_lines(&byte_text::of(bytes.to_vec())) {
+    for (line, text) in logical_lines(&String::from_utf8_lossy(bytes)) {
         let (key, value) = split(&text);
         let malformed = || GrammarError::MalformedEscape { line };
         let key = unescaped(key).ok_or_else(malformed)?;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use firesteel_core::address::Address;
 use firesteel_core::ids::{AppId, ExecutorId, ExecutorKey, PeerId, ProfileId, WorkerId};
 use firesteel_core::master::{
-    Config, Durability, Effect, Event, Exclusion, Inbound, Master, Outbound, Record, Retries,
+    Config, Durability, Effect, Event, Exclusion, Foreign, Inbound, Master, Outbound, Record, Retries,
 };
 use firesteel_core::messages::{
     ApplicationDescription, ClientToMaster, DriverToMaster, ExecutorReport, ExecutorTarget, MasterToDriver,
@@ -299,6 +299,11 @@ impl Stage {
 
     /// A Master that is recovered from the records.
     fn recovered(&self) -> Master {
+        // A Master that has written nothing yet has no state that would be new.
+        if self.journal.is_empty() {
+            let config = Config { foreign: Foreign::Ended, ..self.config.clone() };
+            return Master::recover(config, self.now, []).expect("nothing contradicts nothing");
+        }
         Master::recover(self.config.clone(), self.now, self.journal.clone())
             .expect("the records fit each other")
     }

@@ -150,7 +150,7 @@ fn cpu_seconds() -> f64 {
 }
 
 /// What the default run does not see, each with its reason.
-const IMPOSSIBLE: [(&str, &str, &str); 19] = [
+const IMPOSSIBLE: [(&str, &str, &str); 18] = [
     ("worker note", "UnknownDriverRunner", "the shell would have to report a process that was not started"),
     ("DriverState", "Unknown", "a Worker that is away tells nothing, and nothing ends so"),
     ("worker note", "UnknownRunner", "the shell would have to report a process that was not started"),
@@ -158,11 +158,6 @@ const IMPOSSIBLE: [(&str, &str, &str); 19] = [
     ("worker note", "EndForgotten", "more ends would have to be unconfirmed than a Worker keeps"),
     ("driver note", "UnexpectedTask", "the shell would have to submit tasks out of order"),
     ("unfit", "TooLong", "a simulated task has no 16 MiB of input"),
-    (
-        "unfit",
-        "TooFewCores",
-        "a task would have to be bound to an executor whose place an impostor without cores has",
-    ),
     ("executor note", "RepeatedLaunch", "the driver would have to launch an attempt twice"),
     ("executor note", "TooFewCores", "the driver would have to count an executor's cores wrong"),
     ("driver event", "MastersMoved", "a simulated Master is started anew where it was"),

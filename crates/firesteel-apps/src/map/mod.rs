@@ -214,7 +214,9 @@ async fn leave_all(record: Option<RunRecord>, unit: Unit, progress: &Progress) -
 
 /// The result of a run that ended before its first item.
 fn nothing(ending: Ending) -> (Ending, Summary) {
-    let summary = Summary::of(&Tally::default(), &ending, Duration::ZERO);
+    let mut tally = Tally::default();
+    tally.totals.unread = matches!(ending, Ending::Completed).then_some(0);
+    let summary = Summary::of(&tally, &ending, Duration::ZERO);
     (ending, summary)
 }
 

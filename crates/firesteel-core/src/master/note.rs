@@ -64,7 +64,7 @@ pub enum Note {
         /// The Worker's id.
         worker: WorkerId,
     },
-    /// Two heartbeats of a Worker are missing: it is served last.
+    /// Two heartbeats of a Worker are missing.
     WorkerLate {
         /// The Worker's id.
         worker: WorkerId,
@@ -493,7 +493,7 @@ impl fmt::Display for Note {
             Self::WorkerLeft { worker } => write!(f, "{worker} has left"),
             Self::WorkerLate { worker, silent } => write!(
                 f,
-                "no heartbeat of {worker} for {} s: it is given executors only if no other Worker has room",
+                "no heartbeat of {worker} for {} s: it is lost if it stays silent for spark.worker.timeout",
                 silent.as_secs()
             ),
             Self::WorkerHeard { worker } => write!(f, "{worker} sends heartbeats again"),
@@ -548,7 +548,7 @@ fn write_advice(f: &mut fmt::Formatter<'_>, remaining: Duration) -> fmt::Result 
     write!(
         f,
         "They go on for {} s, and then they are ended. To keep them, stop this Master now and start it where the old state \
-         is; to end them at once, start it with --new",
+         is; to end them at once, start it as a new Master",
         remaining.as_secs()
     )
 }

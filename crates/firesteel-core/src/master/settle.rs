@@ -23,17 +23,6 @@ impl Master {
         if std::mem::replace(&mut self.pass, Pass::NotDue) == Pass::NotDue {
             return;
         }
-        self.serve_all(now);
-        // Workers that are late come last.
-        if self.workers.consider_late(true) {
-            self.serve_all(now);
-            self.workers.consider_late(false);
-        }
-        self.applications.file();
-        self.workers.settle();
-    }
-
-    fn serve_all(&mut self, now: Timestamp) {
         self.place_drivers(now);
         if self.schedules_by_queue() {
             let executors_ended = self.serve_queues(now);
@@ -44,6 +33,8 @@ impl Master {
         } else {
             self.serve_first_come(now);
         }
+        self.applications.file();
+        self.workers.settle();
     }
 
     fn serve_first_come(&mut self, now: Timestamp) {

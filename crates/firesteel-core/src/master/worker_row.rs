@@ -40,8 +40,6 @@ pub(super) struct WorkerRow {
     pub(super) look: Timestamp,
     /// Whether two of its heartbeats are missing.
     pub(super) is_late: bool,
-    /// Whether it is late, and is considered nevertheless, since no other Worker has room.
-    pub(super) is_last_resort: bool,
     pub(super) availability: Availability,
     /// The request to leave, if there was one.
     pub(super) asked: Option<Leave>,
@@ -95,7 +93,6 @@ impl WorkerRow {
             last_heartbeat: LastHeard::at(now),
             look: now,
             is_late: false,
-            is_last_resort: false,
             availability: Availability::Serving,
             asked: None,
             distrust: Distrust::default(),
@@ -150,11 +147,6 @@ impl WorkerRow {
 
     /// Whether it may be given executors now.
     pub(super) fn serves(&self) -> bool {
-        self.has_room_to_give() && (!self.is_late || self.is_last_resort)
-    }
-
-    /// Whether it may be given executors, at once or as a last resort.
-    fn has_room_to_give(&self) -> bool {
         self.link.is_here()
             && self.availability == Availability::Serving
             && !self.deaf
@@ -181,7 +173,7 @@ impl WorkerRow {
         let standing = match self.availability {
             Availability::Decommissioning => Standing::Away,
             Availability::Serving | Availability::Excluded if !self.link.is_here() => Standing::Away,
-            Availability::Serving | Availability::Excluded if self.has_room_to_give() => Standing::Serving,
+            Availability::Serving | Availability::Excluded if self.serves() => Standing::Serving,
             Availability::Serving | Availability::Excluded => Standing::Withheld,
         };
         let (total, free) = (self.capacity.total(), self.capacity.offer(self.description.id.as_str()));

@@ -86,7 +86,7 @@ pub struct WorkerNews {
 /// How a Worker is, if that is out of the ordinary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum WorkerRemark {
-    /// Two heartbeats are missing: it is given executors only if no other Worker has room.
+    /// Two heartbeats are missing.
     Late,
     /// It has left in order.
     Left,

@@ -146,7 +146,16 @@ impl Story {
         }
         let worker = WorkerId::new(format!("worker-20261120212235-{}-7078", host(other)));
         self.worker(other, WorkerToMaster::WorkerDecommissioning { worker });
+        // One leaves with executors, and one without.
         self.apply(Event::Disconnected { peer: other });
+        let left = PeerId(chapter * 10 + 9);
+        let offered = Offered { cores: Cores(1), memory: MiB(1), resources: Resources::default() };
+        let id = WorkerId::new(format!("worker-20261120212235-{}-7078", host(left)));
+        let description =
+            WorkerDescription::new(id.clone(), Address::new(host(left), 7078), offered, "/work");
+        self.worker(left, WorkerToMaster::register(description, Vec::new()));
+        self.worker(left, WorkerToMaster::WorkerDecommissioning { worker: id });
+        self.apply(Event::Disconnected { peer: left });
     }
 }
 

@@ -257,6 +257,12 @@ impl World {
     pub(crate) fn check_driver_report(&mut self, message: &WorkerToMaster) {
         let WorkerToMaster::DriverStateChanged(report) = message else { return };
         self.coverage.driver_state.count(&report.state);
+        // It never ran: the Worker gives it back, or could not start it before it was told to end it. Any Worker may start it.
+        if matches!(report.state, DriverState::Submitted | DriverState::Killed(None))
+            && let Some(known) = self.cluster_drivers.known.get_mut(&report.driver)
+        {
+            known.home = None;
+        }
         let supervised = self.cluster_drivers.known.get(&report.driver).is_some_and(|known| known.supervised);
         match &report.state {
             DriverState::Failed(_) if supervised => {

@@ -337,7 +337,9 @@ mod tests {
         for (word, advice) in [
             ("start-master", "firesteel master"),
             ("start-worker.sh", "firesteel worker"),
-            ("stop-all.sh", "ctrl-c"),
+            ("stop-master.sh", "ctrl-c"),
+            ("start-all.sh", "firesteel cluster start"),
+            ("stop-all.sh", "firesteel cluster stop"),
             ("spark-submit", "firesteel map"),
         ] {
             let found = subcommand(None, word).unwrap_or_default();

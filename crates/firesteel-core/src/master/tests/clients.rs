@@ -359,7 +359,7 @@ fn a_worker_whose_disk_is_full_is_told_as_that_and_not_as_excluded() {
     };
     bench.worker_says(1, full(Some("No space left on device")));
     bench.application(Some(8), 8);
-    let why = "cannot write in its work directory: No space left on device".to_owned();
+    let why = "cannot start executors: No space left on device".to_owned();
     assert_eq!(told_reason(&mut bench), Some(Reason::Impaired { workers: 1, why: why.clone() }));
     // A Worker that is too small, or has no room, changes nothing.
     bench.worker(2, 1);

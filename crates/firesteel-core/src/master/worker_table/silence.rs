@@ -36,7 +36,6 @@ impl WorkerTable {
         if was_late {
             let next = row.next_look(timeout);
             self.look_again(slot, next);
-            self.consider_anew(slot);
         }
         let soon = at + timeout / 4;
         for _ in 0..MOVED {
@@ -48,16 +47,6 @@ impl WorkerTable {
             self.look_again(first, next);
         }
         was_late
-    }
-
-    /// Considers Workers that are late, too, or only those that are not. Returns whether any is late.
-    pub(in crate::master) fn consider_late(&mut self, considered: bool) -> bool {
-        let late: Vec<Slot> = self.slots().filter(|(_, row)| row.is_late).map(|(slot, _)| slot).collect();
-        for slot in &late {
-            self.row_mut(*slot).is_last_resort = considered;
-            self.consider_anew(*slot);
-        }
-        !late.is_empty()
     }
 
     /// The next Worker whose heartbeat is overdue, if there is one. Everything that arrived before `heard_until` has been
@@ -78,7 +67,6 @@ impl WorkerTable {
             if !row.is_late && next <= heard_until {
                 let (worker, last_heard) = (row.description.id.clone(), row.last_heartbeat.time());
                 self.row_mut(slot).is_late = true;
-                self.consider_anew(slot);
                 self.look_again(slot, now + silent_at.since(heard_until));
                 return Some(Silence::Late { worker, last_heard });
             }

@@ -164,6 +164,8 @@ async fn a_killed_task_ends_and_others_go_on() {
 #[tokio::test]
 async fn no_task_outlives_the_connection_to_the_driver() {
     let mut rig = Rig::new().await;
+    let rules = HeartbeatRules { interval_millis: 3_600_000, patience_millis: 3_600_000 };
+    rig.say(DriverToExecutor::RegisteredExecutor(rules));
     let task = rig.launch(1, "echo $$; exec sleep 1000");
     let pid = rig.line(task).await;
     rig.peers.close(rig.peer);
