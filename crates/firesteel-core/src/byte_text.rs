@@ -5,7 +5,7 @@
 //! use, U+10FE00 plus the byte: 0xff is U+10FEFF. In UTF-8 such a character is four bytes; where these are in the original
 //! bytes, each becomes a character of its own. So every sequence of bytes has a text, and no two have the same one.
 //!
-//! A text is made where bytes come in ([`of`], [`of_os`]) and turned back where the system takes them ([`bytes`], [`os`]):
+//! A text is made where bytes come in ([`of`], [`of_os`]) and turned back where the system takes them ([`bytes()`], [`os`]):
 //! at the start of a process, and where a file is opened. People see U+FFFD in its place, as for control characters.
 //!
 //! Python does the same with characters that UTF-8 does not have (`surrogateescape`).
