@@ -14,6 +14,8 @@ const OPEN: &str = "```console\n";
 const CLOSE: &str = "```";
 /// In an HTML comment before a block: a command that is repeated until it succeeds.
 const UNTIL: &str = "<!-- until ";
+/// What stands in the documents for the directory in which they are played.
+const DIRECTORY: &str = "/tmp/tour";
 
 fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the repository is there")
@@ -113,14 +115,14 @@ fn check(name: &str, ports: &Ports) {
             }
             Part::Block(block) => {
                 let played = play(block, &mut session, ports);
-                recorded += &old.form(block, session.directory());
+                recorded += &old.form(block, Path::new(DIRECTORY));
                 found += &new.form(&played, session.directory());
                 written += &format!("{OPEN}{played}{CLOSE}");
             }
         }
     }
     if updates() {
-        let shown = written.replace(&session.directory().display().to_string(), "/tmp/tour");
+        let shown = written.replace(&session.directory().display().to_string(), DIRECTORY);
         std::fs::write(&path, shown).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         return;
     }
