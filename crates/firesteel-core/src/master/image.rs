@@ -131,11 +131,12 @@ impl Master {
     }
 
     fn add_workers(&self, image: &mut Image) {
-        for (view, forgotten_at) in self.workers.dead(self.now) {
+        for (view, forgotten_at, departure) in self.workers.dead(self.now) {
             image.records.push(Record::DeadWorker { view: Box::new(view.clone()), forgotten_at });
         }
         for row in self.workers.iter() {
             let worker = row.number;
+            image.records.extend(departure.cloned().map(Record::WorkerDeparted));
             image.workers.insert(Arc::as_ptr(&row.description), worker);
             let resources = row.capacity().total().resources.clone();
             let description = WorkerDescription { resources, ..WorkerDescription::clone(&row.description) };

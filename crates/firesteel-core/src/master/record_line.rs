@@ -111,6 +111,9 @@ impl fmt::Display for Record {
             Self::WorkerLeft { worker, last_heard } => {
                 write!(f, "Worker {worker} left in order; last heard at {last_heard}")
             }
+            Self::WorkerDeparted(departure) => {
+                write!(f, "  gone since {}: {}", departure.at, departure.cause)
+            }
             Self::ForeignHeld(true) => f.write_str("executors of another state are left alone for a while"),
             Self::ForeignHeld(false) => f.write_str("executors of another state are no longer left alone"),
             Self::DriverHas { driver, resources } => write!(f, "cluster driver {driver}: has {resources}"),

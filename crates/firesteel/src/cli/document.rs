@@ -35,8 +35,8 @@ An executor has id, worker, profile, state, exit_code (128 + N for signal N; nul
 resources, host, port, directory, launched_ms, started_ms, ended_ms.
 
 A Worker has excluded_for, the number of applications for which it is excluded. It may have excluded_until_ms (it is excluded \
-for all applications until then), impairment (it is given nothing new, because something is wrong with it), and label (it runs \
-only Spark executors of these releases).
+for all applications until then), impairment (it is given nothing new, because something is wrong with it), label (it runs \
+only Spark executors of these releases), and once it is lost or has left gone_ms and gone_why.
 
 An application has id, name, user, state, end, outcome (succeeded, failed, cancelled, or null if its driver does not say), \
 outcome_words, submitted_ms, ended_ms, queue, priority, gang, max_cores, cores_granted, memory_per_executor_mib, \
@@ -227,7 +227,7 @@ struct Worker<'a> {
     host: &'a str,
     port: u16,
     state: WorkerState,
-    /// LATE: two heartbeats are missing. FOREIGN: it runs executors of another Master.
+    /// LATE: two heartbeats are missing. FOREIGN: it runs executors of another Master. LEFT or LOST: it is gone.
     remark: Option<&'static str>,
     cores: i64,
     cores_used: i64,
@@ -241,6 +241,10 @@ struct Worker<'a> {
     impairment: Option<String>,
     label: Option<String>,
 }
+    /// When it was lost or left.
+    gone_ms: Option<u64>,
+    /// Why that was.
+    gone_why: Option<String>,
 
 #[derive(Serialize)]
 pub(super) struct Application<'a> {
@@ -448,8 +452,11 @@ impl<'a> Worker<'a> {
             memory_used_mib: view.memory_used.0,
             resources: &view.resources,
             resources_used: &view.resources_used,
+        let gone = remark.and_then(WorkerRemark::departure);
             last_heartbeat_ms: view.last_heartbeat.millis(),
             excluded_for: view.excluded_for,
+            gone_ms: gone.map(|gone| gone.at.millis()),
+            gone_why: gone.map(|gone| gone.cause.to_string()),
             excluded_until_ms: view.excluded_until.map(Timestamp::millis),
             impairment: view.impairment.as_ref().map(ToString::to_string),
             label: view.label.as_ref().map(ToString::to_string),

@@ -344,7 +344,9 @@ impl MasterSite {
         let answer = reign.applications.get(&reign.envoys, asked).await?;
         let rooms = read::reservations(&reign.envoys).await?;
         let history = self.settings.history.as_deref();
-        Ok(ApplicationPage { answer: &answer, rooms, query: &question.query, history, permit }.document())
+        let (view, query) = (reign.state().await?, &question.query);
+        let remarks = &view.remarks;
+        Ok(ApplicationPage { answer: &answer, rooms, remarks, query, history, permit }.document())
     }
 
     async fn log(&self, reign: &Reign, question: &Question, (look, base): (Look, &str)) -> Answer {
