@@ -316,6 +316,12 @@ fn history(record: &mut Record, application: &ApplicationView) {
     ];
     let next = Some(HistoryPlace { ended: now, what: PastNumber::Driver(301) });
     record.add("master-to-client", &MasterToClient::HistoryResponse(HistoryPage { now, rows, next }));
+    let (name, restarts) =
+        (Some("nightly".to_owned()), DriverRestarts { restarts: 2, last: ExitStatus::Code(3), until: None });
+    let view = Box::new(driver_view());
+    let named = PastRow::DetailedDriver { number: 300, view, used: None, name, restarts: Some(restarts) };
+    let page = HistoryPage { now, rows: vec![named], next: None };
+    record.add("master-to-client", &MasterToClient::HistoryResponse(page));
 }
 
 fn driver_view() -> DriverView {

@@ -355,8 +355,8 @@ impl Recovery {
                 if self.master.drivers.is_known(driver, &view.id) {
                     return Err(Contradiction::Twice);
                 }
-                let (restarts, needs, has, used) = Default::default();
-                let ended = PastDriver { view, restarts, needs, has, used };
+                let (name, restarts, needs, has, used) = Default::default();
+                let ended = PastDriver { view, name, restarts, needs, has, used };
                 let dropped = self.master.drivers.bury(driver, ended, self.master.config.retained_drivers);
                 self.master.archive_drivers(self.time, dropped);
             }
@@ -368,6 +368,12 @@ impl Recovery {
             Record::DriverUsed { driver, used } => {
                 let id = self.master.drivers.ended_id(driver).ok_or(Contradiction::NoDriver(driver))?;
                 self.master.remember_driver_used(self.time, &id, Some(used));
+            }
+            Record::DriverDetails { driver, name, restarts } => {
+                let ended = self.master.drivers.ended_numbered(driver);
+                let ended = ended.ok_or(Contradiction::NoDriver(driver))?;
+                ended.name = name.or_else(|| ended.name.take());
+                ended.restarts = restarts;
             }
             Record::DriverNeeds { driver, resources } => self.driver_needs(driver, resources)?,
             Record::DriverHas { driver, resources } => self.driver_has(driver, resources)?,
