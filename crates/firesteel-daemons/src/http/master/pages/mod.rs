@@ -20,7 +20,7 @@ pub(super) mod worker;
 
 use firesteel_core::ids::{AppId, WorkerId};
 use firesteel_core::messages::{
-    ApplicationState, ApplicationView, ExecutorState, MasterView, Outcome, WorkerState, WorkerView,
+    ApplicationState, ApplicationView, ExecutorState, MasterView, WorkerState, WorkerView,
 };
 use hyper::StatusCode;
 use maud::{Markup, html};
@@ -70,8 +70,7 @@ fn mood_of_worker(view: &MasterView, worker: &WorkerView) -> Mood {
 }
 
 fn mood_of_application(app: &ApplicationView) -> Mood {
-    match app.state {
-        ApplicationState::Finished if matches!(app.outcome, Some(Outcome::Failed(_))) => Mood::Bad,
+    match app.result() {
         ApplicationState::Running if app.executors_live > 0 => Mood::Good,
         ApplicationState::Waiting | ApplicationState::Running | ApplicationState::Unknown => Mood::Waits,
         ApplicationState::Failed => Mood::Bad,
