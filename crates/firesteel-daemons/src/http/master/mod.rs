@@ -284,14 +284,12 @@ impl MasterSite {
         let reign = match standing {
             Standing::Leads(reign) => reign,
             Standing::Starting => return pages::apart(base, "The Master reads its state."),
-            Standing::StandsBy(leader) => {
-                let words = match leader {
-                    Some(leader) => {
-                        format!("This Master stands by. {} leads: its pages show the cluster.", leader.url())
-                    }
-                    None => "This Master stands by. No Master leads yet.".to_owned(),
-                };
-                return pages::apart(base, &words);
+            Standing::StandsBy(None) => {
+                return pages::apart(base, "This Master stands by. No Master leads yet.");
+            }
+            Standing::StandsBy(Some(leader)) => {
+                let web_address = read::pages_of(&leader, &self.url).await;
+                return pages::standby(base, &leader, web_address.as_deref());
             }
         };
         let permit = Permit { base, token: self.settings.may_kill.then_some(&self.token) };
