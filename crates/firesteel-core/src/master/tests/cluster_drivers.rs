@@ -570,3 +570,18 @@ fn the_name_and_the_restarts_of_a_driver_are_known_after_its_end_and_after_a_res
         }
     }
 }
+
+#[test]
+fn a_cluster_driver_goes_to_a_late_worker_only_if_no_other_has_room() {
+    let mut bench = Bench::new(Config::default());
+    bench.worker(1, 8);
+    bench.worker(2, 8);
+    bench.now = bench.now + std::time::Duration::from_secs(30);
+    bench.worker_says(2, WorkerToMaster::Heartbeat { worker: WorkerId::new("w2"), last_order: None });
+    assert_eq!(bench.deadline(), []);
+    assert_eq!(bench.master.view().remarks, [(WorkerId::new("w1"), WorkerRemark::Late)].into());
+    let description = wanted(4, 512, false);
+    for (number, worker) in [(0, 2), (1, 2), (2, 1)] {
+        assert_eq!(bench.submit(&description), [launch_driver(worker, number, &description)]);
+    }
+}
