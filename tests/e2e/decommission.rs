@@ -63,7 +63,10 @@ fn a_worker_that_is_asked_to_leave_ends_after_its_tasks_and_the_others_go_on_wit
     let left = &master.status()["workers"][1];
     assert_eq!((&left["state"], &left["gone_why"]), (&"LEFT".into(), &"it was asked to leave".into()));
     let status = ask(&master, &["status"]).stdout;
-    assert!(status.contains("ago: it was asked to leave") && !status.contains("DEAD"), "{status}");
+    assert!(
+        status.contains("LEFT ") && status.contains("ago: it was asked to leave") && !status.contains("DEAD"),
+        "{status}"
+    );
 }
 
 /// The number of tasks whose shells wait below a Worker.
