@@ -100,6 +100,12 @@ fn a_worker_that_hangs_is_late_before_it_is_dead() {
     assert!(shown.stdout.contains("ALIVE, late"), "{shown}");
     assert_eq!(master.status()["workers"][0]["remark"], "LATE");
     master.wait_for_line(&["removed worker-", "no heartbeat from the Worker for 8 s"]);
+    let lost = &master.status()["workers"][0];
+    let why = "no heartbeat from the Worker for 8 s";
+    assert_eq!((&lost["state"], &lost["gone_why"]), (&"DEAD".into(), &why.into()));
+    let id = lost["id"].as_str().expect("it has one");
+    let page = master.get(&format!("/worker/?workerId={id}")).1;
+    assert!(page.contains("The Worker is lost, since ") && page.contains(why), "{page}");
     worker.signal(Signal::SIGCONT);
     master.wait_for_workers(1);
 }

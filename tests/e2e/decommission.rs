@@ -60,9 +60,13 @@ fn a_worker_that_is_asked_to_leave_ends_after_its_tasks_and_the_others_go_on_wit
     assert_eq!((ran(&id), ran(&other)), (2, 6), "{done}");
     master.wait_for_line(&[&id, "has left"]);
     assert!(!master.log().contains("removed worker-"), "it was not lost: {}", master.log());
-    assert_eq!(master.status()["workers"][1]["state"], "LEFT");
+    let left = &master.status()["workers"][1];
+    assert_eq!((&left["state"], &left["gone_why"]), (&"LEFT".into(), &"it was asked to leave".into()));
     let status = ask(&master, &["status"]).stdout;
-    assert!(status.contains("LEFT") && !status.contains("DEAD"), "{status}");
+    assert!(
+        status.contains("LEFT ") && status.contains("ago: it was asked to leave") && !status.contains("DEAD"),
+        "{status}"
+    );
 }
 
 /// The number of tasks whose shells wait below a Worker.

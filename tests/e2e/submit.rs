@@ -312,6 +312,16 @@ fn a_driver_that_fails_again_and_again_says_so_wherever_it_is_shown() {
     assert!(table.contains("restarts, last exit code 3") && table.contains("nightly: sh"), "{table}");
     assert_eq!(ask("kill"), format!("{id} is told to end\n"));
     cluster.wait_for_state(&id, "KILLED");
+    // Its end changes neither its name nor how often it failed.
+    let ended = cluster.driver(&id);
+    assert!(ended["name"] == "nightly" && ended["restarts"].as_u64() >= Some(2), "{ended}");
+    let history = |format: &str| {
+        run(firesteel().args(["history", "--master", cluster.master.url()]).args(Some(format))).stdout
+    };
+    assert!(history("--csv").contains("nightly: sh"), "{}", history("--csv"));
+    assert!(history("--json").contains("\"name\": \"nightly\""), "{}", history("--json"));
+    let page = cluster.master.get("/").1;
+    assert!(page.contains("nightly: sh"), "{page}");
 }
 
 #[test]

@@ -86,6 +86,12 @@ fn follow() {
     assert_eq!(readyz(leader), (200, "ready\n".to_owned()));
     assert_eq!(readyz(standby), (503, format!("standby: {} leads\n", leader.url())));
     assert_eq!(standby.get("/livez").0, 200);
+    let link = format!("<a href=\"http://{}/\">its pages</a> show the cluster", leader.http());
+    wait_for("the Worker to report where the leader's pages are", || {
+        let (status, page) = standby.get("/");
+        assert_eq!(status, 503, "{page}");
+        page.contains(&link).then_some(())
+    });
     assert!(standby.get("/json/").1.contains("\"status\" : \"STANDBY\""));
     assert!(standby.get("/metrics").1.contains("firesteel_master_status{status=\"standby\"} 1\n"));
     // Who knows only the standby finds the leader.

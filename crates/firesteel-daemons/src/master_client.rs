@@ -12,7 +12,7 @@ use firesteel_core::ids::{AppId, DriverId, ExecutorId, WorkerId};
 use firesteel_core::messages::{
     ApplicationAnswer, ClientToMaster, DecommissionAnswer, DriverDescription, DriverShare, DriverView,
     HistoryPage, HistoryPlace, KillAnswer, KillDriverAnswer, MasterToClient, MasterView, PastRow,
-    ReservedRoom, SubmitDriverAnswer, WorkerNews,
+    ReservedRoom, SubmitDriverAnswer, WorkerNews, WorkerRemark,
 };
 use firesteel_core::scheduling::SchedulingSettings;
 use firesteel_core::state_reader::{Extent, StateReader};
@@ -78,6 +78,26 @@ impl MasterClient {
             _ => None,
         });
         unless_older(reports.await)
+    }
+
+    /// Asks for what there is to say of Workers besides their states. An older Master does not know.
+    ///
+    /// # Errors
+    /// The Master does not answer, or the answer broke off.
+    pub async fn remarks(&mut self) -> Result<BTreeMap<WorkerId, WorkerRemark>, CallError> {
+        let news = self.reports().await?.into_iter();
+        Ok(news.filter_map(|news| Some((news.worker, news.remark?))).collect())
+    }
+
+    /// The URL at which the Master serves its pages, if the first of its Workers that say something know it.
+    ///
+    /// # Errors
+    /// The Master does not answer.
+    pub async fn web_address(&mut self) -> Result<Option<String>, CallError> {
+        let from = WorkerId::new("");
+        let answer = self.inquiry.ask(&ClientToMaster::RequestWorkerReports { from }).await?;
+        let MasterToClient::WorkerReportsResponse(page) = answer else { return Err(self.other_answer()) };
+        Ok(page.workers.into_iter().find_map(|news| news.report?.report.master_web_address))
     }
 
     /// Asks for all that has ended and that the Master remembers, in the order of the ends, with the Master's time.

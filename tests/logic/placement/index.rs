@@ -99,7 +99,7 @@ impl Cluster {
         self.sync(&id);
     }
 
-    /// Some workers, by their ids, are near, some are to be avoided.
+    /// Some workers, by their ids, are near, some come last, some are to be avoided.
     fn places_near(&self, demand: &Demand, strategy: Strategy) -> Verdict {
         let rank = |id: &str| id.bytes().fold(0_u64, |sum, byte| sum * 7 + u64::from(byte)) % 6;
         let (names, order) = (self.names(), case::worker_order(self.order));
@@ -108,18 +108,22 @@ impl Cluster {
             slots.collect::<Vec<_>>()
         };
         let avoids = |id: &str| rank(id) == 5;
-        let near = [of_rank(1), of_rank(0)];
-        let shares = self.index.place_ranked(demand, strategy, &near, |slot| avoids(&names[&slot]));
+        let (near, last) = ([of_rank(1), of_rank(0)], [of_rank(4)]);
+        let shares = self.index.place_ranked(demand, strategy, (&near, &last), |slot| avoids(&names[&slot]));
         let welcome = self.model.offers().filter(|offer| !avoids(offer.worker));
         let flat = place_ranked(demand, welcome, order, strategy, |offer| match rank(offer.worker) {
             1 => 0,
             0 => 1,
+            4 => 3,
             _ => 2,
         });
         let flat: Vec<_> =
             flat.executors().map(|placed| (placed.worker.to_owned(), placed.cores.0)).collect();
         let indexed = one_by_one(&shares, &names);
-        ensure!(indexed == flat, "with some near, every worker: {flat:?}, the index: {indexed:?}");
+        ensure!(
+            indexed == flat,
+            "with some near and some last, every worker: {flat:?}, the index: {indexed:?}"
+        );
         Ok(())
     }
 

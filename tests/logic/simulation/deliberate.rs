@@ -11,6 +11,8 @@ const BUGS: &[(Sabotage, u64, &str)] = &[
     (Sabotage::DoubleLaunch, 3, "is used again"),
     (Sabotage::ForgetWorker, 40, "which is gone"),
     (Sabotage::ForgetLeaving, 400, "which has said that it is about to end"),
+    (Sabotage::MournLeft, 200, "said goodbye with nothing left there, and is called DEAD"),
+    (Sabotage::IgnoreHeartbeat, 10, "is called late, and was heard"),
     (Sabotage::SkipPersist, 20, "recovered"),
     (Sabotage::TellBeforeDurable, 1000, "the Master"),
     (Sabotage::ReplayTwice, 200, "cannot be recovered"),

@@ -251,11 +251,20 @@ fn reports(record: &mut Record) {
     let news = WorkerNews { worker: worker.clone(), remark: None, report: Some(timed) };
     let until = Timestamp::from_millis(1_795_209_755_042);
     let foreign = WorkerRemark::Foreign { executors: 3, drivers: 1, until };
-    let remarks = [WorkerRemark::Late, WorkerRemark::Left, foreign];
-    let others = remarks.map(|it| WorkerNews { remark: Some(it), report: None, ..news.clone() });
+    let of = |it| WorkerNews { worker: worker.clone(), remark: Some(it), report: None };
+    let others = [WorkerRemark::Late, WorkerRemark::Left, foreign].map(of);
     let workers = [news].into_iter().chain(others).collect();
-    let reports = WorkerReports { workers, next: Some(worker) };
+    let reports = WorkerReports { workers, next: Some(worker.clone()) };
     record.add("master-to-client", &MasterToClient::WorkerReportsResponse(reports));
+    for cause in [
+        DepartureCause::Asked,
+        DepartureCause::Stopped,
+        DepartureCause::Lost(LossReason::HeartbeatTimeout { seconds: 60 }),
+    ] {
+        let workers = vec![of(WorkerRemark::Gone(Departure { at: until, cause }))];
+        let reports = WorkerReports { workers, next: None };
+        record.add("master-to-client", &MasterToClient::WorkerReportsResponse(reports));
+    }
     record.add("client-to-master", &ClientToMaster::RequestApplicationNeeds { from: 7 });
     let resources = [("gpu".to_owned(), firesteel_placement::Amount::Whole(2))].into();
     let need = ApplicationNeed { number: 7, app: key().app, resources };
@@ -307,6 +316,12 @@ fn history(record: &mut Record, application: &ApplicationView) {
     ];
     let next = Some(HistoryPlace { ended: now, what: PastNumber::Driver(301) });
     record.add("master-to-client", &MasterToClient::HistoryResponse(HistoryPage { now, rows, next }));
+    let (name, restarts) =
+        (Some("nightly".to_owned()), DriverRestarts { restarts: 2, last: ExitStatus::Code(3), until: None });
+    let view = Box::new(driver_view());
+    let named = PastRow::DetailedDriver { number: 300, view, used: None, name, restarts: Some(restarts) };
+    let page = HistoryPage { now, rows: vec![named], next: None };
+    record.add("master-to-client", &MasterToClient::HistoryResponse(page));
 }
 
 fn driver_view() -> DriverView {

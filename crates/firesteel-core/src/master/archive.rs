@@ -82,8 +82,14 @@ impl Ended {
     }
 }
 
-fn past_driver(number: u64, PastDriver { view, used, .. }: &PastDriver) -> PastRow {
-    PastRow::Driver { number, view: Box::new(view.clone()), used: *used }
+fn past_driver(number: u64, PastDriver { view, name, restarts, used, .. }: &PastDriver) -> PastRow {
+    let (view, used) = (Box::new(view.clone()), *used);
+    match (name, restarts) {
+        (None, None) => PastRow::Driver { number, view, used },
+        (name, restarts) => {
+            PastRow::DetailedDriver { number, view, used, name: name.clone(), restarts: *restarts }
+        }
+    }
 }
 
 impl Master {
@@ -164,8 +170,8 @@ mod tests {
             ended,
             worker: None,
         };
-        let (restarts, needs, has, used) = Default::default();
-        past_driver(number, &PastDriver { view, restarts, needs, has, used })
+        let (name, restarts, needs, has, used) = Default::default();
+        past_driver(number, &PastDriver { view, name, restarts, needs, has, used })
     }
 
     #[test]
@@ -186,7 +192,7 @@ mod tests {
         ] {
             archive.insert(Timestamp::from_millis(now * 1000), row(number, ended), limits);
             let numbers = archive.iter().map(|row| match row {
-                PastRow::Driver { number, .. } => *number,
+                PastRow::Driver { number, .. } | PastRow::DetailedDriver { number, .. } => *number,
                 PastRow::Application(past) => past.number,
             });
             assert_eq!(numbers.collect::<Vec<_>>(), left, "after {number}");

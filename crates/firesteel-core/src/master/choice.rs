@@ -15,6 +15,7 @@ use super::application::Application;
 use super::config::Config;
 use super::lifetimes::Rest;
 use super::wishes::Wishes;
+use super::worker_row::WorkerRow;
 use super::worker_table::WorkerTable;
 use crate::ids::WorkerId;
 
@@ -74,18 +75,19 @@ impl<'e> Measured<'e> {
     }
 }
 
-/// Workers near preferred hosts come first. If all Workers are alike to the application, the decision is Spark's.
+/// Workers near preferred hosts come first, and late ones last. If none is late and all are alike to the application, the decision
+/// is Spark's. The measures of other policies do not look at who is late.
 fn as_spark(
     config: &Config,
     workers: &WorkerTable,
     application: &Application,
     demand: &Demand,
 ) -> Vec<Share> {
-    if application.is_indifferent(workers) {
+    if application.is_indifferent(workers) && workers.late().is_empty() {
         return workers.place(demand, config.strategy);
     }
-    let near = near(workers, &application.wishes);
-    let shares = workers.place_ranked(demand, config.strategy, &near, application);
+    let (near, late) = (near(workers, &application.wishes), late(workers, &application.wishes));
+    let shares = workers.place_ranked(demand, config.strategy, (&near, &late), application);
     debug_assert_eq!(
         executors(&shares),
         executors(&near_of_all(config, workers, application, demand)),
@@ -98,10 +100,20 @@ fn as_spark(
 fn near(workers: &WorkerTable, wishes: &Wishes) -> Vec<Vec<Slot>> {
     let mut ranks: BTreeMap<_, Vec<Slot>> = BTreeMap::new();
     for host in wishes.near() {
-        ranks.entry(wishes.rank(host)).or_default().extend(workers.on_host(host));
+        let prompt = workers.on_host(host).filter(|slot| !workers.late().contains(slot));
+        ranks.entry(wishes.rank(host)).or_default().extend(prompt);
     }
     // Workers of this rank come with all others.
     ranks.remove(&(Locality::Any, Reverse(0)));
+    ranks.into_values().collect()
+}
+
+/// The Workers that come after all others, by rank.
+fn late(workers: &WorkerTable, wishes: &Wishes) -> Vec<Vec<Slot>> {
+    let mut ranks: BTreeMap<_, Vec<Slot>> = BTreeMap::new();
+    for slot in workers.late() {
+        ranks.entry(wishes.rank(&workers.row(*slot).description.host)).or_default().push(*slot);
+    }
     ranks.into_values().collect()
 }
 
@@ -112,9 +124,12 @@ fn near_of_all(
     application: &Application,
     demand: &Demand,
 ) -> Vec<Share> {
-    let hosts: BTreeMap<&str, &str> =
-        workers.iter().map(|row| (row.description.id.as_str(), row.description.host.as_str())).collect();
-    let rank = |offer: &Offer<'_>| application.wishes.rank(hosts[offer.worker]);
+    let rows: BTreeMap<&str, &WorkerRow> =
+        workers.iter().map(|row| (row.description.id.as_str(), row)).collect();
+    let rank = |offer: &Offer<'_>| {
+        let row = rows[offer.worker];
+        (row.is_late, application.wishes.rank(&row.description.host))
+    };
     let welcome = workers.slots().filter(|(slot, row)| !application.shuns(*slot, row));
     let offers = welcome.map(|(slot, row)| workers.open_offer(slot, row));
     let placement = place_ranked(demand, offers, config.worker_order, config.strategy, rank);

@@ -32,7 +32,9 @@ pub(super) struct ClusterDriverTable {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct PastDriver {
     pub(super) view: DriverView,
-    /// How often it was started again. A Master that was restarted does not know.
+    /// The name under which it was submitted, if it was given one.
+    pub(super) name: Option<String>,
+    /// How often it was started again on its last Worker, if it was.
     pub(super) restarts: Option<DriverRestarts>,
     /// The custom resources that it needed.
     pub(super) needs: ResourceAmounts,

@@ -388,7 +388,7 @@ impl Master {
         self.records.add(now, Record::DriverEnded { driver: number, state: state.clone() });
         let view = self.view_of_driver(driver);
         let driver = self.drivers.remove(number);
-        let has = driver.has().clone();
+        let (has, name) = (driver.has().clone(), driver.name().map(str::to_owned));
         let mut used = None;
         if let Some(Run { slot, grant, .. }) = driver.run {
             self.workers.give_back(slot, grant);
@@ -398,7 +398,12 @@ impl Master {
         }
         let view = DriverView { state, ended: Some(now), ..view };
         let restarts = driver.restarts.map(|restarts| DriverRestarts { until: None, ..restarts });
-        let ended = PastDriver { view, restarts, needs: driver.needs, has, used: None };
+        // The record of the submission has the name.
+        if let Some(restarts) = restarts {
+            self.records
+                .add(now, Record::DriverDetails { driver: number, name: None, restarts: Some(restarts) });
+        }
+        let ended = PastDriver { view, name, restarts, needs: driver.needs, has, used: None };
         let dropped = self.drivers.bury(number, ended, self.config.retained_drivers);
         self.remember_driver_used(now, &driver.id, used);
         self.archive_drivers(now, dropped);

@@ -108,9 +108,12 @@ impl Master {
         if self.drivers.submitted() == 0 {
             return;
         }
-        for (driver, PastDriver { view, restarts: _, needs, has, used }) in self.drivers.ended_in_order() {
-            let view = view.clone();
+        for (driver, PastDriver { view, name, restarts, needs, has, used }) in self.drivers.ended_in_order() {
+            let (view, name) = (view.clone(), name.clone());
             image.records.push(Record::EndedDriverRestored(Box::new(EndedDriver { driver, view })));
+            if name.is_some() || restarts.is_some() {
+                image.records.push(Record::DriverDetails { driver, name, restarts: *restarts });
+            }
             image.records.extend(used.map(|used| Record::DriverUsed { driver, used }));
             image.records.extend(cluster_driver::needs(driver, needs));
             image.records.extend(cluster_driver::has(driver, has));
@@ -131,8 +134,9 @@ impl Master {
     }
 
     fn add_workers(&self, image: &mut Image) {
-        for (view, forgotten_at) in self.workers.dead(self.now) {
+        for (view, forgotten_at, departure) in self.workers.dead(self.now) {
             image.records.push(Record::DeadWorker { view: Box::new(view.clone()), forgotten_at });
+            image.records.extend(departure.cloned().map(Record::WorkerDeparted));
         }
         for row in self.workers.iter() {
             let worker = row.number;

@@ -56,7 +56,7 @@ impl Master {
                 driver: past.view.id.clone(),
                 needs: past.needs.clone(),
                 has: past.has.clone(),
-                name: None,
+                name: past.name.clone(),
                 restarts: past.restarts,
                 wait: None,
             },

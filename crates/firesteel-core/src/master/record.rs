@@ -15,8 +15,9 @@ use super::distrust::Distrust;
 use super::exclusions::Blame;
 use crate::ids::{AppId, DriverId, ExecutorId, ProfileId, WorkerId};
 use crate::messages::{
-    ApplicationDescription, ApplicationEnd, ApplicationView, DriverDescription, DriverState, DriverView,
-    ExecutorState, ExecutorTarget, HostWishes, LossReason, PastRow, Used, WorkerDescription, WorkerView,
+    ApplicationDescription, ApplicationEnd, ApplicationView, Departure, DriverDescription, DriverRestarts,
+    DriverState, DriverView, ExecutorState, ExecutorTarget, HostWishes, LossReason, PastRow, Used,
+    WorkerDescription, WorkerView,
 };
 use crate::process::ExitStatus;
 use crate::time::Timestamp;
@@ -236,6 +237,17 @@ pub enum Record {
         /// When it was last heard.
         last_heard: Timestamp,
     },
+    /// In an image: when and why the lost Worker just before is gone.
+    WorkerDeparted(Departure),
+    /// What else is remembered of a cluster driver that ended just before.
+    DriverDetails {
+        /// The cluster driver's number.
+        driver: u64,
+        /// In an image: the name under which it was submitted.
+        name: Option<String>,
+        /// How often it was started again on its last Worker, if it was.
+        restarts: Option<DriverRestarts>,
+    },
 }
 
 /// The numbers from which a Master counts on.
@@ -345,7 +357,7 @@ crate::kinds!("record", Record: Time Founded WorkerRegistered WorkerChanged Work
     TargetsSet HostsPreferred ApplicationChanged ExecutorLaunched ExecutorStarted ExecutorEnded EndLearned
     ApplicationEnded FormerWorker DeadWorker ApplicationRestored EndedRestored DriverSubmitted DriverLaunched
     DriverReturned DriverKillAsked DriverEnded EndedDriverRestored DriversCounted
-    ExecutorUsed Archived CompletedCleared DriverUsed DriverNeeds DriverHas ForeignHeld WorkerLeft);
+    ExecutorUsed Archived CompletedCleared DriverUsed DriverNeeds DriverHas ForeignHeld WorkerLeft WorkerDeparted DriverDetails);
 
 impl Record {
     /// Whether others may hear of all of these before they are durable: if they are lost, those who return say it again.

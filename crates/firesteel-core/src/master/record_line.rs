@@ -111,6 +111,16 @@ impl fmt::Display for Record {
             Self::WorkerLeft { worker, last_heard } => {
                 write!(f, "Worker {worker} left in order; last heard at {last_heard}")
             }
+            Self::DriverDetails { driver, name, restarts } => {
+                write!(f, "cluster driver {driver}:")?;
+                name.iter().try_for_each(|name| write!(f, " submitted as {name:?}"))?;
+                restarts.iter().try_for_each(|it| {
+                    write!(f, " started again {}, last {}", counted(it.restarts, "time"), it.last)
+                })
+            }
+            Self::WorkerDeparted(departure) => {
+                write!(f, "  gone since {}: {}", departure.at, departure.cause)
+            }
             Self::ForeignHeld(true) => f.write_str("executors of another state are left alone for a while"),
             Self::ForeignHeld(false) => f.write_str("executors of another state are no longer left alone"),
             Self::DriverHas { driver, resources } => write!(f, "cluster driver {driver}: has {resources}"),
@@ -136,7 +146,7 @@ impl fmt::Display for Record {
                 PastRow::Application(past) => {
                     write!(f, "application {} ended before: {}", past.number, past.view.id)
                 }
-                PastRow::Driver { number, view, used: _ } => {
+                PastRow::Driver { number, view, .. } | PastRow::DetailedDriver { number, view, .. } => {
                     write!(f, "cluster driver {number} ended before: {}", view.id)
                 }
             },

@@ -34,8 +34,8 @@ use crate::ids::{AppId, DriverId, ExecutorId, ExecutorKey, ProfileId, WorkerId};
 use crate::kind::Kind;
 use crate::last_heard::LastHeard;
 use crate::messages::{
-    ApplicationDescription, ApplicationEnd, ApplicationState, DriverDescription, LossReason, Resumption,
-    WorkerDescription, WorkerState,
+    ApplicationDescription, ApplicationEnd, ApplicationState, DepartureCause, DriverDescription, LossReason,
+    Resumption, WorkerDescription,
 };
 use crate::time::Timestamp;
 
@@ -274,10 +274,12 @@ impl Recovery {
                 self.set_worker_standing(slot, *standing);
             }
             Record::WorkerLeft { worker, last_heard } => {
-                self.take_out_worker(worker, LossReason::Disconnected, WorkerState::Left, last_heard)?;
+                let slot = self.slot(worker)?;
+                let cause = self.master.workers.row(slot).departure_cause();
+                self.take_out_worker(worker, cause, last_heard)?;
             }
             Record::WorkerRemoved { worker, reason, last_heard } => {
-                self.take_out_worker(worker, reason, WorkerState::Dead, last_heard)?;
+                self.take_out_worker(worker, DepartureCause::Lost(reason), last_heard)?;
             }
             Record::ApplicationRegistered { app, id, max_cores, description } => {
                 self.add_application(app, id, max_cores, *description)?;
@@ -329,6 +331,7 @@ impl Recovery {
             Record::DeadWorker { view, forgotten_at } => {
                 self.master.workers.bury_view(*view, forgotten_at);
             }
+            Record::WorkerDeparted(departure) => self.master.workers.explain_death(departure),
             Record::ApplicationRestored(image) => self.restore_application(*image)?,
             Record::EndedRestored(image) => self.restore_ended(*image)?,
             Record::DriverSubmitted { driver, id, description } => {
@@ -352,8 +355,8 @@ impl Recovery {
                 if self.master.drivers.is_known(driver, &view.id) {
                     return Err(Contradiction::Twice);
                 }
-                let (restarts, needs, has, used) = Default::default();
-                let ended = PastDriver { view, restarts, needs, has, used };
+                let (name, restarts, needs, has, used) = Default::default();
+                let ended = PastDriver { view, name, restarts, needs, has, used };
                 let dropped = self.master.drivers.bury(driver, ended, self.master.config.retained_drivers);
                 self.master.archive_drivers(self.time, dropped);
             }
@@ -365,6 +368,12 @@ impl Recovery {
             Record::DriverUsed { driver, used } => {
                 let id = self.master.drivers.ended_id(driver).ok_or(Contradiction::NoDriver(driver))?;
                 self.master.remember_driver_used(self.time, &id, Some(used));
+            }
+            Record::DriverDetails { driver, name, restarts } => {
+                let ended = self.master.drivers.ended_numbered(driver);
+                let ended = ended.ok_or(Contradiction::NoDriver(driver))?;
+                ended.name = name.or_else(|| ended.name.take());
+                ended.restarts = restarts;
             }
             Record::DriverNeeds { driver, resources } => self.driver_needs(driver, resources)?,
             Record::DriverHas { driver, resources } => self.driver_has(driver, resources)?,
@@ -399,8 +408,7 @@ impl Recovery {
     fn take_out_worker(
         &mut self,
         worker: u64,
-        reason: LossReason,
-        state: WorkerState,
+        cause: DepartureCause,
         last_heard: Timestamp,
     ) -> Result<(), Contradiction> {
         let slot = self.slot(worker)?;
@@ -415,7 +423,7 @@ impl Recovery {
             return Err(Contradiction::HasDrivers);
         }
         self.slots.remove(&worker);
-        self.master.take_out_worker(self.time, &id, reason, state);
+        self.master.take_out_worker(self.time, &id, cause);
         Ok(())
     }
 

@@ -3,9 +3,7 @@
 use super::Master;
 use super::merged::merged;
 use crate::ids::{DriverId, ExecutorKey, PeerId, WorkerId};
-use crate::messages::{
-    TimedReport, Used, WorkerNews, WorkerRemark, WorkerReport, WorkerReports, is_web_address, page,
-};
+use crate::messages::{TimedReport, Used, WorkerNews, WorkerReport, WorkerReports, is_web_address, page};
 use crate::time::Timestamp;
 
 impl Master {
@@ -58,13 +56,9 @@ impl Master {
             let (worker, report) = (row.description.id.clone(), row.report.as_deref().cloned());
             (worker.clone(), WorkerNews { worker, remark: row.remark(until), report })
         });
-        let mut left: Vec<WorkerNews> = self.workers.left(from).map(has_left).collect();
-        left.sort_by(|one, other| one.worker.cmp(&other.worker));
-        let left = left.into_iter().map(|news| (news.worker.clone(), news));
-        merged(living, left).filter(|news| !news.is_empty())
+        let mut gone: Vec<WorkerNews> = self.workers.gone(from).collect();
+        gone.sort_by(|one, other| one.worker.cmp(&other.worker));
+        let gone = gone.into_iter().map(|news| (news.worker.clone(), news));
+        merged(living, gone).filter(|news| !news.is_empty())
     }
-}
-
-fn has_left(worker: &WorkerId) -> WorkerNews {
-    WorkerNews { worker: worker.clone(), remark: Some(WorkerRemark::Left), report: None }
 }

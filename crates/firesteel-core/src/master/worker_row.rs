@@ -17,8 +17,8 @@ use crate::address::Address;
 use crate::ids::{DriverId, ExecutorKey};
 use crate::last_heard::LastHeard;
 use crate::messages::{
-    Impairment, Standing, TimedReport, Used, WorkerDescription, WorkerRemark, WorkerShare, WorkerState,
-    WorkerView,
+    DepartureCause, Impairment, Standing, TimedReport, Used, WorkerDescription, WorkerRemark, WorkerShare,
+    WorkerState, WorkerView,
 };
 use crate::time::Timestamp;
 
@@ -166,6 +166,11 @@ impl WorkerRow {
             return Some(WorkerRemark::Foreign { executors, drivers, until });
         }
         (self.is_late && self.link.is_here()).then_some(WorkerRemark::Late)
+    }
+
+    /// Why it leaves, if it leaves in order.
+    pub(super) fn departure_cause(&self) -> DepartureCause {
+        if self.asked.is_some() { DepartureCause::Asked } else { DepartureCause::Stopped }
     }
 
     /// What it adds to the sums over the cluster.

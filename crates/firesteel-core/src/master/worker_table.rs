@@ -27,7 +27,9 @@ use super::worker_row::{Availability, Withheld, WorkerRow};
 use crate::address::Address;
 use crate::ids::{PeerId, WorkerId};
 use crate::label::Label;
-use crate::messages::{ClusterTotals, Impairment, WorkerState, WorkerView};
+use crate::messages::{
+    ClusterTotals, Departure, Impairment, WorkerNews, WorkerRemark, WorkerState, WorkerView,
+};
 use crate::time::Timestamp;
 
 /// The maximum number of lost Workers that are remembered.
@@ -66,6 +68,8 @@ pub(super) struct WorkerTable {
     /// When to check each Worker's heartbeat next, never later than its timeout. A heartbeat does not change the Worker's
     /// entry; entries that heartbeats have outdated are moved on when they come first.
     looks: BTreeSet<(Timestamp, Slot)>,
+    /// The Workers of which two heartbeats are missing.
+    late: BTreeSet<Slot>,
     dead: VecDeque<DeadWorker>,
     /// The number of Workers that have ever registered.
     next_number: u64,
@@ -82,6 +86,8 @@ pub(super) struct Lifted(BTreeMap<Slot, Withheld>);
 struct DeadWorker {
     view: WorkerView,
     forgotten_at: Timestamp,
+    /// When and why it is gone. Records of an earlier release do not say.
+    departure: Option<Departure>,
 }
 
 impl WorkerTable {
@@ -100,6 +106,7 @@ impl WorkerTable {
             by_peer: BTreeMap::new(),
             by_address: BTreeMap::new(),
             looks: BTreeSet::new(),
+            late: BTreeSet::new(),
             dead: VecDeque::new(),
             next_number: 0,
             changed: BTreeSet::new(),
@@ -155,6 +162,7 @@ impl WorkerTable {
             self.by_peer.remove(&peer);
             self.looks.remove(&(row.look, slot));
         }
+        self.late.remove(&slot);
         self.by_address.remove(&row.address());
         row
     }
@@ -169,16 +177,17 @@ impl WorkerTable {
         self.index.place(demand, strategy)
     }
 
-    /// Places an application's demand with some Workers before others, rank by rank, and without those that it shuns.
+    /// Places an application's demand with some Workers before all others and some after them, rank by rank, and without
+    /// those that it shuns.
     pub(super) fn place_ranked(
         &self,
         demand: &Demand,
         strategy: Strategy,
-        nearest: &[Vec<Slot>],
+        ends: (&[Vec<Slot>], &[Vec<Slot>]),
         application: &Application,
     ) -> Vec<Share> {
         let shuns = |slot| application.shuns(slot, self.row(slot));
-        self.index.place_ranked(demand, strategy, nearest, shuns)
+        self.index.place_ranked(demand, strategy, ends, shuns)
     }
 
     /// Places a demand by a policy's measure.
@@ -277,8 +286,8 @@ impl WorkerTable {
         self.gained.iter().any(|slot| self.index.fits(*slot, one))
     }
 
-    /// The first Worker by id that has room for a cluster driver, or the first after this one, all round. Workers with a label
-    /// run only executors.
+    /// The first Worker by id that has room for a cluster driver, or the first after this one, all round, and a late one if no
+    /// other has. Workers with a label run only executors.
     pub(super) fn first_with_room(&self, one: &Demand, after: Option<&WorkerId>) -> Option<Slot> {
         if !self.index.fits_anywhere(one) {
             return None;
@@ -287,10 +296,15 @@ impl WorkerTable {
             let row = self.row(*slot);
             row.description.label.is_none() && row.offer().fits(one)
         };
-        let Some(last) = after else { return self.index.iter().map(|(_, slot)| slot).find(fits) };
+        let prompt = |slot: &Slot| !self.late.contains(slot) && fits(slot);
+        let Some(last) = after else {
+            let mut all = self.index.iter().map(|(_, slot)| slot);
+            return all.find(prompt).or_else(|| self.late.iter().copied().find(fits));
+        };
         let behind = self.index.iter_from(last).filter(|(id, _)| *id != last);
         let before = self.index.iter().take_while(|(id, _)| *id <= last);
-        behind.chain(before).map(|(_, slot)| slot).find(fits)
+        let mut all = behind.chain(before).map(|(_, slot)| slot);
+        all.find(prompt).or_else(|| self.late.iter().copied().find(fits))
     }
 
     /// Withholds further amounts of a Worker until the end of the pass, and addresses for this number of executors with these
@@ -370,8 +384,8 @@ impl WorkerTable {
     }
 
     /// Remembers a Worker that was removed, and forgets those that are overdue.
-    pub(super) fn bury(&mut self, row: &WorkerRow, state: WorkerState, now: Timestamp, remember: Duration) {
-        self.forget_dead(now);
+    pub(super) fn bury(&mut self, row: &WorkerRow, departure: Departure, remember: Duration) {
+        self.forget_dead(departure.at);
         self.dead.retain(|dead| dead.view.id != row.description.id);
         if self.dead.len() >= DEAD_LIMIT {
             self.dead.pop_front();
@@ -379,20 +393,32 @@ impl WorkerTable {
         let forgotten_at = row.last_heartbeat.time() + remember;
         // A Worker can have thousands of addresses, and nobody asks for those of a lost one, or for what was wrong with it.
         let (resources, resources_used) = (Resources::default(), Resources::default());
-        let view = WorkerView { resources, resources_used, impairment: None, ..row.view(state) };
+        let view =
+            WorkerView { resources, resources_used, impairment: None, ..row.view(departure.cause.state()) };
         self.bury_view(view, forgotten_at);
+        self.explain_death(departure);
     }
 
     /// Remembers a lost Worker until this time.
     pub(super) fn bury_view(&mut self, view: WorkerView, forgotten_at: Timestamp) {
-        self.dead.push_back(DeadWorker { view, forgotten_at });
+        self.dead.push_back(DeadWorker { view, forgotten_at, departure: None });
     }
 
-    /// The lost Workers that are remembered at this time, each with the time when it is forgotten, in the order of their
-    /// losses.
-    pub(super) fn dead(&self, now: Timestamp) -> impl Iterator<Item = (&WorkerView, Timestamp)> {
+    /// Says when and why the Worker that was lost last is gone.
+    pub(super) fn explain_death(&mut self, departure: Departure) {
+        if let Some(dead) = self.dead.back_mut() {
+            dead.departure = Some(departure);
+        }
+    }
+
+    /// The lost Workers that are remembered at this time, each with the time when it is forgotten and with when and why it is gone,
+    /// in the order of their losses.
+    pub(super) fn dead(
+        &self,
+        now: Timestamp,
+    ) -> impl Iterator<Item = (&WorkerView, Timestamp, Option<&Departure>)> {
         let remembered = self.dead.iter().filter(move |dead| dead.forgotten_at > now);
-        remembered.map(|dead| (&dead.view, dead.forgotten_at))
+        remembered.map(|dead| (&dead.view, dead.forgotten_at, dead.departure.as_ref()))
     }
 
     /// The number of Workers that have ever registered.
@@ -413,6 +439,11 @@ impl WorkerTable {
     /// The Workers whose standing may have changed since the last call.
     pub(super) fn take_changed(&mut self) -> BTreeSet<Slot> {
         std::mem::take(&mut self.changed)
+    }
+
+    /// The Workers of which two heartbeats are missing.
+    pub(super) fn late(&self) -> &BTreeSet<Slot> {
+        &self.late
     }
 
     /// The number of Workers that are away.
@@ -566,10 +597,14 @@ impl WorkerTable {
         })
     }
 
-    /// The ids of those that have left in order, from that one on.
-    pub(super) fn left(&self, from: &WorkerId) -> impl Iterator<Item = &WorkerId> {
-        let left = self.dead.iter().filter(|dead| dead.view.state == WorkerState::Left);
-        left.map(|dead| &dead.view.id).filter(move |id| *id >= from)
+    /// What there is to say of those that are gone, from that id on.
+    pub(super) fn gone(&self, from: &WorkerId) -> impl Iterator<Item = WorkerNews> {
+        let gone = self.dead.iter().filter(move |dead| dead.view.id >= *from);
+        gone.map(|DeadWorker { view, forgotten_at: _, departure }| {
+            let left = (view.state == WorkerState::Left).then_some(WorkerRemark::Left);
+            let remark = departure.clone().map(WorkerRemark::Gone).or(left);
+            WorkerNews { worker: view.id.clone(), remark, report: None }
+        })
     }
 
     /// The living ones by id, from that one on.
@@ -600,7 +635,7 @@ impl WorkerTable {
                 && looked
                 && linked
                 && self.by_address.get(&row.address()) == Some(id);
-            if !known {
+            if !known || row.is_late != self.late.contains(&slot) {
                 return Err(format!("{id} is not in every table"));
             }
         }

@@ -17,8 +17,8 @@ use super::{Effect, Ignored, Master, Note, Pass, Record};
 use crate::ids::{self, ExecutorKey, PeerId, WorkerId};
 use crate::last_heard::LATE;
 use crate::messages::{
-    DriverReport, ExecutorReport, ExecutorState, Impairment, LossReason, MOST_CORES, MasterToDriver,
-    MasterToWorker, RefusedRegistration, WorkerDescription, WorkerState,
+    Departure, DepartureCause, DriverReport, ExecutorReport, ExecutorState, Impairment, LossReason,
+    MOST_CORES, MasterToDriver, MasterToWorker, RefusedRegistration, WorkerDescription, WorkerState,
 };
 use crate::time::{Timestamp, millis};
 
@@ -235,7 +235,6 @@ impl Master {
         if self.workers.hear(slot, at, self.config.worker_timeout) {
             let worker = self.workers.row(slot).description.id.clone();
             self.effects.note(Note::WorkerHeard { worker });
-            self.pass = Pass::Due;
         }
     }
 
@@ -360,25 +359,18 @@ impl Master {
         let row = self.workers.living(id);
         let is_leaving = row.availability == Availability::Decommissioning;
         let is_empty = row.executors.len() == 0 && row.drivers.len() == 0;
-        let state = match reason == LossReason::Disconnected && is_leaving && is_empty {
-            true => WorkerState::Left,
-            false => WorkerState::Dead,
-        };
-        self.take_out_worker(now, id, reason, state);
+        let has_left = reason == LossReason::Disconnected && is_leaving && is_empty;
+        let cause = if has_left { row.departure_cause() } else { DepartureCause::Lost(reason) };
+        self.take_out_worker(now, id, cause);
     }
 
     /// Removes a Worker that is lost, or has left in order.
-    pub(super) fn take_out_worker(
-        &mut self,
-        now: Timestamp,
-        id: &WorkerId,
-        reason: LossReason,
-        state: WorkerState,
-    ) {
+    pub(super) fn take_out_worker(&mut self, now: Timestamp, id: &WorkerId, cause: DepartureCause) {
+        let reason = cause.loss();
         let row = self.workers.living(id);
         let (host, executors) = (row.description.host.clone(), row.executors.clone());
         let worker = id.clone();
-        self.effects.note(match state {
+        self.effects.note(match cause.state() {
             WorkerState::Left => Note::WorkerLeft { worker },
             _ => Note::WorkerRemoved { worker, reason: reason.clone(), executors: executors.len() },
         });
@@ -394,7 +386,7 @@ impl Master {
             let (worker, reason, last_heard) = (row.number, reason.clone(), row.last_heartbeat.time());
             self.records.add(
                 now,
-                match state {
+                match cause.state() {
                     WorkerState::Left => Record::WorkerLeft { worker, last_heard },
                     _ => Record::WorkerRemoved { worker, reason, last_heard },
                 },
@@ -402,7 +394,7 @@ impl Master {
         }
         let times = self.config.dead_worker_persistence.saturating_add(1);
         let remember = self.config.worker_timeout.saturating_mul(times);
-        self.workers.bury(&row, state, now, remember);
+        self.workers.bury(&row, Departure { at: now, cause }, remember);
         let drivers: Vec<Link> = self.applications.queue().map(|app| app.link).collect();
         for driver in drivers {
             let (worker, host, reason) = (id.clone(), host.clone(), reason.clone());

@@ -454,6 +454,18 @@ pub struct ApplicationView {
     pub executors: Vec<ExecutorView>,
 }
 
+impl ApplicationView {
+    /// How it stands or ended, with what its driver said of its work: as in Spark it is FINISHED even if that failed.
+    #[must_use]
+    pub fn result(&self) -> ApplicationState {
+        match (self.state, &self.outcome) {
+            (ApplicationState::Finished, Some(Outcome::Failed(_))) => ApplicationState::Failed,
+            (ApplicationState::Finished, Some(Outcome::Cancelled(_))) => ApplicationState::Killed,
+            (state, _) => state,
+        }
+    }
+}
+
 /// The state of an application. Source: Spark Master, 4.0.1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]

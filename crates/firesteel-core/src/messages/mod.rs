@@ -61,8 +61,8 @@ pub use needs::{
 };
 pub use outcome::{Outcome, OutcomeWords};
 pub use report::{
-    DiskSpace, MachineUsage, TimedReport, Usage, WorkerNews, WorkerRemark, WorkerReport, WorkerReports,
-    is_web_address, sum,
+    Departure, DepartureCause, DiskSpace, MachineUsage, TimedReport, Usage, WorkerNews, WorkerRemark,
+    WorkerReport, WorkerReports, is_web_address, sum,
 };
 pub use reserved_room::ReservedRoom;
 pub use shared::Shared;

@@ -1,8 +1,10 @@
 //! What a Worker reports of itself besides its registration: where it serves HTTP, and what is used there.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
-use super::{MasterView, WorkerState};
+use super::{LossReason, MasterView, WorkerState};
 use crate::ids::{DriverId, ExecutorKey, WorkerId};
 use crate::process::short_if_any;
 use crate::time::Timestamp;
@@ -84,11 +86,11 @@ pub struct WorkerNews {
 }
 
 /// How a Worker is, if that is out of the ordinary.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum WorkerRemark {
     /// Two heartbeats are missing.
     Late,
-    /// It has left in order.
+    /// It has left in order. The Master's records do not say when.
     Left,
     /// It runs executors or cluster drivers of another Master, and is given nothing until these end.
     Foreign {
@@ -99,6 +101,58 @@ pub enum WorkerRemark {
         /// When they are ended.
         until: Timestamp,
     },
+    /// It is lost, or has left in order.
+    Gone(Departure),
+}
+
+/// When a Worker was lost or has left, and why.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Departure {
+    /// When that was.
+    pub at: Timestamp,
+    /// Why that was.
+    pub cause: DepartureCause,
+}
+
+/// Why a Worker is gone.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum DepartureCause {
+    /// It has left in order, since somebody asked it to.
+    Asked,
+    /// It has left in order, since it was stopped.
+    Stopped,
+    /// It is lost.
+    Lost(LossReason),
+}
+
+impl DepartureCause {
+    /// The state of a Worker that is gone for this cause.
+    #[must_use]
+    pub fn state(&self) -> WorkerState {
+        match self {
+            Self::Asked | Self::Stopped => WorkerState::Left,
+            Self::Lost(_) => WorkerState::Dead,
+        }
+    }
+
+    /// Why what the Worker had is lost.
+    #[must_use]
+    pub fn loss(&self) -> LossReason {
+        match self {
+            Self::Asked | Self::Stopped => LossReason::Disconnected,
+            Self::Lost(reason) => reason.clone(),
+        }
+    }
+}
+
+impl fmt::Display for DepartureCause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Asked => f.write_str("it was asked to leave"),
+            Self::Stopped => f.write_str("it was stopped"),
+            Self::Lost(reason) => reason.fmt(f),
+        }
+    }
 }
 
 impl WorkerRemark {
@@ -109,6 +163,8 @@ impl WorkerRemark {
             Self::Late => "LATE",
             Self::Left => "LEFT",
             Self::Foreign { .. } => "FOREIGN",
+            Self::Gone(departure) if departure.cause.state() == WorkerState::Left => "LEFT",
+            Self::Gone(_) => "LOST",
         }
     }
 }
@@ -132,9 +188,22 @@ impl MasterView {
             }
         }
         for worker in &mut self.workers {
-            if self.remarks.get(&worker.id) == Some(&WorkerRemark::Left) {
-                worker.state = WorkerState::Left;
+            match self.remarks.get(&worker.id) {
+                Some(WorkerRemark::Left) => worker.state = WorkerState::Left,
+                Some(WorkerRemark::Gone(departure)) => worker.state = departure.cause.state(),
+                Some(WorkerRemark::Late | WorkerRemark::Foreign { .. }) | None => {}
             }
+        }
+    }
+}
+
+impl WorkerRemark {
+    /// When and why a Worker is gone, if that is known.
+    #[must_use]
+    pub fn departure(&self) -> Option<&Departure> {
+        match self {
+            Self::Gone(departure) => Some(departure),
+            Self::Late | Self::Left | Self::Foreign { .. } => None,
         }
     }
 }

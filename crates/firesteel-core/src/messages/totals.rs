@@ -106,7 +106,13 @@ impl MasterView {
             Some(WorkerRemark::Foreign { .. }) if share.standing == Standing::Serving => {
                 WorkerShare { standing: Standing::Withheld, ..share }
             }
-            Some(WorkerRemark::Foreign { .. } | WorkerRemark::Late | WorkerRemark::Left) | None => share,
+            Some(
+                WorkerRemark::Foreign { .. }
+                | WorkerRemark::Late
+                | WorkerRemark::Left
+                | WorkerRemark::Gone(_),
+            )
+            | None => share,
         }
     }
 }

@@ -107,6 +107,9 @@ impl Story {
         let by = "a test".to_owned();
         self.client(client, ClientToMaster::RequestClearCompletedDriversAndApps { by });
         let third = self.submit_with(client, [("gpu".to_owned(), Amount::Whole(1))].into());
+        let (last, pause_millis) = (ExitStatus::Code(1), None);
+        let driver = third.1.clone();
+        self.worker(third.0, WorkerToMaster::DriverRestarted { driver, restarts: 1, last, pause_millis });
         self.report_driver(&third, DriverState::Finished);
         let (_, driver) = self.submit(client);
         self.client(client, ClientToMaster::RequestKillDriver { driver, by: "a test".to_owned() });

@@ -6,10 +6,10 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use firesteel_core::Timestamp;
-use firesteel_core::ids::AppId;
+use firesteel_core::ids::{AppId, WorkerId};
 use firesteel_core::messages::{
     ApplicationDetail, ExecutorState, ExecutorView, Hindrance, ImpairedWorker, ProfileView, ReservedRoom,
-    SchedulingStatus,
+    SchedulingStatus, WorkerRemark,
 };
 use firesteel_host::plain::clean;
 use firesteel_placement::advice::{Advice, Change};
@@ -19,6 +19,9 @@ use firesteel_placement::{Cores, ExecutorLimit, ExecutorSize, Shortfall};
 
 use super::application::{heading, shown_state_and_end};
 use super::worker;
+
+/// The largest number of late Workers that are named.
+const MOST_LATE: usize = 3;
 
 /// The explanation of an application, one sentence each. Sentences about a profile are indented.
 #[must_use]
@@ -74,6 +77,30 @@ pub fn expected_start(app: &AppId, rooms: &[ReservedRoom], now: Timestamp) -> Op
         rest => format!("in {}", duration(rest)),
     };
     Some(format!("It is expected to start {when}: enough of what runs says that it will have ended by then."))
+}
+
+/// Which Workers are late, of those that run executors of the application, or of all while it lacks room on Workers: they may be
+/// lost soon.
+#[must_use]
+pub fn late_workers(
+    detail: &ApplicationDetail,
+    remarks: &BTreeMap<WorkerId, WorkerRemark>,
+) -> Option<String> {
+    let scheduling = detail.scheduling.as_ref()?;
+    let lacks_room = scheduling.profiles.iter().any(needs_room);
+    let live = || detail.application.executors.iter().filter(|executor| !executor.state.is_finished());
+    let all = remarks.iter().filter(|(_, remark)| **remark == WorkerRemark::Late).map(|(worker, _)| worker);
+    let late: Vec<String> = all
+        .filter_map(|worker| match live().filter(|executor| executor.worker == *worker).count() {
+            0 => lacks_room.then(|| worker.to_string()),
+            own => Some(format!("{worker} with {own} of its executors")),
+        })
+        .collect();
+    let (named, more) = late.split_at(late.len().min(MOST_LATE));
+    let more = (!more.is_empty()).then(|| counted(more.len(), "other Worker"));
+    let named: Vec<String> = named.iter().cloned().chain(more).collect();
+    (!named.is_empty())
+        .then(|| format!("Late, and lost if silent for spark.worker.timeout: {}.", list(&named)))
 }
 
 /// The reason, other than room, that keeps an application waiting.

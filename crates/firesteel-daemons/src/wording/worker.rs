@@ -1,12 +1,14 @@
 //! The state of a Worker, and for how long it is excluded, in words.
 
 use firesteel_core::Timestamp;
-use firesteel_core::messages::{ExcludedWorker, MasterView, WorkerRemark, WorkerState, WorkerView};
+use firesteel_core::messages::{
+    Departure, ExcludedWorker, MasterView, WorkerRemark, WorkerState, WorkerView,
+};
 use firesteel_host::plain::clean;
 use firesteel_placement::words::{counted, duration};
 
 /// The state of a Worker: `ALIVE`, `ALIVE, Spark 4.0 only`, `ALIVE, does not answer`, `ALIVE, excluded for 2 applications`, or
-/// `ALIVE, excluded for all for 3.5 s`; after a restart of the Master `UNKNOWN, not back yet`.
+/// `ALIVE, excluded for all for 3.5 s`; after a restart of the Master `UNKNOWN, not back yet`; `LEFT 3.5 s ago: it was stopped`.
 #[must_use]
 pub fn worker_state(view: &MasterView, worker: &WorkerView) -> String {
     state_in_words(worker, view.remarks.get(&worker.id), view.now)
@@ -31,6 +33,9 @@ pub fn state_in_words(worker: &WorkerView, remark: Option<&WorkerRemark>, now: T
         Some(WorkerRemark::Late) => format!("{state}, late"),
         Some(WorkerRemark::Foreign { until, .. }) => {
             format!("{state}, runs executors of another Master for {}", duration(until.since(now)))
+        }
+        Some(WorkerRemark::Gone(Departure { at, cause })) => {
+            format!("{state} {} ago: {}", duration(now.since(*at)), clean(&cause.to_string()))
         }
         Some(WorkerRemark::Left) | None => state,
     };
@@ -59,7 +64,9 @@ mod tests {
     use super::*;
     use firesteel_core::address::Address;
     use firesteel_core::ids::WorkerId;
-    use firesteel_core::messages::{EarlyEnd, Impairment, Offered, WorkerDescription};
+    use firesteel_core::messages::{
+        DepartureCause, EarlyEnd, Impairment, LossReason, Offered, WorkerDescription,
+    };
 
     #[test]
     fn the_state_of_a_worker_says_for_whom_it_is_excluded() {
@@ -91,6 +98,14 @@ mod tests {
         let plain = WorkerView::unused(&worker, now);
         assert_eq!(state_in_words(&plain, Some(&WorkerRemark::Late), now), "ALIVE, late");
         assert_eq!(state(WorkerState::Left, 0, None), "LEFT");
+        let gone = |cause: DepartureCause| {
+            let worker = WorkerView { state: cause.state(), ..WorkerView::unused(&worker, now) };
+            let remark = WorkerRemark::Gone(Departure { at: now, cause });
+            state_in_words(&worker, Some(&remark), Timestamp::from_millis(4_500))
+        };
+        assert_eq!(gone(DepartureCause::Asked), "LEFT 3.5 s ago: it was asked to leave");
+        let silent = DepartureCause::Lost(LossReason::HeartbeatTimeout { seconds: 60 });
+        assert_eq!(gone(silent), "DEAD 3.5 s ago: no heartbeat from the Worker for 60 s");
     }
 
     #[test]

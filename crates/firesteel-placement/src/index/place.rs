@@ -48,23 +48,23 @@ impl<I: Ord> Index<I> {
         self.deal(demand, strategy, shares);
     }
 
-    /// Does what [`place`](Self::place) does with preferred Workers first: those of `nearest`, rank by rank, each rank
-    /// in the worker order. Avoided Workers give nothing. The result has exactly the executors of
+    /// Does what [`place`](Self::place) does with preferred Workers first, those of `nearest`, and those of `furthest` after all
+    /// others, rank by rank, each rank in the worker order. Avoided Workers give nothing. The result has exactly the executors of
     /// [`place_ranked`](crate::place_ranked).
     ///
-    /// The cost depends on the number of preferred and avoided Workers, and on the number of Workers that give something.
+    /// The cost depends on the number of ranked and avoided Workers, and on the number of Workers that give something.
     #[must_use]
     pub fn place_ranked(
         &self,
         demand: &Demand,
         strategy: Strategy,
-        nearest: &[Vec<Slot>],
+        (nearest, furthest): (&[Vec<Slot>], &[Vec<Slot>]),
         avoids: impl Fn(Slot) -> bool,
     ) -> Vec<Share> {
         let mut shares = Vec::new();
         if let Some(search) = self.search(demand).filter(|_| demand.allows_one_more()) {
             let visit = self.collect_enough(demand, strategy, &mut shares);
-            let _ = self.walk_ranked(&search, nearest, avoids, visit);
+            let _ = self.walk_ranked(&search, (nearest, furthest), avoids, visit);
             self.deal(demand, strategy, &mut shares);
         }
         shares
@@ -79,25 +79,35 @@ impl<I: Ord> Index<I> {
     fn walk_ranked(
         &self,
         search: &Search<'_>,
-        nearest: &[Vec<Slot>],
+        (nearest, furthest): (&[Vec<Slot>], &[Vec<Slot>]),
         avoids: impl Fn(Slot) -> bool,
         mut visit: impl FnMut(Slot, &Free) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
-        for rank in nearest {
-            let with_key = |slot: &Slot| Some((self.workers.order_key(*slot)?, *slot));
-            let mut rank: Vec<_> = rank.iter().filter_map(with_key).collect();
-            rank.sort_unstable();
-            for (_, slot) in self.direction.over(0..rank.len()).map(|at| rank[at]) {
-                let free = self.workers.free(slot).filter(|free| search.accepts(slot, free));
-                if let Some(free) = free.filter(|_| !avoids(slot)) {
-                    visit(slot, &free)?;
-                }
-            }
-        }
-        let ranked: BTreeSet<Slot> = nearest.iter().flatten().copied().collect();
+        nearest.iter().try_for_each(|rank| self.walk_rank(search, rank, &avoids, &mut visit))?;
+        let ranked: BTreeSet<Slot> = nearest.iter().chain(furthest).flatten().copied().collect();
         self.workers.walk(search, |slot, free| {
             if ranked.contains(&slot) || avoids(slot) { ControlFlow::Continue(()) } else { visit(slot, free) }
-        })
+        })?;
+        furthest.iter().try_for_each(|rank| self.walk_rank(search, rank, &avoids, &mut visit))
+    }
+
+    fn walk_rank(
+        &self,
+        search: &Search<'_>,
+        rank: &[Slot],
+        avoids: &impl Fn(Slot) -> bool,
+        visit: &mut impl FnMut(Slot, &Free) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
+        let with_key = |slot: &Slot| Some((self.workers.order_key(*slot)?, *slot));
+        let mut rank: Vec<_> = rank.iter().filter_map(with_key).collect();
+        rank.sort_unstable();
+        for (_, slot) in self.direction.over(0..rank.len()).map(|at| rank[at]) {
+            let free = self.workers.free(slot).filter(|free| search.accepts(slot, free));
+            if let Some(free) = free.filter(|_| !avoids(slot)) {
+                visit(slot, &free)?;
+            }
+        }
+        ControlFlow::Continue(())
     }
 
     /// A visitor that adds a share of one unit for each Worker, until the Workers are enough.

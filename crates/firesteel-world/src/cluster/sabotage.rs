@@ -13,6 +13,10 @@ pub enum Sabotage {
     ForgetWorker,
     /// The Master misses that a Worker is about to end.
     ForgetLeaving,
+    /// The Master misses that a Worker on which nothing runs is about to end.
+    MournLeft,
+    /// The Master does not count heartbeats.
+    IgnoreHeartbeat,
     /// The Master misses that a driver's connection ended.
     ForgetDriver,
     /// The Master does not order an executor's end.
@@ -227,7 +231,7 @@ pub enum Sabotage {
     DropExit,
 }
 
-firesteel_core::kinds!("sabotage", Sabotage: DropGiveBack DoubleLaunch ForgetWorker ForgetLeaving ForgetDriver DropKillExecutor
+firesteel_core::kinds!("sabotage", Sabotage: DropGiveBack DoubleLaunch ForgetWorker ForgetLeaving MournLeft IgnoreHeartbeat ForgetDriver DropKillExecutor
     ReuseExecutorId WrongDriver LaunchOnTheDead OneCoreTooMany DropExecutorAdded DropRegisteredWorker
     DropKilled MissTurn SplitGang StarveGang StealReserved LendToAll ForgetPriority ForgetQueue PreemptTooMany PreemptPeers PreemptForAnyGang DropExecutorsGone EarlyExecutorsGone ForgetOutcome TrustAnyToken TrustAnySize LateKillForgetsOutcome JudgeByReading TakeForAnswered MissFullDisk CountShortages SkipPersist TellBeforeDurable ReplayTwice EpochNotIncreased TellUnwritten WriteUnfenced SpeakAfterTenure StandbyAnswers StandbyStaysOn AskOnce SkipRow EndForeign ForgetBlame NeverReadmit HastyEnd IgnoreEpoch MissDriverEnd DropKillDriver ForgetDriverAddresses DropDriver DoubleLaunchDriver ForgetSupervise RunningTwice LoseEnd StartTwice ForgetWords DropSignal StayOn DropHeartbeat TrustFetch FetchTwice KeepFiles EndLog KeepNothing RemoveTheLiving RemoveLivingExecutor UseLeaving ForgetUnregister ClaimSuccess TrustAnySecret TrustAnyNumber DoubleLaunchTask
     DropOutputCredit DoubleCredit DoubleOutput DropOutput DoubleTaskEnd DropTaskEnd DropKillTask
@@ -241,6 +245,8 @@ impl Sabotage {
         Self::DoubleLaunch,
         Self::ForgetWorker,
         Self::ForgetLeaving,
+        Self::MournLeft,
+        Self::IgnoreHeartbeat,
         Self::ForgetDriver,
         Self::DropKillExecutor,
         Self::ReuseExecutorId,

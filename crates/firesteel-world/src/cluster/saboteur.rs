@@ -209,6 +209,13 @@ impl Saboteur {
             (NodeEvent::Master(core_master::Event::Received { message, .. }), Sabotage::ForgetLeaving) => {
                 matches!(message, core_master::Inbound::Worker(WorkerToMaster::WorkerDecommissioning { .. }))
             }
+            (NodeEvent::Master(core_master::Event::Received { peer, message, .. }), Sabotage::MournLeft) => {
+                matches!(message, core_master::Inbound::Worker(WorkerToMaster::WorkerDecommissioning { .. }))
+                    && ledger.is_empty_worker(*peer)
+            }
+            (NodeEvent::Master(core_master::Event::Received { message, .. }), Sabotage::IgnoreHeartbeat) => {
+                matches!(message, core_master::Inbound::Worker(WorkerToMaster::Heartbeat { .. }))
+            }
             (NodeEvent::Master(core_master::Event::Received { message, .. }), Sabotage::MissFullDisk) => {
                 matches!(message, core_master::Inbound::Worker(WorkerToMaster::StartsChecked { .. }))
             }

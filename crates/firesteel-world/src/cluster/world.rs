@@ -454,6 +454,7 @@ impl World {
         if let Body::Master(machine) = &self.nodes[master.0].body {
             let view = machine.view();
             let result = self.ledger.compare(&view).and_then(|()| self.ledger.compare_needs(&view));
+            let result = result.and_then(|()| self.ledger.compare_presence(&view));
             self.hold(result);
         }
     }

@@ -9,10 +9,10 @@ use firesteel_apps::local_cluster::key;
 use firesteel_apps::master_url::MasterUrl;
 use firesteel_core::Timestamp;
 use firesteel_core::address::{Address, parse_masters};
-use firesteel_core::ids::{AppId, DriverId, ExecutorId};
+use firesteel_core::ids::{AppId, DriverId, ExecutorId, WorkerId};
 use firesteel_core::messages::{
     ApplicationAnswer, ApplicationDetail, DecommissionAnswer, DriverDescription, DriverShare, DriverView,
-    KillAnswer, KillDriverAnswer, MasterView, PastRow, ReservedRoom,
+    KillAnswer, KillDriverAnswer, MasterView, PastRow, ReservedRoom, WorkerRemark,
 };
 use firesteel_core::state_reader::Extent;
 use firesteel_daemons::master_client::MasterClient;
@@ -197,6 +197,12 @@ impl Cluster {
     pub(super) async fn application(&self, app: &str) -> Result<ApplicationAnswer, Unanswered> {
         let name = &self.name;
         self.first(|master| async move { open(&master, name).await?.application(app).await }).await
+    }
+
+    /// Returns what a Master has to say of Workers besides their states.
+    pub(super) async fn remarks(&self) -> Result<BTreeMap<WorkerId, WorkerRemark>, Unanswered> {
+        let name = &self.name;
+        self.first(|master| async move { open(&master, name).await?.remarks().await }).await
     }
 
     /// Returns for which application a Master reserves room, and when that is expected to start.

@@ -9,9 +9,9 @@ use std::collections::BTreeMap;
 use firesteel_core::Timestamp;
 use firesteel_core::ids::{AppId, DriverId, ExecutorId, ProfileId, WorkerId};
 use firesteel_core::messages::{
-    ApplicationDetail, ApplicationState, ApplicationView, ClusterView, DriverShare, DriverState, DriverView,
-    EarlyEnd, ExcludedWorker, ExecutorState, ExecutorView, Holder, ImpairedWorker, MasterView, Outcome,
-    ProfileView, SchedulingStatus, WorkerRemark, WorkerState, WorkerView,
+    ApplicationDetail, ApplicationState, ApplicationView, ClusterView, DriverRestarts, DriverShare,
+    DriverState, DriverView, EarlyEnd, ExcludedWorker, ExecutorState, ExecutorView, Holder, ImpairedWorker,
+    MasterView, Outcome, ProfileView, SchedulingStatus, WorkerRemark, WorkerState, WorkerView,
 };
 use firesteel_core::process::ExitStatus;
 use firesteel_placement::advice::{Advice, Change};
@@ -35,8 +35,8 @@ An executor has id, worker, profile, state, exit_code (128 + N for signal N; nul
 resources, host, port, directory, launched_ms, started_ms, ended_ms.
 
 A Worker has excluded_for, the number of applications for which it is excluded. It may have excluded_until_ms (it is excluded \
-for all applications until then), impairment (it is given nothing new, because something is wrong with it), and label (it runs \
-only Spark executors of these releases).
+for all applications until then), impairment (it is given nothing new, because something is wrong with it), label (it runs \
+only Spark executors of these releases), and once it is lost or has left gone_ms and gone_why.
 
 An application has id, name, user, state, end, outcome (succeeded, failed, cancelled, or null if its driver does not say), \
 outcome_words, submitted_ms, ended_ms, queue, priority, gang, max_cores, cores_granted, memory_per_executor_mib, \
@@ -114,16 +114,28 @@ pub(super) struct Driver<'a> {
 impl<'a> Driver<'a> {
     /// The row of a listed one. `share` is what it has of custom resources, if it needs any.
     pub(super) fn listed(view: &'a DriverView, share: Option<&'a DriverShare>) -> Self {
-        let restarts = share.and_then(|share| share.restarts);
+        let name = share.and_then(|share| share.name.as_deref());
         Self {
             resources: Some(share.map_or(Resources::NONE, |share| &share.has)),
-            name: share.and_then(|share| share.name.as_deref()),
+            waiting: share.and_then(|share| share.wait).map(|wait| wait.to_string()),
+            ..Self::of(view).known_as(name, share.and_then(|share| share.restarts.as_ref()))
+        }
+    }
+
+    /// The row of one with this name, which was started again this often.
+    pub(super) fn known_as(self, name: Option<&'a str>, restarts: Option<&DriverRestarts>) -> Self {
+        Self {
+            name,
             restarts: restarts.map_or(0, |it| it.restarts),
             last_exit_code: restarts.map(|it| it.last.shell_code()),
             next_start_ms: restarts.and_then(|it| it.until).map(Timestamp::millis),
-            waiting: share.and_then(|share| share.wait).map(|wait| wait.to_string()),
-            ..Self::of(view)
+            ..self
         }
+    }
+
+    /// Its command, after its name if it has one.
+    pub(super) fn named_command(&self) -> String {
+        self.name.map_or_else(|| self.command.clone(), |name| format!("{name}: {}", self.command))
     }
 
     /// The row without custom resources.
@@ -227,8 +239,12 @@ struct Worker<'a> {
     host: &'a str,
     port: u16,
     state: WorkerState,
-    /// LATE: two heartbeats are missing. FOREIGN: it runs executors of another Master.
+    /// LATE: two heartbeats are missing. FOREIGN: it runs executors of another Master. LEFT or LOST: it is gone.
     remark: Option<&'static str>,
+    /// When it was lost or left.
+    gone_ms: Option<u64>,
+    /// Why that was.
+    gone_why: Option<String>,
     cores: i64,
     cores_used: i64,
     memory_mib: i64,
@@ -436,8 +452,11 @@ impl<'a> Impaired<'a> {
 
 impl<'a> Worker<'a> {
     fn of(view: &'a WorkerView, remark: Option<&WorkerRemark>) -> Self {
+        let gone = remark.and_then(WorkerRemark::departure);
         Self {
             remark: remark.map(WorkerRemark::name),
+            gone_ms: gone.map(|gone| gone.at.millis()),
+            gone_why: gone.map(|gone| gone.cause.to_string()),
             id: &view.id,
             host: &view.host,
             port: view.port,

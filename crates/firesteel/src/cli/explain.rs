@@ -9,7 +9,7 @@ use firesteel_core::messages::{
     ApplicationDetail, DriverRestarts, DriverShare, DriverView, Outcome, ReservedRoom,
 };
 use firesteel_daemons::wording::application::state;
-use firesteel_daemons::wording::explanation::{expected_start, sentences};
+use firesteel_daemons::wording::explanation::{expected_start, late_workers, sentences};
 use firesteel_placement::words::counted;
 use serde::Serialize;
 
@@ -79,6 +79,7 @@ pub(super) fn run(args: &Args) -> Result<Exit, Failure> {
     let rooms = ask::now(cluster.reservations())?;
     let mut sentences = sentences(&detail);
     sentences.extend(expected_start(&detail.application.id, &rooms, detail.now));
+    sentences.extend(late_workers(&detail, &ask::now(cluster.remarks())?));
     let expected = ReservedRoom::start_of(&rooms, &detail.application.id);
     exit::written(if args.json { print_json(&detail, &sentences, expected) } else { print(&sentences) })
 }

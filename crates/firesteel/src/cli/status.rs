@@ -9,7 +9,9 @@ use std::time::Duration;
 use clap::Args as ClapArgs;
 use firesteel_core::Timestamp;
 use firesteel_core::ids::WorkerId;
-use firesteel_core::messages::{ApplicationView, ExecutorView, MasterView, Outcome, WorkerView};
+use firesteel_core::messages::{
+    ApplicationView, ExecutorView, MasterView, Outcome, WorkerRemark, WorkerView,
+};
 use firesteel_core::state_reader::Extent;
 use firesteel_host::plain;
 use firesteel_settings::scheduling::changed_settings;
@@ -24,7 +26,7 @@ use super::submit_driver;
 use super::table::{clean, duration, table};
 use firesteel_daemons::wording::application::{addresses, cores, live_state, resources, state};
 use firesteel_daemons::wording::driver::driver_state;
-use firesteel_daemons::wording::worker::worker_state;
+use firesteel_daemons::wording::worker::state_in_words;
 
 const EXAMPLES: &str = "  firesteel status --master spark://10.0.0.1:7077
   firesteel status app-20261120212235-0000     one application, live or ended
@@ -172,17 +174,26 @@ fn without_older_dead(workers: &[WorkerView], length: Length) -> (Vec<&WorkerVie
 
 fn workers(view: &MasterView, workers: &[&WorkerView]) -> String {
     let now = view.now;
+    let remark = |worker: &WorkerView| view.remarks.get(&worker.id);
+    let gone = |worker: &&WorkerView| remark(worker).and_then(WorkerRemark::departure);
+    let is_one_gone = workers.iter().any(|worker| gone(worker).is_some());
     let rows = workers.iter().map(|worker| {
-        vec![
+        let mut row = vec![
             worker.id.to_string(),
-            worker_state(view, worker),
+            // When and why it is gone has the last column, which can be wrapped.
+            state_in_words(worker, remark(worker).filter(|it| it.departure().is_none()), now),
             format!("{}/{}", worker.cores_used.0, worker.cores.0),
             format!("{} of {}", worker.memory_used, worker.memory),
             resources(&worker.resources_used, &worker.resources),
             format!("{} ago", duration(now.since(worker.last_heartbeat))),
-        ]
+        ];
+        let words = gone(worker)
+            .map(|it| format!("{} ago: {}", duration(now.since(it.at)), clean(&it.cause.to_string())));
+        row.extend(is_one_gone.then(|| words.unwrap_or_default()));
+        row
     });
-    table(&["WORKER", "STATE", "CORES", "MEMORY", "RESOURCES", "HEARTBEAT"], rows.collect())
+    let header = ["WORKER", "STATE", "CORES", "MEMORY", "RESOURCES", "HEARTBEAT", "GONE"];
+    table(&header[..header.len() - usize::from(!is_one_gone)], rows.collect())
 }
 
 fn applications(applications: &[ApplicationView], now: Timestamp) -> String {

@@ -532,3 +532,60 @@ fn restarts_of_a_cluster_driver_are_shown_while_it_is_on_that_worker() {
     bench.apply(Event::Disconnected { peer: PeerId(1) });
     assert_eq!(restarts(&bench, 1), None, "the one that takes its place begins anew");
 }
+
+#[test]
+fn the_name_and_the_restarts_of_a_driver_are_known_after_its_end_and_after_a_restart_of_the_master() {
+    let mut bench = Bench::new(Config { retained_drivers: 1, ..Config::default() });
+    bench.worker(1, 8);
+    let mut description = wanted(1, 1024, true);
+    description.command.environment.insert(DRIVER_NAME.to_owned(), "nightly".to_owned());
+    let last = DriverRestarts { restarts: 2, last: ExitStatus::Code(3), until: None };
+    let known = (Some("nightly".to_owned()), Some(last));
+    for number in 0..2 {
+        bench.submit(&description);
+        let (driver, restarts, last) = (id(number), last.restarts, last.last);
+        bench.worker_says(
+            1,
+            WorkerToMaster::DriverRestarted { driver, restarts, last, pause_millis: Some(1) },
+        );
+        bench.driver_reports(1, number, DriverState::Finished);
+    }
+    let image = bench.master.image();
+    let of_image = Master::recover(bench.master.config.clone(), bench.now, image).expect("it is one");
+    let of_journal = bench.recovered();
+    for (when, next) in
+        [("then", Some(of_journal)), ("from the journal", Some(of_image)), ("from the image", None)]
+    {
+        let share = bench.share_of(1).expect("there is something to say");
+        assert_eq!((share.name, share.restarts), known, "{when}");
+        let rows = bench.master.history_page(HistoryPlace::default()).rows;
+        let named = |row: PastRow| match row {
+            PastRow::DetailedDriver { name, restarts, .. } => (name, restarts),
+            other => panic!("{when}: {other:?}"),
+        };
+        let rows: Vec<_> = rows.into_iter().map(named).collect();
+        assert_eq!(rows, [known.clone(), known.clone()], "{when}: the older one is archived");
+        if let Some(next) = next {
+            bench.master = next;
+        }
+    }
+}
+
+#[test]
+fn a_cluster_driver_goes_to_a_late_worker_only_if_no_other_has_room() {
+    let mut bench = Bench::new(Config::default());
+    bench.worker(1, 8);
+    bench.worker(2, 8);
+    bench.now = bench.now + std::time::Duration::from_secs(30);
+    bench.worker_says(2, WorkerToMaster::Heartbeat { worker: WorkerId::new("w2"), last_order: None });
+    assert_eq!(bench.deadline(), []);
+    assert_eq!(bench.master.view().remarks, [(WorkerId::new("w1"), WorkerRemark::Late)].into());
+    let description = wanted(4, 512, false);
+    for worker in [2, 2, 1] {
+        let effects = bench.submit(&description);
+        let [Effect::Send { peer, message: Outbound::Worker(_) }] = &effects[..] else {
+            panic!("{effects:?}")
+        };
+        assert_eq!(peer.0, worker);
+    }
+}

@@ -109,7 +109,7 @@ fn the_history_has_what_a_status_page_no_longer_lists_in_the_order_of_the_ends()
         }
         let number = |row: &PastRow| match row {
             PastRow::Application(past) => past.number,
-            PastRow::Driver { .. } => panic!("there are none"),
+            PastRow::Driver { .. } | PastRow::DetailedDriver { .. } => panic!("there are none"),
         };
         history(&mut bench).iter().map(number).collect::<Vec<u64>>()
     };

@@ -34,6 +34,8 @@ impl WorkerTable {
         row.last_heartbeat = LastHeard::at(at);
         let was_late = std::mem::take(&mut row.is_late);
         if was_late {
+            self.late.remove(&slot);
+            let row = self.row(slot);
             let next = row.next_look(timeout);
             self.look_again(slot, next);
         }
@@ -67,6 +69,7 @@ impl WorkerTable {
             if !row.is_late && next <= heard_until {
                 let (worker, last_heard) = (row.description.id.clone(), row.last_heartbeat.time());
                 self.row_mut(slot).is_late = true;
+                self.late.insert(slot);
                 self.look_again(slot, now + silent_at.since(heard_until));
                 return Some(Silence::Late { worker, last_heard });
             }

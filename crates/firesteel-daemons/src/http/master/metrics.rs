@@ -6,8 +6,8 @@ use std::time::SystemTime;
 
 use firesteel_core::ids::AppId;
 use firesteel_core::messages::{
-    ApplicationState, ApplicationView, Impairment, MasterView, Outcome, Usage, WorkerRemark, WorkerState,
-    WorkerView, sum,
+    ApplicationState, ApplicationView, Impairment, MasterView, Usage, WorkerRemark, WorkerState, WorkerView,
+    sum,
 };
 use firesteel_host::journal::JournalMeter;
 use firesteel_host::meter::{OwnerMeter, Traffic};
@@ -120,22 +120,13 @@ fn state(page: &mut Exposition, view: &MasterView) {
         page.gauge("firesteel_master_applications", "Applications that the Master lists, by state.");
     for (state, name) in APPLICATION_STATES {
         let all = view.applications.iter().chain(&view.completed);
-        family = family.sample(&[("state", name)], all.filter(|app| result(app) == state).count());
+        family = family.sample(&[("state", name)], all.filter(|app| app.result() == state).count());
     }
     let executors: u64 = view.applications.iter().map(|app| app.executors_live).sum();
     page.gauge("firesteel_master_executors", "Executors that have not ended.").sample(&[], executors);
     usage(page, view);
     queues(page, view);
     applications(page, view);
-}
-
-/// The application's state, with what its driver said of its work: as in Spark it is FINISHED even if that failed.
-fn result(app: &ApplicationView) -> ApplicationState {
-    match &app.outcome {
-        Some(Outcome::Failed(_)) => ApplicationState::Failed,
-        Some(Outcome::Cancelled(_)) => ApplicationState::Killed,
-        Some(Outcome::Succeeded) | None => app.state,
-    }
 }
 
 fn workers(page: &mut Exposition, view: &MasterView) {

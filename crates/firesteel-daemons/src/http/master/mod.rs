@@ -284,14 +284,12 @@ impl MasterSite {
         let reign = match standing {
             Standing::Leads(reign) => reign,
             Standing::Starting => return pages::apart(base, "The Master reads its state."),
-            Standing::StandsBy(leader) => {
-                let words = match leader {
-                    Some(leader) => {
-                        format!("This Master stands by. {} leads: its pages show the cluster.", leader.url())
-                    }
-                    None => "This Master stands by. No Master leads yet.".to_owned(),
-                };
-                return pages::apart(base, &words);
+            Standing::StandsBy(None) => {
+                return pages::apart(base, "This Master stands by. No Master leads yet.");
+            }
+            Standing::StandsBy(Some(leader)) => {
+                let web_address = read::pages_of(&leader, &self.url).await;
+                return pages::standby(base, &leader, web_address.as_deref());
             }
         };
         let permit = Permit { base, token: self.settings.may_kill.then_some(&self.token) };
@@ -344,7 +342,9 @@ impl MasterSite {
         let answer = reign.applications.get(&reign.envoys, asked).await?;
         let rooms = read::reservations(&reign.envoys).await?;
         let history = self.settings.history.as_deref();
-        Ok(ApplicationPage { answer: &answer, rooms, query: &question.query, history, permit }.document())
+        let (view, query) = (reign.state().await?, &question.query);
+        let remarks = &view.remarks;
+        Ok(ApplicationPage { answer: &answer, rooms, remarks, query, history, permit }.document())
     }
 
     async fn log(&self, reign: &Reign, question: &Question, (look, base): (Look, &str)) -> Answer {

@@ -4,19 +4,26 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use firesteel_core::address::Address;
 use firesteel_core::ids::{AppId, ExecutorId, WorkerId};
 use firesteel_core::master::{Event, Inbound};
 use firesteel_core::messages::{
     ApplicationAnswer, ApplicationDetail, ClientToMaster, MasterToClient, MasterView, ReservedRoom,
+    is_web_address,
 };
 use firesteel_core::state_reader::{Extent, StateReader};
 use firesteel_host::net::{Arrival, Envoys};
+use tokio::time::timeout;
 
 use super::super::inquiry::Inquiry;
 use super::super::snapshot::{Snapshot, Unanswered};
+use crate::master_client::MasterClient;
 
 /// The number of applications whose details are kept for a second.
 const KEPT: usize = 8;
+
+/// How long a page waits for another Master that may say where its pages are.
+const FOR_A_LINK: Duration = Duration::from_secs(1);
 
 /// Asks one question.
 pub(super) async fn ask(
@@ -181,4 +188,12 @@ impl Applications {
         }
         snapshot
     }
+}
+
+/// Where another Master serves its pages, if it answers soon and one of its Workers says so. What candidates write in ZooKeeper and
+/// what Masters say when a connection opens has no room for it.
+pub(super) async fn pages_of(leader: &Address, own_name: &str) -> Option<String> {
+    let asked = async { MasterClient::open(leader, own_name).await?.web_address().await };
+    let address = timeout(FOR_A_LINK, asked).await.ok()?.ok().flatten();
+    address.filter(|address| is_web_address(address))
 }

@@ -174,6 +174,24 @@ fn one_that_waits_behind_others_names_them_and_what_would_help() {
 }
 
 #[test]
+fn late_workers_are_named_to_those_that_run_there_or_lack_room() {
+    let mut stage = Stage::of(&[(4, 8192), (2, 8192)]);
+    stage.application(100, "first", Some(4), 4, 1024, ANY);
+    stage.application(101, "sums", Some(4), 4, 1024, ANY);
+    stage.application(102, "small", Some(1), 1, 1024, ANY);
+    let late = |stage: &mut Stage, app| late_workers(&stage.detail(app), &stage.master.view().remarks);
+    assert_eq!(late(&mut stage, "first"), None);
+    stage.now = stage.now + Duration::from_millis(33_750);
+    stage.master.apply(stage.now, Event::Deadline { heard_until: stage.now });
+    let heard = WorkerToMaster::Heartbeat { worker: WorkerId::new("w2"), last_order: None };
+    stage.tell(2, Inbound::Worker(heard));
+    let told = |whom: &str| Some(format!("Late, and lost if silent for spark.worker.timeout: {whom}."));
+    assert_eq!(late(&mut stage, "first"), told("w1 with 1 of its executors"));
+    assert_eq!(late(&mut stage, "sums"), told("w1"), "it waits for room there");
+    assert_eq!(late(&mut stage, "small"), None, "it has all, elsewhere");
+}
+
+#[test]
 fn a_bound_of_its_own_is_named_with_what_raising_it_would_bring() {
     let mut stage = Stage::of(&[(16, 8192)]);
     stage.application(100, "limit", Some(16), 4, 1024, ExecutorLimit::AtMost(1));

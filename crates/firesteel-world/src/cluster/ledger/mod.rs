@@ -8,6 +8,7 @@
 //! - `reading`: queries of the ledger, and its comparison with the Master's tables.
 //! - `answers`, `pages`: the check of answers to status clients.
 //! - `resumption`: what a restart of the Master means, and those who return to it.
+//! - `presence`: the check of who has left, and of who is late.
 //! - `exclusions`: the check of excluded Workers, and of applications that end because their executors fail.
 //! - `queue_order`: the check of the order in which applications are served.
 
@@ -17,6 +18,7 @@ mod drivers;
 mod exclusions;
 mod messages;
 mod pages;
+mod presence;
 mod queue_order;
 mod reading;
 mod resumption;
@@ -35,6 +37,7 @@ use self::books::{AppBook, Availability, WorkerBook};
 use self::drivers::DriverBooks;
 use self::exclusions::EarlyEnds;
 use self::pages::Reading;
+use self::presence::Presence;
 use self::queue_order::Preempted;
 use self::resumption::{Candidate, Numbers, Resumed};
 
@@ -67,6 +70,7 @@ pub(crate) struct Ledger {
     /// When the processes of held executors were reported to run, in milliseconds.
     started: BTreeMap<ExecutorKey, u64>,
     early_ends: EarlyEnds,
+    presence: Presence,
     drivers: DriverBooks,
     /// Which Workers and applications the Master's records mean.
     numbers: Numbers,
@@ -192,7 +196,8 @@ impl Ledger {
         outcome: &mut EventOutcome,
     ) {
         match event {
-            Event::Received { peer, message: Inbound::Worker(message), .. } => {
+            Event::Received { peer, arrived, message: Inbound::Worker(message) } => {
+                self.hear(*peer, arrived.millis(), message);
                 self.on_worker_event(*peer, message, effects, released);
             }
             Event::Received { peer, message: Inbound::Driver(message), .. } => {
@@ -211,6 +216,9 @@ impl Ledger {
                 self.candidates.remove(peer);
                 self.leaving.remove(peer);
                 if let Some(worker) = self.worker_of.remove(peer) {
+                    if let Some(book) = self.workers.get(&worker) {
+                        self.presence.hang_up(&worker, book);
+                    }
                     self.remove_worker(&worker, released);
                 }
                 self.end_app(*peer, ApplicationEnd::DriverLost, released, outcome);
@@ -354,6 +362,7 @@ impl Ledger {
                 self.workers.insert(worker.id.clone(), book);
             }
         }
+        self.presence.register(&worker.id);
         self.worker_of.insert(peer, worker.id.clone());
     }
 

@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use firesteel_core::messages::{DriverView, ExecutorState, Outcome, PastApplication, PastRow, Used};
+use firesteel_core::messages::{
+    DriverRestarts, DriverView, ExecutorState, Outcome, PastApplication, PastRow, Used,
+};
 use firesteel_core::process::ExitStatus;
 use firesteel_daemons::wording::application::state;
 use serde::Serialize;
@@ -78,13 +80,10 @@ fn peak(used: Used) -> Option<u64> {
 impl<'a> Past<'a> {
     pub(super) fn of(row: &'a PastRow) -> Self {
         match row {
-            PastRow::Driver { number: _, view, used } => Self::Driver {
-                shown: Driver::of(view),
-                cpu_ms: used.map(|used| used.cpu_millis),
-                peak_memory_bytes: used.and_then(peak),
-                view,
-                used: *used,
-            },
+            PastRow::Driver { number: _, view, used } => Self::driver(view, None, None, *used),
+            PastRow::DetailedDriver { number: _, view, used, name, restarts } => {
+                Self::driver(view, name.as_deref(), restarts.as_ref(), *used)
+            }
             PastRow::Application(past) => {
                 let used =
                     past.used.iter().map(|(executor, Used { cpu_millis, peak_memory })| ExecutorUsed {
@@ -101,6 +100,21 @@ impl<'a> Past<'a> {
                     past,
                 }
             }
+        }
+    }
+
+    fn driver(
+        view: &'a DriverView,
+        name: Option<&'a str>,
+        restarts: Option<&DriverRestarts>,
+        used: Option<Used>,
+    ) -> Self {
+        Self::Driver {
+            shown: Driver::of(view).known_as(name, restarts),
+            cpu_ms: used.map(|used| used.cpu_millis),
+            peak_memory_bytes: used.and_then(peak),
+            view,
+            used,
         }
     }
 
@@ -131,7 +145,7 @@ impl<'a> Past<'a> {
                 let outcome = past.view.outcome.as_ref().map_or_else(dash, |it| clean(&it.to_string()));
                 (past.view.name.clone(), outcome, executors, past.used())
             }
-            Self::Driver { shown, used, .. } => (shown.command.clone(), dash(), dash(), *used),
+            Self::Driver { shown, used, .. } => (shown.named_command(), dash(), dash(), *used),
         };
         let (id, submitted, ended) = match self {
             Self::Application { past, .. } => {
@@ -179,7 +193,7 @@ impl<'a> Past<'a> {
             Self::Driver { shown, cpu_ms, peak_memory_bytes, view, used: _ } => [
                 "driver".to_owned(),
                 view.id.to_string(),
-                clean(&shown.command),
+                clean(&shown.named_command()),
                 clean(&view.user),
                 self.state().to_owned(),
                 String::new(),

@@ -373,8 +373,10 @@ impl ClusterPage<'_> {
         // Its arguments may be secret.
         let program =
             |driver: &DriverView| driver.command.split_whitespace().next().unwrap_or_default().to_owned();
+        let name = |driver: &DriverView| self.view.driver_resources.get(&driver.id)?.name.as_deref();
         let text = |driver: &DriverView| {
-            format!("{} {} {} {}", driver.id, driver.user, driver.state.name(), program(driver))
+            let (state, name) = (driver.state.name(), name(driver).unwrap_or_default());
+            format!("{} {} {state} {name} {}", driver.id, driver.user, program(driver))
         };
         let share = |driver: &DriverView| self.view.driver_resources.get(&driver.id);
         let has = |driver: &DriverView| {
@@ -396,7 +398,7 @@ impl ClusterPage<'_> {
                 html! { (driver.user) },
                 state(mood(driver), &driver_state(driver, share(driver), now)),
                 html! { @if driver.worker.is_some() { (log::driver_links("logPage/", &driver.id)) } },
-                html! { (program(driver)) },
+                html! { @if let Some(name) = name(driver) { (name) ": " } (program(driver)) },
                 html! { (driver.cores.0) },
                 html! { (driver.memory) @if let Some(has) = has(driver) { ", " (has) } },
                 html! { @if let Some(place) = &driver.worker { a.id href=(worker_link("./", &place.worker)) { (place.worker) } } },

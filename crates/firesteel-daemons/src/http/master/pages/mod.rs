@@ -18,9 +18,10 @@ pub(super) mod policies;
 pub(super) mod reasons;
 pub(super) mod worker;
 
+use firesteel_core::address::Address;
 use firesteel_core::ids::{AppId, WorkerId};
 use firesteel_core::messages::{
-    ApplicationState, ApplicationView, ExecutorState, MasterView, Outcome, WorkerState, WorkerView,
+    ApplicationState, ApplicationView, ExecutorState, MasterView, WorkerState, WorkerView,
 };
 use hyper::StatusCode;
 use maud::{Markup, html};
@@ -41,6 +42,23 @@ fn framed(base: &str, title: &str, here: &str, filter: Option<&Query>, pace: u64
 /// A page that says why there is no other one.
 pub(super) fn apart(base: &str, words: &str) -> Answer {
     let parts = sentence(words);
+    Answer::page(StatusCode::SERVICE_UNAVAILABLE, &framed(base, "Master", "none", None, 3000, &parts))
+}
+
+/// The page of a Master that stands by while this one leads, whose pages are at this URL.
+pub(super) fn standby(base: &str, leader: &Address, web_address: Option<&str>) -> Answer {
+    let parts = html! {
+        section #sentence {
+            p.lead {
+                "This Master stands by. " (leader.url()) " leads: "
+                @match web_address {
+                    Some(address) => { a href=(address) { "its pages" } },
+                    None => "its pages",
+                }
+                " show the cluster."
+            }
+        }
+    };
     Answer::page(StatusCode::SERVICE_UNAVAILABLE, &framed(base, "Master", "none", None, 3000, &parts))
 }
 
@@ -70,8 +88,7 @@ fn mood_of_worker(view: &MasterView, worker: &WorkerView) -> Mood {
 }
 
 fn mood_of_application(app: &ApplicationView) -> Mood {
-    match app.state {
-        ApplicationState::Finished if matches!(app.outcome, Some(Outcome::Failed(_))) => Mood::Bad,
+    match app.result() {
         ApplicationState::Running if app.executors_live > 0 => Mood::Good,
         ApplicationState::Waiting | ApplicationState::Running | ApplicationState::Unknown => Mood::Waits,
         ApplicationState::Failed => Mood::Bad,

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use firesteel_core::ids::{AppId, ExecutorKey};
-use firesteel_core::messages::{ExecutorView, MasterView, Usage, WorkerState, WorkerView, is_web_address};
+use firesteel_core::messages::{
+    Departure, ExecutorView, MasterView, Usage, WorkerRemark, WorkerState, WorkerView, is_web_address,
+};
 use firesteel_placement::words::duration;
 use maud::{Markup, html};
 
@@ -108,9 +110,15 @@ fn head(view: &MasterView, worker: &WorkerView, permit: Permit<'_>) -> Markup {
                 }
                 @for driver in drivers { (fact("Cluster driver", &html! { (driver.id) " " (log::driver_links("../logPage/", &driver.id)) })) }
             }
-            @if worker.state == WorkerState::Dead {
-                p.note { "The Worker is lost. The logs of its executors and cluster drivers are on " (worker.host) " in its work directory. They can be read here again \
-                    when a Worker with the same work directory runs there." }
+            @if worker.state.is_gone() {
+                p.note {
+                    (if worker.state == WorkerState::Left { "The Worker has left" } else { "The Worker is lost" })
+                    @if let Some(Departure { at, cause }) = view.remarks.get(&worker.id).and_then(WorkerRemark::departure) {
+                        ", since " time datetime=(at) { (at) } ": " (cause)
+                    }
+                    ". The logs of its executors and cluster drivers are on " (worker.host) " in its work directory. They can be read here again \
+                        when a Worker with the same work directory runs there."
+                }
             }
         }
     }

@@ -1,0 +1,82 @@
+//! The check of who has left, and of who is late.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use firesteel_core::ids::{PeerId, WorkerId};
+use firesteel_core::master::Config;
+use firesteel_core::messages::{MasterView, WorkerRemark, WorkerState, WorkerToMaster};
+use firesteel_core::time::millis;
+
+use super::Ledger;
+use super::books::{Availability, WorkerBook};
+
+/// What Workers have said of their presence.
+#[derive(Debug, Default)]
+pub(super) struct Presence {
+    /// The Workers that said that they would end, and whose connections ended when nothing was left there.
+    left: BTreeSet<WorkerId>,
+    /// When the latest heartbeat arrived that the Master has handled, in milliseconds.
+    heard: BTreeMap<WorkerId, u64>,
+}
+
+impl Presence {
+    /// A Worker registered: whatever it was before, it is there.
+    pub(super) fn register(&mut self, worker: &WorkerId) {
+        self.left.remove(worker);
+    }
+
+    /// The connection of a Worker ended.
+    pub(super) fn hang_up(&mut self, worker: &WorkerId, book: &WorkerBook) {
+        let is_empty = book.grants.is_empty() && book.drivers.is_empty();
+        if book.availability == Availability::Decommissioning && is_empty {
+            self.left.insert(worker.clone());
+        }
+    }
+}
+
+impl Ledger {
+    /// Whether nothing runs on the Worker of this connection, as far as the Master counts.
+    pub(crate) fn is_empty_worker(&self, peer: PeerId) -> bool {
+        let book = self.worker_of.get(&peer).and_then(|worker| self.workers.get(worker));
+        book.is_some_and(|book| book.grants.is_empty() && book.drivers.is_empty())
+    }
+
+    /// A message of a Worker arrived then.
+    pub(super) fn hear(&mut self, peer: PeerId, arrived: u64, message: &WorkerToMaster) {
+        if let WorkerToMaster::Heartbeat { worker, .. } = message
+            && self.worker_of.get(&peer) == Some(worker)
+        {
+            let heard = self.presence.heard.entry(worker.clone()).or_default();
+            *heard = arrived.max(*heard);
+        }
+    }
+
+    /// Compares what the Master says of who has left and who is late with the books.
+    ///
+    /// # Errors
+    /// The first difference, in words.
+    pub(crate) fn compare_presence(&self, view: &MasterView) -> Result<(), String> {
+        let Presence { left, heard } = &self.presence;
+        for worker in view.workers.iter().filter(|worker| worker.state.is_gone()) {
+            let id = &worker.id;
+            match (worker.state, left.contains(id)) {
+                (WorkerState::Dead, true) => {
+                    return Err(format!("{id} said goodbye with nothing left there, and is called DEAD"));
+                }
+                (WorkerState::Left, false) => {
+                    return Err(format!("{id} is called LEFT, and did not say goodbye"));
+                }
+                _ => {}
+            }
+        }
+        // Two heartbeats come in half of the timeout.
+        let two = millis(Config::default().worker_timeout / 2);
+        for (id, _) in view.remarks.iter().filter(|(_, remark)| **remark == WorkerRemark::Late) {
+            if let Some(heard) = heard.get(id).filter(|heard| **heard + two > view.now.millis()) {
+                let silent = view.now.millis().saturating_sub(*heard);
+                return Err(format!("{id} is called late, and was heard {silent} ms ago"));
+            }
+        }
+        Ok(())
+    }
+}
