@@ -42,7 +42,7 @@ mod tests {
     fn results_are_in_the_order_of_the_cases_whichever_thread_computes_them() {
         assert_eq!(each(&[3, 1, 2], 8, |case| case * 10), [30, 10, 20]);
         assert_eq!(each(&[3, 1, 2], 0, |case| case * 10), [30, 10, 20]);
-        assert_eq!(each(&[] as &[u8], 4, |case| *case), []);
+        assert!(each(&[] as &[u8], 4, |case| *case).is_empty());
     }
 
     #[test]
