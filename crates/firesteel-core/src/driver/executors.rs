@@ -396,13 +396,17 @@ impl Executors {
 
     /// A task failed on an executor, and nothing is known of it from elsewhere.
     pub(super) fn doubt(&mut self, id: ExecutorId, task: TaskId) {
-        self.change_doubts(id, |doubts| drop(doubts.insert(task)));
+        self.change_doubts(id, |doubts| {
+            doubts.insert(task);
+        });
     }
 
     /// A task says nothing more of an executor, which may have ended.
     pub(super) fn no_longer_doubt(&mut self, id: ExecutorId, task: TaskId) {
         if self.rows.get(&id).is_some_and(|row| row.doubts.contains(&task)) {
-            self.change_doubts(id, |doubts| drop(doubts.remove(&task)));
+            self.change_doubts(id, |doubts| {
+                doubts.remove(&task);
+            });
         }
     }
 
