@@ -46,7 +46,8 @@ impl Driver {
     /// Gives tasks to executors in doubt again where nothing runs on others. Returns whether there are any.
     pub(super) fn release_doubtful(&mut self) -> bool {
         let alone = |id: &ExecutorId| {
-            self.executors.live(*id).held && !self.others_of(*id).any(|other| other.running().next().is_some())
+            self.executors.live(*id).held
+                && !self.others_of(*id).any(|other| other.running().next().is_some())
         };
         let alone: Vec<ExecutorId> = self.executors.doubtful().into_iter().filter(alone).collect();
         alone.iter().for_each(|id| self.executors.hold(*id, false));
