@@ -60,6 +60,7 @@ mod stuck;
 mod submit;
 mod terminal;
 mod top;
+mod totals;
 mod transcripts;
 mod two_masters;
 mod usage;

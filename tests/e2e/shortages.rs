@@ -127,3 +127,84 @@ fn scripts_run_as_by_execvp_and_a_missing_interpreter_is_named_after_one_attempt
     assert!(done.stderr.contains("./tool: its interpreter /opt/conda/bin/python is not found"), "{done}");
     assert!(!done.stderr.contains("4 failures"), "{done}");
 }
+
+/// Words of each command; `%` is a directory of its own, and no Master is there.
+const COMMANDS: [&str; 28] = [
+    "master --until-stdin-closes --host 127.0.0.1 --port 0 --webui-port none",
+    "worker --until-stdin-closes --host 127.0.0.1 --port 0 --webui-port none --work-dir %/work spark://127.0.0.1:1",
+    "map --local-cluster 1 -- echo ::: 1",
+    "launch -- true",
+    "shell -c status",
+    "submit --master spark://127.0.0.1:1 --status driver-1",
+    "submit --master spark://127.0.0.1:1 --deploy-mode cluster -- true",
+    "status --master spark://127.0.0.1:1",
+    "explain --master spark://127.0.0.1:1 app-1",
+    "kill --master spark://127.0.0.1:1 app-1",
+    "decommission --master spark://127.0.0.1:1 worker-1",
+    "history --master spark://127.0.0.1:1",
+    "top --master spark://127.0.0.1:1",
+    "logs --master spark://127.0.0.1:1 app-1",
+    "attach",
+    "plan %/plan.toml",
+    "simulate %/trace",
+    "config check",
+    "config show",
+    "cluster status",
+    "cluster stop",
+    "journal check %/journal",
+    "yarn --conf spark.hadoop.yarn.resourcemanager.hostname=127.0.0.1 apps",
+    "completions bash",
+    "man --out %/man",
+    "executor --driver-url 127.0.0.1:1 --app-id app-1 --executor-id 0 --worker-id w --hostname 127.0.0.1 --cores 1",
+    "application-master --blueprint %/blueprint",
+    "__reaper 1",
+];
+
+/// The codes of a command that starts, besides that of a shortage: no Master is there, and what it is given is wrong.
+const OTHERS: [i32; 6] = [0, 1, 2, 69, 78, 83];
+
+/// Few open files, and few processes of a user who has no other ones.
+fn limits() -> impl Iterator<Item = (&'static str, String)> {
+    let files = [4, 5, 8, 12, 16, 20].map(|most| ("", format!("--nofile={most}")));
+    let processes = [0, 1, 2, 3, 4, 6, 7, 8, 9, 10, 12].map(|most| ("setpriv", format!("--nproc={most}")));
+    let is_root = nix::unistd::geteuid().is_root();
+    if !is_root {
+        eprintln!("left out: only root can become a user without processes");
+    }
+    files.into_iter().chain(processes.into_iter().filter(move |_| is_root))
+}
+
+#[test]
+fn every_command_ends_with_a_sentence_where_files_or_processes_are_few() {
+    let place = tempfile::tempdir().expect("a directory");
+    let all = fs::Permissions::from_mode(0o777);
+    fs::set_permissions(place.path(), all).expect("it is ours");
+    let program = place.path().join("firesteel");
+    fs::copy(BINARY, &program).expect("it can be copied");
+    let mut found = Vec::new();
+    for (user, limit) in limits() {
+        let mut short = 0;
+        for words in COMMANDS {
+            let words = words.replace('%', &place.path().display().to_string());
+            let mut command = clean(if user.is_empty() { "prlimit" } else { user });
+            if !user.is_empty() {
+                command.args(["--reuid=64321", "--regid=64321", "--clear-groups", "prlimit"]);
+            }
+            command.args([&limit, "--"]).arg(&program).args(words.split(' '));
+            command.env("TMPDIR", place.path()).env("HOME", place.path()).current_dir(place.path());
+            let done = run(&mut command);
+            let is_sound = done.code() == 71 || OTHERS.contains(&done.code());
+            if !is_sound || done.stderr.contains("panicked") || done.stderr.contains("backtrace") {
+                found.push(format!("{limit} {words}: {done}"));
+            }
+            if done.code() == 71 {
+                short += 1;
+                let why = ["Too many open files", "Resource temporarily unavailable"];
+                assert!(why.iter().any(|why| done.stderr.contains(why)), "{limit} {words}: {done}");
+            }
+        }
+        // At the largest limits, most start.
+        assert!(short > 0 || limit.ends_with("20") || limit.ends_with("12"), "{limit}");
+    }
+    assert!(found.is_empty(), "{found:#?}");
+}

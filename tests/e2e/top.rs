@@ -33,9 +33,24 @@ impl Stage {
 
     fn top(&self) -> Command {
         let mut command = firesteel();
-        command.args(["top", "--interval", "100ms", "--master", self.master.url()]);
+        command.env("LC_ALL", "C.UTF-8").args(["top", "--interval", "100ms", "--master", self.master.url()]);
         command
     }
+}
+
+#[test]
+fn a_terminal_whose_texts_are_not_utf_8_gets_ascii_only() {
+    let stage = Stage::set();
+    let mut command = stage.top();
+    command.env("LC_ALL", "C");
+    let mut top = Terminal::start(command, 24, 80);
+    let text = top.wait_for(&["Workers 1", "RUNNING", "######## 2/2"]);
+    assert!(text.is_ascii() && text.contains("cores ####.... 2/4"), "{text}");
+    top.type_keys("?");
+    let text = top.wait_for(&["+-", "keys"]);
+    assert!(text.is_ascii(), "{text}");
+    top.type_keys("xq");
+    assert_eq!(top.wait(), Some(0));
 }
 
 #[test]

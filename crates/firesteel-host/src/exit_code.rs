@@ -13,7 +13,7 @@ pub const FAILURE: u8 = 1;
 pub const USAGE: u8 = 2;
 /// No Master, or no ResourceManager, could be reached.
 pub const UNREACHABLE: u8 = 69;
-/// An executor found too few processes, open files or little memory on its machine.
+/// The machine has too few processes, open files or little memory to start.
 pub const SHORTAGE: u8 = 71;
 /// A Master did not answer in time, or its answer broke off.
 pub const NO_ANSWER: u8 = 75;
@@ -35,8 +35,8 @@ pub const TABLE: &[(u8, &str)] = &[
     (UNREACHABLE, "No Master could be reached; on YARN, no ResourceManager."),
     (
         SHORTAGE,
-        "The machine has too few processes, open files or too little memory for an executor to start. Its Worker takes no \
-         others until it can start them.",
+        "The machine has too few processes, open files or too little memory to start; see `ulimit -u` and `ulimit -n`. Of an \
+         executor: its Worker takes no others until it can start them.",
     ),
     (
         NO_ANSWER,

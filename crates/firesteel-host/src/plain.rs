@@ -43,6 +43,22 @@ pub fn clean_lines(text: &str) -> String {
     text.chars().map(|letter| if keeps(letter) { letter } else { REPLACEMENT }).collect()
 }
 
+/// Whether the terminal draws blocks, lines and dots: the locale's texts are UTF-8, and it is no dumb terminal.
+#[must_use]
+pub fn draws_glyphs() -> bool {
+    let variable = |name| std::env::var(name).ok();
+    let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().filter_map(variable).find(|it| !it.is_empty());
+    can_draw(locale.as_deref(), variable("TERM").as_deref())
+}
+
+/// The locale is the first variable that is set, as in the C library; none is the locale `C`.
+fn can_draw(locale: Option<&str>, term: Option<&str>) -> bool {
+    let encoding =
+        locale.and_then(|locale| locale.split_once('.')).map(|(_, rest)| rest.to_ascii_lowercase());
+    let is_utf8 = encoding.is_some_and(|rest| rest.starts_with("utf-8") || rest.starts_with("utf8"));
+    is_utf8 && term != Some("dumb")
+}
+
 /// How a writer shows a hidden character.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Form {
@@ -118,6 +134,22 @@ mod tests {
     fn letters() -> impl Iterator<Item = char> {
         let marks = ('\u{600}'..='\u{61f}').chain('\u{2000}'..='\u{206f}');
         ('\0'..='\u{ff}').chain(marks).chain('\u{10fe70}'..='\u{10ff10}')
+    }
+
+    #[test]
+    fn glyphs_are_drawn_in_locales_of_utf_8_only() {
+        for (locale, term, expected) in [
+            (Some("C.UTF-8"), Some("xterm"), true),
+            (Some("de_DE.utf8@euro"), None, true),
+            (Some("en_US.UTF-8"), Some("dumb"), false),
+            (Some("de_DE.ISO-8859-1"), Some("xterm"), false),
+            (Some("de_DE"), Some("xterm"), false),
+            (Some("C"), Some("xterm"), false),
+            (Some("POSIX"), Some("xterm"), false),
+            (None, Some("xterm"), false),
+        ] {
+            assert_eq!(can_draw(locale, term), expected, "{locale:?} {term:?}");
+        }
     }
 
     #[test]

@@ -200,7 +200,9 @@ fn stderr_is_writable() -> bool {
 }
 
 fn style(template: &str) -> ProgressStyle {
-    ProgressStyle::with_template(template).expect("our templates are well formed").progress_chars("=> ")
+    let style = ProgressStyle::with_template(template).expect("our templates are well formed");
+    let style = style.progress_chars("=> ");
+    if plain::draws_glyphs() { style } else { style.tick_chars("-\\|/ ") }
 }
 
 #[cfg(test)]

@@ -124,12 +124,15 @@ pub fn failed(step: StartStep, path: impl std::fmt::Display, error: &io::Error) 
     NotStarted { failure: StartFailure { step, error: format!("{path}: {error}") }, fault }
 }
 
+/// The operating system's errors that pass when something else has ended.
+pub const SHORTAGES: [Errno; 5] =
+    [Errno::EAGAIN, Errno::EMFILE, Errno::ENFILE, Errno::ENOMEM, Errno::ETXTBSY];
+
 /// Whether an error means that the machine is short of processes, open files or memory, or that the program is being written.
 /// It passes, when something else has ended.
 #[must_use]
 pub fn is_shortage(error: &io::Error) -> bool {
-    let shortages = [Errno::EAGAIN, Errno::EMFILE, Errno::ENFILE, Errno::ENOMEM, Errno::ETXTBSY];
-    error.raw_os_error().is_some_and(|code| shortages.contains(&Errno::from_raw(code)))
+    error.raw_os_error().is_some_and(|code| SHORTAGES.contains(&Errno::from_raw(code)))
 }
 
 /// Whether an error means that the program cannot be run on this machine, however often it is tried.

@@ -249,21 +249,40 @@ fn exclusion(properties: &Properties) -> Result<ExclusionPolicy, SettingError> {
     let set = names.map(|key| properties.boolean(key));
     let [application, enabled, old] = set;
     let spark_rule = application?.or(enabled?).or(old?);
-    let count = |key, default| properties.positive(key).map(|set| set.unwrap_or(default));
+    // As in Spark, the old name of a limit is read where the new one is not set. Both must be right.
+    let count = |key, old, default| {
+        let (set, old) = (properties.positive(key)?, properties.positive(old)?);
+        Ok(set.or(old).unwrap_or(default))
+    };
+    let period = |key| properties.period(key, Unit::Millis);
+    let (timeout, old_timeout) = (period(keys::EXCLUDE_TIMEOUT)?, period(keys::EXCLUDE_TIMEOUT_OLD)?);
     Ok(ExclusionPolicy {
         exclusion: match spark_rule {
             Some(true) => Exclusion::ByLimits,
             Some(false) => Exclusion::Off,
             None => Exclusion::ByComparison,
         },
-        timeout: properties.period(keys::EXCLUDE_TIMEOUT, Unit::Millis)?.unwrap_or(default.timeout),
-        max_failed_tasks_per_executor: count(keys::EXCLUDE_TASKS, default.max_failed_tasks_per_executor)?,
-        max_failed_executors_per_host: count(keys::EXCLUDE_EXECUTORS, default.max_failed_executors_per_host)?,
+        timeout: timeout.or(old_timeout).unwrap_or(default.timeout),
+        max_failed_tasks_per_executor: count(
+            keys::EXCLUDE_TASKS,
+            keys::EXCLUDE_TASKS_OLD,
+            default.max_failed_tasks_per_executor,
+        )?,
+        max_failed_executors_per_host: count(
+            keys::EXCLUDE_EXECUTORS,
+            keys::EXCLUDE_EXECUTORS_OLD,
+            default.max_failed_executors_per_host,
+        )?,
         max_task_attempts_per_executor: count(
             keys::ATTEMPTS_PER_EXECUTOR,
+            keys::ATTEMPTS_PER_EXECUTOR_OLD,
             default.max_task_attempts_per_executor,
         )?,
-        max_task_attempts_per_host: count(keys::ATTEMPTS_PER_HOST, default.max_task_attempts_per_host)?,
+        max_task_attempts_per_host: count(
+            keys::ATTEMPTS_PER_HOST,
+            keys::ATTEMPTS_PER_HOST_OLD,
+            default.max_task_attempts_per_host,
+        )?,
     })
 }
 
@@ -328,6 +347,30 @@ mod tests {
             registration_timeout: Duration::from_secs(60),
             output_credit: 1 << 20,
             kept_output: 1 << 30,
+        }
+    }
+
+    #[test]
+    fn the_old_names_of_the_limits_hold_where_the_new_ones_are_not_set() {
+        let names = [
+            ("timeout", "timeout"),
+            ("application.maxFailedTasksPerExecutor", "application.maxFailedTasksPerExecutor"),
+            ("application.maxFailedExecutorsPerNode", "application.maxFailedExecutorsPerNode"),
+            ("task.maxTaskAttemptsPerExecutor", "task.maxTaskAttemptsPerExecutor"),
+            ("task.maxTaskAttemptsPerNode", "task.maxTaskAttemptsPerNode"),
+        ];
+        for (new, old) in names {
+            let with = |lines: &[String]| {
+                let properties = Properties::parse(lines.iter().map(String::as_str)).expect("they are pairs");
+                super::exclusion(&properties).map_err(|error| error.to_string())
+            };
+            let (new, old) = (format!("spark.excludeOnFailure.{new}"), format!("spark.blacklist.{old}"));
+            let seven = with(&[format!("{new}=7")]).expect("it is right");
+            assert_ne!(seven, ExclusionPolicy::default(), "{new}");
+            assert_eq!(with(&[format!("{old}=7")]), Ok(seven.clone()), "{old}");
+            assert_eq!(with(&[format!("{old}=9"), format!("{new}=7")]), Ok(seven), "{new} takes precedence");
+            let wrong = with(&[format!("{old}=no"), format!("{new}=7")]).expect_err("it is no number");
+            assert!(wrong.contains(&old), "{wrong}");
         }
     }
 

@@ -268,14 +268,24 @@ table! {
     EXCLUDE_OLD: "spark.blacklist.enabled", [Application], Otherwise("not set");
     /// By Spark's rule: how long an exclusion lasts, and how long a failure counts.
     EXCLUDE_TIMEOUT: "spark.excludeOnFailure.timeout", [Application], Value("1h");
+    /// Deprecated name of spark.excludeOnFailure.timeout, which takes precedence.
+    EXCLUDE_TIMEOUT_OLD: "spark.blacklist.timeout", [Application], Otherwise("not set");
     /// By Spark's rule: exclude an executor after this many tasks failed on it and succeeded elsewhere.
     EXCLUDE_TASKS: "spark.excludeOnFailure.application.maxFailedTasksPerExecutor", [Application], Value("2");
+    /// Deprecated name of spark.excludeOnFailure.application.maxFailedTasksPerExecutor, which takes precedence.
+    EXCLUDE_TASKS_OLD: "spark.blacklist.application.maxFailedTasksPerExecutor", [Application], Otherwise("not set");
     /// By Spark's rule: exclude a host after this many of its executors were excluded, or failed to start in a row.
     EXCLUDE_EXECUTORS: "spark.excludeOnFailure.application.maxFailedExecutorsPerNode", [Application], Value("2");
+    /// Deprecated name of spark.excludeOnFailure.application.maxFailedExecutorsPerNode, which takes precedence.
+    EXCLUDE_EXECUTORS_OLD: "spark.blacklist.application.maxFailedExecutorsPerNode", [Application], Otherwise("not set");
     /// A task avoids an executor after this many failures there.
     ATTEMPTS_PER_EXECUTOR: "spark.excludeOnFailure.task.maxTaskAttemptsPerExecutor", [Application], Value("1");
+    /// Deprecated name of spark.excludeOnFailure.task.maxTaskAttemptsPerExecutor, which takes precedence.
+    ATTEMPTS_PER_EXECUTOR_OLD: "spark.blacklist.task.maxTaskAttemptsPerExecutor", [Application], Otherwise("not set");
     /// A task avoids a host after this many failures there.
     ATTEMPTS_PER_HOST: "spark.excludeOnFailure.task.maxTaskAttemptsPerNode", [Application], Value("2");
+    /// Deprecated name of spark.excludeOnFailure.task.maxTaskAttemptsPerNode, which takes precedence.
+    ATTEMPTS_PER_HOST_OLD: "spark.blacklist.task.maxTaskAttemptsPerNode", [Application], Otherwise("not set");
     /// File with the rack of each host: one host and its rack per line, separated by a blank.
     TOPOLOGY_TABLE: "firesteel.topology.table", [Application], Otherwise("no racks");
     /// How long to try to reach a Master.

@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 use std::{fmt, io};
 
-use tokio::runtime::{Builder, Handle, Runtime};
+use firesteel_host::runtime;
+use tokio::runtime::{Handle, Runtime};
 use zookeeper_client::{Acls, Client, CreateMode, Error};
 
 /// The servers that keep what Masters share.
@@ -100,8 +101,7 @@ struct Thread(Option<Runtime>);
 
 impl Thread {
     fn start() -> io::Result<Self> {
-        let mut builder = Builder::new_multi_thread();
-        Ok(Self(Some(builder.worker_threads(1).thread_name("zookeeper").enable_all().build()?)))
+        runtime::start("zookeeper", 1).map(|runtime| Self(Some(runtime)))
     }
 
     fn handle(&self) -> &Handle {

@@ -11,13 +11,11 @@ mod remote_shell;
 pub mod spark_env;
 pub mod workers_file;
 
-use std::collections::VecDeque;
 use std::path::PathBuf;
-use std::sync::Mutex;
-use std::thread;
 
 use firesteel_core::byte_text;
 use firesteel_core::process::Quoted;
+use firesteel_host::parallel;
 
 pub use self::outcome::Outcome;
 pub use self::remote_shell::RemoteShell;
@@ -99,24 +97,9 @@ impl Machines {
     }
 
     fn on_workers(&self, action: Action, url: &str) -> Vec<Entry> {
-        let left: Mutex<VecDeque<(usize, &String)>> = Mutex::new(self.workers.iter().enumerate().collect());
-        let done = Mutex::new(Vec::new());
-        thread::scope(|scope| {
-            for _ in 0..self.shell.at_once(self.workers.len()) {
-                scope.spawn(|| {
-                    loop {
-                        let next = left.lock().expect("nobody panics with it").pop_front();
-                        let Some((at, host)) = next else { return };
-                        let entry =
-                            self.one(host, "worker", &self.script(action, "worker", self.name_of(host), url));
-                        done.lock().expect("nobody panics with it").push((at, entry));
-                    }
-                });
-            }
-        });
-        let mut done = done.into_inner().expect("nobody panics with it");
-        done.sort_by_key(|(at, _)| *at);
-        done.into_iter().map(|(_, entry)| entry).collect()
+        parallel::each(&self.workers, self.shell.at_once(self.workers.len()), |host| {
+            self.one(host, "worker", &self.script(action, "worker", self.name_of(host), url))
+        })
     }
 
     /// The name that a Worker listens on, if no variable of its machine says it.

@@ -1,10 +1,11 @@
 //! One executor of the application.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use firesteel_placement::locality::{Sites, Topology};
 use firesteel_placement::{AddressPool, Cores, Resources, TakenAddresses};
 
+use super::doubt::IN_DOUBT;
 use super::openings::{Size, Spare};
 use super::shortage::Shortage;
 use super::waiting::Needs;
@@ -38,6 +39,10 @@ pub(super) struct Executor {
     pub(super) interrupted: usize,
     /// Whether it will end with its Worker, or for an urgent application.
     pub(super) drains: bool,
+    /// The tasks that failed here since one succeeded, and of which nothing is known from elsewhere.
+    pub(super) doubts: BTreeSet<TaskId>,
+    /// Whether it takes no tasks because it is in doubt.
+    pub(super) held: bool,
     /// When the latest message arrived from it.
     pub(super) heard: LastHeard,
     /// When to look whether it is silent. A message does not change this: looking does.
@@ -127,6 +132,8 @@ impl Executor {
             running,
             interrupted: 0,
             drains: false,
+            doubts: BTreeSet::new(),
+            held: false,
             heard: LastHeard::at(Timestamp::default()),
             look: Timestamp::default(),
         }
@@ -179,13 +186,18 @@ impl Executor {
 
     fn counted_spare(&self) -> Spare {
         let is_full = self.shortage.as_ref().is_some_and(|shortage| self.running.len() >= shortage.most);
-        let cores = if is_full { self.free.min(Cores::ZERO) } else { self.free };
+        let cores = if is_full || self.held { self.free.min(Cores::ZERO) } else { self.free };
         Spare { cores, room: self.addresses.free() }
     }
 
     /// Whether it takes tasks, or would if it were not excluded, and has none.
     pub(super) fn is_idle(&self) -> bool {
         self.could_offer() && self.running.is_empty()
+    }
+
+    /// Whether many tasks in a row failed here, of which nothing is known from elsewhere.
+    pub(super) fn is_in_doubt(&self) -> bool {
+        self.doubts.len() >= IN_DOUBT
     }
 
     /// Whether it will end with its Worker, and has no task: nothing is lost if it ends now.

@@ -32,6 +32,8 @@ pub(super) struct Executors {
     abandoned: BTreeSet<ExecutorId>,
     /// The executors whose machines are short of something.
     short: BTreeSet<ExecutorId>,
+    /// The executors in doubt.
+    doubtful: BTreeSet<ExecutorId>,
 }
 
 /// The executors of one profile.
@@ -278,6 +280,7 @@ impl Executors {
         self.ended.insert(id);
         self.abandoned.remove(&id);
         self.short.remove(&id);
+        self.doubtful.remove(&id);
         if let Some(until) = self.rows.get(&id)?.until() {
             self.awaited.remove(&(until, id));
         }
@@ -383,6 +386,52 @@ impl Executors {
                 shortage.lengthen(now);
             }
             self.relax(id);
+        }
+    }
+
+    /// The executors in doubt.
+    pub(super) fn doubtful(&self) -> Vec<ExecutorId> {
+        self.doubtful.iter().copied().collect()
+    }
+
+    /// A task failed on an executor, and nothing is known of it from elsewhere.
+    pub(super) fn doubt(&mut self, id: ExecutorId, task: TaskId) {
+        self.change_doubts(id, |doubts| {
+            doubts.insert(task);
+        });
+    }
+
+    /// A task says nothing more of an executor, which may have ended.
+    pub(super) fn no_longer_doubt(&mut self, id: ExecutorId, task: TaskId) {
+        if self.rows.get(&id).is_some_and(|row| row.doubts.contains(&task)) {
+            self.change_doubts(id, |doubts| {
+                doubts.remove(&task);
+            });
+        }
+    }
+
+    /// A task succeeded on an executor.
+    pub(super) fn believe(&mut self, id: ExecutorId) {
+        if !self.live(id).doubts.is_empty() {
+            self.change_doubts(id, BTreeSet::clear);
+        }
+    }
+
+    fn change_doubts(&mut self, id: ExecutorId, change: impl FnOnce(&mut BTreeSet<TaskId>)) {
+        let row = self.live_mut(id);
+        change(&mut row.doubts);
+        if row.is_in_doubt() {
+            self.doubtful.insert(id);
+        } else if self.doubtful.remove(&id) {
+            self.hold(id, false);
+        }
+    }
+
+    /// Gives no tasks to an executor in doubt, or tasks again.
+    pub(super) fn hold(&mut self, id: ExecutorId, held: bool) {
+        if self.live(id).held != held {
+            self.change(id, |row| row.held = held);
+            self.touched.insert(id);
         }
     }
 
@@ -511,6 +560,11 @@ impl Executors {
             if row.shortage.is_some() {
                 expected.short.insert(id);
             }
+            if row.is_in_doubt() {
+                expected.doubtful.insert(id);
+            } else if row.held {
+                return Some(format!("executor {id} is held, and not in doubt"));
+            }
             let profile = expected.profiles.entry(row.profile).or_default();
             if row.is_offering() {
                 profile.openings.put_up(id, row);
@@ -527,8 +581,8 @@ impl Executors {
                 return Some(format!("of profile {id} there are {found:?}, the rows say {wanted:?}"));
             }
         }
-        let found = (&self.peers, &self.awaited, &self.short);
-        let wanted = (&expected.peers, &expected.awaited, &expected.short);
+        let found = (&self.peers, &self.awaited, &self.short, &self.doubtful);
+        let wanted = (&expected.peers, &expected.awaited, &expected.short, &expected.doubtful);
         let agree = found == wanted && self.reach.agrees(&expected.reach);
         (!agree).then(|| {
             format!("the indexes are {found:?}, the rows say {wanted:?}, or executors are elsewhere")

@@ -10,7 +10,7 @@
 //! tasks (`scaling`, `allocation`); the table of tasks and the ends of attempts (`tasks`, `waiting`,
 //! `attempts`); which executor runs which task (`offers`, `delay`); failures and exclusions
 //! (`health_tracker`: by comparison in `comparison`, `failure_rates`, `evidence`, by Spark's limits in
-//! `failure_limits`; `exclusion`); executors that are silent (`heartbeats`) or that can start no more (`shortage`);
+//! `failure_limits`; `exclusion`; before there is proof, `doubt`); executors that are silent (`heartbeats`) or that can start no more (`shortage`);
 //! what the Master is told of preferred hosts (`hints`); flow control of
 //! output (`credit`); and the shell's questions (`question`). Finding a Master, and asking why no executor
 //! comes, is shared with the launcher and lives in `applicant`.
@@ -22,6 +22,7 @@ mod comparison;
 mod config;
 mod credit;
 mod delay;
+mod doubt;
 mod effect;
 mod ended;
 mod event;
@@ -369,7 +370,11 @@ impl Driver {
         self.end_drained();
         loop {
             self.update_exclusions(now);
+            self.hold_doubtful();
             self.offer(now);
+            if self.release_doubtful() {
+                self.offer(now);
+            }
             self.scale(now);
             // Scaling may leave only excluded executors: each round readmits one. Where a trial began, tasks wait for others.
             if !self.health.take_trial_began() && self.last_resort().is_none() {

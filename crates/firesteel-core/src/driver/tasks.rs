@@ -281,6 +281,11 @@ impl Tasks {
         failed_on.map(|(executor, (host, _))| (*executor, host.clone())).collect()
     }
 
+    /// Whether it may run on one executor only.
+    pub(super) fn is_bound(&self, id: TaskId) -> bool {
+        self.live(id).on.is_some()
+    }
+
     /// Forgets on which executors tasks failed: their numbers start again.
     pub(super) fn forget_executors(&mut self) {
         self.rows.values_mut().for_each(|task| task.failed_on.clear());

@@ -9,13 +9,13 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
 use std::time::Duration;
 
 use bytes::Bytes;
 use firesteel_core::address::Address;
 use firesteel_host::daemon;
 use firesteel_host::meter::Counter;
+use firesteel_host::runtime;
 use firesteel_host::seldom::Seldom;
 use firesteel_settings::http::{HttpPort, HttpSettings};
 use http_body_util::Full;
@@ -30,7 +30,6 @@ use hyper::{Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
 use nix::sys::resource::{Resource, getrlimit};
 use tokio::net::{TcpStream, lookup_host};
-use tokio::runtime;
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::{CancellationToken, DropGuard};
@@ -159,16 +158,16 @@ impl Server {
         let end = CancellationToken::new();
         let until = end.clone();
         let failed = |error| HttpError::Io { address: address.clone(), error };
-        let runtime = runtime::Builder::new_current_thread().enable_all().build().map_err(failed)?;
-        let serving = move || {
-            runtime.block_on(until.run_until_cancelled(async {
+        let serving = async move {
+            let accepting = async {
                 match tokio::net::TcpListener::from_std(listener) {
                     Ok(listener) => accept(listener, site).await,
                     Err(error) => tracing::error!("cannot serve HTTP: {error}"),
                 }
-            }));
+            };
+            until.run_until_cancelled(accepting).await;
         };
-        thread::Builder::new().name("http".to_owned()).spawn(serving).map_err(failed)?;
+        runtime::on_own_thread("http", serving).map_err(failed)?;
         tracing::info!("serving {} at {url}", R::SERVES);
         Ok(Some(Self { url, local, _end: end.drop_guard() }))
     }

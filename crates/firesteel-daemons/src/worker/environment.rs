@@ -179,12 +179,11 @@ pub fn not_inherited() -> impl Iterator<Item = std::ffi::OsString> {
     })
 }
 
-/// The Worker's own variables, as far as executors inherit them and they are text.
+/// The Worker's own variables, as far as executors inherit them.
 #[must_use]
 pub fn inherited() -> BTreeMap<String, String> {
-    let mut variables: BTreeMap<String, String> = std::env::vars_os()
-        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
-        .collect();
+    let mut variables: BTreeMap<String, String> =
+        std::env::vars_os().map(|(name, value)| (byte_text::of_os(name), byte_text::of_os(value))).collect();
     for name in not_inherited() {
         variables.remove(&*name.to_string_lossy());
     }

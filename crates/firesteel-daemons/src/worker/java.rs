@@ -5,6 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use firesteel_core::address::Address;
+use firesteel_core::byte_text;
 use firesteel_core::executor_command::JavaCommand;
 use firesteel_core::ids::{ExecutorKey, WorkerId};
 use firesteel_core::process::{Command, NotStarted, StartFailure, StartStep};
@@ -85,7 +86,7 @@ impl Java {
             memory: spark_s(plan.memory.0)?,
             worker: self.worker.clone(),
             resources_file: resources_file(command, plan, work)?,
-            directories: directories.iter().map(|path| path.display().to_string()).collect(),
+            directories: directories.iter().map(byte_text::of_os).collect(),
         };
         let mut program = launch::program(command, &installation, &executor, &inherited());
         program.environment.extend(self.logs.variables(&plan.executor));
@@ -112,7 +113,7 @@ impl Java {
         let place = Place {
             worker: self.worker.clone(),
             masters: plan.master_url.clone(),
-            jar: jar.unwrap_or(directory).display().to_string(),
+            jar: byte_text::of_os(jar.unwrap_or(directory)),
             memory: plan.memory.0,
             resources_file: driver_resources_file(plan, work)?,
         };
@@ -160,7 +161,7 @@ fn written(directory: &Path, description: &str) -> Result<String, NotStarted> {
     private::despite_removal(|| private::create_group_directories(directory))
         .and_then(|()| fs::write(&path, description))
         .map_err(|error| failed(StartStep::Directory, path.display(), &error))?;
-    Ok(path.display().to_string())
+    Ok(byte_text::of_os(path))
 }
 
 /// The addresses that a component of Spark's has, as Spark's Worker describes them.

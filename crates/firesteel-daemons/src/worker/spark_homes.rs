@@ -4,6 +4,7 @@ use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use firesteel_core::byte_text;
 use firesteel_core::executor_command::JavaCommand;
 use firesteel_core::process::{StartFailure, StartStep};
 use firesteel_settings::java_options;
@@ -61,10 +62,11 @@ impl SparkHomes {
     /// There is none. The failure says what was sought, and where.
     pub fn choose(&self, command: &JavaCommand) -> Result<Installation, StartFailure> {
         let configuration = command.environment.get(SPARK_CONF_DIR).filter(|path| !path.is_empty());
-        let configuration = configuration.map(PathBuf::from).or_else(|| self.configuration.clone());
+        let configuration =
+            configuration.map(|path| byte_text::path(path)).or_else(|| self.configuration.clone());
         let configuration = configuration.as_deref();
         if let Some(named) = command.environment.get(SPARK_HOME) {
-            let home = Path::new(named);
+            let home = &*byte_text::path(named);
             return match look(home) {
                 Found::Version(version) => installation(home, &version, configuration),
                 Found::Nothing => {
@@ -112,13 +114,13 @@ fn installation(
     // Spark 3 does not name these jars apart.
     let mut first_jars: Vec<String> = match version.starts_with("3.") {
         true => Vec::new(),
-        false => first.map(|name| jars.join(name).display().to_string()).collect(),
+        false => first.map(|name| byte_text::of_os(jars.join(name))).collect(),
     };
     first_jars.sort_unstable();
     Ok(Installation {
-        home: home.display().to_string(),
+        home: byte_text::of_os(home),
         java_options: java_options(&configuration.join("java-opts"))?,
-        configuration: configuration.display().to_string(),
+        configuration: byte_text::of_os(configuration),
         first_jars,
     })
 }
@@ -206,6 +208,18 @@ mod tests {
             environment: home.map(variable).into_iter().collect(),
             ..JavaCommand::default()
         }
+    }
+
+    #[test]
+    fn an_installation_whose_path_is_not_utf_8_is_passed_on_byte_for_byte() {
+        let root = tempfile::tempdir().expect("there is room");
+        let home = root.path().join(byte_text::os(&byte_text::of(b"caf\xe9".to_vec())));
+        installed(&home, "", &["jars/spark-core_2.13-4.0.1.jar", "jars/slf4j-api-2.jar"]);
+        let homes = SparkHomes { homes: vec![home.clone()], configuration: None };
+        let found = homes.choose(&command(&[], None)).expect("it is there");
+        assert_eq!(byte_text::path(&found.home), home);
+        assert_eq!(byte_text::path(&found.configuration), home.join("conf"));
+        assert_eq!(byte_text::path(&found.first_jars[0]), home.join("jars/slf4j-api-2.jar"));
     }
 
     #[test]

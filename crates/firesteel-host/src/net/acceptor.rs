@@ -5,10 +5,11 @@
 //! for the system's scheduler only.
 
 use std::future::Future;
-use std::{io, thread};
+use std::io;
 
-use tokio::runtime;
 use tokio_util::task::TaskTracker;
+
+use crate::runtime;
 
 /// Runs this future on a thread with a runtime of its own, which stays until all tasks of the tracker have ended.
 ///
@@ -18,13 +19,8 @@ pub(super) fn start(
     accepting: impl Future<Output = ()> + Send + 'static,
     tasks: TaskTracker,
 ) -> io::Result<()> {
-    let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
-    let serving = move || {
-        runtime.block_on(async {
-            accepting.await;
-            tasks.wait().await;
-        });
-    };
-    thread::Builder::new().name("acceptor".to_owned()).spawn(serving)?;
-    Ok(())
+    runtime::on_own_thread("acceptor", async move {
+        accepting.await;
+        tasks.wait().await;
+    })
 }

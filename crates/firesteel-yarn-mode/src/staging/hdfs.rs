@@ -9,9 +9,10 @@ use std::thread;
 use std::time::Duration;
 
 use bytes::Bytes;
+use firesteel_host::runtime;
 use hdfs_native::client::FileStatus;
 use hdfs_native::{Client, ClientBuilder, HdfsError, WriteOptions};
-use tokio::runtime::{self, Runtime};
+use tokio::runtime::Runtime;
 use tokio::time::timeout;
 
 use super::shared_path::{Described, NameService};
@@ -150,6 +151,10 @@ async fn answered<T>(
     }
 }
 
+fn no_threads(error: io::Error) -> Failure {
+    Failure::Client(format!("the machine gives no threads: {error}"))
+}
+
 /// Runs an operation with a new connection.
 fn on<T: Send>(
     service: &NameService,
@@ -157,14 +162,16 @@ fn on<T: Send>(
 ) -> Result<T, Failure> {
     let work = || {
         // The connection stays alive while the source is read, which may take long.
-        let runtime = runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
-        let runtime: Runtime = runtime.map_err(|error| Failure::Client(error.to_string()))?;
+        let runtime = runtime::start("hdfs", 1).map_err(no_threads)?;
         let done = runtime.block_on(async { what(client(service, &runtime)?).await });
         // A name lookup that does not end is not waited for.
         runtime.shutdown_background();
         done
     };
-    thread::scope(|scope| scope.spawn(work).join()).expect("it does not panic")
+    thread::scope(|scope| {
+        let working = thread::Builder::new().spawn_scoped(scope, work).map_err(no_threads)?;
+        working.join().expect("it does not panic")
+    })
 }
 
 fn client(service: &NameService, runtime: &Runtime) -> Result<Client, Failure> {
@@ -190,7 +197,7 @@ mod tests {
 
     #[test]
     fn one_name_node_has_a_port_and_several_have_a_name() {
-        let runtime = runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+        let runtime = runtime::start("hdfs", 1).expect("a runtime");
         let spoken_with = |authority: &str, properties: &[(&str, &str)]| {
             let properties = properties.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
             let (authority, user) = (authority.to_owned(), "ann".to_owned());

@@ -60,9 +60,7 @@ pub(super) fn run(args: Args) -> Result<Exit, Failure> {
         in_local_cluster: args.local_cluster,
     };
     // Its Worker knows by the code that the application is not to blame.
-    let done = run_daemon(daemon::run(options))
-        .map_err(|failure| Failure::of(Exit::Shortage, failure.sentence()))?;
-    done.map(|()| Exit::Done).map_err(failed)
+    run_daemon(daemon::run(options))?.map(|()| Exit::Done).map_err(failed)
 }
 
 /// The executor's exit code tells its Master why it ended.

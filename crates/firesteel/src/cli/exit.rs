@@ -11,7 +11,7 @@ use clap::error::{ContextKind, ContextValue};
 use firesteel_apps::cluster::ClusterError;
 use firesteel_apps::startup::StartError;
 use firesteel_core::executor_trouble::ExecutorTrouble;
-use firesteel_host::{exit_code, standard};
+use firesteel_host::{exit_code, standard, start};
 use firesteel_settings::SettingError;
 use firesteel_settings::property_effect::Refusal;
 use firesteel_settings::sources::SourceError;
@@ -37,7 +37,8 @@ one value per event, and its errors as text.
   firesteel map -h                           the common options of map
   firesteel map --help                       everything about map
 
-Exit codes: 0 done; 1 failed; 2 wrong usage; 69 no Master could be reached; 75 a Master did not answer in time or in full; 76 \
+Exit codes: 0 done; 1 failed; 2 wrong usage; 69 no Master could be reached; 71 the machine has too few processes, open files or \
+too little memory to start, for every command; 75 a Master did not answer in time or in full; 76 \
 what listens there is no Master of this version; 78 a settings file or variable is wrong; \
 129, 130 and 143 ended by SIGHUP, ctrl-c and SIGTERM; 141 the reader of the output is gone.";
 
@@ -59,7 +60,7 @@ pub(super) enum Exit {
     Usage,
     /// No Master could be reached.
     Unreachable,
-    /// An executor found too few processes, open files or too little memory to start.
+    /// The machine has too few processes, open files or too little memory to start.
     Shortage,
     /// A Master did not answer in time, or its answer broke off.
     NoAnswer,
@@ -164,6 +165,15 @@ impl Failure {
         Self::with(if error.is_usage() { Exit::Usage } else { Exit::Configuration }, error)
     }
 
+    /// Something that did not start. The exit code tells a shortage of the machine's from other failures.
+    pub(super) fn of_start(error: &dyn Error) -> Self {
+        let sentence = error.to_string();
+        // Most errors say in their words what the operating system answered, and have it not as a source.
+        let is_short =
+            start::SHORTAGES.iter().any(|errno| sentence.contains(&format!("(os error {})", *errno as i32)));
+        Self::of(if is_short { Exit::Shortage } else { Exit::Failure }, sentence)
+    }
+
     /// An application that could not start.
     pub(super) fn start(error: &StartError) -> Self {
         match error {
@@ -173,7 +183,7 @@ impl Failure {
             StartError::Cluster(ClusterError::Local(_))
             | StartError::Driver(_)
             | StartError::Offer(_)
-            | StartError::Signals(_) => Self::with(Exit::Failure, error),
+            | StartError::Signals(_) => Self::of_start(error),
         }
     }
 

@@ -107,6 +107,6 @@ pub(super) fn run(args: Args) -> Result<Exit, Failure> {
             | MasterError::NotDurable(_)
             | MasterError::Acceptor(_)
             | MasterError::Signals(_)),
-        ) => Err(Failure::with(Exit::Failure, &error)),
+        ) => Err(Failure::of_start(&error)),
     }
 }

@@ -53,16 +53,13 @@ mod worker;
 mod yarn;
 
 use std::ffi::OsString;
-use std::io;
-use std::panic::{self, AssertUnwindSafe};
 use std::process::ExitCode;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use color::Colors;
 use exit::{ErrorFormat, Exit, Failure};
-use nix::errno::Errno;
-use tokio::runtime::{Builder, Runtime};
+use firesteel_host::runtime;
 
 /// A cluster manager with Apache Spark's Standalone model.
 #[derive(Debug, Parser)]
@@ -296,22 +293,11 @@ fn block_on<T>(future: impl Future<Output = T>) -> Result<T, Failure> {
     // Use one extra thread: a thread may block on a stopped terminal, and signals must still be
     // handled.
     let threads = std::thread::available_parallelism().map_or(2, |threads| threads.get().max(2));
-    let runtime = runtime(threads).map_err(|error| {
+    let runtime = runtime::start("runtime", threads).map_err(|error| {
         let words = "cannot start: the machine gives no threads or open files; see ulimit -u and ulimit -n";
-        Failure::of(Exit::Failure, format!("{words}: {error}"))
+        Failure::of(Exit::Shortage, format!("{words}: {error}"))
     })?;
     let result = runtime.block_on(future);
     runtime.shutdown_background();
     Ok(result)
-}
-
-/// A runtime with this number of threads. Tokio panics where the system gives no thread, which is an error here.
-fn runtime(threads: usize) -> io::Result<Runtime> {
-    let hook = panic::take_hook();
-    panic::set_hook(Box::new(|_| {}));
-    let mut builder = Builder::new_multi_thread();
-    let built =
-        panic::catch_unwind(AssertUnwindSafe(|| builder.worker_threads(threads).enable_all().build()));
-    panic::set_hook(hook);
-    built.unwrap_or_else(|_| Err(Errno::EAGAIN.into()))
 }

@@ -138,7 +138,7 @@ pub(super) fn run(args: Args) -> Result<Exit, Failure> {
             | WorkerError::Signals(_)
             | WorkerError::Reaper(_)
             | WorkerError::ShuffleService(_)
-            | WorkerError::Refused(_) => Exit::Failure,
+            | WorkerError::Refused(_) => return Failure::of_start(&error),
         };
         Failure::with(exit, &error)
     })

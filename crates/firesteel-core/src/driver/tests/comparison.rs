@@ -333,3 +333,46 @@ fn a_late_word_of_an_executor_that_is_gone_changes_nothing() {
     play.see(effects);
     assert!(!play.bench.driver.health.any_excluded());
 }
+
+/// Executor 0 of 8 fails whatever it runs, again and again, while all others run their first tasks. Returns how many attempts it
+/// had.
+fn failures_while_the_others_are_busy(play: &mut Play, most: u32) -> u32 {
+    for _ in 0..60 {
+        play.submit();
+    }
+    let mut failures = 0;
+    while let Some(attempt) = play.running.get_mut(&0).and_then(Vec::pop) {
+        if failures == most {
+            break;
+        }
+        failures += 1;
+        play.end(0, attempt, true);
+    }
+    failures
+}
+
+#[test]
+fn an_executor_where_one_task_after_the_other_fails_gets_no_more_before_another_host_has_tried_one() {
+    let mut play = Play::on_hosts(2);
+    assert_eq!(failures_while_the_others_are_busy(&mut play, 60), 8);
+    assert_eq!((play.runs(0), play.take_notes()), (0, Vec::new()), "it is not excluded");
+    // Of a task that ends on the other host, or fails there too, nothing more is to be learnt: there is one doubt less.
+    let attempt = play.running.get_mut(&4).and_then(Vec::pop).expect("it runs one");
+    play.end(4, attempt, false);
+    assert_eq!(play.runs(0), 0);
+    let retried = play.running.get_mut(&4).and_then(Vec::pop).expect("it tries what failed");
+    play.end(4, retried, true);
+    assert_eq!(play.runs(0), 1);
+}
+
+#[test]
+fn an_executor_in_doubt_gets_tasks_as_soon_as_no_other_host_runs_any() {
+    let mut play = Play::on_hosts(2);
+    failures_while_the_others_are_busy(&mut play, 60);
+    assert_eq!(play.runs(0), 0);
+    for id in 4..8 {
+        let effects = play.bench.updated(id, ExecutorState::Exited(ExitStatus::Code(1)));
+        play.see(effects);
+    }
+    assert_eq!(play.runs(0), 1);
+}

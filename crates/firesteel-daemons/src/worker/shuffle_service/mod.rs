@@ -16,6 +16,7 @@
 use std::time::Duration;
 
 use firesteel_core::Timestamp;
+use firesteel_core::byte_text;
 use firesteel_core::ids::WorkerId;
 use firesteel_core::process::{Command, Signal};
 use firesteel_host::clock::Clock;
@@ -138,7 +139,7 @@ impl Service {
         let directory = Directory::new(work.path(), settings.port);
         let service = shuffle_service::ShuffleService {
             port: settings.port,
-            database: directory.database().display().to_string(),
+            database: byte_text::of_os(directory.database()),
             properties: settings.properties.clone(),
             daemon_options: words("SPARK_DAEMON_JAVA_OPTS")?,
             options: words("SPARK_SHUFFLE_OPTS")?,

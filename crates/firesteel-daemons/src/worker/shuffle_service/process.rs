@@ -9,6 +9,7 @@ use std::process::Stdio;
 use std::sync::Arc;
 
 use firesteel_core::Timestamp;
+use firesteel_core::byte_text;
 use firesteel_core::ids::WorkerId;
 use firesteel_core::messages::Stream;
 use firesteel_core::process::{Command, ExitStatus, NotStarted, Signal};
@@ -148,15 +149,15 @@ impl Process {
         let no_pipe = |error: io::Error| format!("cannot read its output: {error}");
         let stdout = through_pipe(stdout, Stream::Stdout).map_err(no_pipe)?;
         let stderr = through_pipe(stderr, Stream::Stderr).map_err(no_pipe)?;
-        let mut process = std::process::Command::new(&command.program);
+        let mut process = std::process::Command::new(byte_text::os(&command.program));
         for name in not_inherited() {
             process.env_remove(name);
         }
         process
-            .args(&command.arguments)
+            .args(command.arguments.iter().map(|word| byte_text::os(word)))
             .env_remove(APP_ID)
             .env_remove(EXECUTOR_ID)
-            .envs(&command.environment)
+            .envs(command.environment.iter().map(|(name, value)| (byte_text::os(name), byte_text::os(value))))
             // The reaper finds the process by this one.
             .env(WORKER_ID, worker.as_str())
             .current_dir(&directory.0);

@@ -1,9 +1,11 @@
 //! Draws the model on the screen.
 
 use firesteel_core::messages::ClusterTotals;
+use firesteel_host::plain;
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Color, Modifier, Style};
+use ratatui::symbols::border;
 use ratatui::text::Line;
 use ratatui::widgets::{Block, Clear, Paragraph, Row as Drawn, Table, TableState, Wrap};
 
@@ -105,8 +107,9 @@ fn table(frame: &mut Frame<'_>, model: &mut Model, kind: TableKind, area: Rect) 
         model.page = usize::from(body.height.saturating_sub(2)).max(1);
     }
     let widths = widths(kind, &rows, usize::from(body.width));
+    let cut = if plain::draws_glyphs() { '…' } else { '~' };
     let drawn = rows.iter().map(|row| {
-        let cells = row.cells.iter().zip(&widths).map(|(cell, width)| tail(&clean(cell), *width));
+        let cells = row.cells.iter().zip(&widths).map(|(cell, width)| tail(&clean(cell), *width, cut));
         Drawn::new(cells.collect::<Vec<String>>())
     });
     let names = kind.header().iter().copied().take(widths.len());
@@ -139,12 +142,12 @@ fn widths(kind: TableKind, rows: &[Row], screen: usize) -> Vec<usize> {
 }
 
 /// The end of a text that is too long, since ids differ at their ends.
-fn tail(text: &str, width: usize) -> String {
+fn tail(text: &str, width: usize, cut: char) -> String {
     let length = text.chars().count();
     match width {
         _ if length <= width => text.to_owned(),
         0 => String::new(),
-        width => std::iter::once('…').chain(text.chars().skip(length - width + 1)).collect(),
+        width => std::iter::once(cut).chain(text.chars().skip(length - width + 1)).collect(),
     }
 }
 
@@ -186,9 +189,27 @@ fn pane(frame: &mut Frame<'_>, title: &str, lines: Vec<Line<'_>>, from: &mut u16
     let text = Paragraph::new(lines)
         .wrap(Wrap { trim: false })
         .scroll((*from, 0))
-        .block(Block::bordered().title(title.to_owned()));
+        .block(bordered().title(title.to_owned()));
     frame.render_widget(Clear, area);
     frame.render_widget(text, area);
+}
+
+/// A border of lines, or of ASCII where the terminal draws none.
+fn bordered() -> Block<'static> {
+    let block = Block::bordered();
+    if plain::draws_glyphs() {
+        return block;
+    }
+    block.border_set(border::Set {
+        top_left: "+",
+        top_right: "+",
+        bottom_left: "+",
+        bottom_right: "+",
+        vertical_left: "|",
+        vertical_right: "|",
+        horizontal_top: "-",
+        horizontal_bottom: "-",
+    })
 }
 
 #[cfg(test)]
@@ -208,7 +229,7 @@ mod tests {
         assert_eq!(widths(19), [14]);
         assert_eq!(widths(5), [5]);
         assert_eq!(widths(0), [0]);
-        assert_eq!(tail("app-1234567890", 5), "…7890");
-        assert_eq!(tail("app-1", 5), "app-1");
+        assert_eq!(tail("app-1234567890", 5, '…'), "…7890");
+        assert_eq!(tail("app-1", 5, '…'), "app-1");
     }
 }

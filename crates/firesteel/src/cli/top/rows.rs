@@ -10,6 +10,7 @@ use super::super::table::{clean, duration};
 use firesteel_daemons::wording::application::live_state;
 use firesteel_daemons::wording::usage;
 use firesteel_daemons::wording::worker::worker_state;
+use firesteel_host::plain;
 
 /// One of the three tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -165,16 +166,29 @@ fn executors(view: &MasterView, order: usize) -> Vec<Row> {
 
 /// The cores as a bar: `█████░░░ 5/8`.
 pub(super) fn cores_bar(used: Cores, all: Cores) -> String {
-    format!("{} {}/{}", bar(used.0, all.0), used.0, all.0)
+    format!("{} {}/{}", bar(used.0, all.0, Cells::of_terminal()), used.0, all.0)
 }
 
 /// The memory as a bar: `█████░░░ 5 GiB/8 GiB`.
 pub(super) fn memory_bar(used: MiB, all: MiB) -> String {
-    format!("{} {used}/{all}", bar(used.0, all.0))
+    format!("{} {used}/{all}", bar(used.0, all.0, Cells::of_terminal()))
+}
+
+/// A full and an empty cell of a bar.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Cells(&'static str, &'static str);
+
+impl Cells {
+    const BLOCKS: Self = Self("█", "░");
+    const ASCII: Self = Self("#", ".");
+
+    fn of_terminal() -> Self {
+        if plain::draws_glyphs() { Self::BLOCKS } else { Self::ASCII }
+    }
 }
 
 /// A bar of eight cells. Any use fills at least one cell, and only full use fills all cells.
-fn bar(used: i64, all: i64) -> String {
+fn bar(used: i64, all: i64, Cells(full, empty): Cells) -> String {
     const CELLS: i64 = 8;
     let filled = match (used.clamp(0, all.max(0)), all) {
         (0, _) | (_, ..=0) => 0,
@@ -182,7 +196,7 @@ fn bar(used: i64, all: i64) -> String {
         (used, all) => (used.saturating_mul(CELLS) / all).clamp(1, CELLS - 1),
     };
     let filled = usize::try_from(filled).unwrap_or(0);
-    "█".repeat(filled) + &"░".repeat(8 - filled)
+    full.repeat(filled) + &empty.repeat(8 - filled)
 }
 
 #[cfg(test)]
@@ -201,7 +215,9 @@ mod tests {
             (0, 0, "░░░░░░░░"),
             (5, -1, "░░░░░░░░"),
         ] {
-            assert_eq!(bar(used, all), cells, "{used} of {all}");
+            assert_eq!(bar(used, all, Cells::BLOCKS), cells, "{used} of {all}");
+            let ascii = cells.replace('█', "#").replace('░', ".");
+            assert_eq!(bar(used, all, Cells::ASCII), ascii, "{used} of {all}");
         }
     }
 }

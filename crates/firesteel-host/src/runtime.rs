@@ -1,0 +1,62 @@
+//! Runtimes for asynchronous tasks, or errors where the machine gives no threads for them.
+
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::{io, panic, thread};
+
+use nix::errno::Errno;
+use tokio::runtime::{Builder, Runtime};
+
+/// The name of the thread that starts a runtime.
+const STARTING: &str = "runtime-start";
+
+/// There is one hook for panics.
+static HOOK: Mutex<()> = Mutex::new(());
+
+/// Starts a runtime with this number of threads of this name.
+///
+/// Tokio panics where the system gives no thread, and after that it waits for the threads that it got, which never end. So a
+/// thread of its own starts the runtime, and if that panics, the caller does not wait for it.
+///
+/// # Errors
+/// The system gives too few threads or open files.
+pub fn start(name: &str, threads: usize) -> io::Result<Runtime> {
+    let mut builder = Builder::new_multi_thread();
+    builder.worker_threads(threads).thread_name(name).enable_all();
+    let (sender, started) = mpsc::channel();
+    let refused = sender.clone();
+    let _one = HOOK.lock().unwrap_or_else(PoisonError::into_inner);
+    let usual = Arc::new(panic::take_hook());
+    let others = Arc::clone(&usual);
+    panic::set_hook(Box::new(move |panic| {
+        if thread::current().name() == Some(STARTING) {
+            let _ = refused.send(Err(Errno::EAGAIN.into()));
+        } else {
+            others(panic);
+        }
+    }));
+    let starting = thread::Builder::new().name(STARTING.to_owned()).spawn(move || {
+        // One thread more, as files need it at once.
+        let _ = sender.send(builder.build().inspect(|runtime| drop(runtime.spawn_blocking(|| ()))));
+    });
+    let runtime = starting.and_then(|_| started.recv().unwrap_or_else(|_| Err(Errno::EAGAIN.into())));
+    panic::set_hook(Box::new(move |panic| usual(panic)));
+    runtime
+}
+
+/// Runs this future on a thread of this name with a runtime of its own.
+///
+/// # Errors
+/// The system gives no thread, or no means to wait for sockets.
+pub fn on_own_thread(name: &str, work: impl Future<Output = ()> + Send + 'static) -> io::Result<()> {
+    let (sender, started) = mpsc::channel();
+    // The thread makes the runtime, since a runtime that is left over must not be dropped by a task of another.
+    let serving = move || match Builder::new_current_thread().enable_all().build() {
+        Ok(runtime) => {
+            let _ = sender.send(Ok(()));
+            runtime.block_on(work);
+        }
+        Err(error) => drop(sender.send(Err(error))),
+    };
+    thread::Builder::new().name(name.to_owned()).spawn(serving)?;
+    started.recv().unwrap_or_else(|_| Err(Errno::EAGAIN.into()))
+}
