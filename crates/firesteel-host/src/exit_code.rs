@@ -82,7 +82,7 @@ Each code means the same for every command. The `--help` of a command lists the 
 from the table in `crates/firesteel-host/src/exit_code.rs`.
 
 With `--json`, an error is one line of JSON on standard error, `{\"schema\":1,\"error\":{\"code\":69,\"message\":\"..\"}}`. Standard
-output then has data or nothing. `launch --json` is different: it prints one JSON value per event, and its errors are text.
+output then has data or nothing. [JSON](JSON.md) says what the values mean.
 
 `firesteel launch` ends with the exit code of its command, and `firesteel submit --wait` with that of the driver; if signal N
 ended it, with 128 + N.

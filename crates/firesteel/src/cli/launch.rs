@@ -115,12 +115,18 @@ fn run_here(args: Args, show: Show, announcement: Option<Announcement>) -> Resul
         detach::refuse_container(announcement.as_ref())?;
         return request::submit(request, program::launch(&launch, format), &launch.settings, &progress);
     }
+    announcement.iter().for_each(|it| it.named(&launch.name));
     launch.announcement = announcement;
     let ending = block_on(launch::run(launch, Lines::new(format), &progress))?;
     Ok(ending.map_err(|error| Failure::start(&error))?.exit_code())
 }
 
 impl Args {
+    /// Whether events and errors are JSON.
+    pub(super) fn prints_json(&self) -> bool {
+        self.json
+    }
+
     fn launch(self, progress: &Progress) -> Result<Launch, Failure> {
         let (program, arguments) = self.command.split_first().expect("clap requires a command");
         misplaced::first_word::<Self>("launch", program)?;

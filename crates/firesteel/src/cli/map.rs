@@ -216,6 +216,7 @@ fn run_here(args: Args, show: Show, announcement: Option<Announcement>) -> Resul
         let program = program::map(&job, &summary, output.as_deref())?;
         return request::submit(request, program, &settings, &progress);
     }
+    announcement.iter().for_each(|it| it.named(&job.name));
     job.announcement = announcement;
     let directory = job.directory.clone();
     let leaves = job.leftovers.is_some();
