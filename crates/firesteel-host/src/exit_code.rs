@@ -3,6 +3,7 @@
 
 use std::fmt::Write as _;
 
+use firesteel_core::connect_error::Evidence;
 use firesteel_core::executor_trouble::ExecutorTrouble;
 
 /// The command succeeded.
@@ -32,7 +33,7 @@ pub const TABLE: &[(u8, &str)] = &[
         "Failed: an item, a command, or something that Firesteel needs. A line on standard error says what.",
     ),
     (USAGE, "Wrong usage, or an input that cannot be used. Nothing was done."),
-    (UNREACHABLE, "No Master could be reached; on YARN, no ResourceManager."),
+    (UNREACHABLE, "No Master could be reached; on YARN, no ResourceManager, for which 75 and 76 stand, too."),
     (
         SHORTAGE,
         "The machine has too few processes, open files or too little memory for an executor to start. Its Worker takes no \
@@ -65,6 +66,16 @@ pub const TABLE: &[(u8, &str)] = &[
         "Ended by SIGTERM (commands that are not daemons), or its application was ended by firesteel kill.",
     ),
 ];
+
+/// The exit code of a command that no Master answered.
+#[must_use]
+pub fn unanswered(evidence: Evidence) -> u8 {
+    match evidence {
+        Evidence::Unreachable => UNREACHABLE,
+        Evidence::NoAnswer => NO_ANSWER,
+        Evidence::Stranger => NO_MASTER,
+    }
+}
 
 /// The meaning of an exit code. `None` if no command ends with this code by itself.
 #[must_use]

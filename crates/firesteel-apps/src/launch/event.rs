@@ -178,7 +178,7 @@ fn ending_json(ending: &Ending) -> Value {
         Ending::NoMaster { errors } => {
             let errors: Vec<Value> = errors
                 .iter()
-                .map(|(master, error)| json!({ "master": master.url(), "error": error }))
+                .map(|(master, error)| json!({ "master": master.url(), "error": error.words }))
                 .collect();
             json!({ "event": "done", "ending": "no_master", "errors": errors })
         }

@@ -70,14 +70,7 @@ fn list(errors: &[CallError]) -> String {
 impl Unanswered {
     /// How the command ends. If one of several Masters may answer later, that counts most.
     pub(super) fn exit(&self) -> Exit {
-        let is = |evidence| self.0.iter().any(|error| error.evidence() == evidence);
-        if is(Evidence::NoAnswer) {
-            Exit::NoAnswer
-        } else if is(Evidence::Stranger) {
-            Exit::NoMaster
-        } else {
-            Exit::Unreachable
-        }
+        Exit::unanswered(Evidence::of_all(self.0.iter().map(CallError::evidence)))
     }
 
     fn how(&self) -> &'static str {

@@ -11,10 +11,12 @@ use clap::error::{ContextKind, ContextValue};
 use firesteel_apps::cluster::ClusterError;
 use firesteel_apps::startup::StartError;
 use firesteel_core::executor_trouble::ExecutorTrouble;
+use firesteel_host::net::Evidence;
 use firesteel_host::{exit_code, standard};
 use firesteel_settings::SettingError;
 use firesteel_settings::property_effect::Refusal;
 use firesteel_settings::sources::SourceError;
+use firesteel_yarn::ipc::{FrameError, IpcError};
 use firesteel_yarn_mode::client::YarnError;
 use firesteel_yarn_mode::site::AskError;
 use firesteel_yarn_mode::submission::SubmitError;
@@ -72,6 +74,15 @@ pub(super) enum Exit {
 }
 
 impl Exit {
+    /// How a command ends that no Master answered.
+    pub(super) fn unanswered(evidence: Evidence) -> Self {
+        match evidence {
+            Evidence::Unreachable => Self::Unreachable,
+            Evidence::NoAnswer => Self::NoAnswer,
+            Evidence::Stranger => Self::NoMaster,
+        }
+    }
+
     /// The exit code as a number.
     pub(super) fn code(self) -> u8 {
         match self {
@@ -188,8 +199,8 @@ impl Failure {
     pub(super) fn yarn(error: &YarnError) -> Self {
         match error {
             YarnError::Submit(SubmitError::Ask(error)) => Self::asked(error),
-            YarnError::Ask { error: AskError::Unreachable { .. }, .. } => {
-                Self::with(Exit::Unreachable, error)
+            YarnError::Ask { error: AskError::Unreachable { error: why, .. }, .. } => {
+                Self::with(Exit::unanswered(evidence(why)), error)
             }
             YarnError::Submit(SubmitError::TooLarge { .. }) => Self::with(Exit::Usage, error),
             YarnError::Submit(SubmitError::Racks(_)) => Self::with(Exit::Configuration, error),
@@ -206,7 +217,7 @@ impl Failure {
     pub(super) fn asked(error: &AskError) -> Self {
         let exit = match error {
             AskError::Site(_) => Exit::Configuration,
-            AskError::Unreachable { .. } => Exit::Unreachable,
+            AskError::Unreachable { error, .. } => Exit::unanswered(evidence(error)),
             AskError::Objection { .. } => Exit::Failure,
         };
         Self::with(exit, error)
@@ -250,6 +261,22 @@ impl Failure {
         let line = format.line(self.exit, &self.sentence);
         let _ = io::Write::write_all(&mut plain::stderr(), line.as_bytes());
         self.exit.into()
+    }
+}
+
+/// What an error says about the address of a ResourceManager.
+fn evidence(error: &IpcError) -> Evidence {
+    match error {
+        IpcError::Unreachable { .. } => Evidence::Unreachable,
+        IpcError::TimedOut(_) | IpcError::Closed | IpcError::Remote(_) | IpcError::Sasl(_) => {
+            Evidence::NoAnswer
+        }
+        IpcError::Broken(frame) => match **frame {
+            FrameError::Half | FrameError::Io(_) => Evidence::NoAnswer,
+            FrameError::TooLong { .. } | FrameError::OtherVersion { .. } | FrameError::Undecodable(_) => {
+                Evidence::Stranger
+            }
+        },
     }
 }
 
