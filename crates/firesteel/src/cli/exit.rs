@@ -267,12 +267,10 @@ impl Failure {
 /// What an error says about the address of a ResourceManager.
 fn evidence(error: &IpcError) -> Evidence {
     match error {
-        IpcError::Unreachable { .. } => Evidence::Unreachable,
-        IpcError::TimedOut(_) | IpcError::Closed | IpcError::Remote(_) | IpcError::Sasl(_) => {
-            Evidence::NoAnswer
-        }
+        IpcError::Unreachable { .. } | IpcError::Closed => Evidence::Unreachable,
+        IpcError::TimedOut(_) | IpcError::Remote(_) | IpcError::Sasl(_) => Evidence::NoAnswer,
         IpcError::Broken(frame) => match **frame {
-            FrameError::Half | FrameError::Io(_) => Evidence::NoAnswer,
+            FrameError::Half | FrameError::Io(_) => Evidence::Unreachable,
             FrameError::TooLong { .. } | FrameError::OtherVersion { .. } | FrameError::Undecodable(_) => {
                 Evidence::Stranger
             }
