@@ -187,3 +187,64 @@ fn a_stranger_who_speaks_something_else_is_no_master() {
         refused(&ask(address), 76, &why);
     }
 }
+
+/// Listens, and does this with every connection.
+fn listen_to_all(serve: fn(TcpStream)) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("loopback has a free port");
+    let address = listener.local_addr().expect("it is bound");
+    thread::spawn(move || {
+        listener.incoming().flatten().for_each(|stream| drop(thread::spawn(move || serve(stream))))
+    });
+    address
+}
+
+/// How a command ends that asks this address.
+fn code_of(words: &str, address: &str) -> i32 {
+    let (name, rest) = words.split_once(' ').unwrap_or((words, ""));
+    let mut command = firesteel();
+    command.arg(name);
+    match rest.strip_prefix("apps") {
+        Some(_) => {
+            command.args(["apps", "--conf", &format!("spark.hadoop.yarn.resourcemanager.address={address}")])
+        }
+        None => command.args(["--master", &format!("spark://{address}")]).args(rest.split_whitespace()),
+    };
+    run(&mut command).code()
+}
+
+#[test]
+fn the_same_fault_has_the_same_exit_code_in_every_command() {
+    let http = listen_to_all(|mut stream| {
+        let _ = stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n");
+        until_closed(stream);
+    });
+    let (closes, mute) = (listen_to_all(drop), listen_to_all(until_closed));
+    let asks =
+        ["status", "status x", "explain x", "kill x", "decommission x", "logs x", "history", "top --once"];
+    let short = "--conf firesteel.driver.registrationTimeout=1s";
+    let starts = [format!("map {short} -- true ::: a"), format!("launch {short} -- true")];
+    let drivers =
+        ["submit --status driver-1", "submit --kill driver-1", "submit --deploy-mode cluster -- true"];
+    let commands: Vec<&str> = asks
+        .into_iter()
+        .chain(drivers)
+        .chain(starts.iter().map(String::as_str))
+        .chain(["yarn apps"])
+        .collect();
+    let faults = [
+        ("nothing listens", "127.0.0.1:1".to_owned(), 69),
+        ("a host without an address", "no-such-host.invalid:7077".to_owned(), 69),
+        ("something closes the connection", closes.to_string(), 69),
+        ("an HTTP server", http.to_string(), 76),
+        ("something that says nothing", mute.to_string(), 75),
+    ];
+    thread::scope(|scope| {
+        for (fault, address, code) in &faults {
+            // A ResourceManager that says nothing is waited for much longer.
+            let asked = commands.iter().filter(|words| *code != 75 || !words.starts_with("yarn"));
+            for words in asked {
+                scope.spawn(move || assert_eq!(code_of(words, address), *code, "{words}: {fault}"));
+            }
+        }
+    });
+}

@@ -117,6 +117,19 @@ fn an_application_runs_to_its_end_although_one_worker_of_four_cannot_start_execu
     assert!(cluster.said(&["status"]).contains("ALIVE, cannot start executors: "));
     let explained = cluster.said(&["explain", "sound"]);
     assert!(explained.contains("cannot start executors"), "{explained}");
+    // One fact has one word: what is impaired is not called excluded beside that.
+    for words in [["explain", "sound", "--json"], ["status", "sound", "--json"]] {
+        let json: Value = serde_json::from_str(&cluster.said(&words)).expect("JSON");
+        let scheduling = &json["scheduling"];
+        assert_eq!(scheduling["excluded"], serde_json::json!([]));
+        assert!(scheduling["impaired"][0]["worker"].is_string(), "{scheduling}");
+        let shortfall =
+            scheduling["profiles"][0]["shortfall"].as_str().expect("it has less than it asks for");
+        assert!(
+            shortfall.contains("cannot start executors") && !shortfall.contains("excluded"),
+            "{shortfall}"
+        );
+    }
     cluster.go();
     assert_eq!(map.wait(), 0, "{}", map.log());
     printed_all(&map, 40);

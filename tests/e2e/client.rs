@@ -101,7 +101,7 @@ fn a_killed_application_ends_with_its_executors_and_stays_visible() {
         let ends = detail["application"]["executors"].as_array()?.iter().map(|it| it["state"].clone());
         ends.into_iter().all(|state| state == "KILLED").then_some(detail)
     });
-    assert_eq!((&detail["schema"], &detail["application"]["state"]), (&3.into(), &"KILLED".into()));
+    assert_eq!((&detail["schema"], &detail["application"]["state"]), (&4.into(), &"KILLED".into()));
     words(&cluster.ask(&["status", &id]), 0, &[", KILLED: it was killed by", "it was killed by", "KILLED"]);
     words(&cluster.ask(&["explain", &id]), 0, &[", KILLED: it was killed by", "It had 2 executors: "]);
     words(&cluster.ask(&["status"]), 0, &["Completed applications", "KILLED"]);
@@ -246,7 +246,7 @@ fn an_application_that_waits_is_told_who_holds_the_cores_and_what_would_help() {
         ],
     );
     let value = cluster.json(&["explain", "waits"]);
-    assert_eq!((&value["schema"], &value["state"]), (&3.into(), &"WAITING".into()));
+    assert_eq!((&value["schema"], &value["state"]), (&4.into(), &"WAITING".into()));
     assert_eq!(value["scheduling"]["cluster"]["cores_free"], 2);
     assert!(value["sentences"].as_array().is_some_and(|all| all.len() >= 5), "{value}");
 

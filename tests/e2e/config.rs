@@ -20,7 +20,7 @@ fn asked(arguments: &[&str], variables: &[(&str, &str)], code: i32) -> Value {
 fn outcome(checked: &Value, name: &str) -> String {
     let findings = checked["findings"].as_array().expect("there are findings");
     let found = findings.iter().find(|finding| finding["name"] == name);
-    found.unwrap_or_else(|| panic!("{name} is not among {checked:#}"))["outcome"]
+    found.unwrap_or_else(|| panic!("{name} is not among {checked:#}"))["effect"]
         .as_str()
         .expect("an outcome is a word")
         .to_owned()
@@ -35,7 +35,7 @@ fn check_says_what_comes_of_everything_that_is_set() {
     let path = directory.path().to_str().expect("it is UTF-8");
     let variables = [("SPARK_CONF_DIR", path), ("SPARK_LOG_DIR", "/logs"), ("SPARK_WORKER_CORES", "4")];
     let checked = asked(&["check"], &variables, 0);
-    assert_eq!((&checked["schema"], &checked["ok"]), (&json!(2), &json!(true)));
+    assert_eq!((&checked["schema"], &checked["ok"]), (&json!(3), &json!(true)));
     for (name, expected) in [
         ("spark.worker.timeout", "read"),
         ("spark.sql.ansi.enabled", "ignored"),
@@ -68,19 +68,19 @@ fn check_reads_what_spark_env_sets() {
     let from_script = json!({"kind": "script", "where": script});
     let cores = finding(&checked, "SPARK_WORKER_CORES");
     assert_eq!(
-        (&cores["value"], &cores["outcome"], &cores["origin"]),
+        (&cores["value"], &cores["effect"], &cores["origin"]),
         (&json!("0"), &json!("bad_value"), &from_script)
     );
     let memory = finding(&checked, "SPARK_WORKER_MEMORY");
     assert_eq!(
-        (&memory["value"], &memory["outcome"], &memory["origin"]),
+        (&memory["value"], &memory["effect"], &memory["origin"]),
         (&json!("8g"), &json!("read"), &from_script)
     );
     assert_eq!(finding(&checked, "SPARK_CONF_DIR")["origin"], Value::Null, "the script does not set it");
 
     write("SPARK_WORKER_HOST=rack_1-node\n");
     let host = finding(&asked(&["check"], &variables, 0), "SPARK_WORKER_HOST");
-    assert!(host["why"].as_str().expect("a sentence").contains("Java finds no host in it"), "{host}");
+    assert!(host["reason"].as_str().expect("a sentence").contains("Java finds no host in it"), "{host}");
 
     let loaded = [&variables[..], &[("SPARK_ENV_LOADED", "1")]].concat();
     assert_eq!(

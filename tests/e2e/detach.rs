@@ -61,7 +61,7 @@ impl Site {
     }
 
     fn wait_for_state(&self, app: &str, state: &str) -> Value {
-        wait_for(state, || self.list().into_iter().find(|row| row["app"] == app && row["state"] == state))
+        wait_for(state, || self.list().into_iter().find(|row| row["id"] == app && row["state"] == state))
     }
 
     /// The process of a detached driver.
@@ -92,7 +92,7 @@ fn a_map_goes_on_and_can_be_looked_at_more_than_once() {
     );
     let row = &site.list()[0];
     assert_eq!(
-        (&row["app"], &row["state"], &row["exit_code"]),
+        (&row["id"], &row["state"], &row["exit_code"]),
         (&app.clone().into(), &"RUNNING".into(), &Value::Null)
     );
     assert!(

@@ -21,7 +21,7 @@ fn a_host_where_everything_fails_gets_few_attempts_and_every_item_succeeds() {
     let input: String = (0..200).map(|item| format!("{item}\n")).collect();
     let (done, summary) = hosts.mapped(&["--", "sh", "-c", &script(&hosts), "sh"], &input);
     assert_eq!((done.code(), done.stdout.as_str()), (0, input.as_str()), "{done}");
-    let excluded = summary["excluded"].as_array().expect("a list");
+    let excluded = summary["exclusions"].as_array().expect("a list");
     assert_eq!(excluded.len(), 1, "{done}");
     let words = excluded[0].as_str().expect("words");
     assert!(words.contains("excluded executor ") && words.contains("on 127.0.0.1: "), "{words}");
@@ -38,7 +38,7 @@ fn by_sparks_rule_two_tasks_that_fail_there_and_succeed_elsewhere_are_enough_for
     let on = ["--conf", "spark.excludeOnFailure.enabled=true", "--", "sh", "-c"];
     let (done, summary) = hosts.mapped(&[&on[..], &[&script(&hosts), "sh"]].concat(), &input);
     assert_eq!((done.code(), done.stdout.as_str()), (0, input.as_str()), "{done}");
-    let words = summary["excluded"][0].as_str().expect("words");
+    let words = summary["exclusions"][0].as_str().expect("words");
     assert!(words.contains("on 127.0.0.1: 2 tasks failed there and succeeded elsewhere"), "{words}");
     assert!(done.stderr.contains("start there for 3600 s"), "{done}");
 }
@@ -52,7 +52,7 @@ fn items_that_fail_once_wherever_they_run_exclude_nobody() {
         format!("[ $(($1 % 10)) != 3 ] || ! mkdir {}-$1 2>/dev/null || exit 1; echo $1", seen.display());
     let (done, summary) = hosts.mapped(&["--", "sh", "-c", &once, "sh"], &input);
     assert_eq!((done.code(), done.stdout.as_str()), (0, input.as_str()), "{done}");
-    assert_eq!(summary["excluded"], json!([]), "{done}");
+    assert_eq!(summary["exclusions"], json!([]), "{done}");
 }
 
 #[test]
@@ -62,7 +62,7 @@ fn switched_off_the_bad_host_goes_on_being_tried_and_still_every_item_succeeds()
     let off = ["--conf", "spark.excludeOnFailure.enabled=false", "--", "sh", "-c"];
     let (done, summary) = hosts.mapped(&[&off[..], &[&script(&hosts), "sh"]].concat(), &input);
     assert_eq!((done.code(), done.stdout.as_str()), (0, input.as_str()), "{done}");
-    assert_eq!(summary["excluded"], json!([]), "{done}");
+    assert_eq!(summary["exclusions"], json!([]), "{done}");
 }
 
 #[test]
@@ -71,5 +71,5 @@ fn items_that_fail_everywhere_exclude_nobody() {
     let input: String = (0..20).map(|item| format!("{item}\n")).collect();
     let (done, summary) = hosts.mapped(&["--", "sh", "-c", "exit 3"], &input);
     assert_eq!(done.code(), 1, "{done}");
-    assert_eq!((&summary["excluded"], &summary["failed"]), (&json!([]), &json!(20)), "{done}");
+    assert_eq!((&summary["exclusions"], &summary["failed"]), (&json!([]), &json!(20)), "{done}");
 }

@@ -84,10 +84,10 @@ fn all_have_their_turn_and_the_greatest_code_counts() {
     ended(&done, 2);
     let events = events(&done.stdout);
     assert_eq!((count(&events, "executor_launched"), count(&events, "executor_ended")), (7, 7), "{done}");
-    assert!(events.iter().all(|event| event["schema"] == 1 && event["time_ms"].is_u64()), "{done}");
+    assert!(events.iter().all(|event| event["schema"] == 2 && event["time_ms"].is_u64()), "{done}");
     let last = events.last().expect("there are events");
     assert_eq!(
-        (&last["event"], &last["why"], &last["exit_code"]),
+        (&last["event"], &last["ending"], &last["exit_code"]),
         (&"done".into(), &"met".into(), &2.into())
     );
 }

@@ -19,7 +19,11 @@ fn every_item_runs_on_the_host_that_it_prefers_while_there_is_room() {
     assert_eq!(done.code(), 0, "{done}");
     let expected: String = (0..60).map(|item| format!("{item} 127.0.0.{}\n", item % 3 + 1)).collect();
     assert_eq!(done.stdout, expected);
-    assert_eq!(summary["locality"], json!({ "host": 60, "rack": 0, "any": 0 }), "{done}");
+    assert_eq!(
+        summary["locality"],
+        json!({ "preferred_host": 60, "same_rack": 0, "elsewhere": 0 }),
+        "{done}"
+    );
     assert!(
         done.stderr.contains(
             "of items that prefer hosts: 60 ran on a preferred host, 0 in the same rack as one, 0 elsewhere"
@@ -39,7 +43,7 @@ fn without_room_on_the_host_an_item_goes_to_its_rack_and_then_anywhere() {
     let (done, summary) = hosts.mapped(&command, "a\nb\nc\n");
     assert_eq!(done.code(), 0, "{done}");
     assert_eq!(done.stdout, "127.0.0.1\n127.0.0.2\n127.0.0.3\n");
-    assert_eq!(summary["locality"], json!({ "host": 1, "rack": 1, "any": 1 }), "{done}");
+    assert_eq!(summary["locality"], json!({ "preferred_host": 1, "same_rack": 1, "elsewhere": 1 }), "{done}");
 }
 
 #[test]
@@ -49,5 +53,5 @@ fn nobody_waits_for_a_host_without_an_executor() {
         hosts.mapped(&["--conf", PATIENT, "--locality-column", "1", "--", "echo"], "node-9\ta\n");
     assert_eq!((done.code(), done.stdout.as_str()), (0, "a\n"), "{done}");
     assert!(done.stderr.contains("no Worker runs on \"node-9\", a preferred host of item 1"), "{done}");
-    assert_eq!(summary["locality"], json!({ "host": 0, "rack": 0, "any": 1 }), "{done}");
+    assert_eq!(summary["locality"], json!({ "preferred_host": 0, "same_rack": 0, "elsewhere": 1 }), "{done}");
 }

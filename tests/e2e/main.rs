@@ -28,6 +28,7 @@ mod files;
 mod flips;
 mod hosts;
 mod http;
+mod json;
 mod launch;
 mod local_cluster;
 mod locality;

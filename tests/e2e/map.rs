@@ -277,7 +277,7 @@ fn a_failing_item_is_tried_again_and_only_its_last_attempt_is_shown() {
     let failure = &summary["failures"][0];
     assert_eq!((failure["number"].as_u64(), failure["item"].as_str()), (Some(3), Some("bad")), "{summary}");
     assert_eq!(
-        (failure["exit_code"].as_i64(), failure["failures"].as_u64()),
+        (failure["exit_code"].as_i64(), failure["failed_attempts"].as_u64()),
         (Some(7), Some(4)),
         "{summary}"
     );

@@ -52,7 +52,7 @@ fn the_committed_pictures_are_those_that_are_drawn() {
 #[test]
 fn json_has_what_the_tables_have() {
     let value: Value = serde_json::from_str(&planned(&["--json"])).expect("it is JSON");
-    assert_eq!(value["schema"], 2);
+    assert_eq!(value["schema"], 3);
     let [plan] = &value["plans"].as_array().expect("a list")[..] else { panic!("{value}") };
     assert_eq!(plan["policy"], "spark");
     assert_eq!(plan["applications"][3]["name"], "training");

@@ -32,7 +32,7 @@ fn what_an_executor_uses_is_shown_while_it_runs_and_remembered_when_it_has_ended
         (usage["executors"][0]["cpu_ms"].as_u64()? > 0 && !usage["disk"].is_null()).then_some(usage)
     });
     assert!(usage["machine"]["cores"].as_u64() > Some(0), "{usage}");
-    assert!(usage["disk"]["total"].as_u64() > Some(0), "{usage}");
+    assert!(usage["disk"]["total_bytes"].as_u64() > Some(0), "{usage}");
     assert!(usage["executors"][0]["memory_bytes"].as_u64() > Some(0), "{usage}");
 
     // Each daemon knows where the other one serves HTTP.

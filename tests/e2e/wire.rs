@@ -103,7 +103,7 @@ fn check(master: &Daemon, bytes: &[u8], then: Then, level: &str, words: &str) {
     stranger.until_closed();
     let line = master.wait_for_line(&[&stranger.address.to_string(), words]);
     assert!(line.contains(level), "{line}");
-    assert_eq!(master.status()["schema"], 4);
+    assert_eq!(master.status()["schema"], 5);
 }
 
 #[test]
@@ -226,14 +226,14 @@ fn a_peer_that_never_reads_is_disconnected_and_others_are_served() {
 fn a_flood_of_silent_connections_keeps_nobody_out_and_is_swept_away() {
     let master = Daemon::master(&[]);
     let mut flood: Vec<Stranger> = (0..300).map(|_| Stranger::connect(&master)).collect();
-    assert_eq!(master.status()["schema"], 4);
+    assert_eq!(master.status()["schema"], 5);
     for stranger in &mut flood {
         stranger.until_closed();
     }
     let said = |log: &str| log.lines().filter(|line| line.contains("it sent nothing within 10 s")).count();
     wait_for("the log", || (said(&master.log()) >= 10).then_some(()));
     assert_eq!(said(&master.log()), 10, "strangers do not fill the log: {}", master.log());
-    assert_eq!(master.status()["schema"], 4);
+    assert_eq!(master.status()["schema"], 5);
     assert_eq!(master.terminate(), 0);
 }
 
@@ -243,7 +243,7 @@ fn a_connection_in_its_handshake_does_not_hold_up_the_end_of_a_master() {
     let mut silent = Stranger::connect(&master);
     let mut half = Stranger::connect(&master);
     half.send(&PREAMBLE[..3]);
-    assert_eq!(master.status()["schema"], 4);
+    assert_eq!(master.status()["schema"], 5);
     let asked = Instant::now();
     assert_eq!(master.terminate(), 0);
     assert!(asked.elapsed() < Duration::from_secs(4), "{:?}", asked.elapsed());
@@ -312,6 +312,6 @@ fn a_master_without_a_file_left_for_a_connection_says_so_and_recovers() {
     let line = master.wait_for_line(&["cannot accept connections", "ulimit -n", "retrying"]);
     assert!(line.contains("WARN"), "{line}");
     drop(flood);
-    assert_eq!(master.status()["schema"], 4);
+    assert_eq!(master.status()["schema"], 5);
     assert_eq!(master.terminate(), 0);
 }

@@ -4,6 +4,7 @@
 use std::fmt;
 
 use firesteel_core::address::Address;
+use firesteel_core::connect_error::{ConnectError, Evidence};
 use firesteel_core::driver;
 use firesteel_core::messages::{ApplicationEnd, UnsoundGang};
 
@@ -17,7 +18,7 @@ pub enum EndReason {
     Removed(ApplicationEnd),
     /// No Master accepted the application in time. Holds the last error of each Master that was
     /// tried.
-    NoMaster(Vec<(Address, String)>),
+    NoMaster(Vec<(Address, ConnectError)>),
 }
 
 impl EndReason {
@@ -46,7 +47,9 @@ impl EndReason {
                 | ApplicationEnd::Refused { .. }
                 | ApplicationEnd::GangRefused(_),
             ) => exit_code::FAILURE,
-            Self::NoMaster(_) => exit_code::UNREACHABLE,
+            Self::NoMaster(errors) => {
+                exit_code::unanswered(Evidence::of_all(errors.iter().map(|(_, error)| error.evidence)))
+            }
         }
     }
 }

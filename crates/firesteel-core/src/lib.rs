@@ -15,6 +15,7 @@ pub mod allocator;
 mod applicant;
 pub mod application_master;
 pub mod byte_text;
+pub mod connect_error;
 pub mod driver;
 mod end_request;
 pub mod executor;

@@ -429,7 +429,7 @@ impl Shell for DriverShell {
                 let dialled = master.clone();
                 context.peers.dial(&dialled, Role::Master, from_master, |result| match result {
                     Ok((peer, leadership)) => Event::Connected { peer, master, leadership },
-                    Err(error) => Event::ConnectFailed { master, error: error.to_string() },
+                    Err(error) => Event::ConnectFailed { master, error: error.into() },
                 });
             }
             Effect::Send { peer, message: Outbound::Master(message) } => context.peers.send(peer, message),

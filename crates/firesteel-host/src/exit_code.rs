@@ -3,6 +3,7 @@
 
 use std::fmt::Write as _;
 
+use firesteel_core::connect_error::Evidence;
 use firesteel_core::executor_trouble::ExecutorTrouble;
 
 /// The command succeeded.
@@ -32,7 +33,7 @@ pub const TABLE: &[(u8, &str)] = &[
         "Failed: an item, a command, or something that Firesteel needs. A line on standard error says what.",
     ),
     (USAGE, "Wrong usage, or an input that cannot be used. Nothing was done."),
-    (UNREACHABLE, "No Master could be reached; on YARN, no ResourceManager."),
+    (UNREACHABLE, "No Master could be reached; on YARN, no ResourceManager, for which 75 and 76 stand, too."),
     (
         SHORTAGE,
         "The machine has too few processes, open files or too little memory to start; see `ulimit -u` and `ulimit -n`. Of an \
@@ -66,6 +67,16 @@ pub const TABLE: &[(u8, &str)] = &[
     ),
 ];
 
+/// The exit code of a command that no Master answered.
+#[must_use]
+pub fn unanswered(evidence: Evidence) -> u8 {
+    match evidence {
+        Evidence::Unreachable => UNREACHABLE,
+        Evidence::NoAnswer => NO_ANSWER,
+        Evidence::Stranger => NO_MASTER,
+    }
+}
+
 /// The meaning of an exit code. `None` if no command ends with this code by itself.
 #[must_use]
 pub fn meaning(code: u8) -> Option<&'static str> {
@@ -82,7 +93,7 @@ Each code means the same for every command. The `--help` of a command lists the 
 from the table in `crates/firesteel-host/src/exit_code.rs`.
 
 With `--json`, an error is one line of JSON on standard error, `{\"schema\":1,\"error\":{\"code\":69,\"message\":\"..\"}}`. Standard
-output then has data or nothing. `launch --json` is different: it prints one JSON value per event, and its errors are text.
+output then has data or nothing. [JSON](JSON.md) says what the values mean.
 
 `firesteel launch` ends with the exit code of its command, and `firesteel submit --wait` with that of the driver; if signal N
 ended it, with 128 + N.

@@ -30,8 +30,10 @@ pub struct Finding {
     /// Where the property is set. A file has no origin, nor has a variable that no script sets.
     pub origin: Option<Origin>,
     /// The effect of the setting.
+    #[serde(rename = "effect")]
     pub outcome: Outcome,
     /// The reason for the effect, or the purpose of the setting.
+    #[serde(rename = "reason")]
     pub why: String,
 }
 

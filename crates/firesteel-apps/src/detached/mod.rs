@@ -3,6 +3,7 @@
 //! ```text
 //! <state>/firesteel/detached/run-XXXXXX/command     the command line, arguments separated by spaces
 //!                                       lock        held locked while the driver lives
+//!                                       name        the application's name
 //!                                       apps        the ids under which Masters accepted the application, one per line
 //!                                       stdout      the driver's output
 //!                                       stderr
@@ -101,12 +102,19 @@ impl DetachedRuns {
         Ok(runs.into_iter().map(|(_, run)| run).collect())
     }
 
-    /// The newest run whose application had this id.
+    /// The newest run whose application had this id; or else the run of this name that goes on, or the newest of this name that
+    /// ended. Several are found if several of that name go on.
     ///
     /// # Errors
     /// The directory cannot be read.
-    pub fn find(&self, app: &str) -> Result<Option<DetachedRun>, DetachError> {
-        Ok(self.all()?.into_iter().find(|run| run.apps().iter().any(|known| known == app)))
+    pub fn find(&self, app: &str) -> Result<Vec<DetachedRun>, DetachError> {
+        let all = self.all()?;
+        if let Some(run) = all.iter().find(|run| run.apps().iter().any(|known| known == app)) {
+            return Ok(vec![run.clone()]);
+        }
+        let namesakes = all.into_iter().filter(|run| !app.is_empty() && run.name() == app);
+        let (ended, live): (Vec<_>, Vec<_>) = namesakes.partition(|run| run.state().is_ended());
+        Ok(if live.is_empty() { ended.into_iter().take(1).collect() } else { live })
     }
 
     /// Removes the runs that ended long ago, and the oldest of too many.
@@ -160,11 +168,39 @@ mod tests {
         assert_eq!(old.command(), "firesteel map");
         fs::write(old.path().join("apps"), "app-1\napp-2\napp-").expect("it can be written");
         assert_eq!(old.apps(), ["app-1", "app-2"], "the last line is being written");
-        for (app, found) in
-            [("app-1", Some(old.clone())), ("app-2", Some(old)), ("app-", None), ("app-3", None)]
-        {
+        for (app, found) in [
+            ("app-1", vec![old.clone()]),
+            ("app-2", vec![old]),
+            ("app-", vec![]),
+            ("app-3", vec![]),
+            ("", vec![]),
+        ] {
             assert_eq!(runs.find(app).expect("they are there"), found, "{app}");
         }
+    }
+
+    #[test]
+    fn of_namesakes_those_that_go_on_are_found_and_else_the_newest() {
+        let home = tempfile::tempdir().expect("a temporary directory");
+        let runs = runs(home.path());
+        let named = |age| {
+            let run = begin(&runs, Duration::from_secs(age));
+            run.announcement().named("sums");
+            run
+        };
+        let (older, newer) = (named(20), named(10));
+        let found = |name: &str| runs.find(name).expect("they are there");
+        assert_eq!(found("sums"), [newer.clone(), older.clone()], "both go on");
+        older.announcement().registered(&firesteel_core::ids::AppId::new("app-1"));
+        assert_eq!(found("app-1"), [older.clone()]);
+        let end = |run: &DetachedRun| {
+            drop(firesteel_daemons::life_lock::LifeLock::create(&run.path().join("lock")));
+            run.record_exit(0).expect("it can be written");
+        };
+        end(&newer);
+        assert_eq!(found("sums"), [older.clone()], "one goes on");
+        end(&older);
+        assert_eq!(found("sums"), [newer], "none goes on");
     }
 
     #[test]

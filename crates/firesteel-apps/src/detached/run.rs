@@ -87,6 +87,12 @@ impl DetachedRun {
         text.split_inclusive('\n').filter_map(|line| line.strip_suffix('\n')).map(str::to_owned).collect()
     }
 
+    /// The name of the application. Empty: it has none yet.
+    #[must_use]
+    pub fn name(&self) -> String {
+        fs::read_to_string(self.directory.join("name")).unwrap_or_default()
+    }
+
     /// Whether the driver lives, and how it ended.
     #[must_use]
     pub fn state(&self) -> RunState {
@@ -117,7 +123,7 @@ impl DetachedRun {
     /// Where the driver says that it is registered.
     #[must_use]
     pub fn announcement(&self) -> Announcement {
-        Announcement { file: self.directory.join("apps") }
+        Announcement { directory: self.directory.clone() }
     }
 
     /// Records the exit code with which the driver is about to end.
@@ -142,17 +148,29 @@ impl DetachedRun {
 /// Tells the command that started a detached run that a Master has accepted its application.
 #[derive(Clone, Debug)]
 pub struct Announcement {
-    file: PathBuf,
+    directory: PathBuf,
 }
 
 impl Announcement {
+    /// Tells the application's name, before its id.
+    pub fn named(&self, name: &str) {
+        let file = self.directory.join("name");
+        if let Err(error) = fs::write(&file, name) {
+            tracing::warn!(
+                "cannot write {name:?} to {}: {error}; firesteel attach will not know it",
+                file.display()
+            );
+        }
+    }
+
     /// Announces the application's id.
     pub fn registered(&self, app: &AppId) {
-        let added = OpenOptions::new().create(true).append(true).open(&self.file);
+        let file = self.directory.join("apps");
+        let added = OpenOptions::new().create(true).append(true).open(&file);
         if let Err(error) = added.and_then(|mut file| file.write_all(format!("{app}\n").as_bytes())) {
             tracing::warn!(
                 "cannot write {app} to {}: {error}; firesteel attach will not know it",
-                self.file.display()
+                file.display()
             );
         }
     }

@@ -6,10 +6,11 @@ use firesteel_core::messages::ExecutorState;
 use firesteel_core::time::millis;
 use firesteel_host::plain::{clean, escaped};
 use firesteel_yarn::messages::records::ApplicationId;
+use serde::Serialize;
 use serde_json::{Value, json};
 
 /// Version of the JSON lines. It is incremented on incompatible changes.
-pub const SCHEMA: u32 = 1;
+pub const SCHEMA: u32 = 2;
 
 /// An event of a launch.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -66,7 +67,7 @@ impl Lines {
     pub fn of(&mut self, event: &LaunchEvent) -> Vec<String> {
         match self.format {
             LineFormat::Text => self.text(event).iter().map(|line| clean(line)).collect(),
-            LineFormat::Json => vec![escaped(&json_of(event).to_string())],
+            LineFormat::Json => vec![escaped(&json_of(event))],
             LineFormat::Nothing => Vec::new(),
         }
     }
@@ -103,14 +104,22 @@ impl Lines {
     }
 }
 
-fn json_of(event: &LaunchEvent) -> Value {
-    let (at, mut value) = match event {
+/// An event as JSON.
+#[derive(Serialize)]
+struct Line {
+    schema: u32,
+    time_ms: u64,
+    #[serde(flatten)]
+    event: Value,
+}
+
+fn json_of(event: &LaunchEvent) -> String {
+    let (at, event) = match event {
         LaunchEvent::Noted { at, note } => (at, note_json(note)),
         LaunchEvent::Done { at, ending } => (at, ending_json(ending)),
     };
-    value["schema"] = SCHEMA.into();
-    value["time_ms"] = at.millis().into();
-    value
+    let line = Line { schema: SCHEMA, time_ms: at.millis(), event };
+    serde_json::to_string(&line).expect("numbers and words can be written as JSON")
 }
 
 fn note_json(note: &Note) -> Value {
@@ -163,15 +172,15 @@ fn note_json(note: &Note) -> Value {
 
 fn ending_json(ending: &Ending) -> Value {
     match ending {
-        Ending::Met { code } => json!({ "event": "done", "why": "met", "exit_code": code }),
-        Ending::Asked => json!({ "event": "done", "why": "asked" }),
-        Ending::Removed(end) => json!({ "event": "done", "why": "removed", "error": end.to_string() }),
+        Ending::Met { code } => json!({ "event": "done", "ending": "met", "exit_code": code }),
+        Ending::Asked => json!({ "event": "done", "ending": "asked" }),
+        Ending::Removed(end) => json!({ "event": "done", "ending": "removed", "error": end.to_string() }),
         Ending::NoMaster { errors } => {
             let errors: Vec<Value> = errors
                 .iter()
-                .map(|(master, error)| json!({ "master": master.url(), "error": error }))
+                .map(|(master, error)| json!({ "master": master.url(), "error": error.words }))
                 .collect();
-            json!({ "event": "done", "why": "no_master", "errors": errors })
+            json!({ "event": "done", "ending": "no_master", "errors": errors })
         }
     }
 }

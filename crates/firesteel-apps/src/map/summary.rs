@@ -62,6 +62,7 @@ pub struct Summary {
     pub locality: LocalityUse,
     /// Executors and hosts that got no items for a while, in words, in the order of these
     /// decisions.
+    #[serde(rename = "exclusions")]
     pub excluded: Vec<String>,
     /// Why the run ended early, if it did.
     pub error: Option<String>,
@@ -84,11 +85,13 @@ pub struct Failure {
     /// [any bytes](firesteel_core::byte_text).
     pub item: String,
     /// Number of failed attempts.
+    #[serde(rename = "failed_attempts")]
     pub failures: u32,
     /// Exit code of the last attempt, or 128 plus the signal that ended it. Unknown if the command
     /// never ran or its end was not observed.
     pub exit_code: Option<i32>,
     /// How the last attempt ended, in words.
+    #[serde(rename = "end")]
     pub cause: String,
     /// The hosts of the failed attempts, in order.
     pub hosts: Vec<String>,
@@ -98,6 +101,7 @@ pub struct Failure {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ExecutorUse {
     /// Number of the executor.
+    #[serde(rename = "id")]
     pub executor: u32,
     /// Host of the executor.
     pub host: String,
@@ -124,10 +128,13 @@ pub struct HostUse {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct LocalityUse {
     /// Number of items that ended on a preferred host.
+    #[serde(rename = "preferred_host")]
     pub host: u64,
     /// Number of items that ended in the rack of a preferred host.
+    #[serde(rename = "same_rack")]
     pub rack: u64,
     /// Number of items that ended on any other host.
+    #[serde(rename = "elsewhere")]
     pub any: u64,
 }
 
@@ -153,7 +160,7 @@ impl Summary {
         }
         let failures: Vec<Failure> = tally.failures.iter().map(Failure::of).collect();
         Self {
-            schema: 1,
+            schema: 2,
             app: tally.app.clone(),
             items: totals.taken,
             succeeded: totals.succeeded,

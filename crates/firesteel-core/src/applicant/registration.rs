@@ -9,6 +9,7 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use crate::address::Address;
+use crate::connect_error::ConnectError;
 use crate::ids::{AppId, ExecutorId, PeerId};
 use crate::leadership::{Dispute, Leaders, Leadership};
 use crate::messages::{ApplicationDescription, DriverToMaster, Resumption};
@@ -51,7 +52,7 @@ pub(crate) struct Registration {
     standbys: BTreeMap<PeerId, Address>,
     leaders: Leaders,
     /// The last error of each Master.
-    errors: BTreeMap<Address, String>,
+    errors: BTreeMap<Address, ConnectError>,
     /// How long a first Master is looked for.
     timeout: Duration,
     give_up: Option<Timestamp>,
@@ -235,8 +236,8 @@ impl Registration {
     }
 
     /// The last error of each Master, in the order of the settings.
-    pub(crate) fn errors(&self) -> Vec<(Address, String)> {
-        let silent = || "no answer".to_owned();
+    pub(crate) fn errors(&self) -> Vec<(Address, ConnectError)> {
+        let silent = || ConnectError::no_answer("no answer");
         let error = |master: &Address| self.errors.get(master).cloned().unwrap_or_else(silent);
         self.masters.iter().map(|master| (master.clone(), error(master))).collect()
     }
@@ -337,7 +338,7 @@ impl Registration {
     fn on_leader(&mut self, now: Timestamp, peer: PeerId, candidate: Candidate) -> Vec<Order> {
         let Candidate { address, epoch } = &candidate;
         if let Err(dispute) = self.leaders.meet(address, *epoch) {
-            self.errors.insert(address.clone(), dispute.to_string());
+            self.errors.insert(address.clone(), ConnectError::no_answer(dispute.to_string()));
             return vec![Order::Remark(Remark::Dispute(dispute)), Order::Close(peer)];
         }
         let mut orders = self.leave_outdated(now);
@@ -364,7 +365,7 @@ impl Registration {
         let mut orders = Vec::new();
         candidates.retain(|peer, Candidate { address, epoch }| {
             let Some(dispute) = leaders.outdated(address, *epoch) else { return true };
-            errors.insert(address.clone(), dispute.to_string());
+            errors.insert(address.clone(), ConnectError::no_answer(dispute.to_string()));
             orders.extend([Order::Remark(Remark::Dispute(dispute)), Order::Close(*peer)]);
             false
         });
@@ -397,7 +398,7 @@ impl Registration {
             Some(leader) => format!("it stands by: {} leads", leader.url()),
             None => "it stands by, and no Master leads yet".to_owned(),
         };
-        self.errors.insert(master.clone(), error);
+        self.errors.insert(master.clone(), ConnectError::no_answer(error));
         self.standbys.insert(peer, master);
         if self.leaders.hear(leader, &self.masters) { self.hurry(now, Duration::ZERO) } else { Vec::new() }
     }
@@ -410,7 +411,7 @@ impl Registration {
         self.run_rounds(now)
     }
 
-    pub(crate) fn on_connect_failed(&mut self, master: Address, error: String) -> Vec<Order> {
+    pub(crate) fn on_connect_failed(&mut self, master: Address, error: ConnectError) -> Vec<Order> {
         self.dialling.remove(&master);
         if !self.is_sought(&master) {
             return Vec::new();
@@ -418,7 +419,8 @@ impl Registration {
         self.errors.insert(master.clone(), error.clone());
         match self.state {
             State::Seeking { rounds, .. } if self.remarks_on(rounds) => {
-                vec![Order::Remark(Remark::Unreachable { master, error, patience: self.patience() })]
+                let (error, patience) = (error.words, self.patience());
+                vec![Order::Remark(Remark::Unreachable { master, error, patience })]
             }
             State::Seeking { .. } | State::Idle | State::Registered { .. } => Vec::new(),
         }
@@ -465,7 +467,7 @@ impl Registration {
             return Some(self.hurry(now, SHORT_PAUSE));
         }
         if let Some(Candidate { address, .. }) = self.candidates.remove(&peer) {
-            self.errors.insert(address, "the connection ended without an answer".to_owned());
+            self.errors.insert(address, ConnectError::no_answer("the connection ended without an answer"));
             return Some(Vec::new());
         }
         match &self.state {

@@ -7,6 +7,7 @@ use firesteel_placement::locality::Locality;
 
 use super::{Answer, Note, QuestionId, Unfit};
 use crate::address::Address;
+use crate::connect_error::ConnectError;
 use crate::ids::{AttemptId, ExecutorId, PeerId, TaskId};
 use crate::messages::{ApplicationEnd, DriverToExecutor, DriverToMaster, ExecutorState, Stream, TaskEnd};
 use crate::process::{ExitStatus, StartFailure};
@@ -166,7 +167,7 @@ pub enum Ending {
     /// No Master registered the application in time.
     NoMaster {
         /// The last error of each Master.
-        errors: Vec<(Address, String)>,
+        errors: Vec<(Address, ConnectError)>,
     },
 }
 

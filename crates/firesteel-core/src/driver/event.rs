@@ -2,6 +2,7 @@
 
 use super::{Question, QuestionId, TaskRequest};
 use crate::address::Address;
+use crate::connect_error::ConnectError;
 use crate::ids::{AttemptId, ExecutorId, PeerId, ProfileId, TaskId};
 use crate::kind::{Kind, Label};
 use crate::leadership::Leadership;
@@ -25,8 +26,8 @@ pub enum Event {
     ConnectFailed {
         /// The address of the Master.
         master: Address,
-        /// The error, in words for people.
-        error: String,
+        /// The error.
+        error: ConnectError,
     },
     /// A message arrived on a connection.
     Received {

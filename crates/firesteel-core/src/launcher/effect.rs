@@ -2,6 +2,7 @@
 
 use super::Note;
 use crate::address::Address;
+use crate::connect_error::ConnectError;
 use crate::ids::PeerId;
 use crate::messages::{ApplicationEnd, DriverToMaster};
 
@@ -53,7 +54,7 @@ pub enum Ending {
     /// No Master registered it in time.
     NoMaster {
         /// The last error of each Master.
-        errors: Vec<(Address, String)>,
+        errors: Vec<(Address, ConnectError)>,
     },
 }
 

@@ -1,6 +1,7 @@
 //! The events that a launcher is told.
 
 use crate::address::Address;
+use crate::connect_error::ConnectError;
 use crate::ids::PeerId;
 use crate::leadership::Leadership;
 use crate::messages::{ApplicationEnd, MasterToDriver};
@@ -23,8 +24,8 @@ pub enum Event {
     ConnectFailed {
         /// The address of the Master.
         master: Address,
-        /// The error, in words for people.
-        error: String,
+        /// The error.
+        error: ConnectError,
     },
     /// A message from a Master arrived.
     Received {

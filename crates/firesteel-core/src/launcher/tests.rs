@@ -7,6 +7,7 @@ use firesteel_placement::{Cores, ExecutorLimit, MiB, Shortfall, shortfall};
 
 use super::*;
 use crate::address::Address;
+use crate::connect_error::ConnectError;
 use crate::ids::{AppId, WorkerId};
 use crate::leadership::Leadership;
 use crate::messages::{
@@ -303,8 +304,9 @@ fn without_a_master_the_end_is_at_once() {
 
     let mut launcher = Launcher::new(config(Until::All, ExecutorLimit::AtMost(1)));
     launcher.apply(now, Event::Start);
-    launcher.apply(now, Event::ConnectFailed { master: master(), error: "refused".into() });
-    let errors = vec![(master(), "refused".to_owned())];
+    launcher
+        .apply(now, Event::ConnectFailed { master: master(), error: ConnectError::unreachable("refused") });
+    let errors = vec![(master(), ConnectError::unreachable("refused"))];
     let late = now + Duration::from_secs(60);
     assert_eq!(launcher.apply(late, Event::Deadline), [Effect::Done(Ending::NoMaster { errors })]);
 }

@@ -246,7 +246,8 @@ pub fn reasons(
 }
 
 /// The shortfall with its true reason. A Master tells clients of impaired Workers apart from the shortfall, which older ones read.
-fn told(scheduling: &SchedulingStatus, shortfall: &Shortfall) -> Shortfall {
+#[must_use]
+pub fn told(scheduling: &SchedulingStatus, shortfall: &Shortfall) -> Shortfall {
     match (&shortfall.reason, scheduling.impaired.first()) {
         (Reason::Excluded { workers }, Some(ImpairedWorker { impairment, .. })) => {
             let why = clean(&impairment.to_string());

@@ -5,6 +5,7 @@ use std::time::Duration;
 use bytes::BytesMut;
 use firesteel_core::Leadership;
 use firesteel_core::address::Address;
+use firesteel_core::connect_error::Evidence;
 use firesteel_core::wire::{self, DecodeError, Message, Role, TooLong};
 use firesteel_placement::words::counted;
 use serde::de::DeserializeOwned;
@@ -13,7 +14,7 @@ use tokio::time::timeout;
 
 use super::dial::{self, DialError};
 use super::frame::{self, FrameError};
-use super::handshake::{HandshakeError, Introduced};
+use super::handshake::Introduced;
 use super::introduction::Introduction;
 use super::older_peer::OlderPeer;
 
@@ -102,38 +103,12 @@ pub enum CallError {
     },
 }
 
-/// What a failed request says about the address that was asked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Evidence {
-    /// Nothing could be reached there.
-    Unreachable,
-    /// Something accepts connections there and did not answer in time, or not in full.
-    NoAnswer,
-    /// What answers there is something else, or of another version.
-    Stranger,
-}
-
 impl CallError {
     /// What the error says about the address that was asked.
     #[must_use]
     pub fn evidence(&self) -> Evidence {
         match self {
-            Self::Dial(DialError::Handshake { error, .. }) => match error {
-                HandshakeError::Mute | HandshakeError::TimedOut | HandshakeError::CrowdedOut => {
-                    Evidence::NoAnswer
-                }
-                HandshakeError::Silent | HandshakeError::Closed | HandshakeError::Io(_) => {
-                    Evidence::Unreachable
-                }
-                HandshakeError::Preamble(_)
-                | HandshakeError::Frame(_)
-                | HandshakeError::Hello(_)
-                | HandshakeError::NotAdmitted(_)
-                | HandshakeError::WrongRole { .. } => Evidence::Stranger,
-            },
-            Self::Dial(
-                DialError::UnknownHost { .. } | DialError::TimedOut { .. } | DialError::Connect { .. },
-            ) => Evidence::Unreachable,
+            Self::Dial(error) => error.evidence(),
             Self::NoLeader { .. }
             | Self::LeaderGone { .. }
             | Self::Frame { .. }

@@ -4,6 +4,7 @@ use std::io;
 use std::net::SocketAddr;
 
 use firesteel_core::address::Address;
+use firesteel_core::connect_error::{ConnectError, Evidence};
 use firesteel_core::version::Version;
 use firesteel_core::wire::{PreambleError, Role};
 use tokio::net::{TcpStream, lookup_host};
@@ -47,6 +48,35 @@ pub enum DialError {
         /// Why the handshake failed.
         error: HandshakeError,
     },
+}
+
+impl DialError {
+    /// What the error says about the address that was dialled.
+    #[must_use]
+    pub fn evidence(&self) -> Evidence {
+        match self {
+            Self::UnknownHost { .. } | Self::TimedOut { .. } | Self::Connect { .. } => Evidence::Unreachable,
+            Self::Handshake { error, .. } => match error {
+                HandshakeError::Mute | HandshakeError::TimedOut | HandshakeError::CrowdedOut => {
+                    Evidence::NoAnswer
+                }
+                HandshakeError::Silent | HandshakeError::Closed | HandshakeError::Io(_) => {
+                    Evidence::Unreachable
+                }
+                HandshakeError::Preamble(_)
+                | HandshakeError::Frame(_)
+                | HandshakeError::Hello(_)
+                | HandshakeError::NotAdmitted(_)
+                | HandshakeError::WrongRole { .. } => Evidence::Stranger,
+            },
+        }
+    }
+}
+
+impl From<DialError> for ConnectError {
+    fn from(error: DialError) -> Self {
+        Self { evidence: error.evidence(), words: error.to_string() }
+    }
 }
 
 /// What the failure of a handshake says about the peer, and no more than that.

@@ -61,11 +61,12 @@ use firesteel_core::ids::PeerId;
 use firesteel_core::version::Version;
 use firesteel_core::wire::{DecodeError, Role};
 
-pub use call::{CallError, Evidence, Inquiry, call};
+pub use call::{CallError, Inquiry, call};
 pub use connection::Disconnect;
 pub use conversation::{Conversation, ConversationError};
 pub use dial::DialError;
 pub use envoy::{Envoy, Envoys, Letter, Letters, Parcel};
+pub use firesteel_core::connect_error::Evidence;
 pub use guest::Guest;
 pub use handshake::HandshakeError;
 pub use introduction::Introduction;

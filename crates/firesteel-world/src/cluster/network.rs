@@ -1,6 +1,7 @@
 //! Dialling, sending, receiving, and the ends of connections.
 
 use firesteel_core::Leadership;
+use firesteel_core::connect_error::ConnectError;
 use firesteel_core::executor_trouble::ExecutorTrouble;
 use firesteel_core::ids::{ExecutorKey, PeerId};
 use firesteel_core::messages::{DriverToExecutor, ExecutorToDriver, MasterToWorker};
@@ -111,8 +112,14 @@ impl World {
         let (master, error) = (seat_address(seat), error.to_owned());
         let event = match &self.node(node).body {
             Body::Worker(_) => NodeEvent::Worker(worker::Event::ConnectFailed { master, error }),
-            Body::Driver(_) => NodeEvent::Driver(driver::Event::ConnectFailed { master, error }),
-            Body::Launcher(_) => NodeEvent::Launcher(launcher::Event::ConnectFailed { master, error }),
+            Body::Driver(_) => NodeEvent::Driver(driver::Event::ConnectFailed {
+                master,
+                error: ConnectError::unreachable(error),
+            }),
+            Body::Launcher(_) => NodeEvent::Launcher(launcher::Event::ConnectFailed {
+                master,
+                error: ConnectError::unreachable(error),
+            }),
             _ => return,
         };
         self.tell(node, event);

@@ -52,7 +52,7 @@ fn text(detail: &ApplicationDetail, rooms: &[ReservedRoom]) -> String {
     for ImpairedWorker { worker, impairment } in
         detail.scheduling.iter().flat_map(|scheduling| &scheduling.impaired)
     {
-        let _ = writeln!(text, "  excluded   {worker}: it {}", clean(&impairment.to_string()));
+        let _ = writeln!(text, "  impaired   {worker}: it {}", clean(&impairment.to_string()));
     }
     let _ = writeln!(text, "  master     {}", clean(&detail.master));
     if let Some(scheduling) = &detail.scheduling {

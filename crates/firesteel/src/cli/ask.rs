@@ -24,8 +24,11 @@ use firesteel_settings::properties::Property;
 use firesteel_settings::sources::{Files, Sources};
 use firesteel_settings::variables::Environment;
 use firesteel_settings::{Origin, Properties, Reader, keys};
+use serde::Serialize;
+use serde_json::{Value, json};
 
 use super::block_on;
+use super::document;
 use super::exit::{Exit, Failure};
 
 /// The default Masters.
@@ -67,14 +70,7 @@ fn list(errors: &[CallError]) -> String {
 impl Unanswered {
     /// How the command ends. If one of several Masters may answer later, that counts most.
     pub(super) fn exit(&self) -> Exit {
-        let is = |evidence| self.0.iter().any(|error| error.evidence() == evidence);
-        if is(Evidence::NoAnswer) {
-            Exit::NoAnswer
-        } else if is(Evidence::Stranger) {
-            Exit::NoMaster
-        } else {
-            Exit::Unreachable
-        }
+        Exit::unanswered(Evidence::of_all(self.0.iter().map(CallError::evidence)))
     }
 
     fn how(&self) -> &'static str {
@@ -309,10 +305,15 @@ pub(super) fn driver_named(
     cluster: &Cluster,
     named: &str,
 ) -> Result<Option<(DriverView, Option<DriverShare>)>, Failure> {
-    if !named.starts_with(DRIVER) {
+    if !is_driver(named) {
         return Ok(None);
     }
     now(cluster.driver_with_resources(&DriverId::new(named)))
+}
+
+/// Whether a word is the id of a cluster driver.
+pub(super) fn is_driver(word: &str) -> bool {
+    word.starts_with(DRIVER)
 }
 
 /// How ids of cluster drivers begin.
@@ -323,19 +324,79 @@ pub(super) fn now<T>(asked: impl Future<Output = Result<T, Unanswered>>) -> Resu
     block_on(asked)?.map_err(|error| Failure::with(error.exit(), &error))
 }
 
+/// What came of an order: lines for people, and rows of the JSON value.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Done {
+    pub(super) lines: Vec<String>,
+    pub(super) rows: Vec<Value>,
+    /// The number of rows that the Master left out.
+    pub(super) more: u64,
+}
+
+/// An order that could not be carried out.
+#[derive(Serialize)]
+struct Refused<'a> {
+    asked: &'a str,
+    error: String,
+}
+
+/// Gives an order for each of these names, one after the other, and returns the JSON value on what comes of it, with the rows under
+/// this name; `None` if nothing was done. If an order cannot be carried out, there is a failure besides.
+pub(super) fn each_in_json(
+    names: &[String],
+    (list, undone): (&str, &str),
+    order: impl Fn(&str) -> Result<Result<Done, String>, Failure>,
+) -> (Option<BTreeMap<String, Value>>, Option<Failure>) {
+    let (mut rows, mut more, mut refused, mut failure) = (Vec::new(), 0, Vec::new(), None);
+    for (index, name) in names.iter().enumerate() {
+        match order(name) {
+            Ok(Ok(done)) => {
+                rows.extend(done.rows);
+                more += done.more;
+            }
+            Ok(Err(error)) => refused.push(Refused { asked: name, error }),
+            Err(error) => {
+                failure = Some(error.and(&format!("{undone}: {}", names[index..].join(", "))));
+                break;
+            }
+        }
+    }
+    if let (None, [Refused { error, .. }, ..]) = (&failure, &refused[..]) {
+        let words = format!("{undone}: {} of {}; {error}", refused.len(), names.len());
+        failure = Some(Failure::of(Exit::Failure, words));
+    }
+    let anything = !rows.is_empty() || !refused.is_empty();
+    let value = BTreeMap::from([
+        (list.to_owned(), rows.into()),
+        ("more".to_owned(), more.into()),
+        ("refused".to_owned(), json!(refused)),
+    ]);
+    (anything.then_some(value), failure)
+}
+
 /// Gives an order for each of these names, one after the other, and prints the lines on what comes of it: `Err` if the order
-/// cannot be carried out. If no Master answers, the names that are left are said to be `undone`.
+/// cannot be carried out. If no Master answers, the names that are left are said to be `undone`. `json` is the schema of the JSON
+/// value, if that is wanted, and the name of its rows.
 pub(super) fn each(
     names: &[String],
     undone: &str,
-    order: impl Fn(&str) -> Result<Result<Vec<String>, String>, Failure>,
+    json: Option<(u32, &str)>,
+    order: impl Fn(&str) -> Result<Result<Done, String>, Failure>,
 ) -> Result<Exit, Failure> {
+    if let Some((schema, list)) = json {
+        let (value, failure) = each_in_json(names, (list, undone), order);
+        // The reader may be gone. The orders are carried out all the same.
+        if let Some(value) = value {
+            let _ = document::print(schema, value);
+        }
+        return failure.map_or(Ok(Exit::Done), Err);
+    }
     let mut exit = Exit::Done;
     for (index, name) in names.iter().enumerate() {
         let outcome = order(name)
             .map_err(|failure| failure.and(&format!("{undone}: {}", names[index..].join(", "))))?;
         match outcome {
-            Ok(lines) => {
+            Ok(Done { lines, .. }) => {
                 // The reader may be gone. The orders are carried out all the same.
                 let mut stdout = plain::stdout();
                 lines.iter().for_each(|line| drop(writeln!(stdout, "{}", clean(line))));

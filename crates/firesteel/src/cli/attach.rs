@@ -7,18 +7,22 @@ use clap::Args as ClapArgs;
 use firesteel_apps::detached::follow::follow;
 use firesteel_apps::detached::{DetachedRun, RunState};
 use firesteel_core::Timestamp;
+use firesteel_core::ids::AppId;
 use firesteel_host::plain;
 use firesteel_host::progress::{Progress, Show};
 use firesteel_host::signals::EndRequests;
 use firesteel_host::standard;
 use serde::Serialize;
 
+use super::ask;
+use super::document;
 use super::exit::{self, Exit, Failure};
 use super::table::table;
 use super::{block_on, detach, help};
 
 const EXAMPLES: &str = "  firesteel attach                             list detached applications
-  firesteel attach app-20261126090000-0000     show the output, until the application ends";
+  firesteel attach app-20261126090000-0000     show the output, until the application ends
+  firesteel attach nightly-sums                the same, by its name";
 
 const NOTES: &str = "\
 firesteel map --detach and firesteel launch --detach print the application's id and return; their driver goes on without a \
@@ -30,15 +34,15 @@ Their output is in firesteel/detached in $XDG_STATE_HOME, or in ~/.local/state. 
 seven days after their start.";
 
 const CODES: &str = "\
-Exit codes: with APP, that of the application's own command; 130 left with ctrl-c; 1 no application with this id was \
-detached here, its driver was killed, or something else failed; 2 wrong usage.";
+Exit codes: with APP, that of the application's own command; 130 left with ctrl-c; 1 no application, or several, with this id or name \
+was detached here, its driver was killed, or something else failed; 2 wrong usage.";
 
 /// Which application is shown.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = help::short("attach", EXAMPLES), after_long_help = format!("{NOTES}\n\n{EXAMPLES}\n\n{CODES}"))]
 pub(super) struct Args {
-    /// Application, by id [default: list them]
-    #[arg(value_name = "ID")]
+    /// Application, by id or name [default: list them]
+    #[arg(value_name = "APP")]
     app: Option<String>,
     /// Print the list as JSON
     #[arg(long, conflicts_with = "app")]
@@ -51,9 +55,14 @@ pub(super) fn run(args: &Args, show: Show) -> Result<u8, Failure> {
     let failed = |error| Failure::with(Exit::Failure, &error);
     match &args.app {
         None => list(&runs.all().map_err(failed)?, args.json).map(Exit::code),
-        Some(app) => match runs.find(app).map_err(failed)? {
-            Some(run) => block_on(attach(app, run, show))?,
-            None => Err(Failure::of(
+        Some(app) => match &runs.find(app).map_err(failed)?[..] {
+            [run] => block_on(attach(app, run.clone(), show))?,
+            several @ [_, _, ..] => {
+                let ids =
+                    several.iter().filter_map(|run| run.apps().pop()).map(AppId::new).collect::<Vec<_>>();
+                Err(Failure::of(Exit::Failure, ask::ambiguous(app, &ids)))
+            }
+            [] => Err(Failure::of(
                 Exit::Failure,
                 format!(
                     "{app} was not detached by this user on this machine; firesteel attach lists those that were"
@@ -90,7 +99,8 @@ async fn attach(app: &str, run: DetachedRun, show: Show) -> Result<u8, Failure> 
 #[derive(Serialize)]
 struct Row {
     /// The application's id. `None` until a Master has accepted it.
-    app: Option<String>,
+    id: Option<String>,
+    name: Option<String>,
     state: &'static str,
     exit_code: Option<u8>,
     started_ms: u64,
@@ -99,7 +109,6 @@ struct Row {
 
 #[derive(Serialize)]
 struct List {
-    schema: u32,
     detached: Vec<Row>,
 }
 
@@ -112,7 +121,8 @@ impl Row {
         };
         let started = run.started().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
         Self {
-            app: run.apps().pop(),
+            id: run.apps().pop(),
+            name: Some(run.name()).filter(|name| !name.is_empty()),
             state,
             exit_code,
             started_ms: u64::try_from(started.as_millis()).unwrap_or(u64::MAX),
@@ -126,17 +136,26 @@ impl Row {
             None => self.state.to_owned(),
         };
         let started = Timestamp::default() + Duration::from_millis(self.started_ms);
-        vec![self.app.unwrap_or_default(), state, started.to_string(), self.command]
+        vec![
+            self.id.unwrap_or_default(),
+            self.name.unwrap_or_default(),
+            state,
+            started.to_string(),
+            self.command,
+        ]
     }
 }
 
 fn list(runs: &[DetachedRun], json: bool) -> Result<Exit, Failure> {
     let rows: Vec<Row> = runs.iter().map(Row::of).collect();
     if json {
-        let list = List { schema: 1, detached: rows };
-        let text = serde_json::to_string(&list).expect("numbers and words can be written as JSON");
-        return exit::written(writeln!(plain::json(), "{text}"));
+        let list = List { detached: rows };
+        return exit::written(document::print(2, list));
     }
     let rows = rows.into_iter().map(Row::cells).collect();
-    exit::written(writeln!(plain::stdout(), "{}", table(&["APP", "STATE", "STARTED", "COMMAND"], rows)))
+    exit::written(writeln!(
+        plain::stdout(),
+        "{}",
+        table(&["APP", "NAME", "STATE", "STARTED", "COMMAND"], rows)
+    ))
 }

@@ -1,5 +1,6 @@
 //! `firesteel cluster`: starts, stops and shows the daemons on the machines of `conf/workers`.
 
+use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::path::PathBuf;
 
@@ -11,9 +12,14 @@ use firesteel_apps::table::table;
 use firesteel_host::plain;
 use firesteel_settings::sources;
 use firesteel_settings::variables::Environment;
+use serde::Serialize;
 
+use super::document;
 use super::exit::{Exit, Failure, written};
 use super::help;
+
+/// Version of the JSON value.
+const SCHEMA: u32 = 1;
 
 const EXAMPLES: &str =
     "  firesteel cluster start     a Master here, and a Worker on each host of conf/workers
@@ -73,6 +79,9 @@ struct Settings {
     /// Seconds to wait until a daemon is ready, or has ended [default: 60]
     #[arg(long, value_name = "SECONDS", default_value_t = 60, hide_default_value = true, value_parser = clap::value_parser!(u32).range(1..=3600))]
     patience: u32,
+    /// Print one JSON value
+    #[arg(long)]
+    json: bool,
 }
 
 /// Does it, and prints what became of each daemon.
@@ -85,8 +94,13 @@ pub(super) fn run(args: &Args) -> Result<Exit, Failure> {
     let machines = machines(settings, &Environment::of_this_process())?;
     let entries = machines.all(action);
     let rows = entries.iter().enumerate().map(|(at, entry)| row(entry, &entries[..at])).collect();
-    let lines = table(&["HOST", "DAEMON", "STATE", "DETAILS"], rows);
-    written(writeln!(plain::stdout(), "{lines}"))?;
+    if settings.json {
+        let daemons: Vec<Daemon<'_>> = entries.iter().map(Daemon::of).collect();
+        written(document::print(SCHEMA, BTreeMap::from([("daemons", daemons)])))?;
+    } else {
+        let lines = table(&["HOST", "DAEMON", "STATE", "DETAILS"], rows);
+        written(writeln!(plain::stdout(), "{lines}"))?;
+    }
     let left = 1 + machines.workers.len() - entries.len();
     let unlike = entries.iter().filter(|entry| !is_as_asked(action, &entry.outcome)).count() + left;
     match (unlike, left) {
@@ -99,6 +113,36 @@ pub(super) fn run(args: &Args) -> Result<Exit, Failure> {
             Exit::Failure,
             "no Worker was started, since the Master does not run: see its log, and start the cluster again",
         )),
+    }
+}
+
+/// A daemon in the JSON value.
+#[derive(Default, Serialize)]
+struct Daemon<'a> {
+    /// The machine, as the file names it.
+    host: &'a str,
+    /// `master` or `worker`.
+    kind: &'a str,
+    state: &'a str,
+    pid: Option<u32>,
+    /// What it listens on, if that is known.
+    url: Option<&'a str>,
+    error: Option<&'a str>,
+}
+
+impl<'a> Daemon<'a> {
+    fn of(entry: &'a Entry) -> Self {
+        let Entry { host, daemon: kind, outcome } = entry;
+        let known = |url: &'a String| Some(url.as_str()).filter(|url| !url.is_empty());
+        let one = |state| Self { host, kind, state, ..Self::default() };
+        match outcome {
+            Outcome::Started { pid, url } | Outcome::Running { pid, url } => {
+                Self { pid: Some(*pid), url: known(url), ..one("RUNNING") }
+            }
+            Outcome::Ended { pid } => Self { pid: Some(*pid), ..one("STOPPED") },
+            Outcome::Stopped => one("STOPPED"),
+            Outcome::Failed(error) => Self { error: Some(error), ..one("FAILED") },
+        }
     }
 }
 

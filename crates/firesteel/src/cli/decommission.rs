@@ -6,10 +6,14 @@ use clap::Args as ClapArgs;
 use firesteel_core::messages::{DecommissionAnswer, LeavingWorker};
 use firesteel_placement::words::{counted, have, none_or};
 use firesteel_settings::duration;
+use serde_json::{Value, json};
 
-use super::ask::{self, Masters};
+use super::ask::{self, Done, Masters};
 use super::exit::{Exit, Failure};
 use super::help;
+
+/// Version of the JSON value.
+const SCHEMA: u32 = 1;
 
 const EXAMPLES: &str = "  firesteel decommission worker-20261120212235-node-2-7078
   firesteel decommission node-2                  all Workers on this host
@@ -21,7 +25,8 @@ give executors there no more tasks. Each executor ends when its tasks have ended
 spark.decommission.enabled=true. Commands of launch run on. A Worker ends, with \
 exit code 0, when its last executor and its last driver of firesteel submit have ended, or at the deadline; those that still run then are ended as by SIGTERM to the \
 Worker. The command does not wait for that. Asking again changes the deadline, or removes it; only a new start of the Worker \
-makes it take executors again. A service manager that restarts the Worker whatever its exit code brings it back at once.";
+makes it take executors again. A service manager that restarts the Worker whatever its exit code brings it back at once. \
+With --json, leaving lists the Workers, with what still runs there, and refused each name that is no living Worker's.";
 
 const CODES: &str = "\
 Exit codes: 0 all were asked to leave; 1 no living Worker has this id or host; 2 wrong usage; 69 no Master could be \
@@ -41,6 +46,9 @@ pub(super) struct Args {
     /// End executors that still run after this time, such as 10m [default: they run on]
     #[arg(long, value_name = "TIME", value_parser = time)]
     deadline: Option<Duration>,
+    /// Print one JSON value
+    #[arg(long)]
+    json: bool,
     #[command(flatten)]
     masters: Masters,
 }
@@ -48,8 +56,8 @@ pub(super) struct Args {
 /// Asks for one after the other, and prints the result of each.
 pub(super) fn run(args: &Args) -> Result<Exit, Failure> {
     let cluster = args.masters.cluster("decommission")?;
-    ask::each(&args.workers, "not decommissioned", |which| {
-        Ok(lines(which, &ask::now(cluster.decommission(which, args.deadline))?))
+    ask::each(&args.workers, "not decommissioned", args.json.then_some((SCHEMA, "leaving")), |which| {
+        Ok(done(which, &ask::now(cluster.decommission(which, args.deadline))?))
     })
 }
 
@@ -61,8 +69,8 @@ fn time(text: &str) -> Result<Duration, String> {
     }
 }
 
-/// A line for each Worker that leaves; or an error, if there is none.
-fn lines(which: &str, answer: &DecommissionAnswer) -> Result<Vec<String>, String> {
+/// A line and a row for each Worker that leaves; or an error, if there is none.
+fn done(which: &str, answer: &DecommissionAnswer) -> Result<Done, String> {
     match answer {
         DecommissionAnswer::Unknown => Err(format!(
             "no living Worker has the id or host {which:?}; firesteel status lists the Workers, and an id has the host in it"
@@ -72,9 +80,16 @@ fn lines(which: &str, answer: &DecommissionAnswer) -> Result<Vec<String>, String
             if *more > 0 {
                 lines.push(format!("and {more} more"));
             }
-            Ok(lines)
+            Ok(Done { lines, rows: workers.iter().map(row).collect(), more: *more })
         }
     }
+}
+
+fn row(worker: &LeavingWorker) -> Value {
+    let LeavingWorker { id, executors, drivers, ends_itself } = worker;
+    json!({
+        "id": id.as_str(), "executors_live": executors, "drivers_live": drivers, "ends_itself": ends_itself,
+    })
 }
 
 fn line(worker: &LeavingWorker) -> String {
@@ -115,14 +130,16 @@ mod tests {
             (worker(2, true), "w1 leaves: it ends when 2 executors have ended"),
         ] {
             let answer = DecommissionAnswer::Leaving { workers: vec![leaving], more: 0 };
-            assert_eq!(lines("w1", &answer), Ok(vec![words.to_owned()]));
+            assert_eq!(done("w1", &answer).map(|done| done.lines), Ok(vec![words.to_owned()]));
         }
         let answer = DecommissionAnswer::Leaving { workers: vec![worker(3, false)], more: 2 };
-        let [spark, more] = &lines("host", &answer).expect("there are some")[..] else { panic!("two lines") };
+        let [spark, more] = &done("host", &answer).expect("there are some").lines[..] else {
+            panic!("two lines")
+        };
         assert!(
             spark.starts_with("w1 gets no more executors; it has 3 executors. It is a Worker of Spark's own")
         );
         assert_eq!(more, "and 2 more");
-        assert!(lines("nobody", &DecommissionAnswer::Unknown).is_err());
+        assert!(done("nobody", &DecommissionAnswer::Unknown).is_err());
     }
 }

@@ -5,6 +5,7 @@ mod next_executor;
 mod usage;
 
 use std::collections::BTreeMap;
+use std::io::{self, Write as _};
 
 use firesteel_core::Timestamp;
 use firesteel_core::ids::{AppId, DriverId, ExecutorId, ProfileId, WorkerId};
@@ -21,12 +22,14 @@ use firesteel_settings::secrets::shown_text;
 use serde::Serialize;
 
 use firesteel_daemons::wording::application::shown_state;
+use firesteel_daemons::wording::explanation::told;
+use firesteel_host::plain;
 use next_executor::NextExecutor;
 use usage::WorkerUsage;
 
 /// The part of the help that describes these JSON values.
 pub(super) const HELP: &str = "\
-In JSON, schema is incremented on incompatible changes. Names end in their unit: _mib and _ms; a point in time is in \
+In JSON, schema is incremented on incompatible changes. Names end in their unit: _ms, _mib and, for what is measured, _bytes; a point in time is in \
 milliseconds since 1970 (UTC). The rows of a large cluster are read one page at a time, between began_ms and now_ms; a row that existed the \
 whole time appears exactly once. lag_ms says how long messages of Workers and drivers recently waited for the Master. States \
 have the names of the tables. settings has the properties by which the Master's scheduler decides, with their values.
@@ -39,16 +42,31 @@ for all applications until then), impairment (it is given nothing new, because s
 only Spark executors of these releases), and once it is lost or has left gone_ms and gone_why.
 
 An application has id, name, user, state, end, outcome (succeeded, failed, cancelled, or null if its driver does not say), \
-outcome_words, submitted_ms, ended_ms, queue, priority, gang, max_cores, cores_granted, memory_per_executor_mib, \
+outcome_words, submitted_ms, ended_ms, queue, priority, gang, max_cores, cores_granted, executor_memory_mib, \
 executors_live, executors_ended, executors_forgotten, executors.
 
 A driver that was submitted with firesteel submit has id, user, command, cores, memory_mib, resources (the addresses that it was \
 given), supervise, state, exit_code, error, successor (the driver that took its place), worker, host, port, directory, submitted_ms, \
 launched_ms, ended_ms.
 
-A row of usage has worker, web_address, reported_ms, machine (cores, millicores in use, memory, memory_available), disk (total, \
-available: of the work directory), executors (app, executor, cpu_ms, cpu_millicores, memory_bytes, peak_memory_bytes) and \
-drivers. Amounts of machine and disk are in bytes. Workers measure every 5 s. A Worker that has reported nothing has no row.";
+A row of usage has worker, web_address, reported_ms, machine (cores, cpu_millicores in use, memory), disk (of the work directory), \
+executors (app, executor, cpu_ms, cpu_millicores, memory_bytes, peak_memory_bytes) and drivers. Memory and disk have total_bytes \
+and available_bytes. Workers measure every 5 s. A Worker that has reported nothing has no row.";
+
+/// A JSON value of a command: its schema, and what it says.
+#[derive(Serialize)]
+pub(super) struct Document<T> {
+    pub(super) schema: u32,
+    #[serde(flatten)]
+    pub(super) value: T,
+}
+
+/// Writes a JSON value of this schema to standard output.
+pub(super) fn print(schema: u32, value: impl Serialize) -> io::Result<()> {
+    let mut stdout = plain::json();
+    serde_json::to_writer_pretty(&mut stdout, &Document { schema, value })?;
+    writeln!(stdout)
+}
 
 /// The tables of a Master.
 #[derive(Serialize)]
@@ -95,7 +113,7 @@ pub(super) struct Driver<'a> {
     /// When it is started again, while it pauses.
     next_start_ms: Option<u64>,
     /// Why it waits for a Worker.
-    waiting: Option<String>,
+    waits_for: Option<String>,
     /// 128 + N for signal N.
     pub(super) exit_code: Option<i32>,
     /// Why it is in state ERROR.
@@ -112,12 +130,15 @@ pub(super) struct Driver<'a> {
 }
 
 impl<'a> Driver<'a> {
+    /// Version of the value of one cluster driver.
+    pub(super) const SCHEMA: u32 = 1;
+
     /// The row of a listed one. `share` is what it has of custom resources, if it needs any.
     pub(super) fn listed(view: &'a DriverView, share: Option<&'a DriverShare>) -> Self {
         let name = share.and_then(|share| share.name.as_deref());
         Self {
             resources: Some(share.map_or(Resources::NONE, |share| &share.has)),
-            waiting: share.and_then(|share| share.wait).map(|wait| wait.to_string()),
+            waits_for: share.and_then(|share| share.wait).map(|wait| wait.to_string()),
             ..Self::of(view).known_as(name, share.and_then(|share| share.restarts.as_ref()))
         }
     }
@@ -167,7 +188,7 @@ impl<'a> Driver<'a> {
             restarts: 0,
             last_exit_code: None,
             next_start_ms: None,
-            waiting: None,
+            waits_for: None,
             exit_code: state.exit_status().map(ExitStatus::shell_code),
             error: match state {
                 DriverState::Error(error) => Some(error.to_string()),
@@ -203,7 +224,7 @@ pub(super) struct Detail<'a> {
 pub(super) struct Scheduling<'a> {
     profiles: Vec<Profile<'a>>,
     cores_spent: i64,
-    failures: u32,
+    failed_in_a_row: u32,
     relaunch_at_ms: Option<u64>,
     excluded: Vec<Excluded<'a>>,
     more_excluded: u64,
@@ -220,7 +241,7 @@ pub(super) struct Scheduling<'a> {
 #[derive(Serialize)]
 struct Excluded<'a> {
     worker: &'a WorkerId,
-    end: EarlyEnd,
+    early_end: EarlyEnd,
     times: u32,
     until_ms: u64,
     for_all: bool,
@@ -274,7 +295,7 @@ pub(super) struct Application<'a> {
     gang: u64,
     max_cores: Option<i64>,
     cores_granted: i64,
-    memory_per_executor_mib: i64,
+    executor_memory_mib: i64,
     executors_live: u64,
     executors_ended: u64,
     executors_forgotten: u64,
@@ -340,8 +361,8 @@ struct Cluster {
 }
 
 impl<'a> Master<'a> {
-    /// Version of the value. 4: every row is there, and `left_out` is gone.
-    const SCHEMA: u32 = 4;
+    /// Version of the value. 5: one word for one thing.
+    const SCHEMA: u32 = 5;
 
     pub(super) fn of(view: &'a MasterView) -> Self {
         let MasterView {
@@ -382,8 +403,8 @@ impl<'a> Master<'a> {
 }
 
 impl<'a> Detail<'a> {
-    /// Version of the value. 2: names have units, and an executor's state is a word.
-    const SCHEMA: u32 = 3;
+    /// Version of the value. 4: one word for one thing.
+    const SCHEMA: u32 = 4;
 
     pub(super) fn of(detail: &'a ApplicationDetail) -> Self {
         Self {
@@ -415,9 +436,9 @@ impl<'a> Scheduling<'a> {
         } = scheduling;
         let ClusterView { workers, cores, cores_free, memory, memory_free } = cluster;
         Self {
-            profiles: profiles.iter().map(Profile::of).collect(),
+            profiles: profiles.iter().map(|profile| Profile::of(scheduling, profile)).collect(),
             cores_spent: cores_spent.0,
-            failures: *failures,
+            failed_in_a_row: *failures,
             relaunch_at_ms: relaunch_at.map(Timestamp::millis),
             excluded: excluded.iter().map(Excluded::of).collect(),
             more_excluded: *more_excluded,
@@ -440,7 +461,7 @@ impl<'a> Scheduling<'a> {
 impl<'a> Excluded<'a> {
     fn of(view: &'a ExcludedWorker) -> Self {
         let ExcludedWorker { worker, end, times, until, for_all } = view;
-        Self { worker, end: *end, times: *times, until_ms: until.millis(), for_all: *for_all }
+        Self { worker, early_end: *end, times: *times, until_ms: until.millis(), for_all: *for_all }
     }
 }
 
@@ -493,7 +514,7 @@ impl<'a> Application<'a> {
             gang: view.gang,
             max_cores: view.max_cores.map(|most| most.0),
             cores_granted: view.cores_granted.0,
-            memory_per_executor_mib: view.memory_per_executor.0,
+            executor_memory_mib: view.memory_per_executor.0,
             executors_live: view.executors_live,
             executors_ended: view.executors_ended,
             executors_forgotten: view.executors_forgotten,
@@ -533,7 +554,7 @@ impl<'a> Executor<'a> {
 }
 
 impl<'a> Profile<'a> {
-    fn of(view: &'a ProfileView) -> Self {
+    fn of(scheduling: &SchedulingStatus, view: &'a ProfileView) -> Self {
         Self {
             id: view.id,
             executor_cores: match view.size {
@@ -550,7 +571,7 @@ impl<'a> Profile<'a> {
             may_have_more: view.may_have_more,
             large_enough: view.large_enough,
             with_room: view.with_room,
-            shortfall: view.shortfall.as_ref().map(ToString::to_string),
+            shortfall: view.shortfall.as_ref().map(|shortfall| told(scheduling, shortfall).to_string()),
             next_executor: view.outlook.as_ref().map(NextExecutor::of),
             advice: view.advice.iter().map(Advised::of).collect(),
         }

@@ -11,10 +11,12 @@ use clap::error::{ContextKind, ContextValue};
 use firesteel_apps::cluster::ClusterError;
 use firesteel_apps::startup::StartError;
 use firesteel_core::executor_trouble::ExecutorTrouble;
+use firesteel_host::net::Evidence;
 use firesteel_host::{exit_code, standard, start};
 use firesteel_settings::SettingError;
 use firesteel_settings::property_effect::Refusal;
 use firesteel_settings::sources::SourceError;
+use firesteel_yarn::ipc::{FrameError, IpcError};
 use firesteel_yarn_mode::client::YarnError;
 use firesteel_yarn_mode::site::AskError;
 use firesteel_yarn_mode::submission::SubmitError;
@@ -28,8 +30,8 @@ pub(super) const HELP: &str = "\
 Results go to standard output, everything else to standard error. Daemons log events, other commands only warnings. Each \
 --verbose logs one level more, each --quiet one level less, down to errors; RUST_LOG overrides both. FIRESTEEL_LOG_FORMAT stands for --log-format, also for executors. With --quiet, commands \
 also print no progress, summaries, remarks or events. Times are in UTC. \
-Commands with --json print one JSON value with the number of its schema, and their errors are JSON, too; launch --json prints \
-one value per event, and its errors as text.
+Commands with --json print one JSON value with the number of its schema, and their errors are JSON, too; launch --json and logs --json \
+print one value on each line. docs/JSON.md says what each name means.
 
   firesteel map -- gzip -k ::: a.txt b.txt   compress files on this machine
   firesteel master --host node-1             start a cluster: first its Master,
@@ -73,6 +75,15 @@ pub(super) enum Exit {
 }
 
 impl Exit {
+    /// How a command ends that no Master answered.
+    pub(super) fn unanswered(evidence: Evidence) -> Self {
+        match evidence {
+            Evidence::Unreachable => Self::Unreachable,
+            Evidence::NoAnswer => Self::NoAnswer,
+            Evidence::Stranger => Self::NoMaster,
+        }
+    }
+
     /// The exit code as a number.
     pub(super) fn code(self) -> u8 {
         match self {
@@ -106,16 +117,23 @@ pub(super) enum ErrorFormat {
 
 impl ErrorFormat {
     /// The format that the unparsed command line asks for, even if it cannot be parsed. `--json` does
-    /// not count among the words of another command.
+    /// not count among the words of another command: not behind `--`, and nowhere if this command has no such option.
     pub(super) fn asked(words: &[OsString], command: &clap::Command) -> Self {
         let named = words.iter().skip(1).find_map(|word| command.find_subcommand(word));
         let takes_words =
             |command: &clap::Command| command.get_arguments().any(clap::Arg::is_trailing_var_arg_set);
+        let knows_json =
+            |command: &clap::Command| command.get_arguments().any(|it| it.get_long() == Some("json"));
         let is_json = words.iter().take_while(|word| *word != "--").any(|word| word == "--json");
         match named {
-            Some(named) if is_json && !takes_words(named) => Self::Json,
+            Some(named) if is_json && (knows_json(named) || !takes_words(named)) => Self::Json,
             Some(_) | None => Self::Text,
         }
+    }
+
+    /// The format that a parsed command line asks for.
+    pub(super) fn of(is_json: bool) -> Self {
+        if is_json { Self::Json } else { Self::Text }
     }
 
     fn line(self, exit: Exit, sentence: &str) -> String {
@@ -191,8 +209,8 @@ impl Failure {
     pub(super) fn yarn(error: &YarnError) -> Self {
         match error {
             YarnError::Submit(SubmitError::Ask(error)) => Self::asked(error),
-            YarnError::Ask { error: AskError::Unreachable { .. }, .. } => {
-                Self::with(Exit::Unreachable, error)
+            YarnError::Ask { error: AskError::Unreachable { error: why, .. }, .. } => {
+                Self::with(Exit::unanswered(evidence(why)), error)
             }
             YarnError::Submit(SubmitError::TooLarge { .. }) => Self::with(Exit::Usage, error),
             YarnError::Submit(SubmitError::Racks(_)) => Self::with(Exit::Configuration, error),
@@ -209,7 +227,7 @@ impl Failure {
     pub(super) fn asked(error: &AskError) -> Self {
         let exit = match error {
             AskError::Site(_) => Exit::Configuration,
-            AskError::Unreachable { .. } => Exit::Unreachable,
+            AskError::Unreachable { error, .. } => Exit::unanswered(evidence(error)),
             AskError::Objection { .. } => Exit::Failure,
         };
         Self::with(exit, error)
@@ -256,6 +274,20 @@ impl Failure {
     }
 }
 
+/// What an error says about the address of a ResourceManager.
+fn evidence(error: &IpcError) -> Evidence {
+    match error {
+        IpcError::Unreachable { .. } | IpcError::Closed => Evidence::Unreachable,
+        IpcError::TimedOut(_) | IpcError::Remote(_) | IpcError::Sasl(_) => Evidence::NoAnswer,
+        IpcError::Broken(frame) => match **frame {
+            FrameError::Half | FrameError::Io(_) => Evidence::Unreachable,
+            FrameError::TooLong { .. } | FrameError::OtherVersion { .. } | FrameError::Undecodable(_) => {
+                Evidence::Stranger
+            }
+        },
+    }
+}
+
 /// The result of a write to standard output. A reader that closes the pipe is no failure.
 pub(super) fn written(result: io::Result<()>) -> Result<Exit, Failure> {
     match result {
@@ -285,6 +317,12 @@ fn forget_values(error: &mut clap::Error) {
 /// Replaces clap's guess about an unknown subcommand, since clap suggests names that are not
 /// similar.
 fn advise(error: &mut clap::Error) {
+    if let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidArg)
+        && let Some(advice) = misplaced::argument(word)
+    {
+        error.remove(ContextKind::SuggestedArg);
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![advice.into()]));
+    }
     let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) else { return };
     let word = word.clone();
     error.remove(ContextKind::SuggestedSubcommand);

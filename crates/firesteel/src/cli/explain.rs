@@ -20,7 +20,7 @@ use super::help;
 use super::table::clean;
 
 /// Version of the JSON value.
-const SCHEMA: u32 = 3;
+const SCHEMA: u32 = 4;
 
 const EXAMPLES: &str = "  firesteel explain app-20261120212235-0000
   firesteel explain nightly-sums --json
@@ -33,7 +33,7 @@ were rejected for which reason; what exactly the next executor needs; whether it
 get more at once; and when it is expected to start, if room is reserved for it and what runs says how long it runs. For an application that is over, it says how it ended.
 
 The JSON value has the sentences, and in scheduling the numbers behind them; expected_start_ms is null if no start is known. schema is incremented on incompatible \
-changes. Names end in their unit: _mib and _ms.";
+changes. docs/JSON.md says what each name means.";
 
 const CODES: &str = "\
 Exit codes: 0 done; 1 failed, or the application is not known; 2 wrong usage; 69 no Master could be reached; \

@@ -121,7 +121,7 @@ struct Document<'a> {
 
 fn print_json(rows: &[Past<'_>]) -> io::Result<()> {
     let mut stdout = plain::json();
-    serde_json::to_writer_pretty(&mut stdout, &Document { schema: 1, history: rows })?;
+    serde_json::to_writer_pretty(&mut stdout, &Document { schema: 2, history: rows })?;
     writeln!(stdout)
 }
 

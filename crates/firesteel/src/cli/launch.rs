@@ -95,7 +95,7 @@ on after logout: launch prints its id and returns, and firesteel attach ID shows
 Exit codes: --until all: 0 if every executor returned 0, else the greatest of their codes; --until any: that of the \
 first that ended; 128 + N if signal N ended it, 127 if it could not be started; 1 the Master ended the application \
 (with --until never, because its executors keep failing), or something else failed; 2 wrong usage; 69 no Master \
-could be reached; 78 a settings file or variable is wrong; 129, 130 and 143 ended by SIGHUP, ctrl-c and SIGTERM; \
+could be reached; 75 a Master did not answer in time; 76 what listens there is no Master of this version; 78 a settings file or variable is wrong; 129, 130 and 143 ended by SIGHUP, ctrl-c and SIGTERM; \
 143 also if firesteel kill killed the application; 141 the reader of standard output is gone.";
 
 /// Launches the application and waits until it is over, here or detached.
@@ -115,12 +115,18 @@ fn run_here(args: Args, show: Show, announcement: Option<Announcement>) -> Resul
         detach::refuse_container(announcement.as_ref())?;
         return request::submit(request, program::launch(&launch, format), &launch.settings, &progress);
     }
+    announcement.iter().for_each(|it| it.named(&launch.name));
     launch.announcement = announcement;
     let ending = block_on(launch::run(launch, Lines::new(format), &progress))?;
     Ok(ending.map_err(|error| Failure::start(&error))?.exit_code())
 }
 
 impl Args {
+    /// Whether events and errors are JSON.
+    pub(super) fn prints_json(&self) -> bool {
+        self.json
+    }
+
     fn launch(self, progress: &Progress) -> Result<Launch, Failure> {
         let (program, arguments) = self.command.split_first().expect("clap requires a command");
         misplaced::first_word::<Self>("launch", program)?;

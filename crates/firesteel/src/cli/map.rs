@@ -197,7 +197,7 @@ work ends after spark.dynamicAllocation.executorIdleTimeout. Bounds: spark.dynam
 spark.dynamicAllocation.maxExecutors.
 
 Exit codes: 0 every item succeeded, or there was none; 1 an item failed, or something else failed; 2 wrong usage, or \
-an input or output that cannot be used, and nothing ran; 69 no Master could be reached; 78 a settings file or variable \
+an input or output that cannot be used, and nothing ran; 69 no Master could be reached; 75 a Master did not answer in time; 76 what listens there is no Master of this version; 78 a settings file or variable \
 is wrong; 129, 130 and 143 ended by SIGHUP, ctrl-c and SIGTERM; 143 also if firesteel kill killed the application; \
 141 the reader of standard output is gone.";
 
@@ -216,6 +216,7 @@ fn run_here(args: Args, show: Show, announcement: Option<Announcement>) -> Resul
         let program = program::map(&job, &summary, output.as_deref())?;
         return request::submit(request, program, &settings, &progress);
     }
+    announcement.iter().for_each(|it| it.named(&job.name));
     job.announcement = announcement;
     let directory = job.directory.clone();
     let leaves = job.leftovers.is_some();

@@ -82,6 +82,13 @@ pub(super) fn subcommand(parent: Option<&str>, word: &str) -> Option<String> {
     elsewhere.map(|(_, advice)| (*advice).to_owned()).or_else(meant)
 }
 
+/// Advice about an option that the command does not have. `None`: there is none.
+pub(super) fn argument(option: &str) -> Option<String> {
+    (option == "--wait").then(|| {
+        "firesteel submit --status DRIVER --wait waits for a cluster driver, and firesteel attach APP for a detached application".to_owned()
+    })
+}
+
 /// Returns an error if the first word of a command looks like an option. Options end where the
 /// command begins, so a misspelt option looks like the command's name. After `--` it is the name.
 pub(super) fn first_word<A: Args>(name: &str, word: &str) -> Result<(), Failure> {

@@ -142,6 +142,7 @@ pub(crate) fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => return exit::usage(error, format),
     };
+    let format = command.error_format(format);
     let level = command.default_level();
     let last_lines = log_options.start(command.name(), level);
     let done = match command {
@@ -236,6 +237,17 @@ impl Command {
             | Self::Yarn(_)
             | Self::Reaper(_) => "command",
         }
+    }
+
+    /// The format of its errors. The words of another command were taken for this one's options before.
+    fn error_format(&self, asked: ErrorFormat) -> ErrorFormat {
+        if let Self::Launch(args) = self {
+            return ErrorFormat::of(args.prints_json());
+        }
+        if let Self::Submit(args) = self {
+            return ErrorFormat::of(args.prints_json());
+        }
+        asked
     }
 
     /// The default log level of the command.

@@ -84,7 +84,7 @@ Ctrl-c ends the task in the foreground, never the session. Ctrl-d leaves and end
 --master, a local cluster that fits this machine is started for the session.
 
 Exit codes: 0, or in a script the exit code of the last failed command; 1 a command failed, or the Master ended the \
-application; 2 wrong usage; 69 no Master could be reached; 78 a settings file or variable is wrong; 129, 130 and 143 \
+application; 2 wrong usage; 69 no Master could be reached; 75 a Master did not answer in time; 76 what listens there is no Master of this version; 78 a settings file or variable is wrong; 129, 130 and 143 \
 ended by SIGHUP, ctrl-c in a script, and SIGTERM; 143 also if firesteel kill killed the application; 141 the reader of \
 standard output is gone. A task that cannot be started has 127, a task that signal N ended 128 + N.";
 

@@ -31,6 +31,7 @@ const EXAMPLES: &str = "  firesteel submit --deploy-mode cluster --supervise -- 
   firesteel submit --deploy-mode cluster --wait -- sh -c 'firesteel map -- gzip -k < /srv/files'
   firesteel submit --deploy-mode cluster --driver-resource gpu=1 -- python3 /srv/serve.py
   firesteel submit --status driver-20261120212235-0000
+  firesteel submit --status driver-20261120212235-0000 --wait
   firesteel submit --kill driver-20261120212235-0000";
 
 const NOTES: &str = "\
@@ -85,13 +86,13 @@ pub(super) struct Args {
     /// Custom resource of the driver, such as gpu=1 or gpu:A100=1; may be repeated
     #[arg(long = "driver-resource", value_name = "NAME=AMOUNT")]
     driver_resources: Vec<String>,
-    /// Wait until the driver has ended, and end with its exit code
+    /// Wait until the driver has ended, and end with its exit code; also with --status DRIVER and --kill DRIVER
     #[arg(long)]
     wait: bool,
-    /// Show this driver
+    /// Show this driver; with --wait, wait until it has ended, and end with its exit code
     #[arg(long, value_name = "DRIVER", conflicts_with_all = ["kill", "name", "deploy_mode", "supervise", "driver_cores", "driver_memory", "driver_resources", "program"])]
     status: Option<String>,
-    /// Kill this driver
+    /// Kill this driver; with --wait, wait until it has ended
     #[arg(long, value_name = "DRIVER", conflicts_with_all = ["name", "deploy_mode", "supervise", "driver_cores", "driver_memory", "driver_resources", "program"])]
     kill: Option<String>,
     /// Print the answer of --status as JSON
@@ -104,6 +105,13 @@ pub(super) struct Args {
     /// Program to run, and its arguments
     #[arg(value_name = "PROGRAM", trailing_var_arg = true, allow_hyphen_values = true, value_parser = any_bytes())]
     program: Vec<String>,
+}
+
+impl Args {
+    /// Whether the answer and errors are JSON.
+    pub(super) fn prints_json(&self) -> bool {
+        self.json
+    }
 }
 
 /// Submits, shows or ends a driver.
@@ -147,6 +155,14 @@ fn description(
     set_amounts(&mut properties, "--driver-resource", keys::DRIVER_RESOURCE, &args.driver_resources)?;
     let settings = DriverSettings::of(&properties).map_err(|error| Failure::setting(&error))?;
     let usage = |words: &str| Err(Failure::of(Exit::Usage, words));
+    if let (false, Some(driver)) = (settings.in_cluster, args.program.first().filter(|it| ask::is_driver(it)))
+    {
+        let (what, wait) = if args.wait { ("wait for", " --wait") } else { ("see", "") };
+        let words = format!(
+            "{driver} is the id of a driver: to {what} it write firesteel submit --status {driver}{wait}"
+        );
+        return usage(&words);
+    }
     if !settings.in_cluster {
         return usage(
             "a driver is submitted to run on a Worker: add --deploy-mode cluster; to run one here, use firesteel map, shell or \
@@ -182,6 +198,11 @@ fn write_to(args: &Args, properties: &mut Properties) {
 }
 
 fn show(args: &Args, cluster: &Cluster, id: &DriverId) -> Result<ExitCode, Failure> {
+    if args.wait && args.json {
+        let view = block_on(end_of(cluster, id.clone()))??;
+        exit::written(print(&view, None, true))?;
+        return ended(&view);
+    }
     if args.wait {
         return wait_for(cluster, id);
     }
@@ -192,9 +213,7 @@ fn show(args: &Args, cluster: &Cluster, id: &DriverId) -> Result<ExitCode, Failu
 /// Prints a driver, in lines or as JSON.
 pub(super) fn print(view: &DriverView, share: Option<&DriverShare>, json: bool) -> io::Result<()> {
     if json {
-        let text =
-            serde_json::to_string_pretty(&document::Driver::listed(view, share)).expect("it can be JSON");
-        writeln!(plain::json(), "{text}")
+        document::print(document::Driver::SCHEMA, document::Driver::listed(view, share))
     } else {
         writeln!(plain::stdout(), "{}", lines(view, share))
     }
@@ -230,8 +249,12 @@ fn say(line: &str) {
 
 /// Waits for the end of a driver, or of the last one that took its place.
 fn wait_for(cluster: &Cluster, id: &DriverId) -> Result<ExitCode, Failure> {
-    let view = block_on(end_of(cluster, id.clone()))??;
-    let DriverView { id, state, .. } = &view;
+    ended(&block_on(end_of(cluster, id.clone()))??)
+}
+
+/// How the command ends that waited for a driver.
+fn ended(view: &DriverView) -> Result<ExitCode, Failure> {
+    let DriverView { id, state, .. } = view;
     match state {
         DriverState::Error(error) => {
             Err(Failure::of(Exit::Failure, format!("{id} is in state ERROR: {error}")))

@@ -5,6 +5,7 @@ use std::time::Duration;
 use firesteel_placement::{Cores, MiB, Resources, Shortfall, shortfall};
 
 use super::bench::*;
+use crate::connect_error::ConnectError;
 use crate::driver::{
     Effect, Ending, Event, ExecutorLoss, Inbound, MasterStatus, Note, Outbound, Patience, Reason,
 };
@@ -37,7 +38,7 @@ fn request_shortfall(peer: PeerId, app: &str) -> Effect {
 }
 
 fn unreachable(host: &str) -> Event {
-    Event::ConnectFailed { master: master(host), error: "refused".to_owned() }
+    Event::ConnectFailed { master: master(host), error: ConnectError::unreachable("refused") }
 }
 
 fn from_master(peer: PeerId, message: MasterToDriver) -> Event {
@@ -108,7 +109,7 @@ fn masters_are_tried_again_with_growing_pauses_until_the_time_is_up() {
         last_round = at;
     };
     assert_eq!(bench.now.since(last_round), SECOND, "one more at the end");
-    let errors = vec![(master("m1"), "refused".to_owned())];
+    let errors = vec![(master("m1"), ConnectError::unreachable("refused"))];
     assert_eq!(outcome, [Effect::Done(Ending::NoMaster { errors }), Effect::Exit]);
     assert!((12..30).contains(&rounds), "{rounds} rounds");
     assert!(longest > 4 * SECOND && longest < 8 * SECOND, "{longest:?}");

@@ -1,6 +1,7 @@
 //! Masters that restart at another address, and applications that the cluster's manager ends.
 
 use super::bench::*;
+use crate::connect_error::ConnectError;
 use crate::driver::{Effect, Ending, Event, Note};
 use crate::ids::PeerId;
 use crate::leadership::Leadership;
@@ -41,7 +42,7 @@ fn where_a_master_was_nobody_is_asked_any_more() {
     let late =
         bench.apply(Event::Connected { peer: MASTER, master: master("m1"), leadership: Leadership::ALONE });
     assert_eq!(late, [Effect::Close { peer: MASTER }]);
-    let failed = Event::ConnectFailed { master: master("m1"), error: "refused".to_owned() };
+    let failed = Event::ConnectFailed { master: master("m1"), error: ConnectError::unreachable("refused") };
     assert_eq!(bench.apply(failed), []);
 }
 

@@ -76,7 +76,7 @@ impl Check {
     /// Checks the settings and prints the findings.
     pub(super) fn run(self) -> Result<Exit, Failure> {
         let audience = self.reader.map_or(Audience::All, |reader| Audience::One(reader.into()));
-        let mut checked = Checked { schema: 2, ok: true, findings: Vec::new(), errors: Vec::new() };
+        let mut checked = Checked { schema: 3, ok: true, findings: Vec::new(), errors: Vec::new() };
         if self.files.is_empty() {
             let files = Files::of(self.properties_file.clone(), self.load_spark_defaults);
             checked.here(files, audience);

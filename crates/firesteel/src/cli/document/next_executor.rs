@@ -23,9 +23,9 @@ pub(super) struct NextExecutor<'a> {
 struct Remedied<'a> {
     /// The Worker that would need more free resources, given in the next three fields.
     worker: Option<&'a str>,
-    free_cores: Option<i64>,
-    free_memory_mib: Option<i64>,
-    free_resources: Option<&'a ResourceQuantities>,
+    more_free_cores: Option<i64>,
+    more_free_memory_mib: Option<i64>,
+    more_free_resources: Option<&'a ResourceQuantities>,
     executor_cores: Option<i64>,
     executor_memory_mib: Option<i64>,
     executor_resources: Option<ResourceAmounts>,
@@ -71,9 +71,9 @@ impl<'a> Remedied<'a> {
         match remedy {
             Remedy::Freed { worker, more } => Self {
                 worker: Some(worker),
-                free_cores: Some(more.cores.0),
-                free_memory_mib: Some(more.memory.0),
-                free_resources: Some(&more.resources),
+                more_free_cores: Some(more.cores.0),
+                more_free_memory_mib: Some(more.memory.0),
+                more_free_resources: Some(&more.resources),
                 ..Self::default()
             },
             Remedy::ExecutorCores(cores) => Self { executor_cores: Some(cores.0), ..Self::default() },

@@ -11,10 +11,40 @@ pub(super) struct WorkerUsage<'a> {
     web_address: Option<&'a str>,
     /// When it was reported.
     reported_ms: u64,
-    machine: Option<MachineUsage>,
-    disk: Option<DiskSpace>,
+    machine: Option<Machine>,
+    disk: Option<Space>,
     executors: Vec<ExecutorUsage<'a>>,
     drivers: Vec<DriverUsage<'a>>,
+}
+
+/// What is used of a machine, by whomever.
+#[derive(Serialize)]
+struct Machine {
+    cores: u64,
+    cpu_millicores: u64,
+    memory: Space,
+}
+
+/// The space in memory or on a disk.
+#[derive(Serialize)]
+struct Space {
+    total_bytes: u64,
+    available_bytes: u64,
+}
+
+impl From<MachineUsage> for Machine {
+    fn from(usage: MachineUsage) -> Self {
+        let MachineUsage { cores, millicores, memory, memory_available } = usage;
+        let memory = Space { total_bytes: memory, available_bytes: memory_available };
+        Self { cores, cpu_millicores: millicores, memory }
+    }
+}
+
+impl From<DiskSpace> for Space {
+    fn from(space: DiskSpace) -> Self {
+        let DiskSpace { total, available } = space;
+        Self { total_bytes: total, available_bytes: available }
+    }
 }
 
 #[derive(Serialize)]
@@ -67,8 +97,8 @@ impl<'a> WorkerUsage<'a> {
             worker: &report.worker,
             web_address: report.web_address.as_deref(),
             reported_ms: received.millis(),
-            machine: report.machine,
-            disk: report.disk,
+            machine: report.machine.map(Machine::from),
+            disk: report.disk.map(Space::from),
             executors: executors.collect(),
             drivers: drivers.collect(),
         }

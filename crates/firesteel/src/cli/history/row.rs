@@ -49,7 +49,7 @@ pub(super) enum Past<'a> {
         cpu_ms: Option<u64>,
         peak_memory_bytes: Option<u64>,
         /// What each executor used, if it was measured.
-        used: Vec<ExecutorUsed>,
+        usage: Vec<ExecutorUsed>,
         #[serde(skip)]
         past: &'a PastApplication,
     },
@@ -96,7 +96,7 @@ impl<'a> Past<'a> {
                     executors_failed: failed(past),
                     cpu_ms: past.used().map(|used| used.cpu_millis),
                     peak_memory_bytes: past.used().and_then(peak),
-                    used: used.collect(),
+                    usage: used.collect(),
                     past,
                 }
             }

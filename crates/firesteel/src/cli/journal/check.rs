@@ -5,13 +5,19 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use clap::Args as ClapArgs;
+use firesteel_core::byte_text;
 use firesteel_daemons::master_journal::{Recorded, StateError};
 use firesteel_host::journal::{Damage, Directory, JournalError, Tail};
 use firesteel_host::plain;
 use firesteel_placement::words::counted;
+use serde::Serialize;
 
 use super::{Source, failure, recovered};
+use crate::cli::document;
 use crate::cli::exit::{self, Exit, Failure};
+
+/// Version of the JSON value.
+const SCHEMA: u32 = 1;
 
 /// Which journal to check.
 #[derive(Debug, ClapArgs)]
@@ -35,6 +41,9 @@ pub(super) struct Check {
     /// Cut a damaged journal before the damage. The Master must not run
     #[arg(long)]
     repair: bool,
+    /// Print one JSON value
+    #[arg(long)]
+    json: bool,
 }
 
 impl Check {
@@ -46,17 +55,24 @@ impl Check {
                 "--repair: a journal in ZooKeeper cannot be repaired, only checked".to_owned(),
             ));
         }
+        let mut copy = None;
         if self.repair
             && let Some(damaged) = damaged(directory)?
         {
             let kept = damaged.cut().map_err(|error| {
                 Failure::of(Exit::Failure, format!("cannot repair {}: {error}", damaged.path.display()))
             })?;
-            say_repaired(&kept);
+            if !self.json {
+                say_repaired(&kept);
+            }
+            copy = Some(byte_text::of_os(kept));
         }
         let recorded = self.source.read()?;
-        let lines = lines(recorded).map_err(|error| failure(&error))?;
-        exit::written(print(&lines))
+        let found = Found::of(recorded).map_err(|error| failure(&error))?;
+        exit::written(match self.json {
+            true => document::print(SCHEMA, Found { damaged_copy: copy, ..found }),
+            false => print(&found.lines()),
+        })
     }
 }
 
@@ -99,33 +115,80 @@ fn say_repaired(copy: &Path) {
     let _ = writeln!(plain::stderr(), "firesteel: repaired; the damaged file is now {}", copy.display());
 }
 
-/// What is in a journal, a line each.
-fn lines(recorded: Recorded) -> Result<Vec<String>, StateError> {
-    let Recorded { path, batches, tail, length } = &recorded;
-    let records: usize = batches.iter().map(Vec::len).sum();
-    let mut lines = vec![format!(
-        "{}: whole, {length} bytes: an image and {}, {}",
-        path.display(),
-        counted((batches.len() as u64).saturating_sub(1), "later write"),
-        counted(records as u64, "record")
-    )];
-    if let Tail::Torn { at, bytes } = tail {
-        lines.push(format!(
-            "the last {bytes} bytes, from offset {at}, were not written completely; nobody was told of what they say, and \
-             the Master will drop them"
-        ));
+/// What is in a journal, and what a Master that reads it would know.
+#[derive(Serialize)]
+struct Found {
+    path: String,
+    length_bytes: u64,
+    /// The number of writes after the image.
+    later_writes: u64,
+    records: u64,
+    /// The last write, if it was not written completely.
+    torn: Option<Torn>,
+    workers: u64,
+    applications: u64,
+    executors_live: u64,
+    completed: u64,
+    /// A copy of the damaged file, if it was repaired.
+    damaged_copy: Option<String>,
+}
+
+/// A write that is not complete.
+#[derive(Serialize)]
+struct Torn {
+    offset_bytes: u64,
+    length_bytes: u64,
+}
+
+impl Found {
+    fn of(recorded: Recorded) -> Result<Self, StateError> {
+        let Recorded { path, batches, tail, length } = &recorded;
+        let records: usize = batches.iter().map(Vec::len).sum();
+        let path = byte_text::of_os(path.clone());
+        let (length_bytes, later_writes) = (*length, (batches.len() as u64).saturating_sub(1));
+        let torn = match tail {
+            Tail::Torn { at, bytes } => Some(Torn { offset_bytes: *at, length_bytes: *bytes }),
+            Tail::Whole => None,
+        };
+        let view = recovered(recorded)?.view();
+        Ok(Self {
+            path,
+            length_bytes,
+            later_writes,
+            records: records as u64,
+            torn,
+            workers: view.workers.iter().filter(|worker| !worker.state.is_gone()).count() as u64,
+            applications: view.applications.len() as u64,
+            executors_live: view.applications.iter().map(|application| application.executors_live).sum(),
+            completed: view.completed.len() as u64,
+            damaged_copy: None,
+        })
     }
-    let view = recovered(recorded)?.view();
-    let workers = view.workers.iter().filter(|worker| !worker.state.is_gone()).count();
-    let executors: u64 = view.applications.iter().map(|application| application.executors_live).sum();
-    lines.push(format!(
-        "{}, {} with {}, {}",
-        counted(workers as u64, "Worker"),
-        counted(view.applications.len() as u64, "application"),
-        counted(executors, "executor"),
-        counted(view.completed.len() as u64, "ended application")
-    ));
-    Ok(lines)
+
+    /// A line for people on each.
+    fn lines(&self) -> Vec<String> {
+        let mut lines = vec![format!(
+            "{}: whole, {} bytes: an image and {}, {}",
+            self.path,
+            self.length_bytes,
+            counted(self.later_writes, "later write"),
+            counted(self.records, "record")
+        )];
+        if let Some(Torn { offset_bytes, length_bytes }) = self.torn {
+            lines.push(format!(
+                "the last {length_bytes} bytes, from offset {offset_bytes}, were not written completely; nobody was told of \
+                 what they say, and the Master will drop them"
+            ));
+        }
+        lines.push(format!(
+            "{}, {} with {}, {}",
+            counted(self.workers, "Worker"),
+            counted(self.applications, "application"),
+            counted(self.executors_live, "executor"),
+            counted(self.completed, "ended application")
+        ));
+        lines
+    }
 }
 
 fn print(lines: &[String]) -> io::Result<()> {

@@ -3,6 +3,7 @@
 mod print;
 
 use firesteel_host::plain;
+use std::collections::BTreeMap;
 use std::io::Write;
 
 use clap::Args as ClapArgs;
@@ -10,17 +11,22 @@ use firesteel_core::ids::ExecutorId;
 use firesteel_core::messages::{
     ApplicationView, DriverView, ExecutorState, ExecutorView, LogAuthor, LogStart, Stream,
 };
-use firesteel_daemons::worker_log::{LogError, LogPlace, WorkerLog};
+use firesteel_daemons::worker_log::{LogPlace, WorkerLog};
 use firesteel_host::net::Introduction;
 use firesteel_host::progress::Show;
+use serde::Serialize;
 
 use super::ask::{self, Masters};
 use super::block_on;
+use super::document;
 use super::exit::{self, Exit, Failure};
 use super::help;
 use super::table::table;
 use firesteel_daemons::wording::application::shown_state_and_end;
-use print::{Part, PrintError, Until};
+use print::{Author, Part, PrintError, Until};
+
+/// Version of the JSON values.
+const SCHEMA: u32 = 1;
 
 /// Maximum number of executors whose logs are followed at once.
 const MOST_FOLLOWED: usize = 256;
@@ -42,7 +48,10 @@ has one for each further start.
 
 Without EXECUTOR, the logs of all executors are shown; if there are several, each line begins with the executor's \
 number. --follow then follows the executors that exist at the start. The output of items and tasks is not in these logs: \
-firesteel map and firesteel shell print it.";
+firesteel map and firesteel shell print it.
+
+With --json each line of a log is one JSON value, with the executor (app, executor) or the driver that wrote it, and a line of more \
+than 64 KiB is several. With --list there is one value; a length is null if the Worker cannot be asked.";
 
 const CODES: &str = "\
 Exit codes: 0 done, also if the reader of the output is gone; 1 no such log, or its Worker does not answer; 2 wrong \
@@ -74,6 +83,9 @@ pub(super) struct Args {
     /// List the executors, or the cluster driver, and the lengths of their logs
     #[arg(long, conflicts_with_all = ["executor", "stderr", "follow", "tail", "bytes"])]
     list: bool,
+    /// Print one JSON value on each line: a line of a log; with --list, one value
+    #[arg(long)]
+    json: bool,
     #[command(flatten)]
     masters: Masters,
 }
@@ -89,7 +101,7 @@ pub(super) fn run(args: &Args, show: Show) -> Result<Exit, Failure> {
     let detail = ask::detail(&cluster, named)?;
     let application = &detail.application;
     if args.list {
-        return list(&rows_of(application), &client);
+        return list(args, &rows_of(application), &client);
     }
     let chosen = executors(application, number)?;
     if args.follow && chosen.len() > MOST_FOLLOWED {
@@ -120,7 +132,7 @@ fn of_driver(args: &Args, driver: &DriverView, client: &Introduction, show: Show
     };
     let place = LogPlace::of_driver(id, place);
     match args.list {
-        true => list(&[Row { id: id.to_string(), state: driver.state.to_string(), place }], client),
+        true => list(args, &[Row { id: id.to_string(), state: driver.state.to_string(), place }], client),
         false => print(args, &[place], "", client, show),
     }
 }
@@ -141,18 +153,21 @@ fn print(
             (None, None) => LogStart::Offset(0),
         },
         until: if args.follow { Until::AuthorEnds } else { Until::EndOfLog },
+        is_json: args.json,
     };
     let printed = match places {
-        [place] => block_on(print::one(place, part, client))?,
+        [place] if !args.json => block_on(print::one(place, part, client))?,
         several => block_on(print::several(several, part, client))?,
     };
     match printed {
-        Ok(0) if show == Show::Auto => Ok(say_empty(part, places, ended)),
+        Ok(0) if show == Show::Auto && !args.json => Ok(say_empty(part, places, ended)),
         Ok(_) => Ok(Exit::Done),
         Err(PrintError::Stdout(error)) => exit::written(Err(error)),
         Err(PrintError::Log(error)) => Err(Failure::with(Exit::Failure, &*error)),
-        Err(PrintError::Some { failed, of }) => {
-            Err(Failure::of(Exit::Failure, format!("cannot show {failed} of {of} logs")))
+        Err(PrintError::Some { of: 1, first, .. }) if args.json => Err(Failure::with(Exit::Failure, &*first)),
+        Err(PrintError::Some { failed, of, first }) => {
+            let first = if args.json { format!(": {first}") } else { String::new() };
+            Err(Failure::of(Exit::Failure, format!("cannot show {failed} of {of} logs{first}")))
         }
     }
 }
@@ -240,32 +255,64 @@ fn rows_of(application: &ApplicationView) -> Vec<Row> {
 }
 
 /// Lists logs and their lengths.
-fn list(rows: &[Row], client: &Introduction) -> Result<Exit, Failure> {
+fn list(args: &Args, rows: &[Row], client: &Introduction) -> Result<Exit, Failure> {
+    let lengths = block_on(async {
+        let mut lengths = Vec::new();
+        for row in rows {
+            lengths.push(row.lengths(client).await);
+        }
+        lengths
+    })?;
+    if args.json {
+        let logs: Vec<Log<'_>> =
+            rows.iter().zip(lengths).map(|(row, lengths)| Log::of(row, lengths)).collect();
+        return exit::written(document::print(SCHEMA, BTreeMap::from([("logs", logs)])));
+    }
     let first = match rows {
         [Row { place: LogPlace { author: LogAuthor::Driver(_), .. }, .. }] => "DRIVER",
         _ => "EXECUTOR",
     };
-    let rows = block_on(async {
-        let mut cells = Vec::new();
-        for row in rows {
-            cells.push(row.cells(client).await);
-        }
-        cells
-    })?;
+    let rows = rows.iter().zip(lengths).map(|(row, lengths)| row.cells(lengths)).collect();
     let header = [first, "STATE", "STDOUT", "STDERR", "WHERE"];
     exit::written(writeln!(plain::stdout(), "{}", table(&header, rows)))
 }
 
+/// The lengths of standard output and standard error. They are unknown if the Worker cannot be asked.
+type Lengths = [Option<u64>; 2];
+
+/// The logs of an executor or a cluster driver in the JSON value.
+#[derive(Serialize)]
+struct Log<'a> {
+    #[serde(flatten)]
+    author: Author<'a>,
+    state: &'a str,
+    stdout_bytes: Option<u64>,
+    stderr_bytes: Option<u64>,
+    host: &'a str,
+    directory: &'a str,
+}
+
+impl<'a> Log<'a> {
+    fn of(row: &'a Row, [stdout_bytes, stderr_bytes]: Lengths) -> Self {
+        let Row { id: _, state, place } = row;
+        let (host, directory) = (&place.host, &place.directory);
+        Self { author: Author::of(&place.author), state, stdout_bytes, stderr_bytes, host, directory }
+    }
+}
+
 impl Row {
-    /// The row's cells. Lengths are unknown if the Worker cannot be asked.
-    async fn cells(&self, client: &Introduction) -> Vec<String> {
+    async fn lengths(&self, client: &Introduction) -> Lengths {
+        match WorkerLog::open(&self.place, client.clone()).await {
+            Ok(mut log) => [log.length(Stream::Stdout).await.ok(), log.length(Stream::Stderr).await.ok()],
+            Err(_) => [None, None],
+        }
+    }
+
+    /// The row's cells.
+    fn cells(&self, lengths: Lengths) -> Vec<String> {
         let Self { id, state, place } = self;
-        let known =
-            |length: Result<u64, LogError>| length.map_or("?".to_owned(), |length| length.to_string());
-        let (stdout, stderr) = match WorkerLog::open(place, client.clone()).await {
-            Ok(mut log) => (known(log.length(Stream::Stdout).await), known(log.length(Stream::Stderr).await)),
-            Err(_) => ("?".to_owned(), "?".to_owned()),
-        };
+        let [stdout, stderr] =
+            lengths.map(|length| length.map_or("?".to_owned(), |length| length.to_string()));
         let at = match place.directory.as_str() {
             "" => format!("{}, on a Worker of Spark's own", place.host),
             directory => format!("{}:{directory}", place.host),

@@ -6,10 +6,12 @@ use std::io::{self, Write};
 use std::os::fd::AsFd;
 use std::time::Duration;
 
+use firesteel_core::byte_text;
 use firesteel_core::messages::{LogAuthor, LogPiece, LogStart, Stream};
 use firesteel_daemons::worker_log::{LogError, LogPlace, WorkerLog};
 use firesteel_host::net::Introduction;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use serde::Serialize;
 
 /// Interval between requests for more of a followed log.
 const PACE: Duration = Duration::from_millis(100);
@@ -26,6 +28,8 @@ pub(super) struct Part {
     pub(super) from: LogStart,
     /// End of the part.
     pub(super) until: Until,
+    /// Whether each line is printed as a JSON value.
+    pub(super) is_json: bool,
 }
 
 /// The end of the printed part.
@@ -44,12 +48,14 @@ pub(super) enum PrintError {
     Stdout(io::Error),
     /// The log cannot be read.
     Log(Box<LogError>),
-    /// Some of several logs cannot be read. An error was printed for each.
+    /// Some of several logs cannot be read. An error was printed for each, unless lines are printed as JSON.
     Some {
         /// Number of logs that failed.
         failed: usize,
         /// Total number of logs.
         of: usize,
+        /// The first error.
+        first: Box<LogError>,
     },
 }
 
@@ -86,7 +92,7 @@ pub(super) async fn several(
 ) -> Result<u64, PrintError> {
     let width = places.iter().map(|place| tag(&place.author).len()).max().unwrap_or(1);
     let mut stdout = standard::stdout().lock();
-    let (mut printed, mut failed) = (0, 0);
+    let (mut printed, mut failed) = (0, Failed::default());
     let mut waiting = places.iter();
     let mut followed: Vec<Tagged<'_>> = Vec::new();
     loop {
@@ -97,10 +103,7 @@ pub(super) async fn several(
         {
             match WorkerLog::open(place, client.clone()).await {
                 Ok(log) => followed.push(Tagged::new(Reading::new(log, part), &place.author, width)),
-                Err(error) => {
-                    failed += 1;
-                    say(&error);
-                }
+                Err(error) => failed.add(Box::new(error), part),
             }
         }
         let mut going = Vec::new();
@@ -108,21 +111,17 @@ pub(super) async fn several(
             match tagged.print(&mut stdout).await {
                 Ok(()) if tagged.reading.is_over => printed += tagged.reading.printed,
                 Ok(()) => going.push(tagged),
-                Err(PrintError::Log(error)) => {
-                    failed += 1;
-                    say(&error);
-                }
+                Err(PrintError::Log(error)) => failed.add(error, part),
                 Err(error) => return Err(error),
             }
         }
         stdout.flush().map_err(PrintError::Stdout)?;
         followed = going;
-        match (followed.is_empty() && waiting.len() == 0, failed) {
-            (true, 0) => return Ok(printed),
-            (true, failed) => return Err(PrintError::Some { failed, of: places.len() }),
+        match (followed.is_empty() && waiting.len() == 0, followed.is_empty()) {
+            (true, _) => return failed.end(places.len()).map(|()| printed),
             (false, _) if stdout_is_closed() => return Ok(printed),
-            (false, _) if followed.is_empty() => {}
-            (false, _) => tokio::time::sleep(PACE).await,
+            (false, true) => {}
+            (false, false) => tokio::time::sleep(PACE).await,
         }
     }
 }
@@ -131,9 +130,31 @@ fn no_log(error: LogError) -> PrintError {
     PrintError::Log(Box::new(error))
 }
 
-fn say(error: &LogError) {
-    // The reader may be gone.
-    let _ = writeln!(plain::stderr(), "firesteel: {}", plain::clean(&error.to_string()));
+/// The logs that could not be read.
+#[derive(Default)]
+struct Failed {
+    count: usize,
+    first: Option<Box<LogError>>,
+}
+
+impl Failed {
+    /// Counts one, and says why if text is printed.
+    fn add(&mut self, error: Box<LogError>, part: Part) {
+        self.count += 1;
+        if !part.is_json {
+            // The reader may be gone.
+            let _ = writeln!(plain::stderr(), "firesteel: {}", plain::clean(&error.to_string()));
+        }
+        self.first.get_or_insert(error);
+    }
+
+    /// The result for this number of logs.
+    fn end(self, of: usize) -> Result<(), PrintError> {
+        match self.first {
+            Some(first) => Err(PrintError::Some { failed: self.count, of, first }),
+            None => Ok(()),
+        }
+    }
 }
 
 /// A log that is read to a given end.
@@ -176,17 +197,47 @@ fn tag(author: &LogAuthor) -> String {
     }
 }
 
+/// The author of a log in JSON values.
+#[derive(Clone, Debug, Serialize)]
+#[serde(untagged)]
+pub(super) enum Author<'a> {
+    Executor { app: &'a str, executor: u32 },
+    Driver { driver: &'a str },
+}
+
+impl<'a> Author<'a> {
+    pub(super) fn of(author: &'a LogAuthor) -> Self {
+        match author {
+            LogAuthor::Executor(key) => Self::Executor { app: key.app.as_str(), executor: key.executor.0 },
+            LogAuthor::Driver(driver) => Self::Driver { driver: driver.as_str() },
+        }
+    }
+}
+
+/// A line of a log as a JSON value.
+#[derive(Serialize)]
+struct JsonLine<'a> {
+    schema: u32,
+    #[serde(flatten)]
+    author: Author<'a>,
+    stream: &'static str,
+    /// It stands for [any bytes](byte_text).
+    line: String,
+}
+
 /// A log whose lines are marked.
 struct Tagged<'a> {
     reading: Reading<'a>,
+    author: &'a LogAuthor,
+    /// What stands before each line of text.
     tag: String,
     /// The beginning of an unfinished line.
     begun: Vec<u8>,
 }
 
 impl<'a> Tagged<'a> {
-    fn new(reading: Reading<'a>, author: &LogAuthor, width: usize) -> Self {
-        Self { reading, tag: format!("{:>width$} | ", tag(author)), begun: Vec::new() }
+    fn new(reading: Reading<'a>, author: &'a LogAuthor, width: usize) -> Self {
+        Self { reading, author, tag: format!("{:>width$} | ", tag(author)), begun: Vec::new() }
     }
 
     /// Prints the complete lines, and the rest at the end of the log.
@@ -210,6 +261,17 @@ impl<'a> Tagged<'a> {
     }
 
     fn line(&self, stdout: &mut impl Write, line: &[u8]) -> Result<(), PrintError> {
+        let Part { stream, is_json, .. } = self.reading.part;
+        if is_json {
+            let stream = match stream {
+                Stream::Stdout => "stdout",
+                Stream::Stderr => "stderr",
+            };
+            let (author, line) = (Author::of(self.author), byte_text::of(line.to_vec()));
+            let line = serde_json::to_string(&JsonLine { schema: super::SCHEMA, author, stream, line });
+            let line = plain::escaped(&line.expect("numbers and words can be written as JSON")) + "\n";
+            return stdout.write_all(line.as_bytes()).map_err(PrintError::Stdout);
+        }
         let whole = [self.tag.as_bytes(), line, b"\n"].concat();
         stdout.write_all(&whole).map_err(PrintError::Stdout)
     }

@@ -67,7 +67,7 @@ struct Worker<'a> {
 #[derive(Serialize)]
 struct Executor<'a> {
     /// Index of its application in `applications`.
-    application: usize,
+    app_index: usize,
     new: bool,
     cores: i64,
     memory_mib: i64,
@@ -75,7 +75,7 @@ struct Executor<'a> {
 }
 
 impl<'a> Plans<'a> {
-    const SCHEMA: u32 = 2;
+    const SCHEMA: u32 = 3;
 
     pub(super) fn of(draft: &'a Draft, decided: &'a [Decided]) -> Self {
         let plan = |one: &'a Decided| Plan {
@@ -146,7 +146,7 @@ impl<'a> Application<'a> {
 impl<'a> Worker<'a> {
     fn of(worker: &'a WorkerOutcome) -> Self {
         let executors = worker.executors.iter().map(|executor| Executor {
-            application: executor.app,
+            app_index: executor.app,
             new: executor.since == Since::Now,
             cores: executor.cores.0,
             memory_mib: executor.memory.0,

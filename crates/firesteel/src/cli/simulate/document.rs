@@ -1,8 +1,9 @@
 //! The outcome as JSON.
 
 use firesteel_sim::replay::{Outcome, Shares, Waits};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
+use super::super::document::Document;
 use super::figures::{mean_idle, spread};
 use super::runs::{Report, Results, Run, Runs};
 
@@ -32,10 +33,16 @@ pub(super) fn json(report: &Report) -> String {
         ),
     };
     let value = json!({
-        "schema": 1, "kind": kind, "trace": report.name, "applications": report.applications,
+        "kind": kind, "trace": report.name, "applications": report.applications,
         "left_out": report.left_out, "workers": report.workers, "load": report.load, "policies": policies,
     });
-    format!("{value}\n")
+    line(2, value)
+}
+
+/// A JSON value of this schema as a line.
+pub(super) fn line(schema: u32, value: Value) -> String {
+    let line = serde_json::to_string(&Document { schema, value });
+    line.expect("numbers and words can be written as JSON") + "\n"
 }
 
 /// Each set-up with its seeds, which are numbered from 1.
@@ -47,7 +54,7 @@ fn each<T>(
     let seed = |(run, seed): (&Run<T>, u64)| {
         let mut value = one(run);
         value["seed"] = json!(seed);
-        value["master_s"] = json!(run.master.as_secs_f64());
+        value["master_ms"] = json!(in_ms(run.master.as_secs_f64()));
         value
     };
     let setup = |(setup, runs): &Runs<T>| {
@@ -61,13 +68,14 @@ fn each<T>(
 
 /// The spread of the means over the seeds.
 fn spreads(runs: &[Run<Outcome>], value: &mut Value) {
-    let of = |which: fn(&Outcome) -> f64| {
-        let [min, median, max] = spread(runs, which);
-        json!({ "min": min, "median": median, "max": max })
+    let of = |which: fn(&Outcome) -> f64, unit: &str| {
+        let figures = ["min", "median", "max"].into_iter().zip(spread(runs, which));
+        figures.map(|(name, figure)| (format!("{name}_{unit}"), figure.into())).collect::<Map<_, Value>>()
     };
     value["spread"] = json!({
-        "wait_s": of(|outcome| outcome.began.mean()), "wait_gangs_s": of(|outcome| outcome.gangs.mean()),
-        "idle": of(mean_idle),
+        "wait": of(|outcome| in_ms(outcome.began.mean()), "ms"),
+        "wait_gangs": of(|outcome| in_ms(outcome.gangs.mean()), "ms"),
+        "idle": of(mean_idle, "share"),
     });
 }
 
@@ -86,10 +94,10 @@ fn replay(run: &Run<Outcome>) -> Value {
         "wait": waits(began), "wait_first_executor": waits(first), "wait_all_executors": waits(all),
         "wait_gangs": waits(gangs), "wait_by_size": by_size, "stuck": outcome.stuck,
         "used": shares(&Shares::mean(&outcome.used)), "stranded": shares(&Shares::mean(&outcome.stranded)),
-        "idle": mean_idle(outcome), "executors_lost": outcome.times.iter().map(|times| times.lost).sum::<u64>(),
-        "redone_s": outcome.times.iter().map(|times| times.redone.as_secs_f64()).sum::<f64>(),
-        "fairness": outcome.fairness, "executors": outcome.executors, "end_s": outcome.end.as_secs_f64(),
-        "span_s": outcome.span.as_secs_f64(),
+        "idle_share": mean_idle(outcome), "executors_lost": outcome.times.iter().map(|times| times.lost).sum::<u64>(),
+        "redone_ms": outcome.times.iter().map(|times| in_ms(times.redone.as_secs_f64())).sum::<f64>(),
+        "fairness": outcome.fairness, "executors": outcome.executors, "ended_after_ms": in_ms(outcome.end.as_secs_f64()),
+        "span_ms": in_ms(outcome.span.as_secs_f64()),
         "used_over_time": outcome.used.iter().map(shares).collect::<Vec<_>>(),
         "waiting_over_time": outcome.waiting,
     })
@@ -97,11 +105,16 @@ fn replay(run: &Run<Outcome>) -> Value {
 
 fn waits(waits: &Waits) -> Value {
     json!({
-        "applications": waits.all().len(), "mean_s": waits.mean(), "p50_s": waits.quantile(0.5),
-        "p99_s": waits.quantile(0.99),
+        "applications": waits.all().len(), "mean_ms": in_ms(waits.mean()), "p50_ms": in_ms(waits.quantile(0.5)),
+        "p99_ms": in_ms(waits.quantile(0.99)),
     })
 }
 
 fn shares(shares: &Shares) -> Value {
-    json!({ "cores": shares.cores, "memory": shares.memory, "gpus": shares.gpus })
+    json!({ "cores_share": shares.cores, "memory_share": shares.memory, "gpus_share": shares.gpus })
+}
+
+/// Milliseconds, of which virtual time has fractions.
+fn in_ms(seconds: f64) -> f64 {
+    seconds * 1000.0
 }

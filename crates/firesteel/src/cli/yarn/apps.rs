@@ -90,7 +90,7 @@ pub(super) fn since(now: SystemTime, millis: i64) -> Duration {
 }
 
 fn print_json(found: &[ApplicationReport]) -> io::Result<()> {
-    let document = Document { schema: 1, applications: found.iter().map(Application::of).collect() };
+    let document = Document { schema: 2, applications: found.iter().map(Application::of).collect() };
     let mut stdout = plain::json();
     serde_json::to_writer_pretty(&mut stdout, &document)?;
     writeln!(stdout)
@@ -115,7 +115,7 @@ pub(super) struct Application {
     attempt: Option<i32>,
     progress: f32,
     started_ms: Option<i64>,
-    finished_ms: Option<i64>,
+    ended_ms: Option<i64>,
     host: Option<String>,
     port: Option<i32>,
     tracking_url: Option<String>,
@@ -145,7 +145,7 @@ impl Application {
             attempt: report.current_application_attempt_id.as_ref().map(|attempt| attempt.attempt_id()),
             progress: report.progress(),
             started_ms: positive(report.start_time()),
-            finished_ms: positive(report.finish_time()),
+            ended_ms: positive(report.finish_time()),
             host: set(report.host()),
             port: report.rpc_port.filter(|port| *port > 0),
             tracking_url: set(report.tracking_url()),
@@ -173,6 +173,15 @@ mod tests {
         assert_eq!(states(&[]), ["NEW", "NEW_SAVING", "SUBMITTED", "ACCEPTED", "RUNNING"]);
         assert_eq!(states(&["failed", "RUNNING"]), ["RUNNING", "FAILED"]);
         assert_eq!(states(&["all"]).len(), STATES.len());
+    }
+
+    #[test]
+    fn names_stand_in_the_tables() {
+        let value = serde_json::to_value(Application::of(&ApplicationReport::default())).expect("it is JSON");
+        let tables = include_str!("../../../../../docs/JSON.md");
+        for name in value.as_object().expect("an object").keys() {
+            assert!(tables.contains(&format!("\n| `{name}` | ")), "{name}");
+        }
     }
 
     #[test]

@@ -55,7 +55,7 @@ fn codes(examples: &str) -> String {
          begin with spark.hadoop. override those files: --conf spark.hadoop.yarn.resourcemanager.hostname=HOST. The \
          user is $HADOOP_USER_NAME, or else the user of this process. firesteel help yarn lists the properties for \
          applications on YARN.\n\n{examples}\n\nExit codes: 0 done; 1 failed, or the application is not known; 2 \
-         wrong usage; 69 no ResourceManager could be reached; 78 a settings file or variable is wrong."
+         wrong usage; 69 no ResourceManager could be reached; 75 it did not answer in time; 76 what listens there is something else; 78 a settings file or variable is wrong."
     )
 }
 

@@ -49,7 +49,7 @@ pub(super) fn run(args: &Status) -> Result<Exit, Failure> {
 
 fn print_json(report: &ApplicationReport) -> io::Result<()> {
     let mut stdout = plain::json();
-    serde_json::to_writer_pretty(&mut stdout, &Document { schema: 1, application: Application::of(report) })?;
+    serde_json::to_writer_pretty(&mut stdout, &Document { schema: 2, application: Application::of(report) })?;
     writeln!(stdout)
 }
 

@@ -3,6 +3,7 @@
 use firesteel_sim::published::Curve;
 use serde_json::{Value, json};
 
+use super::super::document;
 use super::report::Report;
 
 /// The outcome as one JSON value, with the whole curve of each seed.
@@ -24,5 +25,5 @@ pub(super) fn json(report: &Report) -> String {
         json!({ "workload": workload.name, "policies": policies })
     });
     let workloads: Vec<Value> = workloads.collect();
-    format!("{}\n", json!({ "schema": 1, "kind": "published", "workloads": workloads }))
+    document::line(1, json!({ "kind": "published", "workloads": workloads }))
 }

@@ -1,0 +1,76 @@
+//! Why no Master answered at an address, and what that says about it.
+
+use std::fmt;
+
+/// What a failed connection or request says about the address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Evidence {
+    /// Nothing could be reached there.
+    Unreachable,
+    /// Something accepts connections there and did not answer in time, or not in full.
+    NoAnswer,
+    /// What answers there is something else, or of another version.
+    Stranger,
+}
+
+impl Evidence {
+    /// What counts most of several addresses: a Master that may answer later, then one that is no Master.
+    #[must_use]
+    pub fn of_all(all: impl IntoIterator<Item = Self>) -> Self {
+        let mut most = Self::Unreachable;
+        for evidence in all {
+            match (evidence, most) {
+                (Self::NoAnswer, _) | (Self::Stranger, Self::Unreachable) => most = evidence,
+                (Self::Unreachable | Self::Stranger, _) => {}
+            }
+        }
+        most
+    }
+}
+
+/// Why there is no connection to a Master.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConnectError {
+    /// What it says about the address.
+    pub evidence: Evidence,
+    /// The error, in words for people.
+    pub words: String,
+}
+
+impl ConnectError {
+    /// An error of an address at which nothing could be reached.
+    #[must_use]
+    pub fn unreachable(words: impl Into<String>) -> Self {
+        Self { evidence: Evidence::Unreachable, words: words.into() }
+    }
+
+    /// An error of an address where something accepted the connection.
+    #[must_use]
+    pub fn no_answer(words: impl Into<String>) -> Self {
+        Self { evidence: Evidence::NoAnswer, words: words.into() }
+    }
+}
+
+impl fmt::Display for ConnectError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.words)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_several_addresses_the_one_that_may_answer_later_counts_most() {
+        use Evidence::{NoAnswer, Stranger, Unreachable};
+        for (all, most) in [
+            (&[][..], Unreachable),
+            (&[Unreachable, Stranger], Stranger),
+            (&[Stranger, Unreachable, NoAnswer], NoAnswer),
+            (&[NoAnswer, Stranger], NoAnswer),
+        ] {
+            assert_eq!(Evidence::of_all(all.iter().copied()), most, "{all:?}");
+        }
+    }
+}
