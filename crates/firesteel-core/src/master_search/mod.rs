@@ -5,15 +5,18 @@
 //! answer, and another Master may have come back meanwhile. The pauses between rounds double up to a limit.
 
 mod order;
+mod pace;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use rand::{RngExt, SeedableRng};
+use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
 pub use order::Due;
 pub(crate) use order::{Order, Remark};
+use pace::jittered;
+pub(crate) use pace::{GiveUp, Pace};
 
 use crate::address::Address;
 use crate::ids::PeerId;
@@ -24,32 +27,6 @@ use crate::time::{Timestamp, doubled};
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long before the time of [`GiveUp::After`] the last round begins, so that a Master can still answer.
 const LAST_CHANCE: Duration = Duration::from_secs(1);
-/// The range of the factor that each pause is multiplied with, so that not all seekers come back at once. Source: Spark
-/// Worker, 4.0.1, which draws it once only.
-const JITTER: std::ops::Range<f64> = 0.5..1.5;
-
-/// How often rounds begin.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Pace {
-    /// The pause after the first round. It doubles with each round.
-    pub(crate) first: Duration,
-    /// The longest pause of a seeker that was never registered.
-    pub(crate) longest: Duration,
-    /// The longest pause of one that was: a Master that returns should have it soon.
-    pub(crate) returning: Duration,
-    /// The pause after a Master that stood by has hung up: it leads now, or another one does.
-    pub(crate) soon: Duration,
-}
-
-/// When a seeker that was never registered gives up. One that was seeks without end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum GiveUp {
-    /// After this time.
-    After(Duration),
-    /// When this number of rounds has failed.
-    Rounds(u32),
-}
-
 /// The search of one seeker. It remembers `Told` of each Master that it asked, and `Terms` of the one that registered it.
 ///
 /// ```text
@@ -290,7 +267,7 @@ impl<Told: Default, Terms: Clone> MasterSearch<Told, Terms> {
     fn pause(&mut self, rounds: u32) -> Duration {
         let longest = if self.was_registered { self.pace.returning } else { self.pace.longest };
         let pause = doubled(self.pace.first, rounds.saturating_sub(1), longest);
-        pause.mul_f64(self.chance.random_range(JITTER))
+        jittered(pause, &mut self.chance)
     }
 
     /// Whether this Master is one of those that are sought.
@@ -453,7 +430,7 @@ impl<Told: Default, Terms: Clone> MasterSearch<Told, Terms> {
     /// A connection ended. Returns the orders that follow, if it was one to a Master.
     pub(crate) fn on_disconnected(&mut self, now: Timestamp, peer: PeerId) -> Option<Vec<Order<Terms>>> {
         if self.standbys.remove(&peer).is_some() {
-            let soon = self.pace.soon.mul_f64(self.chance.random_range(JITTER));
+            let soon = jittered(self.pace.soon, &mut self.chance);
             return Some(self.hurry(now, soon));
         }
         if let Some(Asked { master, .. }) = self.asked.remove(&peer) {
