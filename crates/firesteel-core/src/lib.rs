@@ -32,6 +32,7 @@ pub mod leadership;
 pub mod machine;
 pub mod map;
 pub mod master;
+pub mod master_search;
 pub mod mentions;
 pub mod messages;
 pub mod process;

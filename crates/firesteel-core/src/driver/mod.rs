@@ -75,6 +75,7 @@ use crate::applicant::registration::{Registration, Search};
 use crate::applicant::starvation::Starvation;
 use crate::ids::{AppId, AttemptId, ExecutorId, PeerId, ProfileId, TaskId};
 use crate::machine::{Effects, Machine, Violation};
+use crate::master_search::Due;
 use crate::messages::{DriverToExecutor, DriverToMaster, Outcome, RefusedExecutor};
 use crate::time::Timestamp;
 
@@ -154,10 +155,8 @@ enum Phase {
 /// Why a driver has to be woken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reason {
-    /// No Master has registered the application in time.
-    RegistrationTimeout,
-    /// The next round of connecting to Masters is due.
-    RegistrationRound,
+    /// The search for a Master goes on, or has lasted too long.
+    Registration(Due),
     /// An executor has not registered, has sent nothing, or the Master has not reported its end, in time.
     ExecutorDelay(ExecutorId),
     /// Heartbeats to the executors are due.
@@ -251,15 +250,15 @@ impl Machine for Driver {
         }
         match event {
             Event::Start => {
-                let orders = self.registration.start(now);
+                let orders = self.registration.search.start(now);
                 self.follow(orders);
             }
             Event::Connected { peer, master, leadership } => {
-                let orders = self.registration.on_connected(now, peer, master, leadership);
+                let orders = self.registration.search.on_connected(now, peer, master, leadership);
                 self.follow(orders);
             }
             Event::ConnectFailed { master, error } => {
-                let orders = self.registration.on_connect_failed(master, error);
+                let orders = self.registration.search.on_connect_failed(now, master, error);
                 self.follow(orders);
             }
             Event::Received { peer, message } => match message {
@@ -283,7 +282,7 @@ impl Machine for Driver {
                 self.on_ask(number, question);
             }
             Event::MastersMoved { masters } => {
-                let orders = self.registration.move_to(now, masters);
+                let orders = self.registration.search.move_to(now, &masters);
                 self.follow(orders);
             }
             Event::Removed { end } => self.finish(Ending::Removed(end), None, Until::Told),
@@ -299,8 +298,7 @@ impl Machine for Driver {
             return None;
         }
         let deadlines = [
-            self.registration.give_up().map(|at| (at, Reason::RegistrationTimeout)),
-            self.registration.next_round().map(|at| (at, Reason::RegistrationRound)),
+            self.registration.search.next_deadline().map(|(at, due)| (at, Reason::Registration(due))),
             self.executors.next_due().map(|(at, executor)| (at, Reason::ExecutorDelay(executor))),
             self.next_heartbeat.map(|at| (at, Reason::Heartbeat)),
             self.starvation.deadline().map(|at| (at, Reason::Starvation)),
@@ -334,12 +332,11 @@ impl Driver {
     }
 
     fn on_deadline(&mut self, now: Timestamp) {
-        if self.registration.give_up().is_some_and(|at| at <= now) {
-            self.finish(Ending::NoMaster { errors: self.registration.errors() }, None, Until::Told);
+        let orders = self.registration.search.on_deadline(now);
+        self.follow(orders);
+        if self.is_done() {
             return;
         }
-        let orders = self.registration.run_rounds(now);
-        self.follow(orders);
         self.send_heartbeats(now);
         self.excuse_executors(now);
         while let Some((at, executor)) = self.executors.next_due()

@@ -5,15 +5,16 @@ use firesteel_placement::Resources;
 use super::executor::Assigned;
 use super::membership::Newcomer;
 use super::{Driver, Effect, Ending, Event, ExecutorLoss, Inbound, Note, Outbound, Phase, Request, Until};
-use crate::applicant::registration::{Order, Registered, Remark};
+use crate::applicant::registration::Registered;
 use crate::applicant::starvation::Asked;
 use crate::ids::{AppId, ExecutorId, PeerId};
+use crate::master_search::{Order, Remark};
 use crate::messages::{DriverToExecutor, DriverToMaster, ExecutorState, ExecutorToDriver, MasterToDriver};
 use crate::time::Timestamp;
 
 impl Driver {
     pub(super) fn on_master_message(&mut self, now: Timestamp, peer: PeerId, message: MasterToDriver) {
-        if !self.registration.is_master(peer) {
+        if !self.registration.search.is_master(peer) {
             self.unexpected(peer);
             return;
         }
@@ -97,16 +98,19 @@ impl Driver {
         app: AppId,
         first_executor: ExecutorId,
     ) {
-        let (meaning, orders) = self.registration.on_registered(peer, app);
+        // The Master that has the application may answer twice.
+        let Some((meaning, master, orders)) = self.registration.on_registered(peer, app.clone()) else {
+            return;
+        };
         self.follow(orders);
+        self.effects.note(Note::Registered { app, master });
         match meaning {
-            Registered::Ignored => return,
             Registered::First | Registered::Resumed => self.lose_executors_before(first_executor),
             Registered::Anew => self.lose_all_executors(),
         }
         match meaning {
             Registered::Resumed => self.hints.doubt(),
-            Registered::Ignored | Registered::First | Registered::Anew => self.hints.forget(),
+            Registered::First | Registered::Anew => self.hints.forget(),
         }
         // Tasks may have ended with executors: no more executors are asked for than the rest needs.
         self.scale(now);
@@ -165,7 +169,7 @@ impl Driver {
     pub(super) fn on_disconnected(&mut self, now: Timestamp, peer: PeerId) {
         self.closing.remove(&peer);
         self.early.remove(&peer);
-        if let Some(orders) = self.registration.on_disconnected(now, peer) {
+        if let Some(orders) = self.registration.search.on_disconnected(now, peer) {
             self.follow(orders);
         } else if let Some(executor) = self.executors.of_peer(peer) {
             self.on_executor_disconnected(now, executor);
@@ -173,24 +177,33 @@ impl Driver {
     }
 
     /// Performs what the registration orders.
-    pub(super) fn follow(&mut self, orders: Vec<Order>) {
+    pub(super) fn follow(&mut self, orders: Vec<Order<()>>) {
         for order in orders {
             match order {
                 Order::Connect(master) => self.effects.push(Effect::Connect { master }),
-                Order::Register(peer) => {
+                Order::Ask(peer) => {
                     let executors = self.executors.iter().map(|(executor, _)| executor);
                     let message = self.registration.request(executors);
                     self.effects.push(Effect::Send { peer, message: Outbound::Master(message) });
                 }
                 Order::Close(peer) => self.close(peer),
-                Order::Remark(remark) => self.effects.note(match remark {
-                    Remark::Unreachable { master, error, patience } => {
-                        Note::MasterUnreachable { master, error, patience }
-                    }
-                    Remark::Registered { app, master } => Note::Registered { app, master },
-                    Remark::Lost { master } => Note::MasterLost { master },
-                    Remark::Dispute(dispute) => Note::Dispute(dispute),
-                }),
+                Order::Lost { master, terms: () } => self.effects.note(Note::MasterLost { master }),
+                Order::Remark(Remark::Unreachable { master, error }) => {
+                    let patience = self.registration.patience();
+                    self.effects.note(Note::MasterUnreachable { master, error, patience });
+                }
+                Order::Remark(Remark::Dispute(dispute)) => self.effects.note(Note::Dispute(dispute)),
+                // Who waits for an application is told no more than that; why none was found is told at the end.
+                Order::Remark(
+                    Remark::Silent { .. }
+                    | Remark::HungUp { .. }
+                    | Remark::StandsBy { .. }
+                    | Remark::NextRound { .. },
+                ) => {}
+                Order::GiveUp => {
+                    let errors = self.registration.search.errors();
+                    self.finish(Ending::NoMaster { errors }, None, Until::Told);
+                }
             }
         }
     }

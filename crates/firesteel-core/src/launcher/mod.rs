@@ -25,6 +25,7 @@ use crate::applicant::registration::{Registration, Search};
 use crate::applicant::starvation::{Asked, Starvation};
 use crate::ids::{ExecutorId, PeerId, ProfileId};
 use crate::machine::{Effects, Machine, Violation};
+use crate::master_search::Due;
 use crate::messages::{ApplicationDescription, DriverToMaster, ExecutorState, Outcome};
 use crate::time::Timestamp;
 
@@ -84,10 +85,8 @@ enum Phase {
 /// Why a launcher has to be woken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reason {
-    /// No Master has registered the application in time.
-    RegistrationTimeout,
-    /// The next round of connecting to Masters is due.
-    RegistrationRound,
+    /// The search for a Master goes on, or has lasted too long.
+    Registration(Due),
     /// There have been fewer executors than asked for for a while.
     Starvation,
     /// The executors have not ended in time.
@@ -132,24 +131,24 @@ impl Machine for Launcher {
         }
         match event {
             Event::Start => {
-                let orders = self.registration.start(now);
-                self.follow(orders);
+                let orders = self.registration.search.start(now);
+                self.follow(now, orders);
             }
             // Only the Master that has the application can say when its executors are gone.
             Event::Connected { peer, .. } if self.waits_for_its_master() => self.close(peer),
             Event::Connected { peer, master, leadership } => {
-                let orders = self.registration.on_connected(now, peer, master, leadership);
-                self.follow(orders);
+                let orders = self.registration.search.on_connected(now, peer, master, leadership);
+                self.follow(now, orders);
             }
             Event::ConnectFailed { master, error } => {
-                let orders = self.registration.on_connect_failed(master, error);
-                self.follow(orders);
+                let orders = self.registration.search.on_connect_failed(now, master, error);
+                self.follow(now, orders);
             }
             Event::Received { peer, message } => self.on_message(now, peer, message),
             Event::Disconnected { peer } => self.on_disconnected(now, peer),
             Event::MastersMoved { masters } => {
-                let orders = self.registration.move_to(now, masters);
-                self.follow(orders);
+                let orders = self.registration.search.move_to(now, &masters);
+                self.follow(now, orders);
             }
             Event::Removed { end } => self.on_cluster_removed(now, end),
             Event::End => self.end(now, Ending::Asked),
@@ -163,8 +162,7 @@ impl Machine for Launcher {
         match &self.phase {
             Phase::Running => {
                 let deadlines = [
-                    self.registration.give_up().map(|at| (at, Reason::RegistrationTimeout)),
-                    self.registration.next_round().map(|at| (at, Reason::RegistrationRound)),
+                    self.registration.search.next_deadline().map(|(at, due)| (at, Reason::Registration(due))),
                     self.starvation.deadline().map(|at| (at, Reason::Starvation)),
                 ];
                 deadlines.into_iter().flatten().min()
@@ -218,12 +216,9 @@ impl Launcher {
         match &self.phase {
             Phase::Ending { give_up, .. } if *give_up <= now => self.finish(),
             Phase::Ending { .. } | Phase::Done => {}
-            Phase::Running if self.registration.give_up().is_some_and(|at| at <= now) => {
-                self.end(now, Ending::NoMaster { errors: self.registration.errors() });
-            }
             Phase::Running => {
-                let orders = self.registration.run_rounds(now);
-                self.follow(orders);
+                let orders = self.registration.search.on_deadline(now);
+                self.follow(now, orders);
                 if self.starvation.due(now).is_some() {
                     self.request_shortfall(Asked::Starving);
                 }

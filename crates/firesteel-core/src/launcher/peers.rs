@@ -3,15 +3,16 @@
 use firesteel_placement::Cores;
 
 use super::{Effect, Ending, Executor, ExecutorEnd, Launcher, Note, PATIENCE, Phase};
-use crate::applicant::registration::{Order, Registered, Remark};
+use crate::applicant::registration::Registered;
 use crate::applicant::starvation::Asked;
 use crate::ids::{AppId, ExecutorId, PeerId};
+use crate::master_search::{Order, Remark};
 use crate::messages::{ApplicationEnd, MasterToDriver};
 use crate::time::Timestamp;
 
 impl Launcher {
     pub(super) fn on_message(&mut self, now: Timestamp, peer: PeerId, message: MasterToDriver) {
-        if !self.registration.is_master(peer) {
+        if !self.registration.search.is_master(peer) {
             return self.unexpected(peer);
         }
         match message {
@@ -58,11 +59,14 @@ impl Launcher {
         max_cores: Cores,
         first_executor: ExecutorId,
     ) {
-        let (meaning, orders) = self.registration.on_registered(peer, app);
-        self.follow(orders);
+        // The Master that has the application may answer twice.
+        let Some((meaning, master, orders)) = self.registration.on_registered(peer, app.clone()) else {
+            return;
+        };
+        self.follow(now, orders);
+        self.effects.note(Note::Registered { app, master });
         let mut gone: Vec<ExecutorId> = self.executors.keys().copied().collect();
         match meaning {
-            Registered::Ignored => return,
             Registered::First => gone.clear(),
             Registered::Resumed => gone.retain(|executor| *executor < first_executor),
             Registered::Anew => {}
@@ -70,7 +74,7 @@ impl Launcher {
         match meaning {
             Registered::First | Registered::Anew => self.final_ends.set_maximum(max_cores),
             // The Master says what the application had at first. Cores of executors with final ends are off already.
-            Registered::Resumed | Registered::Ignored => {}
+            Registered::Resumed => {}
         }
         for executor in gone {
             self.lose(now, executor, ExecutorEnd::ApplicationReplaced);
@@ -105,8 +109,8 @@ impl Launcher {
         self.closing.remove(&peer);
         let had_master = self.registration.master().is_some();
         // The connection may be one that was closed from here.
-        let Some(orders) = self.registration.on_disconnected(now, peer) else { return };
-        self.follow(orders);
+        let Some(orders) = self.registration.search.on_disconnected(now, peer) else { return };
+        self.follow(now, orders);
         // Only that Master could have reported that the executors are gone.
         if had_master && self.registration.master().is_none() && self.phase != Phase::Running {
             self.finish();
@@ -114,23 +118,31 @@ impl Launcher {
     }
 
     /// Performs what the registration orders.
-    pub(super) fn follow(&mut self, orders: Vec<Order>) {
+    pub(super) fn follow(&mut self, now: Timestamp, orders: Vec<Order<()>>) {
         for order in orders {
             match order {
                 Order::Connect(master) => self.effects.push(Effect::Connect { master }),
-                Order::Register(peer) => {
+                Order::Ask(peer) => {
                     let message = self.registration.request(self.executors.keys().copied());
                     self.effects.push(Effect::Send { peer, message });
                 }
                 Order::Close(peer) => self.close(peer),
-                Order::Remark(remark) => self.effects.note(match remark {
-                    Remark::Unreachable { master, error, patience } => {
-                        Note::MasterUnreachable { master, error, patience }
-                    }
-                    Remark::Registered { app, master } => Note::Registered { app, master },
-                    Remark::Lost { master } => Note::MasterLost { master },
-                    Remark::Dispute(dispute) => Note::Dispute(dispute),
-                }),
+                Order::Lost { master, terms: () } => self.effects.note(Note::MasterLost { master }),
+                Order::Remark(Remark::Unreachable { master, error }) => {
+                    let patience = self.registration.patience();
+                    self.effects.note(Note::MasterUnreachable { master, error, patience });
+                }
+                Order::Remark(Remark::Dispute(dispute)) => self.effects.note(Note::Dispute(dispute)),
+                // Who waits for an application is told no more than that; why none was found is told at the end.
+                Order::Remark(
+                    Remark::Silent { .. }
+                    | Remark::HungUp { .. }
+                    | Remark::StandsBy { .. }
+                    | Remark::NextRound { .. },
+                ) => {}
+                Order::GiveUp => {
+                    self.end(now, Ending::NoMaster { errors: self.registration.search.errors() })
+                }
             }
         }
     }

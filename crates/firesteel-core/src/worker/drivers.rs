@@ -373,7 +373,7 @@ impl Worker {
     /// Tells the Master how often a cluster driver was started again, if it was or will be.
     fn tell_of_restarts(&mut self, now: Timestamp, driver: &DriverId) {
         let row = self.drivers.live.get(driver);
-        let (Some(Driver { stage, starts, last: Some(last), .. }), Some(master)) =
+        let (Some(Driver { stage, starts, last: Some(last), .. }), Some(peer)) =
             (row, self.registration.master())
         else {
             return;
@@ -384,13 +384,13 @@ impl Worker {
         };
         let (driver, restarts, last) = (driver.clone(), starts.saturating_sub(1), *last);
         let message = WorkerToMaster::DriverRestarted { driver, restarts, last, pause_millis };
-        self.effects.push(send(master.peer, message));
+        self.effects.push(send(peer, message));
     }
 
     fn tell_of_driver(&mut self, driver: DriverId, state: DriverState) {
-        if let Some(master) = self.registration.master() {
+        if let Some(peer) = self.registration.master() {
             let report = DriverReport { driver, state };
-            self.effects.push(send(master.peer, WorkerToMaster::DriverStateChanged(report)));
+            self.effects.push(send(peer, WorkerToMaster::DriverStateChanged(report)));
         }
     }
 }

@@ -6,6 +6,7 @@ use firesteel_placement::{Cores, MiB, Resources};
 
 use super::Note;
 use crate::address::Address;
+use crate::connect_error::ConnectError;
 use crate::executor_command::ExecutorCommand;
 use crate::ids::{AppId, DriverId, ExecutorKey, FetchId, PeerId, ProfileId};
 use crate::messages::{ApplicationFiles, LogWish, TaskDirectory, WorkerToClient, WorkerToMaster};
@@ -187,6 +188,8 @@ pub enum Exit {
     NoMaster {
         /// The number of attempts.
         attempts: u32,
+        /// The last error of each Master, in the order of the settings.
+        errors: Vec<(Address, ConnectError)>,
     },
     /// A Master refused it, for this reason.
     Refused(crate::messages::RefusedRegistration),

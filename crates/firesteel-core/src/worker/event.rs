@@ -4,6 +4,7 @@ use bytes::Bytes;
 
 use super::EarlierDirectory;
 use crate::address::Address;
+use crate::connect_error::ConnectError;
 use crate::ids::{AppId, DriverId, ExecutorKey, FetchId, PeerId};
 use crate::kind::{Kind, Label};
 use crate::leadership::Leadership;
@@ -28,8 +29,8 @@ pub enum Event {
     ConnectFailed {
         /// The address of the Master.
         master: Address,
-        /// The error, in words for people.
-        error: String,
+        /// The error.
+        error: ConnectError,
     },
     /// A message arrived on a connection.
     Received {

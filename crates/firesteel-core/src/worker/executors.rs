@@ -413,9 +413,9 @@ impl Worker {
     }
 
     fn tell_master(&mut self, executor: ExecutorKey, state: ExecutorState) {
-        if let Some(master) = self.registration.master() {
+        if let Some(peer) = self.registration.master() {
             let report = ExecutorReport { executor, state };
-            self.effects.push(send(master.peer, WorkerToMaster::ExecutorStateChanged(report)));
+            self.effects.push(send(peer, WorkerToMaster::ExecutorStateChanged(report)));
         }
     }
 }

@@ -19,6 +19,7 @@ use super::usage::UsageTable;
 use super::{Config, Effect, Event, Inbound, Note, Outbound};
 use crate::ids::{DriverId, ExecutorKey, PeerId};
 use crate::machine::{Effects, Machine, Violation, ensure};
+use crate::master_search::Due;
 use crate::messages::{ClientToWorker, MasterToWorker, WorkerToClient, WorkerToMaster, WorkerViewOfItself};
 use crate::time::Timestamp;
 
@@ -47,10 +48,8 @@ pub struct Worker {
 pub enum Reason {
     /// A heartbeat is due.
     Heartbeat,
-    /// The pause before the next round of registration is over.
-    RegistrationRound,
-    /// The time for Masters to answer is over.
-    RegistrationTimeout,
+    /// The search for a Master goes on, or one that was asked had time enough.
+    Registration(Due),
     /// The grace of an executor is over.
     KillGrace(ExecutorKey),
     /// The grace of a cluster driver is over.
@@ -75,7 +74,7 @@ impl Worker {
     pub fn new(config: Config) -> Self {
         Self {
             chance: ChaCha8Rng::seed_from_u64(config.seed),
-            registration: Registration::default(),
+            registration: Registration::new(&config),
             files: Files::default(),
             executors: Executors::remembering(config.retained_executors),
             drivers: Drivers::default(),
@@ -95,7 +94,7 @@ impl Worker {
     pub fn view(&self) -> WorkerViewOfItself {
         WorkerViewOfItself {
             id: self.config.description.id.clone(),
-            master_url: self.registration.master().map(|master| master.url.clone()),
+            master_url: self.registration.master_url().map(str::to_owned),
             cores: self.config.description.cores,
             memory: self.config.description.memory,
             executors: self.executors.view(),
@@ -118,7 +117,7 @@ impl Worker {
 
     fn on_deadline(&mut self, now: Timestamp) {
         self.send_due_heartbeat(now);
-        self.on_round_due(now);
+        self.go_on_seeking(now);
         self.kill_overdue(now);
         self.attend_drivers(now);
         self.clean_if_due(now);
@@ -203,7 +202,7 @@ impl Machine for Worker {
         }
         match event {
             Event::Start => {
-                self.start_round(now);
+                self.seek_master(now);
                 self.plan_cleaning(now);
                 self.plan_try(now);
                 self.plan_measurement(now);

@@ -224,7 +224,7 @@ impl Worker {
             Some(error) => Note::CannotStart { error },
             None => Note::CanStartAgain,
         });
-        if let Some(peer) = self.registration.master().map(|master| master.peer) {
+        if let Some(peer) = self.registration.master() {
             self.tell_of_obstacle(peer);
         }
     }

@@ -62,9 +62,9 @@ impl Worker {
 
     /// Tells the Master that this Worker will end.
     pub(super) fn tell_of_leaving(&mut self) {
-        if let Some(master) = self.registration.master() {
+        if let Some(peer) = self.registration.master() {
             let worker = self.config.description.id.clone();
-            self.effects.push(send(master.peer, WorkerToMaster::WorkerDecommissioning { worker }));
+            self.effects.push(send(peer, WorkerToMaster::WorkerDecommissioning { worker }));
         }
     }
 
@@ -76,8 +76,7 @@ impl Worker {
                 let grace = self.config.kill_grace.max(self.config.driver_kill_grace);
                 self.shutdown = ShutdownPhase::Ending { give_up: now + grace + GONE_WITHIN };
                 self.tell_of_leaving();
-                let asked = self.registration.stop_looking();
-                self.effects.extend(asked.into_iter().map(|peer| Effect::Close { peer }));
+                self.stop_looking();
                 self.signal_all(now, Signal::Terminate);
                 self.signal_all_drivers(now, Signal::Terminate);
             }
@@ -129,8 +128,7 @@ impl Worker {
     /// Closes all connections to Masters, removes the files of applications, and ends the daemon.
     pub(super) fn exit(&mut self, exit: Exit) {
         self.shutdown = ShutdownPhase::Over;
-        let peers = self.registration.leave();
-        self.effects.extend(peers.into_iter().map(|peer| Effect::Close { peer }));
+        self.leave_masters();
         self.remove_all_files();
         self.effects.push(Effect::Exit(exit));
     }

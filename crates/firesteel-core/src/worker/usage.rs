@@ -115,7 +115,7 @@ impl Worker {
         measurement.executors.retain(|(executor, _)| self.executors.lives(executor));
         measurement.drivers.retain(|(driver, _)| self.drivers.lives(driver));
         self.usage.take_in(now, measurement);
-        if let Some(peer) = self.registration.master().map(|master| master.peer) {
+        if let Some(peer) = self.registration.master() {
             self.report(peer);
         }
     }
@@ -151,7 +151,7 @@ impl Worker {
     /// The Master was told that an executor has ended. Tells it what the executor used.
     pub(super) fn tell_used_by_executor(&mut self, executor: &ExecutorKey) {
         let usage = self.usage.executors.remove(executor);
-        if let (Some(usage), Some(peer)) = (usage, self.registration.master().map(|master| master.peer)) {
+        if let (Some(usage), Some(peer)) = (usage, self.registration.master()) {
             let (executor, used) = (executor.clone(), used(usage));
             self.effects.push(send(peer, WorkerToMaster::ExecutorUsed { executor, used }));
         }
@@ -160,7 +160,7 @@ impl Worker {
     /// The Master was told that a cluster driver has ended. Tells it what the driver's last process used.
     pub(super) fn tell_used_by_driver(&mut self, driver: &DriverId) {
         let usage = self.usage.drivers.remove(driver);
-        if let (Some(usage), Some(peer)) = (usage, self.registration.master().map(|master| master.peer)) {
+        if let (Some(usage), Some(peer)) = (usage, self.registration.master()) {
             let (driver, used) = (driver.clone(), used(usage));
             self.effects.push(send(peer, WorkerToMaster::DriverUsed { driver, used }));
         }

@@ -11,6 +11,7 @@ use std::time::Duration;
 use firesteel_core::Timestamp;
 use firesteel_core::address::Address;
 use firesteel_core::byte_text;
+use firesteel_core::connect_error::ConnectError;
 use firesteel_core::host;
 use firesteel_core::ids::{DriverId, ExecutorKey, PeerId, WorkerId, is_sound};
 use firesteel_core::messages::{LogWish, Offered, RefusedRegistration, WorkerDescription};
@@ -117,20 +118,20 @@ pub enum WorkerError {
     #[error(transparent)]
     ShuffleService(#[from] ShuffleServiceError),
     /// No Master accepted the registration.
-    #[error("no Master accepted this Worker in {}: {}", counted(*.attempts, "attempt"), urls(.masters))]
+    #[error("no Master accepted this Worker in {}: {}", counted(*.attempts, "attempt"), listed(.errors))]
     NoMaster {
         /// The number of attempts.
         attempts: u32,
-        /// The Masters that were asked.
-        masters: Vec<Address>,
+        /// The last error of each Master.
+        errors: Vec<(Address, ConnectError)>,
     },
     /// A Master refused the registration.
     #[error("the Master rejected this Worker: {0}")]
     Refused(RefusedRegistration),
 }
 
-fn urls(masters: &[Address]) -> String {
-    masters.iter().map(Address::url).collect::<Vec<_>>().join(", ")
+fn listed(errors: &[(Address, ConnectError)]) -> String {
+    errors.iter().map(|(master, error)| format!("{}: {error}", master.url())).collect::<Vec<_>>().join("; ")
 }
 
 /// Runs a Worker until it is asked to end. Await it within a multi-threaded runtime.
@@ -232,7 +233,7 @@ async fn serve(options: Options) -> Result<(), WorkerError> {
     reaper.release().await;
     remove(scratch).await;
     dead_workers.depart().await;
-    result(exit, masters)
+    result(exit)
 }
 
 /// Says that the Worker listens, what it offers, and which of its settings has no effect.
@@ -262,10 +263,10 @@ async fn remove(scratch: Scratch) {
 }
 
 /// What comes of how the machine ended.
-fn result(exit: Exit, masters: &[Address]) -> Result<(), WorkerError> {
+fn result(exit: Exit) -> Result<(), WorkerError> {
     match exit {
         Exit::Shutdown => Ok(()),
-        Exit::NoMaster { attempts } => Err(WorkerError::NoMaster { attempts, masters: masters.to_vec() }),
+        Exit::NoMaster { attempts, errors } => Err(WorkerError::NoMaster { attempts, errors }),
         Exit::Refused(refusal) => Err(WorkerError::Refused(refusal)),
     }
 }
@@ -383,7 +384,7 @@ impl Shell for WorkerShell {
                 let address = master.clone();
                 context.peers.dial(&address, Role::Master, from_master, |result| match result {
                     Ok((peer, leadership)) => Event::Connected { peer, master, leadership },
-                    Err(error) => Event::ConnectFailed { master, error: error.to_string() },
+                    Err(error) => Event::ConnectFailed { master, error: error.into() },
                 });
             }
             Effect::Send { peer, message: Outbound::Master(message) } => context.peers.send(peer, message),

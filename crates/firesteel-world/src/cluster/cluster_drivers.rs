@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use firesteel_core::ids::DriverId;
 use firesteel_core::messages::{
-    ClientToMaster, DriverDescription, DriverState, MasterToWorker, WorkerToMaster,
+    ClientToMaster, DriverDescription, DriverReport, DriverState, MasterToWorker, WorkerToMaster,
 };
 use firesteel_core::process::{Command, ExitStatus, Signal, StartFailure, StartStep};
 use firesteel_core::worker::{self, DriverPlan};
@@ -255,23 +255,30 @@ impl World {
 
     /// A Worker reports on a cluster driver. One that is supervised is started again, as often as it fails.
     pub(crate) fn check_driver_report(&mut self, message: &WorkerToMaster) {
-        let WorkerToMaster::DriverStateChanged(report) = message else { return };
-        self.coverage.driver_state.count(&report.state);
-        // It never ran: the Worker gives it back, or could not start it before it was told to end it. Any Worker may start it.
-        if matches!(report.state, DriverState::Submitted | DriverState::Killed(None))
-            && let Some(known) = self.cluster_drivers.known.get_mut(&report.driver)
-        {
-            known.home = None;
-        }
-        let supervised = self.cluster_drivers.known.get(&report.driver).is_some_and(|known| known.supervised);
-        match &report.state {
-            DriverState::Failed(_) if supervised => {
-                self.violate(format!("{} is supervised, and its Worker gives it up", report.driver));
+        let reports = match message {
+            WorkerToMaster::DriverStateChanged(report) => std::slice::from_ref(report),
+            WorkerToMaster::RegisterWorker { drivers, .. } => drivers,
+            _ => return,
+        };
+        for DriverReport { driver, state } in reports {
+            self.coverage.driver_state.count(state);
+            let known = self.cluster_drivers.known.get_mut(driver);
+            let supervised = known.as_ref().is_some_and(|known| known.supervised);
+            // It never ran: the Worker gives it back, or could not start it before it was told to end it. Any Worker may start it.
+            if matches!(state, DriverState::Submitted | DriverState::Killed(None))
+                && let Some(known) = known
+            {
+                known.home = None;
             }
-            state if state.is_finished() && self.cluster_drivers.running.contains_key(&report.driver) => {
-                self.violate(format!("{} is said to have ended, and runs", report.driver));
+            match state {
+                DriverState::Failed(_) if supervised => {
+                    self.violate(format!("{driver} is supervised, and its Worker gives it up"));
+                }
+                state if state.is_finished() && self.cluster_drivers.running.contains_key(driver) => {
+                    self.violate(format!("{driver} is said to have ended, and runs"));
+                }
+                _ => {}
             }
-            _ => {}
         }
     }
 

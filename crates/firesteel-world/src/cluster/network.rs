@@ -109,17 +109,11 @@ impl World {
     }
 
     fn fail_to_connect(&mut self, node: NodeIndex, seat: usize, error: &str) {
-        let (master, error) = (seat_address(seat), error.to_owned());
+        let (master, error) = (seat_address(seat), ConnectError::unreachable(error));
         let event = match &self.node(node).body {
             Body::Worker(_) => NodeEvent::Worker(worker::Event::ConnectFailed { master, error }),
-            Body::Driver(_) => NodeEvent::Driver(driver::Event::ConnectFailed {
-                master,
-                error: ConnectError::unreachable(error),
-            }),
-            Body::Launcher(_) => NodeEvent::Launcher(launcher::Event::ConnectFailed {
-                master,
-                error: ConnectError::unreachable(error),
-            }),
+            Body::Driver(_) => NodeEvent::Driver(driver::Event::ConnectFailed { master, error }),
+            Body::Launcher(_) => NodeEvent::Launcher(launcher::Event::ConnectFailed { master, error }),
             _ => return,
         };
         self.tell(node, event);

@@ -5,8 +5,6 @@ use std::time::Duration;
 use bytes::Bytes;
 use firesteel_placement::locality::Topology;
 use firesteel_placement::{Cores, MiB, Resources};
-use rand::SeedableRng;
-use rand_chacha::ChaCha8Rng;
 
 use crate::address::Address;
 use crate::applicant::registration;
@@ -217,7 +215,7 @@ pub(super) fn config(masters: &[&str]) -> Config {
 
 /// The description with the token that the driver draws.
 pub(super) fn with_token(description: ApplicationDescription) -> ApplicationDescription {
-    let token = registration::token(ChaCha8Rng::seed_from_u64(SEED));
+    let token = registration::token(SEED);
     ApplicationDescription { token, ..description }
 }
 

@@ -277,7 +277,7 @@ fn a_worker_whose_disk_is_full_says_so_before_it_reports_what_failed_and_again_w
     assert_eq!(bench.apply(failed(1)), [ended(1, end.clone()), tell(1, end)]);
     // A Master that did not know is told.
     bench.disconnect(1);
-    while bench.deadline().0 != Reason::RegistrationRound {}
+    while bench.deadline().0 != Reason::Registration(Due::Round) {}
     bench.connect(2, "m");
     let registered = bench.master(2, registered("m"));
     assert!(registered.contains(&checked(2, Some("no space"))), "{registered:?}");

@@ -50,12 +50,12 @@ fn when_a_standby_hangs_up_the_next_round_comes_at_once() {
     assert!(bench.left() >= Duration::from_millis(500), "nobody leads: {:?}", bench.left());
     bench.disconnect(2);
     assert!(bench.left() <= Duration::from_millis(150), "{:?}", bench.left());
-    assert_eq!(bench.deadline(), (Reason::RegistrationRound, vec![dial("a"), dial("b")]));
+    assert_eq!(bench.deadline(), (Reason::Registration(Due::Round), vec![dial("a"), dial("b")]));
     // Dialling the dead one may take long. The other one is not kept waiting for it.
     bench.connect_to(3, "b", Leadership::Elsewhere { leader: None });
     bench.disconnect(3);
     assert!(bench.left() <= Duration::from_millis(150), "{:?}", bench.left());
-    assert_eq!(bench.deadline(), (Reason::RegistrationRound, vec![dial("b")]));
+    assert_eq!(bench.deadline(), (Reason::Registration(Due::Round), vec![dial("b")]));
     assert_eq!(bench.connect_to(4, "b", leads(2)), [register(4, vec![])]);
 }
 
@@ -65,7 +65,7 @@ fn a_standby_that_is_still_there_is_not_dialled_again() {
     bench.apply(Event::Start);
     bench.connect_to(1, "b", follows("a"));
     bench.connect_failed("a");
-    assert_eq!(bench.deadline(), (Reason::RegistrationRound, vec![dial("a")]));
+    assert_eq!(bench.deadline(), (Reason::Registration(Due::Round), vec![dial("a")]));
 }
 
 #[test]

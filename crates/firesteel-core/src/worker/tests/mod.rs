@@ -18,8 +18,10 @@ use firesteel_placement::{Cores, MiB, Resources};
 
 use super::{Config, Effect, Event, ExecutorPlan, Inbound, Note, Outbound, Reason, StartTried, Worker};
 use crate::address::Address;
+use crate::connect_error::ConnectError;
 use crate::ids::{AppId, ExecutorId, ExecutorKey, PeerId, ProfileId, WorkerId};
 use crate::leadership::Leadership;
+use crate::master_search::Due;
 use crate::messages::{
     ApplicationFiles, ExecutorLaunch, ExecutorReport, ExecutorState, ExecutorWork, MasterToWorker, Offered,
     Shared, TaskDirectory, WorkerDescription, WorkerToMaster,
@@ -115,7 +117,10 @@ impl Bench {
     }
 
     fn connect_failed(&mut self, host: &str) -> Vec<Effect> {
-        self.apply(Event::ConnectFailed { master: Address::new(host, 7077), error: "refused".into() })
+        self.apply(Event::ConnectFailed {
+            master: Address::new(host, 7077),
+            error: ConnectError::unreachable("refused"),
+        })
     }
 
     fn master(&mut self, peer: u64, message: MasterToWorker) -> Vec<Effect> {
@@ -131,6 +136,17 @@ impl Bench {
         let (at, reason) = self.worker.next_deadline().expect("there is a deadline");
         self.now = self.now.max(at);
         (reason, self.apply(Event::Deadline))
+    }
+
+    /// Moves the clock on until a Master that was asked had time enough.
+    fn time_out(&mut self) -> Vec<Effect> {
+        loop {
+            let (reason, effects) = self.deadline();
+            if reason == Reason::Registration(Due::Timeout) {
+                return effects;
+            }
+            assert_eq!(effects, [], "a connected Master is not dialled");
+        }
     }
 
     /// How long it is until the next deadline.

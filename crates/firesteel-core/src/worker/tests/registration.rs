@@ -1,4 +1,5 @@
 use super::*;
+use crate::connect_error::ConnectError;
 use crate::leadership::Dispute;
 use crate::messages::{
     ClientToWorker, RefusedRegistration, RunningExecutor, WorkerToClient, WorkerViewOfItself,
@@ -57,6 +58,10 @@ fn deposed(host: &str) -> Effect {
     note(Note::Dispute(Dispute::Deposed { master, epoch: 1, latest: 2 }))
 }
 
+fn lost_a() -> Effect {
+    note(Note::MasterLost { master_url: "spark://a:7077".into(), executors: 1 })
+}
+
 /// A Worker of the Masters a and b; a, which was elected first, has launched an executor there.
 fn running_at_the_first_of_two() -> Bench {
     let mut bench = Bench::new(&["a", "b"]);
@@ -83,8 +88,8 @@ fn a_master_that_answers_after_a_later_one_was_met_is_too_late() {
 fn a_worker_leaves_its_master_for_a_later_one_that_it_meets() {
     let mut bench = running_at_the_first_of_two();
     let effects = bench.connect_elected(2, "b", 2);
-    let [left, closed, asked] = effects.try_into().expect("three effects");
-    assert_eq!([left, closed], [deposed("a"), close(1)]);
+    let [left, closed, lost, asked] = effects.try_into().expect("four effects");
+    assert_eq!([left, closed, lost], [deposed("a"), close(1), lost_a()]);
     let runs = ExecutorReport { executor: key(0), state: ExecutorState::Running };
     assert_eq!(asked, register(2, vec![runs]), "the executor lives on");
     let late = Note::NotMyMaster { peer: PeerId(1), message: "LaunchExecutor" };
@@ -100,7 +105,7 @@ fn a_worker_leaves_its_master_for_a_later_one_that_it_meets() {
 fn a_worker_that_ends_has_no_master_when_it_meets_a_later_one() {
     let mut bench = running_at_the_first_of_two();
     bench.apply(Event::Shutdown);
-    assert_eq!(bench.connect_elected(2, "b", 2), [deposed("a"), close(1), close(2)]);
+    assert_eq!(bench.connect_elected(2, "b", 2), [deposed("a"), close(1), lost_a(), close(2)]);
 }
 
 #[test]
@@ -133,7 +138,7 @@ fn rounds_that_fail_come_again_after_pauses_that_double_up_to_a_minute() {
         assert_eq!(effects, [unreachable("m"), note(Note::NextRound { failed, pause })]);
         let range = Duration::from_millis(seconds * 500)..Duration::from_millis(seconds * 1500);
         assert!(range.contains(&pause), "{pause:?} is not around {seconds} s");
-        assert_eq!(bench.deadline(), (Reason::RegistrationRound, vec![dial("m")]));
+        assert_eq!(bench.deadline(), (Reason::Registration(Due::Round), vec![dial("m")]));
     }
 }
 
@@ -169,17 +174,16 @@ fn a_master_that_does_not_answer_for_10_s_is_left() {
     let mut bench = Bench::new(&["m"]);
     bench.apply(Event::Start);
     bench.connect(1, "m");
-    assert_eq!(bench.left(), Duration::from_secs(10));
-    let (reason, effects) = bench.deadline();
-    assert_eq!(reason, Reason::RegistrationTimeout);
+    let asked = bench.now;
+    let effects = bench.time_out();
+    assert_eq!(bench.now.since(asked), Duration::from_secs(10));
     let silent = note(Note::MasterSilent { master: Address::new("m", 7077) });
-    let next = note(Note::NextRound { failed: 1, pause: bench.left() });
-    assert_eq!(effects, [silent, close(1), next]);
+    assert_eq!(effects[..2], [silent, close(1)]);
     // An answer after that does not count.
     let late = Note::NotMyMaster { peer: MASTER, message: "RegisteredWorker" };
     assert_eq!(bench.master(1, registered("m")), [note(late)]);
     assert_eq!(bench.disconnect(1), []);
-    assert_eq!(bench.deadline(), (Reason::RegistrationRound, vec![dial("m")]));
+    assert_eq!(bench.deadline(), (Reason::Registration(Due::Round), vec![dial("m")]));
 }
 
 #[test]
@@ -188,19 +192,31 @@ fn a_master_is_not_dialled_twice_at_a_time() {
     bench.apply(Event::Start);
     bench.connect_failed("n");
     // The dial of m hangs through the round and into the next.
-    assert_eq!(bench.deadline().0, Reason::RegistrationTimeout);
-    assert_eq!(bench.deadline(), (Reason::RegistrationRound, vec![dial("n")]));
+    assert_eq!(bench.deadline(), (Reason::Registration(Due::Round), vec![dial("n")]));
     assert_eq!(bench.connect(5, "m"), [register(5, vec![])]);
     assert_eq!(bench.master(5, registered("m")), taken(5, "m"));
 }
 
 #[test]
-fn a_dial_that_succeeds_between_rounds_is_closed() {
-    let mut bench = Bench::new(&["m"]);
+fn a_dial_that_hangs_keeps_no_other_master_waiting_and_counts_whenever_it_succeeds() {
+    let mut bench = Bench::new(&["a", "b"]);
     bench.apply(Event::Start);
-    bench.deadline();
-    assert_eq!(bench.connect(1, "m"), [close(1)]);
-    assert_eq!(bench.deadline(), (Reason::RegistrationRound, vec![dial("m")]));
+    for _ in 0..3 {
+        bench.connect_failed("b");
+        assert_eq!(bench.deadline(), (Reason::Registration(Due::Round), vec![dial("b")]));
+    }
+    assert_eq!(bench.connect(1, "a"), [register(1, vec![])]);
+}
+
+#[test]
+fn the_last_round_gives_a_master_the_time_to_answer() {
+    let mut bench = Bench::with_retries(&["m"], 1);
+    bench.apply(Event::Start);
+    bench.connect(1, "m");
+    let effects = bench.time_out();
+    let silent = note(Note::MasterSilent { master: Address::new("m", 7077) });
+    let errors = vec![(Address::new("m", 7077), ConnectError::no_answer("no answer"))];
+    assert_eq!(effects, [silent, close(1), Effect::Exit(Exit::NoMaster { attempts: 1, errors })]);
 }
 
 #[test]
@@ -211,7 +227,8 @@ fn a_worker_that_was_never_registered_gives_up_after_the_last_retry() {
         bench.connect_failed("m");
         bench.deadline();
     }
-    let exit = Effect::Exit(Exit::NoMaster { attempts: 3 });
+    let errors = vec![(Address::new("m", 7077), ConnectError::unreachable("refused"))];
+    let exit = Effect::Exit(Exit::NoMaster { attempts: 3, errors });
     assert_eq!(bench.connect_failed("m"), [unreachable("m"), exit]);
     assert_eq!(bench.worker.next_deadline(), None);
     assert_eq!(bench.apply(Event::Shutdown), [], "it is over");
@@ -275,7 +292,7 @@ fn executors_survive_the_loss_of_the_master_and_are_listed_to_the_next() {
     let lost = note(Note::MasterLost { master_url: "spark://m:7077".into(), executors: 2 });
     assert_eq!(effects, [lost, note(Note::NextRound { failed: 0, pause: bench.left() })]);
     assert!(bench.left() <= Duration::from_millis(1500), "a lost Master is dialled again soon");
-    assert_eq!(bench.deadline(), (Reason::RegistrationRound, vec![dial("m")]));
+    assert_eq!(bench.deadline(), (Reason::Registration(Due::Round), vec![dial("m")]));
     let listed = vec![report(0, ExecutorState::Running), report(1, ExecutorState::Launching)];
     assert_eq!(bench.connect(2, "m"), [register(2, listed)]);
     assert_eq!(bench.master(2, registered("m")), taken(2, "m"));
@@ -348,11 +365,10 @@ fn an_order_that_crosses_the_wish_to_reconnect_counts() {
 fn a_master_that_asks_to_reconnect_and_then_falls_silent_is_left() {
     let mut bench = Bench::running();
     bench.master(1, MasterToWorker::ReconnectWorker);
-    let (reason, effects) = bench.deadline();
-    assert_eq!(reason, Reason::RegistrationTimeout);
+    let effects = bench.time_out();
     let silent = note(Note::MasterSilent { master: Address::new("m", 7077) });
-    assert_eq!(effects, [silent, close(1), note(Note::NextRound { failed: 1, pause: bench.left() })]);
-    assert_eq!(bench.deadline(), (Reason::RegistrationRound, vec![dial("m")]));
+    assert_eq!(effects[..2], [silent, close(1)]);
+    assert_eq!(bench.deadline(), (Reason::Registration(Due::Round), vec![dial("m")]));
 }
 
 #[test]

@@ -149,7 +149,7 @@ fn a_worker_that_leaves_stays_registered_and_says_so_to_every_master() {
     let mut bench = Bench::running();
     bench.master(1, leave(None));
     bench.disconnect(1);
-    assert_eq!(bench.deadline(), (Reason::RegistrationRound, vec![dial("m")]));
+    assert_eq!(bench.deadline(), (Reason::Registration(Due::Round), vec![dial("m")]));
     bench.connect(2, "m");
     let effects = bench.master(2, registered("m"));
     let says_so = Effect::Send {

@@ -45,7 +45,7 @@ fn any_event(chance: &mut ChaCha8Rng) -> Event {
     }
     match chance.random_range(0..60) {
         0..=6 => Event::Connected { peer, master, leadership: Leadership::ALONE },
-        7 | 8 => Event::ConnectFailed { master, error: "no".into() },
+        7 | 8 => Event::ConnectFailed { master, error: ConnectError::unreachable("no") },
         9..=34 => Event::Received { peer, message: Inbound::Master(any_message(chance)) },
         35 => Event::Received { peer, message: Inbound::Client(ClientToWorker::RequestWorkerState) },
         36 => Event::Disconnected { peer },
@@ -59,7 +59,7 @@ fn any_event(chance: &mut ChaCha8Rng) -> Event {
         54 => Event::FilesFailed {
             app: AppId::new("app-2"),
             fetch: FetchId(chance.random_range(1..4)),
-            error: "no".into(),
+            error: ConnectError::unreachable("no"),
         },
         _ => Event::Deadline,
     }

@@ -53,7 +53,7 @@ fn what_is_used_is_measured_from_time_to_time_and_reported_to_the_master_and_to_
     }
     // Another Master is told what was measured last.
     bench.disconnect(1);
-    while bench.deadline().0 != Reason::RegistrationRound {}
+    while bench.deadline().0 != Reason::Registration(Due::Round) {}
     bench.connect(2, "m");
     let effects = bench.master(2, registered("m"));
     assert!(effects.contains(&reported(2, expected)), "{effects:?}");

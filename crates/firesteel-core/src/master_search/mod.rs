@@ -1,0 +1,525 @@
+//! The search for a Master, of whoever registers with one: a Worker, a driver, a launcher.
+//!
+//! A round connects to every Master that is neither connected nor being connected to. Rounds follow each other until a Master
+//! registers the seeker, whether or not those of an earlier round have answered: a machine that is gone takes long to not
+//! answer, and another Master may have come back meanwhile. The pauses between rounds double up to a limit.
+
+mod order;
+mod pace;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+
+pub use order::Due;
+pub(crate) use order::{Order, Remark};
+use pace::jittered;
+pub(crate) use pace::{GiveUp, Pace};
+
+use crate::address::Address;
+use crate::connect_error::ConnectError;
+use crate::ids::PeerId;
+use crate::leadership::{Dispute, Leaders, Leadership};
+use crate::time::{Timestamp, doubled};
+
+/// How long a Master that was asked may take to answer.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long before the time of [`GiveUp::After`] the last round begins, so that a Master can still answer.
+const LAST_CHANCE: Duration = Duration::from_secs(1);
+/// The search of one seeker. It remembers `Told` of each Master that it asked, and `Terms` of the one that registered it.
+///
+/// ```text
+///           start              a Master registers the seeker
+///  IDLE ------------> SEEKING -------------------------------> REGISTERED
+///                     ^     ^                                    |    |
+///                     |     +-- connection ended, or a later ----+    |
+///                     |         leader was met                        |
+///                     +-------- the Master wants to be asked again ---+
+/// ```
+#[derive(Clone, Debug)]
+pub(crate) struct MasterSearch<Told, Terms> {
+    /// The Masters to try, in this order.
+    masters: Vec<Address>,
+    pace: Pace,
+    give_up: GiveUp,
+    state: State<Terms>,
+    /// Masters that are being connected to. Connecting may outlast its round; until then no second attempt is made.
+    dialling: BTreeSet<Address>,
+    /// Connected Masters that lead and have not answered.
+    asked: BTreeMap<PeerId, Asked<Told>>,
+    /// Connected Masters that stand by. They are not asked: each hangs up when it begins to lead, or another one does.
+    standbys: BTreeMap<PeerId, Address>,
+    leaders: Leaders,
+    /// The last error of each Master.
+    errors: BTreeMap<Address, ConnectError>,
+    /// Whether a Master ever registered the seeker.
+    was_registered: bool,
+    /// Whether a Master is sought once more when the present one is lost.
+    goes_on: bool,
+    chance: ChaCha8Rng,
+}
+
+/// A Master that was asked.
+#[derive(Clone, Debug)]
+pub(crate) struct Asked<Told> {
+    pub(crate) master: Address,
+    epoch: u64,
+    until: Timestamp,
+    pub(crate) told: Told,
+}
+
+#[derive(Clone, Debug)]
+enum State<Terms> {
+    Idle,
+    Seeking {
+        next_round: Timestamp,
+        /// The number of rounds that have begun.
+        rounds: u32,
+        /// The time of [`GiveUp::After`].
+        give_up: Option<Timestamp>,
+    },
+    Registered(Registered<Terms>),
+}
+
+/// The Master that has registered the seeker.
+#[derive(Clone, Debug)]
+pub(crate) struct Registered<Terms> {
+    pub(crate) peer: PeerId,
+    pub(crate) master: Address,
+    epoch: u64,
+    pub(crate) terms: Terms,
+}
+
+impl<Told: Default, Terms: Clone> MasterSearch<Told, Terms> {
+    pub(crate) fn new(masters: &[Address], pace: Pace, give_up: GiveUp, seed: u64) -> Self {
+        Self {
+            masters: distinct(masters),
+            pace,
+            give_up,
+            state: State::Idle,
+            dialling: BTreeSet::new(),
+            asked: BTreeMap::new(),
+            standbys: BTreeMap::new(),
+            leaders: Leaders::default(),
+            errors: BTreeMap::new(),
+            was_registered: false,
+            goes_on: true,
+            chance: ChaCha8Rng::seed_from_u64(seed),
+        }
+    }
+
+    /// The Master that has registered the seeker.
+    pub(crate) fn registered(&self) -> Option<&Registered<Terms>> {
+        match &self.state {
+            State::Registered(registered) => Some(registered),
+            State::Idle | State::Seeking { .. } => None,
+        }
+    }
+
+    pub(crate) fn registered_mut(&mut self) -> Option<&mut Registered<Terms>> {
+        match &mut self.state {
+            State::Registered(registered) => Some(registered),
+            State::Idle | State::Seeking { .. } => None,
+        }
+    }
+
+    /// A Master that was asked and has not answered.
+    pub(crate) fn asked(&self, peer: PeerId) -> Option<&Asked<Told>> {
+        self.asked.get(&peer)
+    }
+
+    /// Remembers what a Master that is being asked is told.
+    pub(crate) fn tell(&mut self, peer: PeerId, told: Told) {
+        if let Some(asked) = self.asked.get_mut(&peer) {
+            asked.told = told;
+        }
+    }
+
+    /// Whether a Master was asked and may still answer.
+    pub(crate) fn is_asking(&self) -> bool {
+        !self.asked.is_empty()
+    }
+
+    /// Whether a Master ever registered the seeker.
+    pub(crate) fn was_registered(&self) -> bool {
+        self.was_registered
+    }
+
+    pub(crate) fn is_seeking(&self) -> bool {
+        matches!(self.state, State::Seeking { .. })
+    }
+
+    /// Whether the connection is one to a Master, registered with or not.
+    pub(crate) fn is_master(&self, peer: PeerId) -> bool {
+        self.asked.contains_key(&peer)
+            || self.standbys.contains_key(&peer)
+            || self.registered().is_some_and(|registered| registered.peer == peer)
+    }
+
+    /// The last error of each Master, in the order of the settings.
+    pub(crate) fn errors(&self) -> Vec<(Address, ConnectError)> {
+        let silent = || ConnectError::no_answer("no answer");
+        let error = |master: &Address| self.errors.get(master).cloned().unwrap_or_else(silent);
+        self.masters.iter().map(|master| (master.clone(), error(master))).collect()
+    }
+
+    /// The number of rounds since the last registration.
+    pub(crate) fn rounds(&self) -> u32 {
+        match self.state {
+            State::Seeking { rounds, .. } => rounds,
+            State::Idle | State::Registered(_) => 0,
+        }
+    }
+
+    /// How long a first Master is sought from the start on, if it is sought for a time.
+    pub(crate) fn patience(&self) -> Option<Duration> {
+        match self.give_up {
+            GiveUp::After(time) if !self.was_registered => Some(time),
+            GiveUp::After(_) | GiveUp::Rounds(_) => None,
+        }
+    }
+
+    pub(crate) fn next_deadline(&self) -> Option<(Timestamp, Due)> {
+        let State::Seeking { next_round, give_up, .. } = self.state else { return None };
+        let silent = self.asked.values().map(|asked| asked.until);
+        let timeouts = silent.chain(give_up).map(|at| (at, Due::Timeout));
+        timeouts.chain([(next_round, Due::Round)]).min()
+    }
+
+    pub(crate) fn start(&mut self, now: Timestamp) -> Vec<Order<Terms>> {
+        let give_up = match self.give_up {
+            GiveUp::After(time) => Some(now + time),
+            GiveUp::Rounds(_) => None,
+        };
+        self.state = State::Seeking { next_round: now, rounds: 0, give_up };
+        self.on_deadline(now)
+    }
+
+    /// Leaves Masters that have not answered in time, and begins a round if one is due.
+    pub(crate) fn on_deadline(&mut self, now: Timestamp) -> Vec<Order<Terms>> {
+        let mut orders = Vec::new();
+        for (peer, asked) in self.asked.extract_if(.., |_, asked| asked.until <= now) {
+            self.errors.insert(asked.master.clone(), ConnectError::no_answer("no answer"));
+            orders.extend([Order::Remark(Remark::Silent { master: asked.master }), Order::Close(peer)]);
+        }
+        let left = !orders.is_empty();
+        let State::Seeking { next_round, rounds, give_up } = self.state else { return orders };
+        let is_over = match self.give_up {
+            GiveUp::After(_) => give_up.is_some_and(|at| at <= now),
+            GiveUp::Rounds(most) => !self.was_registered && rounds >= most && next_round <= now,
+        };
+        if is_over {
+            orders.push(Order::GiveUp);
+        } else if next_round <= now {
+            orders.extend(self.begin_round(now, rounds.saturating_add(1), give_up));
+        } else if left {
+            orders.extend(self.end_round(now));
+        }
+        orders
+    }
+
+    fn begin_round(&mut self, now: Timestamp, rounds: u32, give_up: Option<Timestamp>) -> Vec<Order<Terms>> {
+        let mut next_round = now + self.pause(rounds);
+        let is_last = self.give_up == GiveUp::Rounds(rounds) && !self.was_registered;
+        if is_last {
+            next_round = next_round.max(now + ANSWER_TIMEOUT);
+        }
+        if let Some(last) = give_up.map(|give_up| give_up - LAST_CHANCE).filter(|last| now < *last) {
+            next_round = next_round.min(last);
+        }
+        self.state = State::Seeking { next_round, rounds, give_up };
+        let mut orders = self.dial();
+        orders.extend(self.end_round(now));
+        orders
+    }
+
+    /// Connects to all Masters that are not connected nor being connected to.
+    fn dial(&mut self) -> Vec<Order<Terms>> {
+        let Self { masters, leaders, asked, standbys, dialling, .. } = self;
+        let asked = asked.values().map(|asked| &asked.master);
+        let connected: BTreeSet<_> = asked.chain(standbys.values()).collect();
+        let others = leaders.with_named(masters).filter(|master| !connected.contains(master));
+        others.filter(|master| dialling.insert((*master).clone())).cloned().map(Order::Connect).collect()
+    }
+
+    /// If no Master is left that could answer, says when the next round begins, or gives up.
+    fn end_round(&self, now: Timestamp) -> Option<Order<Terms>> {
+        let State::Seeking { next_round, rounds, .. } = self.state else { return None };
+        if !self.asked.is_empty() || !self.dialling.is_empty() {
+            return None;
+        }
+        match self.give_up {
+            GiveUp::Rounds(most) if !self.was_registered && rounds >= most => return Some(Order::GiveUp),
+            GiveUp::Rounds(_) | GiveUp::After(_) => {}
+        }
+        let next = Remark::NextRound { failed: rounds, pause: next_round.since(now) };
+        self.remarks().then_some(Order::Remark(next))
+    }
+
+    /// Whether it is said how the present round fares. A seeker that was registered tries again soon, maybe for days: it says so
+    /// the first time, the second, the fourth, the eighth and so on.
+    fn remarks(&self) -> bool {
+        let rounds = self.rounds();
+        !self.was_registered || rounds == 0 || rounds.is_power_of_two()
+    }
+
+    fn pause(&mut self, rounds: u32) -> Duration {
+        let longest = if self.was_registered { self.pace.returning } else { self.pace.longest };
+        let pause = doubled(self.pace.first, rounds.saturating_sub(1), longest);
+        jittered(pause, &mut self.chance)
+    }
+
+    /// Whether this Master is one of those that are sought.
+    fn is_sought(&self, master: &Address) -> bool {
+        self.leaders.with_named(&self.masters).any(|sought| sought == master)
+    }
+
+    pub(crate) fn on_connected(
+        &mut self,
+        now: Timestamp,
+        peer: PeerId,
+        master: Address,
+        leadership: Leadership,
+    ) -> Vec<Order<Terms>> {
+        self.dialling.remove(&master);
+        if !self.is_sought(&master) {
+            return vec![Order::Close(peer)];
+        }
+        match leadership {
+            Leadership::Here { epoch } => self.on_leader(now, peer, master, epoch),
+            Leadership::Elsewhere { leader } => self.on_standby(now, peer, master, leader),
+        }
+    }
+
+    fn on_leader(&mut self, now: Timestamp, peer: PeerId, master: Address, epoch: u64) -> Vec<Order<Terms>> {
+        if let Err(dispute) = self.leaders.meet(&master, epoch) {
+            self.errors.insert(master, ConnectError::no_answer(dispute.to_string()));
+            let mut orders = vec![Order::Remark(Remark::Dispute(dispute)), Order::Close(peer)];
+            orders.extend(self.end_round(now));
+            return orders;
+        }
+        let mut orders = self.leave_outdated(now);
+        let asked = self.asked.values().map(|asked| (&asked.master, asked.epoch));
+        let registered = self.registered().map(|registered| (&registered.master, registered.epoch));
+        let dispute = Dispute::among(asked.chain(registered), (&master, epoch));
+        orders.extend(dispute.map(Remark::Dispute).map(Order::Remark));
+        if self.is_seeking() {
+            let asked = Asked { master, epoch, until: now + ANSWER_TIMEOUT, told: Told::default() };
+            self.asked.insert(peer, asked);
+            orders.push(Order::Ask(peer));
+        } else {
+            orders.push(Order::Close(peer));
+        }
+        orders
+    }
+
+    /// Leaves the Masters that led before one that was met now. What they have said may still be on its way, and the later one
+    /// may have decided otherwise since.
+    fn leave_outdated(&mut self, now: Timestamp) -> Vec<Order<Terms>> {
+        let Self { leaders, asked, errors, .. } = self;
+        let mut orders = Vec::new();
+        asked.retain(|peer, asked| {
+            let Some(dispute) = leaders.outdated(&asked.master, asked.epoch) else { return true };
+            errors.insert(asked.master.clone(), ConnectError::no_answer(dispute.to_string()));
+            orders.extend([Order::Remark(Remark::Dispute(dispute)), Order::Close(*peer)]);
+            false
+        });
+        if let Some(Registered { peer, master, epoch, .. }) = self.registered()
+            && let Some(dispute) = self.leaders.outdated(master, *epoch)
+        {
+            orders.extend([Order::Remark(Remark::Dispute(dispute)), Order::Close(*peer)]);
+            orders.extend(self.lose(now));
+        }
+        orders
+    }
+
+    /// A Master stands by, and may say which one leads.
+    fn on_standby(
+        &mut self,
+        now: Timestamp,
+        peer: PeerId,
+        master: Address,
+        leader: Option<Address>,
+    ) -> Vec<Order<Terms>> {
+        if !self.is_seeking() {
+            return vec![Order::Close(peer)];
+        }
+        let error = match &leader {
+            Some(leader) => format!("it stands by: {} leads", leader.url()),
+            None => "it stands by, and no Master leads yet".to_owned(),
+        };
+        self.errors.insert(master.clone(), ConnectError::no_answer(error));
+        let remark = Remark::StandsBy { master: master.clone(), leader: leader.clone() };
+        let mut orders: Vec<_> = self.remarks().then_some(Order::Remark(remark)).into_iter().collect();
+        self.standbys.insert(peer, master);
+        if self.leaders.hear(leader, &self.masters) {
+            orders.extend(self.hurry(now, Duration::ZERO));
+        } else {
+            orders.extend(self.end_round(now));
+        }
+        orders
+    }
+
+    /// Has the next round begin within this time.
+    fn hurry(&mut self, now: Timestamp, pause: Duration) -> Vec<Order<Terms>> {
+        if let State::Seeking { next_round, .. } = &mut self.state {
+            *next_round = (now + pause).min(*next_round);
+        }
+        self.on_deadline(now)
+    }
+
+    pub(crate) fn on_connect_failed(
+        &mut self,
+        now: Timestamp,
+        master: Address,
+        error: ConnectError,
+    ) -> Vec<Order<Terms>> {
+        self.dialling.remove(&master);
+        if !self.is_sought(&master) {
+            return Vec::new();
+        }
+        self.errors.insert(master.clone(), error.clone());
+        let mut orders = Vec::new();
+        if self.is_seeking() && self.remarks() {
+            orders.push(Order::Remark(Remark::Unreachable { master, error: error.words }));
+        }
+        orders.extend(self.end_round(now));
+        orders
+    }
+
+    /// A Master registers the seeker: it is kept, and the others are left. `None`: it was not asked, or has answered before.
+    pub(crate) fn on_registered(
+        &mut self,
+        peer: PeerId,
+        terms: Terms,
+    ) -> Option<(Asked<Told>, Vec<Order<Terms>>)> {
+        let asked = self.asked.remove(&peer)?;
+        let orders = self.leave_others();
+        let (master, epoch) = (asked.master.clone(), asked.epoch);
+        self.state = State::Registered(Registered { peer, master, epoch, terms });
+        self.errors.clear();
+        self.was_registered = true;
+        Some((asked, orders))
+    }
+
+    /// A Master refuses the seeker. `None`: it was not asked, or has answered before.
+    pub(crate) fn on_refused(
+        &mut self,
+        now: Timestamp,
+        peer: PeerId,
+    ) -> Option<(Address, Vec<Order<Terms>>)> {
+        let Asked { master, .. } = self.asked.remove(&peer)?;
+        let mut orders = vec![Order::Close(peer)];
+        if self.was_registered {
+            orders.extend(self.end_round(now));
+        }
+        Some((master, orders))
+    }
+
+    /// The Master that has registered the seeker wants to be asked again, on the same connection. `None`: it is another one.
+    pub(crate) fn on_asked_again(&mut self, now: Timestamp, peer: PeerId) -> Option<Registered<Terms>> {
+        let registered = self.registered().filter(|registered| registered.peer == peer)?.clone();
+        let (master, epoch) = (registered.master.clone(), registered.epoch);
+        let asked = Asked { master, epoch, until: now + ANSWER_TIMEOUT, told: Told::default() };
+        self.asked.insert(peer, asked);
+        self.state = State::Seeking { next_round: now + self.pause(0), rounds: 0, give_up: None };
+        Some(registered)
+    }
+
+    /// A connection ended. Returns the orders that follow, if it was one to a Master.
+    pub(crate) fn on_disconnected(&mut self, now: Timestamp, peer: PeerId) -> Option<Vec<Order<Terms>>> {
+        if self.standbys.remove(&peer).is_some() {
+            let soon = jittered(self.pace.soon, &mut self.chance);
+            return Some(self.hurry(now, soon));
+        }
+        if let Some(Asked { master, .. }) = self.asked.remove(&peer) {
+            self.errors
+                .insert(master.clone(), ConnectError::no_answer("the connection ended without an answer"));
+            let mut orders = vec![Order::Remark(Remark::HungUp { master })];
+            orders.extend(self.end_round(now));
+            return Some(orders);
+        }
+        self.registered().filter(|registered| registered.peer == peer)?;
+        let mut orders: Vec<_> = self.lose(now).into_iter().collect();
+        orders.extend(self.end_round(now));
+        Some(orders)
+    }
+
+    /// Seeks another Master in place of the one that had registered the seeker.
+    fn lose(&mut self, now: Timestamp) -> Option<Order<Terms>> {
+        let next = match self.goes_on {
+            true => State::Seeking { next_round: now + self.pause(0), rounds: 0, give_up: None },
+            false => State::Idle,
+        };
+        match std::mem::replace(&mut self.state, next) {
+            State::Registered(Registered { master, terms, .. }) => Some(Order::Lost { master, terms }),
+            State::Idle | State::Seeking { .. } => None,
+        }
+    }
+
+    /// Replaces the list of Masters. Those that are not in the new list are gone for good.
+    pub(crate) fn move_to(&mut self, now: Timestamp, masters: &[Address]) -> Vec<Order<Terms>> {
+        self.masters = distinct(masters);
+        // What was heard of the old ones no longer counts.
+        self.leaders = Leaders::default();
+        let stay = &self.masters;
+        let standbys = std::mem::take(&mut self.standbys).into_keys();
+        let asked = self.asked.extract_if(.., |_, asked| !stay.contains(&asked.master));
+        let mut orders: Vec<_> = standbys.chain(asked.map(|(peer, _)| peer)).map(Order::Close).collect();
+        self.errors.retain(|master, _| stay.contains(master));
+        if let Some(Registered { peer, master, .. }) = self.registered()
+            && !self.masters.contains(master)
+        {
+            orders.push(Order::Close(*peer));
+            orders.extend(self.lose(now));
+        }
+        if let State::Seeking { next_round, rounds, .. } = &mut self.state {
+            (*next_round, *rounds) = (now, 0);
+        }
+        orders.extend(self.on_deadline(now));
+        orders
+    }
+
+    /// Stops looking for a Master, now and for good, but keeps the one it has.
+    pub(crate) fn stop_looking(&mut self) -> Vec<Order<Terms>> {
+        self.goes_on = false;
+        match self.state {
+            State::Idle | State::Registered(_) => Vec::new(),
+            State::Seeking { .. } => self.leave(),
+        }
+    }
+
+    /// Forgets all Masters.
+    pub(crate) fn leave(&mut self) -> Vec<Order<Terms>> {
+        let mut orders = self.leave_others();
+        if let State::Registered(Registered { peer, .. }) = std::mem::replace(&mut self.state, State::Idle) {
+            orders.push(Order::Close(peer));
+        }
+        orders
+    }
+
+    fn leave_others(&mut self) -> Vec<Order<Terms>> {
+        let asked = std::mem::take(&mut self.asked).into_keys();
+        let standbys = std::mem::take(&mut self.standbys).into_keys();
+        asked.chain(standbys).map(Order::Close).collect()
+    }
+
+    /// Whether a Master is both connected and being connected to, and whether one that is not sought is connected.
+    pub(crate) fn contradiction(&self) -> Option<String> {
+        let connected = self.asked.values().map(|asked| &asked.master).chain(self.standbys.values());
+        if let Some(both) = connected.clone().find(|master| self.dialling.contains(*master)) {
+            return Some(format!("{both} is connected and dialled"));
+        }
+        let others = connected.count();
+        (!self.is_seeking() && others > 0)
+            .then(|| format!("nobody is sought, and {others} Masters are connected"))
+    }
+}
+
+/// These Masters, each once.
+fn distinct(masters: &[Address]) -> Vec<Address> {
+    let mut seen = BTreeSet::new();
+    masters.iter().filter(|master| seen.insert(*master)).cloned().collect()
+}

@@ -1,0 +1,50 @@
+//! What the search for a Master asks of the seeker.
+
+use std::time::Duration;
+
+use crate::address::Address;
+use crate::ids::PeerId;
+use crate::leadership::Dispute;
+
+/// What the seeker has to do, in order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Order<Terms> {
+    /// Connect to this Master.
+    Connect(Address),
+    /// Ask this Master to register the seeker.
+    Ask(PeerId),
+    /// Close this connection.
+    Close(PeerId),
+    /// The Master that had registered the seeker is lost.
+    Lost { master: Address, terms: Terms },
+    /// Write a note about this.
+    Remark(Remark),
+    /// Nobody registers the seeker, and it gives up.
+    GiveUp,
+}
+
+/// What is worth a note.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Remark {
+    /// A Master could not be reached, and will be tried again.
+    Unreachable { master: Address, error: String },
+    /// A Master was asked and did not answer in time.
+    Silent { master: Address },
+    /// A Master was asked and hung up.
+    HungUp { master: Address },
+    /// A Master stands by.
+    StandsBy { master: Address, leader: Option<Address> },
+    /// Two Masters say that they lead.
+    Dispute(Dispute),
+    /// Every Master of this round has failed, and the next round begins after this pause. 0: a Master was lost.
+    NextRound { failed: u32, pause: Duration },
+}
+
+/// What a seeker wakes up for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Due {
+    /// A Master that was asked, or all of them, had time enough.
+    Timeout,
+    /// A round begins.
+    Round,
+}
