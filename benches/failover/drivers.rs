@@ -182,7 +182,7 @@ impl Shell for MockShell {
                 let address = master.clone();
                 context.peers.dial(&address, Role::Master, from_master, |result| match result {
                     Ok((peer, leadership)) => Event::Connected { peer, master, leadership },
-                    Err(error) => Event::ConnectFailed { master, error: error.to_string() },
+                    Err(error) => Event::ConnectFailed { master, error: error.into() },
                 });
             }
             Effect::Send { peer, message } => context.peers.send(peer, message),

@@ -175,7 +175,7 @@ impl Shell for MockShell {
                     Ok((peer, leadership)) => Event::Connected { peer, master, leadership },
                     Err(error) => {
                         shared.failures.fetch_add(1, Ordering::Relaxed);
-                        Event::ConnectFailed { master, error: error.to_string() }
+                        Event::ConnectFailed { master, error: error.into() }
                     }
                 });
             }

@@ -95,9 +95,9 @@ fn check_value(name: &str, key: &str, value: &Value) {
     assert!(!WRONG_UNITS.iter().any(|unit| key.ends_with(unit)), "{name}: {key}");
     if key.ends_with("_ms") || key.ends_with("_share") {
         is(value.is_number());
-    } else if key.ends_with("_mib") || key.ends_with("_bytes") {
-        is(value.is_i64());
-    } else if key.ends_with("_cores") || key.starts_with("cores") && !key.ends_with("_share") {
+    } else if ["_mib", "_bytes", "_cores"].iter().any(|unit| key.ends_with(unit))
+        || key.starts_with("cores") && !key.ends_with("_share")
+    {
         is(value.is_i64());
     }
     match key {

@@ -367,7 +367,7 @@ mod tests {
             let (new, old) = (format!("spark.excludeOnFailure.{new}"), format!("spark.blacklist.{old}"));
             let seven = with(&[format!("{new}=7")]).expect("it is right");
             assert_ne!(seven, ExclusionPolicy::default(), "{new}");
-            assert_eq!(with(&[format!("{old}=7")]), Ok(seven.clone()), "{old}");
+            assert_eq!(with(&[format!("{old}=7")]), Ok(seven), "{old}");
             assert_eq!(with(&[format!("{old}=9"), format!("{new}=7")]), Ok(seven), "{new} takes precedence");
             let wrong = with(&[format!("{old}=no"), format!("{new}=7")]).expect_err("it is no number");
             assert!(wrong.contains(&old), "{wrong}");

@@ -3,8 +3,6 @@
 use std::time::Duration;
 
 use firesteel_placement::{Cores, MiB, Resources};
-use rand::SeedableRng;
-use rand_chacha::ChaCha8Rng;
 
 use super::cleaning::Cleaning;
 use super::drivers::Drivers;
@@ -27,8 +25,6 @@ use crate::time::Timestamp;
 #[derive(Debug)]
 pub struct Worker {
     pub(super) config: Config,
-    /// The generator of jitter.
-    pub(super) chance: ChaCha8Rng,
     pub(super) registration: Registration,
     pub(super) executors: Executors,
     pub(super) drivers: Drivers,
@@ -73,7 +69,6 @@ impl Worker {
     #[must_use]
     pub fn new(config: Config) -> Self {
         Self {
-            chance: ChaCha8Rng::seed_from_u64(config.seed),
             registration: Registration::new(&config),
             files: Files::default(),
             executors: Executors::remembering(config.retained_executors),

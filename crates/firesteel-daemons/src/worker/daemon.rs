@@ -144,7 +144,7 @@ pub fn run(options: Options) -> BoxFuture<'static, Result<(), WorkerError>> {
 }
 
 async fn serve(options: Options) -> Result<(), WorkerError> {
-    let Options { address, masters, lifetime, .. } = &options;
+    let Options { address, lifetime, .. } = &options;
     daemon::raise_open_files();
     let mut requests = lifetime.end_requests().map_err(WorkerError::Signals)?;
     let (listener, arriving) = spark::at(Listener::bind(address).await?, options.local_cluster.is_some());

@@ -129,7 +129,7 @@ pub(super) fn run(args: Args) -> Result<Exit, Failure> {
         local_cluster: args.daemon_flags.local_cluster()?,
     };
     run_daemon(worker::run(options))?.map(|()| Exit::Done).map_err(|error| {
-        let exit = match error {
+        let exit = match &error {
             WorkerError::NoMaster { errors, .. } => {
                 Exit::unanswered(Evidence::of_all(errors.iter().map(|(_, error)| error.evidence)))
             }

@@ -59,7 +59,7 @@ fn any_event(chance: &mut ChaCha8Rng) -> Event {
         54 => Event::FilesFailed {
             app: AppId::new("app-2"),
             fetch: FetchId(chance.random_range(1..4)),
-            error: ConnectError::unreachable("no"),
+            error: "no".into(),
         },
         _ => Event::Deadline,
     }
