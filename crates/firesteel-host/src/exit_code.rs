@@ -33,7 +33,10 @@ pub const TABLE: &[(u8, &str)] = &[
         "Failed: an item, a command, or something that Firesteel needs. A line on standard error says what.",
     ),
     (USAGE, "Wrong usage, or an input that cannot be used. Nothing was done."),
-    (UNREACHABLE, "No Master could be reached; on YARN, no ResourceManager, for which 75 and 76 stand, too."),
+    (
+        UNREACHABLE,
+        "No Master could be reached; on YARN, no ResourceManager, of which 75 and 76 are meant, too.",
+    ),
     (
         SHORTAGE,
         "The machine has too few processes, open files or too little memory to start; see `ulimit -u` and `ulimit -n`. Of an \

@@ -3,6 +3,7 @@
 use std::fs;
 use std::io;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::frame::{FRAME, HEAD};
 use super::writer::Storage;
@@ -13,7 +14,9 @@ struct Scratch(PathBuf);
 
 impl Scratch {
     fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("firesteel-journal-{name}-{}", std::process::id()));
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let (process, count) = (std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
+        let path = std::env::temp_dir().join(format!("firesteel-journal-{name}-{process}-{count}"));
         let _ = fs::remove_dir_all(&path);
         Self(path)
     }

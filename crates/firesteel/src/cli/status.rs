@@ -479,7 +479,7 @@ mod tests {
     #[test]
     fn the_json_value_has_a_schema_and_the_masters_tables() {
         let value = serde_json::to_value(document::Master::of(&view())).expect("it is JSON");
-        assert_eq!(value["schema"], 4);
+        assert_eq!(value["schema"], 5);
         let application = &value["applications"][0];
         assert_eq!((&application["state"], &application["submitted_ms"]), (&"RUNNING".into(), &0.into()));
         let executor = &application["executors"][0];
