@@ -54,7 +54,7 @@ const BUGS: &[(Sabotage, u64, &str)] = &[
     (Sabotage::MissFullDisk, 400, "which has said that it can start none"),
     (Sabotage::CountShortages, 400, "of its attempts were not given back"),
     (Sabotage::SkipRow, 1_000, "pages of a state"),
-    (Sabotage::TrustAnyToken, 200, "without its token"),
+    (Sabotage::TrustAnyToken, 1_000, "without its token"),
     (Sabotage::TrustAnySize, 1000, "is believed to have 64 cores"),
     (Sabotage::EndForeign, 200, "of an earlier Master is ended at once"),
     (Sabotage::ForgetBlame, 100, "ended early just now"),

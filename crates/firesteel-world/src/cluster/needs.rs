@@ -60,6 +60,10 @@ impl AppPlan {
             // A task that prefers another host is not bound to an executor.
             if binds && dice.one_in(5) && !self.locality.hosts.contains_key(&number) {
                 task.on = Some(ExecutorId(u32::try_from(dice.below(4)).expect("it is small")));
+                // It has never so many.
+                if number % 16 == 7 {
+                    task.cores = Cores(1_000);
+                }
             }
             if dice.one_in(300) {
                 task.fate = TaskFate::Unfit;

@@ -217,7 +217,7 @@ impl Ledger {
                 self.leaving.remove(peer);
                 if let Some(worker) = self.worker_of.remove(peer) {
                     if let Some(book) = self.workers.get(&worker) {
-                        self.presence.hang_up(&worker, book);
+                        self.presence.hang_up(&worker, book, effects);
                     }
                     self.remove_worker(&worker, released);
                 }

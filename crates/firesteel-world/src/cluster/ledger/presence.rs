@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use firesteel_core::ids::{PeerId, WorkerId};
-use firesteel_core::master::Config;
+use firesteel_core::master::{Config, Effect, Note};
 use firesteel_core::messages::{MasterView, WorkerRemark, WorkerState, WorkerToMaster};
 use firesteel_core::time::millis;
 
@@ -25,10 +25,16 @@ impl Presence {
         self.left.remove(worker);
     }
 
-    /// The connection of a Worker ended.
-    pub(super) fn hang_up(&mut self, worker: &WorkerId, book: &WorkerBook) {
+    /// The connection of a Worker ended. It may be one that the Master has closed, since the Worker was silent for too long.
+    pub(super) fn hang_up(&mut self, worker: &WorkerId, book: &WorkerBook, effects: &[Effect]) {
+        let is_news = effects.iter().any(|effect| match effect {
+            Effect::Note(Note::WorkerLeft { worker: gone } | Note::WorkerRemoved { worker: gone, .. }) => {
+                gone == worker
+            }
+            _ => false,
+        });
         let is_empty = book.grants.is_empty() && book.drivers.is_empty();
-        if book.availability == Availability::Decommissioning && is_empty {
+        if is_news && book.availability == Availability::Decommissioning && is_empty {
             self.left.insert(worker.clone());
         }
     }
