@@ -201,14 +201,19 @@ fn listen_to_all(serve: fn(TcpStream)) -> SocketAddr {
 /// How a command ends that asks this address.
 fn code_of(words: &str, address: &str) -> i32 {
     let (name, rest) = words.split_once(' ').unwrap_or((words, ""));
+    let work = tempfile::tempdir().expect("a temporary directory");
     let mut command = firesteel();
     command.arg(name);
-    match rest.strip_prefix("apps") {
-        Some(_) => {
+    match name {
+        "yarn" => {
             command.args(["apps", "--conf", &format!("spark.hadoop.yarn.resourcemanager.address={address}")])
         }
-        None => command.args(["--master", &format!("spark://{address}")]).args(rest.split_whitespace()),
+        "worker" => command.arg(format!("spark://{address}")).arg("-d").arg(work.path()),
+        _ => command.args(["--master", &format!("spark://{address}")]),
     };
+    if name != "yarn" {
+        command.args(rest.split_whitespace());
+    }
     run(&mut command).code()
 }
 
@@ -229,7 +234,7 @@ fn the_same_fault_has_the_same_exit_code_in_every_command() {
         .into_iter()
         .chain(drivers)
         .chain(starts.iter().map(String::as_str))
-        .chain(["yarn apps"])
+        .chain(["yarn apps", "worker --port 0 --conf spark.worker.maxRegistrationRetries=1"])
         .collect();
     let faults = [
         ("nothing listens", "127.0.0.1:1".to_owned(), 69),
