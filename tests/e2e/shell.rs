@@ -383,6 +383,32 @@ fn more_fewer_and_other_executors_come_and_go_as_asked() {
 }
 
 #[test]
+fn idle_executors_of_one_profile_make_room_for_tasks_of_another_and_come_back() {
+    let (home, work) = (home(), home());
+    let master = Daemon::master(&[]);
+    let _worker = Daemon::worker(&master, work.path(), &["--cores", "2", "--memory", "4g"]);
+    let arguments = [
+        "shell",
+        "--master",
+        master.url(),
+        "--executor-cores=1",
+        "--executor-memory=256m",
+        "--num-executors=2",
+        "--conf=spark.starvation.timeout=1s",
+    ];
+    let (code, stdout, stderr) = script(
+        home.path(),
+        &arguments,
+        "wait --executors 2\nprofile add 1 --cores 2\nrun --profile 1 echo one\nrun echo two\nrun --profile 1 echo three\n",
+    );
+    assert_eq!(code, 0, "{stdout}\n{stderr}");
+    assert!(["one\n", "two\n", "three\n"].iter().all(|line| stdout.contains(line)), "{stdout}");
+    let room = |profile| format!("to end without a task: tasks of profile {profile} need the room");
+    let said = |profile| stderr.matches(&room(profile)).count();
+    assert_eq!((said(1), said(0)), (2, 1), "{stderr}");
+}
+
+#[test]
 fn a_script_stops_at_the_first_failure_and_names_its_line() {
     let home = home();
     let text = "# nothing\n\nrun echo a\nrun sh -c 'exit 9'\nrun echo b\n";

@@ -56,7 +56,7 @@ const BUGS: &[(Sabotage, u64, &str)] = &[
     (Sabotage::SkipRow, 1_000, "pages of a state"),
     (Sabotage::TrustAnyToken, 1_000, "without its token"),
     (Sabotage::TrustAnySize, 1000, "is believed to have 64 cores"),
-    (Sabotage::EndForeign, 200, "of an earlier Master is ended at once"),
+    (Sabotage::EndForeign, 1_000, "of an earlier Master is ended at once"),
     (Sabotage::ForgetBlame, 100, "ended early just now"),
     (Sabotage::NeverReadmit, 1000, "is not over an hour after the last fault"),
     (Sabotage::HastyEnd, 200, "is ended for failures while executor"),

@@ -187,16 +187,18 @@ impl Driver {
                 }
             }
             Asked::Starving => {
-                if let (Some(waited), Some((_, master))) =
-                    (self.starvation.waited(now), self.registration.master())
-                {
+                let master = self.registration.master().map(|(_, master)| master.clone());
+                if let (Some(waited), Some(master)) = (self.starvation.waited(now), master) {
                     if waited < self.config.starvation_timeout {
                         self.say_why_none_came(shortfalls);
                         return;
                     }
+                    if self.give_back_idle(&shortfalls) {
+                        return;
+                    }
                     let waiting = self.tasks.waiting().profiles();
                     let unwanted = waiting.filter(|profile| self.targets.wants_none(*profile)).collect();
-                    let master = MasterStatus::Registered { master: master.clone(), shortfalls, unwanted };
+                    let master = MasterStatus::Registered { master, shortfalls, unwanted };
                     self.effects.note(Note::NoExecutor { waited, master });
                 }
             }

@@ -7,7 +7,7 @@
 //! Each concern has its file: messages to and from peers (`peers`); the table of executors and how they come
 //! and go (`executors`, `membership`), which have room for tasks (`openings`) and where they are (`reach`);
 //! tasks that no executor can run (`unfit`); the number of executors wanted (`targets`), which may follow the
-//! tasks (`scaling`, `allocation`); the table of tasks and the ends of attempts (`tasks`, `waiting`,
+//! tasks (`scaling`, `allocation`) or fall while another profile needs the room (`giving_back`); the table of tasks and the ends of attempts (`tasks`, `waiting`,
 //! `attempts`); which executor runs which task (`offers`, `delay`); failures and exclusions
 //! (`health_tracker`: by comparison in `comparison`, `failure_rates`, `evidence`, by Spark's limits in
 //! `failure_limits`; `exclusion`; before there is proof, `doubt`); executors that are silent (`heartbeats`) or that can start no more (`shortage`);
@@ -33,6 +33,7 @@ mod executors;
 mod exit_codes;
 mod failure_limits;
 mod failure_rates;
+mod giving_back;
 mod health_tracker;
 mod heartbeats;
 mod hints;

@@ -129,6 +129,14 @@ pub enum Note {
         /// How long they were idle, at least.
         idle: Duration,
     },
+    /// Executors without a task are given back, and the targets lowered for the time being: tasks of another profile wait, and
+    /// there is no room for an executor of that.
+    IdleExecutorsGivenBack {
+        /// The numbers of the executors.
+        executors: Vec<ExecutorId>,
+        /// The profile that needs the room.
+        to: ProfileId,
+    },
     /// Executors are ended as requested.
     ExecutorsKilled {
         /// The numbers of the executors.
@@ -379,6 +387,7 @@ impl Note {
             | Self::ExecutorLost { .. }
             | Self::ExecutorShort { .. }
             | Self::ExecutorsExcused { .. }
+            | Self::IdleExecutorsGivenBack { .. }
             | Self::KillUnknown { .. }
             | Self::TargetIsDynamic { .. }
             | Self::ProfileUnknown { .. }
@@ -402,5 +411,5 @@ impl Note {
 
 crate::kinds!("driver note", Note: MasterUnreachable Registered MasterLost Dispute ExecutorAdded ExecutorRegistered
     ExecutorRefused ExecutorAbsent ExecutorLost ExecutorShort ExecutorsExcused TargetSet TargetIsDynamic IdleExecutorsKilled ExecutorsKilled
-    KillUnknown ProfileUnknown ProfileRefused RequestRefused WorkerRemoved TaskFailed Excluded Readmitted
+    IdleExecutorsGivenBack KillUnknown ProfileUnknown ProfileRefused RequestRefused WorkerRemoved TaskFailed Excluded Readmitted
     HostsReadmitted TaskTooLarge NeverFits StillWaiting NoExecutor CreditExceeded UnexpectedMessage UnexpectedTask);

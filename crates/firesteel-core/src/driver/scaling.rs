@@ -66,11 +66,14 @@ impl Scaling {
 }
 
 impl Driver {
-    /// Updates the targets and ends idle executors. Called at the end of each event, after tasks were
+    /// Updates the targets and ends idle executors. With a fixed number of executors, targets may stand again. Called at the end of each event, after tasks were
     /// launched, so that a task comes before an idle timeout of the same moment.
     pub(super) fn scale(&mut self, now: Timestamp) {
         let touched = self.executors.take_touched();
-        let Allocation::Dynamic(config) = self.config.allocation else { return };
+        let config = match self.config.allocation {
+            Allocation::Fixed => return self.restore_targets(),
+            Allocation::Dynamic(config) => config,
+        };
         for id in touched {
             match self.executors.get(id).is_some_and(|row| row.is_idle()) {
                 true => self.scaling.idle.insert(id, now),

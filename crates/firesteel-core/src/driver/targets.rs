@@ -20,12 +20,15 @@ pub(super) struct Targets {
 struct Profile {
     needs: ResourceProfile,
     target: ExecutorLimit,
+    /// The target that was asked for, while a lower one gives room to another profile.
+    asked: Option<u64>,
 }
 
 impl Targets {
     /// The default profile with its initial target.
     pub(super) fn new(description: &ApplicationDescription) -> Self {
-        let default = Profile { needs: description.profile.clone(), target: description.initial_limit };
+        let default =
+            Profile { needs: description.profile.clone(), target: description.initial_limit, asked: None };
         Self { profiles: BTreeMap::from([(ProfileId::DEFAULT, default)]) }
     }
 
@@ -50,8 +53,31 @@ impl Targets {
         self.profiles.get(&id).is_some_and(|profile| profile.target == ExecutorLimit::AtMost(0))
     }
 
+    /// The target of a profile that was asked for, if there is one.
+    pub(super) fn asked(&self, id: ProfileId) -> Option<u64> {
+        let profile = self.profiles.get(&id)?;
+        profile.asked.or(match profile.target {
+            ExecutorLimit::AtMost(total) => Some(total),
+            ExecutorLimit::Unlimited => None,
+        })
+    }
+
+    /// The target of a profile that was asked for, while a lower one stands.
+    pub(super) fn lowered(&self, id: ProfileId) -> Option<u64> {
+        self.profiles.get(&id)?.asked
+    }
+
+    /// Remembers what was asked for of profiles whose targets were lowered.
+    pub(super) fn remember(&mut self, asked: BTreeMap<ProfileId, u64>) {
+        for (id, total) in asked {
+            if let Some(profile) = self.profiles.get_mut(&id) {
+                profile.asked = Some(total);
+            }
+        }
+    }
+
     fn wish(&self, id: ProfileId) -> Option<ExecutorTarget> {
-        let Profile { needs, target } = self.profiles.get(&id)?;
+        let Profile { needs, target, asked: _ } = self.profiles.get(&id)?;
         match *target {
             ExecutorLimit::Unlimited => None,
             ExecutorLimit::AtMost(total) => Some(ExecutorTarget { id, profile: needs.clone(), total }),
@@ -67,7 +93,7 @@ impl Driver {
             (Ok(()), Some(_)) => return self.on_request_executors(profile, total),
             (Ok(()), None) if self.targets.profiles.len() >= MOST_PROFILES => RefusedProfile::TooMany,
             (Ok(()), None) => {
-                let row = Profile { needs, target: ExecutorLimit::AtMost(0) };
+                let row = Profile { needs, target: ExecutorLimit::AtMost(0), asked: None };
                 self.targets.profiles.insert(profile, row);
                 let total = match self.config.allocation {
                     Allocation::Fixed => total,
@@ -137,9 +163,9 @@ impl Driver {
 
     /// The target of a profile after `by` of its executors were ended.
     fn total_less(&self, profile: ProfileId, by: u64) -> u64 {
-        let less = match self.targets.profiles.get(&profile).map(|profile| profile.target) {
-            Some(ExecutorLimit::AtMost(total)) => total.saturating_sub(by),
-            Some(ExecutorLimit::Unlimited) | None => self.executors.wanted(profile) as u64,
+        let less = match self.targets.asked(profile) {
+            Some(total) => total.saturating_sub(by),
+            None => self.executors.wanted(profile) as u64,
         };
         match self.config.allocation {
             Allocation::Fixed => less,
@@ -153,7 +179,7 @@ impl Driver {
             let target = ExecutorLimit::AtMost(total);
             // The Master may have launched an executor of a profile that was never added.
             let Some(profile) = self.targets.profiles.get_mut(&id) else { continue };
-            profile.target = target;
+            (profile.target, profile.asked) = (target, None);
             if id == ProfileId::DEFAULT {
                 self.registration.set_limit(target);
             }

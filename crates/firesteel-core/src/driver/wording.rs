@@ -65,6 +65,11 @@ impl fmt::Display for Note {
             Self::IdleExecutorsKilled { executors, idle } => {
                 write!(f, "asked {} to end after {idle:?} without a task", Numbers(executors))
             }
+            Self::IdleExecutorsGivenBack { executors, to } => write!(
+                f,
+                "asked {} to end without a task: tasks of profile {to} need the room",
+                Numbers(executors)
+            ),
             Self::ExecutorsKilled { executors, replacement: Replacement::Wanted } => {
                 write!(f, "asked {} to end: requesting replacements", Numbers(executors))
             }

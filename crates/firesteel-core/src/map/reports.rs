@@ -78,6 +78,7 @@ impl MapRun {
             | Note::TargetSet { .. }
             | Note::TargetIsDynamic { .. }
             | Note::IdleExecutorsKilled { .. }
+            | Note::IdleExecutorsGivenBack { .. }
             | Note::ExecutorsKilled { .. }
             | Note::KillUnknown { .. }
             | Note::ProfileUnknown { .. }

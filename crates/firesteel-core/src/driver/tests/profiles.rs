@@ -3,12 +3,15 @@
 use std::time::Duration;
 
 use firesteel_placement::locality::Topology;
-use firesteel_placement::{Cores, ExecutorLimit, MiB};
+use firesteel_placement::shortfall::{Amounts, LackingWorkers, Missing, Reason};
+use firesteel_placement::{Cores, ExecutorLimit, MiB, Shortfall};
 
 use super::bench::*;
-use crate::driver::{DynamicAllocation, Effect, Event, Outbound, Ratio, TaskOutcome, TaskRequest, Unfit};
-use crate::ids::{ExecutorId, ProfileId, TaskId};
-use crate::messages::{DriverToMaster, ExecutorToDriver, ResourceProfile};
+use crate::driver::{
+    DynamicAllocation, Effect, Event, Note, Outbound, Ratio, Replacement, TaskOutcome, TaskRequest, Unfit,
+};
+use crate::ids::{AppId, ExecutorId, ProfileId, TaskId};
+use crate::messages::{DriverToMaster, ExecutorState, ExecutorToDriver, MasterToDriver, ResourceProfile};
 
 const OTHER: ProfileId = ProfileId(1);
 const SECOND: Duration = Duration::from_secs(1);
@@ -173,4 +176,209 @@ fn addresses_count_where_they_let_fewer_tasks_run_than_cores() {
     (0..9).for_each(|_| _ = bench.pass(SECOND));
     // 5 tasks by two, and 16 by eight: 2.5 and 2 executors.
     assert_eq!(bench.driver.view().targets, [(ProfileId::DEFAULT, ExecutorLimit::AtMost(5))]);
+}
+
+/// What the Master answers: an executor of that profile with those cores is missing, and why.
+fn short(profile: ProfileId, cores: i64, reason: Reason) -> MasterToDriver {
+    let asked = Amounts { cores: Cores(cores), ..Amounts::default() };
+    let missing = Missing::Executors { missing: 1, of: 1 };
+    MasterToDriver::Shortfalls(vec![(profile, Shortfall { missing, asked, reason })])
+}
+
+/// Fifteen seconds pass in which tasks of a profile have no executor. What follows from the Master's answer.
+fn starve(bench: &mut Bench, profile: ProfileId, cores: i64, reason: Reason) -> Vec<Effect> {
+    let ask = to_master(DriverToMaster::RequestShortfall { app: AppId::new("app-1") });
+    // The very first question comes early, and gives nothing back.
+    for _ in 0..3 {
+        let at = bench.next_deadline().expect("the Master is asked in the end").0;
+        assert_eq!(bench.pass(at.since(bench.now)), [ask.clone()]);
+        let effects = bench.master(short(profile, cores, reason.clone()));
+        if !matches!(effects[..], [] | [Effect::Note(Note::StillWaiting { .. })]) {
+            return effects;
+        }
+    }
+    panic!("nothing followed");
+}
+
+/// No Worker has more cores free than that.
+fn busy(free: i64) -> Reason {
+    let most = Amounts { cores: Cores(free), ..Amounts::default() };
+    Reason::Busy { workers: vec![LackingWorkers { count: 1, least: most.clone(), most }] }
+}
+
+/// The application's maximum leaves these cores.
+fn at_maximum(left: i64) -> Reason {
+    Reason::TooFewCoresLeft { left: Cores(left) }
+}
+
+/// The executors that the Master is asked to end.
+fn kills(effects: &[Effect]) -> Vec<u32> {
+    let ended = effects.iter().flat_map(|effect| match effect {
+        Effect::Send {
+            message: Outbound::Master(DriverToMaster::KillExecutors { executors, .. }), ..
+        } => executors.iter().map(|id| id.0).collect(),
+        _ => Vec::new(),
+    });
+    ended.collect()
+}
+
+fn target(bench: &mut Bench, profile: ProfileId, total: u64) {
+    bench.apply(Event::RequestExecutors { profile, total });
+}
+
+/// The targets that stand.
+fn standing(bench: &Bench) -> Vec<(ProfileId, u64)> {
+    let of = |(id, limit)| match limit {
+        ExecutorLimit::AtMost(total) => (id, total),
+        ExecutorLimit::Unlimited => (id, u64::MAX),
+    };
+    bench.driver.view().targets.into_iter().map(of).collect()
+}
+
+fn ended_by_request(bench: &mut Bench, executors: &[u32]) {
+    for &id in executors {
+        bench.updated(id, ExecutorState::Killed(None));
+    }
+}
+
+/// Executors 0 to 2 of one core, all that are wanted, and profile 1, whose executor has no room.
+fn full() -> Bench {
+    let mut bench = Bench::with_executors(&[1, 1, 1]);
+    target(&mut bench, ProfileId::DEFAULT, 4);
+    add_profile(&mut bench, 2);
+    bench
+}
+
+#[test]
+fn idle_executors_give_their_room_to_a_profile_that_has_none_and_get_it_back() {
+    let mut bench = full();
+    submit(&mut bench, 0, OTHER);
+    // Two are enough, and the fourth one that was asked for must not take the room.
+    let note = Note::IdleExecutorsGivenBack { executors: vec![ExecutorId(0), ExecutorId(1)], to: OTHER };
+    let effects = starve(&mut bench, OTHER, 2, at_maximum(0));
+    assert_eq!(targets(&effects), [(ProfileId::DEFAULT, 1)]);
+    assert_eq!(effects[2..], [Effect::Note(note), kill_asked(&[0, 1])]);
+    ended_by_request(&mut bench, &[0, 1]);
+    let effects = bench.executor(3, register_of(OTHER, 3, 2));
+    assert_eq!(effects[2..], [launch(3, attempt(0, 0))]);
+    // As long as the executor that is left does the work of the first profile, nothing changes.
+    assert_eq!(submit(&mut bench, 1, ProfileId::DEFAULT), [launch(2, attempt(1, 0))]);
+    assert_eq!(standing(&bench), [(ProfileId::DEFAULT, 1), (OTHER, 1)]);
+    assert_eq!(targets(&submit(&mut bench, 2, ProfileId::DEFAULT)), [(ProfileId::DEFAULT, 4)]);
+    // Nothing is taken from a profile at work, and from an idle one as from the other before.
+    bench.updated(2, ExecutorState::Killed(None));
+    let ask = to_master(DriverToMaster::RequestShortfall { app: AppId::new("app-1") });
+    assert_eq!(bench.pass(15 * SECOND), [ask]);
+    assert_eq!(kills(&bench.master(short(ProfileId::DEFAULT, 1, at_maximum(0)))), [0; 0]);
+    bench.end(3, attempt(0, 0), exit(0));
+    let effects = starve(&mut bench, ProfileId::DEFAULT, 1, at_maximum(0));
+    assert_eq!((targets(&effects), kills(&effects)), (vec![(OTHER, 0)], vec![3]));
+    ended_by_request(&mut bench, &[3]);
+    bench.executor(4, register(4, 1));
+    assert_eq!(targets(&submit(&mut bench, 3, OTHER)), [(OTHER, 1)]);
+}
+
+#[test]
+fn executors_of_one_worker_are_given_back_where_each_is_busy() {
+    let mut bench = full();
+    let mut beside = register(3, 1);
+    if let ExecutorToDriver::RegisterExecutor { worker, .. } = &mut beside {
+        *worker = crate::ids::WorkerId::new("worker-1");
+    }
+    bench.executor(3, beside);
+    submit(&mut bench, 0, OTHER);
+    assert_eq!(kills(&starve(&mut bench, OTHER, 2, busy(0))), [1, 3]);
+}
+
+#[test]
+fn nothing_is_given_back_where_that_could_not_help() {
+    for (cores, reason) in [
+        (4, at_maximum(0)),
+        (3, busy(1)),
+        (1, Reason::NoWorkers),
+        (9, Reason::TooSmall { largest: Amounts::default() }),
+        (1, Reason::KeptForAnother),
+    ] {
+        let mut bench = full();
+        submit(&mut bench, 0, OTHER);
+        let effects = starve(&mut bench, OTHER, cores, reason.clone());
+        assert!(matches!(effects[..], [Effect::Note(Note::NoExecutor { .. })]), "{reason:?}: {effects:?}");
+    }
+}
+
+#[test]
+fn profiles_whose_tasks_wait_or_run_keep_their_executors() {
+    let mut bench = full();
+    submit(&mut bench, 0, OTHER);
+    for task in 1..4 {
+        submit(&mut bench, task, ProfileId::DEFAULT);
+    }
+    let effects = starve(&mut bench, OTHER, 1, at_maximum(0));
+    assert!(matches!(effects[..], [Effect::Note(Note::NoExecutor { .. })]), "all are at work");
+    // A task that is too large for any executor waits, though all are idle.
+    bench.submit(4, 9);
+    for task in 1..4 {
+        bench.end(task as u32 - 1, attempt(task, 0), exit(0));
+    }
+    let effects = starve(&mut bench, OTHER, 1, at_maximum(0));
+    assert!(matches!(effects[..], [Effect::Note(Note::NoExecutor { .. })]), "{effects:?}");
+}
+
+#[test]
+fn a_profile_whose_executor_comes_takes_nothing() {
+    let mut bench = full();
+    submit(&mut bench, 0, OTHER);
+    bench.pass(15 * SECOND);
+    let added = bench.announcement(&register_of(OTHER, 3, 2)).expect("it registers");
+    bench.master(added);
+    assert_eq!(kills(&bench.master(short(OTHER, 2, at_maximum(0)))), [0; 0]);
+    // One that was given up does not come.
+    bench.apply(Event::KillExecutors { executors: vec![ExecutorId(3)], replacement: Replacement::Wanted });
+    assert_eq!(kills(&starve(&mut bench, OTHER, 2, at_maximum(0))), [0, 1]);
+}
+
+#[test]
+fn a_target_that_is_set_meanwhile_is_the_one_that_was_asked_for() {
+    let lowered = || {
+        let mut bench = full();
+        submit(&mut bench, 0, OTHER);
+        starve(&mut bench, OTHER, 2, at_maximum(0));
+        assert_eq!(standing(&bench), [(ProfileId::DEFAULT, 1), (OTHER, 1)]);
+        bench
+    };
+    let mut bench = lowered();
+    target(&mut bench, ProfileId::DEFAULT, 2);
+    (1..3).for_each(|task| _ = submit(&mut bench, task, ProfileId::DEFAULT));
+    assert_eq!(standing(&bench), [(ProfileId::DEFAULT, 2), (OTHER, 1)]);
+    // To end one of four leaves three.
+    let mut bench = lowered();
+    let replacement = Replacement::Unwanted;
+    bench.apply(Event::KillExecutors { executors: vec![ExecutorId(2)], replacement });
+    assert_eq!(standing(&bench), [(ProfileId::DEFAULT, 3), (OTHER, 1)]);
+}
+
+#[test]
+fn any_number_of_executors_is_those_that_there_were_once_some_were_given_back() {
+    let mut bench = Bench::with_executors(&[2, 2]);
+    add_profile(&mut bench, 1);
+    submit(&mut bench, 0, OTHER);
+    assert_eq!(targets(&starve(&mut bench, OTHER, 1, busy(0))), [(ProfileId::DEFAULT, 1)]);
+    for task in 1..3 {
+        assert_eq!(targets(&submit(&mut bench, task, ProfileId::DEFAULT)), []);
+    }
+    assert_eq!(targets(&submit(&mut bench, 3, ProfileId::DEFAULT)), [(ProfileId::DEFAULT, 2)]);
+}
+
+#[test]
+fn with_dynamic_allocation_idle_executors_end_by_themselves() {
+    let mut bench = Bench::scaled(1, DynamicAllocation { initial: 1, ..dynamic() });
+    bench.executor(0, register(0, 1));
+    add_profile(&mut bench, 1);
+    submit(&mut bench, 0, OTHER);
+    let ends = |effects: &[Effect]| kills(effects) == [0];
+    for _ in 0..59 {
+        bench.pass(SECOND);
+        assert!(!ends(&bench.master(short(OTHER, 1, at_maximum(0)))));
+    }
+    assert!(ends(&bench.pass(SECOND)));
 }
