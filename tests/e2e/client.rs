@@ -230,8 +230,9 @@ fn an_application_that_waits_is_told_who_holds_the_cores_and_what_would_help() {
     let holder = cluster.id("holder").expect("it is live");
     let mut command = firesteel();
     command.args(["map", "--master", cluster.master.url(), "--name", "waits", "--executor-cores", "4"]);
-    let _waits = Daemon::spawn(command.args(["--", "sleep", "1000", ":::", "1"]));
+    let waits = Daemon::spawn(command.args(["--", "sleep", "1000", ":::", "1"]));
     wait_for("it to register", || cluster.id("waits"));
+    waits.wait_for_line(&[&format!("; {holder} (holder) holds 2 of the 4 cores; waiting")]);
     let explained = cluster.ask(&["explain", "waits"]);
     words(
         &explained,

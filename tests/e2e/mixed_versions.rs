@@ -15,6 +15,7 @@ use firesteel_core::process::Command;
 use firesteel_core::version::Version;
 use firesteel_core::wire::{self, Hello, MAX_HELLO, Message, Role};
 use firesteel_core::{Kind, Timestamp};
+use firesteel_placement::shortfall::Reason;
 use firesteel_placement::{Cores, MiB, Resources};
 use serde::de::DeserializeOwned;
 
@@ -124,6 +125,19 @@ fn worker_driver_and_client_of_the_previous_version_work_with_this_master() {
     let workers = page.rows.iter().filter(|row| matches!(row, StateRow::Worker(_))).count();
     assert_eq!((workers, page.rows.len(), page.next), (1, 3, None), "a Worker, an application, an executor");
     assert_eq!(master.status()["applications"][0]["cores_granted"], 2);
+
+    let mut waiting = Old::dial(master.address(), Role::Driver);
+    waiting.send(&message(&DriverToMaster::RegisterApplication(Box::new(application()))));
+    let app = waiting.wait_for(|it| match it {
+        MasterToDriver::RegisteredApplication { app, .. } => Some(app),
+        _ => None,
+    });
+    waiting.send(&message(&DriverToMaster::RequestShortfall { app }));
+    let shortfalls = waiting.wait_for(|it| match it {
+        MasterToDriver::Shortfalls(shortfalls) => Some(shortfalls),
+        _ => None,
+    });
+    assert!(matches!(shortfalls[0].1.reason, Reason::Busy { .. }), "{shortfalls:?}");
     assert_eq!(master.terminate(), 0);
 }
 

@@ -265,7 +265,9 @@ fn what_a_version_adds_is_a_new_message() {
     let names = |line: &str| line.rsplit_once(' ').expect("name and bytes").0.to_owned();
     let old: BTreeSet<String> =
         lines.iter().filter(|(since, _)| *since == Version::OLDEST).map(|(_, line)| names(line)).collect();
-    for (since, line) in lines.iter().filter(|(since, _)| *since > Version::OLDEST) {
+    // The reasons of shortfalls grow. Older drivers are told a reason that they know, see `Message::to_version`.
+    let grows = |line: &str| line.starts_with("master-to-driver Shortfalls ");
+    for (since, line) in lines.iter().filter(|(since, line)| *since > Version::OLDEST && !grows(line)) {
         assert!(!old.contains(&names(line)), "{line} is of version {since}, and there was one before");
     }
 }

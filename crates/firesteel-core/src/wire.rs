@@ -179,6 +179,15 @@ pub trait Message: Serialize + Send + Sync + 'static {
     fn since(&self) -> Version {
         Version::OLDEST
     }
+
+    /// What a peer of this version is told instead, if an older version has words for it.
+    #[must_use]
+    fn to_version(self, _: Version) -> Self
+    where
+        Self: Sized,
+    {
+        self
+    }
 }
 
 /// Encodes a message as the body of a frame.

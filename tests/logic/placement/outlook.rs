@@ -177,6 +177,7 @@ fn it_never_fits_exactly_if_it_does_not_fit_an_empty_cluster() {
                 | Reason::KeptForAnother
                 | Reason::Excluded { .. }
                 | Reason::Impaired { .. }
+                | Reason::Held { .. }
                 | Reason::Labelled { .. },
             ) => {
                 return Err("a placement knows of no turns".to_owned());

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use firesteel_placement::shortfall::{Missing, Reason};
+use firesteel_placement::shortfall::{Amounts, CoreHolder, LackingWorkers, Missing, Reason};
 use firesteel_placement::{
-    Cores, Demand, ExecutorLimit, ExecutorSize, MiB, Offer, Resources, place, shortfall,
+    Cores, Demand, ExecutorLimit, ExecutorSize, MiB, Offer, Resources, Shortfall, place, shortfall,
 };
 
 use super::case::{Case, Translated};
@@ -142,6 +142,23 @@ fn a_shortfall_is_said_in_one_sentence() {
 }
 
 #[test]
+fn who_holds_the_cores_that_workers_lack_is_said_with_how_many_others_hold_some() {
+    let amounts = |cores| Amounts { cores: Cores(cores), ..Amounts::default() };
+    let group = LackingWorkers { count: 4, least: amounts(0), most: amounts(0) };
+    let holder =
+        CoreHolder { app: "app-7".to_owned(), name: "nightly".to_owned(), cores: Cores(12), of: Cores(16) };
+    for (others, end) in
+        [(0, ""), (1, ", and 1 other application holds some"), (2, ", and 2 other applications hold some")]
+    {
+        let reason = Reason::Held { workers: vec![group.clone()], holder: holder.clone(), others };
+        let shortfall = Shortfall { missing: Missing::First, asked: amounts(1), reason };
+        let words = "no executor could be placed: 4 Workers have no core free, and an executor needs 1 core; \
+                     app-7 (nightly) holds 12 of the 16 cores";
+        assert_eq!(shortfall.to_string(), format!("{words}{end}"));
+    }
+}
+
+#[test]
 fn a_shortfall_is_found_exactly_when_fewer_are_placed_than_asked() {
     hold("a_shortfall_is_found_exactly", 100_000, |case: &Case| {
         let translated = case.translate();
@@ -179,6 +196,7 @@ fn a_shortfall_is_found_exactly_when_fewer_are_placed_than_asked() {
             | Reason::KeptForAnother
             | Reason::Excluded { .. }
             | Reason::Impaired { .. }
+            | Reason::Held { .. }
             | Reason::Labelled { .. } => {
                 return Err("a placement knows of no turns".to_owned());
             }

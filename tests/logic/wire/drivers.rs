@@ -92,12 +92,31 @@ pub(super) fn drivers(record: &mut Record) {
         MasterToDriver::ExecutorsRequested { accepted: true },
         MasterToDriver::ExecutorsKilled { accepted: false },
         MasterToDriver::Shortfalls(shortfalls()),
+        MasterToDriver::Shortfalls(newer_shortfalls()),
     ] {
         record.add("master-to-driver", &message);
     }
 }
 
-/// One of each kind of reason, by asking for it.
+/// The reasons that version 7 added.
+fn newer_shortfalls() -> Vec<(ProfileId, firesteel_placement::Shortfall)> {
+    let (_, busy) = shortfalls().pop().expect("there are some");
+    let shortfall::Reason::Busy { workers } = busy.reason.clone() else { panic!("{busy:?}") };
+    let holder = shortfall::CoreHolder {
+        app: "app-2".to_owned(),
+        name: "nightly".to_owned(),
+        cores: Cores(6),
+        of: Cores(8),
+    };
+    let reasons = [
+        shortfall::Reason::Impaired { workers: 1, why: "does not answer".to_owned() },
+        shortfall::Reason::Held { workers, holder, others: 2 },
+    ];
+    let with = |reason| (ProfileId::DEFAULT, firesteel_placement::Shortfall { reason, ..busy.clone() });
+    reasons.map(with).to_vec()
+}
+
+/// One of each kind of reason of version 6, by asking for it.
 pub(super) fn shortfalls() -> Vec<(ProfileId, firesteel_placement::Shortfall)> {
     let demand = |each: i64, left: i64, limit| Demand {
         size: ExecutorSize::Fixed(Cores(each)),

@@ -51,7 +51,7 @@ impl Driver {
             Reason::TooFewCoresLeft { left } => *left,
             Reason::NotGranted { .. } => Cores::ZERO,
             // One Worker must have room.
-            Reason::Busy { workers } => {
+            Reason::Busy { workers } | Reason::Held { workers, .. } => {
                 let mut at = BTreeMap::<&WorkerId, Cores>::new();
                 for (_, row) in &idle {
                     *at.entry(&row.worker).or_default() += row.cores;

@@ -153,6 +153,7 @@ fn remedy(reason: &Reason) -> &'static str {
         | Reason::NoWorkers
         | Reason::NotGranted { .. }
         | Reason::Busy { .. }
+        | Reason::Held { .. }
         | Reason::GangWaits { .. }
         | Reason::KeptForAnother
         | Reason::Excluded { .. }

@@ -239,7 +239,7 @@ impl Master {
                 short.as_ref().is_none_or(|short| matches!(short.reason, shortfall::Reason::Busy { .. }));
             let held_back = held_back.clone().filter(|_| first == Some(*id) && is_about_room);
             let short = held_back.and_then(|reason| shortfall::held_back(&demand, reason)).or(short);
-            Some((*id, short?))
+            Some((*id, self.with_holder(application, short?)))
         };
         let shortfalls = application.profiles.iter().filter_map(missing).collect();
         self.tell_driver(peer, MasterToDriver::Shortfalls(shortfalls));

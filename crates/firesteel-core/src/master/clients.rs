@@ -1,11 +1,12 @@
 //! The requests of status clients.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use firesteel_placement::advice::advice_for;
 use firesteel_placement::index::Slot;
 use firesteel_placement::outlook::outlook;
-use firesteel_placement::shortfall::{Reason, held_back};
+use firesteel_placement::shortfall::{CoreHolder, Reason, held_back};
 use firesteel_placement::{Cores, Demand, Offer, ResourceAmounts, Shortfall, shortfall};
 
 use super::application::{Application, Profile};
@@ -18,7 +19,8 @@ use crate::label::Label;
 use crate::messages::{
     ApplicationAnswer, ApplicationDetail, ApplicationEnd, ApplicationView, ClientToMaster, ClusterTotals,
     ClusterView, DriverDescription, EarlyEnd, ExcludedWorker, Holder, ImpairedWorker, KillAnswer,
-    MOST_EXCLUDED, MOST_HOLDERS, MasterToClient, ProfileView, SchedulingStatus, SubmitDriverAnswer, page,
+    MOST_EXCLUDED, MOST_HOLDERS, MasterToClient, ProfileView, SchedulingStatus, SubmitDriverAnswer,
+    known_to_6, page,
 };
 use crate::time::Timestamp;
 
@@ -29,7 +31,7 @@ const MOST_ADVISED: usize = 8;
 const MOST_NAMESAKES: usize = 20;
 /// The maximum number of labels of Workers that a reason names.
 const MOST_LABELS: usize = 4;
-/// The longest name of a user who kills an application, in bytes. The rest is cut.
+/// The longest name of a user or an application in an answer, in characters. The rest is cut.
 const LONGEST_NAME: usize = 200;
 
 /// The applications that an id or a name may mean.
@@ -213,13 +215,8 @@ impl Master {
             .queue()
             .filter(|other| other.queue == app.queue && other.queue_rank() < app.queue_rank());
         let ahead = earlier.filter(|other| other.may_have_more()).count() as u64;
-        let mut holders: Vec<Holder> = self
-            .applications
-            .queue()
-            .filter(|other| other.id != app.id && other.cores_granted > Cores::ZERO)
-            .map(holder)
-            .collect();
-        holders.sort_by_key(|holder| std::cmp::Reverse(holder.cores));
+        let mut holders: Vec<Holder> = self.other_holders(app).map(holder).collect();
+        holders.sort_by_key(|holder| Reverse(holder.cores));
         let more_holders = holders.len().saturating_sub(MOST_HOLDERS) as u64;
         holders.truncate(MOST_HOLDERS);
         SchedulingStatus {
@@ -251,6 +248,14 @@ impl Master {
         if !matches!(short.reason, Reason::Busy { .. } | Reason::NoWorkers) {
             return Some(short);
         }
+        match self.reason_by_workers(app, demand) {
+            Some(reason) => held_back(demand, reason),
+            None => Some(short),
+        }
+    }
+
+    /// Why Workers that have room for the demand are given no executor of the application.
+    pub(super) fn reason_by_workers(&self, app: &Application, demand: &Demand) -> Option<Reason> {
         let has_room = |row: &WorkerRow| app.may_use(row) && row.readmitted_offer().fits(demand);
         let own = app.exclusions.iter().map(|(slot, _)| slot);
         let excluded: BTreeSet<Slot> = own.chain(self.workers.excluded_slots()).collect();
@@ -259,15 +264,43 @@ impl Master {
         let mut impaired = self.workers.impaired().filter(|(_, row, _)| has_room(row)).peekable();
         let why = impaired.peek().map(|(.., impairment)| impairment.to_string());
         let workers = impaired.count() as u64;
-        let held = [
+        let all = [
             why.map(|why| Reason::Impaired { workers, why }),
             (excluded > 0).then_some(Reason::Excluded { workers: excluded }),
             self.reason_by_label(app, demand),
         ];
-        match Reason::told(held.into_iter().flatten()) {
-            Some(reason) => held_back(demand, reason),
-            None => Some(short),
-        }
+        Reason::told(all.into_iter().flatten())
+    }
+
+    /// The shortfall for the application's driver, which names who holds the cores that Workers lack.
+    pub(super) fn with_holder(&self, app: &Application, short: Shortfall) -> Shortfall {
+        let Shortfall { missing, asked, reason: Reason::Busy { workers } } = short else { return short };
+        let lacks_cores = workers.iter().any(|group| group.most.cores < asked.cores);
+        let holders = || self.other_holders(app).filter(|_| lacks_cores);
+        let largest = holders().max_by_key(|other| (other.cores_granted, Reverse(other.queue_rank())));
+        let holder = largest.map(|other| CoreHolder {
+            app: other.id.to_string(),
+            name: plain_name(&other.description.name),
+            cores: self.cores_on_living_workers(other),
+            of: self.workers.totals().cores,
+        });
+        // One that holds less than the application itself is hardly in its way.
+        let reason = match holder.filter(|holder| holder.cores > app.cores_granted) {
+            Some(holder) => Reason::Held { workers, holder, others: holders().count() as u64 - 1 },
+            None => Reason::Busy { workers },
+        };
+        Shortfall { missing, asked, reason }
+    }
+
+    /// The other applications that hold cores.
+    fn other_holders<'a>(&'a self, app: &'a Application) -> impl Iterator<Item = &'a Application> {
+        self.applications.queue().filter(|other| other.id != app.id && other.cores_granted > Cores::ZERO)
+    }
+
+    /// The cores that an application holds on the Workers that the totals of the cluster count.
+    fn cores_on_living_workers(&self, app: &Application) -> Cores {
+        let counted = app.executors.values().filter(|held| self.workers.row(held.slot).share().counts());
+        counted.map(|held| held.grant.cores()).sum()
     }
 
     /// The reason of a shortfall, if Workers have room for the demand that run only executors of other applications.
@@ -334,7 +367,8 @@ impl Master {
             may_have_more: demand.allows_one_more(),
             large_enough: fitting(whole),
             with_room: fitting(free),
-            shortfall: self.shortfall_of(app, &demand, free, whole).map(for_clients),
+            // Clients of version 7 make the reason again from the impaired Workers, which the answer lists apart.
+            shortfall: self.shortfall_of(app, &demand, free, whole).map(known_to_6),
             outlook: None,
             advice: Vec::new(),
         }
@@ -363,7 +397,7 @@ impl Master {
     }
 }
 
-/// A user's name, short and without control characters.
+/// The name of a user or an application, short and without control characters.
 fn plain_name(name: &str) -> String {
     name.chars().filter(|c| !c.is_control()).take(LONGEST_NAME).collect()
 }
@@ -382,15 +416,6 @@ fn holder(app: &Application) -> Holder {
         name: app.description.name.clone(),
         cores: app.cores_granted,
         executors: app.executors.len() as u64,
-    }
-}
-
-/// The shortfall in an answer to a client, which may be of version 6. The answer lists impaired Workers apart, from which clients of
-/// version 7 make the reason again.
-fn for_clients(shortfall: Shortfall) -> Shortfall {
-    match shortfall.reason {
-        Reason::Impaired { workers, .. } => Shortfall { reason: Reason::Excluded { workers }, ..shortfall },
-        _ => shortfall,
     }
 }
 

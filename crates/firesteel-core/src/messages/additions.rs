@@ -40,11 +40,33 @@ impl Message for ExecutorToDriver {
 }
 
 impl Message for MasterToDriver {
-    /// A reason that version 6 does not know is not told to its drivers.
     fn since(&self) -> Version {
-        let is_new = |(_, shortfall): &(_, Shortfall)| matches!(shortfall.reason, Reason::Impaired { .. });
+        let is_new = |(_, shortfall): &(_, Shortfall)| {
+            matches!(shortfall.reason, Reason::Impaired { .. } | Reason::Held { .. })
+        };
         since_7(matches!(self, Self::Shortfalls(all) if all.iter().any(is_new)))
     }
+
+    /// Drivers of version 6 are told the reason that comes closest of those that they know.
+    fn to_version(self, version: Version) -> Self {
+        match self {
+            Self::Shortfalls(all) if version < Version(7) => {
+                let known = |(profile, shortfall)| (profile, known_to_6(shortfall));
+                Self::Shortfalls(all.into_iter().map(known).collect())
+            }
+            other => other,
+        }
+    }
+}
+
+/// The shortfall with a reason that version 6 knows.
+pub(crate) fn known_to_6(shortfall: Shortfall) -> Shortfall {
+    let reason = match shortfall.reason {
+        Reason::Impaired { workers, .. } => Reason::Excluded { workers },
+        Reason::Held { workers, .. } => Reason::Busy { workers },
+        known => known,
+    };
+    Shortfall { reason, ..shortfall }
 }
 
 impl Message for WorkerToMaster {
@@ -123,4 +145,31 @@ impl Message for WorkerToClient {
 /// Version 7 if that one added it, and otherwise the oldest one.
 fn since_7(added: bool) -> Version {
     if added { Version(7) } else { Version::OLDEST }
+}
+
+#[cfg(test)]
+mod tests {
+    use firesteel_placement::shortfall::{Amounts, CoreHolder, Missing};
+
+    use super::*;
+    use crate::ids::ProfileId;
+
+    #[test]
+    fn drivers_of_version_6_are_told_each_new_reason_as_one_that_they_know() {
+        let message = |reason| {
+            let shortfall = Shortfall { missing: Missing::First, asked: Amounts::default(), reason };
+            MasterToDriver::Shortfalls(vec![(ProfileId::DEFAULT, shortfall)])
+        };
+        let (workers, why) = (2, "does not answer".to_owned());
+        let holder = CoreHolder::default();
+        for (new, known) in [
+            (Reason::Impaired { workers, why }, Reason::Excluded { workers }),
+            (Reason::Held { workers: Vec::new(), holder, others: 1 }, Reason::Busy { workers: Vec::new() }),
+            (Reason::NoWorkers, Reason::NoWorkers),
+        ] {
+            let (new, known) = (message(new), message(known));
+            assert_eq!(new.clone().to_version(Version(7)), new);
+            assert_eq!((new.to_version(Version(6)), known.since()), (known.clone(), Version(6)));
+        }
+    }
 }

@@ -210,7 +210,7 @@ pub fn reasons(
         None => all.push("It has all that it asked for.".to_owned()),
     }
     match profile.shortfall.as_ref().map(|shortfall| &shortfall.reason) {
-        Some(Reason::Busy { .. }) => all.push(format!(
+        Some(Reason::Busy { .. } | Reason::Held { .. }) => all.push(format!(
             "An executor would fit on {} of {} if nothing else ran there.",
             profile.large_enough,
             none_or(scheduling.cluster.workers, "Worker")
@@ -260,7 +260,7 @@ pub fn told(scheduling: &SchedulingStatus, shortfall: &Shortfall) -> Shortfall {
 /// Whether the profile lacks room on Workers.
 fn needs_room(profile: &ProfileView) -> bool {
     match profile.shortfall.as_ref().map(|shortfall| &shortfall.reason) {
-        Some(Reason::Busy { .. }) => true,
+        Some(Reason::Busy { .. } | Reason::Held { .. }) => true,
         Some(
             Reason::LimitReached { .. }
             | Reason::TooFewCoresLeft { .. }

@@ -212,8 +212,9 @@ impl<E: Send + 'static> Peers<E> {
     /// Gathers a message for the next hand-over. Does nothing if the connection has ended. A message that is too long
     /// closes the connection, and one that the peer is too old for is left out.
     pub fn send<M: Message>(&mut self, peer: PeerId, message: M) {
-        let speaks = |row: &Peer| OlderPeer::check(&message, row.info.version);
-        if let Some(Err(older)) = self.table.get(&peer).map(speaks) {
+        let Some(version) = self.table.get(&peer).map(|row| row.info.version) else { return };
+        let message = message.to_version(version);
+        if let Err(older) = OlderPeer::check(&message, version) {
             tracing::debug!(peer = %peer, "a message is not sent: {older}");
             return;
         }

@@ -106,6 +106,29 @@ pub enum Reason {
         /// What is wrong with the first one, as in `cannot write in its work directory: No space left on device`.
         why: String,
     },
+    /// As [`Busy`](Self::Busy), where Workers lack cores that other applications hold. Only drivers of version 7 are told; clients
+    /// are told of the holders apart.
+    Held {
+        /// The groups of Workers.
+        workers: Vec<LackingWorkers>,
+        /// The application that holds the most cores.
+        holder: CoreHolder,
+        /// The number of other applications that hold cores.
+        others: u64,
+    },
+}
+
+/// An application that holds cores that another one waits for. Whether it uses them, only its driver knows.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CoreHolder {
+    /// Its id.
+    pub app: String,
+    /// Its name.
+    pub name: String,
+    /// The number of cores that it holds on Workers that are alive.
+    pub cores: Cores,
+    /// The number of cores of all Workers that are alive.
+    pub of: Cores,
 }
 
 impl Shortfall {
@@ -121,6 +144,7 @@ impl Shortfall {
             | Reason::NotGranted { .. }
             | Reason::TooSmall { .. }
             | Reason::Busy { .. }
+            | Reason::Held { .. }
             | Reason::GangTooLarge { .. }
             | Reason::GangWaits { .. }
             | Reason::KeptForAnother
@@ -142,6 +166,7 @@ impl Reason {
             | Self::NoWorkers
             | Self::NotGranted { .. }
             | Self::Busy { .. }
+            | Self::Held { .. }
             | Self::GangWaits { .. }
             | Self::KeptForAnother
             | Self::Excluded { .. }
@@ -165,8 +190,9 @@ impl Reason {
             Self::Labelled { .. } => 7,
             Self::KeptForAnother => 8,
             Self::GangWaits { .. } => 9,
-            Self::Busy { .. } => 10,
-            Self::NoWorkers => 11,
+            Self::Held { .. } => 10,
+            Self::Busy { .. } => 11,
+            Self::NoWorkers => 12,
         }
     }
 
@@ -384,6 +410,7 @@ mod tests {
             Reason::Labelled { workers: 1, label: "Spark 3.5".to_owned() },
             Reason::KeptForAnother,
             Reason::GangWaits { executors: 2, room: 1 },
+            Reason::Held { workers: Vec::new(), holder: CoreHolder::default(), others: 0 },
             Reason::Busy { workers: Vec::new() },
             Reason::NoWorkers,
         ];

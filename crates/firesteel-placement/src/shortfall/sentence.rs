@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Display, Formatter};
 
-use super::{Amounts, LackingWorkers, Missing, Reason, Shortfall};
+use super::{Amounts, CoreHolder, LackingWorkers, Missing, Reason, Shortfall};
 use crate::words::{are, counted, have, list, none_or, of_resource};
 use crate::{Cores, MiB, Quantity};
 
@@ -26,9 +26,14 @@ impl Display for Shortfall {
                 write!(f, "the cluster has granted {} so far", none_or(*granted, "container"))
             }
             Reason::TooSmall { largest } => f.write_str(&too_small(&self.asked, largest)),
-            Reason::Busy { workers } => {
-                let groups: Vec<_> = workers.iter().map(|group| busy(&self.asked, group)).collect();
-                f.write_str(&groups.join("; "))
+            Reason::Busy { workers } => f.write_str(&all_busy(&self.asked, workers)),
+            Reason::Held { workers, holder, others } => {
+                write!(f, "{}; {holder}", all_busy(&self.asked, workers))?;
+                match *others {
+                    0 => Ok(()),
+                    1 => f.write_str(", and 1 other application holds some"),
+                    others => write!(f, ", and {} hold some", none_or(others, "other application")),
+                }
             }
             Reason::GangTooLarge { executors, room } => write!(
                 f,
@@ -71,6 +76,13 @@ impl Display for Shortfall {
     }
 }
 
+impl Display for CoreHolder {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let Self { app, name, cores: held, of } = self;
+        write!(f, "{app} ({name}) holds {} of the {}", held.0, cores(*of))
+    }
+}
+
 impl Display for Missing {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match *self {
@@ -110,6 +122,12 @@ fn too_small(asked: &Amounts, largest: &Amounts) -> String {
         }
     }
     format!("no Worker has {} together", list(&everything(asked)))
+}
+
+/// Why each group of Workers has no room, the largest group first.
+fn all_busy(asked: &Amounts, workers: &[LackingWorkers]) -> String {
+    let groups: Vec<_> = workers.iter().map(|group| busy(asked, group)).collect();
+    groups.join("; ")
 }
 
 /// `2 Workers have 8 cores free but 1 GiB of memory, and an executor needs 4 GiB`. Of the amounts that suffice, only the cores are named.

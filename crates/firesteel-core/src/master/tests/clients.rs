@@ -38,7 +38,7 @@ impl Bench {
     }
 
     /// Another application, of another driver.
-    fn other_application(&mut self, peer: u64, max_cores: i64, cores: i64) {
+    pub(super) fn other_application(&mut self, peer: u64, max_cores: i64, cores: i64) {
         let message =
             DriverToMaster::RegisterApplication(Box::new(description(Some(max_cores), Some(cores))));
         self.apply(Event::Received {
@@ -340,8 +340,9 @@ fn an_explanation_fits_a_frame_and_gives_advice_for_the_first_profiles_only() {
 }
 
 /// The reason that the driver is told.
-fn told_reason(bench: &mut Bench) -> Option<Reason> {
-    match bench.driver_says(DriverToMaster::RequestShortfall { app: app() }).pop() {
+pub(super) fn told_reason(bench: &mut Bench) -> Option<Reason> {
+    let app = bench.master.applications.of_peer(DRIVER).expect("it registered").clone();
+    match bench.driver_says(DriverToMaster::RequestShortfall { app }).pop() {
         Some(Effect::Send {
             message: Outbound::Driver(MasterToDriver::Shortfalls(mut shortfalls)), ..
         }) => shortfalls.pop().map(|(_, shortfall)| shortfall.reason),
@@ -366,6 +367,47 @@ fn a_worker_whose_disk_is_full_is_told_as_that_and_not_as_excluded() {
     assert_eq!(told_reason(&mut bench), Some(Reason::Impaired { workers: 1, why }));
     bench.worker_says(1, full(None));
     assert_eq!(told_reason(&mut bench), None);
+}
+
+#[test]
+fn who_waits_for_cores_is_told_who_holds_the_most_of_them() {
+    let holder = |bench: &mut Bench| match told_reason(bench) {
+        Some(Reason::Held { holder, others, .. }) => Some((holder.to_string(), others)),
+        Some(Reason::Busy { .. }) => None,
+        other => panic!("{other:?}"),
+    };
+    let mut bench = Bench::new(Config::default());
+    bench.worker(1, 8);
+    bench.worker(2, 8);
+    bench.application(Some(16), 16);
+    assert!(matches!(told_reason(&mut bench), Some(Reason::TooSmall { .. })), "no holder stands in the way");
+
+    let mut bench = Bench::new(Config::default());
+    bench.worker(1, 8);
+    bench.application(Some(16), 8);
+    assert_eq!(holder(&mut bench), None, "it holds all itself");
+
+    let mut bench = Bench::new(Config::default());
+    bench.worker(1, 8);
+    bench.worker(2, 8);
+    bench.other_application(101, 4, 4);
+    bench.other_application(102, 8, 4);
+    bench.application(Some(8), 8);
+    let (second, told) = (bench.master.view().applications[1].id.clone(), "(test) holds 8 of the 16 cores");
+    assert_eq!(holder(&mut bench), Some((format!("{second} {told}"), 1)));
+    // What it holds on Workers that leave is no part of the cores that there are.
+    bench.worker_says(2, WorkerToMaster::WorkerDecommissioning { worker: WorkerId::new("w2") });
+    let left =
+        bench.master.view().applications[1].executors.iter().filter(|it| it.worker.as_str() == "w1").count();
+    let told = format!("{second} (test) holds {} of the 8 cores", left * 4);
+    assert_eq!(holder(&mut bench), Some((told, 1)));
+
+    // Memory is lacking, and not cores.
+    let mut bench = Bench::new(Config::default());
+    bench.worker(1, 16);
+    bench.other_application(101, 8, 1);
+    bench.application(Some(1), 1);
+    assert_eq!(holder(&mut bench), None);
 }
 
 #[test]
