@@ -191,7 +191,7 @@ fn starve(bench: &mut Bench, profile: ProfileId, cores: i64, reason: Reason) -> 
     // The very first question comes early, and gives nothing back.
     for _ in 0..3 {
         let at = bench.next_deadline().expect("the Master is asked in the end").0;
-        assert_eq!(bench.pass(at.since(bench.now)), [ask.clone()]);
+        assert_eq!(bench.pass(at.since(bench.now)), std::slice::from_ref(&ask));
         let effects = bench.master(short(profile, cores, reason.clone()));
         if !matches!(effects[..], [] | [Effect::Note(Note::StillWaiting { .. })]) {
             return effects;
