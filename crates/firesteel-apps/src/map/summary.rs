@@ -490,7 +490,10 @@ mod tests {
         assert_eq!(json["failures"][0]["exit_code"], 137);
         assert_eq!(json["failures"][0]["hosts"], serde_json::json!(["b", "a"]));
         assert!(json["executors"][2]["lost"].is_string());
-        assert_eq!(json["locality"], serde_json::json!({ "host": 0, "rack": 1, "any": 0 }));
+        assert_eq!(
+            json["locality"],
+            serde_json::json!({ "preferred_host": 0, "same_rack": 1, "elsewhere": 0 })
+        );
         assert!(json["app"].is_null() && json["error"].is_null());
     }
 
