@@ -47,10 +47,11 @@ fn a_cluster_of_workers_in_all_states_has_the_same_sums_in_every_view() {
     let done = run(&mut asked(&driver));
     assert_eq!(done.code(), 0, "{done}");
     wait_for("the driver to run", || (master.status()["drivers"][0]["state"] == "RUNNING").then_some(()));
+    // Each executor has an item: an idle one on a Worker that leaves would end.
     let map = |name: &str, cores: &str, most: &str| {
         let sizes = ["--executor-cores", cores, "--total-executor-cores", most, "--executor-memory", "64m"];
         let mut map = asked(&["map", "--name", name]);
-        Daemon::spawn(map.args(sizes).args(["--", "sleep", "1000", ":::", "1"]))
+        Daemon::spawn(map.args(sizes).args(["--", "sleep", "1000", ":::", "1", "2", "3", "4", "5"]))
     };
     let _full = map("full", "1", "5");
     wait_for("five executors", || (master.status()["applications"][0]["executors_live"] == 5).then_some(()));
