@@ -4,7 +4,7 @@
 use std::fmt;
 
 use firesteel_core::address::Address;
-use firesteel_core::connect_error::{ConnectError, Evidence};
+use firesteel_core::connect_error::{self, ConnectError};
 use firesteel_core::driver;
 use firesteel_core::messages::{ApplicationEnd, UnsoundGang};
 
@@ -47,9 +47,7 @@ impl EndReason {
                 | ApplicationEnd::Refused { .. }
                 | ApplicationEnd::GangRefused(_),
             ) => exit_code::FAILURE,
-            Self::NoMaster(errors) => {
-                exit_code::unanswered(Evidence::of_all(errors.iter().map(|(_, error)| error.evidence)))
-            }
+            Self::NoMaster(errors) => exit_code::unanswered(connect_error::evidence(errors)),
         }
     }
 }
@@ -66,9 +64,7 @@ impl fmt::Display for EndReason {
             }
             Self::Removed(end) => write!(f, "the Master ended the application: {end}"),
             Self::NoMaster(errors) => {
-                let list: Vec<String> =
-                    errors.iter().map(|(master, error)| format!("{}: {error}", master.url())).collect();
-                write!(f, "no Master accepted the application: {}", list.join("; "))
+                write!(f, "no Master accepted the application: {}", connect_error::listed(errors))
             }
         }
     }

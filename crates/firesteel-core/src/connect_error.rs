@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::address::Address;
+
 /// What a failed connection or request says about the address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Evidence {
@@ -49,6 +51,18 @@ impl ConnectError {
     pub fn no_answer(words: impl Into<String>) -> Self {
         Self { evidence: Evidence::NoAnswer, words: words.into() }
     }
+}
+
+/// The errors of several Masters in words: `spark://a:7077: no answer; spark://b:7077: connection refused`.
+#[must_use]
+pub fn listed(errors: &[(Address, ConnectError)]) -> String {
+    errors.iter().map(|(master, error)| format!("{}: {error}", master.url())).collect::<Vec<_>>().join("; ")
+}
+
+/// What the errors of several Masters say together.
+#[must_use]
+pub fn evidence(errors: &[(Address, ConnectError)]) -> Evidence {
+    Evidence::of_all(errors.iter().map(|(_, error)| error.evidence))
 }
 
 impl fmt::Display for ConnectError {

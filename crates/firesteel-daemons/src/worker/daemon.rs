@@ -11,7 +11,7 @@ use std::time::Duration;
 use firesteel_core::Timestamp;
 use firesteel_core::address::Address;
 use firesteel_core::byte_text;
-use firesteel_core::connect_error::ConnectError;
+use firesteel_core::connect_error::{self, ConnectError};
 use firesteel_core::host;
 use firesteel_core::ids::{DriverId, ExecutorKey, PeerId, WorkerId, is_sound};
 use firesteel_core::messages::{LogWish, Offered, RefusedRegistration, WorkerDescription};
@@ -118,7 +118,7 @@ pub enum WorkerError {
     #[error(transparent)]
     ShuffleService(#[from] ShuffleServiceError),
     /// No Master accepted the registration.
-    #[error("no Master accepted this Worker in {}: {}", counted(*.attempts, "attempt"), listed(.errors))]
+    #[error("no Master accepted this Worker in {}: {}", counted(*.attempts, "attempt"), connect_error::listed(.errors))]
     NoMaster {
         /// The number of attempts.
         attempts: u32,
@@ -128,10 +128,6 @@ pub enum WorkerError {
     /// A Master refused the registration.
     #[error("the Master rejected this Worker: {0}")]
     Refused(RefusedRegistration),
-}
-
-fn listed(errors: &[(Address, ConnectError)]) -> String {
-    errors.iter().map(|(master, error)| format!("{}: {error}", master.url())).collect::<Vec<_>>().join("; ")
 }
 
 /// Runs a Worker until it is asked to end. Await it within a multi-threaded runtime.

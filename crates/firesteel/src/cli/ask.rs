@@ -70,7 +70,11 @@ fn list(errors: &[CallError]) -> String {
 impl Unanswered {
     /// How the command ends. If one of several Masters may answer later, that counts most.
     pub(super) fn exit(&self) -> Exit {
-        Exit::unanswered(Evidence::of_all(self.0.iter().map(CallError::evidence)))
+        Exit::Unanswered(self.evidence())
+    }
+
+    fn evidence(&self) -> Evidence {
+        Evidence::of_all(self.0.iter().map(CallError::evidence))
     }
 
     fn how(&self) -> &'static str {
@@ -79,16 +83,10 @@ impl Unanswered {
     }
 
     fn advice(&self) -> &'static str {
-        match self.exit() {
-            Exit::NoAnswer => "try again, and look at its log",
-            Exit::NoMaster => "check that --master is the URL of a Master of this version",
-            Exit::Unreachable
-            | Exit::Done
-            | Exit::Failure
-            | Exit::Usage
-            | Exit::Shortage
-            | Exit::Configuration
-            | Exit::Executor(_) => "check that it runs and that --master is its URL",
+        match self.evidence() {
+            Evidence::NoAnswer => "try again, and look at its log",
+            Evidence::Stranger => "check that --master is the URL of a Master of this version",
+            Evidence::Unreachable => "check that it runs and that --master is its URL",
         }
     }
 }

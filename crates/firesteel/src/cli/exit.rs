@@ -60,14 +60,10 @@ pub(super) enum Exit {
     Failure,
     /// The command line is wrong.
     Usage,
-    /// No Master could be reached.
-    Unreachable,
+    /// No Master answered, which says this about its address.
+    Unanswered(Evidence),
     /// The machine has too few processes, open files or too little memory to start.
     Shortage,
-    /// A Master did not answer in time, or its answer broke off.
-    NoAnswer,
-    /// What listens at the Master's address is no Master of this version.
-    NoMaster,
     /// A settings file or a variable is wrong.
     Configuration,
     /// An executor ended before its driver accepted it.
@@ -75,25 +71,14 @@ pub(super) enum Exit {
 }
 
 impl Exit {
-    /// How a command ends that no Master answered.
-    pub(super) fn unanswered(evidence: Evidence) -> Self {
-        match evidence {
-            Evidence::Unreachable => Self::Unreachable,
-            Evidence::NoAnswer => Self::NoAnswer,
-            Evidence::Stranger => Self::NoMaster,
-        }
-    }
-
     /// The exit code as a number.
     pub(super) fn code(self) -> u8 {
         match self {
             Self::Done => exit_code::DONE,
             Self::Failure => exit_code::FAILURE,
             Self::Usage => exit_code::USAGE,
-            Self::Unreachable => exit_code::UNREACHABLE,
+            Self::Unanswered(evidence) => exit_code::unanswered(evidence),
             Self::Shortage => exit_code::SHORTAGE,
-            Self::NoAnswer => exit_code::NO_ANSWER,
-            Self::NoMaster => exit_code::NO_MASTER,
             Self::Configuration => exit_code::CONFIGURATION,
             Self::Executor(trouble) => trouble.exit_code(),
         }
@@ -210,7 +195,7 @@ impl Failure {
         match error {
             YarnError::Submit(SubmitError::Ask(error)) => Self::asked(error),
             YarnError::Ask { error: AskError::Unreachable { error: why, .. }, .. } => {
-                Self::with(Exit::unanswered(evidence(why)), error)
+                Self::with(Exit::Unanswered(evidence(why)), error)
             }
             YarnError::Submit(SubmitError::TooLarge { .. }) => Self::with(Exit::Usage, error),
             YarnError::Submit(SubmitError::Racks(_)) => Self::with(Exit::Configuration, error),
@@ -227,7 +212,7 @@ impl Failure {
     pub(super) fn asked(error: &AskError) -> Self {
         let exit = match error {
             AskError::Site(_) => Exit::Configuration,
-            AskError::Unreachable { error, .. } => Exit::unanswered(evidence(error)),
+            AskError::Unreachable { error, .. } => Exit::Unanswered(evidence(error)),
             AskError::Objection { .. } => Exit::Failure,
         };
         Self::with(exit, error)

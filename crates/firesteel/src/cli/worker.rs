@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use clap::{ArgAction, Args as ClapArgs};
 use firesteel_core::address::{Address, parse_masters};
 use firesteel_core::byte_text;
-use firesteel_core::connect_error::Evidence;
+use firesteel_core::connect_error;
 use firesteel_core::messages::MOST_CORES;
 use firesteel_daemons::worker::{self, Options, WorkerError, capacity};
 use firesteel_placement::{Cores, MiB};
@@ -130,9 +130,7 @@ pub(super) fn run(args: Args) -> Result<Exit, Failure> {
     };
     run_daemon(worker::run(options))?.map(|()| Exit::Done).map_err(|error| {
         let exit = match &error {
-            WorkerError::NoMaster { errors, .. } => {
-                Exit::unanswered(Evidence::of_all(errors.iter().map(|(_, error)| error.evidence)))
-            }
+            WorkerError::NoMaster { errors, .. } => Exit::Unanswered(connect_error::evidence(errors)),
             WorkerError::UnsoundHost { .. } => Exit::Usage,
             WorkerError::WorkDirectory(_)
             | WorkerError::Listen(_)
