@@ -28,6 +28,7 @@ use crate::time::{Timestamp, doubled};
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long before the time of [`GiveUp::After`] the last round begins, so that a Master can still answer.
 const LAST_CHANCE: Duration = Duration::from_secs(1);
+
 /// The search of one seeker. It remembers `Told` of each Master that it asked, and `Terms` of the one that registered it.
 ///
 /// ```text
@@ -68,6 +69,12 @@ pub(crate) struct Asked<Told> {
     epoch: u64,
     until: Timestamp,
     pub(crate) told: Told,
+}
+
+impl<Told: Default> Asked<Told> {
+    fn new(now: Timestamp, master: Address, epoch: u64) -> Self {
+        Self { master, epoch, until: now + ANSWER_TIMEOUT, told: Told::default() }
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -208,7 +215,7 @@ impl<Told: Default, Terms: Clone> MasterSearch<Told, Terms> {
         let State::Seeking { next_round, rounds, give_up } = self.state else { return orders };
         let is_over = match self.give_up {
             GiveUp::After(_) => give_up.is_some_and(|at| at <= now),
-            GiveUp::Rounds(most) => !self.was_registered && rounds >= most && next_round <= now,
+            GiveUp::Rounds(_) => self.is_last(rounds) && next_round <= now,
         };
         if is_over {
             orders.push(Order::GiveUp);
@@ -222,8 +229,7 @@ impl<Told: Default, Terms: Clone> MasterSearch<Told, Terms> {
 
     fn begin_round(&mut self, now: Timestamp, rounds: u32, give_up: Option<Timestamp>) -> Vec<Order<Terms>> {
         let mut next_round = now + self.pause(rounds);
-        let is_last = self.give_up == GiveUp::Rounds(rounds) && !self.was_registered;
-        if is_last {
+        if self.is_last(rounds) {
             next_round = next_round.max(now + ANSWER_TIMEOUT);
         }
         if let Some(last) = give_up.map(|give_up| give_up - LAST_CHANCE).filter(|last| now < *last) {
@@ -250,9 +256,8 @@ impl<Told: Default, Terms: Clone> MasterSearch<Told, Terms> {
         if !self.asked.is_empty() || !self.dialling.is_empty() {
             return None;
         }
-        match self.give_up {
-            GiveUp::Rounds(most) if !self.was_registered && rounds >= most => return Some(Order::GiveUp),
-            GiveUp::Rounds(_) | GiveUp::After(_) => {}
+        if self.is_last(rounds) {
+            return Some(Order::GiveUp);
         }
         let next = Remark::NextRound { failed: rounds, pause: next_round.since(now) };
         self.remarks().then_some(Order::Remark(next))
@@ -263,6 +268,14 @@ impl<Told: Default, Terms: Clone> MasterSearch<Told, Terms> {
     fn remarks(&self) -> bool {
         let rounds = self.rounds();
         !self.was_registered || rounds == 0 || rounds.is_power_of_two()
+    }
+
+    /// Whether no round follows the one with this number.
+    fn is_last(&self, rounds: u32) -> bool {
+        match self.give_up {
+            GiveUp::Rounds(most) => !self.was_registered && rounds >= most,
+            GiveUp::After(_) => false,
+        }
     }
 
     fn pause(&mut self, rounds: u32) -> Duration {
@@ -306,8 +319,7 @@ impl<Told: Default, Terms: Clone> MasterSearch<Told, Terms> {
         let dispute = Dispute::among(asked.chain(registered), (&master, epoch));
         orders.extend(dispute.map(Remark::Dispute).map(Order::Remark));
         if self.is_seeking() {
-            let asked = Asked { master, epoch, until: now + ANSWER_TIMEOUT, told: Told::default() };
-            self.asked.insert(peer, asked);
+            self.asked.insert(peer, Asked::new(now, master, epoch));
             orders.push(Order::Ask(peer));
         } else {
             orders.push(Order::Close(peer));
@@ -422,9 +434,8 @@ impl<Told: Default, Terms: Clone> MasterSearch<Told, Terms> {
     pub(crate) fn on_asked_again(&mut self, now: Timestamp, peer: PeerId) -> Option<Registered<Terms>> {
         let registered = self.registered().filter(|registered| registered.peer == peer)?.clone();
         let (master, epoch) = (registered.master.clone(), registered.epoch);
-        let asked = Asked { master, epoch, until: now + ANSWER_TIMEOUT, told: Told::default() };
-        self.asked.insert(peer, asked);
-        self.state = State::Seeking { next_round: now + self.pause(0), rounds: 0, give_up: None };
+        self.asked.insert(peer, Asked::new(now, master, epoch));
+        self.state = self.seeking_again(now);
         Some(registered)
     }
 
@@ -447,10 +458,15 @@ impl<Told: Default, Terms: Clone> MasterSearch<Told, Terms> {
         Some(orders)
     }
 
+    /// The search of a seeker that was registered, at its beginning.
+    fn seeking_again(&mut self, now: Timestamp) -> State<Terms> {
+        State::Seeking { next_round: now + self.pause(0), rounds: 0, give_up: None }
+    }
+
     /// Seeks another Master in place of the one that had registered the seeker.
     fn lose(&mut self, now: Timestamp) -> Option<Order<Terms>> {
         let next = match self.goes_on {
-            true => State::Seeking { next_round: now + self.pause(0), rounds: 0, give_up: None },
+            true => self.seeking_again(now),
             false => State::Idle,
         };
         match std::mem::replace(&mut self.state, next) {
