@@ -108,8 +108,11 @@ impl Driver {
 
     /// The targets that were asked for stand again for profiles that tasks wait for.
     pub(super) fn restore_targets(&mut self) {
-        let waiting = self.tasks.waiting().profiles();
-        let lowered = waiting.filter_map(|id| Some((id, self.targets.lowered(id)?))).collect();
-        self.set_targets(&lowered);
+        let mut lowered: BTreeMap<ProfileId, u64> = self.targets.lowered().collect();
+        if !lowered.is_empty() {
+            let waiting: BTreeSet<ProfileId> = self.tasks.waiting().profiles().collect();
+            lowered.retain(|id, _| waiting.contains(id));
+            self.set_targets(&lowered);
+        }
     }
 }

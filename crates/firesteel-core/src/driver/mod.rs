@@ -7,13 +7,14 @@
 //! Each concern has its file: messages to and from peers (`peers`); the table of executors and how they come
 //! and go (`executors`, `membership`), which have room for tasks (`openings`) and where they are (`reach`);
 //! tasks that no executor can run (`unfit`); the number of executors wanted (`targets`), which may follow the
-//! tasks (`scaling`, `allocation`) or fall while another profile needs the room (`giving_back`); the table of tasks and the ends of attempts (`tasks`, `waiting`,
-//! `attempts`); which executor runs which task (`offers`, `delay`); failures and exclusions
-//! (`health_tracker`: by comparison in `comparison`, `failure_rates`, `evidence`, by Spark's limits in
-//! `failure_limits`; `exclusion`; before there is proof, `doubt`); executors that are silent (`heartbeats`) or that can start no more (`shortage`);
-//! what the Master is told of preferred hosts (`hints`); flow control of
-//! output (`credit`); and the shell's questions (`question`). Finding a Master, and asking why no executor
-//! comes, is shared with the launcher and lives in `applicant`.
+//! tasks (`scaling`, `allocation`) or fall while another profile needs the room (`giving_back`); the table of
+//! tasks and the ends of attempts (`tasks`, `waiting`, `attempts`); which executor runs which task (`offers`,
+//! `delay`); failures and exclusions (`health_tracker`: by comparison in `comparison`, `failure_rates`,
+//! `evidence`, by Spark's limits in `failure_limits`; `exclusion`; before there is proof, `doubt`); executors
+//! that are silent (`heartbeats`) or that can start no more (`shortage`); what the Master is told of preferred
+//! hosts (`hints`); flow control of output (`credit`); and the shell's questions (`question`). Finding a Master
+//! is shared with launcher and Worker (`master_search`), and asking why no executor comes with the launcher
+//! (`applicant`).
 
 mod allocation;
 mod attempts;

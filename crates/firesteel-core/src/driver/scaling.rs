@@ -66,8 +66,8 @@ impl Scaling {
 }
 
 impl Driver {
-    /// Updates the targets and ends idle executors. With a fixed number of executors, targets may stand again. Called at the end of each event, after tasks were
-    /// launched, so that a task comes before an idle timeout of the same moment.
+    /// Updates the targets and ends idle executors. With a fixed number of executors, targets may stand again. Called at the end
+    /// of each event, after tasks were launched, so that a task comes before an idle timeout of the same moment.
     pub(super) fn scale(&mut self, now: Timestamp) {
         let touched = self.executors.take_touched();
         let config = match self.config.allocation {

@@ -62,9 +62,9 @@ impl Targets {
         })
     }
 
-    /// The target of a profile that was asked for, while a lower one stands.
-    pub(super) fn lowered(&self, id: ProfileId) -> Option<u64> {
-        self.profiles.get(&id)?.asked
+    /// The profiles of which a lower target stands than the one that was asked for, with that one.
+    pub(super) fn lowered(&self) -> impl Iterator<Item = (ProfileId, u64)> {
+        self.profiles.iter().filter_map(|(&id, profile)| Some((id, profile.asked?)))
     }
 
     /// Remembers what was asked for of profiles whose targets were lowered.
