@@ -307,7 +307,7 @@ impl MasterSite {
         };
         match shown {
             Ok(document) => Answer::page(StatusCode::OK, &document),
-            Err(why) => pages::apart(base, &format!("The Master cannot answer: {why}.")),
+            Err(why) => pages::apart(base, format!("The Master cannot answer: {why}.")),
         }
     }
 

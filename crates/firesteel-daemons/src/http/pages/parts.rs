@@ -3,7 +3,7 @@
 use firesteel_core::Timestamp;
 use firesteel_placement::MiB;
 use firesteel_placement::words::duration;
-use maud::{Markup, html};
+use maud::{Markup, Render, html};
 
 /// A number with commas between thousands.
 pub(in super::super) fn grouped(number: impl TryInto<i128>) -> String {
@@ -75,7 +75,7 @@ pub(in super::super) fn fact(name: &str, what: &Markup) -> Markup {
 }
 
 /// A sentence on a page of its own.
-pub(in super::super) fn sentence(words: &str) -> Markup {
+pub(in super::super) fn sentence(words: impl Render) -> Markup {
     html! { section #sentence { p.lead { (words) } } }
 }
 

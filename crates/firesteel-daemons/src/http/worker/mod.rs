@@ -138,7 +138,7 @@ impl WorkerSite {
                 Answer::page(StatusCode::OK, &page.document())
             }
             Err(why) => {
-                let parts = sentence(&format!("The Worker cannot answer: {why}."));
+                let parts = sentence(format!("The Worker cannot answer: {why}."));
                 let document = page::framed("./", "Worker", None, 3000, &parts);
                 Answer::page(StatusCode::SERVICE_UNAVAILABLE, &document)
             }

@@ -24,7 +24,7 @@ use firesteel_core::messages::{
     ApplicationState, ApplicationView, ExecutorState, MasterView, WorkerState, WorkerView,
 };
 use hyper::StatusCode;
-use maud::{Markup, html};
+use maud::{Markup, Render, html};
 
 use crate::http::answer::Answer;
 use crate::http::pages::frame::{Frame, document};
@@ -40,26 +40,22 @@ fn framed(base: &str, title: &str, here: &str, filter: Option<&Query>, pace: u64
 }
 
 /// A page that says why there is no other one.
-pub(super) fn apart(base: &str, words: &str) -> Answer {
+pub(super) fn apart(base: &str, words: impl Render) -> Answer {
     let parts = sentence(words);
     Answer::page(StatusCode::SERVICE_UNAVAILABLE, &framed(base, "Master", "none", None, 3000, &parts))
 }
 
 /// The page of a Master that stands by while this one leads, whose pages are at this URL.
 pub(super) fn standby(base: &str, leader: &Address, web_address: Option<&str>) -> Answer {
-    let parts = html! {
-        section #sentence {
-            p.lead {
-                "This Master stands by. " (leader.url()) " leads: "
-                @match web_address {
-                    Some(address) => { a href=(address) { "its pages" } },
-                    None => "its pages",
-                }
-                " show the cluster."
-            }
+    let words = html! {
+        "This Master stands by. " (leader.url()) " leads: "
+        @match web_address {
+            Some(address) => { a href=(address) { "its pages" } },
+            None => "its pages",
         }
+        " show the cluster."
     };
-    Answer::page(StatusCode::SERVICE_UNAVAILABLE, &framed(base, "Master", "none", None, 3000, &parts))
+    apart(base, words)
 }
 
 /// The link to an application's page, below the base.
