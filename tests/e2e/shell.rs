@@ -349,22 +349,20 @@ pub(crate) fn script(home: &Path, arguments: &[&str], script: &str) -> (i32, Str
     (done.status.code().unwrap_or(-1), text(done.stdout), text(done.stderr))
 }
 
-#[test]
-fn more_fewer_and_other_executors_come_and_go_as_asked() {
+/// Runs a script in a shell with executors of one core, on a Worker with this number of them.
+fn script_on(cores: &str, options: &[&str], text: &str) -> (i32, String, String) {
     let (home, work) = (home(), home());
     let master = Daemon::master(&[]);
-    let _worker = Daemon::worker(&master, work.path(), &["--cores", "4", "--memory", "4g"]);
-    let arguments = [
-        "shell",
-        "--master",
-        master.url(),
-        "--executor-cores=1",
-        "--executor-memory=256m",
-        "--num-executors=1",
-    ];
-    let (code, stdout, stderr) = script(
-        home.path(),
-        &arguments,
+    let _worker = Daemon::worker(&master, work.path(), &["--cores", cores, "--memory", "4g"]);
+    let all = ["shell", "--master", master.url(), "--executor-cores=1", "--executor-memory=256m"];
+    script(home.path(), &[&all[..], options].concat(), text)
+}
+
+#[test]
+fn more_fewer_and_other_executors_come_and_go_as_asked() {
+    let (code, stdout, stderr) = script_on(
+        "4",
+        &["--num-executors=1"],
         "wait --executors 1\nrequest 3\nwait --executors 3\nwhy\nrequest 9\nrequest 2\nrequest 2 --kill\nkill 0 --replace\n\
          wait --executors 2\nprofile add 1 --cores 2\nwait --executors 3\nprofile list\nrun hostname\n",
     );
@@ -384,21 +382,9 @@ fn more_fewer_and_other_executors_come_and_go_as_asked() {
 
 #[test]
 fn idle_executors_of_one_profile_make_room_for_tasks_of_another_and_come_back() {
-    let (home, work) = (home(), home());
-    let master = Daemon::master(&[]);
-    let _worker = Daemon::worker(&master, work.path(), &["--cores", "2", "--memory", "4g"]);
-    let arguments = [
-        "shell",
-        "--master",
-        master.url(),
-        "--executor-cores=1",
-        "--executor-memory=256m",
-        "--num-executors=2",
-        "--conf=spark.starvation.timeout=1s",
-    ];
-    let (code, stdout, stderr) = script(
-        home.path(),
-        &arguments,
+    let (code, stdout, stderr) = script_on(
+        "2",
+        &["--num-executors=2", "--conf=spark.starvation.timeout=1s"],
         "wait --executors 2\nprofile add 1 --cores 2\nrun --profile 1 echo one\nrun echo two\nrun --profile 1 echo three\n",
     );
     assert_eq!(code, 0, "{stdout}\n{stderr}");

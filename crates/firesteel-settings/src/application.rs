@@ -352,19 +352,18 @@ mod tests {
 
     #[test]
     fn the_old_names_of_the_limits_hold_where_the_new_ones_are_not_set() {
-        let names = [
-            ("timeout", "timeout"),
-            ("application.maxFailedTasksPerExecutor", "application.maxFailedTasksPerExecutor"),
-            ("application.maxFailedExecutorsPerNode", "application.maxFailedExecutorsPerNode"),
-            ("task.maxTaskAttemptsPerExecutor", "task.maxTaskAttemptsPerExecutor"),
-            ("task.maxTaskAttemptsPerNode", "task.maxTaskAttemptsPerNode"),
-        ];
-        for (new, old) in names {
+        for limit in [
+            "timeout",
+            "application.maxFailedTasksPerExecutor",
+            "application.maxFailedExecutorsPerNode",
+            "task.maxTaskAttemptsPerExecutor",
+            "task.maxTaskAttemptsPerNode",
+        ] {
             let with = |lines: &[String]| {
                 let properties = Properties::parse(lines.iter().map(String::as_str)).expect("they are pairs");
                 super::exclusion(&properties).map_err(|error| error.to_string())
             };
-            let (new, old) = (format!("spark.excludeOnFailure.{new}"), format!("spark.blacklist.{old}"));
+            let (new, old) = (format!("spark.excludeOnFailure.{limit}"), format!("spark.blacklist.{limit}"));
             let seven = with(&[format!("{new}=7")]).expect("it is right");
             assert_ne!(seven, ExclusionPolicy::default(), "{new}");
             assert_eq!(with(&[format!("{old}=7")]), Ok(seven), "{old}");
