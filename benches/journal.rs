@@ -71,7 +71,7 @@ impl Writing {
     }
 
     fn report(&mut self, peer: PeerId, executor: ExecutorKey, state: ExecutorState) -> Vec<Effect> {
-        let message = WorkerToMaster::ExecutorStateChanged(ExecutorReport { executor, state });
+        let message = WorkerToMaster::ExecutorStateChanged(ExecutorReport::new(executor, state));
         self.apply(Event::Received { peer, arrived: NOW, message: Inbound::Worker(message) })
     }
 }

@@ -79,7 +79,7 @@ fn executor_state_changed(c: &mut Criterion) {
                 for _ in 0..rounds {
                     let (peer, executor) = live.remove(0);
                     let state = ExecutorState::Killed(None);
-                    let message = WorkerToMaster::ExecutorStateChanged(ExecutorReport { executor, state });
+                    let message = WorkerToMaster::ExecutorStateChanged(ExecutorReport::new(executor, state));
                     let (effects, time) = timed(|| worker(&mut master, peer, message));
                     total += time;
                     let replacement = launches(&effects);

@@ -68,7 +68,7 @@ impl Cluster {
     fn state_changes(&mut self) -> f64 {
         let (peer, executor) = self.live.pop_front().expect("some run");
         let state = ExecutorState::Killed(None);
-        let message = WorkerToMaster::ExecutorStateChanged(ExecutorReport { executor, state });
+        let message = WorkerToMaster::ExecutorStateChanged(ExecutorReport::new(executor, state));
         let event = Event::Received { peer, arrived: NOW, message: Inbound::Worker(message) };
         let start = Instant::now();
         let effects = self.master.apply(NOW, event);

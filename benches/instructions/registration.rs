@@ -44,7 +44,7 @@ fn full() -> (Master, Event) {
     }
     let (peer, executor) = running[0].clone();
     let state = ExecutorState::Killed(None);
-    let message = Inbound::Worker(WorkerToMaster::ExecutorStateChanged(ExecutorReport { executor, state }));
+    let message = Inbound::Worker(WorkerToMaster::ExecutorStateChanged(ExecutorReport::new(executor, state)));
     (master, Event::Received { peer, arrived: NOW, message })
 }
 

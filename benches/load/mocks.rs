@@ -160,12 +160,10 @@ fn on_message(message: MasterToWorker, outgoing: &mut Outgoing, seen: &Seen) -> 
         | MasterToWorker::ExecutorEndNoted { .. }
         | MasterToWorker::DecommissionWorker { .. }
         | MasterToWorker::LaunchDriver(_)
-        | MasterToWorker::LaunchDriverWithResources { .. }
         | MasterToWorker::KillDriver { .. }
-        | MasterToWorker::DriverEndNoted { .. }
-        | MasterToWorker::MasterWebAddress { .. } => return None,
+        | MasterToWorker::DriverEndNoted { .. } => return None,
     };
-    outgoing.push(&WorkerToMaster::ExecutorStateChanged(ExecutorReport { executor, state }));
+    outgoing.push(&WorkerToMaster::ExecutorStateChanged(ExecutorReport::new(executor, state)));
     None
 }
 

@@ -126,15 +126,7 @@ fn on_client(queue: &Queue, message: &ClientToMaster) {
         | ClientToMaster::RequestSubmitDriver(_)
         | ClientToMaster::RequestKillDriver { .. }
         | ClientToMaster::RequestDriverStatus { .. }
-        | ClientToMaster::RequestWorkerReports { .. }
         | ClientToMaster::RequestHistory { .. }
-        | ClientToMaster::RequestApplicationNeeds { .. }
-        | ClientToMaster::RequestPlacementRule
-        | ClientToMaster::RequestSubmitDriverWithResources { .. }
-        | ClientToMaster::RequestDriverResources { .. }
-        | ClientToMaster::RequestReservations
-        | ClientToMaster::RequestSchedulingSettings
-        | ClientToMaster::RequestRunTimes { .. }
         | ClientToMaster::RequestKillAllDrivers { .. }
         | ClientToMaster::RequestClearCompletedDriversAndApps { .. } => {}
     }
@@ -153,17 +145,13 @@ impl Null {
                     master_url: "spark://null:1".to_owned(),
                     heartbeat_millis: HEARTBEAT_MILLIS,
                     duplicate: false,
-                });
-                queue.push(&MasterToWorker::MasterWebAddress {
-                    address: "http://127.0.0.1:40000/".to_owned(),
+                    web_address: Some("http://127.0.0.1:40000/".to_owned()),
                 });
             }
             WorkerToMaster::Heartbeat { .. }
             | WorkerToMaster::WorkerDecommissioning { .. }
             | WorkerToMaster::StartsChecked { .. }
             | WorkerToMaster::WorkerReported(_)
-            | WorkerToMaster::ExecutorUsed { .. }
-            | WorkerToMaster::DriverUsed { .. }
             | WorkerToMaster::DriverRestarted { .. }
             | WorkerToMaster::WorkerLatestState { .. }
             | WorkerToMaster::DriverStateChanged(_) => {}

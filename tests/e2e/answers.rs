@@ -8,11 +8,12 @@ use firesteel_core::Timestamp;
 use firesteel_core::address::Address;
 use firesteel_core::ids::WorkerId;
 use firesteel_core::messages::{
-    ApplicationDescription, Deciding, DriverToMaster, MasterToClient, Offered, Placing, ResourceProfile,
-    StateHead, StatePage, StatePlace, StateRow, StateTotals, Submitter, WantedExecutors, Work,
-    WorkerDescription, WorkerToMaster, WorkerView,
+    ApplicationDescription, DriverToMaster, MasterToClient, Offered, Placing, ResourceProfile, StateHead,
+    StatePage, StatePlace, StateRow, StateTotals, Submitter, WantedExecutors, Work, WorkerDescription,
+    WorkerToMaster, WorkerView,
 };
 use firesteel_core::process::Command;
+use firesteel_core::scheduling::SchedulingSettings;
 use firesteel_core::wire::{PREAMBLE, Role};
 use firesteel_placement::{Cores, MiB, Resources};
 use nix::sys::signal::Signal;
@@ -119,10 +120,21 @@ fn first_page() -> StatePage {
     let worker = WorkerDescription::new(WorkerId::new("worker-1"), address, offered, "/work");
     let worker = WorkerView::unused(&worker, Timestamp::default());
     let totals = StateTotals { workers: 2, ..StateTotals::default() };
-    let head =
-        StateHead { url: "spark://m:1".to_owned(), deciding: Deciding::default(), lag_millis: 0, totals };
+    let head = StateHead {
+        url: "spark://m:1".to_owned(),
+        web_address: None,
+        scheduling: SchedulingSettings::default(),
+        reserved: Vec::new(),
+        lag_millis: 0,
+        totals,
+    };
     let next = Some(StatePlace::Worker(WorkerId::new("worker-2")));
-    StatePage { now: Timestamp::default(), head: Some(head), rows: vec![StateRow::Worker(worker)], next }
+    StatePage {
+        now: Timestamp::default(),
+        head: Some(head),
+        rows: vec![StateRow::Worker(Box::new(worker))],
+        next,
+    }
 }
 
 #[test]

@@ -69,10 +69,8 @@ fn no_word_of_a_peer_moves_the_cursor_or_forges_a_line() {
             MasterToWorker::LaunchExecutor(launch) => {
                 let state =
                     ExecutorState::Failed(StartFailure { step: StartStep::Program, error: EVIL.to_owned() });
-                fake.say(&WorkerToMaster::ExecutorStateChanged(ExecutorReport {
-                    executor: launch.executor,
-                    state,
-                }));
+                let report = ExecutorReport::new(launch.executor, state);
+                fake.say(&WorkerToMaster::ExecutorStateChanged(report));
             }
             MasterToWorker::ApplicationFinished { .. } => break,
             _ => {}

@@ -180,7 +180,7 @@ impl World {
             true => ExecutorState::Running,
             false => ExecutorState::Exited(ExitStatus::SUCCESS),
         };
-        let report = ExecutorReport { executor: ExecutorKey { app, executor }, state };
+        let report = ExecutorReport::new(ExecutorKey { app, executor }, state);
         let message = Inbound::Worker(WorkerToMaster::ExecutorStateChanged(report));
         self.apply(Event::Received { peer: peer.expect("its Worker lives"), arrived: self.now, message });
     }
@@ -204,7 +204,8 @@ impl World {
 
 /// The rows of a state. Those of ended executors belong to no state.
 fn rows_of(view: &MasterView) -> Rows {
-    let workers = view.workers.iter().map(|view| (format!("{}", view.id), StateRow::Worker(view.clone())));
+    let workers =
+        view.workers.iter().map(|view| (format!("{}", view.id), StateRow::Worker(Box::new(view.clone()))));
     let app = |view: &ApplicationView| {
         let row = Box::new(ApplicationView { executors: Vec::new(), ..view.clone() });
         (format!("{}", view.id), StateRow::Application { number: 0, view: row })

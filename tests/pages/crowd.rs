@@ -134,11 +134,11 @@ async fn work(link: Link, number: u64, cores: i64, memory: i64) {
                 match wire::decode(&body).expect("the Master speaks the protocol") {
                     MasterToWorker::LaunchExecutor(launch) => {
                         last_order = Some(launch.executor.clone());
-                        let report = ExecutorReport { executor: launch.executor, state: ExecutorState::Running };
+                        let report = ExecutorReport::new(launch.executor, ExecutorState::Running);
                         outgoing.push(&WorkerToMaster::ExecutorStateChanged(report));
                     }
                     MasterToWorker::KillExecutor { executor } => {
-                        let report = ExecutorReport { executor, state: ExecutorState::Killed(None) };
+                        let report = ExecutorReport::new(executor, ExecutorState::Killed(None));
                         outgoing.push(&WorkerToMaster::ExecutorStateChanged(report));
                     }
                     _ => {}

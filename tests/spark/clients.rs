@@ -77,7 +77,8 @@ fn a_submission_becomes_a_cluster_driver_with_spark_s_variables_alone() {
         assert!(submission.command.environment.contains_key("HOME"), "the client sends all that it has");
         let question = clients::submission(submission, session.client_releases(FIRST)).expect("it fits");
         let ClientToMaster::RequestSubmitDriver(description) = question else { panic!("{question:?}") };
-        let DriverDescription { user, command, cores, memory, supervise } = *description;
+        let DriverDescription { user, command, cores, memory, supervise, resources } = *description;
+        assert!(resources.is_empty(), "{resources:?}");
         assert_eq!((user.as_str(), cores, memory, supervise), ("spark-submit", Cores(1), MiB(512), false));
         assert_eq!(command.to_string(), "{{SPARK}} Pi hello");
         let SparkDriver { jar, command } =

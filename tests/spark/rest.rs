@@ -7,7 +7,7 @@ use firesteel_core::messages::{
 };
 use firesteel_core::process::{StartFailure, StartStep};
 use firesteel_core::time::Timestamp;
-use firesteel_placement::{Amount, Cores, MiB};
+use firesteel_placement::{Amount, Cores, MiB, ResourceAmounts, Resources};
 use firesteel_spark::rest::answers::{self, Answer};
 use firesteel_spark::rest::{Asked, Call, Submission, read};
 use firesteel_spark::translate::clients::{self, NotAlive};
@@ -167,10 +167,10 @@ fn a_driver_may_need_custom_resources() {
     });
     let Submission { driver, wanted, .. } = create(properties, json!({})).expect("it is sound");
     let question = clients::driver(driver, wanted, "REST").expect("it fits");
-    let ClientToMaster::RequestSubmitDriverWithResources { resources, .. } = question else {
+    let ClientToMaster::RequestSubmitDriver(description) = question else {
         panic!("{question:?}");
     };
-    assert_eq!(resources, [("gpu".to_owned(), Amount::Whole(2))].into());
+    assert_eq!(description.resources, [("gpu".to_owned(), Amount::Whole(2))].into());
     for amount in ["0.5", "two", ""] {
         let answer = create(json!({"spark.driver.resource.gpu.amount": amount}), json!({}));
         let message = answer.expect_err("it is no number").body["message"].to_string();
@@ -221,6 +221,11 @@ fn view(state: DriverState) -> DriverView {
             port: 7079,
             directory: "/work/driver-1".to_owned(),
         }),
+        name: None,
+        needs: ResourceAmounts::new(),
+        has: Resources::default(),
+        restarts: None,
+        wait: None,
     }
 }
 

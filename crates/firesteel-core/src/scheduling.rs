@@ -3,7 +3,10 @@
 use std::fmt;
 use std::time::Duration;
 
+use firesteel_placement::{Cores, Policy, Strategy, WorkerOrder};
 use serde::{Deserialize, Serialize};
+
+use crate::queues::Queues;
 
 /// Whether applications are served that come after a gang with a reservation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -60,10 +63,26 @@ pub struct GangPreemption {
     pub reach: Duration,
 }
 
-/// The settings of a Master's scheduler that [`Deciding`](crate::messages::Deciding) does not have, since Masters of version 6 of
-/// the protocol have no such settings: they decide by the defaults.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// The settings of a Master's scheduler.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SchedulingSettings {
+    /// The rule by which Workers are chosen for applications that name no policy, as it is written in
+    /// `firesteel.placement.policy`. Later versions may have rules that this one does not know.
+    pub rule: String,
+    /// The policy that the rule names. For an expression it is the one that breaks its ties.
+    pub policy: Policy,
+    /// The setting `spark.deploy.spreadOutApps`.
+    pub strategy: Strategy,
+    /// The setting `spark.deploy.workerSelectionPolicy`.
+    pub worker_order: WorkerOrder,
+    /// The setting `spark.deploy.defaultCores`.
+    pub default_cores: Cores,
+    /// The setting `firesteel.master.queues`.
+    pub queues: Queues,
+    /// The setting `firesteel.master.backfill`.
+    pub backfill: Backfill,
+    /// The setting `firesteel.master.preemption`.
+    pub preemption: Preemption,
     /// The setting `firesteel.master.order`.
     pub order: ServingOrder,
     /// The setting `firesteel.master.reservations`. Not zero.
@@ -73,8 +92,21 @@ pub struct SchedulingSettings {
     pub gang_preemption: Option<GangPreemption>,
 }
 
+/// Spark's defaults, and for what Spark does not have those of Firesteel.
 impl Default for SchedulingSettings {
     fn default() -> Self {
-        Self { order: ServingOrder::Registration, reservations: 1, gang_preemption: None }
+        Self {
+            rule: Policy::Spark.to_string(),
+            policy: Policy::Spark,
+            strategy: Strategy::SpreadOut,
+            worker_order: WorkerOrder::CoresFreeDesc,
+            default_cores: Cores::UNLIMITED,
+            queues: Queues::default(),
+            backfill: Backfill::On,
+            preemption: Preemption::Off,
+            order: ServingOrder::Registration,
+            reservations: 1,
+            gang_preemption: None,
+        }
     }
 }

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use crate::messages::{ClientToMaster, MasterView, StateHead, StatePage, StatePlace, StateRow, StateTotals};
-use crate::scheduling::SchedulingSettings;
 use crate::time::Timestamp;
 
 /// How much of a Master's state is read.
@@ -109,7 +108,7 @@ impl StateReader {
     fn add(&mut self, state: &mut MasterView, row: StateRow) {
         self.rows += 1;
         match row {
-            StateRow::Worker(worker) => state.workers.push(worker),
+            StateRow::Worker(worker) => state.workers.push(*worker),
             StateRow::Application { number, view } if view.ended.is_none() => {
                 self.places.insert(number, state.applications.len());
                 state.applications.push(*view);
@@ -154,25 +153,9 @@ impl StateReader {
 }
 
 fn empty(head: StateHead, now: Timestamp) -> MasterView {
-    let StateHead { url, deciding, lag_millis, totals: _ } = head;
-    MasterView {
-        url,
-        began: now,
-        now,
-        deciding,
-        rule: None,
-        scheduling: SchedulingSettings::default(),
-        lag_millis,
-        workers: Vec::new(),
-        applications: Vec::new(),
-        completed: Vec::new(),
-        drivers: Vec::new(),
-        unread_executors: 0,
-        remarks: BTreeMap::new(),
-        reports: BTreeMap::new(),
-        needs: BTreeMap::new(),
-        driver_resources: BTreeMap::new(),
-    }
+    let StateHead { url, web_address, scheduling, reserved, lag_millis, totals: _ } = head;
+    let (began, empty) = (now, MasterView::empty(url));
+    MasterView { web_address, began, now, scheduling, reserved, lag_millis, ..empty }
 }
 
 #[cfg(test)]
@@ -182,20 +165,23 @@ mod tests {
     use super::*;
     use crate::address::Address;
     use crate::ids::{ExecutorId, WorkerId};
-    use crate::messages::{Deciding, Offered, WorkerDescription, WorkerState, WorkerView};
+    use crate::messages::{Offered, WorkerDescription, WorkerState, WorkerView};
+    use crate::scheduling::SchedulingSettings;
 
     fn worker(id: &str, state: WorkerState) -> StateRow {
         let (address, offered) =
             (Address::new("h".to_owned(), 1), Offered { cores: Cores(1), ..Offered::default() });
         let worker = WorkerDescription::new(WorkerId::new(id), address, offered, "/work");
-        StateRow::Worker(WorkerView { state, ..WorkerView::unused(&worker, Timestamp::default()) })
+        StateRow::Worker(Box::new(WorkerView { state, ..WorkerView::unused(&worker, Timestamp::default()) }))
     }
 
     fn head() -> Option<StateHead> {
         let totals = StateTotals { executors: 9, ..StateTotals::default() };
         Some(StateHead {
             url: "spark://h:1".to_owned(),
-            deciding: Deciding::default(),
+            web_address: None,
+            scheduling: SchedulingSettings::default(),
+            reserved: Vec::new(),
             lag_millis: 0,
             totals,
         })

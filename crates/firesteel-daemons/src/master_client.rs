@@ -1,30 +1,67 @@
 //! A client of a Master: asks for its state or for one application, kills applications, and decommissions Workers.
 //!
 //! Long answers come in pages. All pages come over one connection, and so from one Master. An answer is returned only if
-//! all its pages came.
+//! all its pages came. Questions go over a connection, or from within the Master's own process.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use firesteel_core::Timestamp;
 use firesteel_core::address::Address;
-use firesteel_core::ids::{AppId, DriverId, ExecutorId, WorkerId};
+use firesteel_core::ids::{DriverId, ExecutorId};
 use firesteel_core::messages::{
-    ApplicationAnswer, ClientToMaster, DecommissionAnswer, DriverDescription, DriverShare, DriverView,
-    HistoryPage, HistoryPlace, KillAnswer, KillDriverAnswer, MasterToClient, MasterView, PastRow,
-    ReservedRoom, SubmitDriverAnswer, WorkerNews, WorkerRemark,
+    ApplicationAnswer, ClientToMaster, DecommissionAnswer, DriverDescription, DriverView, HistoryPage,
+    HistoryPlace, KillAnswer, KillDriverAnswer, MasterToClient, MasterView, PastRow, StatePlace,
+    SubmitDriverAnswer,
 };
-use firesteel_core::scheduling::SchedulingSettings;
 use firesteel_core::state_reader::{Extent, StateReader};
 use firesteel_core::time::millis;
 use firesteel_core::wire::Role;
 use firesteel_host::net::{CallError, Inquiry, Introduction};
-use firesteel_placement::ResourceAmounts;
 
-/// A connection to a Master.
+/// What carries questions to a Master, and its answers back.
+pub trait Carrier {
+    /// Why there is no answer.
+    type Error;
+
+    /// Asks a question, and waits for its answer.
+    ///
+    /// # Errors
+    /// No answer comes.
+    fn ask(
+        &mut self,
+        question: ClientToMaster,
+    ) -> impl Future<Output = Result<MasterToClient, Self::Error>> + Send;
+
+    /// The error of an answer to another question.
+    fn other_answer(&self) -> Self::Error;
+
+    /// The error of a page that comes after this number of rows, for that reason.
+    fn broken_off(rows: u64, error: Self::Error) -> Self::Error;
+}
+
+impl Carrier for Inquiry {
+    type Error = CallError;
+
+    async fn ask(&mut self, question: ClientToMaster) -> Result<MasterToClient, CallError> {
+        Self::ask(self, &question).await
+    }
+
+    fn other_answer(&self) -> CallError {
+        CallError::OtherAnswer { address: self.address().clone() }
+    }
+
+    fn broken_off(rows: u64, error: CallError) -> CallError {
+        match rows {
+            0 => error,
+            rows => CallError::Incomplete { rows, error: Box::new(error) },
+        }
+    }
+}
+
+/// One that asks a Master.
 #[derive(Debug)]
-pub struct MasterClient {
-    inquiry: Inquiry,
+pub struct MasterClient<C = Inquiry> {
+    carrier: C,
 }
 
 impl MasterClient {
@@ -33,78 +70,55 @@ impl MasterClient {
     /// # Errors
     /// The Master cannot be reached.
     pub async fn open(master: &Address, client: impl Into<Introduction>) -> Result<Self, CallError> {
-        Ok(Self { inquiry: Inquiry::open(master, Role::Master, client).await? })
+        Ok(Self::over(Inquiry::open(master, Role::Master, client).await?))
+    }
+}
+
+impl<C: Carrier> MasterClient<C> {
+    /// One whose questions this carries.
+    pub fn over(carrier: C) -> Self {
+        Self { carrier }
+    }
+
+    /// Asks any question.
+    ///
+    /// # Errors
+    /// The Master does not answer.
+    pub async fn ask(&mut self, question: ClientToMaster) -> Result<MasterToClient, C::Error> {
+        self.carrier.ask(question).await
     }
 
     /// Reads the Master's tables.
     ///
     /// # Errors
     /// The Master does not answer, or the answer broke off.
-    pub async fn state(&mut self, extent: Extent) -> Result<MasterView, CallError> {
+    pub async fn state(&mut self, extent: Extent) -> Result<MasterView, C::Error> {
         let mut reader = StateReader::new(extent);
         while let Some(question) = reader.question() {
-            let answer = self.inquiry.ask(&question).await;
-            let answer = answer.map_err(|error| broken_off(reader.rows(), error))?;
+            let answer = self.carrier.ask(question).await;
+            let answer = answer.map_err(|error| C::broken_off(reader.rows(), error))?;
             let MasterToClient::MasterStateResponse(page) = answer else { return Err(self.other_answer()) };
             reader.read(page).map_err(|_| self.other_answer())?;
         }
-        let mut state = reader.finish().ok_or_else(|| self.other_answer())?;
-        state.hear(self.reports().await?);
-        state.driver_resources = self.driver_resources().await?;
-        state.rule = self.placement_rule().await?;
-        state.scheduling = self.scheduling_settings().await?;
-        Ok(state)
+        reader.finish().ok_or_else(|| self.other_answer())
     }
 
-    /// Asks for the custom resources of the cluster drivers that need any. An older Master does not know.
-    ///
-    /// # Errors
-    /// The Master does not answer, or the answer broke off.
-    pub async fn driver_resources(&mut self) -> Result<BTreeMap<DriverId, DriverShare>, CallError> {
-        let question = |from: &u64| ClientToMaster::RequestDriverResources { from: *from };
-        let shares = self.pages(0, question, |answer| match answer {
-            MasterToClient::DriverResourcesResponse(page) => Some((page.drivers, page.next)),
-            _ => None,
-        });
-        let shares = unless_older(shares.await)?;
-        Ok(shares.into_iter().map(|share| (share.driver.clone(), share)).collect())
-    }
-
-    /// Asks for what living Workers reported of themselves last. An older Master does not know.
-    async fn reports(&mut self) -> Result<Vec<WorkerNews>, CallError> {
-        let question = |from: &WorkerId| ClientToMaster::RequestWorkerReports { from: from.clone() };
-        let reports = self.pages(WorkerId::new(""), question, |answer| match answer {
-            MasterToClient::WorkerReportsResponse(page) => Some((page.workers, page.next)),
-            _ => None,
-        });
-        unless_older(reports.await)
-    }
-
-    /// Asks for what there is to say of Workers besides their states. An older Master does not know.
-    ///
-    /// # Errors
-    /// The Master does not answer, or the answer broke off.
-    pub async fn remarks(&mut self) -> Result<BTreeMap<WorkerId, WorkerRemark>, CallError> {
-        let news = self.reports().await?.into_iter();
-        Ok(news.filter_map(|news| Some((news.worker, news.remark?))).collect())
-    }
-
-    /// The URL at which the Master serves its pages, if the first of its Workers that say something know it.
+    /// The URL at which the Master serves its pages, if it does.
     ///
     /// # Errors
     /// The Master does not answer.
-    pub async fn web_address(&mut self) -> Result<Option<String>, CallError> {
-        let from = WorkerId::new("");
-        let answer = self.inquiry.ask(&ClientToMaster::RequestWorkerReports { from }).await?;
-        let MasterToClient::WorkerReportsResponse(page) = answer else { return Err(self.other_answer()) };
-        Ok(page.workers.into_iter().find_map(|news| news.report?.report.master_web_address))
+    pub async fn web_address(&mut self) -> Result<Option<String>, C::Error> {
+        let from = StatePlace::beginning();
+        let answer = self.carrier.ask(ClientToMaster::RequestMasterState { from }).await?;
+        let MasterToClient::MasterStateResponse(page) = answer else { return Err(self.other_answer()) };
+        Ok(page.head.and_then(|head| head.web_address))
     }
 
     /// Asks for all that has ended and that the Master remembers, in the order of the ends, with the Master's time.
     ///
     /// # Errors
-    /// The Master does not answer, is too old to know, or the answer broke off.
-    pub async fn history(&mut self) -> Result<(Timestamp, Vec<PastRow>), CallError> {
+    /// The Master does not answer, or the answer broke off.
+    pub async fn history(&mut self) -> Result<(Timestamp, Vec<PastRow>), C::Error> {
         let mut latest = Timestamp::default();
         let question = |from: &HistoryPlace| ClientToMaster::RequestHistory { from: *from };
         let rows = self.pages(HistoryPlace::default(), question, |answer| match answer {
@@ -125,11 +139,11 @@ impl MasterClient {
         first: P,
         question: impl Fn(&P) -> ClientToMaster,
         mut page: impl FnMut(MasterToClient) -> Option<(Vec<T>, Option<P>)>,
-    ) -> Result<Vec<T>, CallError> {
+    ) -> Result<Vec<T>, C::Error> {
         let (mut all, mut from) = (Vec::new(), Some(first));
         while let Some(first) = from.take() {
-            let answer = self.inquiry.ask(&question(&first)).await;
-            let answer = answer.map_err(|error| broken_off(all.len() as u64, error))?;
+            let answer = self.carrier.ask(question(&first)).await;
+            let answer = answer.map_err(|error| C::broken_off(all.len() as u64, error))?;
             let (rows, next) = page(answer).ok_or_else(|| self.other_answer())?;
             all.extend(rows);
             from = next.filter(|next| *next > first);
@@ -137,56 +151,11 @@ impl MasterClient {
         Ok(all)
     }
 
-    /// Asks for the rule by which the Master chooses Workers for applications that name no policy, as
-    /// `firesteel.placement.policy` has it. `None`: the Master is too old to have any but a policy.
-    async fn placement_rule(&mut self) -> Result<Option<String>, CallError> {
-        let answer = self.inquiry.ask(&ClientToMaster::RequestPlacementRule).await;
-        unless_older(answer.and_then(|answer| match answer {
-            MasterToClient::PlacementRuleResponse { rule } => Ok(Some(rule)),
-            _ => Err(self.other_answer()),
-        }))
-    }
-
-    /// Asks for the settings of the scheduler that are not in the state. An older Master has the defaults.
-    async fn scheduling_settings(&mut self) -> Result<SchedulingSettings, CallError> {
-        let answer = self.inquiry.ask(&ClientToMaster::RequestSchedulingSettings).await;
-        unless_older(answer.and_then(|answer| match answer {
-            MasterToClient::SchedulingSettingsResponse(settings) => Ok(settings),
-            _ => Err(self.other_answer()),
-        }))
-    }
-
-    /// Asks how long live applications say that they run. An older Master ignores what they say.
-    ///
-    /// # Errors
-    /// The Master does not answer, or the answer broke off.
-    pub async fn run_times(&mut self) -> Result<BTreeMap<AppId, Duration>, CallError> {
-        let question = |from: &u64| ClientToMaster::RequestRunTimes { from: *from };
-        let times = self.pages(0, question, |answer| match answer {
-            MasterToClient::RunTimesResponse(page) => Some((page.times, page.next)),
-            _ => None,
-        });
-        let times = unless_older(times.await)?;
-        Ok(times.into_iter().map(|time| (time.app, time.run_time)).collect())
-    }
-
-    /// Asks for which applications room is reserved, and when they are expected to start. An older Master does not say.
-    ///
-    /// # Errors
-    /// The Master does not answer.
-    pub async fn reservations(&mut self) -> Result<Vec<ReservedRoom>, CallError> {
-        let answer = self.inquiry.ask(&ClientToMaster::RequestReservations).await;
-        unless_older(answer.and_then(|answer| match answer {
-            MasterToClient::ReservationsResponse(rooms) => Ok(rooms),
-            _ => Err(self.other_answer()),
-        }))
-    }
-
     /// Asks for one application by id or name, with all executors that the Master remembers.
     ///
     /// # Errors
     /// The Master does not answer, or the answer broke off.
-    pub async fn application(&mut self, app: &str) -> Result<ApplicationAnswer, CallError> {
+    pub async fn application(&mut self, app: &str) -> Result<ApplicationAnswer, C::Error> {
         let mut whole = match self.application_from(app, ExecutorId(0)).await? {
             ApplicationAnswer::Known(whole) => whole,
             answer @ (ApplicationAnswer::Unknown | ApplicationAnswer::Ambiguous { .. }) => return Ok(answer),
@@ -196,7 +165,7 @@ impl MasterClient {
         while let Some(from) = whole.next_executor.take() {
             let rows = whole.application.executors.len() as u64;
             let answer = self.application_from(&id, from).await;
-            match answer.map_err(|error| broken_off(rows, error))? {
+            match answer.map_err(|error| C::broken_off(rows, error))? {
                 ApplicationAnswer::Known(more) if more.next_executor.is_none_or(|next| next > from) => {
                     whole.application.executors.extend(more.application.executors);
                     whole.next_executor = more.next_executor;
@@ -219,9 +188,9 @@ impl MasterClient {
         &mut self,
         app: &str,
         executors_from: ExecutorId,
-    ) -> Result<ApplicationAnswer, CallError> {
+    ) -> Result<ApplicationAnswer, C::Error> {
         let question = ClientToMaster::RequestApplication { app: app.to_owned(), executors_from };
-        let answer = self.inquiry.ask(&question).await?;
+        let answer = self.carrier.ask(question).await?;
         let MasterToClient::ApplicationResponse(answer) = answer else { return Err(self.other_answer()) };
         Ok(answer)
     }
@@ -230,9 +199,9 @@ impl MasterClient {
     ///
     /// # Errors
     /// The Master does not answer.
-    pub async fn kill(&mut self, app: &str, by: &str) -> Result<KillAnswer, CallError> {
+    pub async fn kill(&mut self, app: &str, by: &str) -> Result<KillAnswer, C::Error> {
         let question = ClientToMaster::KillApplication { app: app.to_owned(), by: by.to_owned() };
-        let answer = self.inquiry.ask(&question).await?;
+        let answer = self.carrier.ask(question).await?;
         let MasterToClient::KillApplicationResponse(answer) = answer else { return Err(self.other_answer()) };
         Ok(answer)
     }
@@ -245,45 +214,42 @@ impl MasterClient {
         &mut self,
         which: &str,
         within: Option<Duration>,
-    ) -> Result<DecommissionAnswer, CallError> {
+    ) -> Result<DecommissionAnswer, C::Error> {
         let (which, within_millis) = (which.to_owned(), within.map(millis));
         let question = ClientToMaster::DecommissionWorkers { which, within_millis };
-        let answer = self.inquiry.ask(&question).await?;
+        let answer = self.carrier.ask(question).await?;
         let MasterToClient::DecommissionWorkersResponse(answer) = answer else {
             return Err(self.other_answer());
         };
         Ok(answer)
     }
 
-    /// Submits a cluster driver that needs these custom resources. Returns its id, or why the Master refuses it.
+    /// Submits a cluster driver. Returns its id, or why the Master refuses it.
     ///
     /// # Errors
-    /// The Master does not answer, and may have taken the cluster driver all the same; or it is too old for custom resources of
-    /// cluster drivers.
+    /// The Master does not answer, and may have taken the cluster driver all the same.
     pub async fn submit_driver(
         &mut self,
         driver: DriverDescription,
-        resources: ResourceAmounts,
-    ) -> Result<Result<DriverId, String>, CallError> {
-        let question = ClientToMaster::submit_driver(driver, resources);
-        let answer = self.inquiry.ask(&question).await?;
-        Ok(match answer {
-            MasterToClient::SubmitDriverResponse(SubmitDriverAnswer::Submitted { driver }) => Ok(driver),
+    ) -> Result<Result<DriverId, String>, C::Error> {
+        let question = ClientToMaster::RequestSubmitDriver(Box::new(driver));
+        let answer = self.carrier.ask(question).await?;
+        match answer {
+            MasterToClient::SubmitDriverResponse(SubmitDriverAnswer::Submitted { driver }) => Ok(Ok(driver)),
             MasterToClient::SubmitDriverResponse(SubmitDriverAnswer::Refused(refusal)) => {
-                Err(refusal.to_string())
+                Ok(Err(refusal.to_string()))
             }
-            MasterToClient::DriverResourcesRefused { why } => Err(why),
-            _ => return Err(self.other_answer()),
-        })
+            _ => Err(self.other_answer()),
+        }
     }
 
     /// Ends a cluster driver at the request of a user, `ann@host`.
     ///
     /// # Errors
     /// The Master does not answer.
-    pub async fn kill_driver(&mut self, driver: &DriverId, by: &str) -> Result<KillDriverAnswer, CallError> {
+    pub async fn kill_driver(&mut self, driver: &DriverId, by: &str) -> Result<KillDriverAnswer, C::Error> {
         let question = ClientToMaster::RequestKillDriver { driver: driver.clone(), by: by.to_owned() };
-        let answer = self.inquiry.ask(&question).await?;
+        let answer = self.carrier.ask(question).await?;
         let MasterToClient::KillDriverResponse(answer) = answer else { return Err(self.other_answer()) };
         Ok(answer)
     }
@@ -292,30 +258,14 @@ impl MasterClient {
     ///
     /// # Errors
     /// The Master does not answer.
-    pub async fn driver(&mut self, driver: &DriverId) -> Result<Option<DriverView>, CallError> {
+    pub async fn driver(&mut self, driver: &DriverId) -> Result<Option<DriverView>, C::Error> {
         let question = ClientToMaster::RequestDriverStatus { driver: driver.clone() };
-        let answer = self.inquiry.ask(&question).await?;
+        let answer = self.carrier.ask(question).await?;
         let MasterToClient::DriverStatusResponse(answer) = answer else { return Err(self.other_answer()) };
         Ok(answer.map(|view| *view))
     }
 
-    fn other_answer(&self) -> CallError {
-        CallError::OtherAnswer { address: self.inquiry.address().clone() }
-    }
-}
-
-/// Nothing, if the Master is too old to know.
-fn unless_older<T: Default>(answer: Result<T, CallError>) -> Result<T, CallError> {
-    match answer {
-        Err(CallError::Older { .. }) => Ok(T::default()),
-        answer => answer,
-    }
-}
-
-/// The error of a page after this number of rows.
-fn broken_off(rows: u64, error: CallError) -> CallError {
-    match rows {
-        0 => error,
-        rows => CallError::Incomplete { rows, error: Box::new(error) },
+    fn other_answer(&self) -> C::Error {
+        self.carrier.other_answer()
     }
 }

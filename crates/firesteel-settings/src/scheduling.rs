@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use firesteel_core::messages::{Deciding, MasterView};
 use firesteel_core::scheduling::{Backfill, GangPreemption, Preemption, SchedulingSettings};
 use firesteel_placement::{Cores, Policy, Strategy};
 
@@ -11,11 +10,20 @@ use super::{duration, keys};
 
 /// The settings that decide which applications get which executors, with their values. Settings without a value are left out.
 #[must_use]
-pub fn settings(view: &MasterView) -> Vec<(&'static str, String)> {
-    let MasterView { deciding, rule, scheduling, .. } = view;
-    let Deciding { policy, strategy, worker_order, default_cores, queues, backfill, preemption } = deciding;
-    let SchedulingSettings { order, reservations, gang_preemption } = *scheduling;
-    let rule = rule.clone().unwrap_or_else(|| policy.to_string());
+pub fn settings(scheduling: &SchedulingSettings) -> Vec<(&'static str, String)> {
+    let SchedulingSettings {
+        rule,
+        policy: _,
+        strategy,
+        worker_order,
+        default_cores,
+        queues,
+        backfill,
+        preemption,
+        order,
+        reservations,
+        gang_preemption,
+    } = scheduling;
     let spread_out = *strategy == Strategy::SpreadOut;
     let (preempted, interval) = match *preemption {
         Preemption::Off => (0, None),
@@ -23,7 +31,7 @@ pub fn settings(view: &MasterView) -> Vec<(&'static str, String)> {
     };
     let gang = |of: fn(GangPreemption) -> Duration| gang_preemption.map(|gang| duration::write(of(gang)));
     let written = [
-        (keys::PLACEMENT_POLICY, Some(rule)),
+        (keys::PLACEMENT_POLICY, Some(rule.clone())),
         (keys::SPREAD_OUT, Some(spread_out.to_string())),
         (keys::WORKER_ORDER, Some(worker_order.to_string())),
         (keys::DEFAULT_CORES, (*default_cores < Cores::UNLIMITED).then(|| default_cores.to_string())),
@@ -41,34 +49,35 @@ pub fn settings(view: &MasterView) -> Vec<(&'static str, String)> {
 
 /// Those of the settings that differ from their defaults.
 #[must_use]
-pub fn changed_settings(view: &MasterView) -> Vec<(&'static str, String)> {
+pub fn changed_settings(scheduling: &SchedulingSettings) -> Vec<(&'static str, String)> {
     let is_default = |key: &str, value: &str| match keys::find(key).map(|key| key.default) {
         Some(Value(default)) => value == default,
         Some(Otherwise(_)) | None => key == keys::PLACEMENT_POLICY && value == Policy::Spark.name(),
     };
-    settings(view).into_iter().filter(|(key, value)| !is_default(key, value)).collect()
+    settings(scheduling).into_iter().filter(|(key, value)| !is_default(key, value)).collect()
 }
 
 /// The same without those that choose Workers, which another policy replaces.
 #[must_use]
-pub fn changed_beside_the_policy(view: &MasterView) -> Vec<(&'static str, String)> {
+pub fn changed_beside_the_policy(scheduling: &SchedulingSettings) -> Vec<(&'static str, String)> {
     let of_policy = [keys::PLACEMENT_POLICY, keys::SPREAD_OUT, keys::WORKER_ORDER];
-    changed_settings(view).into_iter().filter(|(key, _)| !of_policy.contains(key)).collect()
+    changed_settings(scheduling).into_iter().filter(|(key, _)| !of_policy.contains(key)).collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use firesteel_core::Timestamp;
-    use firesteel_core::master::{Config, Master};
+    use firesteel_core::master::Master;
 
     use super::*;
     use crate::Properties;
     use crate::master::config;
 
     /// What a Master with these properties tells.
-    fn view(properties: &[&str]) -> MasterView {
+    fn view(properties: &[&str]) -> SchedulingSettings {
         let properties = Properties::parse(properties.iter().copied()).expect("they are properties");
-        Master::new(config(&properties, "spark://m:1".to_owned()).expect("they can be used")).view()
+        Master::new(config(&properties, "spark://m:1".to_owned()).expect("they can be used"))
+            .view()
+            .scheduling
     }
 
     fn lines(settings: Vec<(&'static str, String)>) -> Vec<String> {
@@ -124,14 +133,5 @@ mod tests {
                 "firesteel.master.preemption.gangReach=0s",
             ]
         );
-    }
-
-    #[test]
-    fn a_master_that_is_too_old_to_tell_a_rule_has_a_policy() {
-        let older = MasterView { rule: None, ..Master::new(Config::default()).view() };
-        assert_eq!(lines(changed_settings(&older)), [""; 0]);
-        let deciding = Deciding { policy: Policy::BestFit, ..older.deciding };
-        let older = MasterView { deciding, now: Timestamp::default(), ..older };
-        assert_eq!(lines(changed_settings(&older)), ["firesteel.placement.policy=best-fit"]);
     }
 }

@@ -69,7 +69,7 @@ fn applications_keep_every_law_under_faults_and_end_rightly_after_them() {
 }
 
 /// What no world can see, each with its reason.
-const IMPOSSIBLE: [(&str, &str, &str); 44] = [
+const IMPOSSIBLE: [(&str, &str, &str); 28] = [
     ("MasterToDriver", "WorkerRemoved", "there are no Workers"),
     ("ExecutorState", "Launching", "an executor that is launched is told as added"),
     ("LossReason", "Disconnected", "there are no Workers whose connection could end"),
@@ -100,23 +100,7 @@ const IMPOSSIBLE: [(&str, &str, &str); 44] = [
     ("MasterToClient", "SubmitDriverResponse", "an ApplicationMaster runs no cluster drivers"),
     ("MasterToClient", "KillDriverResponse", "an ApplicationMaster runs no cluster drivers"),
     ("MasterToClient", "DriverStatusResponse", "an ApplicationMaster runs no cluster drivers"),
-    ("ClientToMaster", "RequestWorkerReports", "there are no Workers that could report"),
-    ("ClientToMaster", "RequestApplicationNeeds", "only pages of a Master ask for it"),
-    ("MasterToClient", "ApplicationNeedsResponse", "only pages of a Master ask for it"),
-    ("ClientToMaster", "RequestSubmitDriverWithResources", "an ApplicationMaster runs no cluster drivers"),
-    ("ClientToMaster", "RequestDriverResources", "an ApplicationMaster runs no cluster drivers"),
-    ("MasterToClient", "DriverResourcesRefused", "an ApplicationMaster runs no cluster drivers"),
-    ("MasterToClient", "DriverResourcesResponse", "an ApplicationMaster runs no cluster drivers"),
-    ("ClientToMaster", "RequestReservations", "YARN reserves by its own rules"),
-    ("MasterToClient", "ReservationsResponse", "YARN reserves by its own rules"),
-    ("ClientToMaster", "RequestPlacementRule", "only those who plan for a Master ask for it"),
-    ("MasterToClient", "PlacementRuleResponse", "only those who plan for a Master ask for it"),
-    ("ClientToMaster", "RequestSchedulingSettings", "YARN orders applications by its own rules"),
-    ("MasterToClient", "SchedulingSettingsResponse", "YARN orders applications by its own rules"),
-    ("ClientToMaster", "RequestRunTimes", "only those who plan for a Master ask for it"),
-    ("MasterToClient", "RunTimesResponse", "only those who plan for a Master ask for it"),
     ("ClientToMaster", "RequestHistory", "YARN keeps the history of its applications"),
-    ("MasterToClient", "WorkerReportsResponse", "there are no Workers that could report"),
     ("MasterToClient", "HistoryResponse", "YARN keeps the history of its applications"),
 ];
 

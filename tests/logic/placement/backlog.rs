@@ -327,7 +327,7 @@ fn says(peer: PeerId, message: DriverToMaster) -> Event {
 }
 
 fn reports(peer: PeerId, executor: ExecutorKey, state: ExecutorState) -> Event {
-    let message = WorkerToMaster::ExecutorStateChanged(ExecutorReport { executor, state });
+    let message = WorkerToMaster::ExecutorStateChanged(ExecutorReport::new(executor, state));
     Event::Received { peer, arrived: Timestamp::default(), message: Inbound::Worker(message) }
 }
 

@@ -1,6 +1,5 @@
 //! A plan for a running Master is what this Master does when the application registers.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use firesteel_core::address::Address;
@@ -9,8 +8,8 @@ use firesteel_core::label::Label;
 use firesteel_core::master::{Config, Effect, Event, Inbound, Master, Outbound};
 use firesteel_core::messages::{
     ApplicationAnswer, ApplicationDescription, ClientToMaster, DriverDescription, DriverToMaster,
-    ExecutorReport, ExecutorState, MasterToClient, MasterToWorker, Offered, Placing, ReservedRoom,
-    ResourceProfile, Submitter, WantedExecutors, Work, WorkerDescription, WorkerToMaster,
+    ExecutorReport, ExecutorState, MasterToClient, MasterToWorker, Offered, Placing, ResourceProfile,
+    Submitter, WantedExecutors, Work, WorkerDescription, WorkerToMaster,
 };
 use firesteel_core::process::{Command, ExitStatus};
 use firesteel_core::run_time::{RUN_TIME, value};
@@ -163,28 +162,11 @@ impl Stage {
         }
     }
 
-    fn run_times(&mut self) -> BTreeMap<AppId, Duration> {
-        match self.ask(ClientToMaster::RequestRunTimes { from: 0 }) {
-            MasterToClient::RunTimesResponse(page) => {
-                page.times.into_iter().map(|time| (time.app, time.run_time)).collect()
-            }
-            other => panic!("{other:?}"),
-        }
-    }
-
-    fn rooms(&mut self) -> Vec<ReservedRoom> {
-        match self.ask(ClientToMaster::RequestReservations) {
-            MasterToClient::ReservationsResponse(rooms) => rooms,
-            other => panic!("{other:?}"),
-        }
-    }
-
     /// What a plan says would become of an application.
     fn plan(&mut self, new: &App) -> Fate {
         let view = self.master.view();
         let details: Vec<_> = view.applications.iter().map(|app| self.detail(&app.id)).collect();
-        let (run_times, rooms) = (self.run_times(), self.rooms());
-        let mut draft = Draft::of_running(&view, &details, &run_times, &rooms);
+        let mut draft = Draft::of_running(&view, &details);
         draft.applications.push(DraftApplication::new(new.description(), draft.now));
         let outcome = draft.decide(Config::default()).expect("a Master does not contradict itself");
         let last = outcome.applications.last().expect("there is one");
@@ -313,7 +295,7 @@ fn a_gang_for_which_room_is_reserved_goes_before_other_queues_in_a_plan_too() {
 /// A Worker says that it runs this executor, or how it ended.
 fn reports(stage: &mut Stage, worker: u64, app: &str, executor: u32, state: ExecutorState) {
     let executor = ExecutorKey { app: stage.named(app), executor: ExecutorId(executor) };
-    let report = ExecutorReport { executor, state };
+    let report = ExecutorReport::new(executor, state);
     stage.tell(PeerId(worker), Inbound::Worker(WorkerToMaster::ExecutorStateChanged(report)));
 }
 
@@ -322,8 +304,9 @@ fn what_cluster_drivers_hold_is_not_free_in_a_plan() {
     let mut stage = Stage::new(Config::default(), &[4]);
     let command = Command::of("server");
     let (cores, memory) = (Cores(3), MiB(1));
-    let driver = DriverDescription { user: "ann".to_owned(), command, cores, memory, supervise: false };
-    let submission = ClientToMaster::submit_driver(driver, ResourceAmounts::new());
+    let (user, resources) = ("ann".to_owned(), ResourceAmounts::new());
+    let driver = DriverDescription { user, command, cores, memory, supervise: false, resources };
+    let submission = ClientToMaster::RequestSubmitDriver(Box::new(driver));
     stage.tell(CLIENT, Inbound::Client(submission));
     stage.expect("a driver has three of four cores", app("new", 9, 1), 1, 0);
 }
@@ -404,7 +387,7 @@ fn a_plan_is_made_although_the_master_goes_on_between_its_answers() {
         let app = stage.named(name);
         details.push(stage.detail(&app));
     }
-    let draft = Draft::of_running(&view, &details, &BTreeMap::new(), &[]);
+    let draft = Draft::of_running(&view, &details);
     let outcome = draft.decide(Config::default()).expect("a plan is made");
     let kept: Vec<u64> = outcome.applications.iter().map(|app| app.kept).collect();
     assert_eq!(kept, [1, 0, 0]);

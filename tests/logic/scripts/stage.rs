@@ -183,7 +183,7 @@ impl Stage {
         let executors = words
             .settings()
             .iter()
-            .map(|(key, value)| ExecutorReport { executor: self.names.key(key), state: state(value, None) })
+            .map(|(key, value)| ExecutorReport::new(self.names.key(key), state(value, None)))
             .collect();
         let row = self.workers.get_mut(name).unwrap_or_else(|| panic!("no Worker is called {name}"));
         row.0 = peer;
@@ -198,7 +198,7 @@ impl Stage {
             Some(worker) => self.worker_peer(worker),
             None => self.worker_peer(&self.launched[&executor]),
         };
-        let report = ExecutorReport { executor, state: words.state(1) };
+        let report = ExecutorReport::new(executor, words.state(1));
         self.worker_says(peer, WorkerToMaster::ExecutorStateChanged(report))
     }
 

@@ -77,15 +77,7 @@ impl Names {
                         | MasterToClient::DriverStatusResponse(_)
                         | MasterToClient::KillAllDriversResponse { .. }
                         | MasterToClient::ClearCompletedResponse
-                        | MasterToClient::WorkerReportsResponse(_)
-                        | MasterToClient::HistoryResponse(_)
-                        | MasterToClient::ApplicationNeedsResponse(_)
-                        | MasterToClient::PlacementRuleResponse { .. }
-                        | MasterToClient::DriverResourcesResponse(_)
-                        | MasterToClient::ReservationsResponse(_)
-                        | MasterToClient::SchedulingSettingsResponse(_)
-                        | MasterToClient::RunTimesResponse(_)
-                        | MasterToClient::DriverResourcesRefused { .. }),
+                        | MasterToClient::HistoryResponse(_)),
                     ),
             } => vec![format!("{} <- {answer:?}", self.peers[peer])],
             Effect::Send { peer, message: Outbound::Worker(message) } => {
@@ -308,13 +300,11 @@ fn worker_message(message: &MasterToWorker) -> String {
         MasterToWorker::DecommissionWorker { within_millis: Some(time) } => {
             format!("DecommissionWorker within {time} ms")
         }
-        MasterToWorker::LaunchDriver(launch) => format!("LaunchDriver {}", launch.driver),
-        MasterToWorker::LaunchDriverWithResources { launch, resources } => {
-            format!("LaunchDriverWithResources {}{}", launch.driver, addresses(resources))
+        MasterToWorker::LaunchDriver(launch) => {
+            format!("LaunchDriver {}{}", launch.driver, addresses(&launch.resources))
         }
         MasterToWorker::KillDriver { driver } => format!("KillDriver {driver}"),
         MasterToWorker::DriverEndNoted { driver } => format!("DriverEndNoted {driver}"),
-        MasterToWorker::MasterWebAddress { address } => format!("MasterWebAddress {address}"),
     }
 }
 

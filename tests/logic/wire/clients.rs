@@ -64,14 +64,16 @@ pub(super) fn clients(record: &mut Record) {
         max_cores: Some(Cores(4)),
         cores_granted: Cores(2),
         memory_per_executor: MiB(512),
+        resources_per_executor: gpu(),
+        run_time: Some(Duration::from_secs(600)),
         executors_live: 1,
         executors_ended: 3,
         executors_forgotten: 2,
         executors: vec![executor],
     };
     answers(record, &application);
-    reports(record);
     history(record, &application);
+    let timed = TimedReport { received: Timestamp::from_millis(1_795_209_755_042), report: report() };
     let worker = WorkerView {
         id: WorkerId::new("worker-1"),
         host: "host".to_owned(),
@@ -88,11 +90,18 @@ pub(super) fn clients(record: &mut Record) {
         excluded_until: Some(Timestamp::from_millis(1_795_209_755_048)),
         impairment: Some(Impairment::Deaf),
         label: Label::of(["4.0"]),
+        remark: Some(WorkerRemark::Late),
+        report: Some(Box::new(timed)),
     };
+    reports(record, &worker);
     let executor = application.executors[0].clone();
+    let gang = GangPreemption { patience: Duration::from_secs(20), reach: Duration::from_millis(1_500) };
+    let at = Some(Timestamp::from_millis(1_795_209_755_042));
     let head = StateHead {
         url: "spark://m:7077".to_owned(),
-        deciding: Deciding {
+        web_address: Some("http://m:8080/".to_owned()),
+        scheduling: SchedulingSettings {
+            rule: "expr:left.cores".to_owned(),
             policy: Policy::BestFit,
             strategy: Strategy::Consolidate,
             worker_order: WorkerOrder::MemoryFreeAsc,
@@ -100,7 +109,11 @@ pub(super) fn clients(record: &mut Record) {
             queues: "prod=3,dev=1".parse().expect("they are queues"),
             backfill: Backfill::Off,
             preemption: Preemption::AtMost { executors: 2, every: Duration::from_secs(60) },
+            order: ServingOrder::Shortest,
+            reservations: 4,
+            gang_preemption: Some(gang),
         },
+        reserved: vec![ReservedRoom { app: key().app, at, executors: 8, workers: 3 }],
         lag_millis: 250,
         totals: StateTotals { workers: 1, applications: 2, completed: 4, drivers: 5, executors: 300 },
     };
@@ -108,7 +121,7 @@ pub(super) fn clients(record: &mut Record) {
         now: Timestamp::from_millis(1_795_209_755_045),
         head: Some(head),
         rows: vec![
-            StateRow::Worker(worker),
+            StateRow::Worker(Box::new(worker)),
             StateRow::Application { number: 2, view: Box::new(application) },
             StateRow::Executor { application: 2, view: executor },
         ],
@@ -128,7 +141,7 @@ pub(super) fn clients(record: &mut Record) {
         cores: Cores(8),
         memory: MiB(1024),
         executors: vec![running],
-        ended: vec![ExecutorReport { executor: key(), state: ExecutorState::Killed(None) }],
+        ended: vec![ExecutorReport::new(key(), ExecutorState::Killed(None))],
         drivers: vec![RunningDriver {
             driver: driver(),
             cores: Cores(1),
@@ -153,6 +166,7 @@ fn cluster_drivers(record: &mut Record) {
         cores: Cores(1),
         memory: MiB(1024),
         supervise: true,
+        resources: gpu(),
     };
     record.add("client-to-master", &ClientToMaster::RequestSubmitDriver(Box::new(description.clone())));
     record.add(
@@ -172,6 +186,7 @@ fn cluster_drivers(record: &mut Record) {
         SubmitDriverAnswer::Refused(RefusedDriver::TooLong { length: 200_000, most: 131_072 }),
         SubmitDriverAnswer::Refused(RefusedDriver::TooManyWait { most: 10_000 }),
         SubmitDriverAnswer::Refused(RefusedDriver::NoWorkers),
+        SubmitDriverAnswer::Refused(RefusedDriver::Resources { why: "why".to_owned() }),
     ] {
         record.add("master-to-client", &MasterToClient::SubmitDriverResponse(answer));
     }
@@ -196,107 +211,48 @@ fn cluster_drivers(record: &mut Record) {
         DriverState::Error(DriverError::WorkerLost(LossReason::Disconnected)),
         DriverState::Error(DriverError::WorkerStopped),
     ] {
-        let report = DriverReport { driver: driver.clone(), state };
+        let report = DriverReport::new(driver.clone(), state);
         record.add("worker-to-master", &WorkerToMaster::DriverStateChanged(report));
     }
-    let view = driver_view();
-    for answer in [None, Some(Box::new(view))] {
-        record.add("master-to-client", &MasterToClient::DriverStatusResponse(answer));
+    record.add("master-to-client", &MasterToClient::DriverStatusResponse(None));
+    for wait in [
+        None,
+        Some(DriverWait::NoWorker),
+        Some(DriverWait::TooLarge { cores: Cores(4), memory: MiB(8192) }),
+        Some(DriverWait::NoRoom { workers: 3 }),
+        Some(DriverWait::Limit { most: 2 }),
+    ] {
+        let view = Some(Box::new(DriverView { wait, ..driver_view() }));
+        record.add("master-to-client", &MasterToClient::DriverStatusResponse(view));
     }
-    let launch = DriverLaunch { driver: driver.clone(), description };
-    record.add("master-to-worker", &MasterToWorker::LaunchDriver(Box::new(launch.clone())));
-    driver_resources(record, launch);
+    let launch = DriverLaunch { driver: driver.clone(), description, resources: gpus() };
+    record.add("master-to-worker", &MasterToWorker::LaunchDriver(Box::new(launch)));
     record.add("master-to-worker", &MasterToWorker::KillDriver { driver: driver.clone() });
     record.add("master-to-worker", &MasterToWorker::DriverEndNoted { driver });
 }
 
-/// A cluster driver that needs custom resources.
-fn driver_resources(record: &mut Record, launch: DriverLaunch) {
-    let (driver, description) = (launch.driver.clone(), Box::new(launch.description.clone()));
-    let needs: ResourceAmounts = [("gpu".to_owned(), Amount::Whole(2))].into();
-    let question = ClientToMaster::RequestSubmitDriverWithResources { description, resources: needs.clone() };
-    record.add("client-to-master", &question);
-    record.add("master-to-client", &MasterToClient::DriverResourcesRefused { why: "why".to_owned() });
-    let has = Resources::from_iter([("gpu", ["0", "1"])]);
-    let launch = Box::new(launch);
-    let order = MasterToWorker::LaunchDriverWithResources { launch, resources: has.clone() };
-    record.add("master-to-worker", &order);
-    record.add("client-to-master", &ClientToMaster::RequestDriverResources { from: 7 });
-    let restarts = DriverRestarts {
-        restarts: 2,
-        last: ExitStatus::Code(3),
-        until: Some(Timestamp::from_millis(1_795_209_755_042)),
-    };
-    let (name, restarts, wait) = (Some("nightly".to_owned()), Some(restarts), None);
-    let share = DriverShare { number: 7, driver, needs, has, name, restarts, wait };
-    let page = DriverResources { drivers: vec![share.clone()], next: Some(9) };
-    record.add("master-to-client", &MasterToClient::DriverResourcesResponse(page));
-    for wait in [
-        DriverWait::NoWorker,
-        DriverWait::TooLarge { cores: Cores(4), memory: MiB(8192) },
-        DriverWait::NoRoom { workers: 3 },
-        DriverWait::Limit { most: 2 },
-    ] {
-        let share = DriverShare { wait: Some(wait), restarts: None, name: None, ..share.clone() };
-        let page = DriverResources { drivers: vec![share], next: None };
-        record.add("master-to-client", &MasterToClient::DriverResourcesResponse(page));
-    }
-}
-
-/// What Workers report of themselves.
-fn reports(record: &mut Record) {
-    let worker = WorkerId::new("worker-1");
-    record.add("client-to-master", &ClientToMaster::RequestWorkerReports { from: worker.clone() });
-    let timed = TimedReport { received: Timestamp::from_millis(1_795_209_755_042), report: report() };
-    let news = WorkerNews { worker: worker.clone(), remark: None, report: Some(timed) };
+/// What there is to say of Workers, each in a page of its own.
+fn reports(record: &mut Record, worker: &WorkerView) {
     let until = Timestamp::from_millis(1_795_209_755_042);
-    let foreign = WorkerRemark::Foreign { executors: 3, drivers: 1, until };
-    let of = |it| WorkerNews { worker: worker.clone(), remark: Some(it), report: None };
-    let others = [WorkerRemark::Late, WorkerRemark::Left, foreign].map(of);
-    let workers = [news].into_iter().chain(others).collect();
-    let reports = WorkerReports { workers, next: Some(worker.clone()) };
-    record.add("master-to-client", &MasterToClient::WorkerReportsResponse(reports));
-    for cause in [
-        DepartureCause::Asked,
-        DepartureCause::Stopped,
-        DepartureCause::Lost(LossReason::HeartbeatTimeout { seconds: 60 }),
+    let gone = |cause| WorkerRemark::Gone(Departure { at: until, cause });
+    for remark in [
+        WorkerRemark::Foreign { executors: 3, drivers: 1, until },
+        gone(DepartureCause::Asked),
+        gone(DepartureCause::Stopped),
+        gone(DepartureCause::Lost(LossReason::HeartbeatTimeout { seconds: 60 })),
     ] {
-        let workers = vec![of(WorkerRemark::Gone(Departure { at: until, cause }))];
-        let reports = WorkerReports { workers, next: None };
-        record.add("master-to-client", &MasterToClient::WorkerReportsResponse(reports));
+        let view = WorkerView { remark: Some(remark), report: None, ..worker.clone() };
+        let rows = vec![StateRow::Worker(Box::new(view))];
+        let page = StatePage { now: until, head: None, rows, next: None };
+        record.add("master-to-client", &MasterToClient::MasterStateResponse(page));
     }
-    record.add("client-to-master", &ClientToMaster::RequestApplicationNeeds { from: 7 });
-    let resources = [("gpu".to_owned(), firesteel_placement::Amount::Whole(2))].into();
-    let need = ApplicationNeed { number: 7, app: key().app, resources };
-    let needs = ApplicationNeeds { needs: vec![need], next: Some(9) };
-    record.add("master-to-client", &MasterToClient::ApplicationNeedsResponse(needs));
-    record.add("client-to-master", &ClientToMaster::RequestReservations);
-    let at = Some(Timestamp::from_millis(1_795_209_755_042));
-    for rooms in [Vec::new(), vec![ReservedRoom { app: key().app, at, executors: 8, workers: 3 }]] {
-        record.add("master-to-client", &MasterToClient::ReservationsResponse(rooms));
-    }
-    record.add("client-to-master", &ClientToMaster::RequestPlacementRule);
-    let rule = "expr:left.cores".to_owned();
-    record.add("master-to-client", &MasterToClient::PlacementRuleResponse { rule });
-    scheduling(record);
     record.add("client-to-worker", &ClientToWorker::RequestWorkerReport);
     record.add("worker-to-client", &WorkerToClient::WorkerReportResponse(Box::new(report())));
 }
 
-/// The settings of the scheduler, and how long applications say that they run.
-fn scheduling(record: &mut Record) {
-    record.add("client-to-master", &ClientToMaster::RequestSchedulingSettings);
-    let gang = GangPreemption { patience: Duration::from_secs(20), reach: Duration::from_millis(1_500) };
-    for settings in [
-        SchedulingSettings::default(),
-        SchedulingSettings { order: ServingOrder::Shortest, reservations: 4, gang_preemption: Some(gang) },
-    ] {
-        record.add("master-to-client", &MasterToClient::SchedulingSettingsResponse(settings));
-    }
-    record.add("client-to-master", &ClientToMaster::RequestRunTimes { from: 7 });
-    let time = ApplicationRunTime { number: 7, app: key().app, run_time: Duration::from_secs(600) };
-    let page = ApplicationRunTimes { times: vec![time], next: Some(9) };
-    record.add("master-to-client", &MasterToClient::RunTimesResponse(page));
+/// The amount of custom resources that something needs.
+fn gpu() -> ResourceAmounts {
+    [("gpu".to_owned(), Amount::Whole(2))].into()
 }
 
 /// What has ended.
@@ -316,12 +272,6 @@ fn history(record: &mut Record, application: &ApplicationView) {
     ];
     let next = Some(HistoryPlace { ended: now, what: PastNumber::Driver(301) });
     record.add("master-to-client", &MasterToClient::HistoryResponse(HistoryPage { now, rows, next }));
-    let (name, restarts) =
-        (Some("nightly".to_owned()), DriverRestarts { restarts: 2, last: ExitStatus::Code(3), until: None });
-    let view = Box::new(driver_view());
-    let named = PastRow::DetailedDriver { number: 300, view, used: None, name, restarts: Some(restarts) };
-    let page = HistoryPage { now, rows: vec![named], next: None };
-    record.add("master-to-client", &MasterToClient::HistoryResponse(page));
 }
 
 fn driver_view() -> DriverView {
@@ -342,6 +292,11 @@ fn driver_view() -> DriverView {
             port: 7078,
             directory: "/work/driver-1".to_owned(),
         }),
+        name: Some("nightly".to_owned()),
+        needs: gpu(),
+        has: gpus(),
+        restarts: Some(DriverRestarts { restarts: 2, last: ExitStatus::Code(3), until: None }),
+        wait: None,
     }
 }
 
@@ -424,6 +379,8 @@ fn answers(record: &mut Record, application: &ApplicationView) {
         cluster,
         holders: vec![holder],
         more_holders: 0,
+        late: vec![LateWorker { worker: WorkerId::new("worker-4"), executors: 2 }],
+        expected_start: Some(Timestamp::from_millis(1_795_209_755_049)),
     };
     let detail = ApplicationDetail {
         now: Timestamp::from_millis(1_795_209_755_045),

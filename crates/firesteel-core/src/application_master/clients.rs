@@ -10,11 +10,10 @@ use super::{ApplicationMaster, Effect, Outbound, Phase};
 use crate::allocator;
 use crate::ids::{ExecutorId, PeerId, ProfileId};
 use crate::messages::{
-    ApplicationAnswer, ApplicationDetail, ApplicationNeeds, ApplicationRunTimes, ApplicationState,
-    ApplicationView, ClientToMaster, ClusterView, Deciding, DecommissionAnswer, DriverResources,
-    ExecutorView, HistoryPage, KillAnswer, KillDriverAnswer, MasterToClient, PageSize, ProfileView,
-    RefusedDriver, SchedulingStatus, StateHead, StatePage, StatePlace, StateRow, StateTotals, Step,
-    SubmitDriverAnswer, WorkerReports, page,
+    ApplicationAnswer, ApplicationDetail, ApplicationState, ApplicationView, ClientToMaster, ClusterView,
+    DecommissionAnswer, ExecutorView, HistoryPage, KillAnswer, KillDriverAnswer, MasterToClient, PageSize,
+    ProfileView, RefusedDriver, SchedulingStatus, StateHead, StatePage, StatePlace, StateRow, StateTotals,
+    Step, SubmitDriverAnswer, page,
 };
 use crate::scheduling::SchedulingSettings;
 use crate::time::Timestamp;
@@ -42,8 +41,7 @@ impl ApplicationMaster {
                 let unknown = DecommissionAnswer::Unknown;
                 self.answer(peer, MasterToClient::DecommissionWorkersResponse(unknown));
             }
-            ClientToMaster::RequestSubmitDriver(_)
-            | ClientToMaster::RequestSubmitDriverWithResources { .. } => {
+            ClientToMaster::RequestSubmitDriver(_) => {
                 let refused = SubmitDriverAnswer::Refused(RefusedDriver::NoWorkers);
                 self.answer(peer, MasterToClient::SubmitDriverResponse(refused));
             }
@@ -58,36 +56,6 @@ impl ApplicationMaster {
             }
             ClientToMaster::RequestClearCompletedDriversAndApps { .. } => {
                 self.answer(peer, MasterToClient::ClearCompletedResponse);
-            }
-            // What its executors need is in the detail of the application.
-            ClientToMaster::RequestApplicationNeeds { .. } => {
-                let none = ApplicationNeeds { needs: Vec::new(), next: None };
-                self.answer(peer, MasterToClient::ApplicationNeedsResponse(none));
-            }
-            // YARN reserves by its own rules.
-            ClientToMaster::RequestReservations => {
-                self.answer(peer, MasterToClient::ReservationsResponse(Vec::new()));
-            }
-            ClientToMaster::RequestDriverResources { .. } => {
-                let none = DriverResources { drivers: Vec::new(), next: None };
-                self.answer(peer, MasterToClient::DriverResourcesResponse(none));
-            }
-            // YARN chooses nodes, and orders applications, by its own rules. The answers go with the settings in the head of its state.
-            ClientToMaster::RequestPlacementRule => {
-                let rule = Deciding::default().policy.to_string();
-                self.answer(peer, MasterToClient::PlacementRuleResponse { rule });
-            }
-            ClientToMaster::RequestSchedulingSettings => {
-                let settings = SchedulingSettings::default();
-                self.answer(peer, MasterToClient::SchedulingSettingsResponse(settings));
-            }
-            ClientToMaster::RequestRunTimes { .. } => {
-                let none = ApplicationRunTimes { times: Vec::new(), next: None };
-                self.answer(peer, MasterToClient::RunTimesResponse(none));
-            }
-            ClientToMaster::RequestWorkerReports { .. } => {
-                let none = WorkerReports { workers: Vec::new(), next: None };
-                self.answer(peer, MasterToClient::WorkerReportsResponse(none));
             }
             // YARN keeps the history of its applications.
             ClientToMaster::RequestHistory { .. } => {
@@ -139,7 +107,10 @@ impl ApplicationMaster {
         let executors = self.executors.iter().count() as u64;
         StateHead {
             url: self.config.url.clone(),
-            deciding: Deciding::default(),
+            web_address: None,
+            // YARN chooses nodes, orders applications and reserves by its own rules.
+            scheduling: SchedulingSettings::default(),
+            reserved: Vec::new(),
             lag_millis: 0,
             totals: StateTotals { workers: 0, applications: 1, completed: 0, drivers: 0, executors },
         }
@@ -196,6 +167,8 @@ impl ApplicationMaster {
             cluster: ClusterView { workers: view.machines.unwrap_or(0), ..ClusterView::default() },
             holders: Vec::new(),
             more_holders: 0,
+            late: Vec::new(),
+            expected_start: None,
         }
     }
 
@@ -224,6 +197,8 @@ impl ApplicationMaster {
             gang: 0,
             max_cores: None,
             cores_granted: self.cores(),
+            resources_per_executor: ResourceAmounts::new(),
+            run_time: None,
             memory_per_executor: self
                 .allocator
                 .size(ProfileId::DEFAULT)

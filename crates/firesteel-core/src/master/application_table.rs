@@ -13,9 +13,7 @@ use super::executor_record::ExecutorRecord;
 use super::link::Link;
 use super::merged::merged;
 use super::worker_table::WorkerTable;
-use crate::ids::{AppId, ExecutorKey, PeerId, ProfileId, WorkerId};
-use crate::messages::ExecutorState;
-use crate::process::ExitStatus;
+use crate::ids::{AppId, ExecutorKey, PeerId, ProfileId};
 use crate::time::{Timestamp, first_due};
 
 /// The live applications in the order of registration, and the latest ended ones.
@@ -382,25 +380,6 @@ impl ApplicationTable {
     pub(super) fn totals(&self) -> (usize, usize, usize) {
         let executors = self.rows.values().map(|row| row.executors.len()).sum();
         (self.rows.len(), self.ended.len(), executors)
-    }
-
-    /// A Worker reports the end of an executor that the Master has already taken back. The history then shows
-    /// how its process ended. Returns the application's number and that status, if it is news.
-    pub(super) fn learn_end(
-        &mut self,
-        now: Timestamp,
-        worker: &WorkerId,
-        executor: &ExecutorKey,
-        end: &ExecutorState,
-    ) -> Option<(u64, ExitStatus)> {
-        // Without a status the report says no more than what is known.
-        let status = end.exit_status()?;
-        let (app, record) = self.ended_executor(executor)?;
-        if record.worker.id != *worker || record.state != ExecutorState::Killed(None) {
-            return None;
-        }
-        record.learn(now, status);
-        Some((app, status))
     }
 
     /// The record of an ended executor, with its application's number. Histories are bounded: either may have left its own.

@@ -9,12 +9,9 @@ use std::time::Duration;
 use super::Master;
 use super::cluster_driver_table::PastDriver;
 use super::ended_applications::Ended;
-use super::executor_record::ExecutorRecord;
 use super::merged::merged;
-use super::record::Record;
-use crate::ids::{DriverId, ExecutorKey};
 use crate::messages::{
-    ApplicationView, HistoryPage, HistoryPlace, MOST_PAST_EXECUTORS, PastApplication, PastRow, Used, page,
+    ApplicationView, HistoryPage, HistoryPlace, MOST_PAST_EXECUTORS, PastApplication, PastRow, page,
 };
 use crate::time::Timestamp;
 use crate::wire;
@@ -82,14 +79,8 @@ impl Ended {
     }
 }
 
-fn past_driver(number: u64, PastDriver { view, name, restarts, used, .. }: &PastDriver) -> PastRow {
-    let (view, used) = (Box::new(view.clone()), *used);
-    match (name, restarts) {
-        (None, None) => PastRow::Driver { number, view, used },
-        (name, restarts) => {
-            PastRow::DetailedDriver { number, view, used, name: name.clone(), restarts: *restarts }
-        }
-    }
+fn past_driver(number: u64, PastDriver { view, used }: &PastDriver) -> PastRow {
+    PastRow::Driver { number, view: Box::new(view.clone()), used: *used }
 }
 
 impl Master {
@@ -118,41 +109,14 @@ impl Master {
         let (rows, next) = page(self.config.page, merged(archived, latest.into_iter()));
         HistoryPage { now: self.now, rows, next: next.map(|row| row.place()) }
     }
-
-    /// An executor has ended: what its Worker measured last is remembered with it.
-    pub(super) fn remember_used(&mut self, now: Timestamp, executor: &ExecutorKey, used: Option<Used>) {
-        let Some(used) = used else { return };
-        if let Some((app, record)) = self.applications.ended_executor(executor) {
-            record.used = Some(used);
-            self.records.add(now, Record::ExecutorUsed { app, executor: executor.executor, used });
-        }
-    }
-
-    /// A cluster driver has ended: what its last process used is remembered with it.
-    pub(super) fn remember_driver_used(&mut self, now: Timestamp, driver: &DriverId, used: Option<Used>) {
-        let Some(used) = used else { return };
-        if let Some((number, ended)) = self.drivers.ended_mut(driver) {
-            ended.used = Some(used);
-            self.records.add(now, Record::DriverUsed { driver: number, used });
-        }
-    }
-}
-
-/// The records of what ended executors used.
-pub(super) fn used_records<'a>(
-    app: u64,
-    executors: impl IntoIterator<Item = &'a ExecutorRecord>,
-) -> impl Iterator<Item = Record> {
-    let used = |record: &'a ExecutorRecord| Some((record.id, record.used?));
-    let executors = executors.into_iter().filter_map(used);
-    executors.map(move |(executor, used)| Record::ExecutorUsed { app, executor, used })
 }
 
 #[cfg(test)]
 mod tests {
-    use firesteel_placement::{Cores, MiB};
+    use firesteel_placement::{Cores, MiB, ResourceAmounts, Resources};
 
     use super::*;
+    use crate::ids::DriverId;
     use crate::messages::{DriverState, DriverView};
 
     fn row(number: u64, ended_seconds: u64) -> PastRow {
@@ -169,9 +133,13 @@ mod tests {
             launched: None,
             ended,
             worker: None,
+            name: None,
+            needs: ResourceAmounts::new(),
+            has: Resources::default(),
+            restarts: None,
+            wait: None,
         };
-        let (name, restarts, needs, has, used) = Default::default();
-        past_driver(number, &PastDriver { view, name, restarts, needs, has, used })
+        past_driver(number, &PastDriver { view, used: None })
     }
 
     #[test]
@@ -192,7 +160,7 @@ mod tests {
         ] {
             archive.insert(Timestamp::from_millis(now * 1000), row(number, ended), limits);
             let numbers = archive.iter().map(|row| match row {
-                PastRow::Driver { number, .. } | PastRow::DetailedDriver { number, .. } => *number,
+                PastRow::Driver { number, .. } => *number,
                 PastRow::Application(past) => past.number,
             });
             assert_eq!(numbers.collect::<Vec<_>>(), left, "after {number}");

@@ -4,10 +4,11 @@ use std::fmt;
 
 use firesteel_placement::words::none_or;
 
-use super::cluster_drivers::DriverRefusal;
 use crate::Mentions;
 use crate::ids::{AppId, DriverId, PeerId, WorkerId};
-use crate::messages::{ApplicationDescription, DecommissionAnswer, KillAnswer, KillDriverAnswer};
+use crate::messages::{
+    ApplicationDescription, DecommissionAnswer, KillAnswer, KillDriverAnswer, SubmitDriverAnswer,
+};
 
 /// The maximum number of characters of a name that a peer gives.
 const LONGEST: usize = 200;
@@ -152,12 +153,14 @@ impl Audit {
         peer: PeerId,
         program: &str,
         user: &str,
-        answer: &Result<DriverId, DriverRefusal>,
+        answer: &SubmitDriverAnswer,
     ) -> Self {
         let asked = Self::of(peer, Some(user), Action::SubmitDriver, program);
         match answer {
-            Ok(driver) => asked.ends(Verdict::Done, Some(AuditedId::Driver(driver.clone())), driver),
-            Err(refusal) => asked.ends(Verdict::Refused, None, refusal),
+            SubmitDriverAnswer::Submitted { driver } => {
+                asked.ends(Verdict::Done, Some(AuditedId::Driver(driver.clone())), driver)
+            }
+            SubmitDriverAnswer::Refused(refusal) => asked.ends(Verdict::Refused, None, refusal),
         }
     }
 

@@ -7,10 +7,9 @@ use firesteel_placement::advice::advice_for;
 use firesteel_placement::index::Slot;
 use firesteel_placement::outlook::outlook;
 use firesteel_placement::shortfall::{CoreHolder, Reason, held_back};
-use firesteel_placement::{Cores, Demand, Offer, ResourceAmounts, Shortfall, shortfall};
+use firesteel_placement::{Cores, Demand, Offer, Shortfall, shortfall};
 
 use super::application::{Application, Profile};
-use super::cluster_drivers::DriverRefusal;
 use super::exclusions::Blame;
 use super::worker_row::WorkerRow;
 use super::{Audit, Effect, Master, Note, Outbound, Record};
@@ -18,9 +17,8 @@ use crate::ids::{AppId, ExecutorId, PeerId, ProfileId};
 use crate::label::Label;
 use crate::messages::{
     ApplicationAnswer, ApplicationDetail, ApplicationEnd, ApplicationView, ClientToMaster, ClusterTotals,
-    ClusterView, DriverDescription, EarlyEnd, ExcludedWorker, Holder, ImpairedWorker, KillAnswer,
-    MOST_EXCLUDED, MOST_HOLDERS, MasterToClient, ProfileView, SchedulingStatus, SubmitDriverAnswer,
-    known_to_6, page,
+    ClusterView, EarlyEnd, ExcludedWorker, Holder, ImpairedWorker, KillAnswer, LateWorker, MOST_EXCLUDED,
+    MOST_HOLDERS, MasterToClient, ProfileView, ReservedRoom, SchedulingStatus, page,
 };
 use crate::time::Timestamp;
 
@@ -64,10 +62,10 @@ impl Master {
                 MasterToClient::DecommissionWorkersResponse(answer)
             }
             ClientToMaster::RequestSubmitDriver(description) => {
-                self.driver_submitted(now, peer, *description, ResourceAmounts::new())
-            }
-            ClientToMaster::RequestSubmitDriverWithResources { description, resources } => {
-                self.driver_submitted(now, peer, *description, resources)
+                let (user, program) = (description.user.clone(), description.command.program.clone());
+                let answer = self.on_submit_driver(now, *description);
+                self.audit(Audit::submit_driver(peer, &program, &user, &answer));
+                MasterToClient::SubmitDriverResponse(answer)
             }
             ClientToMaster::RequestKillDriver { driver, by } => {
                 let answer = self.on_kill_driver(now, &driver, &plain_name(&by));
@@ -91,48 +89,8 @@ impl Master {
             ClientToMaster::RequestHistory { from } => {
                 MasterToClient::HistoryResponse(self.history_page(from))
             }
-            ClientToMaster::RequestApplicationNeeds { from } => {
-                MasterToClient::ApplicationNeedsResponse(self.needs_page(from))
-            }
-            ClientToMaster::RequestDriverResources { from } => {
-                MasterToClient::DriverResourcesResponse(self.driver_resources_page(from))
-            }
-            ClientToMaster::RequestReservations => {
-                MasterToClient::ReservationsResponse(self.reserved_rooms())
-            }
-            ClientToMaster::RequestSchedulingSettings => {
-                MasterToClient::SchedulingSettingsResponse(self.scheduling_settings())
-            }
-            ClientToMaster::RequestRunTimes { from } => {
-                MasterToClient::RunTimesResponse(self.run_times_page(from))
-            }
-            ClientToMaster::RequestPlacementRule => {
-                MasterToClient::PlacementRuleResponse { rule: self.config.rule.to_string() }
-            }
-            ClientToMaster::RequestWorkerReports { from } => {
-                MasterToClient::WorkerReportsResponse(self.reports_page(&from))
-            }
         };
         self.effects.push(Effect::Send { peer, message: Outbound::Client(answer) });
-    }
-
-    fn driver_submitted(
-        &mut self,
-        now: Timestamp,
-        peer: PeerId,
-        description: DriverDescription,
-        needs: ResourceAmounts,
-    ) -> MasterToClient {
-        let (user, program) = (description.user.clone(), description.command.program.clone());
-        let answer = self.on_submit_driver(now, description, needs);
-        self.audit(Audit::submit_driver(peer, &program, &user, &answer));
-        match answer {
-            Ok(driver) => MasterToClient::SubmitDriverResponse(SubmitDriverAnswer::Submitted { driver }),
-            Err(DriverRefusal::Driver(refusal)) => {
-                MasterToClient::SubmitDriverResponse(SubmitDriverAnswer::Refused(refusal))
-            }
-            Err(DriverRefusal::Resources(why)) => MasterToClient::DriverResourcesRefused { why },
-        }
     }
 
     /// Has a request of a person, and what became of it, written into the log.
@@ -233,7 +191,21 @@ impl Master {
             cluster: cluster(&self.workers.totals()),
             holders,
             more_holders,
+            late: self.late_workers(app),
+            expected_start: ReservedRoom::start_of(&self.reserved_rooms(), &app.id),
         }
+    }
+
+    /// The Workers that are late, those with the most executors of the application first.
+    fn late_workers(&self, app: &Application) -> Vec<LateWorker> {
+        let late = |slot: Slot| LateWorker {
+            worker: self.workers.row(slot).description.id.clone(),
+            executors: app.executors.values().filter(|executor| executor.slot == slot).count() as u64,
+        };
+        let mut all: Vec<LateWorker> = self.workers.late().iter().copied().map(late).collect();
+        all.sort_by(|one, other| other.executors.cmp(&one.executors).then(one.worker.cmp(&other.worker)));
+        all.truncate(MOST_EXCLUDED);
+        all
     }
 
     /// The shortfall of a demand. `free` are the amounts of the Workers that the application does not shun.
@@ -367,8 +339,7 @@ impl Master {
             may_have_more: demand.allows_one_more(),
             large_enough: fitting(whole),
             with_room: fitting(free),
-            // Clients of version 7 make the reason again from the impaired Workers, which the answer lists apart.
-            shortfall: self.shortfall_of(app, &demand, free, whole).map(known_to_6),
+            shortfall: self.shortfall_of(app, &demand, free, whole),
             outlook: None,
             advice: Vec::new(),
         }

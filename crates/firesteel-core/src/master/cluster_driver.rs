@@ -1,9 +1,7 @@
 //! A live cluster driver: one that waits for a Worker or runs on one.
 
-use std::iter;
-
 use firesteel_placement::index::Slot;
-use firesteel_placement::{Cores, Demand, ExecutorLimit, ExecutorSize, ResourceAmounts, Resources};
+use firesteel_placement::{Cores, Demand, ExecutorLimit, ExecutorSize, Resources};
 
 use super::capacity::Grant;
 use super::link::Link;
@@ -12,7 +10,7 @@ use super::worker_row::WorkerRow;
 use crate::ids::DriverId;
 use crate::messages::{
     DRIVER_NAME, DriverDescription, DriverLaunch, DriverPlace, DriverRestarts, DriverState, DriverView,
-    MasterToWorker,
+    DriverWait, MasterToWorker,
 };
 use crate::time::Timestamp;
 
@@ -23,8 +21,6 @@ pub(super) struct ClusterDriver {
     pub(super) number: u64,
     pub(super) id: DriverId,
     pub(super) description: DriverDescription,
-    /// The custom resources that it needs.
-    pub(super) needs: ResourceAmounts,
     pub(super) submitted: Timestamp,
     /// Whether somebody asked for its end.
     pub(super) kill_asked: bool,
@@ -32,16 +28,6 @@ pub(super) struct ClusterDriver {
     pub(super) run: Option<Run>,
     /// How often it was started again on its Worker, as that says.
     pub(super) restarts: Option<DriverRestarts>,
-}
-
-/// The record of the custom resources that a cluster driver needs, if it needs any.
-pub(super) fn needs(driver: u64, needs: &ResourceAmounts) -> Option<Record> {
-    (!needs.is_empty()).then(|| Record::DriverNeeds { driver, resources: needs.clone() })
-}
-
-/// The record of the addresses that a cluster driver has, if it has any.
-pub(super) fn has(driver: u64, has: &Resources) -> Option<Record> {
-    (!has.is_empty()).then(|| Record::DriverHas { driver, resources: has.clone() })
 }
 
 /// A cluster driver's stay on a Worker.
@@ -60,40 +46,33 @@ impl ClusterDriver {
         Demand {
             size: ExecutorSize::Fixed(self.description.cores),
             memory: self.description.memory,
-            resources: self.needs.clone(),
+            resources: self.description.resources.clone(),
             cores_left: Cores::UNLIMITED,
             limit: ExecutorLimit::AtMost(1),
             held: 0,
         }
     }
 
-    /// The records of its submission.
-    pub(super) fn submission(&self) -> impl Iterator<Item = Record> {
+    /// The record of its submission.
+    pub(super) fn submission(&self) -> Record {
         let (driver, id, description) = (self.number, self.id.clone(), Box::new(self.description.clone()));
-        iter::once(Record::DriverSubmitted { driver, id, description }).chain(needs(driver, &self.needs))
+        Record::DriverSubmitted { driver, id, description }
     }
 
-    /// The records of its launch on the Worker with this number.
-    pub(super) fn launch(&self, worker: u64) -> impl Iterator<Item = Record> {
-        let driver = self.number;
-        iter::once(Record::DriverLaunched { driver, worker }).chain(has(driver, self.has()))
+    /// The record of its launch on the Worker with this number.
+    pub(super) fn launch(&self, worker: u64) -> Record {
+        Record::DriverLaunched { driver: self.number, worker, resources: self.has().clone() }
     }
 
     /// The order to start it, which names its addresses as they were asked for.
     pub(super) fn order(&self) -> MasterToWorker {
-        let launch =
-            Box::new(DriverLaunch { driver: self.id.clone(), description: self.description.clone() });
-        match self.has() {
-            has if has.is_empty() => MasterToWorker::LaunchDriver(launch),
-            has => {
-                let resources = has.as_asked(&self.needs);
-                MasterToWorker::LaunchDriverWithResources { launch, resources }
-            }
-        }
+        let resources = self.has().as_asked(&self.description.resources);
+        let (driver, description) = (self.id.clone(), self.description.clone());
+        MasterToWorker::LaunchDriver(Box::new(DriverLaunch { driver, description, resources }))
     }
 
     /// The name under which it was submitted, if it was given one.
-    pub(super) fn name(&self) -> Option<&str> {
+    fn name(&self) -> Option<&str> {
         self.description.command.environment.get(DRIVER_NAME).map(String::as_str)
     }
 
@@ -102,9 +81,9 @@ impl ClusterDriver {
         self.run.as_ref().map_or(Resources::NONE, |run| run.grant.resources())
     }
 
-    /// A copy for clients. `worker` is the one that it runs on.
-    pub(super) fn view(&self, worker: Option<&WorkerRow>) -> DriverView {
-        let DriverDescription { user, command, cores, memory, supervise } = &self.description;
+    /// A copy for clients. `worker` is the one that it runs on, and otherwise `wait` says why it has none.
+    pub(super) fn view(&self, worker: Option<&WorkerRow>, wait: Option<DriverWait>) -> DriverView {
+        let DriverDescription { user, command, cores, memory, supervise, resources } = &self.description;
         let state = match worker.map(|row| row.link) {
             None => DriverState::Submitted,
             Some(Link::Here(_)) => DriverState::Running,
@@ -131,6 +110,11 @@ impl ClusterDriver {
                     work => format!("{work}/{}", self.id),
                 },
             }),
+            name: self.name().map(str::to_owned),
+            needs: resources.clone(),
+            has: self.has().clone(),
+            restarts: self.restarts,
+            wait,
         }
     }
 }

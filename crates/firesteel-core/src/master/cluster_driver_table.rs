@@ -2,13 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use firesteel_placement::{ResourceAmounts, Resources};
-
 use super::cluster_driver::{ClusterDriver, Run};
 use super::history::History;
 use super::merged::merged;
 use crate::ids::{DriverId, WorkerId};
-use crate::messages::{DriverRestarts, DriverState, DriverView, Used};
+use crate::messages::{DriverState, DriverView, Used};
 
 /// The cluster drivers that live, and the latest that have ended.
 #[derive(Debug, Default)]
@@ -32,14 +30,6 @@ pub(super) struct ClusterDriverTable {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct PastDriver {
     pub(super) view: DriverView,
-    /// The name under which it was submitted, if it was given one.
-    pub(super) name: Option<String>,
-    /// How often it was started again on its last Worker, if it was.
-    pub(super) restarts: Option<DriverRestarts>,
-    /// The custom resources that it needed.
-    pub(super) needs: ResourceAmounts,
-    /// The addresses that it had when it ended.
-    pub(super) has: Resources,
     /// What its last process used, if that was measured.
     pub(super) used: Option<Used>,
 }
@@ -114,24 +104,6 @@ impl ClusterDriverTable {
         self.ended.get(id).map(|driver| &driver.view)
     }
 
-    /// One that has ended and is remembered, to add what it used.
-    pub(super) fn ended_mut(&mut self, id: &DriverId) -> Option<(u64, &mut PastDriver)> {
-        let number = self.ended.number(id)?;
-        Some((number, self.ended.get_mut(id)?))
-    }
-
-    /// The one with this number that has ended and is remembered.
-    pub(super) fn ended_numbered(&mut self, number: u64) -> Option<&mut PastDriver> {
-        let id = self.ended_id(number)?;
-        self.ended.get_mut(&id)
-    }
-
-    /// The id of the one with this number that has ended and is remembered.
-    pub(super) fn ended_id(&self, number: u64) -> Option<DriverId> {
-        let (found, driver) = self.ended.from(number).next()?;
-        (found == number).then(|| driver.view.id.clone())
-    }
-
     /// The one that took the place of this one in the end: itself, unless it was relaunched.
     pub(super) fn latest(&self, id: &DriverId) -> DriverId {
         let mut latest = id;
@@ -202,7 +174,7 @@ impl ClusterDriverTable {
                 && self.waiting.contains(number) == row.run.is_none()
                 && *number < self.next_number
         });
-        let is_row = |PastDriver { view, .. }: &PastDriver, _, id: &DriverId| {
+        let is_row = |PastDriver { view, used: _ }: &PastDriver, _, id: &DriverId| {
             view.state.is_finished() && view.id == *id
         };
         live && self.ended.is_consistent(is_row)

@@ -6,18 +6,20 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use firesteel_placement::index::Slot;
-use firesteel_placement::{Cores, MiB, ResourceAmounts, Strategy};
+use firesteel_placement::{Cores, MiB, Strategy};
 
 use super::cluster_driver::{ClusterDriver, Run};
 use super::cluster_driver_table::PastDriver;
 use super::foreign::Foreigner;
 use super::limits::MOST_MEMORY;
+use super::record::DriverEnd;
 use super::{Ignored, Master, Note, Pass, Record};
 use crate::ids::{DriverId, PeerId, WorkerId};
 use crate::machine::Violation;
 use crate::messages::{
     DriverDescription, DriverError, DriverReport, DriverRestarts, DriverState, DriverView, DriverWait,
     KillDriverAnswer, LossReason, MOST_CORES, MasterToWorker, RefusedDriver, ResourceProfile,
+    SubmitDriverAnswer, Used,
 };
 use crate::process::ExitStatus;
 use crate::time::Timestamp;
@@ -33,23 +35,6 @@ const MOST_WAITING: usize = 10_000;
 /// crossed it.
 const REPEATED_AFTER: u32 = 2;
 
-/// Why a cluster driver is refused.
-#[derive(Debug, thiserror::Error)]
-pub(super) enum DriverRefusal {
-    /// For what it runs, its size, or those that wait.
-    #[error("{0}")]
-    Driver(RefusedDriver),
-    /// For its custom resources.
-    #[error("{0}")]
-    Resources(String),
-}
-
-impl From<RefusedDriver> for DriverRefusal {
-    fn from(refusal: RefusedDriver) -> Self {
-        Self::Driver(refusal)
-    }
-}
-
 impl Master {
     /// A client submits a cluster driver.
     ///
@@ -58,65 +43,48 @@ impl Master {
         &mut self,
         now: Timestamp,
         description: DriverDescription,
-        needs: ResourceAmounts,
-    ) -> Result<DriverId, DriverRefusal> {
-        match self.admits_driver(&description, &needs) {
-            Ok(()) => Ok(self.submit_driver(now, description, needs)),
+    ) -> SubmitDriverAnswer {
+        match self.admits_driver(&description) {
+            Ok(()) => SubmitDriverAnswer::Submitted { driver: self.submit_driver(now, description) },
             Err(refusal) => {
                 self.effects.note(Note::DriverRefused { why: refusal.to_string() });
-                Err(refusal)
+                SubmitDriverAnswer::Refused(refusal)
             }
         }
     }
 
-    fn admits_driver(
-        &self,
-        description: &DriverDescription,
-        needs: &ResourceAmounts,
-    ) -> Result<(), DriverRefusal> {
-        let DriverDescription { command, cores, memory, .. } = description;
+    fn admits_driver(&self, description: &DriverDescription) -> Result<(), RefusedDriver> {
+        let DriverDescription { command, cores, memory, resources, .. } = description;
         if command.program.is_empty() {
-            return Err(RefusedDriver::NoProgram.into());
+            return Err(RefusedDriver::NoProgram);
         }
         if !(Cores(1)..=MOST_CORES).contains(cores) || !(MiB(1)..=MOST_MEMORY).contains(memory) {
-            return Err(RefusedDriver::UnsoundSize { cores: *cores, memory: *memory }.into());
+            return Err(RefusedDriver::UnsoundSize { cores: *cores, memory: *memory });
         }
-        ResourceProfile::check_resources(needs)
-            .map_err(|error| DriverRefusal::Resources(error.to_string()))?;
-        self.check_shares(needs).map_err(DriverRefusal::Resources)?;
+        ResourceProfile::check_resources(resources)
+            .map_err(|error| error.to_string())
+            .and_then(|()| self.check_shares(resources))
+            .map_err(|why| RefusedDriver::Resources { why })?;
         let length = wire::length(description);
         if length > LONGEST {
-            return Err(RefusedDriver::TooLong { length: length as u64, most: LONGEST as u64 }.into());
+            return Err(RefusedDriver::TooLong { length: length as u64, most: LONGEST as u64 });
         }
         if self.drivers.waiting().len() >= MOST_WAITING {
-            return Err(RefusedDriver::TooManyWait { most: MOST_WAITING as u64 }.into());
+            return Err(RefusedDriver::TooManyWait { most: MOST_WAITING as u64 });
         }
         Ok(())
     }
 
     /// Adds a cluster driver with a new id to those that wait.
-    fn submit_driver(
-        &mut self,
-        now: Timestamp,
-        description: DriverDescription,
-        needs: ResourceAmounts,
-    ) -> DriverId {
+    fn submit_driver(&mut self, now: Timestamp, description: DriverDescription) -> DriverId {
         let number = self.drivers.submitted();
         let id = self.next_driver_id(now);
         self.effects.note(Note::DriverSubmitted { driver: id.clone(), user: description.user.clone() });
         let (submitted, kill_asked, run, restarts) = (now, false, None, None);
-        let driver = ClusterDriver {
-            number,
-            id: id.clone(),
-            description,
-            needs,
-            submitted,
-            kill_asked,
-            run,
-            restarts,
-        };
+        let driver =
+            ClusterDriver { number, id: id.clone(), description, submitted, kill_asked, run, restarts };
         if self.records.are_wanted() {
-            driver.submission().for_each(|record| self.records.add(now, record));
+            self.records.add(now, driver.submission());
         }
         self.drivers.insert(driver);
         self.pass = Pass::Due;
@@ -171,9 +139,8 @@ impl Master {
 
     /// Gives one that waits to a Worker that has room for it.
     fn launch_driver(&mut self, now: Timestamp, number: u64, slot: Slot) {
-        let ClusterDriver { description: DriverDescription { cores, memory, .. }, ref needs, .. } =
-            *self.drivers.live(number);
-        let Some(grant) = self.workers.grant_at_once(slot, cores, memory, needs) else {
+        let DriverDescription { cores, memory, ref resources, .. } = self.drivers.live(number).description;
+        let Some(grant) = self.workers.grant_at_once(slot, cores, memory, resources) else {
             let sentence = format!("a Worker has no addresses for cluster driver {number}, which fits it");
             return self.effects.violated(Violation { machine: "master", sentence });
         };
@@ -182,7 +149,7 @@ impl Master {
         let (worker, link, worker_number) = (row.description.id.clone(), row.link, row.number);
         let driver = self.drivers.live(number);
         if self.records.are_wanted() {
-            driver.launch(worker_number).for_each(|record| self.records.add(now, record));
+            self.records.add(now, driver.launch(worker_number));
         }
         let resources = driver.has().clone();
         self.effects.note(Note::DriverLaunched {
@@ -203,7 +170,7 @@ impl Master {
             return self.tell_worker(peer, MasterToWorker::ReconnectWorker);
         };
         match self.own_driver(slot, &report.driver) {
-            Some(number) => self.update_driver(now, peer, number, report.state),
+            Some(number) => self.update_driver(now, peer, number, (report.state, report.used)),
             None if report.state == DriverState::Running => {
                 if !self.is_driver_held(&report.driver) {
                     self.ignore(peer, Ignored::UnknownDriver { driver: report.driver });
@@ -248,7 +215,7 @@ impl Master {
             match self.own_driver(slot, &report.driver) {
                 Some(number) => {
                     let is_live = report.state == DriverState::Running;
-                    self.update_driver(now, peer, number, report.state);
+                    self.update_driver(now, peer, number, (report.state, report.used));
                     if is_live && self.drivers.live(number).kill_asked {
                         self.tell_worker(peer, MasterToWorker::KillDriver { driver: report.driver });
                     }
@@ -268,7 +235,13 @@ impl Master {
     }
 
     /// Takes in a cluster driver's state as its own Worker reports it.
-    fn update_driver(&mut self, now: Timestamp, peer: PeerId, number: u64, state: DriverState) {
+    fn update_driver(
+        &mut self,
+        now: Timestamp,
+        peer: PeerId,
+        number: u64,
+        (state, used): (DriverState, Option<Used>),
+    ) {
         let driver = self.drivers.live_mut(number);
         let id = driver.id.clone();
         let state = match state {
@@ -294,7 +267,7 @@ impl Master {
             DriverState::Error(DriverError::WorkerStopped) => {
                 self.lose_driver(now, number, DriverError::WorkerStopped)
             }
-            state => self.end_driver(now, number, state),
+            state => self.end_driver_that_used(now, number, state, used),
         }
         self.tell_worker(peer, MasterToWorker::DriverEndNoted { driver: id });
     }
@@ -314,7 +287,7 @@ impl Master {
     }
 
     /// Why a cluster driver waits. `None`: it runs.
-    pub(super) fn wait_of(&self, driver: &ClusterDriver) -> Option<DriverWait> {
+    fn wait_of(&self, driver: &ClusterDriver) -> Option<DriverWait> {
         if driver.run.is_some() {
             return None;
         }
@@ -364,9 +337,9 @@ impl Master {
             (true, _) => DriverState::Killed(None),
             (false, true) => {
                 let successor = self.next_driver_id(now);
-                let (description, needs) = (driver.description.clone(), driver.needs.clone());
+                let description = driver.description.clone();
                 self.end_driver(now, number, DriverState::Relaunching { successor });
-                self.submit_driver(now, description, needs);
+                self.submit_driver(now, description);
                 return;
             }
             (false, false) => DriverState::Error(error),
@@ -381,31 +354,37 @@ impl Master {
         }
     }
 
-    /// A cluster driver has ended: its Worker gets its share back.
-    pub(super) fn end_driver(&mut self, now: Timestamp, number: u64, state: DriverState) {
+    /// A cluster driver has ended.
+    fn end_driver(&mut self, now: Timestamp, number: u64, state: DriverState) {
+        self.end_driver_that_used(now, number, state, None);
+    }
+
+    /// The same, after its Worker said what its last process used.
+    fn end_driver_that_used(&mut self, now: Timestamp, number: u64, state: DriverState, used: Option<Used>) {
         let driver = self.drivers.live(number);
-        self.effects.note(Note::DriverEnded { driver: driver.id.clone(), state: state.clone() });
-        self.records.add(now, Record::DriverEnded { driver: number, state: state.clone() });
+        let reported =
+            driver.run.as_ref().and_then(|run| self.workers.row(run.slot).used_by_driver(&driver.id));
+        let (used, restarts) = (used.or(reported), driver.restarts);
+        let restarts = restarts.map(|restarts| DriverRestarts { until: None, ..restarts });
+        self.bury_driver(now, number, DriverEnd { state, restarts, used });
+    }
+
+    /// A cluster driver has ended in this way: its Worker gets its share back.
+    pub(super) fn bury_driver(&mut self, now: Timestamp, number: u64, end: DriverEnd) {
+        let driver = self.drivers.live(number);
+        self.effects.note(Note::DriverEnded { driver: driver.id.clone(), state: end.state.clone() });
+        if self.records.are_wanted() {
+            self.records.add(now, Record::DriverEnded { driver: number, end: Box::new(end.clone()) });
+        }
         let view = self.view_of_driver(driver);
         let driver = self.drivers.remove(number);
-        let (has, name) = (driver.has().clone(), driver.name().map(str::to_owned));
-        let mut used = None;
         if let Some(Run { slot, grant, .. }) = driver.run {
             self.workers.give_back(slot, grant);
-            let row = self.workers.row_mut(slot);
-            row.drivers.remove(&number);
-            used = row.used_by_driver(&driver.id);
+            self.workers.row_mut(slot).drivers.remove(&number);
         }
-        let view = DriverView { state, ended: Some(now), ..view };
-        let restarts = driver.restarts.map(|restarts| DriverRestarts { until: None, ..restarts });
-        // The record of the submission has the name.
-        if let Some(restarts) = restarts {
-            self.records
-                .add(now, Record::DriverDetails { driver: number, name: None, restarts: Some(restarts) });
-        }
-        let ended = PastDriver { view, name, restarts, needs: driver.needs, has, used: None };
-        let dropped = self.drivers.bury(number, ended, self.config.retained_drivers);
-        self.remember_driver_used(now, &driver.id, used);
+        let DriverEnd { state, restarts, used } = end;
+        let view = DriverView { state, ended: Some(now), restarts, wait: None, ..view };
+        let dropped = self.drivers.bury(number, PastDriver { view, used }, self.config.retained_drivers);
         self.archive_drivers(now, dropped);
         self.pass = Pass::Due;
     }
@@ -454,7 +433,7 @@ impl Master {
 
     /// A copy of a live cluster driver.
     pub(super) fn view_of_driver(&self, driver: &ClusterDriver) -> DriverView {
-        driver.view(driver.run.as_ref().map(|run| self.workers.row(run.slot)))
+        driver.view(driver.run.as_ref().map(|run| self.workers.row(run.slot)), self.wait_of(driver))
     }
 
     /// A heartbeat of a Worker arrived. Orders to start cluster drivers that it did not answer are repeated: a repetition of

@@ -8,7 +8,7 @@ use firesteel_placement::{Cores, Strategy, WorkerOrder};
 use super::archive::HistoryLimits;
 use super::foreign::Foreign;
 use super::limits::Limits;
-use crate::messages::{Deciding, PageSize};
+use crate::messages::PageSize;
 use crate::queues::Queues;
 use crate::scheduling::{Backfill, GangPreemption, Preemption, SchedulingSettings, ServingOrder};
 
@@ -129,6 +129,23 @@ pub enum Exclusion {
 }
 
 impl Config {
+    /// The settings of the scheduler, for clients.
+    pub(super) fn scheduling(&self) -> SchedulingSettings {
+        SchedulingSettings {
+            rule: self.rule.to_string(),
+            policy: self.rule.nearest_policy(),
+            strategy: self.strategy,
+            worker_order: self.worker_order,
+            default_cores: self.default_cores,
+            queues: self.queues.clone(),
+            backfill: self.backfill,
+            preemption: self.preemption,
+            order: self.order,
+            reservations: self.reservations as u64,
+            gang_preemption: self.gang_preemption,
+        }
+    }
+
     /// The exclusion that applies. Where every executor is proven as soon as it has started, as in Spark, there is none.
     pub(super) fn effective_exclusion(&self) -> Exclusion {
         if self.proven_after.is_zero() { Exclusion::Off } else { self.exclusion }
@@ -137,9 +154,19 @@ impl Config {
 
 impl Default for Config {
     fn default() -> Self {
-        let Deciding { policy, strategy, worker_order, default_cores, queues, backfill, preemption } =
-            Deciding::default();
-        let SchedulingSettings { order, reservations, gang_preemption } = SchedulingSettings::default();
+        let SchedulingSettings {
+            rule: _,
+            policy,
+            strategy,
+            worker_order,
+            default_cores,
+            queues,
+            backfill,
+            preemption,
+            order,
+            reservations,
+            gang_preemption,
+        } = SchedulingSettings::default();
         Self {
             url: "spark://localhost:7077".to_owned(),
             web_address: None,

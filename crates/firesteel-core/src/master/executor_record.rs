@@ -27,9 +27,12 @@ pub(super) struct ExecutorRecord {
 
 impl ExecutorRecord {
     /// Its process has ended, after the Master had taken it back.
-    pub(super) fn learn(&mut self, now: Timestamp, status: ExitStatus) {
-        self.state = ExecutorState::Killed(Some(status));
-        self.ended = Some(now);
+    pub(super) fn learn(&mut self, now: Timestamp, status: Option<ExitStatus>, used: Option<Used>) {
+        if status.is_some() {
+            self.state = ExecutorState::Killed(status);
+            self.ended = Some(now);
+        }
+        self.used = used.or(self.used);
     }
 
     /// A copy for clients.

@@ -15,7 +15,7 @@ use crate::address::Address;
 use crate::executor_trouble::explained;
 use crate::ids::{AppId, ExecutorId, ExecutorKey, PeerId, ProfileId, WorkerId};
 use crate::machine::Violation;
-use crate::messages::{ExecutorReport, ExecutorState, LossReason, MasterToDriver, MasterToWorker};
+use crate::messages::{ExecutorReport, ExecutorState, LossReason, MasterToDriver, MasterToWorker, Used};
 use crate::time::Timestamp;
 
 impl Master {
@@ -81,7 +81,7 @@ impl Master {
         // order may also have come over a connection that the Worker had left, after the Master gave it up.
         let executor = report.executor;
         if report.state.is_finished() {
-            self.learn_end(now, &worker, &executor, &report.state);
+            self.learn_end(now, &worker, &executor, (&report.state, report.used));
             self.see_gone(&worker, &executor, &report.state);
             self.see_foreigner_end(slot, &Foreigner::Executor(executor.clone()));
             self.tell_worker(peer, MasterToWorker::ExecutorEndNoted { executor });
@@ -95,7 +95,7 @@ impl Master {
 
     /// Takes in an executor's state as its own Worker reports it. A repeated state changes nothing.
     pub(super) fn update_executor(&mut self, now: Timestamp, peer: PeerId, report: ExecutorReport) {
-        let ExecutorReport { executor, state } = report;
+        let ExecutorReport { executor, state, used } = report;
         let (state, trouble) = explained(&self.applications.live(&executor.app).description.command, state);
         let probation = self.probation_of(&executor).expect("an executor that a Worker lists is live");
         match (&state, probation) {
@@ -107,9 +107,9 @@ impl Master {
                 self.end_probations(now, &executor.app);
                 let place = self.applications.live(&executor.app).place_of(executor.executor);
                 if let Some(state) = self.lost_to_worker(peer, &state) {
-                    self.end_executor(now, &executor, state);
+                    self.end_executor_that_used(now, &executor, state, used);
                 } else {
-                    self.end_executor(now, &executor, state.clone());
+                    self.end_executor_that_used(now, &executor, state.clone(), used);
                     self.count_end(now, &executor, place, (state, trouble));
                 }
                 self.tell_worker(peer, MasterToWorker::ExecutorEndNoted { executor });
@@ -130,10 +130,17 @@ impl Master {
         now: Timestamp,
         worker: &WorkerId,
         executor: &ExecutorKey,
-        end: &ExecutorState,
+        (end, used): (&ExecutorState, Option<Used>),
     ) {
-        if let Some((app, status)) = self.applications.learn_end(now, worker, executor, end) {
-            self.records.add(now, Record::EndLearned { app, executor: executor.executor, status });
+        let Some((app, record)) = self.applications.ended_executor(executor) else { return };
+        if record.worker.id != *worker {
+            return;
+        }
+        // Without a status the report says no more than what is known.
+        let status = end.exit_status().filter(|_| record.state == ExecutorState::Killed(None));
+        if status.is_some() || used.is_some() {
+            record.learn(now, status, used);
+            self.records.add(now, Record::EndLearned { app, executor: executor.executor, status, used });
         }
     }
 
@@ -160,8 +167,21 @@ impl Master {
 
     /// An executor has ended: its Worker gets its share back, and its driver is told.
     pub(super) fn end_executor(&mut self, now: Timestamp, executor: &ExecutorKey, end: ExecutorState) {
+        self.end_executor_that_used(now, executor, end, None);
+    }
+
+    /// The same, after its Worker said what it used.
+    fn end_executor_that_used(
+        &mut self,
+        now: Timestamp,
+        executor: &ExecutorKey,
+        end: ExecutorState,
+        used: Option<Used>,
+    ) {
         self.end_probations(now, &executor.app);
-        let (row, driver) = self.release_executor(now, executor, end.clone());
+        let number = self.applications.live(&executor.app).sequence;
+        let used = used.or_else(|| self.used_by(executor));
+        let (row, driver) = self.release_numbered(now, number, executor, (end.clone(), used));
         let lost_host = is_with_worker(&end).then(|| row.description.host.clone());
 
         self.effects.note(Note::ExecutorEnded { executor: executor.clone(), state: end.clone() });
@@ -179,7 +199,14 @@ impl Master {
         end: ExecutorState,
     ) -> (&WorkerRow, Link) {
         let number = self.applications.live(&executor.app).sequence;
-        self.release_numbered(now, number, executor, end)
+        let used = self.used_by(executor);
+        self.release_numbered(now, number, executor, (end, used))
+    }
+
+    /// What a live executor used, as its Worker reported last.
+    fn used_by(&self, executor: &ExecutorKey) -> Option<Used> {
+        let row = self.applications.get(&executor.app)?.executors.get(executor.executor)?;
+        self.workers.row(row.slot).used_by(executor)
     }
 
     /// The same, for the application with that number.
@@ -188,7 +215,7 @@ impl Master {
         now: Timestamp,
         number: u64,
         executor: &ExecutorKey,
-        end: ExecutorState,
+        (end, used): (ExecutorState, Option<Used>),
     ) -> (&WorkerRow, Link) {
         let application = self.applications.at_mut(number).expect("the application is live");
         let driver = application.link;
@@ -196,16 +223,14 @@ impl Master {
         application.count_final_end(&ended, &end);
         if self.records.are_wanted() {
             let (app, executor, state) = (application.sequence, executor.executor, end.clone());
-            self.records.add(now, Record::ExecutorEnded { app, executor, state });
+            self.records.add(now, Record::ExecutorEnded { app, executor, state, used });
         }
         let row = self.workers.row_mut(ended.slot);
         let record = ended.record(executor.executor, Arc::clone(&row.description));
-        application.remember(ExecutorRecord { state: end, ended: Some(now), ..record });
+        application.remember(ExecutorRecord { state: end, ended: Some(now), used, ..record });
         row.executors.remove(executor);
-        let (slot, used) = (ended.slot, row.used_by(executor));
-        self.workers.give_back(slot, ended.grant);
-        self.remember_used(now, executor, used);
-        (self.workers.row(slot), driver)
+        self.workers.give_back(ended.slot, ended.grant);
+        (self.workers.row(ended.slot), driver)
     }
 }
 

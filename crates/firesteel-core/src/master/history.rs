@@ -64,11 +64,6 @@ impl<I: Ord + Clone, R> History<I, R> {
         self.rows.range(number..).map(|(number, (_, row))| (*number, row))
     }
 
-    /// The number of one of them.
-    pub(super) fn number(&self, id: &I) -> Option<u64> {
-        self.numbers.get(id).copied()
-    }
-
     pub(super) fn get(&self, id: &I) -> Option<&R> {
         self.rows.get(self.numbers.get(id)?).map(|(_, row)| row)
     }

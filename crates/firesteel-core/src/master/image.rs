@@ -5,9 +5,7 @@ use std::sync::Arc;
 
 use super::Master;
 use super::application::{Application, Profile};
-use super::archive::used_records;
 use super::capacity::Amounts;
-use super::cluster_driver;
 use super::cluster_driver_table::PastDriver;
 use super::executor_record::ExecutorRecord;
 use super::record::{
@@ -51,8 +49,7 @@ impl Image {
 
     fn executor(&mut self, record: &ExecutorRecord) -> ExecutorImage {
         let worker = self.number(&record.worker);
-        let ExecutorRecord { id, worker: _, profile, share, state, launched, started, ended, used: _ } =
-            record;
+        let ExecutorRecord { id, worker: _, profile, share, state, launched, started, ended, used } = record;
         let Amounts { cores, memory, resources } = share;
         ExecutorImage {
             id: *id,
@@ -65,6 +62,7 @@ impl Image {
             launched: *launched,
             started: *started,
             ended: *ended,
+            used: *used,
         }
     }
 }
@@ -94,7 +92,6 @@ impl Master {
             let executors = ended.executors.iter().map(|record| image.executor(record)).collect();
             let (app, end, row) = (ended.sequence, ended.end.clone(), ended.row.clone());
             image.records.push(Record::EndedRestored(Box::new(EndedImage { app, end, row, executors })));
-            image.records.extend(used_records(app, &ended.executors));
         }
         for application in self.applications.queue() {
             self.add_application(&mut image, application);
@@ -108,22 +105,16 @@ impl Master {
         if self.drivers.submitted() == 0 {
             return;
         }
-        for (driver, PastDriver { view, name, restarts, needs, has, used }) in self.drivers.ended_in_order() {
-            let (view, name) = (view.clone(), name.clone());
-            image.records.push(Record::EndedDriverRestored(Box::new(EndedDriver { driver, view })));
-            if name.is_some() || restarts.is_some() {
-                image.records.push(Record::DriverDetails { driver, name, restarts: *restarts });
-            }
-            image.records.extend(used.map(|used| Record::DriverUsed { driver, used }));
-            image.records.extend(cluster_driver::needs(driver, needs));
-            image.records.extend(cluster_driver::has(driver, has));
+        for (driver, PastDriver { view, used }) in self.drivers.ended_in_order() {
+            let (view, used) = (view.clone(), *used);
+            image.records.push(Record::EndedDriverRestored(Box::new(EndedDriver { driver, view, used })));
         }
         for driver in self.drivers.iter() {
             image.at(driver.submitted);
-            image.records.extend(driver.submission());
+            image.records.push(driver.submission());
             if let Some(run) = &driver.run {
                 image.at(run.launched);
-                image.records.extend(driver.launch(self.workers.row(run.slot).number));
+                image.records.push(driver.launch(self.workers.row(run.slot).number));
             }
             if driver.kill_asked {
                 image.records.push(Record::DriverKillAsked { driver: driver.number });
@@ -134,9 +125,8 @@ impl Master {
     }
 
     fn add_workers(&self, image: &mut Image) {
-        for (view, forgotten_at, departure) in self.workers.dead(self.now) {
+        for (view, forgotten_at) in self.workers.dead(self.now) {
             image.records.push(Record::DeadWorker { view: Box::new(view.clone()), forgotten_at });
-            image.records.extend(departure.cloned().map(Record::WorkerDeparted));
         }
         for row in self.workers.iter() {
             let worker = row.number;
@@ -184,7 +174,6 @@ impl Master {
             ended,
             forgotten: application.forgotten,
         })));
-        image.records.extend(used_records(app, &application.ended));
         if !application.wishes.is_empty() {
             let wishes = Box::new(application.wishes.to_message());
             image.records.push(Record::HostsPreferred { app, wishes });

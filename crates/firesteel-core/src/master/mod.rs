@@ -44,7 +44,6 @@ mod limits;
 mod link;
 mod long_sorted;
 mod merged;
-mod needs;
 mod note;
 mod note_mentions;
 mod orders;
@@ -224,10 +223,6 @@ impl Master {
             WorkerToMaster::ExecutorStateChanged(report) => self.on_executor_state_changed(now, peer, report),
             WorkerToMaster::DriverStateChanged(report) => self.on_driver_state_changed(now, peer, report),
             WorkerToMaster::WorkerReported(report) => self.on_worker_reported(now, peer, *report),
-            WorkerToMaster::ExecutorUsed { executor, used } => {
-                self.on_executor_used(now, peer, &executor, used)
-            }
-            WorkerToMaster::DriverUsed { driver, used } => self.on_driver_used(now, peer, &driver, used),
             WorkerToMaster::DriverRestarted { driver, restarts, last, pause_millis } => {
                 self.on_driver_restarted(now, peer, &driver, (restarts, last, pause_millis));
             }

@@ -15,8 +15,8 @@ use super::distrust::Distrust;
 use super::exclusions::Blame;
 use crate::ids::{AppId, DriverId, ExecutorId, ProfileId, WorkerId};
 use crate::messages::{
-    ApplicationDescription, ApplicationEnd, ApplicationView, Departure, DriverDescription, DriverRestarts,
-    DriverState, DriverView, ExecutorState, ExecutorTarget, HostWishes, LossReason, PastRow, Used,
+    ApplicationDescription, ApplicationEnd, ApplicationView, DepartureCause, DriverDescription,
+    DriverRestarts, DriverState, DriverView, ExecutorState, ExecutorTarget, HostWishes, PastRow, Used,
     WorkerDescription, WorkerView,
 };
 use crate::process::ExitStatus;
@@ -44,12 +44,12 @@ pub enum Record {
         /// How it stands now.
         standing: Box<WorkerStanding>,
     },
-    /// A Worker is lost. The ends of its executors come before.
+    /// A Worker is lost, or has left in order. The ends of its executors come before.
     WorkerRemoved {
         /// The Worker's number.
         worker: u64,
-        /// Why it is lost.
-        reason: LossReason,
+        /// Why it is gone.
+        cause: DepartureCause,
         /// When it was last heard.
         last_heard: Timestamp,
     },
@@ -117,6 +117,8 @@ pub enum Record {
         executor: ExecutorId,
         /// How it ended.
         state: ExecutorState,
+        /// What it used, if that was measured.
+        used: Option<Used>,
     },
     /// The process of an executor that was taken back has ended.
     EndLearned {
@@ -124,8 +126,10 @@ pub enum Record {
         app: u64,
         /// The executor's number.
         executor: ExecutorId,
-        /// How its process ended.
-        status: ExitStatus,
+        /// How its process ended, if that is news.
+        status: Option<ExitStatus>,
+        /// What it used, if that was measured.
+        used: Option<Used>,
     },
     /// An application ended. The ends of its executors come before.
     ApplicationEnded {
@@ -167,6 +171,8 @@ pub enum Record {
         driver: u64,
         /// The Worker's number.
         worker: u64,
+        /// The addresses of custom resources that it was given.
+        resources: Resources,
     },
     /// A cluster driver that was given to a Worker waits again: it never ran there.
     DriverReturned {
@@ -183,7 +189,7 @@ pub enum Record {
         /// The cluster driver's number.
         driver: u64,
         /// How it ended.
-        state: DriverState,
+        end: Box<DriverEnd>,
     },
     /// In an image: an ended cluster driver that is remembered.
     EndedDriverRestored(Box<EndedDriver>),
@@ -194,60 +200,12 @@ pub enum Record {
         /// The Worker that was given one last.
         last_worker: Option<WorkerId>,
     },
-    /// What an executor that ended just before had used, as its Worker measured it last.
-    ExecutorUsed {
-        /// The number of the application, live or ended.
-        app: u64,
-        /// The executor's number.
-        executor: ExecutorId,
-        /// What it used.
-        used: Used,
-    },
     /// In an image: what has ended and is no longer among the latest.
     Archived(Box<PastRow>),
     /// The applications and cluster drivers that had ended are forgotten.
     CompletedCleared,
-    /// What the last process of a cluster driver that has ended used.
-    DriverUsed {
-        /// The cluster driver's number.
-        driver: u64,
-        /// What it used.
-        used: Used,
-    },
-    /// The custom resources that a cluster driver needs: follows its submission, or in an image its end.
-    DriverNeeds {
-        /// The cluster driver's number.
-        driver: u64,
-        /// The number of addresses of each, or the part of one address.
-        resources: ResourceAmounts,
-    },
-    /// The addresses of custom resources that a cluster driver was given: follows its launch, or in an image its end.
-    DriverHas {
-        /// The cluster driver's number.
-        driver: u64,
-        /// The addresses.
-        resources: Resources,
-    },
     /// Whether executors of applications that this state never had are left alone for a while, since it is new.
     ForeignHeld(bool),
-    /// A Worker has left in order. It had no executors.
-    WorkerLeft {
-        /// The Worker's number.
-        worker: u64,
-        /// When it was last heard.
-        last_heard: Timestamp,
-    },
-    /// In an image: when and why the lost Worker just before is gone.
-    WorkerDeparted(Departure),
-    /// What else is remembered of a cluster driver that ended just before.
-    DriverDetails {
-        /// The cluster driver's number.
-        driver: u64,
-        /// In an image: the name under which it was submitted.
-        name: Option<String>,
-        /// How often it was started again on its last Worker, if it was.
-        restarts: Option<DriverRestarts>,
-    },
 }
 
 /// The numbers from which a Master counts on.
@@ -329,12 +287,25 @@ pub struct EndedImage {
     pub(super) executors: Vec<ExecutorImage>,
 }
 
+/// How a cluster driver ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DriverEnd {
+    /// Its last state.
+    pub state: DriverState,
+    /// How often it was started again on its last Worker, if it was.
+    pub restarts: Option<DriverRestarts>,
+    /// What its last process used, if that was measured.
+    pub used: Option<Used>,
+}
+
 /// An ended cluster driver.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EndedDriver {
     /// Its number in the order of submission.
     pub(super) driver: u64,
     pub(super) view: DriverView,
+    /// What its last process used, if that was measured.
+    pub(super) used: Option<Used>,
 }
 
 /// An ended executor.
@@ -351,13 +322,15 @@ pub struct ExecutorImage {
     pub(super) launched: Timestamp,
     pub(super) started: Option<Timestamp>,
     pub(super) ended: Option<Timestamp>,
+    /// What it used, if that was measured.
+    pub(super) used: Option<Used>,
 }
 
 crate::kinds!("record", Record: Time Founded WorkerRegistered WorkerChanged WorkerRemoved ApplicationRegistered
     TargetsSet HostsPreferred ApplicationChanged ExecutorLaunched ExecutorStarted ExecutorEnded EndLearned
     ApplicationEnded FormerWorker DeadWorker ApplicationRestored EndedRestored DriverSubmitted DriverLaunched
     DriverReturned DriverKillAsked DriverEnded EndedDriverRestored DriversCounted
-    ExecutorUsed Archived CompletedCleared DriverUsed DriverNeeds DriverHas ForeignHeld WorkerLeft WorkerDeparted DriverDetails);
+    Archived CompletedCleared ForeignHeld);
 
 impl Record {
     /// Whether others may hear of all of these before they are durable: if they are lost, those who return say it again.
@@ -383,8 +356,8 @@ impl Record {
     pub fn read_all(mut bytes: &[u8]) -> Result<Vec<Self>, UnreadableRecord> {
         let mut records = Vec::new();
         while !bytes.is_empty() {
-            let (record, rest) = postcard::take_from_bytes(bytes)
-                .map_err(|error| UnreadableRecord { after: records.len(), error })?;
+            let (record, rest) =
+                wire::take(bytes).map_err(|error| UnreadableRecord { after: records.len(), error })?;
             records.push(record);
             bytes = rest;
         }

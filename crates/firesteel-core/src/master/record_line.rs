@@ -5,8 +5,10 @@ use std::fmt;
 use firesteel_placement::Cores;
 use firesteel_placement::words::counted;
 
-use super::record::{Leave, Record, WorkerStanding};
-use crate::messages::{DriverDescription, ExecutorTarget, PastRow, Used, WorkerDescription};
+use super::record::{DriverEnd, Leave, Record, WorkerStanding};
+use crate::messages::{
+    DriverDescription, ExecutorTarget, PastRow, Used, WorkerDescription, WorkerRemark, WorkerState,
+};
 use crate::time::Timestamp;
 
 /// Written as `application 0: executor 3 launched on Worker 1 with 2 cores and 1 GiB`.
@@ -24,9 +26,12 @@ impl fmt::Display for Record {
                 write_worker(f, description)
             }
             Self::WorkerChanged { worker, standing } => write_standing(f, *worker, standing),
-            Self::WorkerRemoved { worker, reason, last_heard } => {
-                write!(f, "Worker {worker} lost: {reason}; last heard {last_heard}")
-            }
+            Self::WorkerRemoved { worker, cause, last_heard } => match cause.state() {
+                WorkerState::Left => {
+                    write!(f, "Worker {worker} left in order: {cause}; last heard at {last_heard}")
+                }
+                _ => write!(f, "Worker {worker} lost: {cause}; last heard {last_heard}"),
+            },
             Self::ApplicationRegistered { app, id, max_cores, description } => {
                 let (name, user) = (&description.name, &description.user);
                 write!(f, "application {app} registered: {id} ({name:?} of {user:?})")?;
@@ -67,11 +72,14 @@ impl fmt::Display for Record {
             Self::ExecutorStarted { app, executor } => {
                 write!(f, "application {app}: executor {executor} runs")
             }
-            Self::ExecutorEnded { app, executor, state } => {
-                write!(f, "application {app}: executor {executor} ended: {state}")
+            Self::ExecutorEnded { app, executor, state, used } => {
+                write!(f, "application {app}: executor {executor} ended: {state}")?;
+                write_used(f, *used)
             }
-            Self::EndLearned { app, executor, status } => {
-                write!(f, "application {app}: the process of executor {executor} ended: {status}")
+            Self::EndLearned { app, executor, status, used } => {
+                write!(f, "application {app}: the process of executor {executor} ended")?;
+                status.iter().try_for_each(|status| write!(f, ": {status}"))?;
+                write_used(f, *used)
             }
             Self::ApplicationEnded { app, end } => write!(f, "application {app} ended: {end}"),
             Self::FormerWorker { worker, description } => {
@@ -79,7 +87,9 @@ impl fmt::Display for Record {
                 write_worker(f, description)
             }
             Self::DeadWorker { view, forgotten_at } => {
-                write!(f, "lost Worker {} listed until {forgotten_at}", view.id)
+                write!(f, "lost Worker {} listed until {forgotten_at}", view.id)?;
+                let departure = view.remark.as_ref().and_then(WorkerRemark::departure);
+                departure.iter().try_for_each(|it| write!(f, "; gone since {}: {}", it.at, it.cause))
             }
             Self::ApplicationRestored(image) => write!(
                 f,
@@ -94,39 +104,28 @@ impl fmt::Display for Record {
                 let DriverDescription { user, cores, memory, supervise, .. } = &**description;
                 let supervised = if *supervise { ", supervised" } else { "" };
                 write!(f, "cluster driver {driver} submitted: {id} of {user:?} with ")?;
-                write!(f, "{} and {memory}{supervised}", counted(cores.0, "core"))
-            }
-            Self::DriverLaunched { driver, worker } => {
-                write!(f, "cluster driver {driver}: launched on Worker {worker}")
-            }
-            Self::DriverNeeds { driver, resources } => {
-                write!(f, "cluster driver {driver}: needs")?;
-                let mut separator = "";
-                for (name, amount) in resources {
-                    write!(f, "{separator} {amount} of {name:?}")?;
-                    separator = ",";
+                write!(f, "{} and {memory}", counted(cores.0, "core"))?;
+                for (name, amount) in &description.resources {
+                    write!(f, " and {amount} of {name:?}")?;
                 }
-                Ok(())
+                f.write_str(supervised)
             }
-            Self::WorkerLeft { worker, last_heard } => {
-                write!(f, "Worker {worker} left in order; last heard at {last_heard}")
-            }
-            Self::DriverDetails { driver, name, restarts } => {
-                write!(f, "cluster driver {driver}:")?;
-                name.iter().try_for_each(|name| write!(f, " submitted as {name:?}"))?;
-                restarts.iter().try_for_each(|it| {
-                    write!(f, " started again {}, last {}", counted(it.restarts, "time"), it.last)
-                })
-            }
-            Self::WorkerDeparted(departure) => {
-                write!(f, "  gone since {}: {}", departure.at, departure.cause)
+            Self::DriverLaunched { driver, worker, resources } => {
+                write!(f, "cluster driver {driver}: launched on Worker {worker}")?;
+                if resources.is_empty() { Ok(()) } else { write!(f, " with {resources}") }
             }
             Self::ForeignHeld(true) => f.write_str("executors of another state are left alone for a while"),
             Self::ForeignHeld(false) => f.write_str("executors of another state are no longer left alone"),
-            Self::DriverHas { driver, resources } => write!(f, "cluster driver {driver}: has {resources}"),
             Self::DriverReturned { driver } => write!(f, "cluster driver {driver}: waits again"),
             Self::DriverKillAsked { driver } => write!(f, "cluster driver {driver}: asked to end"),
-            Self::DriverEnded { driver, state } => write!(f, "cluster driver {driver} ended: {state}"),
+            Self::DriverEnded { driver, end } => {
+                let DriverEnd { state, restarts, used } = &**end;
+                write!(f, "cluster driver {driver} ended: {state}")?;
+                restarts.iter().try_for_each(|it| {
+                    write!(f, "; started again {}, last {}", counted(it.restarts, "time"), it.last)
+                })?;
+                write_used(f, *used)
+            }
             Self::EndedDriverRestored(image) => {
                 write!(
                     f,
@@ -134,19 +133,11 @@ impl fmt::Display for Record {
                     image.driver, image.view.id, image.view.state
                 )
             }
-            Self::ExecutorUsed { app, executor, used: Used { cpu_millis, peak_memory } } => {
-                write!(f, "application {app}: executor {executor} used {cpu_millis} ms of processor time, ")?;
-                write!(f, "and at most {} MiB of memory", peak_memory >> 20)
-            }
-            Self::DriverUsed { driver, used: Used { cpu_millis, peak_memory } } => {
-                write!(f, "cluster driver {driver} used {cpu_millis} ms of processor time, ")?;
-                write!(f, "and at most {} MiB of memory", peak_memory >> 20)
-            }
             Self::Archived(row) => match &**row {
                 PastRow::Application(past) => {
                     write!(f, "application {} ended before: {}", past.number, past.view.id)
                 }
-                PastRow::Driver { number, view, .. } | PastRow::DetailedDriver { number, view, .. } => {
+                PastRow::Driver { number, view, .. } => {
                     write!(f, "cluster driver {number} ended before: {}", view.id)
                 }
             },
@@ -178,6 +169,11 @@ fn write_standing(f: &mut fmt::Formatter<'_>, worker: u64, standing: &WorkerStan
         (false, Some(until)) => write!(f, "Worker {worker}: excluded until {until}"),
         (false, None) => write!(f, "Worker {worker}: given executors"),
     }
+}
+
+fn write_used(f: &mut fmt::Formatter<'_>, used: Option<Used>) -> fmt::Result {
+    let Some(Used { cpu_millis, peak_memory }) = used else { return Ok(()) };
+    write!(f, "; it used {cpu_millis} ms of processor time and at most {} MiB of memory", peak_memory >> 20)
 }
 
 fn write_until(f: &mut fmt::Formatter<'_>, what: &str, until: Option<Timestamp>) -> fmt::Result {

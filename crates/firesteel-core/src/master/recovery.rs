@@ -12,7 +12,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use firesteel_placement::index::Slot;
-use firesteel_placement::{Cores, ExecutorLimit, ResourceAmounts, Resources};
+use firesteel_placement::{Cores, ExecutorLimit, Resources};
 
 use super::application::{Application, Entry, Profile};
 use super::capacity::Amounts;
@@ -273,13 +273,8 @@ impl Recovery {
                 let slot = self.slot(worker)?;
                 self.set_worker_standing(slot, *standing);
             }
-            Record::WorkerLeft { worker, last_heard } => {
-                let slot = self.slot(worker)?;
-                let cause = self.master.workers.row(slot).departure_cause();
+            Record::WorkerRemoved { worker, cause, last_heard } => {
                 self.take_out_worker(worker, cause, last_heard)?;
-            }
-            Record::WorkerRemoved { worker, reason, last_heard } => {
-                self.take_out_worker(worker, DepartureCause::Lost(reason), last_heard)?;
             }
             Record::ApplicationRegistered { app, id, max_cores, description } => {
                 self.add_application(app, id, max_cores, *description)?;
@@ -305,16 +300,16 @@ impl Recovery {
                     return Err(Contradiction::NoExecutor(app, executor));
                 }
             }
-            Record::ExecutorEnded { app, executor, state } => {
+            Record::ExecutorEnded { app, executor, state, used } => {
                 let key = self.executor(app, executor)?;
                 self.master.preemption_ended(self.time, &state);
-                self.master.release_numbered(self.time, app, &key, state);
+                self.master.release_numbered(self.time, app, &key, (state, used));
             }
-            Record::EndLearned { app, executor, status } => {
+            Record::EndLearned { app, executor, status, used } => {
                 let id = self.master.applications.id_of(app).ok_or(Contradiction::NoApplication(app))?;
                 let key = ExecutorKey { app: id, executor };
                 if let Some((_, record)) = self.master.applications.ended_executor(&key) {
-                    record.learn(self.time, status);
+                    record.learn(self.time, status, used);
                 }
             }
             Record::ApplicationEnded { app, end } => {
@@ -331,13 +326,14 @@ impl Recovery {
             Record::DeadWorker { view, forgotten_at } => {
                 self.master.workers.bury_view(*view, forgotten_at);
             }
-            Record::WorkerDeparted(departure) => self.master.workers.explain_death(departure),
             Record::ApplicationRestored(image) => self.restore_application(*image)?,
             Record::EndedRestored(image) => self.restore_ended(*image)?,
             Record::DriverSubmitted { driver, id, description } => {
                 self.add_driver(driver, id, *description)?;
             }
-            Record::DriverLaunched { driver, worker } => self.launch_driver(driver, worker)?,
+            Record::DriverLaunched { driver, worker, resources } => {
+                self.launch_driver(driver, worker, resources)?;
+            }
             Record::DriverReturned { driver } => {
                 self.driver(driver, Stay::Runs)?;
                 self.master.take_back_driver(driver);
@@ -346,37 +342,19 @@ impl Recovery {
                 self.driver(driver, Stay::Runs)?;
                 self.master.drivers.live_mut(driver).kill_asked = true;
             }
-            Record::DriverEnded { driver, state } => {
+            Record::DriverEnded { driver, end } => {
                 self.driver(driver, Stay::Any)?;
-                self.master.end_driver(self.time, driver, state);
+                self.master.bury_driver(self.time, driver, *end);
             }
             Record::EndedDriverRestored(image) => {
-                let EndedDriver { driver, view } = *image;
+                let EndedDriver { driver, view, used } = *image;
                 if self.master.drivers.is_known(driver, &view.id) {
                     return Err(Contradiction::Twice);
                 }
-                let (name, restarts, needs, has, used) = Default::default();
-                let ended = PastDriver { view, name, restarts, needs, has, used };
+                let ended = PastDriver { view, used };
                 let dropped = self.master.drivers.bury(driver, ended, self.master.config.retained_drivers);
                 self.master.archive_drivers(self.time, dropped);
             }
-            Record::ExecutorUsed { app, executor, used } => {
-                let id = self.master.applications.id_of(app).ok_or(Contradiction::NoApplication(app))?;
-                let key = ExecutorKey { app: id, executor };
-                self.master.remember_used(self.time, &key, Some(used));
-            }
-            Record::DriverUsed { driver, used } => {
-                let id = self.master.drivers.ended_id(driver).ok_or(Contradiction::NoDriver(driver))?;
-                self.master.remember_driver_used(self.time, &id, Some(used));
-            }
-            Record::DriverDetails { driver, name, restarts } => {
-                let ended = self.master.drivers.ended_numbered(driver);
-                let ended = ended.ok_or(Contradiction::NoDriver(driver))?;
-                ended.name = name.or_else(|| ended.name.take());
-                ended.restarts = restarts;
-            }
-            Record::DriverNeeds { driver, resources } => self.driver_needs(driver, resources)?,
-            Record::DriverHas { driver, resources } => self.driver_has(driver, resources)?,
             Record::Archived(row) => {
                 self.master.archive.insert(self.time, *row, self.master.config.history);
             }
@@ -575,47 +553,18 @@ impl Recovery {
             return Err(Contradiction::Twice);
         }
         let (submitted, kill_asked, run, restarts) = (self.time, false, None, None);
-        let needs = ResourceAmounts::new();
-        let driver = ClusterDriver { number, id, description, needs, submitted, kill_asked, run, restarts };
+        let driver = ClusterDriver { number, id, description, submitted, kill_asked, run, restarts };
         self.master.drivers.insert(driver);
         Ok(())
     }
 
-    fn launch_driver(&mut self, number: u64, worker: u64) -> Result<(), Contradiction> {
+    fn launch_driver(&mut self, number: u64, worker: u64, resources: Resources) -> Result<(), Contradiction> {
         self.driver(number, Stay::Waits)?;
         let slot = self.slot(worker)?;
         let DriverDescription { cores, memory, .. } = self.master.drivers.live(number).description;
-        let share = Amounts { cores, memory, resources: Resources::default() };
+        let share = Amounts { cores, memory, resources };
         let grant = self.master.workers.grant_exactly(slot, share).ok_or(Contradiction::NoAddresses)?;
         self.master.run_driver(number, Run { slot, grant, launched: self.time, unanswered: Some(0) });
-        Ok(())
-    }
-
-    /// Sets what a cluster driver needs that waits, or that has ended.
-    fn driver_needs(&mut self, number: u64, resources: ResourceAmounts) -> Result<(), Contradiction> {
-        if let Some(ended) = self.master.drivers.ended_numbered(number) {
-            ended.needs = resources;
-            return Ok(());
-        }
-        self.driver(number, Stay::Waits)?;
-        self.master.drivers.live_mut(number).needs = resources;
-        Ok(())
-    }
-
-    /// Gives a cluster driver these addresses that runs, or notes that one had them that has ended.
-    fn driver_has(&mut self, number: u64, resources: Resources) -> Result<(), Contradiction> {
-        if let Some(ended) = self.master.drivers.ended_numbered(number) {
-            ended.has = resources;
-            return Ok(());
-        }
-        self.driver(number, Stay::Runs)?;
-        let Master { drivers, workers, .. } = &mut self.master;
-        let Run { slot, grant, launched, unanswered } =
-            drivers.live_mut(number).run.take().expect("it was just checked");
-        let share = Amounts { resources, ..grant.amounts() };
-        workers.give_back(slot, grant);
-        let grant = workers.grant_exactly(slot, share).ok_or(Contradiction::NoAddresses)?;
-        drivers.live_mut(number).run = Some(Run { slot, grant, launched, unanswered });
         Ok(())
     }
 
@@ -629,11 +578,22 @@ impl Recovery {
     }
 
     fn record(&self, image: ExecutorImage) -> Result<ExecutorRecord, Contradiction> {
-        let ExecutorImage { id, worker, profile, cores, memory, resources, state, launched, started, ended } =
-            image;
+        let ExecutorImage {
+            id,
+            worker,
+            profile,
+            cores,
+            memory,
+            resources,
+            state,
+            launched,
+            started,
+            ended,
+            used,
+        } = image;
         let worker = self.workers.get(&worker).ok_or(Contradiction::NoWorker(worker))?;
         let (worker, share) = (Arc::clone(worker), Amounts { cores, memory, resources });
-        Ok(ExecutorRecord { id, worker, profile, share, state, launched, started, ended, used: None })
+        Ok(ExecutorRecord { id, worker, profile, share, state, launched, started, ended, used })
     }
 
     fn worker_id(&self, worker: u64) -> Result<WorkerId, Contradiction> {

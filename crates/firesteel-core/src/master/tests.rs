@@ -96,7 +96,7 @@ impl Bench {
     }
 
     fn report(&mut self, peer: u64, executor: u32, state: ExecutorState) -> Vec<Effect> {
-        let report = ExecutorReport { executor: key(executor), state };
+        let report = ExecutorReport::new(key(executor), state);
         self.worker_says(peer, WorkerToMaster::ExecutorStateChanged(report))
     }
 
@@ -151,13 +151,20 @@ fn to_worker(peer: u64, message: MasterToWorker) -> Effect {
     Effect::Send { peer: PeerId(peer), message: Outbound::Worker(message) }
 }
 
+/// How Workers are, of which that is out of the ordinary.
+fn remarks(master: &Master) -> BTreeMap<WorkerId, WorkerRemark> {
+    let workers = master.view().workers.into_iter();
+    workers.filter_map(|worker| Some((worker.id, worker.remark?))).collect()
+}
+
 fn to_driver(message: MasterToDriver) -> Effect {
     Effect::Send { peer: DRIVER, message: Outbound::Driver(message) }
 }
 
 fn registered(peer: u64, duplicate: bool) -> Effect {
     let master_url = "spark://localhost:7077".to_owned();
-    to_worker(peer, MasterToWorker::RegisteredWorker { master_url, heartbeat_millis: 15_000, duplicate })
+    let (heartbeat_millis, web_address) = (15_000, None);
+    to_worker(peer, MasterToWorker::RegisteredWorker { master_url, heartbeat_millis, duplicate, web_address })
 }
 
 fn welcome(max_cores: Cores) -> Effect {

@@ -1,47 +1,45 @@
 //! Read-only copies of a Master's tables.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use firesteel_placement::Cores;
 
+use super::Master;
 use super::application::{Application, DEFAULT_MEMORY};
 use super::application_table::AnyApplication;
 use super::executor_record::ExecutorRecord;
 use super::merged::merged;
-use super::{Config, Master};
-use crate::ids::{ExecutorId, ProfileId, WorkerId};
+use crate::ids::{ExecutorId, ProfileId};
 use crate::messages::{
-    ApplicationState, ApplicationView, Deciding, DriverView, ExecutorView, MasterView, StateHead, StatePage,
-    StatePlace, StateRow, StateTotals, Step, WorkerState, WorkerView,
+    ApplicationState, ApplicationView, DriverView, ExecutorView, MasterView, StateHead, StatePage,
+    StatePlace, StateRow, StateTotals, Step,
 };
-use crate::scheduling::SchedulingSettings;
-use crate::time::millis;
+use crate::time::{Timestamp, millis};
 
 impl Master {
     /// A copy of all tables, however large.
     #[must_use]
     pub fn view(&self) -> MasterView {
-        let mut view = MasterView {
-            url: self.config.url.clone(),
+        let StateHead { url, web_address, scheduling, reserved, lag_millis, totals: _ } = self.head();
+        MasterView {
+            url,
+            web_address,
             began: self.now,
             now: self.now,
-            deciding: self.deciding(),
-            rule: Some(self.config.rule.to_string()),
-            scheduling: self.scheduling_settings(),
-            lag_millis: self.lag_millis(),
-            workers: self.workers.views(&self.applications.excluded_for()),
+            scheduling,
+            reserved,
+            lag_millis,
+            workers: self.workers.views(&self.applications.excluded_for(), self.foreign_until()),
             applications: self.applications.queue().map(|app| self.view_of(app)).collect(),
             completed: self.applications.ended().iter().map(|(_, ended)| ended.view()).collect(),
             drivers: self.driver_views(0).map(|(_, view)| view).collect(),
             unread_executors: 0,
-            remarks: BTreeMap::new(),
-            reports: BTreeMap::new(),
-            needs: self.needs_from(0).map(|need| (need.app, need.resources)).collect(),
-            driver_resources: self.driver_shares_from(0).map(|share| (share.driver.clone(), share)).collect(),
-        };
-        view.hear(self.news_from(&WorkerId::new("")));
-        view
+        }
+    }
+
+    /// When what Workers run for another Master is ended.
+    fn foreign_until(&self) -> Timestamp {
+        self.next_foreign_end().unwrap_or(self.now)
     }
 
     /// The page of the state that begins at that place.
@@ -56,12 +54,14 @@ impl Master {
             [self.workers.len(), applications, completed, self.drivers.len(), executors]
                 .map(|count| count as u64);
         let totals = StateTotals { workers, applications, completed, drivers, executors };
-        let lag_millis = self.lag_millis();
-        StateHead { url: self.config.url.clone(), deciding: self.deciding(), lag_millis, totals }
-    }
-
-    fn lag_millis(&self) -> u64 {
-        millis(self.lag.at(self.now))
+        StateHead {
+            url: self.config.url.clone(),
+            web_address: self.config.web_address.clone(),
+            scheduling: self.config.scheduling(),
+            reserved: self.reserved_rooms(),
+            lag_millis: millis(self.lag.at(self.now)),
+            totals,
+        }
     }
 
     /// The rows of the state from that place on.
@@ -75,13 +75,10 @@ impl Master {
         };
         let workers = worker
             .into_iter()
-            .flat_map(|id| self.workers.views_from(id, self.applications.excluded_for()))
-            .map(|view| match view.state {
-                // Older clients do not know it. Others hear of it in a message of its own.
-                WorkerState::Left => WorkerView { state: WorkerState::Dead, ..view },
-                _ => view,
+            .flat_map(|id| {
+                self.workers.views_from(id, self.applications.excluded_for(), self.foreign_until())
             })
-            .map(StateRow::Worker);
+            .map(|view| StateRow::Worker(Box::new(view)));
         let applications = application.into_iter().flat_map(|number| self.applications.from(number));
         let applications = applications.map(|application| self.state_row(application));
         let drivers = driver.into_iter().flat_map(|number| self.driver_views(number));
@@ -119,20 +116,6 @@ impl Master {
         })
     }
 
-    fn deciding(&self) -> Deciding {
-        let Config { ref rule, strategy, worker_order, default_cores, backfill, preemption, .. } =
-            self.config;
-        let policy = rule.nearest_policy();
-        let queues = self.config.queues.clone();
-        Deciding { policy, strategy, worker_order, default_cores, queues, backfill, preemption }
-    }
-
-    /// The settings of the scheduler that `deciding` does not have.
-    pub(super) fn scheduling_settings(&self) -> SchedulingSettings {
-        let Config { order, reservations, gang_preemption, .. } = self.config;
-        SchedulingSettings { order, reservations: reservations as u64, gang_preemption }
-    }
-
     /// A copy of a live application with all its remembered executors.
     pub(super) fn view_of(&self, app: &Application) -> ApplicationView {
         let executors = self.executors_from(app, ExecutorId(0)).collect();
@@ -153,6 +136,7 @@ impl Master {
 
     /// A copy of a live application without its executors.
     pub(super) fn row_of(&self, app: &Application) -> ApplicationView {
+        let profile = app.profiles.get(&ProfileId::DEFAULT);
         ApplicationView {
             id: app.id.clone(),
             name: app.description.name.clone(),
@@ -167,7 +151,9 @@ impl Master {
             gang: app.description.gang,
             max_cores: (app.max_cores < Cores::UNLIMITED).then_some(app.max_cores),
             cores_granted: app.cores_granted,
-            memory_per_executor: app.profiles.get(&ProfileId::DEFAULT).map_or(DEFAULT_MEMORY, |p| p.memory),
+            memory_per_executor: profile.map_or(DEFAULT_MEMORY, |profile| profile.memory),
+            resources_per_executor: profile.map(|profile| profile.resources.clone()).unwrap_or_default(),
+            run_time: app.run_time,
             executors_live: app.executors.len() as u64,
             executors_ended: app.ended.len() as u64 + app.forgotten,
             executors_forgotten: app.forgotten,

@@ -160,7 +160,7 @@ impl WorkerRow {
     }
 
     /// How it is, if that is out of the ordinary. What it runs for another Master ends at `until`.
-    pub(super) fn remark(&self, until: Timestamp) -> Option<WorkerRemark> {
+    fn remark(&self, until: Timestamp) -> Option<WorkerRemark> {
         if let Some(Foreigners { executors, drivers }) = self.foreigners.as_deref() {
             let (executors, drivers) = (executors.len() as u64, drivers.len() as u64);
             return Some(WorkerRemark::Foreign { executors, drivers, until });
@@ -219,14 +219,14 @@ impl WorkerRow {
     }
 
     /// A copy for clients, as a living Worker that is excluded for this number of applications.
-    pub(super) fn living_view(&self, excluded_for: u64) -> WorkerView {
+    pub(super) fn living_view(&self, excluded_for: u64, until: Timestamp) -> WorkerView {
         let view = self.view(match (self.link, self.availability) {
             (Link::Away, _) => WorkerState::Unknown,
             (Link::Here(_), _) if self.foreigners.is_some() => WorkerState::Unknown,
             (Link::Here(_), Availability::Serving | Availability::Excluded) => WorkerState::Alive,
             (Link::Here(_), Availability::Decommissioning) => WorkerState::Decommissioned,
         });
-        WorkerView { excluded_for, ..view }
+        WorkerView { excluded_for, remark: self.remark(until), report: self.report.clone(), ..view }
     }
 
     pub(super) fn view(&self, state: WorkerState) -> WorkerView {

@@ -27,9 +27,7 @@ use super::worker_row::{Availability, Withheld, WorkerRow};
 use crate::address::Address;
 use crate::ids::{PeerId, WorkerId};
 use crate::label::Label;
-use crate::messages::{
-    ClusterTotals, Departure, Impairment, WorkerNews, WorkerRemark, WorkerState, WorkerView,
-};
+use crate::messages::{ClusterTotals, Departure, Impairment, WorkerRemark, WorkerView};
 use crate::time::Timestamp;
 
 /// The maximum number of lost Workers that are remembered.
@@ -86,8 +84,6 @@ pub(super) struct Lifted(BTreeMap<Slot, Withheld>);
 struct DeadWorker {
     view: WorkerView,
     forgotten_at: Timestamp,
-    /// When and why it is gone. Records of an earlier release do not say.
-    departure: Option<Departure>,
 }
 
 impl WorkerTable {
@@ -393,32 +389,21 @@ impl WorkerTable {
         let forgotten_at = row.last_heartbeat.time() + remember;
         // A Worker can have thousands of addresses, and nobody asks for those of a lost one, or for what was wrong with it.
         let (resources, resources_used) = (Resources::default(), Resources::default());
-        let view =
-            WorkerView { resources, resources_used, impairment: None, ..row.view(departure.cause.state()) };
+        let (impairment, state) = (None, departure.cause.state());
+        let remark = Some(WorkerRemark::Gone(departure));
+        let view = WorkerView { resources, resources_used, impairment, remark, ..row.view(state) };
         self.bury_view(view, forgotten_at);
-        self.explain_death(departure);
     }
 
     /// Remembers a lost Worker until this time.
     pub(super) fn bury_view(&mut self, view: WorkerView, forgotten_at: Timestamp) {
-        self.dead.push_back(DeadWorker { view, forgotten_at, departure: None });
+        self.dead.push_back(DeadWorker { view, forgotten_at });
     }
 
-    /// Says when and why the Worker that was lost last is gone.
-    pub(super) fn explain_death(&mut self, departure: Departure) {
-        if let Some(dead) = self.dead.back_mut() {
-            dead.departure = Some(departure);
-        }
-    }
-
-    /// The lost Workers that are remembered at this time, each with the time when it is forgotten and with when and why it is gone,
-    /// in the order of their losses.
-    pub(super) fn dead(
-        &self,
-        now: Timestamp,
-    ) -> impl Iterator<Item = (&WorkerView, Timestamp, Option<&Departure>)> {
+    /// The lost Workers that are remembered at this time, each with the time when it is forgotten, in the order of their losses.
+    pub(super) fn dead(&self, now: Timestamp) -> impl Iterator<Item = (&WorkerView, Timestamp)> {
         let remembered = self.dead.iter().filter(move |dead| dead.forgotten_at > now);
-        remembered.map(|dead| (&dead.view, dead.forgotten_at, dead.departure.as_ref()))
+        remembered.map(|dead| (&dead.view, dead.forgotten_at))
     }
 
     /// The number of Workers that have ever registered.
@@ -573,10 +558,10 @@ impl WorkerTable {
     }
 
     /// Copies of the living Workers by id, then of the lost ones that are remembered. `excluded_for` has the number of
-    /// applications for which each Worker is excluded.
-    pub(super) fn views(&self, excluded_for: &BTreeMap<Slot, u64>) -> Vec<WorkerView> {
+    /// applications for which each Worker is excluded. What Workers run for another Master ends at `until`.
+    pub(super) fn views(&self, excluded_for: &BTreeMap<Slot, u64>, until: Timestamp) -> Vec<WorkerView> {
         let count = |slot| excluded_for.get(&slot).copied().unwrap_or(0);
-        let living = self.slots().map(|(slot, row)| row.living_view(count(slot)));
+        let living = self.slots().map(|(slot, row)| row.living_view(count(slot), until));
         living.chain(self.dead.iter().map(|dead| dead.view.clone())).collect()
     }
 
@@ -585,6 +570,7 @@ impl WorkerTable {
         &self,
         from: &WorkerId,
         excluded_for: BTreeMap<Slot, u64>,
+        until: Timestamp,
     ) -> impl Iterator<Item = WorkerView> {
         let living = self.index.iter_from(from).map(|(id, slot)| (id, Ok(slot)));
         let mut dead: Vec<&WorkerView> =
@@ -592,24 +578,9 @@ impl WorkerTable {
         dead.sort_by(|one, other| one.id.cmp(&other.id));
         let dead = dead.into_iter().map(|dead| (&dead.id, Err(dead)));
         merged(living, dead).map(move |either| match either {
-            Ok(slot) => self.row(slot).living_view(excluded_for.get(&slot).copied().unwrap_or(0)),
+            Ok(slot) => self.row(slot).living_view(excluded_for.get(&slot).copied().unwrap_or(0), until),
             Err(dead) => dead.clone(),
         })
-    }
-
-    /// What there is to say of those that are gone, from that id on.
-    pub(super) fn gone(&self, from: &WorkerId) -> impl Iterator<Item = WorkerNews> {
-        let gone = self.dead.iter().filter(move |dead| dead.view.id >= *from);
-        gone.map(|DeadWorker { view, forgotten_at: _, departure }| {
-            let left = (view.state == WorkerState::Left).then_some(WorkerRemark::Left);
-            let remark = departure.clone().map(WorkerRemark::Gone).or(left);
-            WorkerNews { worker: view.id.clone(), remark, report: None }
-        })
-    }
-
-    /// The living ones by id, from that one on.
-    pub(super) fn rows_from(&self, from: &WorkerId) -> impl Iterator<Item = &WorkerRow> {
-        self.index.iter_from(from).map(|(_, slot)| self.row(slot))
     }
 
     /// The number of Workers, living and lost.

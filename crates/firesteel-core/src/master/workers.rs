@@ -81,10 +81,11 @@ impl Master {
         let heartbeat_millis = millis(self.config.worker_timeout / 4);
         // One that was away says once more what the Master does not write down.
         let (master_url, duplicate) = (self.config.url.clone(), old.is_some_and(Link::is_here));
-        self.tell_worker(peer, MasterToWorker::RegisteredWorker { master_url, heartbeat_millis, duplicate });
-        if let Some(address) = self.config.web_address.clone() {
-            self.tell_worker(peer, MasterToWorker::MasterWebAddress { address });
-        }
+        let web_address = self.config.web_address.clone();
+        self.tell_worker(
+            peer,
+            MasterToWorker::RegisteredWorker { master_url, heartbeat_millis, duplicate, web_address },
+        );
         self.tell_to_leave(now, slot);
         // On the same connection a launch may still be on its way, so an executor that is not listed may yet
         // come.
@@ -189,7 +190,7 @@ impl Master {
         if self.workers.living(worker).executors.contains(&report.executor) {
             self.update_executor(now, peer, report);
         } else if report.state.is_finished() {
-            self.learn_end(now, worker, &report.executor, &report.state);
+            self.learn_end(now, worker, &report.executor, (&report.state, report.used));
             self.see_gone(worker, &report.executor, &report.state);
         } else if self.is_held(&report.executor) {
             let slot = self.workers.slot(worker).expect("the Worker is alive");
@@ -383,14 +384,8 @@ impl Master {
         self.applications.forget_worker(slot);
         let row = self.workers.remove(id);
         if self.records.are_wanted() {
-            let (worker, reason, last_heard) = (row.number, reason.clone(), row.last_heartbeat.time());
-            self.records.add(
-                now,
-                match cause.state() {
-                    WorkerState::Left => Record::WorkerLeft { worker, last_heard },
-                    _ => Record::WorkerRemoved { worker, reason, last_heard },
-                },
-            );
+            let (worker, cause, last_heard) = (row.number, cause.clone(), row.last_heartbeat.time());
+            self.records.add(now, Record::WorkerRemoved { worker, cause, last_heard });
         }
         let times = self.config.dead_worker_persistence.saturating_add(1);
         let remember = self.config.worker_timeout.saturating_mul(times);

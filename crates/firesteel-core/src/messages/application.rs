@@ -103,6 +103,19 @@ pub struct SchedulingStatus {
     pub holders: Vec<Holder>,
     /// The number of other applications that hold cores and are not listed.
     pub more_holders: u64,
+    /// The Workers that are late, those with the most executors of the application first, at most [`MOST_EXCLUDED`].
+    pub late: Vec<LateWorker>,
+    /// When it is expected to start, if room is reserved for it and enough of what runs says how long it runs.
+    pub expected_start: Option<Timestamp>,
+}
+
+/// A Worker that has missed two heartbeats.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LateWorker {
+    /// The Worker's id.
+    pub worker: WorkerId,
+    /// The number of the application's executors there.
+    pub executors: u64,
 }
 
 /// A Worker that is given nothing new because something is wrong with it.

@@ -1,23 +1,22 @@
 //! Messages of status clients, with the read-only views that fill tables and JSON.
 
-use std::collections::BTreeMap;
 use std::fmt;
+use std::time::Duration;
 
-use firesteel_placement::{Cores, MiB, Policy, ResourceAmounts, Resources, Strategy, WorkerOrder};
+use firesteel_placement::{Cores, MiB, ResourceAmounts, Resources};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    ApplicationAnswer, ApplicationNeeds, ApplicationRunTimes, DecommissionAnswer, DriverDescription,
-    DriverLogRequest, DriverResources, DriverShare, DriverView, ExecutorReport, ExecutorState, HistoryPage,
-    HistoryPlace, KillAnswer, KillDriverAnswer, LogPiece, LogRequest, Outcome, RefusedLog, ReservedRoom,
-    StatePage, StatePlace, SubmitDriverAnswer, TimedReport, WorkerDescription, WorkerRemark, WorkerReport,
-    WorkerReports,
+    ApplicationAnswer, DecommissionAnswer, DriverDescription, DriverLogRequest, DriverView, ExecutorReport,
+    ExecutorState, HistoryPage, HistoryPlace, KillAnswer, KillDriverAnswer, LogPiece, LogRequest, Outcome,
+    RefusedLog, ReservedRoom, StatePage, StatePlace, SubmitDriverAnswer, TimedReport, WorkerDescription,
+    WorkerRemark, WorkerReport,
 };
 use crate::ids::{AppId, DriverId, ExecutorId, ExecutorKey, ProfileId, WorkerId};
 use crate::label::Label;
-use crate::queues::Queues;
-use crate::scheduling::{Backfill, Preemption, SchedulingSettings};
+use crate::scheduling::SchedulingSettings;
 use crate::time::Timestamp;
+use crate::wire::Message;
 
 /// A message from a status client to a Master.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -68,68 +67,24 @@ pub enum ClientToMaster {
         /// The cluster driver's id.
         driver: DriverId,
     },
-    /// Asks for what Workers report of themselves. Version 7.
-    RequestWorkerReports {
-        /// The smallest id of a Worker.
-        from: WorkerId,
-    },
-    /// Asks for a page of what has ended. Version 7.
+    /// Asks for a page of what has ended.
     RequestHistory {
         /// The place where the page begins.
         from: HistoryPlace,
     },
-    /// Asks the Master to end all cluster drivers. Version 7. Source: this message and the next one have the names of Spark's.
+    /// Asks the Master to end all cluster drivers. Source: this message and the next one have the names of Spark's.
     RequestKillAllDrivers {
         /// The user who asks for it: `ann@host`.
         by: String,
     },
-    /// Asks the Master to forget the cluster drivers and applications that have ended. Version 7.
+    /// Asks the Master to forget the cluster drivers and applications that have ended.
     RequestClearCompletedDriversAndApps {
         /// The user who asks for it: `ann@host`.
         by: String,
     },
-    /// Asks for the custom resources that executors of applications need. Version 7.
-    RequestApplicationNeeds {
-        /// The smallest number of an application.
-        from: u64,
-    },
-    /// Asks for the rule by which Workers are chosen for applications that name no policy. Version 7.
-    RequestPlacementRule,
-    /// Submits a cluster driver that needs custom resources. Version 7.
-    RequestSubmitDriverWithResources {
-        /// What it runs, and its other needs.
-        description: Box<DriverDescription>,
-        /// The number of addresses of each custom resource, or the part of one address.
-        resources: ResourceAmounts,
-    },
-    /// Asks for the custom resources of cluster drivers. Version 7.
-    RequestDriverResources {
-        /// The smallest number of a cluster driver.
-        from: u64,
-    },
-    /// Asks for which applications room is reserved, and when they are expected to start. Version 7.
-    RequestReservations,
-    /// Asks for the settings of the scheduler that the state of the Master does not have. Version 7.
-    RequestSchedulingSettings,
-    /// Asks how long live applications say that they run. Version 7.
-    RequestRunTimes {
-        /// The smallest number of an application.
-        from: u64,
-    },
 }
 
 impl ClientToMaster {
-    /// The submission of a cluster driver that needs these custom resources. Every Master knows it if that is none.
-    #[must_use]
-    pub fn submit_driver(description: DriverDescription, resources: ResourceAmounts) -> Self {
-        let description = Box::new(description);
-        if resources.is_empty() {
-            Self::RequestSubmitDriver(description)
-        } else {
-            Self::RequestSubmitDriverWithResources { description, resources }
-        }
-    }
-
     /// Whether it orders nothing.
     #[must_use]
     pub fn only_asks(&self) -> bool {
@@ -138,18 +93,10 @@ impl ClientToMaster {
             | Self::RequestApplication { .. }
             | Self::RequestReadyz
             | Self::RequestDriverStatus { .. }
-            | Self::RequestWorkerReports { .. }
-            | Self::RequestHistory { .. }
-            | Self::RequestApplicationNeeds { .. }
-            | Self::RequestPlacementRule
-            | Self::RequestDriverResources { .. }
-            | Self::RequestReservations
-            | Self::RequestSchedulingSettings
-            | Self::RequestRunTimes { .. } => true,
+            | Self::RequestHistory { .. } => true,
             Self::KillApplication { .. }
             | Self::DecommissionWorkers { .. }
             | Self::RequestSubmitDriver(_)
-            | Self::RequestSubmitDriverWithResources { .. }
             | Self::RequestKillDriver { .. }
             | Self::RequestKillAllDrivers { .. }
             | Self::RequestClearCompletedDriversAndApps { .. } => false,
@@ -176,38 +123,15 @@ pub enum MasterToClient {
     KillDriverResponse(KillDriverAnswer),
     /// The cluster driver when the Master handled the request, if the Master knows it.
     DriverStatusResponse(Option<Box<DriverView>>),
-    /// What Workers reported of themselves last. Version 7.
-    WorkerReportsResponse(WorkerReports),
-    /// A page of what has ended. Version 7.
+    /// A page of what has ended.
     HistoryResponse(HistoryPage),
-    /// The Master ends all cluster drivers: this number of them. Version 7.
+    /// The Master ends all cluster drivers: this number of them.
     KillAllDriversResponse {
         /// The number of cluster drivers that lived.
         drivers: u64,
     },
-    /// The Master has forgotten the cluster drivers and applications that had ended. Version 7.
+    /// The Master has forgotten the cluster drivers and applications that had ended.
     ClearCompletedResponse,
-    /// The custom resources that executors need: a page. Version 7.
-    ApplicationNeedsResponse(ApplicationNeeds),
-    /// The rule by which Workers are chosen for applications that name no policy. Version 7.
-    PlacementRuleResponse {
-        /// The rule as it is written in `firesteel.placement.policy`. Later versions may have rules that this one does not
-        /// know.
-        rule: String,
-    },
-    /// The custom resources of cluster drivers: a page. Version 7.
-    DriverResourcesResponse(DriverResources),
-    /// The Master refuses a cluster driver for its custom resources. Version 7.
-    DriverResourcesRefused {
-        /// Why nobody can have them.
-        why: String,
-    },
-    /// The room that is reserved, in the order of serving. Version 7.
-    ReservationsResponse(Vec<ReservedRoom>),
-    /// The settings of the scheduler that the state of the Master does not have. Version 7.
-    SchedulingSettingsResponse(SchedulingSettings),
-    /// How long applications say that they run: a page. Version 7.
-    RunTimesResponse(ApplicationRunTimes),
 }
 
 /// A message from a status client to a Worker.
@@ -217,9 +141,9 @@ pub enum ClientToWorker {
     RequestWorkerState,
     /// Asks for a piece of an executor's log.
     RequestLog(LogRequest),
-    /// Asks for what the Worker reports of itself. Version 7.
+    /// Asks for what the Worker reports of itself.
     RequestWorkerReport,
-    /// Asks for a piece of a cluster driver's log. Version 7.
+    /// Asks for a piece of a cluster driver's log.
     RequestDriverLog(DriverLogRequest),
 }
 
@@ -232,7 +156,7 @@ pub enum WorkerToClient {
     LogResponse(LogPiece),
     /// The Worker does not send the piece.
     RequestLogFailed(RefusedLog),
-    /// What the Worker reports of itself. Version 7.
+    /// What the Worker reports of itself.
     WorkerReportResponse(Box<WorkerReport>),
 }
 
@@ -245,13 +169,12 @@ pub struct MasterView {
     pub began: Timestamp,
     /// The Master's time when it made the last page. Each row is of a moment between these two.
     pub now: Timestamp,
+    /// The URL at which the Master serves HTTP, if it does.
+    pub web_address: Option<String>,
     /// The settings of its scheduler.
-    pub deciding: Deciding,
-    /// The rule for applications that name no policy, as it is written in `firesteel.placement.policy`. `None` if the reader did not
-    /// ask, or the Master is too old to have any but a policy.
-    pub rule: Option<String>,
-    /// Further settings of its scheduler. The defaults if the reader did not ask, or the Master is too old to have any others.
     pub scheduling: SchedulingSettings,
+    /// The room that is reserved, in the order of serving.
+    pub reserved: Vec<ReservedRoom>,
     /// How far it is behind with the messages of Workers and drivers, in milliseconds: how long they waited lately.
     pub lag_millis: u64,
     /// Living Workers by id, then dead ones that are still remembered.
@@ -264,48 +187,25 @@ pub struct MasterView {
     pub drivers: Vec<DriverView>,
     /// The number of executors that the reader did not ask for.
     pub unread_executors: u64,
-    /// What there is to say of Workers besides their states, by id. Empty like `reports`.
-    pub remarks: BTreeMap<WorkerId, WorkerRemark>,
-    /// What living Workers reported of themselves last, by id. Empty if the reader did not ask, or the Master does not know.
-    pub reports: BTreeMap<WorkerId, TimedReport>,
-    /// The custom resources that an executor needs, of the applications that need any. Empty like `reports`.
-    pub needs: BTreeMap<AppId, ResourceAmounts>,
-    /// The custom resources of the cluster drivers that have any. Empty like `reports`.
-    pub driver_resources: BTreeMap<DriverId, DriverShare>,
 }
 
-/// The settings that decide how executors are assigned. Masters have more of them since version 7 of the protocol:
-/// [`RequestSchedulingSettings`](ClientToMaster::RequestSchedulingSettings) asks for these.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Deciding {
-    /// The setting `firesteel.placement.policy`. For an expression it is the policy that breaks its ties:
-    /// [`RequestPlacementRule`](ClientToMaster::RequestPlacementRule) asks for the expression.
-    pub policy: Policy,
-    /// The setting `spark.deploy.spreadOutApps`.
-    pub strategy: Strategy,
-    /// The setting `spark.deploy.workerSelectionPolicy`.
-    pub worker_order: WorkerOrder,
-    /// The setting `spark.deploy.defaultCores`.
-    pub default_cores: Cores,
-    /// The setting `firesteel.master.queues`.
-    pub queues: Queues,
-    /// The setting `firesteel.master.backfill`.
-    pub backfill: Backfill,
-    /// The setting `firesteel.master.preemption`.
-    pub preemption: Preemption,
-}
-
-/// Spark's defaults.
-impl Default for Deciding {
-    fn default() -> Self {
+impl MasterView {
+    /// The state of a Master that has nothing, and has this URL.
+    #[must_use]
+    pub fn empty(url: impl Into<String>) -> Self {
         Self {
-            policy: Policy::Spark,
-            strategy: Strategy::SpreadOut,
-            worker_order: WorkerOrder::CoresFreeDesc,
-            default_cores: Cores::UNLIMITED,
-            queues: Queues::default(),
-            backfill: Backfill::On,
-            preemption: Preemption::Off,
+            url: url.into(),
+            web_address: None,
+            began: Timestamp::default(),
+            now: Timestamp::default(),
+            scheduling: SchedulingSettings::default(),
+            reserved: Vec::new(),
+            lag_millis: 0,
+            workers: Vec::new(),
+            applications: Vec::new(),
+            completed: Vec::new(),
+            drivers: Vec::new(),
+            unread_executors: 0,
         }
     }
 }
@@ -343,6 +243,10 @@ pub struct WorkerView {
     pub impairment: Option<Impairment>,
     /// What the Worker runs only, if it does not run executors of all applications.
     pub label: Option<Label>,
+    /// How it is, if that is out of the ordinary.
+    pub remark: Option<WorkerRemark>,
+    /// What it reported of itself last, if it is alive and has.
+    pub report: Option<Box<TimedReport>>,
 }
 
 /// Why a living Worker is given nothing new until that is over.
@@ -383,6 +287,8 @@ impl WorkerView {
             excluded_until: None,
             impairment: None,
             label: worker.label.clone(),
+            remark: None,
+            report: None,
         }
     }
 }
@@ -399,8 +305,7 @@ pub enum WorkerState {
     Dead,
     /// The Worker has not returned since the Master was restarted, or runs executors of another Master.
     Unknown,
-    /// The Worker has left in order. It is remembered for a while. Pages of the state call it DEAD, since older clients do not
-    /// know this state: see [`WorkerRemark::Left`].
+    /// The Worker has left in order. It is remembered for a while.
     Left,
 }
 
@@ -443,6 +348,11 @@ pub struct ApplicationView {
     pub cores_granted: Cores,
     /// The memory of one executor of the default profile.
     pub memory_per_executor: MiB,
+    /// The number of addresses that it needs of each custom resource: by the default profile, or what an executor had if the
+    /// application has ended.
+    pub resources_per_executor: ResourceAmounts,
+    /// How long it says that it runs, from its start to its end.
+    pub run_time: Option<Duration>,
     /// The number of its executors that have not ended.
     pub executors_live: u64,
     /// The number of its executors that have ended.
@@ -580,17 +490,17 @@ pub struct RunningDriver {
     pub pid: Option<u32>,
 }
 
+impl Message for ClientToMaster {}
+impl Message for MasterToClient {}
+impl Message for ClientToWorker {}
+impl Message for WorkerToClient {}
+
 crate::kinds!("ClientToMaster", ClientToMaster: RequestMasterState RequestApplication KillApplication
     RequestReadyz DecommissionWorkers RequestSubmitDriver RequestKillDriver RequestDriverStatus
-    RequestWorkerReports RequestHistory RequestKillAllDrivers
-    RequestClearCompletedDriversAndApps RequestApplicationNeeds RequestPlacementRule
-    RequestSubmitDriverWithResources RequestDriverResources RequestReservations RequestSchedulingSettings
-    RequestRunTimes);
+    RequestHistory RequestKillAllDrivers RequestClearCompletedDriversAndApps);
 crate::kinds!("MasterToClient", MasterToClient: MasterStateResponse ApplicationResponse
     KillApplicationResponse ReadyzResponse DecommissionWorkersResponse SubmitDriverResponse KillDriverResponse
-    DriverStatusResponse WorkerReportsResponse HistoryResponse KillAllDriversResponse
-    ClearCompletedResponse ApplicationNeedsResponse PlacementRuleResponse DriverResourcesResponse
-    DriverResourcesRefused ReservationsResponse SchedulingSettingsResponse RunTimesResponse);
+    DriverStatusResponse HistoryResponse KillAllDriversResponse ClearCompletedResponse);
 crate::kinds!("ClientToWorker", ClientToWorker: RequestWorkerState RequestLog RequestWorkerReport RequestDriverLog);
 crate::kinds!("WorkerToClient", WorkerToClient: WorkerStateResponse LogResponse RequestLogFailed
     WorkerReportResponse);

@@ -3,10 +3,10 @@
 use std::fmt;
 
 use firesteel_placement::words::{are, counted, duration, none_or};
-use firesteel_placement::{Cores, MiB};
+use firesteel_placement::{Cores, MiB, ResourceAmounts, Resources};
 use serde::{Deserialize, Serialize};
 
-use super::LossReason;
+use super::{LossReason, Used};
 use crate::ids::{DriverId, WorkerId};
 use crate::process::{Command, ExitStatus, StartFailure};
 use crate::time::Timestamp;
@@ -24,6 +24,8 @@ pub struct DriverDescription {
     pub memory: MiB,
     /// Whether it is started again when it fails or its Worker is lost.
     pub supervise: bool,
+    /// The number of addresses that it needs of each custom resource, or the part of one address.
+    pub resources: ResourceAmounts,
 }
 
 /// A cluster driver to start.
@@ -33,6 +35,8 @@ pub struct DriverLaunch {
     pub driver: DriverId,
     /// What it runs.
     pub description: DriverDescription,
+    /// The addresses of custom resources that it was given.
+    pub resources: Resources,
 }
 
 /// The states of a cluster driver.
@@ -171,6 +175,16 @@ pub struct DriverReport {
     pub driver: DriverId,
     /// Its state.
     pub state: DriverState,
+    /// What its last process used, if it has ended and that was measured.
+    pub used: Option<Used>,
+}
+
+impl DriverReport {
+    /// The report of this state, without what was used.
+    #[must_use]
+    pub fn new(driver: DriverId, state: DriverState) -> Self {
+        Self { driver, state, used: None }
+    }
 }
 
 /// A cluster driver as its Master sees it.
@@ -198,6 +212,16 @@ pub struct DriverView {
     pub ended: Option<Timestamp>,
     /// Its Worker, or the last one that it had.
     pub worker: Option<DriverPlace>,
+    /// The name under which it was submitted, if it was given one.
+    pub name: Option<String>,
+    /// What it needs of custom resources.
+    pub needs: ResourceAmounts,
+    /// The addresses that it has, or had when it ended. None while it waits for a Worker.
+    pub has: Resources,
+    /// How often it was started again on its last Worker, if it was or will be.
+    pub restarts: Option<DriverRestarts>,
+    /// Why it waits for a Worker, while it does.
+    pub wait: Option<DriverWait>,
 }
 
 /// Where a cluster driver runs.
@@ -324,6 +348,11 @@ pub enum RefusedDriver {
     },
     /// The Master of an application on YARN has no Workers.
     NoWorkers,
+    /// Nobody can have the custom resources that it needs.
+    Resources {
+        /// Why, in words for people.
+        why: String,
+    },
 }
 
 impl fmt::Display for RefusedDriver {
@@ -332,6 +361,7 @@ impl fmt::Display for RefusedDriver {
             Self::NoWorkers => {
                 f.write_str("this Master has no Workers: it belongs to an application on YARN")
             }
+            Self::Resources { why } => f.write_str(why),
             Self::NoProgram => f.write_str("a driver needs a program"),
             Self::UnsoundSize { cores, memory } => {
                 write!(f, "a driver has 1 to 65,536 cores and at least 1 MiB, not {cores} cores and {memory}")
@@ -372,4 +402,4 @@ pub enum KillDriverAnswer {
 }
 
 crate::kinds!("DriverState", DriverState: Submitted Running Finished Relaunching Unknown Killed Failed Error);
-crate::kinds!("RefusedDriver", RefusedDriver: NoProgram UnsoundSize TooLong TooManyWait NoWorkers);
+crate::kinds!("RefusedDriver", RefusedDriver: NoProgram UnsoundSize TooLong TooManyWait NoWorkers Resources);

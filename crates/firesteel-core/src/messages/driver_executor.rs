@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::ids::{AppId, AttemptId, ExecutorId, ProfileId, WorkerId};
 use crate::process::{Command, ExitStatus, StartFailure};
 use crate::secret::Secret;
+use crate::wire::Message;
 
 /// A message from an executor to its driver.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -52,8 +53,7 @@ pub enum ExecutorToDriver {
     /// The executor is alive. It sends one every interval of [`HeartbeatRules`].
     Heartbeat,
     /// The machine is too short of processes, open files or memory for this attempt, which has not begun: it is not to count.
-    /// The executor can take fewer tasks for now. A `StatusUpdate` with the same failure follows, for older drivers.
-    /// Version 7.
+    /// The executor can take fewer tasks for now. A `StatusUpdate` with the same failure follows.
     TaskGivenBack {
         /// The attempt's id.
         attempt: AttemptId,
@@ -234,6 +234,9 @@ impl fmt::Display for RefusedExecutor {
         })
     }
 }
+
+impl Message for DriverToExecutor {}
+impl Message for ExecutorToDriver {}
 
 crate::kinds!("ExecutorToDriver", ExecutorToDriver: RegisterExecutor StatusUpdate TaskOutput Heartbeat
     TaskGivenBack);

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{ApplicationDescription, ExecutorState, LossReason, Outcome, UnsoundGang};
 use crate::ids::{AppId, ExecutorId, ProfileId, WorkerId};
+use crate::wire::Message;
 
 /// A message from a driver to the Master.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -416,6 +417,9 @@ impl fmt::Display for ApplicationEnd {
         }
     }
 }
+
+impl Message for DriverToMaster {}
+impl Message for MasterToDriver {}
 
 crate::kinds!("DriverToMaster", DriverToMaster: RegisterApplication UnregisterApplication RequestExecutors
     KillExecutors PreferHosts RequestShortfall ResumeApplication);

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::address::Address;
 use crate::byte_text;
+use crate::wire::Message;
 
 /// The maximum number of files that an application may bring. An archive counts as one.
 pub const MOST_FILES: usize = 1_000;
@@ -169,6 +170,9 @@ pub enum DriverToWorker {
     /// Worker to know that the driver is alive.
     FileDelayed,
 }
+
+impl Message for DriverToWorker {}
+impl Message for WorkerToDriver {}
 
 crate::kinds!("DriverToWorker", DriverToWorker: FileChunk RequestFileFailed FileDelayed);
 crate::kinds!("WorkerToDriver", WorkerToDriver: RequestFile);

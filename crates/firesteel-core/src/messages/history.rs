@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{ApplicationView, DriverRestarts, DriverView};
+use super::{ApplicationView, DriverView};
 use crate::ids::ExecutorId;
 use crate::time::Timestamp;
 
@@ -22,19 +22,6 @@ pub enum PastRow {
         view: Box<DriverView>,
         /// What its last process used, if that was measured.
         used: Option<Used>,
-    },
-    /// A cluster driver that has a name, or was started again.
-    DetailedDriver {
-        /// Its number in the order of submission.
-        number: u64,
-        /// The cluster driver.
-        view: Box<DriverView>,
-        /// What its last process used, if that was measured.
-        used: Option<Used>,
-        /// The name under which it was submitted.
-        name: Option<String>,
-        /// How often it was started again on its last Worker.
-        restarts: Option<DriverRestarts>,
     },
 }
 
@@ -99,9 +86,7 @@ impl PastRow {
     pub fn place(&self) -> HistoryPlace {
         let (ended, what) = match self {
             Self::Application(past) => (past.view.ended, PastNumber::Application(past.number)),
-            Self::Driver { number, view, .. } | Self::DetailedDriver { number, view, .. } => {
-                (view.ended, PastNumber::Driver(*number))
-            }
+            Self::Driver { number, view, .. } => (view.ended, PastNumber::Driver(*number)),
         };
         HistoryPlace { ended: ended.unwrap_or_default(), what }
     }

@@ -3,7 +3,6 @@
 //! The order of fields and variants is part of the protocol (see [`crate::wire`]), and none is ever changed. New variants go
 //! to the end of the enum of a pair; `additions` says which [version](crate::version) added them.
 
-mod additions;
 mod application;
 mod client;
 mod cluster_driver;
@@ -15,7 +14,6 @@ mod executor;
 mod files;
 mod history;
 mod logs;
-mod needs;
 mod outcome;
 mod report;
 mod reserved_room;
@@ -24,13 +22,13 @@ mod state;
 mod totals;
 mod worker_master;
 
-pub(crate) use additions::known_to_6;
 pub use application::{
     ApplicationAnswer, ApplicationDetail, ClusterView, EarlyEnd, ExcludedWorker, Hindrance, Holder,
-    ImpairedWorker, KillAnswer, MOST_EXCLUDED, MOST_HOLDERS, MOST_KEPT, ProfileView, SchedulingStatus,
+    ImpairedWorker, KillAnswer, LateWorker, MOST_EXCLUDED, MOST_HOLDERS, MOST_KEPT, ProfileView,
+    SchedulingStatus,
 };
 pub use client::{
-    ApplicationState, ApplicationView, ClientToMaster, ClientToWorker, Deciding, ExecutorView, Impairment,
+    ApplicationState, ApplicationView, ClientToMaster, ClientToWorker, ExecutorView, Impairment,
     MasterToClient, MasterView, RunningDriver, RunningExecutor, WorkerState, WorkerToClient, WorkerView,
     WorkerViewOfItself,
 };
@@ -57,13 +55,10 @@ pub use history::{
     HistoryPage, HistoryPlace, MOST_PAST_EXECUTORS, PastApplication, PastNumber, PastRow, Used,
 };
 pub use logs::{DriverLogRequest, LogAuthor, LogPiece, LogRequest, LogStart, LogWish, RefusedLog};
-pub use needs::{
-    ApplicationNeed, ApplicationNeeds, ApplicationRunTime, ApplicationRunTimes, DriverResources, DriverShare,
-};
 pub use outcome::{Outcome, OutcomeWords};
 pub use report::{
-    Departure, DepartureCause, DiskSpace, MachineUsage, TimedReport, Usage, WorkerNews, WorkerRemark,
-    WorkerReport, WorkerReports, is_web_address, sum,
+    Departure, DepartureCause, DiskSpace, MachineUsage, TimedReport, Usage, WorkerRemark, WorkerReport,
+    is_web_address, sum,
 };
 pub use reserved_room::ReservedRoom;
 pub use shared::Shared;

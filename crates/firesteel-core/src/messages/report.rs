@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::{LossReason, MasterView, WorkerState};
+use super::{LossReason, WorkerState};
 use crate::ids::{DriverId, ExecutorKey, WorkerId};
 use crate::process::short_if_any;
 use crate::time::Timestamp;
@@ -65,33 +65,11 @@ pub struct DiskSpace {
     pub available: u64,
 }
 
-/// Reports of Workers, as a Master hands them on, and what it knows of them besides.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct WorkerReports {
-    /// The Workers of which there is something to say, by id.
-    pub workers: Vec<WorkerNews>,
-    /// The id to ask from next, if there are more.
-    pub next: Option<WorkerId>,
-}
-
-/// What a Master says of a Worker besides its state.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct WorkerNews {
-    /// The Worker's id.
-    pub worker: WorkerId,
-    /// How it is, if that is out of the ordinary.
-    pub remark: Option<WorkerRemark>,
-    /// Its latest report, if it is alive and has sent one.
-    pub report: Option<TimedReport>,
-}
-
 /// How a Worker is, if that is out of the ordinary.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum WorkerRemark {
     /// Two heartbeats are missing.
     Late,
-    /// It has left in order. The Master's records do not say when.
-    Left,
     /// It runs executors or cluster drivers of another Master, and is given nothing until these end.
     Foreign {
         /// The number of executors.
@@ -161,38 +139,9 @@ impl WorkerRemark {
     pub fn name(&self) -> &'static str {
         match self {
             Self::Late => "LATE",
-            Self::Left => "LEFT",
             Self::Foreign { .. } => "FOREIGN",
             Self::Gone(departure) if departure.cause.state() == WorkerState::Left => "LEFT",
             Self::Gone(_) => "LOST",
-        }
-    }
-}
-
-impl WorkerNews {
-    /// Whether there is nothing to say.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.remark.is_none() && self.report.is_none()
-    }
-}
-
-impl MasterView {
-    /// Takes in what a Master says of Workers besides their states.
-    pub fn hear(&mut self, news: impl IntoIterator<Item = WorkerNews>) {
-        for WorkerNews { worker, remark, report } in news {
-            if let Some(report) = report {
-                self.reports.insert(worker.clone(), report);
-            }
-            if let Some(remark) = remark {
-                self.remarks.insert(worker, remark);
-            }
-        }
-        for worker in &mut self.workers {
-            match self.remarks.get(&worker.id) {
-                Some(WorkerRemark::Left) => worker.state = WorkerState::Left,
-                Some(WorkerRemark::Gone(departure)) => worker.state = departure.cause.state(),
-                Some(WorkerRemark::Late | WorkerRemark::Foreign { .. }) | None => {}
-            }
         }
     }
 }
@@ -203,7 +152,7 @@ impl WorkerRemark {
     pub fn departure(&self) -> Option<&Departure> {
         match self {
             Self::Gone(departure) => Some(departure),
-            Self::Late | Self::Left | Self::Foreign { .. } => None,
+            Self::Late | Self::Foreign { .. } => None,
         }
     }
 }

@@ -6,8 +6,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{ApplicationView, Deciding, DriverView, ExecutorView, WorkerView};
+use super::{ApplicationView, DriverView, ExecutorView, ReservedRoom, WorkerView};
 use crate::ids::{ExecutorId, WorkerId};
+use crate::scheduling::SchedulingSettings;
 use crate::time::Timestamp;
 use crate::wire;
 
@@ -33,7 +34,7 @@ pub enum StatePlace {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum StateRow {
     /// A Worker, alive or dead.
-    Worker(WorkerView),
+    Worker(Box<WorkerView>),
     /// An application, live or ended, without its executors.
     Application {
         /// The application's number.
@@ -75,8 +76,12 @@ pub struct StatePage {
 pub struct StateHead {
     /// The Master's URL, `spark://host:port`.
     pub url: String,
+    /// The URL at which the Master serves HTTP, if it does.
+    pub web_address: Option<String>,
     /// The settings of its scheduler.
-    pub deciding: Deciding,
+    pub scheduling: SchedulingSettings,
+    /// The room that is reserved, in the order of serving.
+    pub reserved: Vec<ReservedRoom>,
     /// How far it is behind with the messages of Workers and drivers, in milliseconds: how long they waited lately.
     pub lag_millis: u64,
     /// The number of rows at the time of the page.

@@ -93,35 +93,16 @@ impl ClusterTotals {
     /// The sums over the Workers of this state.
     #[must_use]
     pub fn of(view: &MasterView) -> Self {
-        view.workers.iter().map(|worker| view.share_of(worker)).collect()
-    }
-}
-
-impl MasterView {
-    /// What one of its Workers adds to the sums. One that runs executors of another Master is given nothing.
-    #[must_use]
-    pub fn share_of(&self, worker: &WorkerView) -> WorkerShare {
-        let share = worker.share();
-        match self.remarks.get(&worker.id) {
-            Some(WorkerRemark::Foreign { .. }) if share.standing == Standing::Serving => {
-                WorkerShare { standing: Standing::Withheld, ..share }
-            }
-            Some(
-                WorkerRemark::Foreign { .. }
-                | WorkerRemark::Late
-                | WorkerRemark::Left
-                | WorkerRemark::Gone(_),
-            )
-            | None => share,
-        }
+        view.workers.iter().map(WorkerView::share).collect()
     }
 }
 
 impl WorkerView {
-    /// What the Worker adds to the sums.
+    /// What the Worker adds to the sums. One that runs executors of another Master is given nothing.
     #[must_use]
     pub fn share(&self) -> WorkerShare {
-        let gets_nothing = self.excluded_until.is_some() || self.impairment.is_some();
+        let is_foreign = matches!(self.remark, Some(WorkerRemark::Foreign { .. }));
+        let gets_nothing = self.excluded_until.is_some() || self.impairment.is_some() || is_foreign;
         let standing = match self.state {
             WorkerState::Alive if gets_nothing => Standing::Withheld,
             WorkerState::Alive => Standing::Serving,

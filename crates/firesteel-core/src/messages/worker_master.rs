@@ -13,8 +13,9 @@ use crate::address::Address;
 use crate::executor_command::ExecutorCommand;
 use crate::ids::{AppId, DriverId, ExecutorKey, ProfileId, WorkerId};
 use crate::label::Label;
-use crate::process::{ExitStatus, short, short_if_any};
+use crate::process::{ExitStatus, short_if_any};
 use crate::secret::Secret;
+use crate::wire::Message;
 
 /// The maximum number of cores of a Worker. It bounds the number of effects of one event, whatever a Worker
 /// says of itself.
@@ -72,24 +73,10 @@ pub enum WorkerToMaster {
     /// [`MasterToWorker::DriverEndNoted`] confirms it. Source: the message's name is Spark's, which loses ends that it
     /// reports while no Master can be reached.
     DriverStateChanged(DriverReport),
-    /// Where the Worker serves HTTP, and what is used there. It replaces what was reported before. Version 7.
+    /// Where the Worker serves HTTP, and what is used there. It replaces what was reported before.
     WorkerReported(Box<WorkerReport>),
-    /// What an executor used until its end, which was reported just before. Version 7.
-    ExecutorUsed {
-        /// The executor's id.
-        executor: ExecutorKey,
-        /// What it used.
-        used: Used,
-    },
-    /// What a cluster driver used until its end, which was reported just before: the process that was started last. Version 7.
-    DriverUsed {
-        /// The cluster driver's id.
-        driver: DriverId,
-        /// What it used.
-        used: Used,
-    },
     /// A supervised cluster driver has failed and is started again. Also sent after each registration, and when it runs again.
-    /// Version 7.
+    ///
     DriverRestarted {
         /// The cluster driver's id.
         driver: DriverId,
@@ -186,6 +173,16 @@ pub struct ExecutorReport {
     pub executor: ExecutorKey,
     /// The executor's state.
     pub state: ExecutorState,
+    /// What it used until its end, if it has ended and that was measured.
+    pub used: Option<Used>,
+}
+
+impl ExecutorReport {
+    /// The report of this state, without what was used.
+    #[must_use]
+    pub fn new(executor: ExecutorKey, state: ExecutorState) -> Self {
+        Self { executor, state, used: None }
+    }
 }
 
 /// A message from the Master to a Worker.
@@ -199,6 +196,9 @@ pub enum MasterToWorker {
         heartbeat_millis: u64,
         /// Whether the Master knew this Worker already, on another connection that this one replaces.
         duplicate: bool,
+        /// The URL at which the Master serves HTTP, if it does.
+        #[serde(deserialize_with = "short_if_any")]
+        web_address: Option<String>,
     },
     /// The Master refuses the Worker, which then ends.
     RegisterWorkerFailed(RefusedRegistration),
@@ -238,20 +238,6 @@ pub enum MasterToWorker {
     DriverEndNoted {
         /// The cluster driver's id.
         driver: DriverId,
-    },
-    /// The URL at which the Master serves HTTP. Version 7.
-    MasterWebAddress {
-        /// The URL.
-        #[serde(deserialize_with = "short")]
-        address: String,
-    },
-    /// Tells the Worker to start a cluster driver that has custom resources. Repeated like
-    /// [`LaunchDriver`](Self::LaunchDriver). Version 7.
-    LaunchDriverWithResources {
-        /// What it runs.
-        launch: Box<DriverLaunch>,
-        /// The addresses that it was given.
-        resources: Resources,
     },
 }
 
@@ -367,11 +353,20 @@ impl fmt::Display for RefusedRegistration {
     }
 }
 
+impl Message for WorkerToMaster {}
+
+impl Message for MasterToWorker {
+    fn shared_end(&self) -> Option<Bytes> {
+        let Self::LaunchExecutor(ExecutorLaunch { work, .. }) = self else { return None };
+        Some(work.encoded())
+    }
+}
+
 crate::kinds!("WorkerToMaster", WorkerToMaster: RegisterWorker Heartbeat WorkerDecommissioning
     ExecutorStateChanged StartsChecked WorkerLatestState DriverStateChanged WorkerReported
-    ExecutorUsed DriverUsed DriverRestarted);
+    DriverRestarted);
 crate::kinds!("MasterToWorker", MasterToWorker: RegisteredWorker RegisterWorkerFailed ReconnectWorker
     LaunchExecutor KillExecutor ApplicationFinished ExecutorEndNoted DecommissionWorker LaunchDriver KillDriver
-    DriverEndNoted MasterWebAddress LaunchDriverWithResources);
+    DriverEndNoted);
 crate::kinds!("RefusedRegistration", RefusedRegistration: UnsoundId SameAddress UnsoundSize
     IdTaken Exceeds);

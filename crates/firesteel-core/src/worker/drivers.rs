@@ -16,7 +16,8 @@ use super::{DriverPlan, Effect, Note};
 use crate::ids::{DriverId, is_sound};
 use crate::machine::{Violation, ensure};
 use crate::messages::{
-    DriverDescription, DriverError, DriverLaunch, DriverReport, DriverState, RunningDriver, WorkerToMaster,
+    DriverDescription, DriverError, DriverLaunch, DriverReport, DriverState, RunningDriver, Used,
+    WorkerToMaster,
 };
 use crate::process::{ExitStatus, NotStarted, Signal, StartFailure, StartStep};
 use crate::time::{Timestamp, millis};
@@ -32,7 +33,7 @@ pub(super) struct Drivers {
     /// Those that have not ended.
     live: BTreeMap<DriverId, Driver>,
     /// The ends that no Master has confirmed.
-    unconfirmed: BTreeMap<DriverId, DriverState>,
+    unconfirmed: BTreeMap<DriverId, (DriverState, Option<Used>)>,
 }
 
 #[derive(Debug)]
@@ -133,9 +134,13 @@ impl Drivers {
 
     /// Those that a Master is told at registration: all live ones, then those with unconfirmed ends.
     pub(super) fn reports(&self) -> Vec<DriverReport> {
-        let live = self.live.keys().map(|driver| (driver, DriverState::Running));
-        let ends = self.unconfirmed.iter().map(|(driver, state)| (driver, state.clone()));
-        live.chain(ends).map(|(driver, state)| DriverReport { driver: driver.clone(), state }).collect()
+        let live = self.live.keys().map(|driver| DriverReport::new(driver.clone(), DriverState::Running));
+        let report = |(driver, (state, used)): (&DriverId, &(DriverState, Option<Used>))| DriverReport {
+            driver: driver.clone(),
+            state: state.clone(),
+            used: *used,
+        };
+        live.chain(self.unconfirmed.iter().map(report)).collect()
     }
 
     /// A Master has confirmed the end of a cluster driver.
@@ -157,7 +162,7 @@ impl Drivers {
                 "{driver} was not asked to end in {shutdown:?}"
             );
         }
-        let live = self.unconfirmed.iter().find(|(_, state)| **state == DriverState::Running);
+        let live = self.unconfirmed.iter().find(|(_, (state, _))| *state == DriverState::Running);
         ensure!("worker", live.is_none(), "{live:?} is kept as ended");
         ensure!(
             "worker",
@@ -172,13 +177,13 @@ impl Drivers {
 impl Worker {
     /// The Master has this Worker start a cluster driver. An order for one that is here, or was, is a repetition: it is
     /// answered once more.
-    pub(super) fn on_launch_driver(&mut self, launch: DriverLaunch, resources: Resources) {
-        let DriverLaunch { driver, description } = launch;
+    pub(super) fn on_launch_driver(&mut self, launch: DriverLaunch) {
+        let DriverLaunch { driver, description, resources } = launch;
         let known = self.drivers.unconfirmed.get(&driver).cloned();
-        let known = known.or_else(|| self.drivers.live.contains_key(&driver).then_some(DriverState::Running));
-        if let Some(state) = known {
+        let runs = || self.drivers.live.contains_key(&driver).then_some((DriverState::Running, None));
+        if let Some((state, used)) = known.or_else(runs) {
             self.effects.note(Note::DriverLaunchRepeated { driver: driver.clone() });
-            return self.tell_of_driver(driver, state);
+            return self.tell_of_driver(DriverReport { driver, state, used });
         }
         if !is_sound(driver.as_str()) {
             let error = format!("{:?} cannot be the name of a directory", driver.as_str());
@@ -198,11 +203,12 @@ impl Worker {
         };
         self.effects.push(self.start(&driver, &row));
         self.drivers.live.insert(driver.clone(), row);
-        self.tell_of_driver(driver, DriverState::Running);
+        self.tell_of_driver(DriverReport::new(driver, DriverState::Running));
     }
 
     fn start(&self, driver: &DriverId, row: &Driver) -> Effect {
-        let DriverDescription { user: _, command, cores, memory, supervise: _ } = &row.description;
+        let DriverDescription { user: _, command, cores, memory, supervise: _, resources: _ } =
+            &row.description;
         let masters: Vec<String> = self.config.masters.iter().map(ToString::to_string).collect();
         Effect::StartDriver(DriverPlan {
             driver: driver.clone(),
@@ -356,9 +362,9 @@ impl Worker {
     /// Reports an end to the log and to the Master, and keeps it until a Master confirms it.
     fn report_driver_end(&mut self, driver: DriverId, state: DriverState) {
         self.effects.note(Note::DriverEnded { driver: driver.clone(), state: state.clone() });
-        self.tell_of_driver(driver.clone(), state.clone());
-        self.tell_used_by_driver(&driver);
-        self.drivers.unconfirmed.insert(driver, state);
+        let used = self.take_used_by_driver(&driver);
+        self.tell_of_driver(DriverReport { driver: driver.clone(), state: state.clone(), used });
+        self.drivers.unconfirmed.insert(driver, (state, used));
         if self.drivers.unconfirmed.len() > MOST_UNCONFIRMED {
             self.drivers.unconfirmed.pop_first();
         }
@@ -387,9 +393,8 @@ impl Worker {
         self.effects.push(send(peer, message));
     }
 
-    fn tell_of_driver(&mut self, driver: DriverId, state: DriverState) {
+    fn tell_of_driver(&mut self, report: DriverReport) {
         if let Some(peer) = self.registration.master() {
-            let report = DriverReport { driver, state };
             self.effects.push(send(peer, WorkerToMaster::DriverStateChanged(report)));
         }
     }

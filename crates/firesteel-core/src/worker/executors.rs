@@ -12,7 +12,7 @@ use super::{Effect, ExecutorPlan, Note};
 use crate::ids::{AppId, ExecutorKey, PeerId, is_sound};
 use crate::machine::{Violation, ensure};
 use crate::messages::{
-    ApplicationFiles, ExecutorLaunch, ExecutorReport, ExecutorState, ExecutorWork, RunningExecutor,
+    ApplicationFiles, ExecutorLaunch, ExecutorReport, ExecutorState, ExecutorWork, RunningExecutor, Used,
     WorkerDescription, WorkerToMaster,
 };
 use crate::process::{ExitStatus, Fault, Filling, NotStarted, Signal, StartFailure, StartStep};
@@ -28,7 +28,7 @@ pub(super) struct Executors {
     /// The executors that have not ended.
     live: BTreeMap<ExecutorKey, Executor>,
     /// The ends that no Master has confirmed.
-    unconfirmed: BTreeMap<ExecutorKey, ExecutorState>,
+    unconfirmed: BTreeMap<ExecutorKey, (ExecutorState, Option<Used>)>,
     /// The latest executors that ended.
     ended: Ended,
     /// Ended applications that still have live executors here.
@@ -120,7 +120,7 @@ impl Executors {
     pub(super) fn ended(&self) -> Vec<ExecutorReport> {
         let report = |executor: &ExecutorKey| {
             let state = self.ended.known[executor].clone();
-            ExecutorReport { executor: executor.clone(), state }
+            ExecutorReport::new(executor.clone(), state)
         };
         self.ended.oldest_first.iter().map(report).collect()
     }
@@ -161,10 +161,10 @@ impl Executors {
 
     /// The executors that a Master is told at registration: all live ones, then those with unconfirmed ends.
     pub(super) fn reports(&self) -> Vec<ExecutorReport> {
-        let live = self.live.iter().map(|(executor, row)| (executor, row.stage.state()));
-        let ends = self.unconfirmed.iter().map(|(executor, state)| (executor, state.clone()));
+        let live = self.live.iter().map(|(executor, row)| (executor, row.stage.state(), None));
+        let ends = self.unconfirmed.iter().map(|(executor, (state, used))| (executor, state.clone(), *used));
         live.chain(ends)
-            .map(|(executor, state)| ExecutorReport { executor: executor.clone(), state })
+            .map(|(executor, state, used)| ExecutorReport { executor: executor.clone(), state, used })
             .collect()
     }
 
@@ -195,7 +195,7 @@ impl Executors {
                 "{executor} was not asked to end in {shutdown:?}"
             );
         }
-        for (executor, state) in &self.unconfirmed {
+        for (executor, (state, _)) in &self.unconfirmed {
             ensure!("worker", state.is_finished(), "{executor} is kept as ended while {state}");
         }
         for app in &self.finished_apps {
@@ -307,7 +307,7 @@ impl Worker {
         self.effects.note(Note::ExecutorStarted { executor: executor.clone(), pid });
         self.measure_soon(now);
         self.forget_shortages();
-        self.tell_master(executor.clone(), ExecutorState::Running);
+        self.tell_master(ExecutorReport::new(executor.clone(), ExecutorState::Running));
         if let Some(signal) = signal {
             self.signal(now, &executor, signal);
         }
@@ -391,10 +391,10 @@ impl Worker {
     /// Reports an end to the log and to the Master, and keeps it until a Master confirms it.
     fn report_end(&mut self, executor: ExecutorKey, state: ExecutorState) {
         self.effects.note(Note::ExecutorEnded { executor: executor.clone(), state: state.clone() });
-        self.tell_master(executor.clone(), state.clone());
-        self.tell_used_by_executor(&executor);
+        let used = self.take_used_by_executor(&executor);
+        self.tell_master(ExecutorReport { executor: executor.clone(), state: state.clone(), used });
         self.executors.ended.remember(executor.clone(), state.clone());
-        self.executors.unconfirmed.insert(executor.clone(), state);
+        self.executors.unconfirmed.insert(executor.clone(), (state, used));
         if self.executors.unconfirmed.len() > MOST_UNCONFIRMED
             && let Some((executor, _)) = self.executors.unconfirmed.pop_first()
         {
@@ -412,9 +412,8 @@ impl Worker {
         }
     }
 
-    fn tell_master(&mut self, executor: ExecutorKey, state: ExecutorState) {
+    fn tell_master(&mut self, report: ExecutorReport) {
         if let Some(peer) = self.registration.master() {
-            let report = ExecutorReport { executor, state };
             self.effects.push(send(peer, WorkerToMaster::ExecutorStateChanged(report)));
         }
     }

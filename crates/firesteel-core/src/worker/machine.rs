@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use firesteel_placement::{Cores, MiB, Resources};
+use firesteel_placement::{Cores, MiB};
 
 use super::cleaning::Cleaning;
 use super::drivers::Drivers;
@@ -125,8 +125,8 @@ impl Worker {
         // Only the Master that the Worker is registered with gives orders. Other Masters may only answer.
         let orders = self.registration.takes_orders_of(peer);
         match message {
-            MasterToWorker::RegisteredWorker { master_url, heartbeat_millis, duplicate } => {
-                self.on_registered_worker(now, peer, master_url, heartbeat_millis, duplicate);
+            MasterToWorker::RegisteredWorker { master_url, heartbeat_millis, duplicate, web_address } => {
+                self.on_registered_worker(now, peer, (master_url, web_address), heartbeat_millis, duplicate);
             }
             MasterToWorker::RegisterWorkerFailed(refusal) => {
                 self.on_register_worker_failed(now, peer, refusal);
@@ -143,15 +143,7 @@ impl Worker {
             MasterToWorker::DecommissionWorker { within_millis } if orders => {
                 self.on_decommission_worker(now, within_millis.map(Duration::from_millis));
             }
-            MasterToWorker::MasterWebAddress { address } if orders => {
-                self.registration.set_web_address(address);
-            }
-            MasterToWorker::LaunchDriver(launch) if orders => {
-                self.on_launch_driver(*launch, Resources::default());
-            }
-            MasterToWorker::LaunchDriverWithResources { launch, resources } if orders => {
-                self.on_launch_driver(*launch, resources);
-            }
+            MasterToWorker::LaunchDriver(launch) if orders => self.on_launch_driver(*launch),
             MasterToWorker::KillDriver { driver } if orders => self.on_kill_driver(now, &driver),
             MasterToWorker::DriverEndNoted { driver } if orders => self.drivers.confirm_end(&driver),
             stray @ (MasterToWorker::LaunchExecutor(_)
@@ -160,10 +152,8 @@ impl Worker {
             | MasterToWorker::ExecutorEndNoted { .. }
             | MasterToWorker::DecommissionWorker { .. }
             | MasterToWorker::LaunchDriver(_)
-            | MasterToWorker::LaunchDriverWithResources { .. }
             | MasterToWorker::KillDriver { .. }
-            | MasterToWorker::DriverEndNoted { .. }
-            | MasterToWorker::MasterWebAddress { .. }) => {
+            | MasterToWorker::DriverEndNoted { .. }) => {
                 self.effects.note(Note::NotMyMaster { peer, message: name_of(&stray) });
             }
         }
@@ -293,10 +283,8 @@ fn name_of(message: &MasterToWorker) -> &'static str {
         MasterToWorker::ExecutorEndNoted { .. } => "ExecutorEndNoted",
         MasterToWorker::DecommissionWorker { .. } => "DecommissionWorker",
         MasterToWorker::LaunchDriver(_) => "LaunchDriver",
-        MasterToWorker::LaunchDriverWithResources { .. } => "LaunchDriverWithResources",
         MasterToWorker::KillDriver { .. } => "KillDriver",
         MasterToWorker::DriverEndNoted { .. } => "DriverEndNoted",
-        MasterToWorker::MasterWebAddress { .. } => "MasterWebAddress",
     }
 }
 

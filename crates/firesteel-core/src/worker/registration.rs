@@ -73,13 +73,6 @@ impl Registration {
         self.search.registered().map(|master| master.terms.url.as_str())
     }
 
-    /// The Master that the Worker is registered with says where it serves HTTP.
-    pub(super) fn set_web_address(&mut self, address: String) {
-        if let Some(master) = self.search.registered_mut() {
-            master.terms.web_address = is_web_address(&address).then_some(address);
-        }
-    }
-
     /// The URL at which that Master serves HTTP, if it has said so.
     pub(super) fn web_address(&self) -> Option<&str> {
         self.search.registered()?.terms.web_address.as_deref()
@@ -199,19 +192,22 @@ impl Worker {
         &mut self,
         now: Timestamp,
         peer: PeerId,
-        url: String,
+        (url, web_address): (String, Option<String>),
         heartbeat_millis: u64,
         duplicate: bool,
     ) {
+        let web_address = web_address.filter(|address| is_web_address(address));
         let heartbeat = Duration::from_millis(heartbeat_millis).max(SHORTEST_HEARTBEAT);
         if let Some(master) = self.registration.search.registered_mut()
             && master.peer == peer
         {
             // A repetition: heartbeats go on, at the new interval.
-            (master.terms.url, master.terms.heartbeat) = (url, heartbeat);
+            (master.terms.url, master.terms.web_address, master.terms.heartbeat) =
+                (url, web_address, heartbeat);
             return;
         }
-        let terms = Terms { url: url.clone(), web_address: None, heartbeat, next_heartbeat: now + heartbeat };
+        let next_heartbeat = now + heartbeat;
+        let terms = Terms { url: url.clone(), web_address, heartbeat, next_heartbeat };
         let Some((asked, orders)) = self.registration.search.on_registered(peer, terms) else {
             self.effects.note(Note::NotMyMaster { peer, message: "RegisteredWorker" });
             return;
@@ -244,7 +240,7 @@ impl Worker {
             }
         }
         self.tell_of_all_restarts(now);
-        for DriverReport { driver, state } in drivers {
+        for DriverReport { driver, state, used: _ } in drivers {
             if state != DriverState::Running {
                 self.drivers.confirm_end(&driver);
             }

@@ -148,22 +148,14 @@ impl Worker {
         self.usage.drivers.remove(driver);
     }
 
-    /// The Master was told that an executor has ended. Tells it what the executor used.
-    pub(super) fn tell_used_by_executor(&mut self, executor: &ExecutorKey) {
-        let usage = self.usage.executors.remove(executor);
-        if let (Some(usage), Some(peer)) = (usage, self.registration.master()) {
-            let (executor, used) = (executor.clone(), used(usage));
-            self.effects.push(send(peer, WorkerToMaster::ExecutorUsed { executor, used }));
-        }
+    /// What an executor used that has ended. It is measured no longer.
+    pub(super) fn take_used_by_executor(&mut self, executor: &ExecutorKey) -> Option<Used> {
+        self.usage.executors.remove(executor).map(used)
     }
 
-    /// The Master was told that a cluster driver has ended. Tells it what the driver's last process used.
-    pub(super) fn tell_used_by_driver(&mut self, driver: &DriverId) {
-        let usage = self.usage.drivers.remove(driver);
-        if let (Some(usage), Some(peer)) = (usage, self.registration.master()) {
-            let (driver, used) = (driver.clone(), used(usage));
-            self.effects.push(send(peer, WorkerToMaster::DriverUsed { driver, used }));
-        }
+    /// What the last process of a cluster driver used that has ended. It is measured no longer.
+    pub(super) fn take_used_by_driver(&mut self, driver: &DriverId) -> Option<Used> {
+        self.usage.drivers.remove(driver).map(used)
     }
 
     /// Tells a Master that has just registered this Worker what there is to tell.

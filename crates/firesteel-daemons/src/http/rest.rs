@@ -110,9 +110,6 @@ fn worded(call: &Call, answer: &MasterToClient) -> answers::Answer {
         (Call::Create(submission), MasterToClient::SubmitDriverResponse(answer)) => {
             answers::created(answer, &submission.unknown_fields)
         }
-        (Call::Create(submission), MasterToClient::DriverResourcesRefused { why }) => {
-            answers::refused(clients::words_of_refusal(why), &submission.unknown_fields)
-        }
         (Call::Kill(id), MasterToClient::KillDriverResponse(answer)) => answers::kill(id, answer),
         (Call::KillAll, MasterToClient::KillAllDriversResponse { .. }) => answers::killed_all(),
         (Call::Clear, MasterToClient::ClearCompletedResponse) => answers::cleared(),

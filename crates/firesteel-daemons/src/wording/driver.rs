@@ -1,17 +1,16 @@
 //! The state of a cluster driver in words.
 
 use firesteel_core::Timestamp;
-use firesteel_core::messages::{DriverShare, DriverView};
+use firesteel_core::messages::DriverView;
 
 /// The state of a cluster driver, with its restarts or the reason why it waits: `RUNNING, 3 restarts, last exit code 1, next start
 /// in 4 s`, or `SUBMITTED: no Worker is there that takes drivers`.
 #[must_use]
-pub fn driver_state(driver: &DriverView, share: Option<&DriverShare>, now: Timestamp) -> String {
-    let state = driver.state.to_string();
-    let Some(share) = share else { return state };
-    match (&share.restarts, &share.wait) {
+pub fn driver_state(driver: &DriverView, now: Timestamp) -> String {
+    let DriverView { state, restarts, wait, .. } = driver;
+    match (restarts, wait) {
         (Some(restarts), _) => format!("{state}, {}", restarts.at(now)),
         (None, Some(wait)) => format!("{state}: {wait}"),
-        (None, None) => state,
+        (None, None) => state.to_string(),
     }
 }

@@ -5,11 +5,9 @@ mod outlook;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use firesteel_core::Timestamp;
-use firesteel_core::ids::{AppId, WorkerId};
 use firesteel_core::messages::{
-    ApplicationDetail, ExecutorState, ExecutorView, Hindrance, ImpairedWorker, ProfileView, ReservedRoom,
-    SchedulingStatus, WorkerRemark,
+    ApplicationDetail, ExecutorState, ExecutorView, Hindrance, ImpairedWorker, LateWorker, ProfileView,
+    SchedulingStatus,
 };
 use firesteel_host::plain::clean;
 use firesteel_placement::advice::{Advice, Change};
@@ -67,12 +65,12 @@ pub fn brief(detail: &ApplicationDetail) -> Option<String> {
     paused.or_else(waits).or_else(|| lack.map(|shortfall| sentence(&shortfall.to_string())))
 }
 
-/// When an application is expected to start for which room is reserved. `now` is the Master's time. `None`: no room is reserved for
-/// it, or too little of what runs says how long it runs.
+/// When an application is expected to start for which room is reserved. `None`: no room is reserved for it, or too little of what
+/// runs says how long it runs.
 #[must_use]
-pub fn expected_start(app: &AppId, rooms: &[ReservedRoom], now: Timestamp) -> Option<String> {
-    let at = ReservedRoom::start_of(rooms, app)?;
-    let when = match at.since(now) {
+pub fn expected_start(detail: &ApplicationDetail) -> Option<String> {
+    let at = detail.scheduling.as_ref()?.expected_start?;
+    let when = match at.since(detail.now) {
         Duration::ZERO => "at any moment".to_owned(),
         rest => format!("in {}", duration(rest)),
     };
@@ -82,20 +80,14 @@ pub fn expected_start(app: &AppId, rooms: &[ReservedRoom], now: Timestamp) -> Op
 /// Which Workers are late, of those that run executors of the application, or of all while it lacks room on Workers: they may be
 /// lost soon.
 #[must_use]
-pub fn late_workers(
-    detail: &ApplicationDetail,
-    remarks: &BTreeMap<WorkerId, WorkerRemark>,
-) -> Option<String> {
+pub fn late_workers(detail: &ApplicationDetail) -> Option<String> {
     let scheduling = detail.scheduling.as_ref()?;
     let lacks_room = scheduling.profiles.iter().any(needs_room);
-    let live = || detail.application.executors.iter().filter(|executor| !executor.state.is_finished());
-    let all = remarks.iter().filter(|(_, remark)| **remark == WorkerRemark::Late).map(|(worker, _)| worker);
-    let late: Vec<String> = all
-        .filter_map(|worker| match live().filter(|executor| executor.worker == *worker).count() {
-            0 => lacks_room.then(|| worker.to_string()),
-            own => Some(format!("{worker} with {own} of its executors")),
-        })
-        .collect();
+    let words = |LateWorker { worker, executors }: &LateWorker| match executors {
+        0 => lacks_room.then(|| worker.to_string()),
+        own => Some(format!("{worker} with {own} of its executors")),
+    };
+    let late: Vec<String> = scheduling.late.iter().filter_map(words).collect();
     let (named, more) = late.split_at(late.len().min(MOST_LATE));
     let more = (!more.is_empty()).then(|| counted(more.len(), "other Worker"));
     let named: Vec<String> = named.iter().cloned().chain(more).collect();

@@ -1,22 +1,27 @@
 //! The state of a Worker, and for how long it is excluded, in words.
 
 use firesteel_core::Timestamp;
-use firesteel_core::messages::{
-    Departure, ExcludedWorker, MasterView, WorkerRemark, WorkerState, WorkerView,
-};
+use firesteel_core::messages::{Departure, ExcludedWorker, WorkerRemark, WorkerState, WorkerView};
 use firesteel_host::plain::clean;
 use firesteel_placement::words::{counted, duration};
 
 /// The state of a Worker: `ALIVE`, `ALIVE, Spark 4.0 only`, `ALIVE, does not answer`, `ALIVE, excluded for 2 applications`, or
 /// `ALIVE, excluded for all for 3.5 s`; after a restart of the Master `UNKNOWN, not back yet`; `LEFT 3.5 s ago: it was stopped`.
 #[must_use]
-pub fn worker_state(view: &MasterView, worker: &WorkerView) -> String {
-    state_in_words(worker, view.remarks.get(&worker.id), view.now)
+pub fn state_in_words(worker: &WorkerView, now: Timestamp) -> String {
+    let state = state_alone(worker, now);
+    match worker.remark.as_ref().and_then(WorkerRemark::departure) {
+        Some(Departure { at, cause }) => {
+            format!("{state} {} ago: {}", duration(now.since(*at)), clean(&cause.to_string()))
+        }
+        None => state,
+    }
 }
 
-/// The same of a Worker in this remark.
+/// The same, without when and why the Worker is gone.
 #[must_use]
-pub fn state_in_words(worker: &WorkerView, remark: Option<&WorkerRemark>, now: Timestamp) -> String {
+pub fn state_alone(worker: &WorkerView, now: Timestamp) -> String {
+    let remark = worker.remark.as_ref();
     let name = match worker.state {
         WorkerState::Alive => "ALIVE",
         WorkerState::Decommissioned => "DECOMMISSIONED",
@@ -30,14 +35,12 @@ pub fn state_in_words(worker: &WorkerView, remark: Option<&WorkerRemark>, now: T
         None => name.to_owned(),
     };
     let state = match remark {
+        Some(WorkerRemark::Gone(_)) => return state,
         Some(WorkerRemark::Late) => format!("{state}, late"),
         Some(WorkerRemark::Foreign { until, .. }) => {
             format!("{state}, runs executors of another Master for {}", duration(until.since(now)))
         }
-        Some(WorkerRemark::Gone(Departure { at, cause })) => {
-            format!("{state} {} ago: {}", duration(now.since(*at)), clean(&cause.to_string()))
-        }
-        Some(WorkerRemark::Left) | None => state,
+        None => state,
     };
     match (&worker.impairment, worker.excluded_until, worker.excluded_for) {
         (Some(impairment), ..) => format!("{state}, {}", clean(&impairment.to_string())),
@@ -77,7 +80,7 @@ mod tests {
             let excluded_until = until.map(Timestamp::from_millis);
             let worker =
                 WorkerView { state, excluded_for, excluded_until, ..WorkerView::unused(&worker, now) };
-            state_in_words(&worker, None, now)
+            state_in_words(&worker, now)
         };
         assert_eq!(state(WorkerState::Alive, 0, None), "ALIVE");
         assert_eq!(state(WorkerState::Dead, 0, None), "DEAD");
@@ -94,14 +97,15 @@ mod tests {
             excluded_for: 1,
             ..WorkerView::unused(&worker, now)
         };
-        assert_eq!(state_in_words(&deaf, None, now), "ALIVE, does not answer");
-        let plain = WorkerView::unused(&worker, now);
-        assert_eq!(state_in_words(&plain, Some(&WorkerRemark::Late), now), "ALIVE, late");
+        assert_eq!(state_in_words(&deaf, now), "ALIVE, does not answer");
+        let late = WorkerView { remark: Some(WorkerRemark::Late), ..WorkerView::unused(&worker, now) };
+        assert_eq!(state_in_words(&late, now), "ALIVE, late");
         assert_eq!(state(WorkerState::Left, 0, None), "LEFT");
         let gone = |cause: DepartureCause| {
-            let worker = WorkerView { state: cause.state(), ..WorkerView::unused(&worker, now) };
-            let remark = WorkerRemark::Gone(Departure { at: now, cause });
-            state_in_words(&worker, Some(&remark), Timestamp::from_millis(4_500))
+            let state = cause.state();
+            let remark = Some(WorkerRemark::Gone(Departure { at: now, cause }));
+            let worker = WorkerView { state, remark, ..WorkerView::unused(&worker, now) };
+            state_in_words(&worker, Timestamp::from_millis(4_500))
         };
         assert_eq!(gone(DepartureCause::Asked), "LEFT 3.5 s ago: it was asked to leave");
         let silent = DepartureCause::Lost(LossReason::HeartbeatTimeout { seconds: 60 });

@@ -13,7 +13,7 @@
 use std::ops::Range;
 
 /// The version of the format of files. It is incremented with every change.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 
 const MAGIC: [u8; 8] = *b"FSTLJRNL";
 const MARKER: [u8; 4] = [0xF5, b'J', b'N', b'L'];

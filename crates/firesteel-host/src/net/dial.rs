@@ -5,8 +5,7 @@ use std::net::SocketAddr;
 
 use firesteel_core::address::Address;
 use firesteel_core::connect_error::{ConnectError, Evidence};
-use firesteel_core::version::Version;
-use firesteel_core::wire::{PreambleError, Role};
+use firesteel_core::wire::Role;
 use tokio::net::{TcpStream, lookup_host};
 use tokio::time::timeout;
 
@@ -98,8 +97,7 @@ fn sentence(address: &Address, wanted: Role, error: &HandshakeError) -> String {
     }
 }
 
-/// Connects and checks that the peer has the wanted role. A Master that stands by is one, too. A peer of an older version that
-/// refuses this side's version is dialled again in its own.
+/// Connects and checks that the peer has the wanted role. A Master that stands by is one, too.
 ///
 /// # Errors
 /// The host is unknown, the address does not answer, or the peer has another role.
@@ -109,32 +107,18 @@ pub(super) async fn open(
     wanted: Role,
 ) -> Result<(Introduced, SocketAddr), DialError> {
     let roles: &[Role] = if wanted == Role::Master { &[Role::Master, Role::Standby] } else { &[wanted] };
-    let mut offered = Version::CURRENT;
-    loop {
-        let stream = timeout(CONNECT_TIMEOUT, connected(address))
-            .await
-            .map_err(|_| DialError::TimedOut { address: address.clone() })??;
-        let remote =
-            stream.peer_addr().map_err(|error| DialError::Connect { address: address.clone(), error })?;
-        let error = match shake_hands(stream, Side::Dialled(offered), ours, roles).await {
-            Ok(mut introduced) => {
-                if introduced.hello.epoch != 0 {
-                    introduced.reader.expect_life();
-                }
-                return Ok((introduced, remote));
-            }
-            Err(error) => error,
-        };
-        match &error {
-            HandshakeError::Preamble(PreambleError::Version { theirs })
-                if let Some(next) = Version::next_offer(offered, *theirs) =>
-            {
-                tracing::debug!("{address} speaks version {theirs} of the protocol: dialling it again");
-                offered = next;
-            }
-            _ => return Err(DialError::Handshake { address: address.clone(), wanted, error }),
-        }
+    let stream = timeout(CONNECT_TIMEOUT, connected(address))
+        .await
+        .map_err(|_| DialError::TimedOut { address: address.clone() })??;
+    let remote =
+        stream.peer_addr().map_err(|error| DialError::Connect { address: address.clone(), error })?;
+    let mut introduced = shake_hands(stream, Side::Dialled, ours, roles)
+        .await
+        .map_err(|error| DialError::Handshake { address: address.clone(), wanted, error })?;
+    if introduced.hello.epoch != 0 {
+        introduced.reader.expect_life();
     }
+    Ok((introduced, remote))
 }
 
 /// Connects to the first of the host's addresses that answers.

@@ -124,7 +124,7 @@ impl Introduced {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Side {
     /// This side dialled, and offers this version.
-    Dialled(Version),
+    Dialled,
     /// The peer dialled.
     Accepted,
 }
@@ -141,7 +141,7 @@ pub(super) async fn shake_hands(
 ) -> Result<Introduced, HandshakeError> {
     socket::configure(&stream)?;
     let dialled = match side {
-        Side::Dialled(_) => stream.peer_addr()?,
+        Side::Dialled => stream.peer_addr()?,
         Side::Accepted => stream.local_addr()?,
     };
     let pass = ours.pass(dialled.port());
@@ -173,10 +173,10 @@ async fn introduce(
     let (mut reader, mut writer) = stream.into_split();
     let challenged = |challenge| Hello { challenge, ..ours.clone() };
     let version = match side {
-        Side::Dialled(offered) => {
-            writer.write_all(&wire::preamble(offered)).await?;
+        Side::Dialled => {
+            writer.write_all(&PREAMBLE).await?;
             let theirs = wire::read_preamble(read_preamble(&mut reader, first).await?)?;
-            let agreed = Version::agreed(offered, theirs).ok_or(PreambleError::Version { theirs })?;
+            let agreed = Version::agreed(theirs).ok_or(PreambleError::Version { theirs })?;
             if pass.is_none() {
                 // One that has to prove something is asked first.
                 writer.write_all(&hello_frame(ours)).await?;
@@ -205,14 +205,14 @@ async fn introduce(
     }
     match (side, &pass) {
         (Side::Accepted, None) => {}
-        (Side::Dialled(_), None) => admission::outside(&hello.challenge)?,
+        (Side::Dialled, None) => admission::outside(&hello.challenge)?,
         (Side::Accepted, Some(pass)) => {
             let mut proof = BytesMut::new();
             frame::append(&pass.admit(&hello.challenge)?, &mut proof, wire::MAX_HELLO)
                 .expect("a proof is short");
             writer.write_all(&proof).await?;
         }
-        (Side::Dialled(_), Some(pass)) => {
+        (Side::Dialled, Some(pass)) => {
             let answer = pass.answer(&hello.challenge)?;
             writer.write_all(&hello_frame(&challenged(answer))).await?;
             let proof: Bytes = wire::decode(&next_frame(&mut reader).await?)?;

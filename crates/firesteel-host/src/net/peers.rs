@@ -213,7 +213,6 @@ impl<E: Send + 'static> Peers<E> {
     /// closes the connection, and one that the peer is too old for is left out.
     pub fn send<M: Message>(&mut self, peer: PeerId, message: M) {
         let Some(version) = self.table.get(&peer).map(|row| row.info.version) else { return };
-        let message = message.to_version(version);
         if let Err(older) = OlderPeer::check(&message, version) {
             tracing::debug!(peer = %peer, "a message is not sent: {older}");
             return;

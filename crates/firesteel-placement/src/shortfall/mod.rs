@@ -99,15 +99,15 @@ pub enum Reason {
         /// Whose executors they run.
         label: String,
     },
-    /// Workers have room, and get nothing new until something is mended there. Only peers of version 7 are told.
+    /// Workers have room, and get nothing new until something is mended there.
     Impaired {
         /// The number of these Workers.
         workers: u64,
         /// What is wrong with the first one, as in `cannot write in its work directory: No space left on device`.
         why: String,
     },
-    /// As [`Busy`](Self::Busy), where Workers lack cores that other applications hold. Only drivers of version 7 are told; clients
-    /// are told of the holders apart.
+    /// As [`Busy`](Self::Busy), where Workers lack cores that other applications hold. Only drivers are told: clients are told of the
+    /// holders apart.
     Held {
         /// The groups of Workers.
         workers: Vec<LackingWorkers>,

@@ -26,12 +26,21 @@ impl Draft {
     /// The draft contradicts itself.
     pub fn decide(&self, config: Config) -> Result<Outcome, SnapshotError> {
         let now = self.now;
-        let SchedulingSettings { order, reservations, gang_preemption } = self.scheduling;
+        let SchedulingSettings {
+            default_cores,
+            ref queues,
+            backfill,
+            preemption,
+            order,
+            reservations,
+            gang_preemption,
+            ..
+        } = self.scheduling;
         let config = Config {
-            default_cores: self.default_cores,
-            queues: self.queues.clone(),
-            backfill: self.backfill,
-            preemption: self.preemption,
+            default_cores,
+            queues: queues.clone(),
+            backfill,
+            preemption,
             order,
             reservations: usize::try_from(reservations).unwrap_or(usize::MAX),
             gang_preemption,
@@ -120,7 +129,7 @@ fn ended_at_once(now: Timestamp, effect: Effect) -> Option<Event> {
     else {
         return None;
     };
-    let report = ExecutorReport { executor, state: ExecutorState::Killed(None) };
+    let report = ExecutorReport::new(executor, ExecutorState::Killed(None));
     let message = Inbound::Worker(WorkerToMaster::ExecutorStateChanged(report));
     Some(Event::Received { peer, arrived: now, message })
 }

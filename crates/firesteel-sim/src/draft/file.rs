@@ -28,7 +28,7 @@ mod scalar;
 
 use firesteel_core::Timestamp;
 use firesteel_core::queues::Queues;
-use firesteel_core::scheduling::{Backfill, Preemption, SchedulingSettings};
+use firesteel_core::scheduling::{Backfill, SchedulingSettings};
 use firesteel_placement::Cores;
 use toml::Spanned;
 
@@ -69,14 +69,15 @@ impl Draft {
 
     fn empty(file: &DraftFile, queues: Queues) -> Self {
         Self {
-            default_cores: file.default_cores.map_or(Cores::UNLIMITED, |cores| Cores(cores.0)),
-            queues,
-            backfill: match file.backfill {
-                Some(false) => Backfill::Off,
-                Some(true) | None => Backfill::On,
+            scheduling: SchedulingSettings {
+                default_cores: file.default_cores.map_or(Cores::UNLIMITED, |cores| Cores(cores.0)),
+                queues,
+                backfill: match file.backfill {
+                    Some(false) => Backfill::Off,
+                    Some(true) | None => Backfill::On,
+                },
+                ..SchedulingSettings::default()
             },
-            preemption: Preemption::Off,
-            scheduling: SchedulingSettings::default(),
             now: Timestamp::default(),
             workers: Vec::new(),
             drivers: Vec::new(),

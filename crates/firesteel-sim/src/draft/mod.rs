@@ -15,8 +15,7 @@ use firesteel_core::Timestamp;
 use firesteel_core::ids::{ProfileId, WorkerId};
 use firesteel_core::master::{ApplicationCondition, DriverSnapshot, HeldResources, ProfileSnapshot};
 use firesteel_core::messages::{ApplicationDescription, WorkerView};
-use firesteel_core::queues::Queues;
-use firesteel_core::scheduling::{Backfill, Preemption, SchedulingSettings};
+use firesteel_core::scheduling::SchedulingSettings;
 use firesteel_placement::{Cores, MiB};
 
 pub use cells::{Cell, Cells, User};
@@ -28,15 +27,7 @@ pub use outcome::{ApplicationOutcome, GroupKey, Outcome, Since, WorkerExecutor, 
 /// A cluster on paper.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Draft {
-    /// Maximum number of cores of applications that set none (`spark.deploy.defaultCores`).
-    pub default_cores: Cores,
-    /// The Master's queues (`firesteel.master.queues`).
-    pub queues: Queues,
-    /// Whether applications behind a waiting gang are served (`firesteel.master.backfill`).
-    pub backfill: Backfill,
-    /// Whether executors are ended to make room for other applications (`firesteel.master.preemption`).
-    pub preemption: Preemption,
-    /// The other settings of the Master's scheduler.
+    /// The settings of the Master's scheduler. Those that choose Workers are not used: a draft is decided by several rules.
     pub scheduling: SchedulingSettings,
     /// The Master's time. On paper nothing takes any time.
     pub now: Timestamp,

@@ -1,7 +1,6 @@
 //! The draft of a cluster that runs: what its Master has now.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::Duration;
 
 use firesteel_core::Timestamp;
 use firesteel_core::executor_command::{ExecutorCommand, JavaCommand};
@@ -9,9 +8,9 @@ use firesteel_core::ids::{AppId, ProfileId, WorkerId};
 use firesteel_core::label::Label;
 use firesteel_core::master::{ApplicationCondition, DriverSnapshot, HeldResources, ProfileSnapshot};
 use firesteel_core::messages::{
-    ApplicationAnswer, ApplicationDescription, ApplicationDetail, ApplicationState, Deciding, DriverView,
-    ExecutorState, LossReason, MasterView, Placing, ProfileView, ReservedRoom, ResourceProfile, Submitter,
-    WantedExecutors, Work, WorkerView,
+    ApplicationAnswer, ApplicationDescription, ApplicationDetail, ApplicationState, DriverView,
+    ExecutorState, LossReason, MasterView, Placing, ProfileView, ResourceProfile, Submitter, WantedExecutors,
+    Work, WorkerView,
 };
 use firesteel_core::process::Command;
 use firesteel_core::run_time::{RUN_TIME, value};
@@ -21,38 +20,28 @@ use super::{Draft, DraftApplication, DraftExecutor};
 
 impl Draft {
     /// The living Workers, the cluster drivers on them, and the live applications with their executors. `details` are the Master's
-    /// answers about each application; those that have ended are left out. `run_times` are what applications say about how long they
-    /// run, and `rooms` are those for which room is reserved. The Master does not stand still between its answers: what contradicts
-    /// an earlier answer is left out.
+    /// answers about each application; those that have ended are left out. The Master does not stand still between its answers: what
+    /// contradicts an earlier answer is left out.
     #[must_use]
-    pub fn of_running(
-        view: &MasterView,
-        details: &[ApplicationAnswer],
-        run_times: &BTreeMap<AppId, Duration>,
-        rooms: &[ReservedRoom],
-    ) -> Self {
-        let Deciding { default_cores, ref queues, backfill, preemption, .. } = view.deciding;
+    pub fn of_running(view: &MasterView, details: &[ApplicationAnswer]) -> Self {
         let details: Vec<&ApplicationDetail> = details.iter().filter_map(known).collect();
         let ended = ended_for(&details);
         let live: Vec<(&AppId, DraftApplication)> = (details.iter())
             .filter_map(|detail| {
                 let app = &detail.application.id;
                 let preempted = ended.get(app).cloned().unwrap_or_default();
-                let command = command(view, detail, run_times.get(app).copied());
+                let command = command(view, detail);
                 Some((app, live(detail, command, preempted)?))
             })
             .collect();
-        let reserved = rooms.first().and_then(|room| live.iter().position(|(app, _)| **app == room.app));
+        let reserved =
+            view.reserved.first().and_then(|room| live.iter().position(|(app, _)| **app == room.app));
         let mut draft = Self {
-            default_cores,
-            queues: queues.clone(),
-            backfill,
-            preemption,
-            scheduling: view.scheduling,
+            scheduling: view.scheduling.clone(),
             // What the details have may be later than the state.
             now: details.iter().map(|detail| detail.now).fold(view.now, Timestamp::max),
             workers: view.workers.iter().filter(|it| !it.state.is_gone()).cloned().collect(),
-            drivers: view.drivers.iter().filter_map(|driver| held_by(view, driver)).collect(),
+            drivers: view.drivers.iter().filter_map(held_by).collect(),
             applications: live.into_iter().map(|(_, application)| application).collect(),
             reserved,
         };
@@ -87,13 +76,13 @@ impl Draft {
 }
 
 /// What a cluster driver takes of its Worker. `None` if it does not run.
-fn held_by(view: &MasterView, driver: &DriverView) -> Option<DriverSnapshot> {
+fn held_by(driver: &DriverView) -> Option<DriverSnapshot> {
     if !driver.state.holds_cores() {
         return None;
     }
     let worker = driver.worker.as_ref()?.worker.clone();
-    let resources = view.driver_resources.get(&driver.id).map(|share| share.has.clone()).unwrap_or_default();
-    Some(DriverSnapshot { worker, cores: driver.cores, memory: driver.memory, resources })
+    let DriverView { cores, memory, has, .. } = driver;
+    Some(DriverSnapshot { worker, cores: *cores, memory: *memory, resources: has.clone() })
 }
 
 fn known(answer: &ApplicationAnswer) -> Option<&ApplicationDetail> {
@@ -105,7 +94,7 @@ fn known(answer: &ApplicationAnswer) -> Option<&ApplicationDetail> {
 
 /// A command that is never run. It says how long its application runs, and of which releases of Spark it is. The Master's answers do
 /// not have these releases, so they are taken from the Workers where its executors run.
-fn command(view: &MasterView, detail: &ApplicationDetail, run_time: Option<Duration>) -> ExecutorCommand {
+fn command(view: &MasterView, detail: &ApplicationDetail) -> ExecutorCommand {
     let runs_on = |worker: &WorkerView| {
         let mut executors = detail.application.executors.iter().filter(|it| !it.state.is_finished());
         executors.any(|executor| executor.worker == worker.id)
@@ -120,7 +109,9 @@ fn command(view: &MasterView, detail: &ApplicationDetail, run_time: Option<Durat
             ExecutorCommand::Java(Box::new(JavaCommand { releases, ..JavaCommand::default() }))
         }
     };
-    command.environment_mut().extend(run_time.map(|told| (RUN_TIME.to_owned(), value(told))));
+    command
+        .environment_mut()
+        .extend(detail.application.run_time.map(|told| (RUN_TIME.to_owned(), value(told))));
     command
 }
 

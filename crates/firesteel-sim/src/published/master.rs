@@ -59,8 +59,7 @@ impl Master {
                 match message {
                     Outbound::Worker(MasterToWorker::LaunchExecutor(launch)) => {
                         self.launched = Some(choice(peer, &launch));
-                        let report =
-                            ExecutorReport { executor: launch.executor, state: ExecutorState::Running };
+                        let report = ExecutorReport::new(launch.executor, ExecutorState::Running);
                         let message = WorkerToMaster::ExecutorStateChanged(report);
                         messages.push_back((peer, Inbound::Worker(message)));
                     }

@@ -194,12 +194,10 @@ impl<'a, A: Apply> Stage<'a, A> {
             | MasterToWorker::ExecutorEndNoted { .. }
             | MasterToWorker::DecommissionWorker { .. }
             | MasterToWorker::LaunchDriver(_)
-            | MasterToWorker::LaunchDriverWithResources { .. }
             | MasterToWorker::KillDriver { .. }
-            | MasterToWorker::DriverEndNoted { .. }
-            | MasterToWorker::MasterWebAddress { .. } => return None,
+            | MasterToWorker::DriverEndNoted { .. } => return None,
         };
-        let message = WorkerToMaster::ExecutorStateChanged(ExecutorReport { executor, state });
+        let message = WorkerToMaster::ExecutorStateChanged(ExecutorReport::new(executor, state));
         Some(Event::Received { peer, arrived: self.now, message: Inbound::Worker(message) })
     }
 

@@ -114,8 +114,9 @@ pub fn driver(driver: SparkDriver, wanted: Wanted, otherwise: &str) -> Result<Cl
         cores: Cores(cores),
         memory: MiB(memory),
         supervise,
+        resources,
     };
-    Ok(ClientToMaster::submit_driver(description, resources))
+    Ok(ClientToMaster::RequestSubmitDriver(Box::new(description)))
 }
 
 /// A cluster driver that was submitted by the classic gateway, by a client of one of these releases. Of the submitter's variables, all of

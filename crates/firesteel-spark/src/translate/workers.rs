@@ -79,7 +79,7 @@ pub fn report(
         Spark::Exited => ExecutorState::Exited(status.unwrap_or(ExitStatus::SUCCESS)),
         Spark::Lost | Spark::Decommissioned => return None,
     };
-    Some(ExecutorReport { executor: key(app, executor)?, state })
+    Some(ExecutorReport::new(key(app, executor)?, state))
 }
 
 /// What runs on a Worker.
@@ -125,10 +125,8 @@ pub fn to_worker(
         | MasterToWorker::ExecutorEndNoted { .. }
         // Cluster drivers do not run on Workers of Spark's.
         | MasterToWorker::LaunchDriver(_)
-        | MasterToWorker::LaunchDriverWithResources { .. }
         | MasterToWorker::KillDriver { .. }
-        | MasterToWorker::DriverEndNoted { .. }
-        | MasterToWorker::MasterWebAddress { .. } => return None,
+        | MasterToWorker::DriverEndNoted { .. } => return None,
     })
 }
 

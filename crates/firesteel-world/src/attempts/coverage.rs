@@ -81,15 +81,7 @@ impl AttemptCoverage {
                     | MasterToClient::DriverStatusResponse(_)
                     | MasterToClient::KillAllDriversResponse { .. }
                     | MasterToClient::ClearCompletedResponse
-                    | MasterToClient::WorkerReportsResponse(_)
                     | MasterToClient::HistoryResponse(_)
-                    | MasterToClient::ApplicationNeedsResponse(_)
-                    | MasterToClient::PlacementRuleResponse { .. }
-                    | MasterToClient::DriverResourcesResponse(_)
-                    | MasterToClient::ReservationsResponse(_)
-                    | MasterToClient::SchedulingSettingsResponse(_)
-                    | MasterToClient::RunTimesResponse(_)
-                    | MasterToClient::DriverResourcesRefused { .. }
                     | MasterToClient::ReadyzResponse => {}
                 }
             }

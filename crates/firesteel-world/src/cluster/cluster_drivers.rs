@@ -26,10 +26,8 @@ const ENDS_WITHIN: u64 = 60_000;
 pub struct SubmissionPlan {
     /// The time after the start at which it is submitted, in milliseconds.
     pub at: u64,
-    /// What it takes of a Worker, and whether it is supervised.
+    /// What it takes of a Worker, which custom resources it needs, and whether it is supervised.
     pub description: DriverDescription,
-    /// The custom resources that it needs.
-    pub needs: ResourceAmounts,
     /// How often, and how long after its submission, somebody asks for its end, in milliseconds.
     pub killed_after: Vec<u64>,
 }
@@ -48,7 +46,7 @@ impl SubmissionPlan {
         // Now and then one that is refused.
         let cores = if dice.one_in(12) { 0 } else { dice.between(1, 3) };
         let memory = dice.between(1, 8) * 256;
-        let needs = match memory {
+        let resources = match memory {
             // More than anybody can have.
             256 => (0..17).map(|number| (format!("resource{number}"), Amount::Whole(1))).collect(),
             768 | 1536 if gpus => [("gpu".to_owned(), Amount::Whole(1))].into(),
@@ -63,8 +61,8 @@ impl SubmissionPlan {
                 cores: Cores(i64::try_from(cores).expect("it is small")),
                 memory: MiB(i64::try_from(memory).expect("it is small")),
                 supervise: dice.one_in(2),
+                resources,
             },
-            needs,
             killed_after: (0..kills).map(|_| dice.between(100, 60_000)).collect(),
         }
     }
@@ -110,8 +108,8 @@ impl World {
     /// An operator submits a cluster driver.
     pub(crate) fn submit_driver(&mut self, plan: usize) {
         let Some(master) = self.master else { return };
-        let SubmissionPlan { description, needs, .. } = &self.scenario.submissions[plan];
-        let question = ClientToMaster::submit_driver(description.clone(), needs.clone());
+        let description = Box::new(self.scenario.submissions[plan].description.clone());
+        let question = ClientToMaster::RequestSubmitDriver(description);
         self.ask_master(master, question);
         for after in self.scenario.submissions[plan].killed_after.clone() {
             self.after(after, Happening::KillDriver);
@@ -149,9 +147,7 @@ impl World {
 
     /// A Master gives a cluster driver to a Worker.
     pub(crate) fn see_driver_order(&mut self, message: &MasterToWorker) {
-        if let MasterToWorker::LaunchDriver(launch)
-        | MasterToWorker::LaunchDriverWithResources { launch, .. } = message
-        {
+        if let MasterToWorker::LaunchDriver(launch) = message {
             let supervised = launch.description.supervise;
             self.cluster_drivers.known.entry(launch.driver.clone()).or_default().supervised = supervised;
         }
@@ -260,7 +256,7 @@ impl World {
             WorkerToMaster::RegisterWorker { drivers, .. } => drivers,
             _ => return,
         };
-        for DriverReport { driver, state } in reports {
+        for DriverReport { driver, state, .. } in reports {
             self.coverage.driver_state.count(state);
             let known = self.cluster_drivers.known.get_mut(driver);
             let supervised = known.as_ref().is_some_and(|known| known.supervised);
@@ -327,11 +323,7 @@ impl World {
             let is_there = body.machine.view().drivers.iter().any(|row| row.driver == *driver);
             let is_pending = self.pending().any(|happening| match happening {
                 Happening::Deliver {
-                    message:
-                        Message::MasterToWorker(
-                            MasterToWorker::LaunchDriver(launch)
-                            | MasterToWorker::LaunchDriverWithResources { launch, .. },
-                        ),
+                    message: Message::MasterToWorker(MasterToWorker::LaunchDriver(launch)),
                     ..
                 } => launch.driver == *driver,
                 Happening::Deliver {

@@ -254,8 +254,12 @@ impl World {
             (self.is_sabotaged_by(Sabotage::StandbyAnswers), message)
         {
             let master_url = seat_address(0).url();
-            let answer =
-                MasterToWorker::RegisteredWorker { master_url, heartbeat_millis: 15_000, duplicate: false };
+            let answer = MasterToWorker::RegisteredWorker {
+                master_url,
+                heartbeat_millis: 15_000,
+                duplicate: false,
+                web_address: None,
+            };
             self.send(node, peer, Message::MasterToWorker(answer));
         }
     }

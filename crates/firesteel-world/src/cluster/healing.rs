@@ -185,8 +185,6 @@ impl World {
                 | WorkerToMaster::WorkerLatestState { .. }
                 | WorkerToMaster::DriverStateChanged(_)
                 | WorkerToMaster::WorkerReported(_)
-                | WorkerToMaster::ExecutorUsed { .. }
-                | WorkerToMaster::DriverUsed { .. }
                 | WorkerToMaster::DriverRestarted { .. }
                 | WorkerToMaster::WorkerDecommissioning { .. } => false,
             },
@@ -272,8 +270,6 @@ impl World {
                     Message::WorkerToMaster(
                         WorkerToMaster::Heartbeat { .. }
                         | WorkerToMaster::WorkerReported(_)
-                        | WorkerToMaster::ExecutorUsed { .. }
-                        | WorkerToMaster::DriverUsed { .. }
                         | WorkerToMaster::DriverRestarted { .. },
                     ),
                 ..

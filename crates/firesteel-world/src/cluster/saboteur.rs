@@ -180,9 +180,10 @@ impl Saboteur {
             WorkerToMaster::ExecutorStateChanged(ExecutorReport {
                 executor,
                 state: ExecutorState::Exited(status),
+                used,
             }) if self.sabotage == Sabotage::MissTurn => {
                 let state = ExecutorState::Killed(Some(status));
-                WorkerToMaster::ExecutorStateChanged(ExecutorReport { executor, state })
+                WorkerToMaster::ExecutorStateChanged(ExecutorReport { executor, state, used })
             }
             WorkerToMaster::RegisterWorker { worker, executors, drivers } => {
                 let worker = Box::new(self.bend_claim(*worker));

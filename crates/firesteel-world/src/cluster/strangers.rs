@@ -83,18 +83,9 @@ impl World {
             },
             0..=2 => ClientToMaster::KillApplication { app, by: "a \u{1b}stranger".to_owned() },
             3..=5 => ClientToMaster::RequestApplication { app, executors_from: self.odd_executor() },
-            6 if self.dice.one_in(2) => match self.now % 3 {
-                0 => ClientToMaster::RequestWorkerReports { from: WorkerId::new("") },
-                1 => ClientToMaster::RequestHistory { from: HistoryPlace::default() },
-                _ => match self.now / 3 % 8 {
-                    0 | 1 => ClientToMaster::RequestApplicationNeeds { from: 0 },
-                    2 => ClientToMaster::RequestPlacementRule,
-                    3 => ClientToMaster::RequestDriverResources { from: 0 },
-                    4 => ClientToMaster::RequestReservations,
-                    5 => ClientToMaster::RequestSchedulingSettings,
-                    6 => ClientToMaster::RequestRunTimes { from: 0 },
-                    _ => ClientToMaster::RequestReadyz,
-                },
+            6 if self.dice.one_in(2) => match self.now % 2 {
+                0 => ClientToMaster::RequestHistory { from: HistoryPlace::default() },
+                _ => ClientToMaster::RequestReadyz,
             },
             6 => ClientToMaster::RequestMasterState { from: StatePlace::beginning() },
             _ => ClientToMaster::RequestMasterState { from: self.next_place() },
@@ -156,6 +147,7 @@ impl World {
                 master_url: "spark://nobody:1".to_owned(),
                 heartbeat_millis: 0,
                 duplicate: true,
+                web_address: None,
             },
             _ => MasterToWorker::LaunchExecutor(ExecutorLaunch {
                 executor,
@@ -320,7 +312,7 @@ impl World {
             ExecutorState::Lost(LossReason::Disconnected),
             ExecutorState::Exited(ExitStatus::SUCCESS),
         ];
-        ExecutorReport { executor, state: self.dice.pick(&states).clone() }
+        ExecutorReport::new(executor, self.dice.pick(&states).clone())
     }
 
     /// A living executor, or one that was never started.

@@ -56,11 +56,9 @@ impl Executors {
             | WorkerToMaster::WorkerLatestState { .. }
             | WorkerToMaster::DriverStateChanged(_)
             | WorkerToMaster::WorkerReported(_)
-            | WorkerToMaster::ExecutorUsed { .. }
-            | WorkerToMaster::DriverUsed { .. }
             | WorkerToMaster::DriverRestarted { .. }
             | WorkerToMaster::WorkerDecommissioning { .. } => Ok(()),
-            WorkerToMaster::ExecutorStateChanged(ExecutorReport { executor, state }) => {
+            WorkerToMaster::ExecutorStateChanged(ExecutorReport { executor, state, .. }) => {
                 if *state == ExecutorState::Running && !self.told_running.insert(executor.clone()) {
                     return Err(format!("executor {executor} is reported as RUNNING twice"));
                 }

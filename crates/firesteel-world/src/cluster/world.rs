@@ -453,7 +453,7 @@ impl World {
         let Some(master) = self.master.filter(|_| !self.master_disk.is_busy()) else { return };
         if let Body::Master(machine) = &self.nodes[master.0].body {
             let view = machine.view();
-            let result = self.ledger.compare(&view).and_then(|()| self.ledger.compare_needs(&view));
+            let result = self.ledger.compare(&view);
             let result = result.and_then(|()| self.ledger.compare_presence(&view));
             self.hold(result);
         }

@@ -4,9 +4,7 @@ use firesteel_host::plain;
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
 
-use firesteel_core::messages::{
-    ApplicationDetail, ApplicationView, ImpairedWorker, ProfileView, ReservedRoom,
-};
+use firesteel_core::messages::{ApplicationDetail, ApplicationView, ImpairedWorker, ProfileView};
 use firesteel_placement::words::counted;
 use firesteel_placement::{ExecutorLimit, ExecutorSize};
 
@@ -15,19 +13,19 @@ use super::table::{clean, duration, table};
 use firesteel_daemons::wording::application::{addresses, cores, end, heading, lifetime, shown_state};
 use firesteel_daemons::wording::worker::for_how_long;
 
-/// Writes the application to standard output. `rooms` is the room that the Master reserves for this and other applications.
-pub(super) fn print(detail: &ApplicationDetail, rooms: &[ReservedRoom], json: bool) -> io::Result<()> {
+/// Writes the application to standard output.
+pub(super) fn print(detail: &ApplicationDetail, json: bool) -> io::Result<()> {
     if json {
         let mut stdout = plain::json();
         serde_json::to_writer_pretty(&mut stdout, &document::Detail::of(detail))?;
         return writeln!(stdout);
     }
     let mut stdout = plain::stdout();
-    writeln!(stdout, "{}", text(detail, rooms))?;
+    writeln!(stdout, "{}", text(detail))?;
     stdout.flush()
 }
 
-fn text(detail: &ApplicationDetail, rooms: &[ReservedRoom]) -> String {
+fn text(detail: &ApplicationDetail) -> String {
     let app = &detail.application;
     let mut text = format!("{}\n", heading(detail));
     let _ = writeln!(text, "  user       {}", clean(&app.user));
@@ -43,7 +41,7 @@ fn text(detail: &ApplicationDetail, rooms: &[ReservedRoom]) -> String {
     if let Some(hindrance) = detail.scheduling.as_ref().and_then(|scheduling| scheduling.hindrance.as_ref()) {
         let _ = writeln!(text, "  waits      {}", clean(&hindrance.to_string()));
     }
-    if let Some(at) = ReservedRoom::start_of(rooms, &app.id) {
+    if let Some(at) = detail.scheduling.as_ref().and_then(|scheduling| scheduling.expected_start) {
         let _ = writeln!(text, "  expected   to start at {at}, in {}", duration(at.since(detail.now)));
     }
     for worker in detail.scheduling.iter().flat_map(|scheduling| &scheduling.excluded) {

@@ -9,16 +9,15 @@ use firesteel_apps::local_cluster::key;
 use firesteel_apps::master_url::MasterUrl;
 use firesteel_core::Timestamp;
 use firesteel_core::address::{Address, parse_masters};
-use firesteel_core::ids::{AppId, DriverId, ExecutorId, WorkerId};
+use firesteel_core::ids::{AppId, DriverId, ExecutorId};
 use firesteel_core::messages::{
-    ApplicationAnswer, ApplicationDetail, DecommissionAnswer, DriverDescription, DriverShare, DriverView,
-    KillAnswer, KillDriverAnswer, MasterView, PastRow, ReservedRoom, WorkerRemark,
+    ApplicationAnswer, ApplicationDetail, DecommissionAnswer, DriverDescription, DriverView, KillAnswer,
+    KillDriverAnswer, MasterView, PastRow,
 };
 use firesteel_core::state_reader::Extent;
 use firesteel_daemons::master_client::MasterClient;
 use firesteel_host::net::{CallError, Evidence, Introduction};
 use firesteel_host::plain::{self, clean};
-use firesteel_placement::ResourceAmounts;
 use firesteel_settings::description;
 use firesteel_settings::properties::Property;
 use firesteel_settings::sources::{Files, Sources};
@@ -181,28 +180,10 @@ impl Cluster {
         self.first(|master| async move { open(&master, name).await?.state(extent).await }).await
     }
 
-    /// Returns how long live applications say that they run.
-    pub(super) async fn run_times(&self) -> Result<BTreeMap<AppId, Duration>, Unanswered> {
-        let name = &self.name;
-        self.first(|master| async move { open(&master, name).await?.run_times().await }).await
-    }
-
     /// Returns one application by id or name, with all executors that the Master remembers.
     pub(super) async fn application(&self, app: &str) -> Result<ApplicationAnswer, Unanswered> {
         let name = &self.name;
         self.first(|master| async move { open(&master, name).await?.application(app).await }).await
-    }
-
-    /// Returns what a Master has to say of Workers besides their states.
-    pub(super) async fn remarks(&self) -> Result<BTreeMap<WorkerId, WorkerRemark>, Unanswered> {
-        let name = &self.name;
-        self.first(|master| async move { open(&master, name).await?.remarks().await }).await
-    }
-
-    /// Returns for which application a Master reserves room, and when that is expected to start.
-    pub(super) async fn reservations(&self) -> Result<Vec<ReservedRoom>, Unanswered> {
-        let name = &self.name;
-        self.first(|master| async move { open(&master, name).await?.reservations().await }).await
     }
 
     /// Ends an application.
@@ -216,7 +197,6 @@ impl Cluster {
     pub(super) async fn submit_driver(
         &self,
         driver: &DriverDescription,
-        resources: &ResourceAmounts,
     ) -> Result<Result<DriverId, String>, Unanswered> {
         let mut errors = Vec::new();
         for master in &self.masters {
@@ -227,7 +207,7 @@ impl Cluster {
                     continue;
                 }
             };
-            let answer = client.submit_driver(driver.clone(), resources.clone()).await;
+            let answer = client.submit_driver(driver.clone()).await;
             return answer.map_err(|error| Unanswered(vec![error]));
         }
         Err(Unanswered(errors))
@@ -243,21 +223,6 @@ impl Cluster {
     pub(super) async fn driver(&self, driver: &DriverId) -> Result<Option<DriverView>, Unanswered> {
         let name = &self.name;
         self.first(|master| async move { open(&master, name).await?.driver(driver).await }).await
-    }
-
-    /// Returns a cluster driver, if the Master knows it, and its custom resources if it needs any.
-    pub(super) async fn driver_with_resources(
-        &self,
-        driver: &DriverId,
-    ) -> Result<Option<(DriverView, Option<DriverShare>)>, Unanswered> {
-        let name = &self.name;
-        self.first(|master| async move {
-            let mut client = open(&master, name).await?;
-            let Some(view) = client.driver(driver).await? else { return Ok(None) };
-            let share = client.driver_resources().await?.remove(driver);
-            Ok(Some((view, share)))
-        })
-        .await
     }
 
     /// Returns what has ended, and the Master's time.
@@ -298,15 +263,12 @@ pub(super) fn detail(cluster: &Cluster, app: &str) -> Result<ApplicationDetail, 
     }
 }
 
-/// The cluster driver with this id, and what else is to be said of it. `None`: there is none, so an application is meant.
-pub(super) fn driver_named(
-    cluster: &Cluster,
-    named: &str,
-) -> Result<Option<(DriverView, Option<DriverShare>)>, Failure> {
+/// The cluster driver with this id. `None`: there is none, so an application is meant.
+pub(super) fn driver_named(cluster: &Cluster, named: &str) -> Result<Option<DriverView>, Failure> {
     if !is_driver(named) {
         return Ok(None);
     }
-    now(cluster.driver_with_resources(&DriverId::new(named)))
+    now(cluster.driver(&DriverId::new(named)))
 }
 
 /// Whether a word is the id of a cluster driver.

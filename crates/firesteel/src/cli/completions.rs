@@ -215,8 +215,7 @@ mod tests {
     use super::*;
     use firesteel_core::Timestamp;
     use firesteel_core::ids::{AppId, ExecutorId, ProfileId, WorkerId};
-    use firesteel_core::messages::{ApplicationState, Deciding, ExecutorState};
-    use firesteel_core::scheduling::SchedulingSettings;
+    use firesteel_core::messages::{ApplicationState, ExecutorState};
     use firesteel_placement::{Cores, MiB, Resources};
 
     fn application(id: &str, name: &str, executors: &[u32]) -> ApplicationView {
@@ -250,6 +249,8 @@ mod tests {
             max_cores: None,
             cores_granted: Cores(1),
             memory_per_executor: MiB(1),
+            resources_per_executor: Default::default(),
+            run_time: None,
             executors_live: executors.len() as u64,
             executors_ended: 0,
             executors_forgotten: 0,
@@ -259,22 +260,9 @@ mod tests {
 
     fn view() -> MasterView {
         MasterView {
-            url: "spark://h:1".to_owned(),
-            began: Timestamp::default(),
-            now: Timestamp::default(),
-            deciding: Deciding::default(),
-            rule: None,
-            scheduling: SchedulingSettings::default(),
-            lag_millis: 0,
-            unread_executors: 0,
-            remarks: Default::default(),
-            reports: Default::default(),
-            needs: Default::default(),
-            driver_resources: Default::default(),
-            workers: Vec::new(),
             applications: vec![application("app-1", "sums", &[0, 2]), application("app-2", "logs", &[1])],
             completed: vec![application("app-0", "old", &[])],
-            drivers: Vec::new(),
+            ..MasterView::empty("spark://h:1")
         }
     }
 

@@ -10,9 +10,9 @@ use std::io::{self, Write as _};
 use firesteel_core::Timestamp;
 use firesteel_core::ids::{AppId, DriverId, ExecutorId, ProfileId, WorkerId};
 use firesteel_core::messages::{
-    ApplicationDetail, ApplicationState, ApplicationView, ClusterView, DriverRestarts, DriverShare,
-    DriverState, DriverView, EarlyEnd, ExcludedWorker, ExecutorState, ExecutorView, Holder, ImpairedWorker,
-    MasterView, Outcome, ProfileView, SchedulingStatus, WorkerRemark, WorkerState, WorkerView,
+    ApplicationDetail, ApplicationState, ApplicationView, ClusterView, DriverState, DriverView, EarlyEnd,
+    ExcludedWorker, ExecutorState, ExecutorView, Holder, ImpairedWorker, MasterView, Outcome, ProfileView,
+    SchedulingStatus, WorkerRemark, WorkerState, WorkerView,
 };
 use firesteel_core::process::ExitStatus;
 use firesteel_placement::advice::{Advice, Change};
@@ -99,9 +99,8 @@ pub(super) struct Driver<'a> {
     pub(super) command: String,
     cores: i64,
     memory_mib: i64,
-    /// The addresses of custom resources that it has, or had when it ended. The history does not know.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    resources: Option<&'a Resources>,
+    /// The addresses of custom resources that it has, or had when it ended.
+    resources: &'a Resources,
     supervise: bool,
     state: &'static str,
     /// The name under which it was submitted.
@@ -133,33 +132,11 @@ impl<'a> Driver<'a> {
     /// Version of the value of one cluster driver.
     pub(super) const SCHEMA: u32 = 1;
 
-    /// The row of a listed one. `share` is what it has of custom resources, if it needs any.
-    pub(super) fn listed(view: &'a DriverView, share: Option<&'a DriverShare>) -> Self {
-        let name = share.and_then(|share| share.name.as_deref());
-        Self {
-            resources: Some(share.map_or(Resources::NONE, |share| &share.has)),
-            waits_for: share.and_then(|share| share.wait).map(|wait| wait.to_string()),
-            ..Self::of(view).known_as(name, share.and_then(|share| share.restarts.as_ref()))
-        }
-    }
-
-    /// The row of one with this name, which was started again this often.
-    pub(super) fn known_as(self, name: Option<&'a str>, restarts: Option<&DriverRestarts>) -> Self {
-        Self {
-            name,
-            restarts: restarts.map_or(0, |it| it.restarts),
-            last_exit_code: restarts.map(|it| it.last.shell_code()),
-            next_start_ms: restarts.and_then(|it| it.until).map(Timestamp::millis),
-            ..self
-        }
-    }
-
     /// Its command, after its name if it has one.
     pub(super) fn named_command(&self) -> String {
         self.name.map_or_else(|| self.command.clone(), |name| format!("{name}: {}", self.command))
     }
 
-    /// The row without custom resources.
     pub(super) fn of(view: &'a DriverView) -> Self {
         let DriverView {
             id,
@@ -173,6 +150,11 @@ impl<'a> Driver<'a> {
             launched,
             ended,
             worker,
+            name,
+            needs: _,
+            has,
+            restarts,
+            wait,
         } = view;
         let place = worker.as_ref();
         Self {
@@ -181,14 +163,14 @@ impl<'a> Driver<'a> {
             command: shown_text(command),
             cores: cores.0,
             memory_mib: memory.0,
-            resources: None,
+            resources: has,
             supervise: *supervise,
             state: state.name(),
-            name: None,
-            restarts: 0,
-            last_exit_code: None,
-            next_start_ms: None,
-            waits_for: None,
+            name: name.as_deref(),
+            restarts: restarts.map_or(0, |it| it.restarts),
+            last_exit_code: restarts.map(|it| it.last.shell_code()),
+            next_start_ms: restarts.and_then(|it| it.until).map(Timestamp::millis),
+            waits_for: wait.map(|wait| wait.to_string()),
             exit_code: state.exit_status().map(ExitStatus::shell_code),
             error: match state {
                 DriverState::Error(error) => Some(error.to_string()),
@@ -369,19 +351,15 @@ impl<'a> Master<'a> {
             url,
             began,
             now,
-            deciding: _,
-            rule: _,
-            scheduling: _,
+            web_address: _,
+            scheduling,
+            reserved: _,
             lag_millis,
             workers,
             applications,
             completed,
             drivers,
             unread_executors: _,
-            remarks,
-            reports,
-            needs: _,
-            driver_resources,
         } = view;
         Self {
             schema: Self::SCHEMA,
@@ -389,15 +367,12 @@ impl<'a> Master<'a> {
             began_ms: began.millis(),
             now_ms: now.millis(),
             lag_ms: *lag_millis,
-            settings: settings(view).into_iter().collect(),
-            workers: workers.iter().map(|worker| Worker::of(worker, remarks.get(&worker.id))).collect(),
+            settings: settings(scheduling).into_iter().collect(),
+            workers: workers.iter().map(Worker::of).collect(),
             applications: applications.iter().map(Application::of).collect(),
             completed: completed.iter().map(Application::of).collect(),
-            drivers: drivers
-                .iter()
-                .map(|driver| Driver::listed(driver, driver_resources.get(&driver.id)))
-                .collect(),
-            usage: reports.values().map(WorkerUsage::of).collect(),
+            drivers: drivers.iter().map(Driver::of).collect(),
+            usage: workers.iter().filter_map(|it| it.report.as_deref()).map(WorkerUsage::of).collect(),
         }
     }
 }
@@ -433,6 +408,8 @@ impl<'a> Scheduling<'a> {
             cluster,
             holders,
             more_holders,
+            late: _,
+            expected_start: _,
         } = scheduling;
         let ClusterView { workers, cores, cores_free, memory, memory_free } = cluster;
         Self {
@@ -472,7 +449,8 @@ impl<'a> Impaired<'a> {
 }
 
 impl<'a> Worker<'a> {
-    fn of(view: &'a WorkerView, remark: Option<&WorkerRemark>) -> Self {
+    fn of(view: &'a WorkerView) -> Self {
+        let remark = view.remark.as_ref();
         let gone = remark.and_then(WorkerRemark::departure);
         Self {
             remark: remark.map(WorkerRemark::name),

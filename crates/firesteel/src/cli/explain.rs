@@ -5,9 +5,7 @@ use std::io::{self, Write as _};
 
 use clap::Args as ClapArgs;
 use firesteel_core::Timestamp;
-use firesteel_core::messages::{
-    ApplicationDetail, DriverRestarts, DriverShare, DriverView, Outcome, ReservedRoom,
-};
+use firesteel_core::messages::{ApplicationDetail, DriverRestarts, DriverView, Outcome};
 use firesteel_daemons::wording::application::state;
 use firesteel_daemons::wording::explanation::{expected_start, late_workers, sentences};
 use firesteel_placement::words::counted;
@@ -72,16 +70,14 @@ struct Explanation<'a> {
 /// Asks for the application and explains its state.
 pub(super) fn run(args: &Args) -> Result<Exit, Failure> {
     let cluster = args.masters.cluster("explain")?;
-    if let Some((view, share)) = ask::driver_named(&cluster, &args.app.app)? {
-        return exit::written(explain_driver(&view, share.as_ref(), args.json));
+    if let Some(view) = ask::driver_named(&cluster, &args.app.app)? {
+        return exit::written(explain_driver(&view, args.json));
     }
     let detail = ask::detail(&cluster, &args.app.app)?;
-    let rooms = ask::now(cluster.reservations())?;
     let mut sentences = sentences(&detail);
-    sentences.extend(expected_start(&detail.application.id, &rooms, detail.now));
-    sentences.extend(late_workers(&detail, &ask::now(cluster.remarks())?));
-    let expected = ReservedRoom::start_of(&rooms, &detail.application.id);
-    exit::written(if args.json { print_json(&detail, &sentences, expected) } else { print(&sentences) })
+    sentences.extend(expected_start(&detail));
+    sentences.extend(late_workers(&detail));
+    exit::written(if args.json { print_json(&detail, &sentences) } else { print(&sentences) })
 }
 
 /// The JSON value of a cluster driver.
@@ -94,16 +90,13 @@ struct DriverExplanation<'a> {
 }
 
 /// Says of a cluster driver why it waits, or how often it was started again.
-fn explain_driver(view: &DriverView, share: Option<&DriverShare>, json: bool) -> io::Result<()> {
+fn explain_driver(view: &DriverView, json: bool) -> io::Result<()> {
     let mut sentences = vec![format!("{} is {}, submitted at {}.", view.id, view.state, view.submitted)];
-    if let Some(DriverShare { restarts, wait, .. }) = share {
-        sentences.extend(wait.map(|wait| format!("It waits: {wait}.")));
-        if let Some(DriverRestarts { restarts, last, until }) = restarts {
-            let next = until.map(|until| format!("; the next start is at {until}")).unwrap_or_default();
-            let times = counted(*restarts, "time");
-            sentences
-                .push(format!("It was started again {times}; its process ended last with {last}{next}."));
-        }
+    sentences.extend(view.wait.map(|wait| format!("It waits: {wait}.")));
+    if let Some(DriverRestarts { restarts, last, until }) = view.restarts {
+        let next = until.map(|until| format!("; the next start is at {until}")).unwrap_or_default();
+        let times = counted(restarts, "time");
+        sentences.push(format!("It was started again {times}; its process ended last with {last}{next}."));
     }
     if !json {
         return print(&sentences);
@@ -121,12 +114,9 @@ fn print(sentences: &[String]) -> io::Result<()> {
     stdout.flush()
 }
 
-fn print_json(
-    detail: &ApplicationDetail,
-    sentences: &[String],
-    expected: Option<Timestamp>,
-) -> io::Result<()> {
+fn print_json(detail: &ApplicationDetail, sentences: &[String]) -> io::Result<()> {
     let mut stdout = plain::json();
+    let expected = detail.scheduling.as_ref().and_then(|scheduling| scheduling.expected_start);
     let explanation = Explanation {
         schema: SCHEMA,
         master: &detail.master,

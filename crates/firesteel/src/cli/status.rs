@@ -26,7 +26,7 @@ use super::submit_driver;
 use super::table::{clean, duration, table};
 use firesteel_daemons::wording::application::{addresses, cores, live_state, resources, state};
 use firesteel_daemons::wording::driver::driver_state;
-use firesteel_daemons::wording::worker::state_in_words;
+use firesteel_daemons::wording::worker::state_alone;
 
 const EXAMPLES: &str = "  firesteel status --master spark://10.0.0.1:7077
   firesteel status app-20261120212235-0000     one application, live or ended
@@ -63,8 +63,8 @@ pub(super) struct Args {
 pub(super) fn run(args: &Args) -> Result<Exit, Failure> {
     let cluster = args.masters.cluster("status")?;
     if let Some(word) = &args.app {
-        if let Some((view, share)) = ask::driver_named(&cluster, word)? {
-            return exit::written(submit_driver::print(&view, share.as_ref(), args.json));
+        if let Some(view) = ask::driver_named(&cluster, word)? {
+            return exit::written(submit_driver::print(&view, args.json));
         }
         let (app, executor) = ask::parts(word);
         let mut detail = ask::detail(&cluster, app)?;
@@ -76,8 +76,7 @@ pub(super) fn run(args: &Args) -> Result<Exit, Failure> {
                 return Err(Failure::of(Exit::Failure, words + ", or the Master no longer lists it"));
             }
         }
-        let rooms = ask::now(cluster.reservations())?;
-        return exit::written(application::print(&detail, &rooms, args.json));
+        return exit::written(application::print(&detail, args.json));
     }
     let view = ask::now(cluster.state(Extent::Whole))?;
     exit::written(if args.json {
@@ -141,7 +140,7 @@ pub(super) fn tables(view: &MasterView, length: Length) -> String {
     if lag > LAG {
         let _ = write!(text, ", {} behind: messages wait before it handles them", duration(lag));
     }
-    if let Some(settings) = settings(&changed_settings(view)) {
+    if let Some(settings) = settings(&changed_settings(&view.scheduling)) {
         let _ = write!(text, "\n\n{settings}");
     }
     let drivers = (!view.drivers.is_empty()).then(|| drivers(view, length));
@@ -174,14 +173,13 @@ fn without_older_dead(workers: &[WorkerView], length: Length) -> (Vec<&WorkerVie
 
 fn workers(view: &MasterView, workers: &[&WorkerView]) -> String {
     let now = view.now;
-    let remark = |worker: &WorkerView| view.remarks.get(&worker.id);
-    let gone = |worker: &&WorkerView| remark(worker).and_then(WorkerRemark::departure);
+    let gone = |worker: &WorkerView| worker.remark.as_ref().and_then(WorkerRemark::departure).cloned();
     let is_one_gone = workers.iter().any(|worker| gone(worker).is_some());
     let rows = workers.iter().map(|worker| {
         let mut row = vec![
             worker.id.to_string(),
             // When and why it is gone has the last column, which can be wrapped.
-            state_in_words(worker, remark(worker).filter(|it| it.departure().is_none()), now),
+            state_alone(worker, now),
             format!("{}/{}", worker.cores_used.0, worker.cores.0),
             format!("{} of {}", worker.memory_used, worker.memory),
             resources(&worker.resources_used, &worker.resources),
@@ -266,7 +264,7 @@ fn executors(applications: &[ApplicationView], now: Timestamp) -> String {
 
 /// The table of cluster drivers, and the number of ended ones that are left out.
 fn drivers(view: &MasterView, length: Length) -> (String, usize) {
-    let MasterView { drivers, driver_resources, now, .. } = view;
+    let MasterView { drivers, now, .. } = view;
     let ended = drivers.iter().filter(|driver| driver.state.is_finished()).count();
     let mut folded = match length {
         Length::Short => ended.saturating_sub(COMPLETED),
@@ -280,13 +278,12 @@ fn drivers(view: &MasterView, length: Length) -> (String, usize) {
             continue;
         }
         let worker = driver.worker.as_ref().map(|place| place.worker.to_string());
-        let share = driver_resources.get(&driver.id);
         let command = shown_text(&driver.command);
-        let named = share.and_then(|share| share.name.as_ref()).map(|name| format!("{name}: {command}"));
+        let named = driver.name.as_ref().map(|name| format!("{name}: {command}"));
         rows.push(vec![
             driver.id.to_string(),
             driver.user.clone(),
-            shortened(&driver_state(driver, share, *now), length),
+            shortened(&driver_state(driver, *now), length),
             driver.cores.0.to_string(),
             driver.memory.to_string(),
             worker.unwrap_or_default(),
@@ -302,9 +299,8 @@ fn drivers(view: &MasterView, length: Length) -> (String, usize) {
 mod tests {
     use super::*;
     use firesteel_core::ids::{AppId, ExecutorId, ProfileId};
-    use firesteel_core::messages::{ApplicationState, Deciding, ExecutorState, WorkerState};
+    use firesteel_core::messages::{ApplicationState, ExecutorState, WorkerState};
     use firesteel_core::process::ExitStatus;
-    use firesteel_core::scheduling::SchedulingSettings;
     use firesteel_placement::{Cores, MiB, Resources};
 
     fn application() -> ApplicationView {
@@ -338,6 +334,8 @@ mod tests {
             max_cores: Some(Cores(24)),
             cores_granted: Cores(4),
             memory_per_executor: MiB(1024),
+            resources_per_executor: Default::default(),
+            run_time: None,
             executors_live: 1,
             executors_ended: 0,
             executors_forgotten: 0,
@@ -362,28 +360,13 @@ mod tests {
             excluded_until: None,
             impairment: None,
             label: None,
+            remark: None,
+            report: None,
         }
     }
 
     fn view() -> MasterView {
-        MasterView {
-            drivers: Vec::new(),
-            url: "spark://h:1".to_owned(),
-            began: Timestamp::default(),
-            now: Timestamp::default(),
-            deciding: Deciding::default(),
-            rule: None,
-            scheduling: SchedulingSettings::default(),
-            lag_millis: 0,
-            workers: Vec::new(),
-            applications: vec![application()],
-            completed: Vec::new(),
-            unread_executors: 0,
-            remarks: Default::default(),
-            reports: Default::default(),
-            needs: Default::default(),
-            driver_resources: Default::default(),
-        }
+        MasterView { applications: vec![application()], ..MasterView::empty("spark://h:1") }
     }
 
     #[test]

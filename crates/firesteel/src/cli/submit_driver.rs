@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::Args as ClapArgs;
 use firesteel_core::ids::DriverId;
 use firesteel_core::messages::{
-    DRIVER_NAME, DriverDescription, DriverRestarts, DriverShare, DriverState, DriverView, KillDriverAnswer,
+    DRIVER_NAME, DriverDescription, DriverRestarts, DriverState, DriverView, KillDriverAnswer,
 };
 use firesteel_core::process::Command;
 use firesteel_daemons::wording::application::addresses;
@@ -129,8 +129,8 @@ pub(super) fn run(args: &Args) -> Result<ExitCode, Failure> {
 }
 
 fn submit(args: &Args, properties: Properties, cluster: &Cluster) -> Result<ExitCode, Failure> {
-    let (driver, resources) = description(args, properties)?;
-    let id = match ask::now(cluster.submit_driver(&driver, &resources))? {
+    let driver = description(args, properties)?;
+    let id = match ask::now(cluster.submit_driver(&driver))? {
         Ok(driver) => driver,
         Err(why) => {
             return Err(Failure::of(Exit::Failure, format!("the Master refuses the driver: {why}")));
@@ -138,19 +138,14 @@ fn submit(args: &Args, properties: Properties, cluster: &Cluster) -> Result<Exit
     };
     say(id.as_str());
     // Whoever waits for it should know why it does not begin.
-    if let Ok(Some((_, Some(DriverShare { wait: Some(wait), .. })))) =
-        block_on(cluster.driver_with_resources(&id))?
-    {
+    if let Ok(Some(DriverView { wait: Some(wait), .. })) = block_on(cluster.driver(&id))? {
         let _ = writeln!(plain::stderr(), "firesteel: {id} waits: {wait}");
     }
     if args.wait { wait_for(cluster, &id) } else { Ok(Exit::Done.into()) }
 }
 
-/// The driver that the options and properties describe, and the custom resources that it needs.
-fn description(
-    args: &Args,
-    mut properties: Properties,
-) -> Result<(DriverDescription, ResourceAmounts), Failure> {
+/// The driver that the options and properties describe.
+fn description(args: &Args, mut properties: Properties) -> Result<DriverDescription, Failure> {
     write_to(args, &mut properties);
     set_amounts(&mut properties, "--driver-resource", keys::DRIVER_RESOURCE, &args.driver_resources)?;
     let settings = DriverSettings::of(&properties).map_err(|error| Failure::setting(&error))?;
@@ -178,8 +173,7 @@ fn description(
     let name = args.name.iter().map(|name| (DRIVER_NAME.to_owned(), name.clone()));
     let (program, arguments, environment) = (program.clone(), arguments.to_vec(), name.collect());
     let command = Command { program, arguments, environment };
-    let driver = DriverDescription { user: ask::user_at_host(), command, cores, memory, supervise };
-    Ok((driver, resources))
+    Ok(DriverDescription { user: ask::user_at_host(), command, cores, memory, supervise, resources })
 }
 
 /// Sets the properties of the options.
@@ -200,22 +194,22 @@ fn write_to(args: &Args, properties: &mut Properties) {
 fn show(args: &Args, cluster: &Cluster, id: &DriverId) -> Result<ExitCode, Failure> {
     if args.wait && args.json {
         let view = block_on(end_of(cluster, id.clone()))??;
-        exit::written(print(&view, None, true))?;
+        exit::written(print(&view, true))?;
         return ended(&view);
     }
     if args.wait {
         return wait_for(cluster, id);
     }
-    let (view, share) = ask::now(cluster.driver_with_resources(id))?.ok_or_else(|| unknown(id))?;
-    exit::written(print(&view, share.as_ref(), args.json)).map(ExitCode::from)
+    let view = ask::now(cluster.driver(id))?.ok_or_else(|| unknown(id))?;
+    exit::written(print(&view, args.json)).map(ExitCode::from)
 }
 
 /// Prints a driver, in lines or as JSON.
-pub(super) fn print(view: &DriverView, share: Option<&DriverShare>, json: bool) -> io::Result<()> {
+pub(super) fn print(view: &DriverView, json: bool) -> io::Result<()> {
     if json {
-        document::print(document::Driver::SCHEMA, document::Driver::listed(view, share))
+        document::print(document::Driver::SCHEMA, document::Driver::of(view))
     } else {
-        writeln!(plain::stdout(), "{}", lines(view, share))
+        writeln!(plain::stdout(), "{}", lines(view))
     }
 }
 
@@ -302,10 +296,23 @@ fn amounts(needs: &ResourceAmounts) -> String {
     needs.iter().map(|(name, amount)| format!("{name} {amount}")).collect::<Vec<_>>().join(", ")
 }
 
-/// A driver in lines. `share` is what it has of custom resources, if it needs any.
-fn lines(view: &DriverView, share: Option<&DriverShare>) -> String {
-    let DriverView { id, user, command, cores, memory, supervise, state, submitted, launched, ended, worker } =
-        view;
+/// A driver in lines.
+fn lines(view: &DriverView) -> String {
+    let DriverView {
+        id,
+        user,
+        command,
+        cores,
+        memory,
+        supervise,
+        state,
+        submitted,
+        launched,
+        ended,
+        worker,
+        ..
+    } = view;
+    let DriverView { name, needs, has, restarts, wait, .. } = view;
     let mut lines = vec![
         format!("driver      {id}"),
         format!("state       {state}"),
@@ -316,18 +323,16 @@ fn lines(view: &DriverView, share: Option<&DriverShare>) -> String {
         format!("supervised  {}", if *supervise { "yes" } else { "no" }),
         format!("submitted   {submitted}"),
     ];
-    if let Some(DriverShare { needs, has, name, restarts, wait, .. }) = share {
-        lines.extend(name.as_ref().map(|name| format!("name        {name}")));
-        lines.extend(wait.map(|wait| format!("waits       {wait}")));
-        if let Some(DriverRestarts { restarts, last, until }) = restarts {
-            let next = until.map(|until| format!(", next start at {until}")).unwrap_or_default();
-            lines.push(format!("restarts    {restarts}, last {last}{next}"));
-        }
-        match (needs.is_empty(), has.is_empty()) {
-            (_, false) => lines.push(format!("resources   {}", addresses(has))),
-            (false, true) => lines.push(format!("resources   {} (none yet)", amounts(needs))),
-            (true, true) => {}
-        }
+    lines.extend(name.as_ref().map(|name| format!("name        {name}")));
+    lines.extend(wait.map(|wait| format!("waits       {wait}")));
+    if let Some(DriverRestarts { restarts, last, until }) = restarts {
+        let next = until.map(|until| format!(", next start at {until}")).unwrap_or_default();
+        lines.push(format!("restarts    {restarts}, last {last}{next}"));
+    }
+    match (needs.is_empty(), has.is_empty()) {
+        (_, false) => lines.push(format!("resources   {}", addresses(has))),
+        (false, true) => lines.push(format!("resources   {} (none yet)", amounts(needs))),
+        (true, true) => {}
     }
     lines.extend(launched.map(|launched| format!("launched    {launched}")));
     lines.extend(ended.map(|ended| format!("ended       {ended}")));
@@ -353,12 +358,10 @@ mod tests {
 
     fn parsed(words: &[&str]) -> Result<DriverDescription, Failure> {
         let words = ["firesteel"].iter().chain(words);
-        parsed_with_resources(words).map(|(driver, _)| driver)
+        parsed_of(words)
     }
 
-    fn parsed_with_resources<'a>(
-        words: impl IntoIterator<Item = &'a &'a str>,
-    ) -> Result<(DriverDescription, ResourceAmounts), Failure> {
+    fn parsed_of<'a>(words: impl IntoIterator<Item = &'a &'a str>) -> Result<DriverDescription, Failure> {
         description(&Cli::try_parse_from(words).expect("they are options").args, Properties::default())
     }
 
@@ -380,7 +383,7 @@ mod tests {
         assert_eq!((driver.cores, driver.memory, driver.supervise), (Cores(2), MiB(3072), true));
         assert_eq!(driver.command.to_string(), "a -b");
         let with_gpus = ["firesteel", "--deploy-mode=cluster", "--driver-resource=gpu=2", "a"];
-        let (_, resources) = parsed_with_resources(&with_gpus).expect("they are sound");
+        let DriverDescription { resources, .. } = parsed_of(&with_gpus).expect("they are sound");
         assert_eq!(resources, [("gpu".to_owned(), Amount::Whole(2))].into());
         let driver = parsed(&["--deploy-mode=cluster", "a"]).expect("they are sound");
         assert_eq!((driver.cores, driver.memory, driver.supervise), (Cores(1), MiB(1024), false));

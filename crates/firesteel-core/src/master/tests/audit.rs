@@ -36,6 +36,7 @@ fn submission(user: &str, cores: i64) -> ClientToMaster {
         cores: Cores(cores),
         memory: MiB(512),
         supervise: false,
+        resources: ResourceAmounts::new(),
     }))
 }
 

@@ -12,13 +12,26 @@ fn id(number: u64) -> DriverId {
 }
 
 fn wanted(cores: i64, memory: i64, supervise: bool) -> DriverDescription {
-    let user = "me@here".to_owned();
-    DriverDescription { user, command: command(), cores: Cores(cores), memory: MiB(memory), supervise }
+    let (user, command, resources) = ("me@here".to_owned(), command(), ResourceAmounts::new());
+    DriverDescription { user, command, cores: Cores(cores), memory: MiB(memory), supervise, resources }
+}
+
+fn with(description: &DriverDescription, resources: ResourceAmounts) -> DriverDescription {
+    DriverDescription { resources, ..description.clone() }
 }
 
 fn launch_driver(peer: u64, number: u64, description: &DriverDescription) -> Effect {
+    launch_driver_with(peer, number, description, Resources::default())
+}
+
+fn launch_driver_with(
+    peer: u64,
+    number: u64,
+    description: &DriverDescription,
+    resources: Resources,
+) -> Effect {
     let (driver, description) = (id(number), description.clone());
-    to_worker(peer, MasterToWorker::LaunchDriver(Box::new(DriverLaunch { driver, description })))
+    to_worker(peer, MasterToWorker::LaunchDriver(Box::new(DriverLaunch { driver, description, resources })))
 }
 
 fn kill_driver(peer: u64, number: u64) -> Effect {
@@ -62,11 +75,7 @@ impl Bench {
     }
 
     fn submit(&mut self, description: &DriverDescription) -> Vec<Effect> {
-        self.submit_with(description, &ResourceAmounts::new())
-    }
-
-    fn submit_with(&mut self, description: &DriverDescription, needs: &ResourceAmounts) -> Vec<Effect> {
-        let message = ClientToMaster::submit_driver(description.clone(), needs.clone());
+        let message = ClientToMaster::RequestSubmitDriver(Box::new(description.clone()));
         let (effects, answer) = self.client(message);
         let MasterToClient::SubmitDriverResponse(SubmitDriverAnswer::Submitted { .. }) = answer else {
             panic!("{answer:?}");
@@ -83,7 +92,7 @@ impl Bench {
     }
 
     fn driver_reports(&mut self, peer: u64, number: u64, state: DriverState) -> Vec<Effect> {
-        self.worker_says(peer, WorkerToMaster::DriverStateChanged(DriverReport { driver: id(number), state }))
+        self.worker_says(peer, WorkerToMaster::DriverStateChanged(DriverReport::new(id(number), state)))
     }
 
     /// The states of all cluster drivers, with the numbers of their Workers.
@@ -189,7 +198,7 @@ fn the_round_goes_on_after_the_last_worker_and_leaves_out_full_ones() {
     assert_eq!(bench.places(), "w1 w2 w3 w2 w2 w2");
     bench.master = bench.recovered();
     for n in 1..=3 {
-        let runs = |number: u64| DriverReport { driver: id(number), state: DriverState::Running };
+        let runs = |number: u64| DriverReport::new(id(number), DriverState::Running);
         let on =
             [vec![0], vec![1, 3, 4, 5], vec![2]][n as usize - 1].iter().map(|number| runs(*number)).collect();
         bench.sized_worker_on(n + 50, n, [1, 8, 2][n as usize - 1], 8192, on);
@@ -214,7 +223,7 @@ impl Bench {
 /// A Worker with two gpus, and cluster drivers that need one each.
 fn with_gpus(drivers: u64) -> Bench {
     let mut bench = Bench::with_gpus(&Resources::from_iter([("gpu", ["a", "b"])]));
-    (0..drivers).for_each(|_| drop(bench.submit_with(&wanted(1, 512, true), &gpus(1))));
+    (0..drivers).for_each(|_| drop(bench.submit(&with(&wanted(1, 512, true), gpus(1)))));
     bench
 }
 
@@ -222,28 +231,21 @@ fn gpus(count: u64) -> ResourceAmounts {
     [("gpu".to_owned(), Amount::Whole(count))].into()
 }
 
-/// The addresses of the cluster drivers that need any, in the order of submission.
+/// The addresses of the cluster drivers, in the order of submission.
 fn addresses(bench: &mut Bench) -> Vec<String> {
-    match bench.client(ClientToMaster::RequestDriverResources { from: 0 }).1 {
-        MasterToClient::DriverResourcesResponse(DriverResources { drivers, next: None }) => {
-            drivers.iter().map(|share| share.has.to_string()).collect()
-        }
-        other => panic!("{other:?}"),
-    }
+    bench.master.view().drivers.iter().map(|driver| driver.has.to_string()).collect()
 }
 
 #[test]
 fn drivers_have_addresses_of_their_own_also_after_a_restart() {
     let mut bench = with_gpus(2);
-    let (driver, description) = (id(2), wanted(1, 512, true));
-    let effects = bench.submit_with(&description, &gpus(1));
+    let description = with(&wanted(1, 512, true), gpus(1));
+    let effects = bench.submit(&description);
     assert_eq!(effects, [], "no address is left");
     assert_eq!(addresses(&mut bench), ["gpu=a", "gpu=b", ""]);
     // What has ended is known by the addresses that it had.
     let effects = bench.driver_reports(1, 0, DriverState::Finished);
-    let launch = Box::new(DriverLaunch { driver, description });
-    let resources = Resources::from_iter([("gpu", ["a"])]);
-    let order = to_worker(1, MasterToWorker::LaunchDriverWithResources { launch, resources });
+    let order = launch_driver_with(1, 2, &description, Resources::from_iter([("gpu", ["a"])]));
     assert_eq!(effects, [noted_driver(1, 0), order]);
     let expected = ["gpu=a", "gpu=b", "gpu=a"];
     assert_eq!(addresses(&mut bench), expected);
@@ -254,10 +256,10 @@ fn drivers_have_addresses_of_their_own_also_after_a_restart() {
 #[test]
 fn addresses_of_a_kind_are_told_under_the_name_that_was_asked_for() {
     let mut bench = Bench::with_gpus(&Resources::from_iter([("gpu:A100", ["c"])]));
-    let effects = bench.submit_with(&wanted(1, 512, false), &gpus(1));
+    let effects = bench.submit(&with(&wanted(1, 512, false), gpus(1)));
     let [Effect::Send { message: Outbound::Worker(order), .. }] = &effects[..] else { panic!("{effects:?}") };
-    let MasterToWorker::LaunchDriverWithResources { resources, .. } = order else { panic!("{order:?}") };
-    assert_eq!(resources.to_string(), "gpu=c");
+    let MasterToWorker::LaunchDriver(launch) = order else { panic!("{order:?}") };
+    assert_eq!(launch.resources.to_string(), "gpu=c");
     assert_eq!(addresses(&mut bench), ["gpu:A100=c"]);
 }
 
@@ -266,7 +268,7 @@ fn the_successor_of_a_driver_needs_the_same() {
     let mut bench = with_gpus(1);
     bench.apply(Event::Disconnected { peer: PeerId(1) });
     assert_eq!(bench.states(), ["RELAUNCHING", "SUBMITTED"]);
-    assert_eq!(bench.master.view().driver_resources[&id(1)].needs, gpus(1));
+    assert_eq!(bench.master.view().drivers[1].needs, gpus(1));
     bench.worker(2, 8);
     assert_eq!(bench.states(), ["RELAUNCHING", "SUBMITTED"], "this Worker has no gpus");
 }
@@ -280,9 +282,11 @@ fn resources_that_nobody_can_have_are_refused() {
         (many, "nobody can have 17 custom resources: at most 16"),
         (part, "0.5 of gpu is asked for, and this Master gives only whole addresses"),
     ] {
-        let message = ClientToMaster::submit_driver(wanted(1, 512, false), needs);
+        let message = ClientToMaster::RequestSubmitDriver(Box::new(with(&wanted(1, 512, false), needs)));
         match bench.client(message).1 {
-            MasterToClient::DriverResourcesRefused { why } => assert!(why.starts_with(words), "{why}"),
+            MasterToClient::SubmitDriverResponse(SubmitDriverAnswer::Refused(refusal)) => {
+                assert!(refusal.to_string().starts_with(words), "{refusal}");
+            }
             other => panic!("{other:?}"),
         }
     }
@@ -345,7 +349,7 @@ fn a_supervised_driver_of_a_lost_worker_is_relaunched_under_another_id_and_anoth
     assert_eq!(effects, [launch_driver(2, 2, &supervised)]);
     assert_eq!(bench.states(), ["RELAUNCHING", "ERROR", "RUNNING"]);
     // The Worker returns, and its old drivers are ended there.
-    let runs = |number| DriverReport { driver: id(number), state: DriverState::Running };
+    let runs = |number| DriverReport::new(id(number), DriverState::Running);
     let effects = bench.sized_worker_on(51, 1, 8, 8192, vec![runs(0), runs(1)]);
     assert_eq!(effects, [registered(51, false), kill_driver(51, 0), kill_driver(51, 1)]);
     assert_eq!(bench.driver_reports(51, 0, KILLED), [noted_driver(51, 0)]);
@@ -383,7 +387,7 @@ fn a_recovered_master_adopts_drivers_that_run_and_keeps_those_that_wait() {
     bench.kill_driver(1);
     bench.master = bench.recovered();
     assert_eq!(bench.states(), ["UNKNOWN", "UNKNOWN", "SUBMITTED", "SUBMITTED"]);
-    let runs = |number| DriverReport { driver: id(number), state: DriverState::Running };
+    let runs = |number| DriverReport::new(id(number), DriverState::Running);
     let effects = bench.sized_worker_on(51, 1, 2, 8192, vec![runs(0), runs(1), runs(9)]);
     assert_eq!(effects, [registered(51, false), kill_driver(51, 1), kill_driver(51, 9)]);
     assert_eq!(bench.states(), ["RUNNING", "RUNNING", "SUBMITTED", "SUBMITTED"]);
@@ -413,7 +417,7 @@ fn an_order_that_did_not_come_is_given_again() {
     let mut bench = Bench::new(Config::default());
     bench.worker(1, 8);
     (0..2).for_each(|_| drop(bench.submit(&driver)));
-    let runs = DriverReport { driver: id(0), state: DriverState::Running };
+    let runs = DriverReport::new(id(0), DriverState::Running);
     let effects = bench.sized_worker_on(51, 1, 8, 8192, vec![runs]);
     assert_eq!(
         effects,
@@ -431,7 +435,7 @@ fn a_driver_that_cannot_be_is_refused() {
         (nothing, "a driver needs a program"),
         (wanted(0, 512, false), "a driver has 1 to 65,536 cores and at least 1 MiB, not 0 cores and 512 MiB"),
         (wanted(1, 0, false), "a driver has 1 to 65,536 cores and at least 1 MiB, not 1 cores and 0 MiB"),
-        (long, "its command and variables take 204814 bytes, and the Master takes at most 131072"),
+        (long, "its command and variables take 204819 bytes, and the Master takes at most 131072"),
     ] {
         let (_, answer) = bench.client(ClientToMaster::RequestSubmitDriver(Box::new(driver)));
         let MasterToClient::SubmitDriverResponse(SubmitDriverAnswer::Refused(refusal)) = answer else {
@@ -485,8 +489,9 @@ fn all_drivers_are_asked_to_end_and_ended_ones_forgotten() {
 }
 
 impl Bench {
-    fn share_of(&self, number: u64) -> Option<DriverShare> {
-        self.master.view().driver_resources.remove(&id(number))
+    fn driver(&self, number: u64) -> DriverView {
+        let drivers = self.master.view().drivers.into_iter();
+        drivers.filter(|driver| driver.id == id(number)).last().expect("it is listed")
     }
 }
 
@@ -494,7 +499,7 @@ impl Bench {
 fn a_cluster_driver_that_waits_says_why() {
     let config = Config { max_drivers: 1, ..Config::default() };
     let mut bench = Bench::new(config);
-    let wait = |bench: &Bench, number| bench.share_of(number).and_then(|share| share.wait);
+    let wait = |bench: &Bench, number| bench.driver(number).wait;
     bench.submit(&wanted(4, 1024, false));
     assert_eq!(wait(&bench, 0), Some(DriverWait::NoWorker));
     bench.worker(1, 2);
@@ -520,7 +525,7 @@ fn restarts_of_a_cluster_driver_are_shown_while_it_is_on_that_worker() {
         pause_millis,
     };
     bench.worker_says(1, said(Some(4_000)));
-    let restarts = |bench: &Bench, number| bench.share_of(number).and_then(|share| share.restarts);
+    let restarts = |bench: &Bench, number| bench.driver(number).restarts;
     let until = Some(bench.now + std::time::Duration::from_secs(4));
     let expected = DriverRestarts { restarts: 2, last: ExitStatus::Code(3), until };
     assert_eq!(restarts(&bench, 0), Some(expected));
@@ -556,11 +561,11 @@ fn the_name_and_the_restarts_of_a_driver_are_known_after_its_end_and_after_a_res
     for (when, next) in
         [("then", Some(of_journal)), ("from the journal", Some(of_image)), ("from the image", None)]
     {
-        let share = bench.share_of(1).expect("there is something to say");
-        assert_eq!((share.name, share.restarts), known, "{when}");
+        let driver = bench.driver(1);
+        assert_eq!((driver.name, driver.restarts), known, "{when}");
         let rows = bench.master.history_page(HistoryPlace::default()).rows;
         let named = |row: PastRow| match row {
-            PastRow::DetailedDriver { name, restarts, .. } => (name, restarts),
+            PastRow::Driver { view, .. } => (view.name, view.restarts),
             other => panic!("{when}: {other:?}"),
         };
         let rows: Vec<_> = rows.into_iter().map(named).collect();
@@ -579,7 +584,7 @@ fn a_cluster_driver_goes_to_a_late_worker_only_if_no_other_has_room() {
     bench.now = bench.now + std::time::Duration::from_secs(30);
     bench.worker_says(2, WorkerToMaster::Heartbeat { worker: WorkerId::new("w2"), last_order: None });
     assert_eq!(bench.deadline(), []);
-    assert_eq!(bench.master.view().remarks, [(WorkerId::new("w1"), WorkerRemark::Late)].into());
+    assert_eq!(remarks(&bench.master), [(WorkerId::new("w1"), WorkerRemark::Late)].into());
     let description = wanted(4, 512, false);
     for worker in [2, 2, 1] {
         let effects = bench.submit(&description);

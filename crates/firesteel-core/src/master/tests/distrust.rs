@@ -34,7 +34,7 @@ impl Several {
             let here = application.executors.into_iter();
             for executor in here.filter(|executor| executor.worker == id && !executor.state.is_finished()) {
                 let executor = ExecutorKey { app: application.id.clone(), executor: executor.id };
-                let report = ExecutorReport { executor, state: state.clone() };
+                let report = ExecutorReport::new(executor, state.clone());
                 self.bench.worker_says(worker, WorkerToMaster::ExecutorStateChanged(report));
             }
         }

@@ -112,7 +112,7 @@ fn a_worker_that_lists_its_executors_later_keeps_those_that_are_known() {
     let mut bench = Bench::new(Config::default());
     bench.worker(1, 8);
     bench.application(Some(4), 4);
-    let running = |executor| ExecutorReport { executor: key(executor), state: ExecutorState::Running };
+    let running = |executor| ExecutorReport::new(key(executor), ExecutorState::Running);
     let latest = |worker: &str| WorkerToMaster::WorkerLatestState {
         worker: WorkerId::new(worker),
         executors: vec![running(0), running(7)],

@@ -73,7 +73,7 @@ impl Hours {
     }
 
     fn report_state(&mut self, peer: PeerId, executor: ExecutorKey, state: ExecutorState) {
-        let report = ExecutorReport { executor, state };
+        let report = ExecutorReport::new(executor, state);
         self.hear(peer, Inbound::Worker(WorkerToMaster::ExecutorStateChanged(report)));
     }
 

@@ -71,10 +71,9 @@ fn an_expression_decides_for_applications_that_name_no_policy_and_clients_are_to
     let rule: Rule = "expr:abs(total.cores - 8) * 4 - placed".parse().expect("it is a rule");
     let mut bench = bench(rule);
     assert_eq!(workers_for(&mut bench, 9), [2, 2, 2, 2, 1, 1, 3, 3, 3]);
-    let answer = bench.client(ClientToMaster::RequestPlacementRule).1;
-    let rule = "expr:abs(total.cores - 8) * 4 - placed".to_owned();
-    assert_eq!(answer, MasterToClient::PlacementRuleResponse { rule });
-    assert_eq!(bench.master.view().deciding.policy, Policy::BestFit, "what older clients can read");
+    let told = bench.master.view().scheduling;
+    assert_eq!(told.rule, "expr:abs(total.cores - 8) * 4 - placed");
+    assert_eq!(told.policy, Policy::BestFit, "what breaks its ties");
     let mut named = description(None, Some(2));
     named.policy = Some(Policy::SpreadHeld);
     bench.driver_says(DriverToMaster::UnregisterApplication { app: app(), outcome: None });
@@ -86,22 +85,20 @@ fn an_expression_decides_for_applications_that_name_no_policy_and_clients_are_to
 }
 
 #[test]
-fn clients_are_told_the_settings_that_the_state_does_not_have() {
+fn clients_are_told_the_settings_of_the_scheduler() {
     let patience = Duration::from_secs(20);
     let gang_preemption = Some(GangPreemption { patience, reach: Duration::ZERO });
     let order = ServingOrder::Shortest;
     let config = Config { order, reservations: 4, gang_preemption, ..Config::default() };
-    let ask = |config| Bench::new(config).client(ClientToMaster::RequestSchedulingSettings).1;
-    let settings = SchedulingSettings { order, reservations: 4, gang_preemption };
-    assert_eq!(ask(config), MasterToClient::SchedulingSettingsResponse(settings));
-    let defaults = MasterToClient::SchedulingSettingsResponse(SchedulingSettings::default());
-    assert_eq!(ask(Config::default()), defaults);
+    let told = |config| Bench::new(config).master.view().scheduling;
+    let defaults = SchedulingSettings::default();
+    let changed = SchedulingSettings { order, reservations: 4, gang_preemption, ..defaults.clone() };
+    assert_eq!((told(config), told(Config::default())), (changed, defaults));
 }
 
 #[test]
-fn clients_are_told_page_by_page_how_long_live_applications_say_that_they_run() {
-    let page = PageSize { bytes: 1, ..PageSize::default() };
-    let mut bench = Bench::new(Config { page, ..Config::default() });
+fn clients_are_told_how_long_applications_say_that_they_run() {
+    let mut bench = Bench::new(Config::default());
     let told = [Some("600"), None, Some("soon"), Some("60"), Some("30")];
     for (peer, told) in (100..).zip(told) {
         let mut description = description(None, Some(2));
@@ -115,13 +112,9 @@ fn clients_are_told_page_by_page_how_long_live_applications_say_that_they_run() 
     }
     let first = bench.master.view().applications[0].id.clone();
     bench.driver_says(DriverToMaster::UnregisterApplication { app: first, outcome: None });
-    let mut ask = |from| match bench.client(ClientToMaster::RequestRunTimes { from }).1 {
-        MasterToClient::RunTimesResponse(ApplicationRunTimes { times, next }) => {
-            (times.iter().map(|time| (time.number, time.run_time.as_secs())).collect::<Vec<_>>(), next)
-        }
-        other => panic!("{other:?}"),
-    };
-    assert_eq!(ask(0), (vec![(3, 60)], Some(4)));
-    assert_eq!(ask(4), (vec![(4, 30)], None));
-    assert_eq!(ask(5), (Vec::new(), None));
+    let view = bench.master.view();
+    let seconds = |app: &ApplicationView| app.run_time.map(|time| time.as_secs());
+    let live: Vec<_> = view.applications.iter().map(seconds).collect();
+    assert_eq!(live, [None, None, Some(60), Some(30)]);
+    assert_eq!(seconds(&view.completed[0]), Some(600));
 }

@@ -37,7 +37,7 @@ impl Bench {
     /// Worker `w<n>` comes back on connection n + 50, with these executors running.
     fn returns(&mut self, n: u64, executors: &[u32]) -> Vec<Effect> {
         let state = ExecutorState::Running;
-        let report = |executor: &u32| ExecutorReport { executor: key(*executor), state: state.clone() };
+        let report = |executor: &u32| ExecutorReport::new(key(*executor), state.clone());
         self.worker_says(n + 50, register(n, 8, executors.iter().map(report).collect()))
     }
 }
@@ -91,7 +91,7 @@ fn what_ended_meanwhile_is_told_counted_and_replaced() {
     let mut bench = two_executors();
     bench.restart();
     let ended = ExecutorState::Killed(Some(ExitStatus::Signal(15)));
-    let report = ExecutorReport { executor: key(0), state: ended.clone() };
+    let report = ExecutorReport::new(key(0), ended.clone());
     let answers = [registered(52, false), noted(52, 0)];
     assert_eq!(bench.worker_says(52, register(2, 8, vec![report])), answers);
     let told = bench.resume(&[0, 1], "token");
@@ -136,7 +136,7 @@ fn a_worker_that_lists_nothing_when_it_registers_says_afterwards_what_runs_there
         [registered(51, false)],
         "nothing is lost yet"
     );
-    let executors = vec![ExecutorReport { executor: key(1), state: ExecutorState::Running }];
+    let executors = vec![ExecutorReport::new(key(1), ExecutorState::Running)];
     let worker = WorkerId::new("w1");
     assert_eq!(bench.worker_says(51, WorkerToMaster::WorkerLatestState { worker, executors }), []);
     let view = bench.master.view();
@@ -397,9 +397,9 @@ fn most_records_take_some_ten_bytes() {
         let all = bench.journal.iter().filter(|record| crate::Kind::kind(*record) == kind);
         all.map(crate::wire::length).collect()
     };
-    assert_eq!(lengths("ExecutorLaunched"), [9, 9]);
-    assert_eq!(lengths("ExecutorStarted"), [3, 3]);
-    assert_eq!(lengths("Time").last(), Some(&7));
+    assert_eq!(lengths("ExecutorLaunched"), [10, 10]);
+    assert_eq!(lengths("ExecutorStarted"), [4, 4]);
+    assert_eq!(lengths("Time").last(), Some(&8));
 }
 
 /// A Master with new state that has not yet heard of anybody.

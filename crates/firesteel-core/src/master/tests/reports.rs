@@ -18,14 +18,8 @@ fn report(n: u64, executors: &[(u32, u64, u64)]) -> WorkerToMaster {
     }))
 }
 
-fn reports(bench: &mut Bench) -> Vec<TimedReport> {
-    let from = WorkerId::new("");
-    match bench.client(ClientToMaster::RequestWorkerReports { from }).1 {
-        MasterToClient::WorkerReportsResponse(WorkerReports { workers, next: None }) => {
-            workers.into_iter().filter_map(|news| news.report).collect()
-        }
-        other => panic!("{other:?}"),
-    }
+fn reports(bench: &Bench) -> Vec<TimedReport> {
+    bench.master.view().workers.into_iter().filter_map(|worker| Some(*worker.report?)).collect()
 }
 
 fn history(bench: &mut Bench) -> Vec<PastRow> {
@@ -55,20 +49,25 @@ fn the_latest_report_of_each_worker_is_handed_on_without_what_it_cannot_know() {
     let WorkerToMaster::WorkerReported(mut odd) = report(2, &[(1, 1, 1)]) else { unreachable!() };
     odd.web_address = Some("javascript:alert(1)".to_owned());
     bench.worker_says(2, WorkerToMaster::WorkerReported(odd));
-    let [one, two] = &reports(&mut bench)[..] else { panic!("two Workers have reported") };
+    let [one, two] = &reports(&bench)[..] else { panic!("two Workers have reported") };
     let executors: Vec<&ExecutorKey> = one.report.executors.iter().map(|(executor, _)| executor).collect();
     assert_eq!((one.received, executors), (bench.now, vec![&key(1)]));
     assert_eq!(one.report.web_address.as_deref(), Some("http://host:8081/"));
     assert_eq!((&two.report.web_address, two.report.executors.len()), (&None, 0));
-    assert_eq!(bench.master.view().reports.len(), 2);
 }
 
 #[test]
 fn a_worker_is_told_where_the_master_serves_http() {
     let address = "http://m:8080/".to_owned();
     let mut bench = Bench::new(Config { web_address: Some(address.clone()), ..Config::default() });
-    let told = to_worker(1, MasterToWorker::MasterWebAddress { address });
-    assert_eq!(bench.worker(1, 8), [registered(1, false), told]);
+    let welcome = MasterToWorker::RegisteredWorker {
+        master_url: "spark://localhost:7077".to_owned(),
+        heartbeat_millis: 15_000,
+        duplicate: false,
+        web_address: Some(address.clone()),
+    };
+    assert_eq!(bench.worker(1, 8), [to_worker(1, welcome)]);
+    assert_eq!(bench.master.view().web_address, Some(address));
 }
 
 /// `apply` compares the image with that of a recovered Master after every event.
@@ -109,7 +108,7 @@ fn the_history_has_what_a_status_page_no_longer_lists_in_the_order_of_the_ends()
         }
         let number = |row: &PastRow| match row {
             PastRow::Application(past) => past.number,
-            PastRow::Driver { .. } | PastRow::DetailedDriver { .. } => panic!("there are none"),
+            PastRow::Driver { .. } => panic!("there are none"),
         };
         history(&mut bench).iter().map(number).collect::<Vec<u64>>()
     };
@@ -131,8 +130,14 @@ fn what_executors_and_cluster_drivers_used_until_their_end_is_remembered_with_th
     bench.worker(1, 8);
     bench.worker(2, 8);
     bench.application(Some(8), 4);
-    let (user, command) = ("ann".to_owned(), command());
-    let wanted = DriverDescription { user, command, cores: Cores(1), memory: MiB(512), supervise: false };
+    let wanted = DriverDescription {
+        user: "ann".to_owned(),
+        command: command(),
+        cores: Cores(1),
+        memory: MiB(512),
+        supervise: false,
+        resources: ResourceAmounts::new(),
+    };
     let submitted = bench.client(ClientToMaster::RequestSubmitDriver(Box::new(wanted))).1;
     let MasterToClient::SubmitDriverResponse(SubmitDriverAnswer::Submitted { driver }) = submitted else {
         panic!("{submitted:?}")
@@ -146,29 +151,39 @@ fn what_executors_and_cluster_drivers_used_until_their_end_is_remembered_with_th
     let used = Used { cpu_millis: 70, peak_memory: 9 };
     let executors = bench.master.view().applications[0].executors.clone();
     let (id, worker) = (executors[0].id.0, if executors[0].worker.as_str() == "w1" { 1 } else { 2 });
-    let said = |executor| WorkerToMaster::ExecutorUsed { executor: key(executor), used };
-    bench.worker_says(worker, said(id));
-    bench.report(worker, id, CRASH);
-    // Of one that lives, or that another Worker had, nothing is remembered.
-    bench.worker_says(3 - worker, said(id));
+    let said = |executor: u32, state| {
+        WorkerToMaster::ExecutorStateChanged(ExecutorReport {
+            executor: key(executor),
+            state,
+            used: Some(used),
+        })
+    };
+    bench.worker_says(worker, said(id, CRASH));
+    // One that the Master took back first, and one that another Worker had.
+    let taken = executors[1].id.0;
+    let home_of_taken = if executors[1].worker.as_str() == "w1" { 1 } else { 2 };
     bench.driver_says(DriverToMaster::UnregisterApplication { app: app(), outcome: None });
-    assert!(matches!(&history(&mut bench)[..], [PastRow::Application(past)] if past.used.is_empty()));
-    bench.worker_says(worker, said(id));
-    assert!(
-        matches!(&history(&mut bench)[..], [PastRow::Application(past)] if past.used == [(ExecutorId(id), used)])
-    );
+    let used_of = |bench: &mut Bench| match &history(bench)[..] {
+        [PastRow::Application(past), ..] => past.used.clone(),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(used_of(&mut bench), [(ExecutorId(id), used)]);
+    let killed = ExecutorState::Killed(Some(ExitStatus::Signal(15)));
+    bench.worker_says(3 - home_of_taken, said(taken, killed.clone()));
+    assert_eq!(used_of(&mut bench), [(ExecutorId(id), used)]);
+    bench.worker_says(home_of_taken, said(taken, killed));
+    let mut both = [(ExecutorId(id), used), (ExecutorId(taken), used)];
+    both.sort_by_key(|(id, _)| *id);
+    assert_eq!(used_of(&mut bench), both);
 
-    let said = || WorkerToMaster::DriverUsed { driver: driver.clone(), used };
-    bench.worker_says(home, said());
-    let report = DriverReport { driver: driver.clone(), state: DriverState::Finished };
+    let report = DriverReport { driver, state: DriverState::Finished, used: Some(used) };
+    bench.worker_says(3 - home, WorkerToMaster::DriverStateChanged(report.clone()));
+    assert!(matches!(&history(&mut bench)[..], [PastRow::Application(_)]), "it was another Worker's");
     bench.worker_says(home, WorkerToMaster::DriverStateChanged(report));
-    bench.worker_says(3 - home, said());
     let past_driver = |bench: &mut Bench| match &history(bench)[..] {
         [_, PastRow::Driver { used, .. }] => *used,
         other => panic!("{other:?}"),
     };
-    assert_eq!(past_driver(&mut bench), None);
-    bench.worker_says(home, said());
     assert_eq!(past_driver(&mut bench), Some(used));
     // It is kept with the driver when that leaves the list.
     bench.client(ClientToMaster::RequestClearCompletedDriversAndApps { by: "ann".to_owned() });
@@ -188,19 +203,12 @@ fn the_custom_resources_that_executors_need_are_told_also_after_the_application_
     let mut wants = description(Some(1), Some(1));
     wants.profile.resources = [("gpu".to_owned(), firesteel_placement::Amount::Whole(2))].into();
     bench.driver_says(DriverToMaster::RegisterApplication(Box::new(wants)));
-    let needs = |bench: &mut Bench| match bench.client(ClientToMaster::RequestApplicationNeeds { from: 0 }).1
-    {
-        MasterToClient::ApplicationNeedsResponse(ApplicationNeeds { needs, next: None }) => needs,
-        other => panic!("{other:?}"),
-    };
     let applications = bench.master.view().applications;
     let app = applications.iter().map(|application| &application.id).max().expect("there are two").clone();
-    let expected = [ApplicationNeed {
-        number: 1,
-        app: app.clone(),
-        resources: [("gpu".to_owned(), firesteel_placement::Amount::Whole(2))].into(),
-    }];
-    assert_eq!(needs(&mut bench), expected);
+    let expected: ResourceAmounts = [("gpu".to_owned(), firesteel_placement::Amount::Whole(2))].into();
+    assert_eq!(applications[0].resources_per_executor, expected);
     bench.driver_says(DriverToMaster::UnregisterApplication { app, outcome: None });
-    assert_eq!(needs(&mut bench), expected);
+    let completed = bench.master.view().completed;
+    assert_eq!(completed[1].resources_per_executor, expected);
+    assert_eq!(completed[0].resources_per_executor, ResourceAmounts::new());
 }

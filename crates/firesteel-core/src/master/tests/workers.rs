@@ -43,7 +43,7 @@ fn a_lost_worker_returns_every_core_and_its_executors_are_replaced() {
             .collect();
     assert_eq!(effects, expected);
     // It comes back with what it still runs, and is told to end that.
-    let running = ExecutorReport { executor: key(0), state: ExecutorState::Running };
+    let running = ExecutorReport::new(key(0), ExecutorState::Running);
     assert_eq!(bench.worker_says(3, register(2, 8, vec![running])), [registered(3, false), kill(3, 0)]);
 }
 
@@ -157,7 +157,7 @@ fn a_worker_on_a_new_connection_keeps_its_executors_but_for_orders_that_were_los
     bench.worker(1, 8);
     bench.application(Some(8), 4);
     bench.report(1, 0, ExecutorState::Running);
-    let named = |executor, state| ExecutorReport { executor: key(executor), state };
+    let named = |executor, state| ExecutorReport::new(key(executor), state);
     let effects = bench.worker_says(2, {
         let WorkerToMaster::RegisterWorker { mut worker, .. } = register(1, 8, Vec::new()) else {
             unreachable!()
@@ -213,9 +213,7 @@ fn who_claims_more_than_the_settings_allow_is_refused_with_the_settings_name() {
     host.host = "h".repeat(21);
     let mut address = sound.clone();
     address.resources = Resources::from_iter([("gpu", ["0".repeat(21)])]);
-    let reports = |count| {
-        (0..count).map(|n| ExecutorReport { executor: key(n), state: ExecutorState::Running }).collect()
-    };
+    let reports = |count| (0..count).map(|n| ExecutorReport::new(key(n), ExecutorState::Running)).collect();
     for (worker, executors, sentence) in [
         (cores, 0, "17 cores are more than the Master takes: firesteel.master.maxWorkerCores is 16"),
         (
@@ -503,11 +501,9 @@ fn a_worker_that_said_that_it_would_end_and_has_nothing_left_has_left_and_is_not
             _ => DepartureCause::Lost(LossReason::Disconnected),
         };
         let gone = WorkerRemark::Gone(Departure { at: bench.now, cause });
-        assert_eq!(view.remarks, [(WorkerId::new("w1"), gone)].into());
+        assert_eq!(view.workers[0].remark, Some(gone));
         let page = bench.master.state_page(&StatePlace::beginning());
-        let is_dead =
-            |row: &StateRow| matches!(row, StateRow::Worker(view) if view.state == WorkerState::Dead);
-        assert!(is_dead(&page.rows[0]), "clients of version 6 know no other word");
+        assert_eq!(page.rows[0], StateRow::Worker(Box::new(view.workers[0].clone())));
     }
 }
 
@@ -522,7 +518,7 @@ fn a_worker_of_which_two_heartbeats_are_missing_is_served_last_until_it_is_heard
     assert_eq!(bench.deadline(), []);
     assert_eq!(bench.now, T0 + Duration::from_millis(33_750));
     let view = bench.master.view();
-    assert_eq!(view.remarks, [(WorkerId::new("w1"), WorkerRemark::Late)].into());
+    assert_eq!(remarks(&bench.master), [(WorkerId::new("w1"), WorkerRemark::Late)].into());
     assert_eq!(view.workers[0].state, WorkerState::Alive);
     let told = bench.application(Some(12), 4);
     let on = |effect: &Effect| match effect {
@@ -532,7 +528,7 @@ fn a_worker_of_which_two_heartbeats_are_missing_is_served_last_until_it_is_heard
     let launched: Vec<u64> = told.iter().filter_map(on).collect();
     assert_eq!(launched, [2, 2, 1], "the late one comes last in each round");
     bench.worker_says(1, heartbeat(1));
-    assert_eq!(bench.master.view().remarks, BTreeMap::new());
+    assert_eq!(remarks(&bench.master), BTreeMap::new());
 }
 
 #[test]
@@ -541,7 +537,7 @@ fn a_master_that_stood_still_itself_calls_no_worker_late() {
     bench.worker(1, 8);
     bench.now = bench.now + Duration::from_secs(50);
     bench.apply(Event::Deadline { heard_until: bench.now });
-    assert_eq!(bench.master.view().remarks, BTreeMap::new());
+    assert_eq!(remarks(&bench.master), BTreeMap::new());
 }
 
 #[test]
@@ -553,7 +549,7 @@ fn of_an_executor_that_a_lost_worker_brings_back_it_is_said_how_it_was_lost() {
     bench.apply(Event::Disconnected { peer: PeerId(1) });
     let ended = bench.now;
     bench.now = bench.now + Duration::from_secs(5);
-    let running = ExecutorReport { executor: key(0), state: ExecutorState::Running };
+    let running = ExecutorReport::new(key(0), ExecutorState::Running);
     let message = Inbound::Worker(register(1, 8, vec![running]));
     let arrived = bench.now;
     let effects = bench.master.apply(bench.now, Event::Received { peer: PeerId(2), arrived, message });

@@ -8,6 +8,7 @@ use crate::messages::{
 };
 use crate::process::{ExitStatus, Fault, NotStarted, StartFailure, StartStep};
 use crate::worker::{DriverPlan, LogRead};
+use firesteel_placement::ResourceAmounts;
 
 const FAILURE: ExitStatus = ExitStatus::Code(3);
 
@@ -17,9 +18,10 @@ fn driver() -> DriverId {
 
 fn launch_driver(supervise: bool) -> MasterToWorker {
     let (cores, memory) = (Cores(2), MiB(512));
-    let description =
-        DriverDescription { user: "me".into(), command: Command::of("app"), cores, memory, supervise };
-    MasterToWorker::LaunchDriver(Box::new(DriverLaunch { driver: driver(), description }))
+    let (user, command, resources) = ("me".to_owned(), Command::of("app"), ResourceAmounts::new());
+    let description = DriverDescription { user, command, cores, memory, supervise, resources };
+    let resources = Resources::default();
+    MasterToWorker::LaunchDriver(Box::new(DriverLaunch { driver: driver(), description, resources }))
 }
 
 fn start(is_first: bool) -> Effect {
@@ -37,7 +39,7 @@ fn start(is_first: bool) -> Effect {
 }
 
 fn report(state: DriverState) -> Effect {
-    let message = WorkerToMaster::DriverStateChanged(DriverReport { driver: driver(), state });
+    let message = WorkerToMaster::DriverStateChanged(DriverReport::new(driver(), state));
     Effect::Send { peer: MASTER, message: Outbound::Master(message) }
 }
 
@@ -192,7 +194,7 @@ fn an_end_is_listed_until_a_master_confirms_it() {
     assert_eq!(listed(bench.connect(2, "m")), [DriverState::Running]);
     assert_eq!(bench.exited(FAILURE), []);
     let effects = bench.master(2, registered("m"));
-    let message = DriverReport { driver: driver(), state: DriverState::Failed(FAILURE) };
+    let message = DriverReport::new(driver(), DriverState::Failed(FAILURE));
     let message = Outbound::Master(WorkerToMaster::DriverStateChanged(message));
     assert!(effects.contains(&Effect::Send { peer: PeerId(2), message }), "{effects:?}");
     bench.disconnect(2);
@@ -207,9 +209,10 @@ fn an_end_is_listed_until_a_master_confirms_it() {
 #[test]
 fn a_driver_has_its_addresses_at_every_start() {
     let mut bench = Bench::registered();
-    let MasterToWorker::LaunchDriver(launch) = launch_driver(true) else { unreachable!("it is one") };
+    let MasterToWorker::LaunchDriver(mut launch) = launch_driver(true) else { unreachable!("it is one") };
     let resources = Resources::from_iter([("gpu", ["1"])]);
-    let order = MasterToWorker::LaunchDriverWithResources { launch, resources: resources.clone() };
+    launch.resources = resources.clone();
+    let order = MasterToWorker::LaunchDriver(launch);
     let started = |effects: &[Effect]| {
         effects.iter().find_map(|effect| match effect {
             Effect::StartDriver(plan) => Some((plan.resources.clone(), plan.is_first)),
@@ -229,7 +232,7 @@ fn a_worker_that_leaves_waits_for_its_drivers_and_gives_new_ones_back() {
     let MasterToWorker::LaunchDriver(mut other) = launch_driver(false) else { unreachable!("it is one") };
     other.driver = DriverId::new("driver-1");
     let effects = bench.order(MasterToWorker::LaunchDriver(other.clone()));
-    let given_back = DriverReport { driver: other.driver, state: DriverState::Submitted };
+    let given_back = DriverReport::new(other.driver, DriverState::Submitted);
     let given_back = Outbound::Master(WorkerToMaster::DriverStateChanged(given_back));
     assert_eq!(effects, [Effect::Send { peer: MASTER, message: given_back }]);
     // It is supervised, and fails: the Master has it started elsewhere. Then the Worker ends.

@@ -101,7 +101,7 @@ fn an_application_whose_id_could_leave_the_work_directory_is_refused() {
         let effects = bench.master(1, MasterToWorker::LaunchExecutor(launch_of(executor.clone())));
         let error = format!("{bad:?} cannot be the name of a directory");
         let state = ExecutorState::Failed(StartFailure { step: StartStep::Directory, error });
-        let report = ExecutorReport { executor: executor.clone(), state: state.clone() };
+        let report = ExecutorReport::new(executor.clone(), state.clone());
         let told = send(1, WorkerToMaster::ExecutorStateChanged(report));
         assert_eq!(effects, [note(Note::ExecutorEnded { executor, state }), told]);
         let finished = MasterToWorker::ApplicationFinished { app: AppId::new(bad) };

@@ -225,6 +225,7 @@ fn registered(host: &str) -> MasterToWorker {
         master_url: format!("spark://{host}:7077"),
         heartbeat_millis: 15_000,
         duplicate: false,
+        web_address: None,
     }
 }
 
@@ -261,7 +262,7 @@ fn register(peer: u64, executors: Vec<ExecutorReport>) -> Effect {
 }
 
 fn report(executor: u32, state: ExecutorState) -> ExecutorReport {
-    ExecutorReport { executor: key(executor), state }
+    ExecutorReport::new(key(executor), state)
 }
 
 fn tell(executor: u32, state: ExecutorState) -> Effect {

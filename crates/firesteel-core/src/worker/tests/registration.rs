@@ -90,7 +90,7 @@ fn a_worker_leaves_its_master_for_a_later_one_that_it_meets() {
     let effects = bench.connect_elected(2, "b", 2);
     let [left, closed, lost, asked] = effects.try_into().expect("four effects");
     assert_eq!([left, closed, lost], [deposed("a"), close(1), lost_a()]);
-    let runs = ExecutorReport { executor: key(0), state: ExecutorState::Running };
+    let runs = ExecutorReport::new(key(0), ExecutorState::Running);
     assert_eq!(asked, register(2, vec![runs]), "the executor lives on");
     let late = Note::NotMyMaster { peer: PeerId(1), message: "LaunchExecutor" };
     assert_eq!(bench.master(1, launch(1)), [note(late)]);
@@ -124,7 +124,10 @@ fn a_master_that_asks_for_no_pause_between_heartbeats_gets_one_every_10_ms() {
     bench.apply(Event::Start);
     bench.connect(1, "m");
     let master_url = "spark://m:7077".to_owned();
-    bench.master(1, MasterToWorker::RegisteredWorker { master_url, heartbeat_millis: 0, duplicate: true });
+    let (heartbeat_millis, web_address) = (0, None);
+    let welcome =
+        MasterToWorker::RegisteredWorker { master_url, heartbeat_millis, duplicate: true, web_address };
+    bench.master(1, welcome);
     assert_eq!(bench.left(), Duration::from_millis(10));
 }
 

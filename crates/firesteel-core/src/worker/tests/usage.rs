@@ -48,7 +48,15 @@ fn what_is_used_is_measured_from_time_to_time_and_reported_to_the_master_and_to_
     assert_eq!(bench.apply(Event::Measured(measurement)), [reported(1, expected.clone())]);
     // The Master says where it serves HTTP, and text that is no address is not kept.
     for (said, kept) in [("http://m:8080/", Some("http://m:8080/".to_owned())), ("javascript:x", None)] {
-        bench.master(1, MasterToWorker::MasterWebAddress { address: said.to_owned() });
+        let MasterToWorker::RegisteredWorker { master_url, heartbeat_millis, duplicate, .. } =
+            registered("m")
+        else {
+            unreachable!("it is one")
+        };
+        let web_address = Some(said.to_owned());
+        let welcome =
+            MasterToWorker::RegisteredWorker { master_url, heartbeat_millis, duplicate, web_address };
+        bench.master(1, welcome);
         assert_eq!(bench.worker.report_of_itself().master_web_address, kept);
     }
     // Another Master is told what was measured last.

@@ -3,12 +3,10 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use firesteel_core::Timestamp;
 use firesteel_core::messages::{
-    ApplicationState, ApplicationView, ClusterTotals, Deciding, DriverState, DriverView, MasterView,
-    TimedReport, WorkerState, WorkerView,
+    ApplicationState, ApplicationView, ClusterTotals, DriverState, DriverView, MasterView, WorkerState,
+    WorkerView,
 };
-use firesteel_core::scheduling::SchedulingSettings;
 use firesteel_placement::{Quantity, Resources};
 use firesteel_spark::cluster_driver::SPARK;
 use serde::ser::{Serialize, SerializeMap, Serializer};
@@ -108,28 +106,6 @@ pub(super) struct Utilization {
     memoryutilization: i64,
 }
 
-/// The state of a Master that has nothing.
-pub(super) fn nothing(url: &str) -> MasterView {
-    MasterView {
-        url: url.to_owned(),
-        began: Timestamp::default(),
-        now: Timestamp::default(),
-        deciding: Deciding::default(),
-        rule: None,
-        scheduling: SchedulingSettings::default(),
-        lag_millis: 0,
-        workers: Vec::new(),
-        applications: Vec::new(),
-        completed: Vec::new(),
-        drivers: Vec::new(),
-        unread_executors: 0,
-        remarks: BTreeMap::new(),
-        reports: BTreeMap::new(),
-        needs: BTreeMap::new(),
-        driver_resources: BTreeMap::new(),
-    }
-}
-
 /// The URL of an HTTP server as Spark writes it, without a `/` at the end.
 pub(in super::super) fn plain_address(url: Option<&str>) -> String {
     url.unwrap_or_default().trim_end_matches('/').to_owned()
@@ -170,7 +146,7 @@ impl MasterPage {
             view.drivers.iter().partition(|driver| driver.state.is_finished());
         Self {
             url: view.url.clone(),
-            workers: view.workers.iter().map(|it| WorkerRow::of(it, view.reports.get(&it.id))).collect(),
+            workers: view.workers.iter().map(WorkerRow::of).collect(),
             totals: ClusterTotals::of(view),
             resources: alive().map(|worker| resource_rows(&worker.resources)).collect(),
             resources_used: alive()
@@ -178,15 +154,15 @@ impl MasterPage {
                 .collect(),
             active: view.applications.iter().map(|app| ApplicationRow::of(app, view)).collect(),
             completed: view.completed.iter().map(|app| ApplicationRow::of(app, view)).collect(),
-            active_drivers: live.into_iter().map(|driver| DriverRow::of(driver, view)).collect(),
-            completed_drivers: ended.into_iter().map(|driver| DriverRow::of(driver, view)).collect(),
+            active_drivers: live.into_iter().map(DriverRow::of).collect(),
+            completed_drivers: ended.into_iter().map(DriverRow::of).collect(),
             status,
         }
     }
 
     /// The page of a Master that stands by: Spark's has nothing on it.
     pub(super) fn of_standby(url: &str) -> Self {
-        Self::of(&nothing(url), Status::Standby)
+        Self::of(&MasterView::empty(url), Status::Standby)
     }
 
     /// How much of the cluster is used.
@@ -266,8 +242,8 @@ impl Serialize for Only<'_> {
 }
 
 impl WorkerRow {
-    fn of(worker: &WorkerView, report: Option<&TimedReport>) -> Self {
-        let web_address = report.and_then(|timed| timed.report.web_address.as_deref());
+    fn of(worker: &WorkerView) -> Self {
+        let web_address = worker.report.as_ref().and_then(|timed| timed.report.web_address.as_deref());
         Self {
             id: worker.id.to_string(),
             host: worker.host.clone(),
@@ -289,15 +265,14 @@ impl WorkerRow {
 }
 
 impl DriverRow {
-    fn of(driver: &DriverView, view: &MasterView) -> Self {
-        let share = view.driver_resources.get(&driver.id);
+    fn of(driver: &DriverView) -> Self {
         Self {
             id: driver.id.to_string(),
             starttime: driver.submitted.millis().to_string(),
             state: driver.state.name(),
             cores: driver.cores.0,
             memory: driver.memory.0,
-            resources: share.map(|share| resource_rows(&share.has)).unwrap_or_default(),
+            resources: resource_rows(&driver.has),
             submitdate: driver.submitted.java_date(),
             worker: driver.worker.as_ref().map_or("None".to_owned(), |place| place.worker.to_string()),
             // Its arguments may be secret.
@@ -315,7 +290,7 @@ impl ApplicationRow {
     fn of(app: &ApplicationView, view: &MasterView) -> Self {
         let until = app.ended.unwrap_or(view.now);
         let amounts = || {
-            let needs = view.needs.get(&app.id).into_iter().flatten();
+            let needs = app.resources_per_executor.iter();
             needs
                 .map(|(name, amount)| ResourceAmount { name: name.clone(), amount: amount.quantity() })
                 .collect()

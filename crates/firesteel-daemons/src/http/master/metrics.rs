@@ -6,8 +6,8 @@ use std::time::SystemTime;
 
 use firesteel_core::ids::AppId;
 use firesteel_core::messages::{
-    ApplicationState, ApplicationView, Impairment, MasterView, Usage, WorkerRemark, WorkerState, WorkerView,
-    sum,
+    ApplicationState, ApplicationView, Impairment, MasterView, Usage, WorkerRemark, WorkerReport,
+    WorkerState, WorkerView, sum,
 };
 use firesteel_host::journal::JournalMeter;
 use firesteel_host::meter::{OwnerMeter, Traffic};
@@ -163,7 +163,7 @@ fn workers(page: &mut Exposition, view: &MasterView) {
     )
     .sample(&[("reason", "deaf")], impaired(|it| *it == Impairment::Deaf))
     .sample(&[("reason", "cannot_start")], impaired(|it| matches!(it, Impairment::CannotStart(_))));
-    let late = view.remarks.values().filter(|remark| **remark == WorkerRemark::Late).count();
+    let late = view.workers.iter().filter(|worker| worker.remark == Some(WorkerRemark::Late)).count();
     page.gauge("firesteel_master_workers_late", "Workers of which two heartbeats are missing.")
         .sample(&[], late);
     let excluded = view.workers.iter().filter(|worker| worker.excluded_until.is_some()).count();
@@ -174,9 +174,14 @@ fn workers(page: &mut Exposition, view: &MasterView) {
     .sample(&[], excluded);
 }
 
+/// What Workers reported of themselves.
+fn reports(view: &MasterView) -> impl Iterator<Item = &WorkerReport> {
+    view.workers.iter().filter_map(|worker| Some(&worker.report.as_ref()?.report))
+}
+
 /// What the executors use that Workers measured.
 fn usage(page: &mut Exposition, view: &MasterView) {
-    let all = sum(view.reports.values().map(|timed| timed.report.of_executors()));
+    let all = sum(reports(view).map(WorkerReport::of_executors));
     page.gauge("firesteel_master_executors_cpu_cores", "Cores that all executors used lately.")
         .sample(&[], all.millicores as f64 / 1e3);
     page.gauge("firesteel_master_executors_memory_bytes", "Memory in RAM of all executors.")
@@ -185,7 +190,7 @@ fn usage(page: &mut Exposition, view: &MasterView) {
 
 /// The queues of the settings. Without any, there is one, called `default`.
 fn queues(page: &mut Exposition, view: &MasterView) {
-    let mut names: Vec<&str> = view.deciding.queues.iter().map(|queue| queue.name.as_str()).collect();
+    let mut names: Vec<&str> = view.scheduling.queues.iter().map(|queue| queue.name.as_str()).collect();
     if names.is_empty() {
         names.push("default");
     }
@@ -210,7 +215,7 @@ fn queues(page: &mut Exposition, view: &MasterView) {
 fn applications(page: &mut Exposition, view: &MasterView) {
     let all = &view.applications;
     let mut used: BTreeMap<&AppId, Usage> = BTreeMap::new();
-    for (executor, usage) in view.reports.values().flat_map(|timed| &timed.report.executors) {
+    for (executor, usage) in reports(view).flat_map(|report| &report.executors) {
         let of_app = used.entry(&executor.app).or_default();
         *of_app = sum([*of_app, *usage].into_iter());
     }

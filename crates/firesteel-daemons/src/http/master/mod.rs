@@ -228,7 +228,7 @@ impl MasterSite {
     async fn spark_metrics(&self, page: fn(&MasterView) -> String) -> Answer {
         let standing = self.standing().clone();
         let Standing::Leads(reign) = standing else {
-            return Answer::spark_metrics(page(&json::nothing(&self.url)));
+            return Answer::spark_metrics(page(&MasterView::empty(&self.url)));
         };
         match reign.state().await {
             Ok(view) => Answer::spark_metrics(page(&view)),
@@ -340,11 +340,8 @@ impl MasterSite {
     ) -> Result<String, Unanswered> {
         let asked = question.query.get("appId").unwrap_or_default();
         let answer = reign.applications.get(&reign.envoys, asked).await?;
-        let rooms = read::reservations(&reign.envoys).await?;
-        let history = self.settings.history.as_deref();
-        let (view, query) = (reign.state().await?, &question.query);
-        let remarks = &view.remarks;
-        Ok(ApplicationPage { answer: &answer, rooms, remarks, query, history, permit }.document())
+        let (query, history) = (&question.query, self.settings.history.as_deref());
+        Ok(ApplicationPage { answer: &answer, query, history, permit }.document())
     }
 
     async fn log(&self, reign: &Reign, question: &Question, (look, base): (Look, &str)) -> Answer {
@@ -412,13 +409,18 @@ impl Reign {
     /// The Workers and applications, without executors.
     async fn state(&self) -> Result<Arc<MasterView>, Unanswered> {
         self.reigns()?;
-        self.snapshot.get(|| read::state(self.envoys.clone(), Extent::Executors(0))).await
+        self.snapshot.get(|| self.read(Extent::Executors(0))).await
     }
 
     /// The state with all executors.
     async fn whole(&self) -> Result<Arc<MasterView>, Unanswered> {
         self.reigns()?;
-        self.whole.get(|| read::state(self.envoys.clone(), Extent::Whole)).await
+        self.whole.get(|| self.read(Extent::Whole)).await
+    }
+
+    fn read(&self, extent: Extent) -> impl Future<Output = Result<MasterView, Unanswered>> + Send + use<> {
+        let envoys = self.envoys.clone();
+        async move { read::client(&envoys)?.state(extent).await }
     }
 
     async fn picture(&self) -> Result<Arc<Picture>, Unanswered> {

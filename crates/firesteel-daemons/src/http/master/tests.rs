@@ -41,6 +41,8 @@ fn recorded() -> MasterView {
         max_cores: Some(Cores(2)),
         cores_granted: Cores(2),
         memory_per_executor: MiB(512),
+        resources_per_executor: [("gpu".to_owned(), firesteel_placement::Amount::Whole(1))].into(),
+        run_time: None,
         executors_live: 1,
         executors_ended: 3,
         executors_forgotten: 0,
@@ -49,9 +51,8 @@ fn recorded() -> MasterView {
     let begun = 1_795_672_750_938;
     let executor = ExecutorKey { app: AppId::new("app-20261126055910-0001"), executor: ExecutorId(0) };
     let usage = Usage { cpu_millis: 9_000, millicores: 1_500, memory: 300 << 20, peak_memory: 400 << 20 };
-    let worker_id = worker.id.clone();
     let report = WorkerReport {
-        worker: worker_id.clone(),
+        worker: worker.id.clone(),
         web_address: Some("http://127.0.0.1:28081/".to_owned()),
         master_web_address: None,
         machine: Some(MachineUsage {
@@ -66,17 +67,13 @@ fn recorded() -> MasterView {
     };
     let (live, done) = ("app-20261126055910-0001", "app-20261126055854-0000");
     let ended = Some(time(1_795_672_734_500 + 10_124));
+    let report = Some(Box::new(TimedReport { received: time(begun), report }));
     MasterView {
         now: time(begun + 1134),
-        workers: vec![worker],
+        workers: vec![WorkerView { report, ..worker }],
         applications: vec![application(live, "live", begun, None, ApplicationState::Running)],
         completed: vec![application(done, "done", 1_795_672_734_500, ended, ApplicationState::Finished)],
-        remarks: Default::default(),
-        reports: [(worker_id, TimedReport { received: time(begun), report })].into(),
-        needs: [live, done]
-            .map(|app| (AppId::new(app), [("gpu".to_owned(), firesteel_placement::Amount::Whole(1))].into()))
-            .into(),
-        ..json::nothing("spark://127.0.0.1:27077")
+        ..MasterView::empty("spark://127.0.0.1:27077")
     }
 }
 

@@ -57,7 +57,7 @@ fn recorded() -> (WorkerViewOfItself, Plans) {
         cores: Cores(4),
         memory: MiB(4096),
         executors: vec![running],
-        ended: vec![ExecutorReport { executor: done, state: ExecutorState::Killed(None) }],
+        ended: vec![ExecutorReport::new(done, ExecutorState::Killed(None))],
         drivers: Vec::new(),
     };
     (view, plans)

@@ -124,7 +124,6 @@ impl Connection {
 fn worded(driver: &str, answer: &MasterToClient) -> ToClient {
     match answer {
         MasterToClient::SubmitDriverResponse(answer) => clients::to_submitter(answer),
-        MasterToClient::DriverResourcesRefused { why } => clients::refusal(clients::words_of_refusal(why)),
         MasterToClient::KillDriverResponse(answer) => clients::to_killer(driver, answer),
         MasterToClient::DriverStatusResponse(view) => clients::to_watcher(view.as_deref()),
         other => unreachable!("{other:?} answers no question of Spark's clients"),

@@ -253,7 +253,7 @@ impl Connection {
             Err(unordered) => unordered.to_string(),
         };
         let state = ExecutorState::Failed(StartFailure { step: StartStep::Program, error });
-        let report = ExecutorReport { executor: launch.executor.clone(), state };
+        let report = ExecutorReport::new(launch.executor.clone(), state);
         match self.worker_says(number, 0, WorkerToMaster::ExecutorStateChanged(report), frames).await {
             Ok(()) => ControlFlow::Continue(()),
             Err(OwnerGone) => ControlFlow::Break(()),

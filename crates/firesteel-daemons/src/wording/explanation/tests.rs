@@ -72,15 +72,8 @@ impl Stage {
     }
 
     /// The applications for which room is reserved.
-    fn reserved(&mut self) -> Vec<ReservedRoom> {
-        let effects = self.tell(999, Inbound::Client(ClientToMaster::RequestReservations));
-        match effects.into_iter().next() {
-            Some(Effect::Send {
-                message: Outbound::Client(MasterToClient::ReservationsResponse(rooms)),
-                ..
-            }) => rooms,
-            other => panic!("{other:?}"),
-        }
+    fn reserved(&self) -> Vec<ReservedRoom> {
+        self.master.view().reserved
     }
 
     fn detail(&mut self, app: &str) -> ApplicationDetail {
@@ -138,18 +131,18 @@ fn a_gang_for_which_room_is_reserved_knows_when_it_is_expected_to_start() {
         assert_eq!(stage.reserved(), []);
         stage.register(100, described("first", 3, 0, runs));
         stage.register(101, described("ring", 4, 2, None));
-        let (first, ring) = (stage.detail("first").application.id, stage.detail("ring").application.id);
+        let (first, ring) = (stage.detail("first"), stage.detail("ring"));
         let rooms = stage.reserved();
         let [room] = &rooms[..] else { panic!("{rooms:?}") };
-        assert_eq!((&room.app, room.executors, room.workers), (&ring, 2, 2));
-        let sentence = expected_start(&ring, &rooms, stage.now);
+        assert_eq!((&room.app, room.executors, room.workers), (&ring.application.id, 2, 2));
+        let sentence = expected_start(&ring);
         let words = |when| {
             format!(
                 "It is expected to start {when}: enough of what runs says that it will have ended by then."
             )
         };
         assert_eq!(sentence, expected.map(words));
-        assert_eq!(expected_start(&first, &rooms, stage.now), None, "it is reserved for the other one");
+        assert_eq!(expected_start(&first), None, "it is reserved for the other one");
     }
 }
 
@@ -179,7 +172,7 @@ fn late_workers_are_named_to_those_that_run_there_or_lack_room() {
     stage.application(100, "first", Some(4), 4, 1024, ANY);
     stage.application(101, "sums", Some(4), 4, 1024, ANY);
     stage.application(102, "small", Some(1), 1, 1024, ANY);
-    let late = |stage: &mut Stage, app| late_workers(&stage.detail(app), &stage.master.view().remarks);
+    let late = |stage: &mut Stage, app| late_workers(&stage.detail(app));
     assert_eq!(late(&mut stage, "first"), None);
     stage.now = stage.now + Duration::from_millis(33_750);
     stage.master.apply(stage.now, Event::Deadline { heard_until: stage.now });
@@ -260,7 +253,7 @@ fn a_wait_after_failures_is_told_with_its_end() {
     for number in 0..2 {
         let executor = ExecutorKey { app: app.clone(), executor: ExecutorId(number) };
         for state in [ExecutorState::Running, ExecutorState::Exited(ExitStatus::Code(3))] {
-            let report = ExecutorReport { executor: executor.clone(), state };
+            let report = ExecutorReport::new(executor.clone(), state);
             stage.tell(1, Inbound::Worker(WorkerToMaster::ExecutorStateChanged(report)));
         }
     }
@@ -277,7 +270,7 @@ fn an_excluded_worker_is_named_with_the_reason() {
     let app = stage.detail("sums").application;
     for executor in app.executors.iter().filter(|executor| executor.worker.as_str() == "w1") {
         let executor = ExecutorKey { app: app.id.clone(), executor: executor.id };
-        let report = ExecutorReport { executor, state: ExecutorState::Exited(ExitStatus::Code(3)) };
+        let report = ExecutorReport::new(executor, ExecutorState::Exited(ExitStatus::Code(3)));
         stage.tell(1, Inbound::Worker(WorkerToMaster::ExecutorStateChanged(report)));
     }
     assert_eq!(
@@ -298,7 +291,7 @@ fn one_that_is_over_tells_how_and_where_the_failed_wrote() {
     stage.application(100, "sums", Some(4), 4, 1024, ANY);
     let app = stage.detail("sums").application.id;
     let executor = ExecutorKey { app: app.clone(), executor: ExecutorId(0) };
-    let report = ExecutorReport { executor, state: ExecutorState::Exited(ExitStatus::Code(3)) };
+    let report = ExecutorReport::new(executor, ExecutorState::Exited(ExitStatus::Code(3)));
     stage.tell(1, Inbound::Worker(WorkerToMaster::ExecutorStateChanged(report)));
     stage.now = stage.now + std::time::Duration::from_secs(192);
     stage.master.apply(stage.now, Event::Disconnected { peer: PeerId(100) });

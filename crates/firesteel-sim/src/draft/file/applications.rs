@@ -28,7 +28,7 @@ impl DraftBuilder<'_> {
         field: &str,
     ) -> Result<DraftApplication, FileError> {
         let gang = self.gang(entry).map_err(|fault| self.error(at, &format!("{field}.gang"), fault))?;
-        if let Err(error) = self.draft.queues.find(entry.queue.as_deref()) {
+        if let Err(error) = self.draft.scheduling.queues.find(entry.queue.as_deref()) {
             return Err(self.error(at, &format!("{field}.queue"), Fault::Queue(error)));
         }
         let resources = entry.resources.iter().map(|(name, amount)| (name.clone(), amount.0));
@@ -69,7 +69,7 @@ impl DraftBuilder<'_> {
     fn gang(&self, entry: &ApplicationEntry) -> Result<u64, Fault> {
         let Some(gang) = entry.gang.map(|gang| gang.0 as u64).filter(|gang| *gang > 1) else { return Ok(0) };
         let each = entry.executor_cores.ok_or(Fault::GangWithoutCores)?.0 as u64;
-        let cores = entry.max_cores.map_or(self.draft.default_cores.0, |cores| cores.0) as u64;
+        let cores = entry.max_cores.map_or(self.draft.scheduling.default_cores.0, |cores| cores.0) as u64;
         let most = (cores / each).min(entry.num_executors.unwrap_or(u64::MAX));
         match gang <= most {
             true => Ok(gang),

@@ -55,20 +55,12 @@ impl Ledger {
             | MasterToClient::ReadyzResponse
             | MasterToClient::ClearCompletedResponse
             | MasterToClient::DriverStatusResponse(_)
-            | MasterToClient::WorkerReportsResponse(_)
             | MasterToClient::HistoryResponse(_)
-            | MasterToClient::ApplicationNeedsResponse(_)
-            | MasterToClient::PlacementRuleResponse { .. }
-            | MasterToClient::DriverResourcesResponse(_)
-            | MasterToClient::ReservationsResponse(_)
-            | MasterToClient::SchedulingSettingsResponse(_)
-            | MasterToClient::RunTimesResponse(_)
             | MasterToClient::DecommissionWorkersResponse(DecommissionAnswer::Unknown)
             | MasterToClient::KillApplicationResponse(KillAnswer::Unknown | KillAnswer::Ambiguous { .. }) => {
                 Ok(())
             }
             MasterToClient::SubmitDriverResponse(answer) => self.check_submission(event, answer),
-            MasterToClient::DriverResourcesRefused { why } => self.check_refused_resources(event, why),
             MasterToClient::KillDriverResponse(answer) => {
                 self.check_driver_kill(answer);
                 Ok(())

@@ -6,10 +6,10 @@ use firesteel_core::ids::{DriverId, PeerId, WorkerId};
 use firesteel_core::master::{Effect, Event, Inbound, Note, Outbound};
 use firesteel_core::messages::{
     ClientToMaster, DriverDescription, DriverError, DriverLaunch, DriverReport, DriverState,
-    KillDriverAnswer, MasterToClient, MasterToWorker, MasterView, ResourceProfile, SubmitDriverAnswer,
-    WorkerToMaster,
+    KillDriverAnswer, MasterToClient, MasterToWorker, MasterView, RefusedDriver, ResourceProfile,
+    SubmitDriverAnswer, WorkerToMaster,
 };
-use firesteel_placement::{Amount, ResourceAmounts, ResourceQuantities, Resources};
+use firesteel_placement::ResourceQuantities;
 
 use super::Ledger;
 use super::books::{Availability, DriverHold};
@@ -18,7 +18,7 @@ use super::books::{Availability, DriverHold};
 #[derive(Debug, Default)]
 pub(super) struct DriverBooks {
     /// Those of which operators or Workers were told, as they were submitted.
-    known: BTreeMap<DriverId, (DriverDescription, ResourceAmounts)>,
+    known: BTreeMap<DriverId, DriverDescription>,
     /// The Worker of each that was given to one.
     placed: BTreeMap<DriverId, WorkerId>,
     /// When an operator was told that one will end, in milliseconds.
@@ -42,26 +42,21 @@ impl Ledger {
         event: &Event,
         answer: &SubmitDriverAnswer,
     ) -> Result<(), String> {
-        let (description, needs) = submitted(event)?;
-        let is_sound = description.cores.0 > 0 && needs.len() <= ResourceProfile::MOST_RESOURCES;
+        let description = submitted(event)?;
+        let too_many = description.resources.len() > ResourceProfile::MOST_RESOURCES;
+        let is_sound = description.cores.0 > 0 && !too_many;
         match answer {
-            SubmitDriverAnswer::Refused(_) if !is_sound => Ok(()),
+            SubmitDriverAnswer::Refused(RefusedDriver::Resources { .. }) if too_many => Ok(()),
+            SubmitDriverAnswer::Refused(RefusedDriver::UnsoundSize { .. }) if description.cores.0 <= 0 => {
+                Ok(())
+            }
             SubmitDriverAnswer::Submitted { driver } if is_sound => {
-                match self.drivers.known.insert(driver.clone(), (description.clone(), needs)) {
+                match self.drivers.known.insert(driver.clone(), description.clone()) {
                     None => Ok(()),
                     Some(_) => Err(format!("the id {driver} is used again")),
                 }
             }
             other => Err(format!("{description:?} is answered with {other:?}")),
-        }
-    }
-
-    /// An operator is told that nobody can have the custom resources that a cluster driver needs.
-    pub(super) fn check_refused_resources(&self, event: &Event, why: &str) -> Result<(), String> {
-        let (_, needs) = submitted(event)?;
-        match needs.len() > ResourceProfile::MOST_RESOURCES {
-            true => Ok(()),
-            false => Err(format!("{needs:?} are refused, since {why}")),
         }
     }
 
@@ -126,10 +121,10 @@ impl Ledger {
     pub(super) fn launch_driver(
         &mut self,
         peer: PeerId,
-        (launch, given): (&DriverLaunch, &Resources),
+        launch: &DriverLaunch,
         event: &Event,
     ) -> Result<(), String> {
-        let DriverLaunch { driver, description } = launch;
+        let DriverLaunch { driver, description, resources: given } = launch;
         let Some(worker) = self.worker_of.get(&peer).cloned() else {
             return Err(format!("{driver} is given to peer {peer}, which is no Worker"));
         };
@@ -146,11 +141,11 @@ impl Ledger {
             None => {}
         }
         // One that takes the place of another is first told of here.
-        let as_given = || (description.clone(), given.iter().map(whole).collect());
-        let (known, needs) = self.drivers.known.entry(driver.clone()).or_insert_with(as_given);
+        let known = self.drivers.known.entry(driver.clone()).or_insert_with(|| description.clone());
         if known != description {
             return Err(format!("{driver} is given to {worker} as {description:?}, it is {known:?}"));
         }
+        let needs = &description.resources;
         let quantities = needs.iter().map(|(name, amount)| (name.clone(), amount.quantity()));
         if quantities.collect::<ResourceQuantities>() != given.quantities() {
             return Err(format!("{driver} needs {needs:?}, and is given {given}"));
@@ -196,7 +191,7 @@ impl Ledger {
         self.drivers.placed.retain(|id, on| on != worker || is_listed(id));
     }
 
-    fn driver_reported(&mut self, peer: PeerId, DriverReport { driver, state }: &DriverReport) {
+    fn driver_reported(&mut self, peer: PeerId, DriverReport { driver, state, .. }: &DriverReport) {
         let Some(worker) = self.worker_of.get(&peer) else { return };
         let is_over = match state {
             // Only a Master can say this.
@@ -223,26 +218,19 @@ impl Ledger {
         self.drivers.placed.retain(|_, on| on != worker);
     }
 
-    /// Compares what the Master's cluster drivers need with the books. The pages of a state do not have that.
-    pub(crate) fn compare_needs(&self, view: &MasterView) -> Result<(), String> {
-        let none = ResourceAmounts::new();
-        let has = |id: &DriverId| view.driver_resources.get(id).map_or(&none, |share| &share.needs);
-        match self.drivers.known.iter().find(|(id, (_, needs))| has(id) != needs) {
-            Some((id, _)) => Err(format!("the Master confuses what {id} needs")),
-            None => Ok(()),
-        }
-    }
-
     /// Compares the Master's cluster drivers with the books.
     pub(super) fn compare_drivers(&self, view: &MasterView) -> Result<(), String> {
         let listed: BTreeMap<&DriverId, _> = view.drivers.iter().map(|driver| (&driver.id, driver)).collect();
         if listed.len() != view.drivers.len() {
             return Err("the Master lists a driver twice".to_owned());
         }
-        for (id, (description, _)) in &self.drivers.known {
+        for (id, description) in &self.drivers.known {
             let Some(driver) = listed.get(id) else { return Err(format!("the Master forgot {id}")) };
             if driver.supervise != description.supervise {
                 return Err(format!("the Master confuses whether {id} is supervised"));
+            }
+            if driver.needs != description.resources {
+                return Err(format!("the Master confuses what {id} needs"));
             }
             let placed = self.drivers.placed.get(id);
             let wrong = match &driver.state {
@@ -269,23 +257,13 @@ impl Ledger {
     }
 }
 
-/// Addresses as somebody needs them who is given them whole.
-fn whole<'a>((name, addresses): (&str, impl Iterator<Item = &'a str>)) -> (String, Amount) {
-    (name.to_owned(), Amount::Whole(addresses.count() as u64))
-}
-
-/// The cluster driver that is submitted in an event, and what it needs.
-fn submitted(event: &Event) -> Result<(&DriverDescription, ResourceAmounts), String> {
+/// The cluster driver that is submitted in an event.
+fn submitted(event: &Event) -> Result<&DriverDescription, String> {
     match event {
         Event::Received {
             message: Inbound::Client(ClientToMaster::RequestSubmitDriver(description)),
             ..
-        } => Ok((description, ResourceAmounts::new())),
-        Event::Received {
-            message:
-                Inbound::Client(ClientToMaster::RequestSubmitDriverWithResources { description, resources }),
-            ..
-        } => Ok((description, resources.clone())),
+        } => Ok(description),
         other => Err(format!("a submission is answered, and the event is {other:?}")),
     }
 }

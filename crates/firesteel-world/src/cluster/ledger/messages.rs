@@ -11,7 +11,7 @@ use firesteel_core::messages::{
 };
 use firesteel_core::run_time;
 use firesteel_core::scheduling::ServingOrder;
-use firesteel_placement::{Cores, ExecutorLimit, Resources};
+use firesteel_placement::{Cores, ExecutorLimit};
 
 use super::super::entrance::PLAUSIBLE;
 use super::books::{AppBook, Availability};
@@ -53,12 +53,7 @@ impl Ledger {
                 let taken = launched.extract_if(.., |(_, launch)| launch.executor == *executor);
                 self.taken.extend(taken.map(|(worker, launch)| (worker, launch.executor.app)));
             }
-            MasterToWorker::LaunchDriver(launch) => {
-                self.launch_driver(peer, (launch, Resources::NONE), event)?;
-            }
-            MasterToWorker::LaunchDriverWithResources { launch, resources } => {
-                self.launch_driver(peer, (launch, resources), event)?;
-            }
+            MasterToWorker::LaunchDriver(launch) => self.launch_driver(peer, launch, event)?,
             MasterToWorker::RegisterWorkerFailed(_)
             | MasterToWorker::ReconnectWorker
             | MasterToWorker::KillExecutor { .. }
@@ -66,8 +61,7 @@ impl Ledger {
             | MasterToWorker::ExecutorEndNoted { .. }
             | MasterToWorker::DecommissionWorker { .. }
             | MasterToWorker::KillDriver { .. }
-            | MasterToWorker::DriverEndNoted { .. }
-            | MasterToWorker::MasterWebAddress { .. } => {}
+            | MasterToWorker::DriverEndNoted { .. } => {}
         }
         Ok(())
     }

@@ -270,8 +270,6 @@ impl Ledger {
             }
             WorkerToMaster::Heartbeat { .. }
             | WorkerToMaster::WorkerReported(_)
-            | WorkerToMaster::ExecutorUsed { .. }
-            | WorkerToMaster::DriverUsed { .. }
             | WorkerToMaster::DriverRestarted { .. } => {}
         }
     }

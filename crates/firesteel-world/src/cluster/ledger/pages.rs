@@ -38,15 +38,7 @@ impl Ledger {
             | ClientToMaster::RequestDriverStatus { .. }
             | ClientToMaster::RequestKillAllDrivers { .. }
             | ClientToMaster::RequestClearCompletedDriversAndApps { .. }
-            | ClientToMaster::RequestWorkerReports { .. }
             | ClientToMaster::RequestHistory { .. }
-            | ClientToMaster::RequestApplicationNeeds { .. }
-            | ClientToMaster::RequestPlacementRule
-            | ClientToMaster::RequestSubmitDriverWithResources { .. }
-            | ClientToMaster::RequestDriverResources { .. }
-            | ClientToMaster::RequestReservations
-            | ClientToMaster::RequestSchedulingSettings
-            | ClientToMaster::RequestRunTimes { .. }
             | ClientToMaster::RequestReadyz => None,
         }
     }

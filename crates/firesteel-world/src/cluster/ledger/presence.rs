@@ -77,7 +77,8 @@ impl Ledger {
         }
         // Two heartbeats come in half of the timeout.
         let two = millis(Config::default().worker_timeout / 2);
-        for (id, _) in view.remarks.iter().filter(|(_, remark)| **remark == WorkerRemark::Late) {
+        let late = view.workers.iter().filter(|worker| worker.remark == Some(WorkerRemark::Late));
+        for id in late.map(|worker| &worker.id) {
             if let Some(heard) = heard.get(id).filter(|heard| **heard + two > view.now.millis()) {
                 let silent = view.now.millis().saturating_sub(*heard);
                 return Err(format!("{id} is called late, and was heard {silent} ms ago"));

@@ -96,7 +96,7 @@ impl Ledger {
                 Record::ApplicationRegistered { app, id, .. } => {
                     self.numbers.apps.insert(*app, id.clone());
                 }
-                Record::ExecutorEnded { app, executor, state } => {
+                Record::ExecutorEnded { app, executor, state, used: _ } => {
                     if let Some(id) = self.away_app(*app) {
                         let key = ExecutorKey { app: id, executor: *executor };
                         outcome.see_preempted(&key, state);

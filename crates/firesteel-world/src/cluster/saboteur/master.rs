@@ -38,8 +38,8 @@ impl Saboteur {
                 ) => self.bend_share(&mut launch.resources),
                 (
                     Sabotage::ForgetDriverAddresses,
-                    master::Outbound::Worker(MasterToWorker::LaunchDriverWithResources { resources, .. }),
-                ) => *resources = Resources::default(),
+                    master::Outbound::Worker(MasterToWorker::LaunchDriver(launch)),
+                ) => launch.resources = Resources::default(),
                 (Sabotage::WrongDriver, master::Outbound::Driver(MasterToDriver::ExecutorUpdated { .. }))
                 | (Sabotage::LaunchOnTheDead, master::Outbound::Worker(MasterToWorker::LaunchExecutor(_))) => {
                     if let Some(other) = stranger(*peer) {

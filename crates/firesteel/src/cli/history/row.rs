@@ -3,9 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use firesteel_core::messages::{
-    DriverRestarts, DriverView, ExecutorState, Outcome, PastApplication, PastRow, Used,
-};
+use firesteel_core::messages::{DriverView, ExecutorState, Outcome, PastApplication, PastRow, Used};
 use firesteel_core::process::ExitStatus;
 use firesteel_daemons::wording::application::state;
 use serde::Serialize;
@@ -80,10 +78,13 @@ fn peak(used: Used) -> Option<u64> {
 impl<'a> Past<'a> {
     pub(super) fn of(row: &'a PastRow) -> Self {
         match row {
-            PastRow::Driver { number: _, view, used } => Self::driver(view, None, None, *used),
-            PastRow::DetailedDriver { number: _, view, used, name, restarts } => {
-                Self::driver(view, name.as_deref(), restarts.as_ref(), *used)
-            }
+            PastRow::Driver { number: _, view, used } => Self::Driver {
+                shown: Driver::of(view),
+                cpu_ms: used.map(|used| used.cpu_millis),
+                peak_memory_bytes: used.and_then(peak),
+                view,
+                used: *used,
+            },
             PastRow::Application(past) => {
                 let used =
                     past.used.iter().map(|(executor, Used { cpu_millis, peak_memory })| ExecutorUsed {
@@ -100,21 +101,6 @@ impl<'a> Past<'a> {
                     past,
                 }
             }
-        }
-    }
-
-    fn driver(
-        view: &'a DriverView,
-        name: Option<&'a str>,
-        restarts: Option<&DriverRestarts>,
-        used: Option<Used>,
-    ) -> Self {
-        Self::Driver {
-            shown: Driver::of(view).known_as(name, restarts),
-            cpu_ms: used.map(|used| used.cpu_millis),
-            peak_memory_bytes: used.and_then(peak),
-            view,
-            used,
         }
     }
 

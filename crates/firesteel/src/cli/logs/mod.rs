@@ -95,7 +95,7 @@ pub(super) fn run(args: &Args, show: Show) -> Result<Exit, Failure> {
     let (named, number) = names(args)?;
     let cluster = args.masters.cluster("logs")?;
     let client = cluster.client(&format!("firesteel logs {}", std::process::id()));
-    if let Some((driver, _)) = ask::driver_named(&cluster, named)? {
+    if let Some(driver) = ask::driver_named(&cluster, named)? {
         return of_driver(args, &driver, &client, show);
     }
     let detail = ask::detail(&cluster, named)?;

@@ -16,7 +16,7 @@ use std::path::PathBuf;
 use clap::{Args as ClapArgs, ValueHint};
 use firesteel_core::ids::AppId;
 use firesteel_core::master::{Config, SnapshotError};
-use firesteel_core::messages::Deciding;
+use firesteel_core::scheduling::SchedulingSettings;
 use firesteel_placement::policy::Rule;
 use firesteel_sim::draft::{Draft, Metrics, Outcome};
 use firesteel_sim::setup::Setup;
@@ -26,7 +26,6 @@ use super::help;
 use super::picture_files::PictureFiles;
 use super::setups::{SetupParser, Setups, SetupsParser};
 use super::submit::Submit;
-use source::AskedMaster;
 
 const EXAMPLES: &str = "  firesteel plan cluster.toml
   firesteel plan cluster.toml --compare spark,spark-consolidate --svg plan.svg
@@ -133,8 +132,8 @@ pub(super) fn run(args: &Args) -> Result<Exit, Failure> {
     let compared: Vec<&Setup> = args.compare.iter().flat_map(|Setups(setups)| setups).collect();
     let decided = match (&compared[..], &args.policy) {
         ([], Some(setup)) => vec![decide(&source.draft, setup)?],
-        ([], None) => vec![match &source.deciding {
-            Some(deciding) => as_the_master(&source, deciding)?,
+        ([], None) => vec![match &source.asked {
+            Some(asked) => as_the_master(&source, &asked.rule)?,
             None => decide(&source.draft, &Setup::default())?,
         }],
         (setups, _) => setups.iter().map(|setup| decide(&source.draft, setup)).collect::<Result<_, _>>()?,
@@ -164,12 +163,11 @@ fn decide(draft: &Draft, setup: &Setup) -> Result<Decided, Failure> {
 }
 
 /// Decides with the settings of the Master that was asked.
-fn as_the_master(source: &source::Source, deciding: &AskedMaster) -> Result<Decided, Failure> {
-    let AskedMaster { rule, deciding: Deciding { strategy, worker_order, .. }, .. } = deciding;
+fn as_the_master(source: &source::Source, rule: &Rule) -> Result<Decided, Failure> {
     if let Rule::Expression(expression) = rule {
         return decide(&source.draft, &Setup::Expression(expression.clone()));
     }
-    let (strategy, worker_order) = (*strategy, *worker_order);
+    let SchedulingSettings { strategy, worker_order, .. } = source.draft.scheduling;
     let config = Config { rule: rule.clone(), strategy, worker_order, ..Config::default() };
     let same = |setup: &Setup| setup.config(Config::default()) == config;
     let (name, meaning) = match Setup::ALL.into_iter().find(same) {

@@ -9,15 +9,14 @@ use firesteel_apps::master_url::MasterUrl;
 use firesteel_core::Timestamp;
 use firesteel_core::address::Address;
 use firesteel_core::ids::WorkerId;
-use firesteel_core::messages::{Deciding, MasterView, Offered, Work, WorkerDescription, WorkerView};
+use firesteel_core::messages::{MasterView, Offered, Work, WorkerDescription, WorkerView};
 use firesteel_core::process::Command;
-use firesteel_core::queues::Queues;
-use firesteel_core::scheduling::{Backfill, Preemption, SchedulingSettings};
+use firesteel_core::scheduling::SchedulingSettings;
 use firesteel_core::state_reader::Extent;
 use firesteel_daemons::wording::worker::state_in_words;
 use firesteel_host::standard;
+use firesteel_placement::Resources;
 use firesteel_placement::policy::Rule;
-use firesteel_placement::{Cores, Resources};
 use firesteel_settings::application::ApplicationSettings;
 use firesteel_settings::description::describe;
 use firesteel_settings::scheduling::changed_beside_the_policy;
@@ -32,15 +31,14 @@ pub(super) struct Source {
     /// Its name for people: a path, a URL or a size.
     pub(super) name: String,
     pub(super) draft: Draft,
-    /// The settings of the Master that was asked, if one was.
-    pub(super) deciding: Option<AskedMaster>,
+    /// The Master that was asked, if one was.
+    pub(super) asked: Option<AskedMaster>,
 }
 
 /// How a Master that was asked decides.
 pub(super) struct AskedMaster {
     /// Its rule for applications that name no policy.
     pub(super) rule: Rule,
-    pub(super) deciding: Deciding,
     /// The other settings of its scheduler that differ from the defaults, with their values.
     pub(super) settings: Vec<(&'static str, String)>,
 }
@@ -53,11 +51,8 @@ impl Source {
 
     /// The states of the Workers that do not just serve all applications.
     pub(super) fn states(&self) -> BTreeMap<&WorkerId, String> {
-        let states = self
-            .draft
-            .workers
-            .iter()
-            .map(|worker| (&worker.id, state_in_words(worker, None, self.draft.now)));
+        let states =
+            self.draft.workers.iter().map(|worker| (&worker.id, state_in_words(worker, self.draft.now)));
         states.filter(|(_, state)| state != "ALIVE").collect()
     }
 }
@@ -102,7 +97,7 @@ fn of_file(path: &Path) -> Result<Source, Failure> {
     };
     let text = text.map_err(|error| refuse(format!("cannot read {name}: {error}")))?;
     let draft = Draft::from_toml(&text).map_err(|error| refuse(format!("{name}: {error}")))?;
-    Ok(Source { name, draft, deciding: None })
+    Ok(Source { name, draft, asked: None })
 }
 
 fn of_size(spec: LocalClusterSpec) -> Source {
@@ -117,10 +112,6 @@ fn of_size(spec: LocalClusterSpec) -> Source {
     };
     let workers = (1..=workers).map(worker).collect();
     let draft = Draft {
-        default_cores: Cores::UNLIMITED,
-        queues: Queues::default(),
-        backfill: Backfill::On,
-        preemption: Preemption::Off,
         scheduling: SchedulingSettings::default(),
         now,
         workers,
@@ -128,31 +119,28 @@ fn of_size(spec: LocalClusterSpec) -> Source {
         applications: Vec::new(),
         reserved: None,
     };
-    Source { name: spec.to_string(), draft, deciding: None }
+    Source { name: spec.to_string(), draft, asked: None }
 }
 
 fn of_master(cluster: &Cluster) -> Result<Source, Failure> {
     let view = ask::now(cluster.state(Extent::Executors(0)))?;
-    let (details, run_times, rooms) = ask::now(async {
+    let details = ask::now(async {
         let mut details = Vec::new();
         for application in &view.applications {
             details.push(cluster.application(application.id.as_str()).await?);
         }
-        Ok((details, cluster.run_times().await?, cluster.reservations().await?))
+        Ok(details)
     })?;
-    let draft = Draft::of_running(&view, &details, &run_times, &rooms);
-    let settings = changed_beside_the_policy(&view);
-    let MasterView { url, deciding, rule, .. } = view;
-    let rule = match rule {
-        None => Rule::Policy(deciding.policy),
-        Some(rule) => rule.parse().map_err(|error| {
-            let words = format!(
-                "{url} places executors by {rule:?}, which this version does not know ({error}): name one with --policy"
-            );
-            Failure::of(Exit::Failure, words)
-        })?,
-    };
-    Ok(Source { name: url, draft, deciding: Some(AskedMaster { rule, deciding, settings }) })
+    let draft = Draft::of_running(&view, &details);
+    let settings = changed_beside_the_policy(&view.scheduling);
+    let MasterView { url, scheduling: SchedulingSettings { rule, .. }, .. } = view;
+    let rule: Rule = rule.parse().map_err(|error| {
+        let words = format!(
+            "{url} places executors by {rule:?}, which this version does not know ({error}): name one with --policy"
+        );
+        Failure::of(Exit::Failure, words)
+    })?;
+    Ok(Source { name: url, draft, asked: Some(AskedMaster { rule, settings }) })
 }
 
 /// The application that the options describe, if it registered now.

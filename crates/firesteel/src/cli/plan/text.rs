@@ -45,11 +45,11 @@ pub(super) fn stranded(metrics: &Metrics) -> Option<String> {
 pub(super) fn text(source: &Source, decided: &Decided) -> String {
     let Decided { name, meaning, outcome, metrics } = decided;
     let mut text = format!("{}, under the policy {name}: {meaning}\n", clean(&source.name));
-    let settings = source.deciding.as_ref().and_then(|asked| status::settings(&asked.settings));
+    let settings = source.asked.as_ref().and_then(|asked| status::settings(&asked.settings));
     if let Some(settings) = settings {
         writeln!(text, "\n{settings}").expect("a text takes it");
     }
-    if source.deciding.is_some() && source.draft.scheduling.order == ServingOrder::Shortest {
+    if source.asked.is_some() && source.draft.scheduling.order == ServingOrder::Shortest {
         writeln!(text, "{SHORTEST}").expect("a text takes it");
     }
     write!(text, "\nWorkers\n{}\n", workers(source, outcome)).expect("a text takes it");

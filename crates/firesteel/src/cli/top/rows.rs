@@ -9,7 +9,7 @@ use firesteel_placement::{Cores, MiB};
 use super::super::table::{clean, duration};
 use firesteel_daemons::wording::application::live_state;
 use firesteel_daemons::wording::usage;
-use firesteel_daemons::wording::worker::worker_state;
+use firesteel_daemons::wording::worker::state_in_words;
 use firesteel_host::plain;
 
 /// One of the three tables.
@@ -96,13 +96,13 @@ fn workers(view: &MasterView, order: usize) -> Vec<Row> {
         app: None,
         cells: vec![
             worker.id.to_string(),
-            worker_state(view, worker),
+            state_in_words(worker, view.now),
             cores_bar(worker.cores_used, worker.cores),
             memory_bar(worker.memory_used, worker.memory),
             format!("{} ago", duration(view.now.since(worker.last_heartbeat))),
         ]
         .into_iter()
-        .chain(usage::of_machine(view.reports.get(&worker.id).map(|timed| &timed.report)))
+        .chain(usage::of_machine(worker.report.as_ref().map(|timed| &timed.report)))
         .collect(),
     };
     workers.into_iter().map(row).collect()
@@ -143,7 +143,8 @@ fn executors(view: &MasterView, order: usize) -> Vec<Row> {
         2 => executors.sort_by_key(|(_, executor)| std::cmp::Reverse(executor.cores)),
         _ => {}
     }
-    let reports = view.reports.values().flat_map(|timed| &timed.report.executors);
+    let reports = view.workers.iter().filter_map(|worker| worker.report.as_ref());
+    let reports = reports.flat_map(|timed| &timed.report.executors);
     let usages: BTreeMap<(&str, ExecutorId), Usage> =
         reports.map(|(key, usage)| ((key.app.as_str(), key.executor), *usage)).collect();
     let row = |(app, executor): (&ApplicationView, &ExecutorView)| Row {

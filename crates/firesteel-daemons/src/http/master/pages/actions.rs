@@ -15,10 +15,9 @@ use firesteel_placement::words::counted;
 use hyper::StatusCode;
 use maud::{Markup, html};
 
-use super::super::read::ask;
+use super::super::read;
 use super::framed;
 use crate::http::answer::Answer;
-use crate::http::inquiry::Inquiry;
 use crate::http::pages::parts::sentence;
 use crate::http::query::Query;
 use crate::http::question::{Origin, Question};
@@ -172,7 +171,7 @@ async fn perform(
     by: String,
     envoys: &Envoys<Event>,
 ) -> Result<(StatusCode, Vec<String>), String> {
-    let mut inquiry = Inquiry::open(envoys).map_err(|why| why.to_string())?;
+    let mut client = read::client(envoys).map_err(|why| why.to_string())?;
     let (mut status, mut words) = (StatusCode::NOT_FOUND, Vec::new());
     for which in which {
         let message = match action {
@@ -186,7 +185,7 @@ async fn perform(
                 ClientToMaster::DecommissionWorkers { which: (*which).to_owned(), within_millis: None }
             }
         };
-        let answer = ask(&mut inquiry, message).await.map_err(|why| why.to_string())?;
+        let answer = client.ask(message).await.map_err(|why| why.to_string())?;
         let (found, said) = told(which, &answer);
         status = if found { StatusCode::OK } else { status };
         words.push(said);
@@ -230,15 +229,7 @@ fn told(which: &str, answer: &MasterToClient) -> (bool, String) {
         | MasterToClient::ReadyzResponse
         | MasterToClient::SubmitDriverResponse(_)
         | MasterToClient::DriverStatusResponse(_)
-        | MasterToClient::WorkerReportsResponse(_)
         | MasterToClient::HistoryResponse(_)
-        | MasterToClient::ApplicationNeedsResponse(_)
-        | MasterToClient::PlacementRuleResponse { .. }
-        | MasterToClient::DriverResourcesResponse(_)
-        | MasterToClient::ReservationsResponse(_)
-        | MasterToClient::SchedulingSettingsResponse(_)
-        | MasterToClient::RunTimesResponse(_)
-        | MasterToClient::DriverResourcesRefused { .. }
         | MasterToClient::KillAllDriversResponse { .. }
         | MasterToClient::ClearCompletedResponse => (false, format!("Nothing is called {which}.")),
     }

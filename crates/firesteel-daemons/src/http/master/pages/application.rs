@@ -1,11 +1,6 @@
 //! One application: what it asked for and has, why it has no more, and its executors with their logs.
 
-use std::collections::BTreeMap;
-
-use firesteel_core::ids::WorkerId;
-use firesteel_core::messages::{
-    ApplicationAnswer, ApplicationDetail, ApplicationView, ExecutorView, ReservedRoom, WorkerRemark,
-};
+use firesteel_core::messages::{ApplicationAnswer, ApplicationDetail, ApplicationView, ExecutorView};
 use firesteel_placement::words::duration;
 use maud::{Markup, html};
 
@@ -46,10 +41,6 @@ const EXECUTORS: &[Column<ExecutorView>] = &[
 /// What the page is made of.
 pub(in super::super) struct ApplicationPage<'a> {
     pub(in super::super) answer: &'a ApplicationAnswer,
-    /// The room that is reserved for this and other applications.
-    pub(in super::super) rooms: Vec<ReservedRoom>,
-    /// What there is to say of Workers besides their states.
-    pub(in super::super) remarks: &'a BTreeMap<WorkerId, WorkerRemark>,
     pub(in super::super) query: &'a Query,
     /// Where Spark's history server is.
     pub(in super::super) history: Option<&'a str>,
@@ -140,10 +131,8 @@ impl ApplicationPage<'_> {
                     @for words in explanation::sentences(detail).iter().skip(usize::from(detail.application.ended.is_none())) {
                         li class=[words.starts_with(' ').then_some("inner")] { (words.trim()) }
                     }
-                    @if let Some(words) = explanation::expected_start(&detail.application.id, &self.rooms, detail.now) {
-                        li { (words) }
-                    }
-                    @if let Some(words) = explanation::late_workers(detail, self.remarks) { li { (words) } }
+                    @if let Some(words) = explanation::expected_start(detail) { li { (words) } }
+                    @if let Some(words) = explanation::late_workers(detail) { li { (words) } }
                 }
             }
         }

@@ -19,7 +19,7 @@ use crate::http::query::Query;
 use crate::wording::application::{addresses, cores, live_state, resources, state as state_name};
 use crate::wording::driver::driver_state;
 use crate::wording::usage;
-use crate::wording::worker::worker_state;
+use crate::wording::worker::state_in_words;
 
 /// How often the page is asked for again, in milliseconds.
 const PACE: u64 = 2000;
@@ -315,18 +315,17 @@ impl ClusterPage<'_> {
 
     fn workers(&self) -> Markup {
         let now = self.view.now;
-        let text = |worker: &WorkerView| {
-            format!("{} {} {}", worker.id, worker.host, worker_state(self.view, worker))
-        };
+        let text =
+            |worker: &WorkerView| format!("{} {} {}", worker.id, worker.host, state_in_words(worker, now));
         let title = "Workers";
         let table =
             Table { id: "workers", title, empty: "No Worker is registered.", columns: WORKERS, text: &text };
         table.show(&table.cut(&self.view.workers, self.query), self.query, |worker| {
             let free = worker.cores - worker.cores_used;
-            let [cpu, ram, disk] = usage::of_machine(self.view.reports.get(&worker.id).map(|timed| &timed.report));
+            let [cpu, ram, disk] = usage::of_machine(worker.report.as_ref().map(|timed| &timed.report));
             vec![
                 html! { a.id href=(worker_link("./", &worker.id)) { (worker.id) } (self.permit.decommission(worker)) },
-                state(mood_of_worker(self.view, worker), &worker_state(self.view, worker)),
+                state(mood_of_worker(worker), &state_in_words(worker, now)),
                 html! { span { (worker.cores_used.0) " of " (worker.cores.0) } (bar(worker.cores_used.0, worker.cores.0)) },
                 html! { (free.0) },
                 html! { span { (worker.memory_used) " of " (worker.memory) } (bar(worker.memory_used.0, worker.memory.0)) },
@@ -373,16 +372,12 @@ impl ClusterPage<'_> {
         // Its arguments may be secret.
         let program =
             |driver: &DriverView| driver.command.split_whitespace().next().unwrap_or_default().to_owned();
-        let name = |driver: &DriverView| self.view.driver_resources.get(&driver.id)?.name.as_deref();
         let text = |driver: &DriverView| {
-            let (state, name) = (driver.state.name(), name(driver).unwrap_or_default());
+            let (state, name) = (driver.state.name(), driver.name.as_deref().unwrap_or_default());
             format!("{} {} {state} {name} {}", driver.id, driver.user, program(driver))
         };
-        let share = |driver: &DriverView| self.view.driver_resources.get(&driver.id);
-        let has = |driver: &DriverView| {
-            share(driver).filter(|share| !share.has.is_empty()).map(|share| addresses(&share.has))
-        };
-        let mood = |driver: &DriverView| match share(driver).and_then(|share| share.restarts) {
+        let has = |driver: &DriverView| (!driver.has.is_empty()).then(|| addresses(&driver.has));
+        let mood = |driver: &DriverView| match driver.restarts {
             // It fails again and again.
             Some(restarts) if restarts.until.is_some() => Mood::Bad,
             _ => mood_of_driver(&driver.state),
@@ -396,9 +391,9 @@ impl ClusterPage<'_> {
             vec![
                 html! { span.id { (driver.id) } @if live { (self.permit.kill_driver(&driver.id)) } },
                 html! { (driver.user) },
-                state(mood(driver), &driver_state(driver, share(driver), now)),
+                state(mood(driver), &driver_state(driver, now)),
                 html! { @if driver.worker.is_some() { (log::driver_links("logPage/", &driver.id)) } },
-                html! { @if let Some(name) = name(driver) { (name) ": " } (program(driver)) },
+                html! { @if let Some(name) = &driver.name { (name) ": " } (program(driver)) },
                 html! { (driver.cores.0) },
                 html! { (driver.memory) @if let Some(has) = has(driver) { ", " (has) } },
                 html! { @if let Some(place) = &driver.worker { a.id href=(worker_link("./", &place.worker)) { (place.worker) } } },

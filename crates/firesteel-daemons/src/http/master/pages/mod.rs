@@ -20,9 +20,7 @@ pub(super) mod worker;
 
 use firesteel_core::address::Address;
 use firesteel_core::ids::{AppId, WorkerId};
-use firesteel_core::messages::{
-    ApplicationState, ApplicationView, ExecutorState, MasterView, WorkerState, WorkerView,
-};
+use firesteel_core::messages::{ApplicationState, ApplicationView, ExecutorState, WorkerState, WorkerView};
 use hyper::StatusCode;
 use maud::{Markup, Render, html};
 
@@ -73,9 +71,9 @@ fn named(base: &str, name: &str, app: &AppId) -> Markup {
     html! { a href=(app_link(base, app)) { @if name.trim().is_empty() { (app) } @else { (name) } } " " span.also { (app) } }
 }
 
-fn mood_of_worker(view: &MasterView, worker: &WorkerView) -> Mood {
+fn mood_of_worker(worker: &WorkerView) -> Mood {
     match worker.state {
-        WorkerState::Alive if view.remarks.contains_key(&worker.id) => Mood::Waits,
+        WorkerState::Alive if worker.remark.is_some() => Mood::Waits,
         WorkerState::Alive if worker.impairment.is_some() || worker.excluded_until.is_some() => Mood::Waits,
         WorkerState::Alive => Mood::Good,
         WorkerState::Decommissioned | WorkerState::Unknown | WorkerState::Left => Mood::Waits,

@@ -7,8 +7,8 @@ use firesteel_core::Timestamp;
 use firesteel_core::ids::{AppId, ExecutorId, WorkerId};
 use firesteel_core::master::Event;
 use firesteel_core::messages::{
-    ApplicationAnswer, ApplicationView, ClientToMaster, ClusterTotals, MasterView, ProfileView, Standing,
-    WorkerShare, WorkerView,
+    ApplicationAnswer, ApplicationView, ClusterTotals, MasterView, ProfileView, Standing, WorkerShare,
+    WorkerView,
 };
 use firesteel_core::state_reader::Extent;
 use firesteel_host::net::Envoys;
@@ -21,7 +21,6 @@ use maud::{Markup, PreEscaped, html};
 
 use super::super::read;
 use super::{framed, named};
-use crate::http::inquiry::Inquiry;
 use crate::http::pages::frame::FILTER;
 use crate::http::pages::parts::{bar, fact, grouped};
 use crate::http::query::Query;
@@ -73,15 +72,12 @@ struct Held {
 impl Picture {
     /// Reads the state, and asks what those who wait need.
     pub(in super::super) async fn read(envoys: Envoys<Event>) -> Result<Self, Unanswered> {
-        let view = read::state(envoys.clone(), Extent::Whole).await?;
+        let mut client = read::client(&envoys)?;
+        let view = client.state(Extent::Whole).await?;
         let waiting = waiting(&view);
-        let mut inquiry = Inquiry::open(&envoys)?;
         let mut demands: Vec<ProfileView> = Vec::new();
         for app in waiting.iter().take(MOST_DEMANDS) {
-            let question =
-                ClientToMaster::RequestApplication { app: app.to_string(), executors_from: ExecutorId(0) };
-            let answer = read::ask_application(&mut inquiry, question).await?;
-            demands.extend(demanded(answer));
+            demands.extend(demanded(client.application_from(app.as_str(), ExecutorId(0)).await?));
         }
         Ok(Self::of(&view, &demands, (waiting.len().min(MOST_DEMANDS), waiting.len())))
     }
@@ -113,7 +109,7 @@ impl Picture {
             on.sort_unstable();
             let looks = on.iter().map(|(app, cores)| (applications[*app].holder, *cores));
             let looks = looks.chain(drivers.remove(&worker.id).unwrap_or_default()).collect();
-            let share = view.share_of(worker);
+            let share = worker.share();
             let tile = Tile {
                 cores: worker.cores,
                 held: looks,
@@ -298,7 +294,7 @@ pub(in super::super) mod tests {
         }
         // Workers that get nothing new have no free cores in the picture.
         for (place, worker) in picture.workers.iter().zip(&view.workers) {
-            assert_eq!(place.tile.is_withheld, view.share_of(worker).standing != Standing::Serving);
+            assert_eq!(place.tile.is_withheld, worker.share().standing != Standing::Serving);
         }
         [workers.cast_signed(), cores.0, cores_used.0, cores_free.0]
     }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use firesteel_core::Timestamp;
 use firesteel_core::master::{Config, Event};
-use firesteel_core::messages::Deciding;
+use firesteel_core::scheduling::SchedulingSettings;
 use firesteel_core::state_reader::Extent;
 use firesteel_host::net::Envoys;
 use firesteel_placement::words::counted;
@@ -34,9 +34,7 @@ const MOST_LINES: usize = 50;
 #[derive(Debug)]
 pub(in super::super) struct Comparison {
     now: Timestamp,
-    deciding: Deciding,
-    /// The rule for applications that name no policy.
-    rule: String,
+    scheduling: SchedulingSettings,
     /// The other settings of the scheduler that differ from their defaults.
     settings: Vec<(&'static str, String)>,
     /// What is compared: all policies, and the Master's own rule if that is an expression.
@@ -63,12 +61,11 @@ struct Sheet {
 impl Comparison {
     /// Reads the state, and has each policy decide.
     pub(in super::super) async fn read(envoys: Envoys<Event>) -> Result<Self, Unanswered> {
-        let mut view = read::state(envoys.clone(), Extent::Executors(0)).await?;
-        read::settings(&envoys, &mut view).await?;
-        let (now, deciding) = (view.now, view.deciding.clone());
-        let rule = view.rule.clone().unwrap_or_default();
-        let settings = changed_beside_the_policy(&view);
-        let own = rule.parse().ok().filter(|setup| matches!(setup, Setup::Expression(_)));
+        let mut client = read::client(&envoys)?;
+        let view = client.state(Extent::Executors(0)).await?;
+        let (now, scheduling) = (view.now, view.scheduling.clone());
+        let settings = changed_beside_the_policy(&scheduling);
+        let own = scheduling.rule.parse().ok().filter(|setup| matches!(setup, Setup::Expression(_)));
         let setups: Vec<Setup> = Setup::ALL.into_iter().chain(own).collect();
         if view.applications.len() > MOST_APPLICATIONS {
             let all = counted(view.applications.len() as u64, "application");
@@ -77,29 +74,27 @@ impl Comparison {
                  spark,best-fit instead.",
                 view.url
             );
-            return Ok(Self { now, deciding, rule, settings, setups, compared: Err(words) });
+            return Ok(Self { now, scheduling, settings, setups, compared: Err(words) });
         }
         let mut details = Vec::new();
         for app in &view.applications {
-            details.push(read::application(envoys.clone(), app.id.to_string()).await?);
+            details.push(client.application(app.id.as_str()).await?);
         }
-        let run_times = read::run_times(&envoys).await?;
-        let rooms = read::reservations(&envoys).await?;
-        let draft = Draft::of_running(&view, &details, &run_times, &rooms);
+        let draft = Draft::of_running(&view, &details);
         // It takes a while, and other requests are answered meanwhile.
         let columns = setups.clone();
         let decided = tokio::task::spawn_blocking(move || compare(&draft, &columns)).await;
         let compared = decided.unwrap_or_else(|_| Err("The comparison failed.".to_owned()));
-        Ok(Self { now, deciding, rule, settings, setups, compared })
+        Ok(Self { now, scheduling, settings, setups, compared })
     }
 
     /// The page as a document.
     pub(in super::super) fn document(&self) -> String {
-        let Deciding { strategy, worker_order, .. } = &self.deciding;
+        let SchedulingSettings { rule, strategy, worker_order, .. } = &self.scheduling;
         let parts = html! {
             section #head {
                 h1 { "Policies compared" }
-                p.under { "This Master decides by " (self.rule) ", " (format!("{strategy:?}")) ", " (worker_order) " · as of " (self.now) }
+                p.under { "This Master decides by " (rule) ", " (format!("{strategy:?}")) ", " (worker_order) " · as of " (self.now) }
                 @if !self.settings.is_empty() {
                     dl.facts { @for (key, value) in &self.settings { div { dt { (key) } dd { (value) } } } }
                 }

@@ -6,13 +6,12 @@ use std::time::Duration;
 
 use firesteel_core::ids::{AppId, ExecutorId};
 use firesteel_core::master::Event;
-use firesteel_core::messages::{ApplicationAnswer, ClientToMaster};
+use firesteel_core::messages::ApplicationAnswer;
 use firesteel_host::net::Envoys;
 use tokio::sync::watch;
 use tokio::time::{Instant, timeout};
 
-use super::super::read::ask_application;
-use crate::http::inquiry::Inquiry;
+use super::super::read;
 use crate::wording::explanation;
 
 /// How long a page waits for reasons that nobody has asked for before.
@@ -80,13 +79,9 @@ impl Reasons {
 
     async fn ask(self: Arc<Self>, envoys: Envoys<Event>, due: Vec<AppId>, done: watch::Sender<bool>) {
         let begun = Instant::now();
-        if let Ok(mut inquiry) = Inquiry::open(&envoys) {
+        if let Ok(mut client) = read::client(&envoys) {
             for app in due {
-                let question = ClientToMaster::RequestApplication {
-                    app: app.to_string(),
-                    executors_from: ExecutorId(0),
-                };
-                let words = match ask_application(&mut inquiry, question).await {
+                let words = match client.application_from(app.as_str(), ExecutorId(0)).await {
                     Ok(ApplicationAnswer::Known(detail)) => explanation::brief(&detail).map(Arc::from),
                     Ok(ApplicationAnswer::Unknown | ApplicationAnswer::Ambiguous { .. }) => None,
                     Err(_) => break,

@@ -17,7 +17,7 @@ use crate::http::pages::table::{Column, Shape, Table};
 use crate::http::query::Query;
 use crate::wording::application::{addresses, resources};
 use crate::wording::usage;
-use crate::wording::worker::worker_state;
+use crate::wording::worker::state_in_words;
 
 /// How often the page is asked for again, in milliseconds.
 const PACE: u64 = 3000;
@@ -86,7 +86,7 @@ fn head(view: &MasterView, worker: &WorkerView, permit: Permit<'_>) -> Markup {
     let drivers = view.drivers.iter().filter(|driver| {
         !driver.state.is_finished() && driver.worker.as_ref().is_some_and(|place| place.worker == worker.id)
     });
-    let report = view.reports.get(&worker.id).map(|timed| &timed.report);
+    let report = worker.report.as_ref().map(|timed| &timed.report);
     let address =
         report.and_then(|report| report.web_address.as_ref()).filter(|address| is_web_address(address));
     let [cpu, ram, disk] = usage::of_machine(report);
@@ -98,7 +98,7 @@ fn head(view: &MasterView, worker: &WorkerView, permit: Permit<'_>) -> Markup {
                 (permit.decommission(worker))
             }
             dl.facts {
-                (fact("State", &state(mood_of_worker(view, worker), &worker_state(view, worker))))
+                (fact("State", &state(mood_of_worker(worker), &state_in_words(worker, view.now))))
                 (fact("Cores", &html! { (worker.cores_used.0) " of " (worker.cores.0) " used" (bar(worker.cores_used.0, worker.cores.0)) }))
                 (fact("Memory", &html! { (worker.memory_used) " of " (worker.memory) " used" (bar(worker.memory_used.0, worker.memory.0)) }))
                 @let custom = resources(&worker.resources_used, &worker.resources);
@@ -113,7 +113,7 @@ fn head(view: &MasterView, worker: &WorkerView, permit: Permit<'_>) -> Markup {
             @if worker.state.is_gone() {
                 p.note {
                     (if worker.state == WorkerState::Left { "The Worker has left" } else { "The Worker is lost" })
-                    @if let Some(Departure { at, cause }) = view.remarks.get(&worker.id).and_then(WorkerRemark::departure) {
+                    @if let Some(Departure { at, cause }) = worker.remark.as_ref().and_then(WorkerRemark::departure) {
                         ", since " time datetime=(at) { (at) } ": " (cause)
                     }
                     ". The logs of its executors and cluster drivers are on " (worker.host) " in its work directory. They can be read here again \
@@ -125,7 +125,7 @@ fn head(view: &MasterView, worker: &WorkerView, permit: Permit<'_>) -> Markup {
 }
 
 fn executors(view: &MasterView, worker: &WorkerView, query: &Query) -> Markup {
-    let report = view.reports.get(&worker.id).map(|timed| &timed.report);
+    let report = worker.report.as_ref().map(|timed| &timed.report);
     let executors = report.map(|report| report.executors.as_slice()).unwrap_or_default();
     let usages: BTreeMap<&ExecutorKey, Usage> = executors.iter().map(|(key, usage)| (key, *usage)).collect();
     let rows: Vec<Row> = view

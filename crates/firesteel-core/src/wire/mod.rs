@@ -4,11 +4,17 @@
 //! messages. The two roles decide which messages. A frame is a big-endian `u32` length followed by that many
 //! bytes of postcard. `docs/PROTOCOL.md` describes the protocol in full.
 
+mod read;
+mod write;
+
 use std::fmt;
 
-use bytes::{BufMut, Bytes, BytesMut};
+use bytes::{Bytes, BytesMut};
 use firesteel_placement::words::counted;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
+
+use read::Reader;
+use write::{Append, Count, Sink, Writer};
 
 use crate::address::Address;
 use crate::version::Version;
@@ -38,6 +44,9 @@ pub const MAX_LOG_PIECE: usize = 1 << 20;
 
 /// The largest standard input of a task, in bytes. It is sent in one frame with the task.
 pub const MAX_STDIN: usize = 8 << 20;
+
+/// What this build adds to each struct: a build of the feature `next` writes as a version with one more field does.
+const LATER_FIELDS: &[u8] = if cfg!(feature = "next") { b"\x05later" } else { b"" };
 
 /// The first message of each side of a connection.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -108,11 +117,7 @@ pub enum PreambleError {
     #[error("the peer speaks HTTP, not Firesteel's protocol")]
     Http,
     /// The peer speaks another version of the protocol.
-    #[error(
-        "the peer speaks version {theirs} of the protocol, this side speaks versions {} to {}",
-        Version::OLDEST,
-        Version::CURRENT
-    )]
+    #[error("the peer speaks version {theirs} of the protocol, this side speaks {}", Version::spoken())]
     Version {
         /// The version that the peer speaks.
         theirs: Version,
@@ -179,15 +184,6 @@ pub trait Message: Serialize + Send + Sync + 'static {
     fn since(&self) -> Version {
         Version::OLDEST
     }
-
-    /// What a peer of this version is told instead, if an older version has words for it.
-    #[must_use]
-    fn to_version(self, _: Version) -> Self
-    where
-        Self: Sized,
-    {
-        self
-    }
 }
 
 /// Encodes a message as the body of a frame.
@@ -206,8 +202,7 @@ pub fn encode<M: Serialize>(message: &M, limit: usize) -> Result<Bytes, TooLong>
 /// The message is longer than `limit`. Then nothing is appended.
 pub fn append<M: Serialize>(message: &M, bytes: &mut BytesMut, limit: usize) -> Result<(), TooLong> {
     let before = bytes.len();
-    postcard::serialize_with_flavor(message, Append(bytes))
-        .expect("our messages have no type that postcard cannot write");
+    write_to(message, Append(bytes), LATER_FIELDS);
     let length = bytes.len() - before;
     if length > limit {
         bytes.truncate(before);
@@ -216,32 +211,25 @@ pub fn append<M: Serialize>(message: &M, bytes: &mut BytesMut, limit: usize) -> 
     Ok(())
 }
 
-/// Tells postcard where to write.
-struct Append<'a>(&'a mut BytesMut);
-
-impl postcard::ser_flavors::Flavor for Append<'_> {
-    type Output = ();
-
-    fn try_push(&mut self, byte: u8) -> postcard::Result<()> {
-        self.0.put_u8(byte);
-        Ok(())
-    }
-
-    fn try_extend(&mut self, bytes: &[u8]) -> postcard::Result<()> {
-        self.0.extend_from_slice(bytes);
-        Ok(())
-    }
-
-    fn finalize(self) -> postcard::Result<()> {
-        Ok(())
-    }
-}
-
 /// How many bytes a message or a part of one takes in the body of a frame.
 #[must_use]
 pub fn length<M: Serialize>(message: &M) -> usize {
-    postcard::experimental::serialized_size(message)
-        .expect("our messages have no type that postcard cannot write")
+    write_to(message, Count::default(), LATER_FIELDS)
+}
+
+/// A message as a later version writes it, in which each struct has more fields: these bytes.
+#[must_use]
+pub fn encode_with_later_fields<M: Serialize>(message: &M, later: &'static [u8]) -> Bytes {
+    let mut body = BytesMut::new();
+    write_to(message, Append(&mut body), later);
+    body.freeze()
+}
+
+/// The number of bytes in the sink afterwards.
+fn write_to<M: Serialize, S: Sink>(message: &M, sink: S, later: &'static [u8]) -> usize {
+    let mut writer = Writer::new(sink, later);
+    message.serialize(&mut writer).expect("our messages have no type that postcard cannot write");
+    writer.length()
 }
 
 /// The message in the body of a frame.
@@ -250,34 +238,147 @@ pub fn length<M: Serialize>(message: &M) -> usize {
 /// The bytes are not exactly one message.
 pub fn decode<M: DeserializeOwned>(body: &[u8]) -> Result<M, DecodeError> {
     let length = body.len();
-    match postcard::take_from_bytes(body) {
+    match take(body) {
         Ok((message, [])) => Ok(message),
         Ok((_, extra)) => Err(DecodeError::Trailing { length, extra: extra.len() }),
         Err(error) => Err(DecodeError::Malformed { length, error }),
     }
 }
 
+/// The first value in these bytes, and the bytes after it.
+///
+/// # Errors
+/// The bytes do not begin with such a value.
+pub fn take<M: DeserializeOwned>(bytes: &[u8]) -> postcard::Result<(M, &[u8])> {
+    let mut reader = Reader { input: bytes };
+    Ok((M::deserialize(&mut reader)?, reader.input))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ids::AppId;
-    use crate::messages::DriverToMaster;
 
     #[test]
     fn a_message_survives_the_wire() {
-        let message = DriverToMaster::UnregisterApplication { app: AppId::new("app-1"), outcome: None };
+        let message = now::State::Runs { pid: 300 };
         let bytes = encode(&message, MAX_FRAME).expect("it is short");
-        assert_eq!(&bytes[..], b"\x01\x05app-1\x00");
-        assert_eq!(decode::<DriverToMaster>(&bytes), Ok(message));
+        // Variant 1 with a content, which has two bytes.
+        assert_eq!(&bytes[..], b"\x03\x02\xac\x02");
+        assert_eq!(length(&message), bytes.len());
+        assert_eq!(decode(&bytes), Ok(message));
+        let long = vec![Some("x".repeat(200)); 100];
+        assert_eq!(length(&long), encode(&long, MAX_FRAME).expect("it fits").len());
     }
 
     #[test]
     fn what_is_not_exactly_one_message_is_refused() {
-        let trailing = b"\x01\x05app-1\x00!";
-        assert_eq!(decode::<DriverToMaster>(trailing), Err(DecodeError::Trailing { length: 9, extra: 1 }));
-        assert!(matches!(decode::<DriverToMaster>(b"\x01\x05app"), Err(DecodeError::Malformed { .. })));
-        assert!(matches!(decode::<DriverToMaster>(b"\x63"), Err(DecodeError::Malformed { .. })));
+        let trailing = b"\x03\x02\xac\x02!";
+        assert_eq!(decode::<now::State>(trailing), Err(DecodeError::Trailing { length: 5, extra: 1 }));
+        // It is cut, has no content, is longer than it says, or has no field that it must have.
+        for body in
+            [&b"\x03\x02\xac"[..], b"\x05", b"\x03\x01\xac\x02", b"\x03\xff\xff\x7f", b"\x03\x00", b""]
+        {
+            assert!(matches!(decode::<now::State>(body), Err(DecodeError::Malformed { .. })), "{body:?}");
+        }
         assert!(encode(&"x".repeat(100), 64).is_err());
+    }
+
+    /// A struct and an enum of this version.
+    mod now {
+        #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+        pub(super) struct Row {
+            pub(super) name: String,
+            pub(super) state: State,
+            pub(super) last: u8,
+        }
+
+        #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+        pub(super) enum State {
+            Idle,
+            Runs {
+                pid: u32,
+            },
+            Named(String),
+            Pair(u8, u8),
+            /// What this version does not know.
+            #[serde(other)]
+            Other,
+        }
+    }
+
+    /// The same of a later version.
+    mod later {
+        #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+        pub(super) struct Row {
+            pub(super) name: String,
+            pub(super) state: State,
+            pub(super) last: u8,
+            #[serde(default)]
+            pub(super) labels: Vec<String>,
+            #[serde(default)]
+            pub(super) note: Option<String>,
+        }
+
+        #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+        pub(super) enum State {
+            Idle,
+            Runs {
+                pid: u32,
+                #[serde(default)]
+                since: u64,
+            },
+            Named(String),
+            Pair(u8, u8),
+            Other,
+            Paused {
+                until: u64,
+            },
+            Gone,
+        }
+    }
+
+    #[test]
+    fn a_row_of_this_version_is_read_by_a_later_one_and_the_other_way_round() {
+        let long = "n".repeat(300);
+        let labels = vec!["a".to_owned(), long.clone()];
+        for (old, new, back) in [
+            (now::State::Idle, later::State::Idle, now::State::Idle),
+            (
+                now::State::Runs { pid: 7 },
+                later::State::Runs { pid: 7, since: 0 },
+                now::State::Runs { pid: 7 },
+            ),
+            (now::State::Named("x".into()), later::State::Named("x".into()), now::State::Named("x".into())),
+            (now::State::Pair(1, 2), later::State::Pair(1, 2), now::State::Pair(1, 2)),
+            (now::State::Other, later::State::Paused { until: 9 }, now::State::Other),
+            (now::State::Other, later::State::Gone, now::State::Other),
+        ] {
+            for name in ["", "node", &long] {
+                let row = now::Row { name: name.to_owned(), state: old.clone(), last: 5 };
+                let bytes = encode(&vec![row.clone(), row.clone()], MAX_FRAME).expect("it is short");
+                let read: Vec<later::Row> = decode(&bytes).expect("a later version reads it");
+                assert_eq!(
+                    (&read[1].name, read[1].last, &read[1].labels, &read[1].note),
+                    (&row.name, 5, &vec![], &None)
+                );
+                if old != now::State::Other {
+                    assert_eq!(read[1].state, new);
+                }
+                let (state, note) = (new.clone(), Some(long.clone()));
+                let row = later::Row { name: name.to_owned(), state, last: 5, labels: labels.clone(), note };
+                let bytes = encode(&vec![row.clone(), row], MAX_FRAME).expect("it is short");
+                let expected = now::Row { name: name.to_owned(), state: back.clone(), last: 5 };
+                assert_eq!(decode(&bytes), Ok(vec![expected.clone(), expected]));
+            }
+        }
+    }
+
+    #[test]
+    fn nobody_makes_us_reserve_more_than_he_sends() {
+        // A list of 2^60 numbers, and a struct that is as long.
+        let huge = b"\x80\x80\x80\x80\x80\x80\x80\x80\x10\x01";
+        assert!(decode::<Vec<u64>>(huge).is_err());
+        assert!(decode::<now::Row>(huge).is_err());
     }
 
     #[test]

@@ -1,0 +1,364 @@
+//! Values to bytes: postcard, in which each struct says how long it is.
+//!
+//! postcard writes the fields of a struct one after the other, and a reader with one field more or less than the writer reads
+//! nonsense from there on. Here each struct begins with the length of its fields in bytes, so that a reader finds its end
+//! whatever it knows of it. Everything else is written by postcard itself, but for the number of an enum's variant, which says
+//! whether a content follows.
+
+use bytes::{BufMut, BytesMut};
+use postcard::ser_flavors::Flavor;
+use postcard::{Error, Result};
+use serde::{Serialize, Serializer, ser};
+
+/// Where bytes go.
+pub(super) trait Sink: Flavor<Output = ()> {
+    /// The number of bytes so far.
+    fn length(&self) -> usize;
+
+    /// Puts the number of bytes since `start` before them, where one byte was left for it.
+    fn measure(&mut self, start: usize);
+}
+
+/// Behind the bytes that are already there.
+pub(super) struct Append<'a>(pub(super) &'a mut BytesMut);
+
+/// Nowhere: the bytes are counted.
+#[derive(Default)]
+pub(super) struct Count(pub(super) usize);
+
+/// Writes values to a sink.
+pub(super) struct Writer<S: Sink> {
+    plain: postcard::Serializer<S>,
+    /// Fields that a later version has at the end of each struct, as bytes.
+    later: &'static [u8],
+}
+
+/// The bytes of the number that postcard writes for this length.
+fn varint(mut length: usize) -> ([u8; 10], usize) {
+    let (mut bytes, mut count) = ([0; 10], 0);
+    loop {
+        let [low, ..] = length.to_le_bytes();
+        length >>= 7;
+        bytes[count] = if length == 0 { low & 0x7F } else { low | 0x80 };
+        count += 1;
+        if length == 0 {
+            return (bytes, count);
+        }
+    }
+}
+
+impl Flavor for Append<'_> {
+    type Output = ();
+
+    fn try_push(&mut self, byte: u8) -> Result<()> {
+        self.0.put_u8(byte);
+        Ok(())
+    }
+
+    fn try_extend(&mut self, bytes: &[u8]) -> Result<()> {
+        self.0.extend_from_slice(bytes);
+        Ok(())
+    }
+
+    fn finalize(self) -> Result<()> {
+        Ok(())
+    }
+}
+
+impl Sink for Append<'_> {
+    fn length(&self) -> usize {
+        self.0.len()
+    }
+
+    fn measure(&mut self, start: usize) {
+        let end = self.0.len();
+        let (number, count) = varint(end - start - 1);
+        if count > 1 {
+            self.0.resize(end + count - 1, 0);
+            self.0.copy_within(start + 1..end, start + count);
+        }
+        self.0[start..start + count].copy_from_slice(&number[..count]);
+    }
+}
+
+impl Flavor for Count {
+    type Output = ();
+
+    fn try_push(&mut self, _: u8) -> Result<()> {
+        self.0 += 1;
+        Ok(())
+    }
+
+    fn try_extend(&mut self, bytes: &[u8]) -> Result<()> {
+        self.0 += bytes.len();
+        Ok(())
+    }
+
+    fn finalize(self) -> Result<()> {
+        Ok(())
+    }
+}
+
+impl Sink for Count {
+    fn length(&self) -> usize {
+        self.0
+    }
+
+    fn measure(&mut self, start: usize) {
+        self.0 += varint(self.0 - start - 1).1 - 1;
+    }
+}
+
+impl<S: Sink> Writer<S> {
+    pub(super) fn new(sink: S, later: &'static [u8]) -> Self {
+        Self { plain: postcard::Serializer { output: sink }, later }
+    }
+
+    pub(super) fn length(&self) -> usize {
+        self.plain.output.length()
+    }
+
+    /// Begins what says how long it is.
+    fn open(&mut self) -> Result<Measured<'_, S>> {
+        let start = self.length();
+        self.plain.output.try_push(0)?;
+        Ok(Measured { writer: self, start })
+    }
+
+    /// The number of a variant, and whether a content follows.
+    fn variant(&mut self, number: u32, has_content: bool) -> Result<()> {
+        (u64::from(number) << 1 | u64::from(has_content)).serialize(&mut self.plain)
+    }
+}
+
+/// Something that says how long it is, while it is written.
+pub(super) struct Measured<'a, S: Sink> {
+    writer: &'a mut Writer<S>,
+    start: usize,
+}
+
+impl<S: Sink> Measured<'_, S> {
+    fn add<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<()> {
+        value.serialize(&mut *self.writer)
+    }
+
+    fn close(self) -> Result<()> {
+        self.writer.plain.output.measure(self.start);
+        Ok(())
+    }
+
+    /// The same after a struct's own fields.
+    fn close_struct(self) -> Result<()> {
+        self.writer.plain.output.try_extend(self.writer.later)?;
+        self.close()
+    }
+}
+
+/// What postcard writes as we do.
+macro_rules! plain {
+    ($($method:ident($value:ty);)*) => {$(
+        fn $method(self, value: $value) -> Result<()> {
+            self.plain.$method(value)
+        }
+    )*};
+}
+
+impl<'a, S: Sink> Serializer for &'a mut Writer<S> {
+    type Ok = ();
+    type Error = Error;
+    type SerializeSeq = Self;
+    type SerializeTuple = Self;
+    type SerializeTupleStruct = Self;
+    type SerializeMap = Self;
+    type SerializeStruct = Measured<'a, S>;
+    type SerializeTupleVariant = Measured<'a, S>;
+    type SerializeStructVariant = Measured<'a, S>;
+
+    plain! {
+        serialize_bool(bool);
+        serialize_i8(i8);
+        serialize_i16(i16);
+        serialize_i32(i32);
+        serialize_i64(i64);
+        serialize_i128(i128);
+        serialize_u8(u8);
+        serialize_u16(u16);
+        serialize_u32(u32);
+        serialize_u64(u64);
+        serialize_u128(u128);
+        serialize_f32(f32);
+        serialize_f64(f64);
+        serialize_char(char);
+        serialize_str(&str);
+        serialize_bytes(&[u8]);
+    }
+
+    fn is_human_readable(&self) -> bool {
+        false
+    }
+
+    fn collect_str<T: std::fmt::Display + ?Sized>(self, value: &T) -> Result<()> {
+        self.plain.collect_str(value)
+    }
+
+    fn serialize_none(self) -> Result<()> {
+        self.plain.serialize_none()
+    }
+
+    fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Result<()> {
+        self.plain.output.try_push(1)?;
+        value.serialize(self)
+    }
+
+    fn serialize_unit(self) -> Result<()> {
+        Ok(())
+    }
+
+    fn serialize_unit_struct(self, _: &'static str) -> Result<()> {
+        Ok(())
+    }
+
+    fn serialize_newtype_struct<T: Serialize + ?Sized>(self, _: &'static str, value: &T) -> Result<()> {
+        value.serialize(self)
+    }
+
+    fn serialize_seq(self, length: Option<usize>) -> Result<Self> {
+        length.ok_or(Error::SerializeSeqLengthUnknown)?.serialize(&mut self.plain)?;
+        Ok(self)
+    }
+
+    fn serialize_map(self, length: Option<usize>) -> Result<Self> {
+        self.serialize_seq(length)
+    }
+
+    fn serialize_tuple(self, _: usize) -> Result<Self> {
+        Ok(self)
+    }
+
+    fn serialize_tuple_struct(self, _: &'static str, _: usize) -> Result<Self> {
+        Ok(self)
+    }
+
+    fn serialize_struct(self, _: &'static str, _: usize) -> Result<Measured<'a, S>> {
+        self.open()
+    }
+
+    fn serialize_unit_variant(self, _: &'static str, number: u32, _: &'static str) -> Result<()> {
+        self.variant(number, false)
+    }
+
+    fn serialize_newtype_variant<T: Serialize + ?Sized>(
+        self,
+        _: &'static str,
+        number: u32,
+        _: &'static str,
+        value: &T,
+    ) -> Result<()> {
+        self.variant(number, true)?;
+        let mut content = self.open()?;
+        content.add(value)?;
+        content.close()
+    }
+
+    fn serialize_tuple_variant(
+        self,
+        _: &'static str,
+        number: u32,
+        _: &'static str,
+        _: usize,
+    ) -> Result<Measured<'a, S>> {
+        self.variant(number, true)?;
+        self.open()
+    }
+
+    fn serialize_struct_variant(
+        self,
+        _: &'static str,
+        number: u32,
+        _: &'static str,
+        _: usize,
+    ) -> Result<Measured<'a, S>> {
+        self.variant(number, true)?;
+        self.open()
+    }
+}
+
+impl<S: Sink> ser::SerializeStruct for Measured<'_, S> {
+    type Ok = ();
+    type Error = Error;
+
+    fn serialize_field<T: Serialize + ?Sized>(&mut self, _: &'static str, value: &T) -> Result<()> {
+        self.add(value)
+    }
+
+    fn end(self) -> Result<()> {
+        self.close_struct()
+    }
+}
+
+impl<S: Sink> ser::SerializeStructVariant for Measured<'_, S> {
+    type Ok = ();
+    type Error = Error;
+
+    fn serialize_field<T: Serialize + ?Sized>(&mut self, _: &'static str, value: &T) -> Result<()> {
+        self.add(value)
+    }
+
+    fn end(self) -> Result<()> {
+        self.close_struct()
+    }
+}
+
+impl<S: Sink> ser::SerializeTupleVariant for Measured<'_, S> {
+    type Ok = ();
+    type Error = Error;
+
+    fn serialize_field<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<()> {
+        self.add(value)
+    }
+
+    fn end(self) -> Result<()> {
+        self.close()
+    }
+}
+
+/// What has a length of its own, or one that both sides know.
+macro_rules! elements {
+    ($($part:ident $method:ident;)*) => {$(
+        impl<S: Sink> ser::$part for &mut Writer<S> {
+            type Ok = ();
+            type Error = Error;
+
+            fn $method<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<()> {
+                value.serialize(&mut **self)
+            }
+
+            fn end(self) -> Result<()> {
+                Ok(())
+            }
+        }
+    )*};
+}
+
+elements! {
+    SerializeSeq serialize_element;
+    SerializeTuple serialize_element;
+    SerializeTupleStruct serialize_field;
+}
+
+impl<S: Sink> ser::SerializeMap for &mut Writer<S> {
+    type Ok = ();
+    type Error = Error;
+
+    fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result<()> {
+        key.serialize(&mut **self)
+    }
+
+    fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<()> {
+        value.serialize(&mut **self)
+    }
+
+    fn end(self) -> Result<()> {
+        Ok(())
+    }
+}
