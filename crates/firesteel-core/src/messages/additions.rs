@@ -21,9 +21,9 @@ use firesteel_placement::Shortfall;
 use firesteel_placement::shortfall::Reason;
 
 use super::{
-    ClientToMaster, ClientToWorker, DriverToExecutor, DriverToMaster, DriverToWorker, ExecutorLaunch,
-    ExecutorToDriver, MasterToClient, MasterToDriver, MasterToWorker, WorkerToClient, WorkerToDriver,
-    WorkerToMaster,
+    ApplicationAnswer, ClientToMaster, ClientToWorker, DriverToExecutor, DriverToMaster, DriverToWorker,
+    ExecutorLaunch, ExecutorToDriver, MasterToClient, MasterToDriver, MasterToWorker, WorkerToClient,
+    WorkerToDriver, WorkerToMaster,
 };
 use crate::version::Version;
 use crate::wire::Message;
@@ -41,32 +41,38 @@ impl Message for ExecutorToDriver {
 
 impl Message for MasterToDriver {
     fn since(&self) -> Version {
-        let is_new = |(_, shortfall): &(_, Shortfall)| {
-            matches!(shortfall.reason, Reason::Impaired { .. } | Reason::Held { .. })
-        };
-        since_7(matches!(self, Self::Shortfalls(all) if all.iter().any(is_new)))
+        since_7(matches!(self, Self::Shortfalls(all) if all.iter().any(|(_, shortfall)| is_new(shortfall))))
     }
 
     /// Drivers of version 6 are told the reason that comes closest of those that they know.
     fn to_version(self, version: Version) -> Self {
         match self {
             Self::Shortfalls(all) if version < Version(7) => {
-                let known = |(profile, shortfall)| (profile, known_to_6(shortfall));
-                Self::Shortfalls(all.into_iter().map(known).collect())
+                let known = |(profile, shortfall)| Some((profile, known_to_6(shortfall)?));
+                Self::Shortfalls(all.into_iter().filter_map(known).collect())
             }
             other => other,
         }
     }
 }
 
-/// The shortfall with a reason that version 6 knows.
-pub(crate) fn known_to_6(shortfall: Shortfall) -> Shortfall {
+/// Whether version 6 does not know the reason.
+fn is_new(shortfall: &Shortfall) -> bool {
+    matches!(
+        shortfall.reason,
+        Reason::Impaired { .. } | Reason::Held { .. } | Reason::Paused { .. } | Reason::Avoided { .. }
+    )
+}
+
+/// The shortfall with a reason that version 6 knows. None if it knows none that comes close.
+fn known_to_6(shortfall: Shortfall) -> Option<Shortfall> {
     let reason = match shortfall.reason {
-        Reason::Impaired { workers, .. } => Reason::Excluded { workers },
+        Reason::Impaired { workers, .. } | Reason::Avoided { workers } => Reason::Excluded { workers },
         Reason::Held { workers, .. } => Reason::Busy { workers },
+        Reason::Paused { .. } => return None,
         known => known,
     };
-    Shortfall { reason, ..shortfall }
+    Some(Shortfall { reason, ..shortfall })
 }
 
 impl Message for WorkerToMaster {
@@ -113,6 +119,10 @@ impl Message for ClientToMaster {
 
 impl Message for MasterToClient {
     fn since(&self) -> Version {
+        if let Self::ApplicationResponse(ApplicationAnswer::Known(detail)) = self {
+            let profiles = detail.scheduling.iter().flat_map(|scheduling| &scheduling.profiles);
+            return since_7(profiles.filter_map(|profile| profile.shortfall.as_ref()).any(is_new));
+        }
         since_7(matches!(
             self,
             Self::WorkerReportsResponse(_)
@@ -127,6 +137,18 @@ impl Message for MasterToClient {
                 | Self::SchedulingSettingsResponse(_)
                 | Self::RunTimesResponse(_)
         ))
+    }
+
+    /// Clients of version 6 are told the reasons that drivers of that version are told.
+    fn to_version(mut self, version: Version) -> Self {
+        if let Self::ApplicationResponse(ApplicationAnswer::Known(detail)) = &mut self
+            && version < Version(7)
+        {
+            for profile in detail.scheduling.iter_mut().flat_map(|scheduling| &mut scheduling.profiles) {
+                profile.shortfall = profile.shortfall.take().and_then(known_to_6);
+            }
+        }
+        self
     }
 }
 
@@ -165,11 +187,14 @@ mod tests {
         for (new, known) in [
             (Reason::Impaired { workers, why }, Reason::Excluded { workers }),
             (Reason::Held { workers: Vec::new(), holder, others: 1 }, Reason::Busy { workers: Vec::new() }),
+            (Reason::Avoided { workers }, Reason::Excluded { workers }),
             (Reason::NoWorkers, Reason::NoWorkers),
         ] {
             let (new, known) = (message(new), message(known));
             assert_eq!(new.clone().to_version(Version(7)), new);
             assert_eq!((new.to_version(Version(6)), known.since()), (known.clone(), Version(6)));
         }
+        let paused = message(Reason::Paused { failures: 2, millis: 100 });
+        assert_eq!(paused.to_version(Version(6)), MasterToDriver::Shortfalls(Vec::new()));
     }
 }

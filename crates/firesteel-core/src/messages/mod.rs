@@ -24,7 +24,6 @@ mod state;
 mod totals;
 mod worker_master;
 
-pub(crate) use additions::known_to_6;
 pub use application::{
     ApplicationAnswer, ApplicationDetail, ClusterView, EarlyEnd, ExcludedWorker, Hindrance, Holder,
     ImpairedWorker, KillAnswer, MOST_EXCLUDED, MOST_HOLDERS, MOST_KEPT, ProfileView, SchedulingStatus,
