@@ -22,6 +22,7 @@ pub enum DialError {
         /// The host name that was looked up.
         host: String,
         /// The error of the resolver.
+        #[source]
         error: io::Error,
     },
     /// The address did not answer in time.
@@ -36,6 +37,7 @@ pub enum DialError {
         /// The address that was dialled.
         address: Address,
         /// The operating system's error.
+        #[source]
         error: io::Error,
     },
     /// The peer at this address did not complete the handshake, or is not the wanted one.
