@@ -10,7 +10,7 @@ use nix::sys::signal::Signal;
 use tempfile::TempDir;
 
 use crate::cluster::processes;
-use crate::cluster::{Finished, Guarded, firesteel, run, wait_for};
+use crate::cluster::{Finished, Guarded, clean, firesteel, run, wait_for};
 
 /// Stands in for ssh: writes down its words, gives each host a home of its own, and runs what it is told. Names that end with
 /// .alias are those of one host. Nobody is at home at 127.0.0.9.
@@ -248,4 +248,20 @@ fn a_process_that_is_no_daemon_of_firesteel_is_never_ended() {
     let _ = other.kill();
     let _ = other.wait();
     assert!(is_alive && done.code() == 0 && done.stdout.contains("it did not run"), "{done}");
+}
+
+#[test]
+fn a_machine_with_too_few_open_files_for_its_daemon_is_told_by_the_exit_code() {
+    let site = Site::new("localhost\n");
+    let start = site.command("start");
+    let mut limited = clean("prlimit");
+    limited.args(["--nofile=15", "--"]).arg(start.get_program()).args(start.get_args());
+    limited.envs(start.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let done = run(&mut limited);
+    assert_eq!(done.code(), 71, "{done}");
+    assert!(
+        done.stdout.contains("it ended at once") && done.stdout.contains("Too many open files"),
+        "{done}"
+    );
+    site.wait_until_empty();
 }

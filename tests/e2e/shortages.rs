@@ -5,6 +5,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 use nix::sys::signal::Signal;
 
@@ -69,6 +70,49 @@ fn a_worker_that_can_start_no_process_says_so_and_is_not_counted_against_applica
     worker.wait_for_line(&["can start executors again"]);
     assert_eq!(map.wait(), 0, "{}", map.log());
     assert_eq!(map.output(), "item\n");
+}
+
+/// The number of threads of a process.
+fn threads(pid: u32) -> usize {
+    fs::read_dir(format!("/proc/{pid}/task")).map_or(0, Iterator::count)
+}
+
+#[test]
+fn a_worker_that_is_given_no_more_threads_later_does_its_work_with_those_that_it_has() {
+    if !nix::unistd::geteuid().is_root() {
+        eprintln!("left out: only root can become a user without processes");
+        return;
+    }
+    let master = Daemon::master(&[]);
+    let place = tempfile::tempdir().expect("a temporary directory");
+    fs::set_permissions(place.path(), fs::Permissions::from_mode(0o777)).expect("it is ours");
+    let program = place.path().join("firesteel");
+    fs::copy(BINARY, &program).expect("it can be copied");
+    let worker = worker(&program, &master, &place.path().join("work"), "1");
+    let mut other_user = clean("setpriv");
+    other_user.args(["--reuid=64322", "--regid=64322", "--clear-groups"]);
+    other_user.arg(worker.get_program()).args(worker.get_args());
+    let worker = Daemon::start(&mut other_user);
+    // Longer than Tokio keeps a thread that has nothing to do, unless it is told to.
+    let idle_until = Instant::now() + Duration::from_secs(11);
+    let at_first = threads(worker.pid());
+    wait_for("its threads to be idle", || {
+        assert!(threads(worker.pid()) >= at_first, "a thread has ended");
+        (Instant::now() > idle_until).then_some(())
+    });
+    let limit = |limit: &str| {
+        let mut set = clean("setpriv");
+        set.args(["--reuid=64322", "--regid=64322", "--clear-groups", "prlimit", "--pid"]);
+        let done = run(set.args([&worker.pid().to_string(), limit]));
+        assert_eq!(done.code(), 0, "{done}");
+    };
+    limit("--nproc=1:");
+    let mut map = Daemon::spawn(&mut map(&master, &["echo", ":::", "item"]));
+    worker.wait_for_line(&["WARN", "cannot start executors, and takes none until it can"]);
+    limit("--nproc=1024:");
+    worker.wait_for_line(&["can start executors again"]);
+    assert_eq!(map.wait(), 0, "{}", map.log());
+    assert_eq!(worker.terminate(), 0);
 }
 
 #[test]
@@ -199,7 +243,7 @@ fn every_command_ends_with_a_sentence_where_files_or_processes_are_few() {
             }
             if done.code() == 71 {
                 short += 1;
-                let why = ["Too many open files", "Resource temporarily unavailable"];
+                let why = ["Too many open files", "Resource temporarily unavailable", "Cannot fork"];
                 assert!(why.iter().any(|why| done.stderr.contains(why)), "{limit} {words}: {done}");
             }
         }

@@ -4,7 +4,7 @@
 
 mod attempts;
 mod containers;
-mod exclusion_nights;
+mod exclusion;
 mod fair_queue;
 mod fixtures;
 mod garbage;

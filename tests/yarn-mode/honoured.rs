@@ -57,8 +57,10 @@ fn amounts(cluster: &YarnCluster) {
     let asked = application["app"]["resourceRequests"].to_string();
     assert!(asked.contains(&format!("\"value\":{each}")) && asked.contains("\"licence\""), "{asked}");
 
-    let done = yarn(cluster, &["kill", &running.id]);
+    let done = yarn(cluster, &["kill", &running.id, "--json"]);
     assert_eq!(done.code(), 0, "{done}");
+    let value: serde_json::Value = serde_json::from_str(&done.stdout).expect("it is JSON");
+    assert_eq!((&value["schema"], &value["killed"][0]["id"]), (&1.into(), &running.id.as_str().into()));
     running.end();
     wait("all to be given back", || (given(cluster, "licence") == 0).then_some(()));
 }

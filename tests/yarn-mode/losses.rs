@@ -1,6 +1,7 @@
 //! Something is killed with SIGKILL while an application runs, and every item is done all the same.
 
 use libtest_mimic::Trial;
+use serde_json::Value;
 
 use crate::cluster::YarnCluster;
 use crate::commands::{Running, Whose, submit, wait, yarn};
@@ -45,6 +46,15 @@ fn container(cluster: &YarnCluster) {
     let logs = yarn(cluster, &["logs", &running.id, "--stderr"]);
     assert_eq!(logs.code(), 0, "{logs}");
     assert!(logs.stdout.contains("container_"), "{logs}");
+    let logs = yarn(cluster, &["logs", &running.id, "--stderr", "--json"]);
+    assert_eq!(logs.code(), 0, "{logs}");
+    let lines: Vec<Value> =
+        logs.stdout.lines().map(|line| serde_json::from_str(line).expect("it is JSON")).collect();
+    assert!(!lines.is_empty(), "{logs}");
+    for line in lines {
+        assert_eq!((&line["schema"], &line["stream"]), (&1.into(), &"stderr".into()), "{line}");
+        assert!(line["container"].as_str().is_some_and(|id| id.starts_with("container_")), "{line}");
+    }
     let of_executors = running.processes(cluster, Whose::Executors);
     let (_, processes) = of_executors.first().expect("there are executors");
     cluster.kill(processes);

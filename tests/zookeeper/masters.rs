@@ -27,6 +27,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         ("a_leader_whose_candidate_somebody_deletes_ends_when_another_one_leads", deleted_candidate),
         ("masters_wait_for_zookeeper_that_is_not_there_yet", waits_for_zookeeper),
         ("a_password_keeps_others_away", password),
+        ("a_chroot_that_is_not_there_is_named_and_one_that_is_there_is_used", chroot),
     ])
 }
 
@@ -246,4 +247,21 @@ fn password() {
     for log in [leader.log(), stranger.log(), friend.log()] {
         assert!(!log.contains("secret") && !log.contains("guessed"), "{log}");
     }
+}
+
+/// The node with which the setting may end, as ZooKeeper's own clients read it. They make none.
+fn chroot() {
+    let ensemble = Ensemble::start(1);
+    let with = |node: &str| master(&format!("{}/{node}", ensemble.url()), &["--port", "0"]);
+    let lost = with("absent");
+    lost.wait_for_line(&["has no node /absent, with which spark.deploy.zookeeper.url ends: create it"]);
+    let asked = run(firesteel().args(["status", "--master", lost.url()]));
+    assert_ne!(asked.code(), 0, "{asked}");
+    assert!(asked.stderr.contains("stands by, and no Master leads yet"), "{asked}");
+    // The first Master without one makes the node of its journal.
+    let leader = master(&ensemble.url(), &["--port", "0"]);
+    leader.wait_for_line(&["leads in epoch 1"]);
+    let within = with("spark");
+    within.wait_for_line(&["leads in epoch 1"]);
+    assert_eq!(within.status()["url"], within.url());
 }

@@ -36,7 +36,7 @@ pub enum StartError {
     Offer(#[from] ListenError),
     /// Signals cannot be caught.
     #[error("cannot catch signals: {0}")]
-    Signals(io::Error),
+    Signals(#[source] io::Error),
 }
 
 impl From<ClusterModeError> for StartError {

@@ -1,6 +1,6 @@
 //! Tables, and durations for people.
 
-use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table, presets};
+use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table, Width, presets};
 pub use firesteel_host::plain::clean;
 pub use firesteel_placement::words::duration;
 
@@ -19,11 +19,14 @@ const LEAST: [&str; 11] = [
     "EXECUTORS",
 ];
 
-/// The columns of text that the last column of a table has at least.
-const LAST: usize = 24;
+/// A column but the first is wrapped where it has more columns of text than this, before others are left out.
+const WRAPPED: usize = 24;
+
+/// The columns of text that every column has at least, on the narrowest terminal.
+const NARROWEST: usize = 8;
 
 /// A table with a header and without borders. Without rows it is `  none`. On a terminal it is as wide as that: first columns
-/// without any value are left out, then some others, which a line below names; then the last column is wrapped.
+/// without any value are left out, then some others, which a line below names; then long columns are wrapped.
 #[must_use]
 pub fn table(header: &[&str], rows: Vec<Vec<String>>) -> String {
     let width = Table::new().width().map(usize::from);
@@ -38,12 +41,12 @@ fn fitted(header: &[&str], rows: Vec<Vec<String>>, width: Option<usize>) -> Stri
         rows.into_iter().map(|row| row.into_iter().map(|cell| clean(&cell)).collect()).collect();
     let mut columns: Vec<usize> = (0..header.len()).collect();
     let Some(width) = width else { return drawn(header, &rows, &columns).trim_fmt() };
-    if widest(&drawn(header, &rows, &columns)) > width {
+    if total(&contents(&drawn(header, &rows, &columns))) > width {
         columns.retain(|column| rows.iter().any(|row| !row[*column].is_empty()));
     }
     let mut left_out = Vec::new();
     for name in LEAST {
-        if needed(header, &rows, &columns) <= width {
+        if total(&wrapped(&contents(&drawn(header, &rows, &columns)))) <= width {
             break;
         }
         if let Some(at) = columns.iter().position(|column| header[*column] == name) {
@@ -52,13 +55,12 @@ fn fitted(header: &[&str], rows: Vec<Vec<String>>, width: Option<usize>) -> Stri
         }
     }
     let mut table = drawn(header, &rows, &columns);
-    if widest(&table) > width {
-        let last = columns.len() - 1;
-        for column in table.column_iter_mut().take(last) {
-            column.set_constraint(ColumnConstraint::ContentWidth);
+    let widths = contents(&table);
+    if total(&widths) > width {
+        for (column, fits) in table.column_iter_mut().zip(within(&widths, width)) {
+            let padded = u16::try_from(fits + PADDING).unwrap_or(u16::MAX);
+            column.set_constraint(ColumnConstraint::Absolute(Width::Fixed(padded)));
         }
-        table.set_content_arrangement(ContentArrangement::Dynamic);
-        table.set_width(u16::try_from(width).unwrap_or(u16::MAX));
     }
     let table = table.trim_fmt();
     match left_out.as_slice() {
@@ -72,6 +74,7 @@ fn drawn(header: &[&str], rows: &[Vec<String>], columns: &[usize]) -> Table {
     let rows = rows.iter().map(|row| columns.iter().map(|column| row[*column].as_str()));
     table
         .load_style(presets::NOTHING)
+        .set_content_arrangement(ContentArrangement::Disabled)
         .set_header(columns.iter().map(|column| header[*column]))
         .add_rows(rows);
     for column in table.column_iter_mut() {
@@ -80,22 +83,49 @@ fn drawn(header: &[&str], rows: &[Vec<String>], columns: &[usize]) -> Table {
     table
 }
 
-/// The width of a table whose columns are as wide as what they have.
-fn widest(table: &Table) -> usize {
-    // A column has a blank on each side; the last one is not seen.
-    table
-        .column_max_content_widths()
-        .into_iter()
-        .map(|column| usize::from(column) + 2)
-        .sum::<usize>()
-        .saturating_sub(1)
+/// A column has a blank on each side.
+const PADDING: usize = 2;
+
+/// The widths of the columns if each is as wide as what it has.
+fn contents(table: &Table) -> Vec<usize> {
+    table.column_max_content_widths().into_iter().map(usize::from).collect()
 }
 
-/// The width that a table needs if its last column is wrapped.
-fn needed(header: &[&str], rows: &[Vec<String>], columns: &[usize]) -> usize {
-    let table = drawn(header, rows, columns);
-    let last = table.column_max_content_widths().last().map_or(0, |last| usize::from(*last));
-    widest(&table) - last.saturating_sub(LAST)
+/// The width of a table with columns of these widths. The blank behind the last one is not seen.
+fn total(widths: &[usize]) -> usize {
+    widths.iter().map(|column| column + PADDING).sum::<usize>().saturating_sub(1)
+}
+
+/// The widths if all long columns but the first are wrapped.
+fn wrapped(widths: &[usize]) -> Vec<usize> {
+    let rest = widths.iter().skip(1).map(|column| *column.min(&WRAPPED));
+    widths.first().copied().into_iter().chain(rest).collect()
+}
+
+/// Widths with which a table fits a terminal: long columns are as wide as there is room, the first ones first. If there is too
+/// little, the widest columns are narrower still.
+fn within(widths: &[usize], width: usize) -> Vec<usize> {
+    let mut fits = wrapped(widths);
+    let mut room = width.saturating_sub(total(&fits));
+    for (fit, content) in fits.iter_mut().zip(widths) {
+        let more = room.min(content - *fit);
+        *fit += more;
+        room -= more;
+    }
+    while total(&fits) > width {
+        // The first column has ids, which are copied.
+        let (first, rest) = fits.split_at_mut(1);
+        match widest(rest).or_else(|| widest(first)) {
+            Some(widest) => *widest -= 1,
+            None => break,
+        }
+    }
+    fits
+}
+
+/// The widest column that can be narrower still.
+fn widest(columns: &mut [usize]) -> Option<&mut usize> {
+    columns.iter_mut().max().filter(|widest| **widest > NARROWEST)
 }
 
 #[cfg(test)]
@@ -144,10 +174,32 @@ mod tests {
             [
                 " APPLICATION              REASON",
                 " app-20261128023512-8930  all executors failed on 3",
-                "                          hosts, the last one on",
-                "                          node-7",
+                "                          hosts, the last one on node-7",
                 "  (not shown for want of room: USER)",
             ]
         );
+    }
+
+    #[test]
+    fn a_long_name_is_wrapped_and_no_table_is_wider_than_its_terminal() {
+        let header = ["APPLICATION", "NAME", "STATE", "CORES", "SUBMITTED"];
+        let row = [
+            "app-20261128095958-1720",
+            "nightly-sums of the whole warehouse",
+            "RUNNING",
+            "4 of 4",
+            "5 s ago",
+        ];
+        let shown = |width| fitted(&header, vec![row.map(str::to_owned).to_vec()], Some(width));
+        assert_eq!(
+            shown(80),
+            " APPLICATION              NAME                        STATE    CORES   SUBMITTED\n \
+             app-20261128095958-1720  nightly-sums of the whole   RUNNING  4 of 4  5 s ago\n                          \
+             warehouse"
+        );
+        for width in 45..120 {
+            let widest = shown(width).lines().map(|line| line.chars().count()).max();
+            assert!(widest.is_some_and(|widest| widest <= width), "{width}: {}", shown(width));
+        }
     }
 }

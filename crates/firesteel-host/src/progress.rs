@@ -4,7 +4,7 @@ use std::fmt;
 use std::io::{self, IsTerminal, Write};
 use std::os::fd::AsFd;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use firesteel_placement::words;
@@ -89,6 +89,8 @@ pub struct Progress {
     away: Arc<AtomicBool>,
     /// Whether the bar was updated at least once.
     drawn: Arc<AtomicBool>,
+    /// The width of the bar itself; 0 while the number of all items is not known.
+    width: Arc<AtomicUsize>,
     /// The number of minutes of the run for which there was a line, where no bar can be drawn.
     minutes: Arc<AtomicU64>,
 }
@@ -102,7 +104,8 @@ impl Progress {
         let target =
             if visible { ProgressDrawTarget::stderr_with_hz(10) } else { ProgressDrawTarget::hidden() };
         let bar = ProgressBar::with_draw_target(None, target).with_style(style("{spinner} {wide_msg}"));
-        Self { bar, show, away: Arc::default(), drawn: Arc::default(), minutes: Arc::default() }
+        let (away, drawn) = (Arc::default(), Arc::default());
+        Self { bar, show, away, drawn, width: Arc::default(), minutes: Arc::default() }
     }
 
     /// Whether the user wants to see only errors.
@@ -133,13 +136,17 @@ impl Progress {
             return;
         }
         self.drawn.store(true, Ordering::Release);
-        self.bar.set_message(progress.to_string());
-        if let Some(total) = progress.total
-            && self.bar.length() != Some(total)
-        {
-            self.bar.set_style(style("[{bar:24}] {wide_msg}"));
-            self.bar.set_length(total);
+        let message = progress.to_string();
+        if let Some(total) = progress.total {
+            let width = bar_width(message.chars().count());
+            if self.width.swap(width, Ordering::AcqRel) != width {
+                self.bar.set_style(style(&format!("[{{bar:{width}}}] {{wide_msg}}")));
+            }
+            if self.bar.length() != Some(total) {
+                self.bar.set_length(total);
+            }
         }
+        self.bar.set_message(message);
         self.bar.set_position(progress.done);
         self.bar.tick();
     }
@@ -191,6 +198,12 @@ impl Progress {
     }
 }
 
+/// The width of the bar beside a message of this length, so that the time that is left can be read in 80 columns.
+fn bar_width(message: usize) -> usize {
+    // Two brackets and two blanks.
+    [24, 16, 8].into_iter().find(|width| width + 4 + message <= 80).unwrap_or(4)
+}
+
 /// Whether a short text can be written without waiting. A terminal that was stopped with ctrl-s takes no
 /// output.
 fn stderr_is_writable() -> bool {
@@ -216,6 +229,13 @@ mod tests {
         let lines: Vec<u64> =
             seconds.into_iter().filter(|it| progress.begins_a_minute(Duration::from_secs(*it))).collect();
         assert_eq!(lines, [60, 120, 300]);
+    }
+
+    #[test]
+    fn a_line_with_a_bar_has_80_columns_at_most_unless_its_words_alone_have_more() {
+        for (message, width) in [(0, 24), (52, 24), (53, 16), (60, 16), (68, 8), (69, 4), (100, 4)] {
+            assert_eq!(bar_width(message), width, "{message}");
+        }
     }
 
     #[test]

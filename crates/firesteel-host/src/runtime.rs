@@ -1,6 +1,7 @@
 //! Runtimes for asynchronous tasks, or errors where the machine gives no threads for them.
 
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::time::Duration;
 use std::{io, panic, thread};
 
 use nix::errno::Errno;
@@ -8,6 +9,9 @@ use tokio::runtime::{Builder, Runtime};
 
 /// The name of the thread that starts a runtime.
 const STARTING: &str = "runtime-start";
+
+/// The largest number of threads for what blocks.
+const MOST_BLOCKING: usize = 64;
 
 /// There is one hook for panics.
 static HOOK: Mutex<()> = Mutex::new(());
@@ -22,6 +26,9 @@ static HOOK: Mutex<()> = Mutex::new(());
 pub fn start(name: &str, threads: usize) -> io::Result<Runtime> {
     let mut builder = Builder::new_multi_thread();
     builder.worker_threads(threads).thread_name(name).enable_all();
+    // Threads for what blocks stay once they are there: where the machine gives no more, work waits for one of them, and Tokio
+    // panics if there is none. So there are few.
+    builder.thread_keep_alive(Duration::MAX).max_blocking_threads(MOST_BLOCKING);
     let (sender, started) = mpsc::channel();
     let refused = sender.clone();
     let _one = HOOK.lock().unwrap_or_else(PoisonError::into_inner);

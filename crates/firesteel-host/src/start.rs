@@ -7,6 +7,7 @@
 mod interpreter;
 
 use std::env;
+use std::error::Error;
 use std::ffi::OsStr;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
@@ -125,14 +126,19 @@ pub fn failed(step: StartStep, path: impl std::fmt::Display, error: &io::Error) 
 }
 
 /// The operating system's errors that pass when something else has ended.
-pub const SHORTAGES: [Errno; 5] =
-    [Errno::EAGAIN, Errno::EMFILE, Errno::ENFILE, Errno::ENOMEM, Errno::ETXTBSY];
+const SHORTAGES: [Errno; 5] = [Errno::EAGAIN, Errno::EMFILE, Errno::ENFILE, Errno::ENOMEM, Errno::ETXTBSY];
 
 /// Whether an error means that the machine is short of processes, open files or memory, or that the program is being written.
 /// It passes, when something else has ended.
 #[must_use]
 pub fn is_shortage(error: &io::Error) -> bool {
     error.raw_os_error().is_some_and(|code| SHORTAGES.contains(&Errno::from_raw(code)))
+}
+
+/// Whether an error is of such a shortage, or was caused by one.
+#[must_use]
+pub fn is_of_shortage(error: &(dyn Error + 'static)) -> bool {
+    error.downcast_ref().is_some_and(is_shortage) || error.source().is_some_and(is_of_shortage)
 }
 
 /// Whether an error means that the program cannot be run on this machine, however often it is tried.

@@ -105,7 +105,7 @@ pub enum SubmitError {
     Racks(#[from] RackError),
     /// The path of this program cannot be found.
     #[error("cannot find the firesteel program: {0}")]
-    Program(io::Error),
+    Program(#[source] io::Error),
     /// The ResourceManager gives no id.
     #[error("the ResourceManager sent no id for the application")]
     NoId,

@@ -175,6 +175,8 @@ fn it_never_fits_exactly_if_it_does_not_fit_an_empty_cluster() {
                 Reason::GangTooLarge { .. }
                 | Reason::GangWaits { .. }
                 | Reason::KeptForAnother
+                | Reason::Avoided { .. }
+                | Reason::Paused { .. }
                 | Reason::Excluded { .. }
                 | Reason::Impaired { .. }
                 | Reason::Held { .. }

@@ -194,6 +194,8 @@ fn a_shortfall_is_found_exactly_when_fewer_are_placed_than_asked() {
             Reason::GangTooLarge { .. }
             | Reason::GangWaits { .. }
             | Reason::KeptForAnother
+            | Reason::Avoided { .. }
+            | Reason::Paused { .. }
             | Reason::Excluded { .. }
             | Reason::Impaired { .. }
             | Reason::Held { .. }

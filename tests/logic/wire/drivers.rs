@@ -111,6 +111,8 @@ fn newer_shortfalls() -> Vec<(ProfileId, firesteel_placement::Shortfall)> {
     let reasons = [
         shortfall::Reason::Impaired { workers: 1, why: "does not answer".to_owned() },
         shortfall::Reason::Held { workers, holder, others: 2 },
+        shortfall::Reason::Paused { failures: 2, millis: 100 },
+        shortfall::Reason::Avoided { workers: 1 },
     ];
     let with = |reason| (ProfileId::DEFAULT, firesteel_placement::Shortfall { reason, ..busy.clone() });
     reasons.map(with).to_vec()

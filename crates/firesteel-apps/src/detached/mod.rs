@@ -45,6 +45,7 @@ pub enum DetachError {
         /// The directory.
         directory: PathBuf,
         /// The error of the system.
+        #[source]
         error: io::Error,
     },
 }

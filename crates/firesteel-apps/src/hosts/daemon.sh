@@ -33,7 +33,7 @@ running() {
 }
 
 fail() {
-    echo "failed $*"
+    echo "${word:-failed} $*"
     exit
 }
 
@@ -96,7 +96,13 @@ start)
     tries=$((patience * 10))
     until [ -s "$pid_file.ready" ]; do
         tries=$((tries - 1))
-        kill -0 "$pid" 2>/dev/null || { rm -f "$pid_file"; fail "it ended at once: $(tail -n 1 "$log" 2>/dev/null)"; }
+        kill -0 "$pid" 2>/dev/null || {
+            rm -f "$pid_file"
+            wait "$pid"
+            # The exit code of a daemon that the machine gives too few processes or open files.
+            [ $? -eq 71 ] && word=short
+            fail "it ended at once: $(tail -n 1 "$log" 2>/dev/null)"
+        }
         [ "$tries" -gt 0 ] || fail "process $pid is not ready after $patience s; its log is $log"
         sleep 0.1
     done

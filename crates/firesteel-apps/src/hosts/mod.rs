@@ -15,7 +15,7 @@ use std::path::PathBuf;
 
 use firesteel_core::byte_text;
 use firesteel_core::process::Quoted;
-use firesteel_host::parallel;
+use firesteel_host::{parallel, start};
 
 pub use self::outcome::Outcome;
 pub use self::remote_shell::RemoteShell;
@@ -114,7 +114,10 @@ impl Machines {
     fn one(&self, host: &str, daemon: &'static str, script: &str) -> Entry {
         let outcome = match self.shell.run(host, script) {
             Ok(output) => Outcome::of(&output),
-            Err(error) => Outcome::Failed(format!("the shell or ssh cannot be started: {error}")),
+            Err(error) => Outcome::Failed {
+                why: format!("the shell or ssh cannot be started: {error}"),
+                is_shortage: start::is_shortage(&error),
+            },
         };
         Entry { host: host.to_owned(), daemon, outcome }
     }

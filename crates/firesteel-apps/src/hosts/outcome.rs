@@ -26,9 +26,17 @@ pub enum Outcome {
     },
     /// It does not run, and did not before.
     Stopped,
-    /// It could not be done, for this reason.
-    Failed(String),
+    /// It could not be done.
+    Failed {
+        /// The reason, in words.
+        why: String,
+        /// Whether the machine has too few processes or open files for it, or too little memory.
+        is_shortage: bool,
+    },
 }
+
+/// How shells say that they were given no process: dash, bash and busybox. They have no exit code for it.
+const NO_PROCESS: [&str; 3] = ["Cannot fork", "fork: Resource temporarily unavailable", "can't fork"];
 
 impl Outcome {
     /// What the output of the script says.
@@ -39,7 +47,9 @@ impl Outcome {
         }
         let errors = String::from_utf8_lossy(&output.stderr);
         let last = errors.lines().rev().find(|line| !line.trim().is_empty());
-        Self::Failed(last.map_or_else(|| output.status.to_string(), |line| line.trim().to_owned()))
+        let why = last.map_or_else(|| output.status.to_string(), |line| line.trim().to_owned());
+        let is_shortage = NO_PROCESS.iter().any(|words| why.contains(words));
+        Self::Failed { why, is_shortage }
     }
 
     fn parse(line: &str) -> Option<Self> {
@@ -51,7 +61,8 @@ impl Outcome {
             "running" => Some(Self::Running { pid: pid.parse().ok()?, url }),
             "ended" => Some(Self::Ended { pid: pid.parse().ok()? }),
             "stopped" => Some(Self::Stopped),
-            "failed" => Some(Self::Failed(rest.to_owned())),
+            "failed" => Some(Self::Failed { why: rest.to_owned(), is_shortage: false }),
+            "short" => Some(Self::Failed { why: rest.to_owned(), is_shortage: true }),
             _ => None,
         }
     }
@@ -62,7 +73,7 @@ impl Outcome {
             Self::Started { url, .. } | Self::Running { url, .. } => {
                 Some(url).filter(|url| !url.is_empty()).map(String::as_str)
             }
-            Self::Ended { .. } | Self::Stopped | Self::Failed(_) => None,
+            Self::Ended { .. } | Self::Stopped | Self::Failed { .. } => None,
         }
     }
 }
@@ -88,13 +99,19 @@ mod tests {
         check("running 7\n", "", Outcome::Running { pid: 7, url: String::new() });
         check("ended 7\n", "", Outcome::Ended { pid: 7 });
         check("stopped\n", "", Outcome::Stopped);
-        check("failed it ended at once: no\n", "", Outcome::Failed("it ended at once: no".to_owned()));
+        let failed = |is_shortage| Outcome::Failed { why: "it ended at once: no".to_owned(), is_shortage };
+        check("failed it ended at once: no\n", "", failed(false));
+        check("short it ended at once: no\n", "", failed(true));
     }
 
     #[test]
     fn without_such_a_line_the_last_words_of_ssh_are_the_reason() {
+        let failed = |why: &str, is_shortage| Outcome::Failed { why: why.to_owned(), is_shortage };
         let words = "ssh: connect to host node-9 port 22: No route to host";
-        check("", &format!("{words}\n\n"), Outcome::Failed(words.to_owned()));
-        check("started x\n", "", Outcome::Failed("exit status: 255".to_owned()));
+        check("", &format!("{words}\n\n"), failed(words, false));
+        check("started x\n", "", failed("exit status: 255", false));
+        for words in ["sh: 41: Cannot fork", "sh: fork: Resource temporarily unavailable"] {
+            check("", words, failed(words, true));
+        }
     }
 }

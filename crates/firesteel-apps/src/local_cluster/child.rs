@@ -9,6 +9,8 @@ use std::time::Duration;
 
 use firesteel_core::byte_text;
 use firesteel_core::secret::Secret;
+use firesteel_host::exit_code;
+use nix::errno::Errno;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
@@ -134,8 +136,10 @@ impl Daemon {
     }
 
     fn ended(&self, status: Option<ExitStatus>) -> LocalClusterError {
+        let is_short = status.and_then(|status| status.code()) == Some(i32::from(exit_code::SHORTAGE));
+        let shortage = is_short.then(|| Errno::EAGAIN.into());
         let status = status.map_or_else(|| "unknown".to_owned(), |status| status.to_string());
-        LocalClusterError::Ended { name: self.name, status, tail: self.tail() }
+        LocalClusterError::Ended { name: self.name, status, shortage, tail: self.tail() }
     }
 
     fn tail(&self) -> Tail {

@@ -80,6 +80,7 @@ pub enum LocalClusterError {
         /// Path of the directory.
         path: PathBuf,
         /// Error of the operating system.
+        #[source]
         error: io::Error,
     },
     /// The file with the secret cannot be written.
@@ -88,6 +89,7 @@ pub enum LocalClusterError {
         /// Directory of the cluster.
         directory: PathBuf,
         /// Error of the operating system.
+        #[source]
         error: io::Error,
     },
     /// A log file cannot be written.
@@ -96,6 +98,7 @@ pub enum LocalClusterError {
         /// Path of the log file.
         path: PathBuf,
         /// Error of the operating system.
+        #[source]
         error: io::Error,
     },
     /// A daemon could not be started.
@@ -106,6 +109,7 @@ pub enum LocalClusterError {
         /// Path of the program.
         program: PathBuf,
         /// Error of the operating system.
+        #[source]
         error: io::Error,
     },
     /// A daemon ended during the start.
@@ -115,6 +119,9 @@ pub enum LocalClusterError {
         name: DaemonName,
         /// Exit status of the daemon.
         status: String,
+        /// What the machine lacked, if the daemon says by its exit code that it did.
+        #[source]
+        shortage: Option<io::Error>,
         /// The last lines of its log.
         tail: Tail,
     },

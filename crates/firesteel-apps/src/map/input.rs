@@ -56,6 +56,7 @@ pub enum InputError {
         /// Name of the source.
         origin: Origin,
         /// Error of the operating system.
+        #[source]
         error: io::Error,
     },
     /// Reading the source failed.
@@ -66,6 +67,7 @@ pub enum InputError {
         /// Number of whole records read before the error.
         records: u64,
         /// Error of the operating system.
+        #[source]
         error: io::Error,
     },
     /// A record is longer than the limit of a command.

@@ -61,7 +61,7 @@ pub enum OutletError {
     Print(#[from] PrintError),
     /// A thread cannot be started.
     #[error("cannot start a thread: {0}")]
-    Thread(std::io::Error),
+    Thread(#[source] std::io::Error),
     /// A thread is gone: it panicked, and the panic is in the log.
     #[error("cannot print output any more")]
     Gone,

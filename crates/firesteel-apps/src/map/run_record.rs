@@ -153,6 +153,7 @@ pub enum RecordError {
         /// The file.
         path: PathBuf,
         /// The error of the system.
+        #[source]
         error: io::Error,
     },
     /// The items are read from there, and it is not a regular file, which could be replaced.
@@ -176,6 +177,7 @@ pub enum RecordError {
         /// The file.
         path: PathBuf,
         /// The error of the system.
+        #[source]
         error: io::Error,
     },
 }

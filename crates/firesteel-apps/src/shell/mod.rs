@@ -82,11 +82,12 @@ pub enum StartError {
         /// Path of the script.
         path: String,
         /// Error of the operating system.
+        #[source]
         error: io::Error,
     },
     /// The system refused a thread or a file.
     #[error("the shell cannot start: {0}")]
-    System(io::Error),
+    System(#[source] io::Error),
 }
 
 /// Runs a session to its end and returns its exit code.

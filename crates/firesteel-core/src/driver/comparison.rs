@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::ExclusionCause;
 use super::failure_rates::{FailureRates, Subject};
-use super::health_tracker::{Affected, Success};
+use super::health_tracker::{Affected, NewExclusion, Success};
 use crate::ids::{ExecutorId, ProfileId, TaskId};
 use crate::time::{Timestamp, doubled};
 
@@ -376,13 +376,8 @@ impl Comparison {
         self.records.get(subject).is_none_or(|record| record.standing == Standing::Trusted)
     }
 
-    /// Excludes an executor, or a host with these executors. Returns for how long.
-    pub(super) fn exclude(
-        &mut self,
-        cause: &ExclusionCause,
-        there: &[ExecutorId],
-        now: Timestamp,
-    ) -> Duration {
+    /// Excludes an executor or a host, each time for twice as long.
+    pub(super) fn exclude(&mut self, &NewExclusion { cause, there, now }: &NewExclusion<'_>) -> Duration {
         if let ExclusionCause::HostAvoided { host, .. } = cause {
             self.changes += 1;
             return self.avoid(host, now);

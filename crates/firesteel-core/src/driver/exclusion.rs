@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::executor::{Executor, Trust};
-use super::health_tracker::Affected;
+use super::health_tracker::{Affected, NewExclusion};
 use super::{Driver, ExclusionCause, Note, Readmission};
 use crate::ids::{ExecutorId, ProfileId, TaskId};
 use crate::time::Timestamp;
@@ -18,7 +18,7 @@ impl Driver {
             if cause.is_again() || self.can_do_without(&cause) {
                 let there = self.executors.iter().filter(|(id, row)| is_affected(&cause, *id, row));
                 let there: Vec<ExecutorId> = there.map(|(id, _)| id).collect();
-                let timeout = self.health.exclude(&cause, &there, now);
+                let timeout = self.health.exclude(&NewExclusion { cause: &cause, there: &there, now });
                 self.effects.note(Note::Excluded { cause, timeout });
                 self.apply_exclusions(Readmission::TimeIsUp);
             }

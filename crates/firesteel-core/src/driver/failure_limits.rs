@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::ExclusionCause;
 use super::config::ExclusionPolicy;
-use super::health_tracker::Affected;
+use super::health_tracker::{Affected, NewExclusion};
 use crate::ids::{ExecutorId, TaskId};
 use crate::time::Timestamp;
 
@@ -61,11 +61,6 @@ impl FailureLimits {
             hosts: BTreeMap::new(),
             changes: 0,
         }
-    }
-
-    /// How long an exclusion lasts.
-    pub(super) fn timeout(&self) -> Duration {
-        self.policy.timeout
     }
 
     pub(super) fn is_excluded(&self, executor: ExecutorId, host: &str) -> bool {
@@ -159,8 +154,8 @@ impl FailureLimits {
         executors.chain(hosts.chain(starts)).filter(fresh).collect()
     }
 
-    /// Excludes an executor or a host.
-    pub(super) fn exclude(&mut self, cause: &ExclusionCause, now: Timestamp) {
+    /// Excludes an executor or a host for the time of the policy.
+    pub(super) fn exclude(&mut self, &NewExclusion { cause, now, .. }: &NewExclusion<'_>) -> Duration {
         self.changes += 1;
         let expiry = now + self.policy.timeout;
         match cause.affected() {
@@ -175,6 +170,7 @@ impl FailureLimits {
                 self.hosts.insert(host.to_owned(), expiry);
             }
         }
+        self.policy.timeout
     }
 
     /// Ends an executor's exclusion, and its host's exclusion with those of all executors on that host.
@@ -235,6 +231,10 @@ mod tests {
         ExclusionCause::Executor { executor: ExecutorId(number), host: format!("h{}", number / 2), tasks: 2 }
     }
 
+    fn begins(cause: &ExclusionCause) -> NewExclusion<'_> {
+        NewExclusion { cause, there: &[], now: now() }
+    }
+
     #[test]
     fn a_failed_task_counts_only_if_it_succeeds_elsewhere() {
         let mut tracker = tracker();
@@ -257,7 +257,7 @@ mod tests {
             succeed(&mut tracker, task, &[0], 2);
         }
         assert_eq!(tracker.to_exclude(), [executor(0)]);
-        tracker.exclude(&executor(0), now());
+        tracker.exclude(&begins(&executor(0)));
         assert_eq!(tracker.to_exclude(), []);
         assert!(tracker.is_excluded(ExecutorId(0), "h0") && !tracker.is_excluded(ExecutorId(1), "h0"));
         assert_eq!(tracker.deadline(), Some(now() + HOUR));
@@ -276,11 +276,11 @@ mod tests {
             }
             let cause = self::executor(executor);
             assert_eq!(tracker.to_exclude(), std::slice::from_ref(&cause));
-            tracker.exclude(&cause, now());
+            tracker.exclude(&begins(&cause));
         }
         let host = ExclusionCause::HostOfExcluded { host: "h0".to_owned(), executors: 2 };
         assert_eq!(tracker.to_exclude(), std::slice::from_ref(&host));
-        tracker.exclude(&host, now());
+        tracker.exclude(&begins(&host));
         assert!(tracker.is_excluded(ExecutorId(9), "h0"));
         assert_eq!(tracker.to_exclude(), []);
 
@@ -297,9 +297,9 @@ mod tests {
     fn a_readmitted_executor_and_its_host_are_no_longer_excluded() {
         let mut tracker = tracker();
         let host = ExclusionCause::HostOfFailedStarts { host: "h0".to_owned(), starts: 2 };
-        tracker.exclude(&host, now());
-        tracker.exclude(&executor(0), now());
-        tracker.exclude(&executor(1), now());
+        tracker.exclude(&begins(&host));
+        tracker.exclude(&begins(&executor(0)));
+        tracker.exclude(&begins(&executor(1)));
         tracker.readmit(ExecutorId(0), "h0");
         assert!(!tracker.is_excluded(ExecutorId(0), "h0") && !tracker.is_excluded(ExecutorId(1), "h0"));
         assert_eq!(tracker.to_exclude(), []);

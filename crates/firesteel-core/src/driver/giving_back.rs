@@ -68,6 +68,8 @@ impl Driver {
             | Reason::GangTooLarge { .. }
             | Reason::GangWaits { .. }
             | Reason::KeptForAnother
+            | Reason::Avoided { .. }
+            | Reason::Paused { .. }
             | Reason::Excluded { .. }
             | Reason::Labelled { .. }
             | Reason::Impaired { .. } => return Vec::new(),

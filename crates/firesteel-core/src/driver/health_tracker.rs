@@ -137,6 +137,15 @@ impl ExclusionCause {
     }
 }
 
+/// An exclusion that begins.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct NewExclusion<'a> {
+    pub(super) cause: &'a ExclusionCause,
+    /// The executors that get no tasks because of it.
+    pub(super) there: &'a [ExecutorId],
+    pub(super) now: Timestamp,
+}
+
 /// What an exclusion takes away.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Affected<'a> {
@@ -333,20 +342,12 @@ impl HealthTracker {
         }
     }
 
-    /// Excludes an executor, or a host with these executors. Returns for how long.
-    pub(super) fn exclude(
-        &mut self,
-        cause: &ExclusionCause,
-        there: &[ExecutorId],
-        now: Timestamp,
-    ) -> Duration {
+    /// Excludes an executor or a host. Returns for how long.
+    pub(super) fn exclude(&mut self, new: &NewExclusion<'_>) -> Duration {
         match self {
             Self::Off => Duration::ZERO,
-            Self::ByComparison(comparison) => comparison.exclude(cause, there, now),
-            Self::ByLimits(limits) => {
-                limits.exclude(cause, now);
-                limits.timeout()
-            }
+            Self::ByComparison(comparison) => comparison.exclude(new),
+            Self::ByLimits(limits) => limits.exclude(new),
         }
     }
 

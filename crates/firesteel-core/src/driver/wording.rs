@@ -156,6 +156,8 @@ fn remedy(reason: &Reason) -> &'static str {
         | Reason::Held { .. }
         | Reason::GangWaits { .. }
         | Reason::KeptForAnother
+        | Reason::Avoided { .. }
+        | Reason::Paused { .. }
         | Reason::Excluded { .. }
         | Reason::Impaired { .. }
         | Reason::Labelled { .. } => "a larger Worker",

@@ -2,20 +2,20 @@
 
 use std::collections::BTreeMap;
 
-use firesteel_placement::{Cores, ExecutorLimit, Offer, ResourceAmounts, shortfall};
+use firesteel_placement::{Cores, ExecutorLimit, ResourceAmounts};
 
 use super::application::{Application, Entry, Profile};
 use super::config::ResourceShares;
 use super::ended_applications::Ended;
 use super::limits::Limits;
 use super::link::Link;
+use super::reasons::Reasons;
 use super::wishes::Wishes;
 use super::{Audit, Ignored, Master, Note, Pass, Record};
 use crate::ids::{AppId, ExecutorId, ExecutorKey, PeerId, ProfileId, WorkerId};
 use crate::messages::{
     ApplicationDescription, ApplicationEnd, ApplicationState, ApplicationView, ExecutorState, ExecutorTarget,
-    Hindrance, HostWishes, MOST_PROFILES, MasterToDriver, MasterToWorker, Outcome, ResourceProfile,
-    UnsoundGang,
+    HostWishes, MOST_PROFILES, MasterToDriver, MasterToWorker, Outcome, ResourceProfile, UnsoundGang,
 };
 use crate::time::Timestamp;
 
@@ -228,19 +228,8 @@ impl Master {
             return;
         }
         let application = self.applications.live(app);
-        let free: Vec<Offer<'_>> = self.offers(application).collect();
-        let whole: Vec<Offer<'_>> = self.whole_offers(application).collect();
-        let held_back = self.hindrance(application).map(reason);
-        let first = application.asks().next().map(|(id, _)| id);
-        let missing = |(id, profile): (&ProfileId, &Profile)| {
-            let demand = application.demand(profile);
-            let short = self.shortfall_of(application, &demand, &free, &whole);
-            let is_about_room =
-                short.as_ref().is_none_or(|short| matches!(short.reason, shortfall::Reason::Busy { .. }));
-            let held_back = held_back.clone().filter(|_| first == Some(*id) && is_about_room);
-            let short = held_back.and_then(|reason| shortfall::held_back(&demand, reason)).or(short);
-            Some((*id, self.with_holder(application, short?)))
-        };
+        let reasons = Reasons::of(self, application);
+        let missing = |(id, profile): (&ProfileId, &Profile)| Some((*id, reasons.shortfall(*id, profile)?));
         let shortfalls = application.profiles.iter().filter_map(missing).collect();
         self.tell_driver(peer, MasterToDriver::Shortfalls(shortfalls));
     }
@@ -358,13 +347,4 @@ fn check_description(description: &ApplicationDescription) -> Result<(), String>
         files.check().map_err(|error| error.to_string())?;
     }
     description.profile.check().map_err(|error| error.to_string())
-}
-
-/// The reason of a shortfall that comes from the order in which applications are served.
-fn reason(hindrance: Hindrance) -> shortfall::Reason {
-    match hindrance {
-        Hindrance::NeverFits { executors, room } => shortfall::Reason::GangTooLarge { executors, room },
-        Hindrance::Gang { executors, room, kept: _ } => shortfall::Reason::GangWaits { executors, room },
-        Hindrance::Reserved { .. } => shortfall::Reason::KeptForAnother,
-    }
 }

@@ -1,20 +1,17 @@
 //! The requests of status clients.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet};
 
 use firesteel_placement::advice::advice_for;
 use firesteel_placement::index::Slot;
 use firesteel_placement::outlook::outlook;
-use firesteel_placement::shortfall::{CoreHolder, Reason, held_back};
-use firesteel_placement::{Cores, Demand, Offer, Shortfall, shortfall};
+use firesteel_placement::{Cores, Offer};
 
 use super::application::{Application, Profile};
 use super::exclusions::Blame;
-use super::worker_row::WorkerRow;
+use super::reasons::Reasons;
 use super::{Audit, Effect, Master, Note, Outbound, Record};
 use crate::ids::{AppId, ExecutorId, PeerId, ProfileId};
-use crate::label::Label;
 use crate::messages::{
     ApplicationAnswer, ApplicationDetail, ApplicationEnd, ApplicationView, ClientToMaster, ClusterTotals,
     ClusterView, EarlyEnd, ExcludedWorker, Holder, ImpairedWorker, KillAnswer, LateWorker, MOST_EXCLUDED,
@@ -27,8 +24,6 @@ use crate::time::Timestamp;
 const MOST_ADVISED: usize = 8;
 /// The maximum number of applications with the same name that an answer lists.
 const MOST_NAMESAKES: usize = 20;
-/// The maximum number of labels of Workers that a reason names.
-const MOST_LABELS: usize = 4;
 /// The longest name of a user or an application in an answer, in characters. The rest is cut.
 const LONGEST_NAME: usize = 200;
 
@@ -151,10 +146,11 @@ impl Master {
     fn scheduling(&self, app: &Application) -> SchedulingStatus {
         let free: Vec<Offer<'_>> = self.offers(app).collect();
         let whole: Vec<Offer<'_>> = self.whole_offers(app).collect();
+        let reasons = Reasons::of(self, app);
         let mut profiles = Vec::new();
         for (id, profile) in &app.profiles {
-            let stand = ProfileStand { app, profile, free: &free, whole: &whole };
-            let mut view = self.profile(*id, &stand);
+            let stand = ProfileStand { app, profile, free: &free, whole: &whole, reasons: &reasons };
+            let mut view = Self::profile(*id, &stand);
             if profiles.len() < MOST_ADVISED {
                 let demand = app.demand(profile);
                 // What would help one more executor does not start a gang.
@@ -208,87 +204,9 @@ impl Master {
         all
     }
 
-    /// The shortfall of a demand. `free` are the amounts of the Workers that the application does not shun.
-    pub(super) fn shortfall_of(
-        &self,
-        app: &Application,
-        demand: &Demand,
-        free: &[Offer<'_>],
-        whole: &[Offer<'_>],
-    ) -> Option<Shortfall> {
-        let short = shortfall(demand, free, whole)?;
-        if !matches!(short.reason, Reason::Busy { .. } | Reason::NoWorkers) {
-            return Some(short);
-        }
-        match self.reason_by_workers(app, demand) {
-            Some(reason) => held_back(demand, reason),
-            None => Some(short),
-        }
-    }
-
-    /// Why Workers that have room for the demand are given no executor of the application.
-    pub(super) fn reason_by_workers(&self, app: &Application, demand: &Demand) -> Option<Reason> {
-        let has_room = |row: &WorkerRow| app.may_use(row) && row.readmitted_offer().fits(demand);
-        let own = app.exclusions.iter().map(|(slot, _)| slot);
-        let excluded: BTreeSet<Slot> = own.chain(self.workers.excluded_slots()).collect();
-        let rows = excluded.into_iter().map(|slot| self.workers.row(slot));
-        let excluded = rows.filter(|row| row.impairment().is_none() && has_room(row)).count() as u64;
-        let mut impaired = self.workers.impaired().filter(|(_, row, _)| has_room(row)).peekable();
-        let why = impaired.peek().map(|(.., impairment)| impairment.to_string());
-        let workers = impaired.count() as u64;
-        let all = [
-            why.map(|why| Reason::Impaired { workers, why }),
-            (excluded > 0).then_some(Reason::Excluded { workers: excluded }),
-            self.reason_by_label(app, demand),
-        ];
-        Reason::told(all.into_iter().flatten())
-    }
-
-    /// The shortfall for the application's driver, which names who holds the cores that Workers lack.
-    pub(super) fn with_holder(&self, app: &Application, short: Shortfall) -> Shortfall {
-        let Shortfall { missing, asked, reason: Reason::Busy { workers } } = short else { return short };
-        let lacks_cores = workers.iter().any(|group| group.most.cores < asked.cores);
-        let holders = || self.other_holders(app).filter(|_| lacks_cores);
-        let largest = holders().max_by_key(|other| (other.cores_granted, Reverse(other.queue_rank())));
-        let holder = largest.map(|other| CoreHolder {
-            app: other.id.to_string(),
-            name: plain_name(&other.description.name),
-            cores: self.cores_on_living_workers(other),
-            of: self.workers.totals().cores,
-        });
-        // One that holds less than the application itself is hardly in its way.
-        let reason = match holder.filter(|holder| holder.cores > app.cores_granted) {
-            Some(holder) => Reason::Held { workers, holder, others: holders().count() as u64 - 1 },
-            None => Reason::Busy { workers },
-        };
-        Shortfall { missing, asked, reason }
-    }
-
     /// The other applications that hold cores.
-    fn other_holders<'a>(&'a self, app: &'a Application) -> impl Iterator<Item = &'a Application> {
+    pub(super) fn other_holders<'a>(&'a self, app: &'a Application) -> impl Iterator<Item = &'a Application> {
         self.applications.queue().filter(|other| other.id != app.id && other.cores_granted > Cores::ZERO)
-    }
-
-    /// The cores that an application holds on the Workers that the totals of the cluster count.
-    fn cores_on_living_workers(&self, app: &Application) -> Cores {
-        let counted = app.executors.values().filter(|held| self.workers.row(held.slot).share().counts());
-        counted.map(|held| held.grant.cores()).sum()
-    }
-
-    /// The reason of a shortfall, if Workers have room for the demand that run only executors of other applications.
-    fn reason_by_label(&self, app: &Application, demand: &Demand) -> Option<Reason> {
-        let mut labels: BTreeMap<&Label, u64> = BTreeMap::new();
-        for (_, row) in self.workers.slots().filter(|(_, row)| row.offer().fits(demand)) {
-            if let Some(label) = row.description.label.as_ref().filter(|_| !app.is_admitted_by(row)) {
-                *labels.entry(label).or_default() += 1;
-            }
-        }
-        let workers = labels.values().sum();
-        let names: Vec<String> = labels.keys().take(MOST_LABELS).map(ToString::to_string).collect();
-        match names.is_empty() {
-            true => None,
-            false => Some(Reason::Labelled { workers, label: names.join(", ") }),
-        }
     }
 
     /// The Workers that are excluded for an application, those that stay excluded longest first.
@@ -325,8 +243,8 @@ impl Master {
     }
 
     /// The view of a profile, without outlook and advice.
-    fn profile(&self, id: ProfileId, stand: &ProfileStand<'_>) -> ProfileView {
-        let ProfileStand { app, profile, free, whole } = stand;
+    fn profile(id: ProfileId, stand: &ProfileStand<'_>) -> ProfileView {
+        let ProfileStand { app, profile, free, whole, reasons } = stand;
         let demand = app.demand(profile);
         let fitting = |offers: &[Offer<'_>]| offers.iter().filter(|offer| offer.fits(&demand)).count() as u64;
         ProfileView {
@@ -339,7 +257,7 @@ impl Master {
             may_have_more: demand.allows_one_more(),
             large_enough: fitting(whole),
             with_room: fitting(free),
-            shortfall: self.shortfall_of(app, &demand, free, whole),
+            shortfall: reasons.shortfall(id, profile),
             outlook: None,
             advice: Vec::new(),
         }
@@ -369,7 +287,7 @@ impl Master {
 }
 
 /// The name of a user or an application, short and without control characters.
-fn plain_name(name: &str) -> String {
+pub(super) fn plain_name(name: &str) -> String {
     name.chars().filter(|c| !c.is_control()).take(LONGEST_NAME).collect()
 }
 
@@ -379,6 +297,7 @@ struct ProfileStand<'a> {
     profile: &'a Profile,
     free: &'a [Offer<'a>],
     whole: &'a [Offer<'a>],
+    reasons: &'a Reasons<'a>,
 }
 
 fn holder(app: &Application) -> Holder {

@@ -50,6 +50,7 @@ mod orders;
 mod preemption;
 mod preemption_costs;
 mod queue_scheduling;
+mod reasons;
 mod record;
 mod record_line;
 mod records;

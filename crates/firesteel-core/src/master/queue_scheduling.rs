@@ -289,9 +289,8 @@ impl Master {
             return;
         }
         let Some(kept) = reserve(&demand, executors, &sites) else {
-            let room = sites.iter().map(|site| site.total.executors_that_fit(&demand)).sum();
-            // With the Workers that are excluded now, it may fit.
-            if self.workers.excluded() == 0 && self.queue_scheduling.never_fit.insert(app.clone()) {
+            let room = self.whole_room(application, &demand);
+            if room < executors && self.queue_scheduling.never_fit.insert(app.clone()) {
                 self.effects.note(Note::GangNeverFits { app: app.clone(), executors, room });
             }
             return;
@@ -371,27 +370,23 @@ impl Master {
         self.sites(application).map(free).fold(0, u64::saturating_add)
     }
 
+    /// The number of executors of a demand for which the Workers have room when they are empty. A Worker that is given nothing for
+    /// now counts, since it may be given executors later.
+    fn whole_room(&self, application: &Application, demand: &Demand) -> u64 {
+        let each = self.whole_offers(application).map(|offer| offer.executors_that_fit(demand));
+        each.fold(0, u64::saturating_add)
+    }
+
     /// What an application waits for besides room for one more executor. Computed only for requests.
     pub(super) fn hindrance(&self, application: &Application) -> Option<Hindrance> {
-        let served = self.queue_scheduling.active && application.may_be_served();
+        let served = self.queue_scheduling.active && application.link.is_here();
         let (_, demand) = application.asks().next().filter(|_| served)?;
-        let whole = || {
-            self.sites(application)
-                .map(|(_, site)| site.total.executors_that_fit(&demand))
-                .fold(0, u64::saturating_add)
-        };
         let room_for = self.open_room(application, &demand);
         let reservations = &self.queue_scheduling.reservations;
         let before = reservations.iter().find(|reservation| !self.precedes(application, reservation));
         match (application.gang(&demand), before) {
-            // A Worker that is given nothing for now may be given executors later.
-            (Some(executors), _)
-                if self.workers.excluded() == 0
-                    && self.workers.impaired().next().is_none()
-                    && application.exclusions.iter().next().is_none()
-                    && whole() < executors =>
-            {
-                Some(Hindrance::NeverFits { executors, room: whole() })
+            (Some(executors), _) if self.whole_room(application, &demand) < executors => {
+                Some(Hindrance::NeverFits { executors, room: self.whole_room(application, &demand) })
             }
             (Some(executors), _) => {
                 let own = reservations.iter().find(|it| it.app == application.id);

@@ -67,6 +67,7 @@ pub enum ExecutorError {
     #[error("cannot set up the executor: {error}")]
     SetUp {
         /// The operating system's error.
+        #[source]
         error: io::Error,
     },
     /// The driver could not be reached.

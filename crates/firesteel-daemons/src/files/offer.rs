@@ -46,6 +46,7 @@ pub enum OfferError {
         /// The path of the file.
         path: PathBuf,
         /// The operating system's error.
+        #[source]
         error: io::Error,
     },
     /// The path is a directory.

@@ -121,6 +121,7 @@ pub enum HttpError {
         /// The address to listen on.
         address: Address,
         /// The error of the system.
+        #[source]
         error: io::Error,
     },
 }

@@ -83,10 +83,10 @@ pub enum MasterError {
     NotDurable(JournalError),
     /// The Master cannot start the thread that accepts connections.
     #[error("cannot start the thread that accepts connections: {0}")]
-    Acceptor(io::Error),
+    Acceptor(#[source] io::Error),
     /// The Master cannot catch signals.
     #[error("cannot catch signals: {0}")]
-    Signals(io::Error),
+    Signals(#[source] io::Error),
 }
 
 /// Runs a Master until it is asked to end.

@@ -50,19 +50,41 @@ pub fn sentences(detail: &ApplicationDetail) -> Vec<String> {
     all
 }
 
-/// The one reason that matters most why a live application waits or has less than it asks for. `None`: it has all.
+/// The one reason that matters most why a live application waits or has less than it asks for, as its driver is told it. `None`: it
+/// has all.
 #[must_use]
 pub fn brief(detail: &ApplicationDetail) -> Option<String> {
     let scheduling = detail.scheduling.as_ref()?;
-    let mut shortfalls = scheduling.profiles.iter().filter_map(|profile| profile.shortfall.as_ref());
-    let lack = shortfalls.find(|shortfall| shortfall.is_lack(detail.application.executors_live));
-    let lack = lack.map(|shortfall| told(scheduling, shortfall));
-    let paused = scheduling.relaunch_at.filter(|until| *until > detail.now).map(|until| {
-        let failed = none_or(u64::from(scheduling.failures), "failed executor");
-        format!("After {failed} in a row it is given no new one for {}.", duration(until.since(detail.now)))
-    });
-    let waits = || scheduling.hindrance.as_ref().map(hindrance);
-    paused.or_else(waits).or_else(|| lack.map(|shortfall| sentence(&shortfall.to_string())))
+    let shortfalls = scheduling.profiles.iter().filter_map(|profile| profile.shortfall.as_ref());
+    let lacks = shortfalls.filter(|shortfall| shortfall.is_lack(detail.application.executors_live));
+    match lacks.min_by_key(|shortfall| shortfall.reason.rank()) {
+        Some(shortfall) => Some(match by_order(scheduling, &shortfall.reason) {
+            Some(order) => hindrance(order),
+            None => sentence(&clean(&shortfall.to_string())),
+        }),
+        None => scheduling.hindrance.as_ref().map(hindrance),
+    }
+}
+
+/// What says more about a reason that comes from the order in which applications are served.
+fn by_order<'a>(scheduling: &'a SchedulingStatus, reason: &Reason) -> Option<&'a Hindrance> {
+    match reason {
+        Reason::GangTooLarge { .. } | Reason::GangWaits { .. } | Reason::KeptForAnother => {
+            scheduling.hindrance.as_ref()
+        }
+        Reason::LimitReached { .. }
+        | Reason::TooFewCoresLeft { .. }
+        | Reason::NoWorkers
+        | Reason::NotGranted { .. }
+        | Reason::TooSmall { .. }
+        | Reason::Busy { .. }
+        | Reason::Held { .. }
+        | Reason::Paused { .. }
+        | Reason::Impaired { .. }
+        | Reason::Excluded { .. }
+        | Reason::Avoided { .. }
+        | Reason::Labelled { .. } => None,
+    }
 }
 
 /// When an application is expected to start for which room is reserved. `None`: no room is reserved for it, or too little of what
@@ -188,7 +210,10 @@ pub fn reasons(
 ) -> Vec<String> {
     let mut all = Vec::new();
     match &profile.shortfall {
-        Some(shortfall) => all.push(sentence(&told(scheduling, shortfall).to_string())),
+        // What was said of the whole application is not said again.
+        Some(Shortfall { reason: Reason::Paused { .. }, .. }) => {}
+        Some(Shortfall { reason, .. }) if by_order(scheduling, reason).is_some() => {}
+        Some(shortfall) => all.push(sentence(&clean(&without_holder(shortfall).to_string()))),
         // The profile lacks no room: something else keeps it waiting, which was explained above.
         None if profile.may_have_more && profile.with_room > 0 && scheduling.hindrance.is_some() => {}
         None if profile.may_have_more && profile.with_room > 0 => {
@@ -222,11 +247,12 @@ pub fn reasons(
             | Reason::GangWaits { .. }
             | Reason::KeptForAnother
             | Reason::Impaired { .. }
+            | Reason::Avoided { .. }
             | Reason::Labelled { .. },
         )
         | None => {}
         // The application waits for time, not for room: no change to its request would help.
-        Some(Reason::Excluded { .. }) => return all,
+        Some(Reason::Excluded { .. } | Reason::Paused { .. }) => return all,
     }
     // A profile that has all requested executors needs no advice.
     if profile.shortfall.is_none() && !profile.may_have_more {
@@ -237,13 +263,11 @@ pub fn reasons(
     all
 }
 
-/// The shortfall with its true reason. A Master tells clients of impaired Workers apart from the shortfall, which older ones read.
-#[must_use]
-pub fn told(scheduling: &SchedulingStatus, shortfall: &Shortfall) -> Shortfall {
-    match (&shortfall.reason, scheduling.impaired.first()) {
-        (Reason::Excluded { workers }, Some(ImpairedWorker { impairment, .. })) => {
-            let why = clean(&impairment.to_string());
-            Shortfall { reason: Reason::Impaired { workers: *workers, why }, ..shortfall.clone() }
+/// The shortfall as it is explained where the holders of cores are listed anyway.
+fn without_holder(shortfall: &Shortfall) -> Shortfall {
+    match &shortfall.reason {
+        Reason::Held { workers, .. } => {
+            Shortfall { reason: Reason::Busy { workers: workers.clone() }, ..shortfall.clone() }
         }
         _ => shortfall.clone(),
     }
@@ -263,6 +287,8 @@ fn needs_room(profile: &ProfileView) -> bool {
             | Reason::GangWaits { .. }
             | Reason::KeptForAnother
             | Reason::Excluded { .. }
+            | Reason::Avoided { .. }
+            | Reason::Paused { .. }
             | Reason::Impaired { .. }
             | Reason::Labelled { .. },
         ) => false,

@@ -107,10 +107,10 @@ pub enum WorkerError {
     },
     /// The path of its own program cannot be found.
     #[error("cannot find the firesteel program: {0}")]
-    OwnProgram(io::Error),
+    OwnProgram(#[source] io::Error),
     /// The Worker cannot catch signals.
     #[error("cannot catch signals: {0}")]
-    Signals(io::Error),
+    Signals(#[source] io::Error),
     /// The reaper could not be started or failed.
     #[error(transparent)]
     Reaper(#[from] ReaperError),

@@ -65,6 +65,7 @@ pub enum ReaperError {
         /// The program that was started.
         binary: PathBuf,
         /// The operating system's error.
+        #[source]
         error: io::Error,
     },
     /// The reaper was started and did not report that it is ready.

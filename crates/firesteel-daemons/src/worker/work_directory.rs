@@ -39,6 +39,7 @@ pub struct UnusableDirectory {
     /// The step that failed, in words.
     pub step: &'static str,
     /// The operating system's error.
+    #[source]
     pub error: io::Error,
 }
 

@@ -44,6 +44,7 @@ pub enum JournalError {
         /// On what.
         path: PathBuf,
         /// Why that failed.
+        #[source]
         error: io::Error,
     },
     /// An earlier write has failed, so nobody knows what is durable.

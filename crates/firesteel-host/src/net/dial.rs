@@ -21,6 +21,7 @@ pub enum DialError {
         /// The host name that was looked up.
         host: String,
         /// The error of the resolver.
+        #[source]
         error: io::Error,
     },
     /// The address did not answer in time.
@@ -35,6 +36,7 @@ pub enum DialError {
         /// The address that was dialled.
         address: Address,
         /// The operating system's error.
+        #[source]
         error: io::Error,
     },
     /// The peer at this address did not complete the handshake, or is not the wanted one.

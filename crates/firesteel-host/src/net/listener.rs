@@ -46,6 +46,7 @@ pub enum ListenError {
         /// The address to listen on.
         address: Address,
         /// The error of the resolver.
+        #[source]
         error: io::Error,
     },
     /// Another program listens on this port.
@@ -62,6 +63,7 @@ pub enum ListenError {
         /// The address to listen on.
         address: Address,
         /// The operating system's error.
+        #[source]
         error: io::Error,
     },
 }

@@ -116,6 +116,18 @@ pub enum Reason {
         /// The number of other applications that hold cores.
         others: u64,
     },
+    /// Executors failed one after the other, and no new one is launched for a while.
+    Paused {
+        /// The number of executors that failed in a row.
+        failures: u64,
+        /// The time until a new one is launched, in milliseconds.
+        millis: u64,
+    },
+    /// Workers have room, on hosts that the application avoids.
+    Avoided {
+        /// The number of these Workers.
+        workers: u64,
+    },
 }
 
 /// An application that holds cores that another one waits for. Whether it uses them, only its driver knows.
@@ -150,6 +162,8 @@ impl Shortfall {
             | Reason::KeptForAnother
             | Reason::Excluded { .. }
             | Reason::Impaired { .. }
+            | Reason::Avoided { .. }
+            | Reason::Paused { .. }
             | Reason::Labelled { .. } => true,
         }
     }
@@ -171,28 +185,32 @@ impl Reason {
             | Self::KeptForAnother
             | Self::Excluded { .. }
             | Self::Impaired { .. }
+            | Self::Avoided { .. }
+            | Self::Paused { .. }
             | Self::Labelled { .. } => false,
         }
     }
 
     /// The rank of the reason: if several hold, the one with the lowest rank is told. First come the application's own limits and
-    /// what lasts, then what somebody has to mend, then what passes by itself.
+    /// what lasts, then what keeps Workers with room from being used, then what passes by itself.
     #[must_use]
     pub fn rank(&self) -> u8 {
         match self {
             Self::LimitReached { .. } => 0,
             Self::TooFewCoresLeft { .. } => 1,
             Self::NotGranted { .. } => 2,
-            Self::TooSmall { .. } => 3,
-            Self::GangTooLarge { .. } => 4,
-            Self::Impaired { .. } => 5,
-            Self::Excluded { .. } => 6,
-            Self::Labelled { .. } => 7,
-            Self::KeptForAnother => 8,
-            Self::GangWaits { .. } => 9,
-            Self::Held { .. } => 10,
-            Self::Busy { .. } => 11,
-            Self::NoWorkers => 12,
+            Self::NoWorkers => 3,
+            Self::TooSmall { .. } => 4,
+            Self::GangTooLarge { .. } => 5,
+            Self::Impaired { .. } => 6,
+            Self::Excluded { .. } => 7,
+            Self::Avoided { .. } => 8,
+            Self::Labelled { .. } => 9,
+            Self::Paused { .. } => 10,
+            Self::KeptForAnother => 11,
+            Self::GangWaits { .. } => 12,
+            Self::Held { .. } => 13,
+            Self::Busy { .. } => 14,
         }
     }
 
@@ -403,16 +421,18 @@ mod tests {
             Reason::LimitReached { limit: 1 },
             Reason::TooFewCoresLeft { left: Cores(1) },
             Reason::NotGranted { granted: 1 },
+            Reason::NoWorkers,
             Reason::TooSmall { largest: Amounts::default() },
             Reason::GangTooLarge { executors: 2, room: 1 },
             Reason::Impaired { workers: 1, why: "does not answer".to_owned() },
             Reason::Excluded { workers: 1 },
+            Reason::Avoided { workers: 1 },
             Reason::Labelled { workers: 1, label: "Spark 3.5".to_owned() },
+            Reason::Paused { failures: 1, millis: 1 },
             Reason::KeptForAnother,
             Reason::GangWaits { executors: 2, room: 1 },
             Reason::Held { workers: Vec::new(), holder: CoreHolder::default(), others: 0 },
             Reason::Busy { workers: Vec::new() },
-            Reason::NoWorkers,
         ];
         for (rank, higher) in table.iter().enumerate() {
             for lower in &table[rank + 1..] {

@@ -1,9 +1,10 @@
 //! A shortfall as an English sentence.
 
 use std::fmt::{self, Display, Formatter};
+use std::time::Duration;
 
 use super::{Amounts, CoreHolder, LackingWorkers, Missing, Reason, Shortfall};
-use crate::words::{are, counted, have, list, none_or, of_resource};
+use crate::words::{are, counted, duration, have, list, none_or, of_resource};
 use crate::{Cores, MiB, Quantity};
 
 impl Display for Shortfall {
@@ -63,6 +64,20 @@ impl Display for Shortfall {
             Reason::Impaired { workers, why } => write!(
                 f,
                 "{} have room, but get nothing new for now: one of them {why}",
+                none_or(*workers, "Worker")
+            ),
+            Reason::Paused { failures, millis } => write!(
+                f,
+                "after {} in a row it is given no new one for {}",
+                none_or(*failures, "failed executor"),
+                duration(Duration::from_millis(*millis))
+            ),
+            Reason::Avoided { workers: 1 } => {
+                f.write_str("1 Worker has room, but is on a host that the application avoids")
+            }
+            Reason::Avoided { workers } => write!(
+                f,
+                "{} have room, but are on hosts that the application avoids",
                 none_or(*workers, "Worker")
             ),
             Reason::Labelled { workers, label } => write!(

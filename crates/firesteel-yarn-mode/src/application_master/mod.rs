@@ -75,7 +75,7 @@ pub enum ApplicationMasterError {
     Listen(#[from] ListenError),
     /// It cannot catch signals.
     #[error("cannot catch signals: {0}")]
-    Signals(io::Error),
+    Signals(#[source] io::Error),
 }
 
 /// How an ApplicationMaster has ended.

@@ -44,7 +44,7 @@ Variables: SPARK_CONF_DIR, SPARK_HOME, SPARK_LOG_DIR, SPARK_PID_DIR, SPARK_IDENT
 options of ssh, and SPARK_SSH_FOREGROUND=yes takes one host after the other, so that ssh can ask for a password.";
 
 const CODES: &str = "\
-Exit codes: 0 all daemons are as asked: started, stopped, or running; 1 some are not; 2 wrong usage; 78 the file workers or spark-env.sh is wrong.";
+Exit codes: 0 all daemons are as asked: started, stopped, or running; 1 some are not; 2 wrong usage; 71 a machine has too few processes or open files; 78 the file workers or spark-env.sh is wrong.";
 
 /// What to do.
 #[derive(Debug, ClapArgs)]
@@ -103,15 +103,20 @@ pub(super) fn run(args: &Args) -> Result<Exit, Failure> {
     }
     let left = 1 + machines.workers.len() - entries.len();
     let unlike = entries.iter().filter(|entry| !is_as_asked(action, &entry.outcome)).count() + left;
+    let short = entries.iter().find_map(|entry| match &entry.outcome {
+        Outcome::Failed { why, is_shortage: true } => Some(why),
+        _ => None,
+    });
+    let failure = |words: String| match short {
+        Some(why) => Failure::of(Exit::Shortage, format!("{words}: {why}")),
+        None => Failure::of(Exit::Failure, words),
+    };
     match (unlike, left) {
         (0, _) => Ok(Exit::Done),
-        (_, 0) => Err(Failure::of(
-            Exit::Failure,
-            format!("{unlike} of {} daemons {}", entries.len(), is_not(action)),
-        )),
-        (..) => Err(Failure::of(
-            Exit::Failure,
-            "no Worker was started, since the Master does not run: see its log, and start the cluster again",
+        (_, 0) => Err(failure(format!("{unlike} of {} daemons {}", entries.len(), is_not(action)))),
+        (..) => Err(failure(
+            "no Worker was started, since the Master does not run: see its log, and start the cluster again"
+                .to_owned(),
         )),
     }
 }
@@ -141,7 +146,7 @@ impl<'a> Daemon<'a> {
             }
             Outcome::Ended { pid } => Self { pid: Some(*pid), ..one("STOPPED") },
             Outcome::Stopped => one("STOPPED"),
-            Outcome::Failed(error) => Self { error: Some(error), ..one("FAILED") },
+            Outcome::Failed { why, .. } => Self { error: Some(why), ..one("FAILED") },
         }
     }
 }
@@ -187,7 +192,7 @@ fn row(entry: &Entry, before: &[Entry]) -> Vec<String> {
         Outcome::Running { pid, url } => ("running", format!("process {pid}, {url}")),
         Outcome::Ended { pid } => ("stopped", format!("process {pid} has ended")),
         Outcome::Stopped => ("stopped", "it did not run".to_owned()),
-        Outcome::Failed(reason) => ("failed", reason.clone()),
+        Outcome::Failed { why, .. } => ("failed", why.clone()),
     };
     let same =
         before.iter().find(|other| other.daemon == entry.daemon && is_same(&other.outcome, &entry.outcome));
@@ -201,7 +206,7 @@ fn row(entry: &Entry, before: &[Entry]) -> Vec<String> {
 fn is_same(one: &Outcome, other: &Outcome) -> bool {
     let process = |outcome: &Outcome| match outcome {
         Outcome::Started { pid, url } | Outcome::Running { pid, url } => Some((*pid, url.clone())),
-        Outcome::Ended { .. } | Outcome::Stopped | Outcome::Failed(_) => None,
+        Outcome::Ended { .. } | Outcome::Stopped | Outcome::Failed { .. } => None,
     };
     process(one).is_some_and(|found| !found.1.is_empty() && process(other) == Some(found))
 }
@@ -210,7 +215,7 @@ fn is_as_asked(action: Action, outcome: &Outcome) -> bool {
     match outcome {
         Outcome::Started { .. } | Outcome::Running { .. } => action != Action::Stop,
         Outcome::Ended { .. } | Outcome::Stopped => action == Action::Stop,
-        Outcome::Failed(_) => false,
+        Outcome::Failed { .. } => false,
     }
 }
 

@@ -22,7 +22,6 @@ use firesteel_settings::secrets::shown_text;
 use serde::Serialize;
 
 use firesteel_daemons::wording::application::shown_state;
-use firesteel_daemons::wording::explanation::told;
 use firesteel_host::plain;
 use next_executor::NextExecutor;
 use usage::WorkerUsage;
@@ -413,7 +412,7 @@ impl<'a> Scheduling<'a> {
         } = scheduling;
         let ClusterView { workers, cores, cores_free, memory, memory_free } = cluster;
         Self {
-            profiles: profiles.iter().map(|profile| Profile::of(scheduling, profile)).collect(),
+            profiles: profiles.iter().map(Profile::of).collect(),
             cores_spent: cores_spent.0,
             failed_in_a_row: *failures,
             relaunch_at_ms: relaunch_at.map(Timestamp::millis),
@@ -532,7 +531,7 @@ impl<'a> Executor<'a> {
 }
 
 impl<'a> Profile<'a> {
-    fn of(scheduling: &SchedulingStatus, view: &'a ProfileView) -> Self {
+    fn of(view: &'a ProfileView) -> Self {
         Self {
             id: view.id,
             executor_cores: match view.size {
@@ -549,7 +548,7 @@ impl<'a> Profile<'a> {
             may_have_more: view.may_have_more,
             large_enough: view.large_enough,
             with_room: view.with_room,
-            shortfall: view.shortfall.as_ref().map(|shortfall| told(scheduling, shortfall).to_string()),
+            shortfall: view.shortfall.as_ref().map(ToString::to_string),
             next_executor: view.outlook.as_ref().map(NextExecutor::of),
             advice: view.advice.iter().map(Advised::of).collect(),
         }

@@ -169,12 +169,8 @@ impl Failure {
     }
 
     /// Something that did not start. The exit code tells a shortage of the machine's from other failures.
-    pub(super) fn of_start(error: &dyn Error) -> Self {
-        let sentence = error.to_string();
-        // Most errors say in their words what the operating system answered, and have it not as a source.
-        let is_short =
-            start::SHORTAGES.iter().any(|errno| sentence.contains(&format!("(os error {})", *errno as i32)));
-        Self::of(if is_short { Exit::Shortage } else { Exit::Failure }, sentence)
+    pub(super) fn of_start(error: &(dyn Error + 'static)) -> Self {
+        Self::with(if start::is_of_shortage(error) { Exit::Shortage } else { Exit::Failure }, error)
     }
 
     /// An application that could not start.

@@ -321,7 +321,9 @@ fn failure(error: &StartError) -> Failure {
         | StartError::Record(
             RecordError::Open { .. } | RecordError::IsInput { .. } | RecordError::Unfinished { .. },
         ) => Exit::Usage,
-        StartError::Outlet(_) | StartError::Record(RecordError::Write { .. }) => Exit::Failure,
+        StartError::Outlet(_) | StartError::Record(RecordError::Write { .. }) => {
+            return Failure::of_start(error);
+        }
     };
     Failure::with(exit, error)
 }

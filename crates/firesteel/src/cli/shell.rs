@@ -99,7 +99,7 @@ fn failure(error: &StartError) -> Failure {
     let exit = match error {
         StartError::Begin(error) => return Failure::start(error),
         StartError::Script { .. } => Exit::Usage,
-        StartError::System(_) => Exit::Failure,
+        StartError::System(_) => return Failure::of_start(error),
     };
     Failure::with(exit, error)
 }

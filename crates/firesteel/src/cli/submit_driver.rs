@@ -95,8 +95,8 @@ pub(super) struct Args {
     /// Kill this driver; with --wait, wait until it has ended
     #[arg(long, value_name = "DRIVER", conflicts_with_all = ["name", "deploy_mode", "supervise", "driver_cores", "driver_memory", "driver_resources", "program"])]
     kill: Option<String>,
-    /// Print the answer of --status as JSON
-    #[arg(long, requires = "status")]
+    /// Print the driver as one JSON value; with --wait, when it has ended
+    #[arg(long, conflicts_with = "kill")]
     json: bool,
     #[command(flatten)]
     masters: Masters,
@@ -136,6 +136,9 @@ fn submit(args: &Args, properties: Properties, cluster: &Cluster) -> Result<Exit
             return Err(Failure::of(Exit::Failure, format!("the Master refuses the driver: {why}")));
         }
     };
+    if args.json {
+        return show(args, cluster, &id);
+    }
     say(id.as_str());
     // Whoever waits for it should know why it does not begin.
     if let Ok(Some(DriverView { wait: Some(wait), .. })) = block_on(cluster.driver(&id))? {

@@ -174,7 +174,7 @@ fn a_live_application_is_told_with_what_it_lacks_and_who_holds_it() {
     assert_eq!((profile.held, profile.large_enough, profile.with_room), (0, 2, 0));
     let shortfall = profile.shortfall.as_ref().expect("it has nothing");
     assert_eq!(shortfall.missing, Missing::Executors { missing: 2, of: 2 });
-    assert!(matches!(shortfall.reason, Reason::Busy { .. }), "{shortfall:?}");
+    assert!(matches!(shortfall.reason, Reason::Held { .. }), "{shortfall:?}");
     let three = Advice { change: Change::ExecutorCores(Cores(3)), executors: 2, cores: Cores(6) };
     assert_eq!(profile.advice, [three]);
     assert_eq!((ahead, more_holders), (0, 0), "the other has all that it may");

@@ -276,6 +276,8 @@ fn every_view_has_the_same_sums_over_workers_that_leave_are_dead_cannot_start_or
         let series = format!("firesteel_master_{name}{{state=\"alive\"}}");
         assert_eq!(samples.get(&series), Some(&(value as f64)), "{series}");
     }
+    // The first page.
+    assert_eq!(pages::cluster::tests::cores_free(&view), free);
     // The picture.
     assert_eq!(pages::picture::tests::sums(&view), [workers, cores, used, free]);
 }

@@ -12,6 +12,8 @@ use firesteel_placement::{MiB, Resources};
 
 use super::*;
 
+mod reasons;
+
 /// A Master with its time.
 struct Stage {
     master: Master,

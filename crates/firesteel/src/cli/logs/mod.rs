@@ -23,7 +23,9 @@ use super::exit::{self, Exit, Failure};
 use super::help;
 use super::table::table;
 use firesteel_daemons::wording::application::shown_state_and_end;
-use print::{Author, Part, PrintError, Until};
+use print::{Part, PrintError, Until};
+
+pub(super) use self::print::{Author, json_line};
 
 /// Version of the JSON values.
 const SCHEMA: u32 = 1;

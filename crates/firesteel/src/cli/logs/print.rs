@@ -200,9 +200,10 @@ fn tag(author: &LogAuthor) -> String {
 /// The author of a log in JSON values.
 #[derive(Clone, Debug, Serialize)]
 #[serde(untagged)]
-pub(super) enum Author<'a> {
+pub(in crate::cli) enum Author<'a> {
     Executor { app: &'a str, executor: u32 },
     Driver { driver: &'a str },
+    Container { container: &'a str },
 }
 
 impl<'a> Author<'a> {
@@ -223,6 +224,17 @@ struct JsonLine<'a> {
     stream: &'static str,
     /// It stands for [any bytes](byte_text).
     line: String,
+}
+
+/// The JSON value of a line of a log, with an end of line.
+pub(in crate::cli) fn json_line(author: Author<'_>, stream: Stream, line: Vec<u8>) -> String {
+    let stream = match stream {
+        Stream::Stdout => "stdout",
+        Stream::Stderr => "stderr",
+    };
+    let line =
+        serde_json::to_string(&JsonLine { schema: super::SCHEMA, author, stream, line: byte_text::of(line) });
+    plain::escaped(&line.expect("numbers and words can be written as JSON")) + "\n"
 }
 
 /// A log whose lines are marked.
@@ -263,13 +275,7 @@ impl<'a> Tagged<'a> {
     fn line(&self, stdout: &mut impl Write, line: &[u8]) -> Result<(), PrintError> {
         let Part { stream, is_json, .. } = self.reading.part;
         if is_json {
-            let stream = match stream {
-                Stream::Stdout => "stdout",
-                Stream::Stderr => "stderr",
-            };
-            let (author, line) = (Author::of(self.author), byte_text::of(line.to_vec()));
-            let line = serde_json::to_string(&JsonLine { schema: super::SCHEMA, author, stream, line });
-            let line = plain::escaped(&line.expect("numbers and words can be written as JSON")) + "\n";
+            let line = json_line(Author::of(self.author), stream, line.to_vec());
             return stdout.write_all(line.as_bytes()).map_err(PrintError::Stdout);
         }
         let whole = [self.tag.as_bytes(), line, b"\n"].concat();

@@ -109,7 +109,10 @@ fn table(frame: &mut Frame<'_>, model: &mut Model, kind: TableKind, area: Rect) 
     let widths = widths(kind, &rows, usize::from(body.width));
     let cut = if plain::draws_glyphs() { '…' } else { '~' };
     let drawn = rows.iter().map(|row| {
-        let cells = row.cells.iter().zip(&widths).map(|(cell, width)| tail(&clean(cell), *width, cut));
+        let cells = row.cells.iter().zip(&widths).enumerate().map(|(column, (cell, width))| match column {
+            0 => tail(&clean(cell), *width, cut),
+            _ => beginning(&clean(cell), *width, cut),
+        });
         Drawn::new(cells.collect::<Vec<String>>())
     });
     let names = kind.header().iter().copied().take(widths.len());
@@ -121,24 +124,48 @@ fn table(frame: &mut Frame<'_>, model: &mut Model, kind: TableKind, area: Rect) 
     frame.render_stateful_widget(table, body, &mut state);
 }
 
-/// The widths of the columns that fit. Each is as wide as its widest cell; the first may be cut to
-/// the screen.
+/// A column but the first is cut where it is wider than this, before columns behind it are left out.
+const CUT: usize = 24;
+
+/// The widths of the columns that fit. Each is as wide as its widest cell, if there is room; the first may be cut to the screen,
+/// and a long one before columns behind it are left out.
 fn widths(kind: TableKind, rows: &[Row], screen: usize) -> Vec<usize> {
+    let gap = usize::from(GAP);
+    let widest = kind.header().iter().enumerate().map(|(column, name)| {
+        let cells = rows.iter().filter_map(|row| row.cells.get(column));
+        cells.map(|cell| cell.chars().count()).max().unwrap_or(0).max(name.len())
+    });
+    let widest: Vec<usize> = widest.collect();
     let mut left = screen;
     let mut fitting = Vec::new();
-    for (column, name) in kind.header().iter().enumerate() {
-        let cells = rows.iter().filter_map(|row| row.cells.get(column));
-        let widest = cells.map(|cell| cell.chars().count()).max().unwrap_or(0).max(name.len());
+    for width in &widest {
+        let least = (*width).min(CUT);
         if fitting.is_empty() {
-            fitting.push(widest.min(left));
-        } else if widest <= left {
-            fitting.push(widest);
+            fitting.push((*width).min(left));
+        } else if least <= left {
+            fitting.push(least);
         } else {
             break;
         }
-        left = left.saturating_sub(widest + usize::from(GAP));
+        left = left.saturating_sub(fitting.last().map_or(0, |width| width + gap));
+    }
+    // What is left is for those that were cut. No gap follows the last column.
+    let mut left = left + if left > 0 { gap } else { 0 };
+    for (fits, width) in fitting.iter_mut().zip(&widest).skip(1) {
+        let more = left.min(width.saturating_sub(*fits));
+        *fits += more;
+        left -= more;
     }
     fitting
+}
+
+/// The beginning of a text that is too long.
+fn beginning(text: &str, width: usize, cut: char) -> String {
+    match width {
+        _ if text.chars().count() <= width => text.to_owned(),
+        0 => String::new(),
+        width => text.chars().take(width - 1).chain(std::iter::once(cut)).collect(),
+    }
 }
 
 /// The end of a text that is too long, since ids differ at their ends.
@@ -231,5 +258,21 @@ mod tests {
         assert_eq!(widths(0), [0]);
         assert_eq!(tail("app-1234567890", 5, '…'), "…7890");
         assert_eq!(tail("app-1", 5, '…'), "app-1");
+    }
+
+    #[test]
+    fn a_long_name_is_cut_before_columns_behind_it_are_left_out() {
+        let long = "nightly sums of the whole warehouse, europe-west";
+        let cells = ["app-20261128095958-1720", long, "RUNNING", "4 of 4", "2", "somebody", "5 s ago"];
+        let row = Row { key: String::new(), app: None, cells: cells.map(String::from).to_vec() };
+        let widths = |screen| widths(TableKind::Applications, std::slice::from_ref(&row), screen);
+        assert_eq!(widths(80), [23, 27, 7, 6, 9]);
+        assert_eq!(widths(120), [23, 46, 7, 6, 9, 8, 9]);
+        assert_eq!(widths(200), [23, 48, 7, 6, 9, 8, 9]);
+        assert_eq!(beginning(long, 12, '…'), "nightly sum…");
+        assert_eq!(
+            (beginning("sums", 12, '…'), beginning("sums", 0, '…')),
+            ("sums".to_owned(), String::new())
+        );
     }
 }

@@ -1,17 +1,19 @@
 //! `firesteel yarn kill`: ends applications.
 
-use firesteel_host::plain;
-use std::io::Write as _;
-
 use clap::Args as ClapArgs;
 use firesteel_yarn::messages::application::ApplicationReport;
+use firesteel_yarn::messages::ids::NoId;
 use firesteel_yarn::messages::records::ApplicationId;
 use firesteel_yarn_mode::states::{diagnostics, final_status, is_over, state};
+use serde_json::json;
 
 use super::{ClusterArgs, ask, codes, report};
-use crate::cli::ask::user_at_host;
+use crate::cli::ask::{Done, each, user_at_host};
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::help;
+
+/// Version of the JSON value.
+const SCHEMA: u32 = 1;
 
 const EXAMPLES: &str = "  firesteel yarn kill application_1700000000123_0007";
 
@@ -20,37 +22,42 @@ const EXAMPLES: &str = "  firesteel yarn kill application_1700000000123_0007";
 #[command(after_help = help::short("yarn kill", EXAMPLES), after_long_help = codes(EXAMPLES))]
 pub(super) struct Kill {
     /// Ids of the applications
-    #[arg(value_name = "APP", required = true)]
-    apps: Vec<ApplicationId>,
+    #[arg(value_name = "APP", required = true, value_parser = id)]
+    apps: Vec<String>,
+    /// Print one JSON value
+    #[arg(long)]
+    json: bool,
     #[command(flatten)]
     site: ClusterArgs,
+}
+
+/// A word that is the id of an application.
+fn id(word: &str) -> Result<String, NoId> {
+    word.parse::<ApplicationId>().map(|_| word.to_owned())
 }
 
 /// Ends the applications one by one, and prints the result of each.
 pub(super) fn run(args: &Kill) -> Result<Exit, Failure> {
     let site = args.site.site()?;
-    let mut exit = Exit::Done;
-    for app in &args.apps {
-        let done = report(&site, *app).and_then(|report| {
+    each(&args.apps, "not killed", args.json.then_some((SCHEMA, "killed")), |word| {
+        let app: ApplicationId = word.parse().expect("it was checked");
+        let done = report(&site, app).and_then(|report| {
             if is_over(report.yarn_application_state()) {
                 return Err(Failure::of(Exit::Failure, format!("{app} was over already: {}", end(&report))));
             }
             let why = format!("killed by {}", user_at_host());
-            ask(&site, |client| async move { client.kill(*app, &why).await })
+            ask(&site, |client| async move { client.kill(app, &why).await })
         });
         match done {
-            Ok(()) => {
-                // The reader may be gone. The applications are ended all the same.
-                let _ = writeln!(plain::stdout(), "killed {app}");
-            }
-            Err(failure) if failure.exit() == Exit::Failure => {
-                exit = Exit::Failure;
-                let _ = writeln!(plain::stderr(), "firesteel: {}", plain::clean(failure.sentence()));
-            }
-            Err(failure) => return Err(failure),
+            Ok(()) => Ok(Ok(Done {
+                lines: vec![format!("killed {app}")],
+                rows: vec![json!({ "kind": "application", "id": app.to_string(), "has_ended": true })],
+                more: 0,
+            })),
+            Err(failure) if failure.exit() == Exit::Failure => Ok(Err(failure.sentence().to_owned())),
+            Err(failure) => Err(failure),
         }
-    }
-    Ok(exit)
+    })
 }
 
 /// How an application ended, such as `FINISHED, FAILED: 3 of 10 items failed`.

@@ -17,6 +17,7 @@ use super::{ClusterArgs, ask, codes, report};
 use crate::cli::ask::{self as running, Cluster};
 use crate::cli::exit::{self, Exit, Failure};
 use crate::cli::help;
+use crate::cli::logs::{Author, json_line};
 
 const EXAMPLES: &str = "  firesteel yarn logs application_1700000000123_0007
   firesteel yarn logs application_1700000000123_0007 3 --stderr
@@ -35,6 +36,9 @@ pub(super) struct Logs {
     /// Show standard error instead of standard output
     #[arg(long)]
     stderr: bool,
+    /// Print each line as a JSON value
+    #[arg(long)]
+    json: bool,
     #[command(flatten)]
     site: ClusterArgs,
 }
@@ -81,7 +85,8 @@ pub(super) fn run(args: &Logs) -> Result<Exit, Failure> {
         };
         return Err(Failure::of(Exit::Failure, words));
     }
-    print(&locations, if args.stderr { Stream::Stderr } else { Stream::Stdout })
+    let stream = if args.stderr { Stream::Stderr } else { Stream::Stdout };
+    print(&locations, stream, args.json)
 }
 
 /// Advice about logs that are no longer served.
@@ -117,18 +122,27 @@ fn of_executor(report: &ApplicationReport, executor: ExecutorId) -> Result<LogLo
         .ok_or_else(|| fail(format!("{app} has no executor {executor}, or it has ended")))
 }
 
-/// Prints logs. If there are several, each follows the name of its container.
-fn print(locations: &[LogLocation], stream: Stream) -> Result<Exit, Failure> {
+/// Prints logs. If there are several, each follows the name of its container, or each line has it in JSON.
+fn print(locations: &[LogLocation], stream: Stream, is_json: bool) -> Result<Exit, Failure> {
     let mut stdout = standard::stdout().lock();
     let mut failed = Vec::new();
     for (at, location) in locations.iter().enumerate() {
-        if locations.len() > 1 {
+        if locations.len() > 1 && !is_json {
             let gap = if at > 0 { "\n" } else { "" };
             if let Err(error) = writeln!(stdout, "{gap}==> {} <==", location.container) {
                 return exit::written(Err(error));
             }
         }
-        match location.copy(stream, &mut stdout) {
+        let copied = if is_json {
+            let mut lines =
+                JsonLines { out: &mut stdout, container: &location.container, stream, begun: Vec::new() };
+            location.copy(stream, &mut lines).and_then(|()| {
+                lines.end().map_err(|error| LogError::Io { container: location.container.clone(), error })
+            })
+        } else {
+            location.copy(stream, &mut stdout)
+        };
+        match copied {
             Ok(()) => {}
             Err(LogError::Io { error, .. }) if error.kind() == io::ErrorKind::BrokenPipe => {
                 return Ok(Exit::Done);
@@ -142,9 +156,65 @@ fn print(locations: &[LogLocation], stream: Stream) -> Result<Exit, Failure> {
     }
 }
 
+/// Writes each line of a log as a JSON value.
+struct JsonLines<'a, W> {
+    out: &'a mut W,
+    container: &'a str,
+    stream: Stream,
+    /// The beginning of an unfinished line.
+    begun: Vec<u8>,
+}
+
+impl<W: io::Write> JsonLines<'_, W> {
+    /// Writes the rest, which has no end of line.
+    fn end(mut self) -> io::Result<()> {
+        match std::mem::take(&mut self.begun) {
+            rest if rest.is_empty() => Ok(()),
+            rest => self.line(rest),
+        }
+    }
+
+    fn line(&mut self, line: Vec<u8>) -> io::Result<()> {
+        let author = Author::Container { container: self.container };
+        self.out.write_all(json_line(author, self.stream, line).as_bytes())
+    }
+}
+
+impl<W: io::Write> io::Write for JsonLines<'_, W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.begun.extend_from_slice(bytes);
+        while let Some(end) = self.begun.iter().position(|byte| *byte == b'\n') {
+            let rest = self.begun.split_off(end + 1);
+            let mut line = std::mem::replace(&mut self.begun, rest);
+            line.pop();
+            self.line(line)?;
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn each_line_of_a_log_is_a_json_value_wherever_its_pieces_end() {
+        let mut out = Vec::new();
+        let mut lines =
+            JsonLines { out: &mut out, container: "c", stream: Stream::Stderr, begun: Vec::new() };
+        for piece in ["a\nb", "", "c\n\n", "end"] {
+            lines.write_all(piece.as_bytes()).expect("it is memory");
+        }
+        lines.end().expect("it is memory");
+        let line = |line: &str| {
+            format!("{{\"schema\":1,\"container\":\"c\",\"stream\":\"stderr\",\"line\":\"{line}\"}}\n")
+        };
+        assert_eq!(String::from_utf8_lossy(&out), ["a", "bc", "", "end"].map(line).concat());
+    }
 
     #[test]
     fn a_number_is_an_executor_and_an_id_a_container() {

@@ -107,7 +107,7 @@ const WORKERS: &[Column<WorkerView>] = &[
     Column {
         name: "Cores free",
         shape: Shape::Numbers,
-        order: Some(|one, other| (one.cores - one.cores_used).cmp(&(other.cores - other.cores_used))),
+        order: Some(|one, other| one.share().cores_free().cmp(&other.share().cores_free())),
     },
     Column {
         name: "Memory used",
@@ -321,7 +321,7 @@ impl ClusterPage<'_> {
         let table =
             Table { id: "workers", title, empty: "No Worker is registered.", columns: WORKERS, text: &text };
         table.show(&table.cut(&self.view.workers, self.query), self.query, |worker| {
-            let free = worker.cores - worker.cores_used;
+            let free = worker.share().cores_free();
             let [cpu, ram, disk] = usage::of_machine(worker.report.as_ref().map(|timed| &timed.report));
             vec![
                 html! { a.id href=(worker_link("./", &worker.id)) { (worker.id) } (self.permit.decommission(worker)) },
@@ -420,4 +420,23 @@ fn amount(quantity: Quantity) -> String {
 
 fn thousandths(quantity: Quantity) -> i64 {
     i64::try_from(quantity.thousandths()).unwrap_or(i64::MAX)
+}
+
+#[cfg(test)]
+pub(in super::super) mod tests {
+    use super::*;
+
+    /// The sum of the column of free cores.
+    pub(in super::super::super) fn cores_free(view: &MasterView) -> i64 {
+        let (query, reasons) = (Query::default(), Reasons::default());
+        let permit = Permit { base: "./", token: None };
+        let page = ClusterPage { view, query: &query, reasons: &reasons, title: None, history: None, permit };
+        let table = page.workers().into_string();
+        let cells = table.split("data-name=\"Cores free\">").skip(1).map(|cell| {
+            let text = cell.split_once('<').expect("the cell ends").0;
+            text.parse::<i64>().unwrap_or_else(|error| panic!("{error}: {text}"))
+        });
+        assert_eq!(cells.clone().count(), view.workers.len());
+        cells.sum()
+    }
 }

@@ -1,5 +1,6 @@
 //! What other policies would decide for the applications that run and wait now.
 
+use std::thread;
 use std::time::Duration;
 
 use firesteel_core::Timestamp;
@@ -12,6 +13,7 @@ use firesteel_settings::scheduling::changed_beside_the_policy;
 use firesteel_sim::draft::{Draft, Metrics, figures, has};
 use firesteel_sim::setup::Setup;
 use maud::{Markup, html};
+use tokio::sync::oneshot;
 
 use super::super::read;
 use super::framed;
@@ -83,8 +85,12 @@ impl Comparison {
         let draft = Draft::of_running(&view, &details);
         // It takes a while, and other requests are answered meanwhile.
         let columns = setups.clone();
-        let decided = tokio::task::spawn_blocking(move || compare(&draft, &columns)).await;
-        let compared = decided.unwrap_or_else(|_| Err("The comparison failed.".to_owned()));
+        let (sender, decided) = oneshot::channel();
+        let comparing = thread::Builder::new().name("comparison".to_owned());
+        let compared = match comparing.spawn(move || sender.send(compare(&draft, &columns))) {
+            Ok(_) => decided.await.unwrap_or_else(|_| Err("The comparison failed.".to_owned())),
+            Err(error) => Err(format!("The machine gives the Master no thread for the comparison: {error}.")),
+        };
         Ok(Self { now, scheduling, settings, setups, compared })
     }
 
