@@ -20,6 +20,7 @@ use firesteel_spark::connection::{
 use firesteel_spark::dialect::{Fragment, Release};
 use firesteel_spark::envelope::{Address, Envelope};
 use firesteel_spark::frame::Frame;
+use firesteel_spark::java::{self, Bounds, Class, Field, FieldKind, Object, Part, Value};
 use firesteel_spark::messages::{FromDriver, FromWorker, Launch, ToWorker};
 use firesteel_spark::translate;
 
@@ -120,6 +121,52 @@ fn a_driver_whose_application_has_ended_is_answered_and_takes_another_seat() {
     assert_eq!(bench.hear(frames[2].clone()), [no(id_of(&frames[2]))]);
     let again = bench.hear(frames[1].clone());
     assert!(matches!(again[0], Effect::Open { seat: Seat(1), .. }), "{again:?}");
+}
+
+/// A request of a driver for a number of executors that nobody can have.
+fn for_too_few(app: &str, like: &Frame) -> Frame {
+    let (envelope, object) = opened(like).expect("it has a body");
+    let (mut graph, _) = java::read(&object, Bounds::default()).expect("a recorded message");
+    let text = FieldKind::Object(graph.add_object(Object::Text("Ljava/lang/String;".to_owned())));
+    let field = |(name, kind): (&str, FieldKind)| Field { name: name.to_owned(), kind };
+    let class = graph.add_class(Class {
+        name: "org.apache.spark.deploy.DeployMessages$RequestExecutors".to_owned(),
+        serial: 1,
+        flags: Class::SERIALIZABLE,
+        fields: [("requestedTotal", FieldKind::Int), ("appId", text)].map(field).into(),
+        parent: None,
+    });
+    let app = Value::Object(graph.add_object(Object::Text(app.to_owned())));
+    let parts = vec![Part { fields: vec![Value::Int(-1), app], contents: Vec::new() }];
+    let root = Value::Object(graph.add_object(Object::Instance { class, parts }));
+    let body = envelope.expect("a message has one").around(&java::write(&graph, root));
+    Frame::Request { id: 77, body }
+}
+
+#[test]
+fn a_request_that_is_refused_here_does_not_take_the_answer_of_an_earlier_one() {
+    let mut bench = Bench::default();
+    let frames = recorded("spark-4.0.1/dynalloc-driver-to-fakemaster");
+    bench.hear(frames[1].clone());
+    let Ok(FromDriver::RequestExecutors { app, .. }) = from_driver(&opened(&frames[2]).expect("a body").1)
+    else {
+        panic!("it asks for executors")
+    };
+    bench.register(FIRST, &app);
+    bench.hear(frames[2].clone());
+    let refused = bench.hear(for_too_few(&app, &frames[2]));
+    assert!(matches!(refused[0], Effect::Note(Note::DriverRefused { .. })), "{refused:?}");
+    assert_eq!(refused[1..], [no(77)]);
+    // What has no answer is no request.
+    let Frame::OneWay { body } = frames.last().expect("it says goodbye").clone() else {
+        panic!("{frames:?}")
+    };
+    let goodbye = bench.hear(Frame::Request { id: 78, body });
+    assert!(
+        matches!(goodbye[..], [Effect::Note(_), Effect::Send(Frame::Failure { id: 78, .. })]),
+        "{goodbye:?}"
+    );
+    assert_eq!(bench.tell(FIRST, requested(true)), [yes(id_of(&frames[2]))]);
 }
 
 /// The frame with a byte of its object changed, the one after these bytes.
@@ -471,6 +518,12 @@ fn a_driver_that_is_called_acknowledges_and_its_application_goes_on() {
     let message = Outbound::Driver(registered("app-1"));
     let welcome = connection.apply(Timestamp::from_millis(1), Event::Told { seat: FIRST, message });
     assert_eq!(welcome, [], "it was told so by the Master before");
+    // It hears of an application that it registers by itself over this connection.
+    let register = recorded("spark-4.0.1/driver-to-master").remove(1);
+    connection.apply(Timestamp::from_millis(1), Event::Received(register));
+    let message = Outbound::Driver(registered("app-2"));
+    let welcome = connection.apply(Timestamp::from_millis(1), Event::Told { seat: FIRST, message });
+    assert!(matches!(welcome[..], [Effect::Send(Frame::OneWay { .. })]), "{welcome:?}");
 }
 
 #[test]

@@ -60,6 +60,13 @@ impl Connection {
         self.say(seat, Inbound::Client(question));
     }
 
+    /// Those who asked get no answer: the Master has ended the seat that asked for them.
+    pub(super) fn fail_owed(&mut self, asker: Asker) {
+        for owed in asker.owed {
+            self.fail(owed.id(), "the Master does not answer".to_owned());
+        }
+    }
+
     /// The Master answers the oldest question.
     pub(super) fn tell_asker(&mut self, answer: &MasterToClient) {
         let owed = self.asker.as_mut().and_then(|asker| asker.owed.pop_front());

@@ -19,6 +19,15 @@ pub(super) struct Driver {
     resumption: Option<Resumption>,
 }
 
+/// Whether the Master hears what a driver says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Saying {
+    /// It does, and answers a request.
+    Said,
+    /// It does not.
+    Unsaid,
+}
+
 impl Driver {
     /// A driver that was called with its application.
     pub(super) fn called(seat: Seat, resumption: Resumption) -> Self {
@@ -30,19 +39,23 @@ impl Driver {
 impl Connection {
     /// A driver asks for something, and waits for an answer.
     pub(super) fn on_driver_request(&mut self, peer: PeerNumber, id: i64, message: FromDriver) {
+        if !matches!(message, FromDriver::RequestExecutors { .. } | FromDriver::KillExecutors { .. }) {
+            // Nor does Spark's Master answer it: what waited for an answer would take that of another request.
+            return self.fail(id, "a message that has no answer".to_owned());
+        }
         if self.peers[peer].owed.len() >= self.limits.owed {
             return self.fail(id, format!("more than {} requests wait", self.limits.owed));
         }
-        self.peers[peer].owed.push_back(id);
-        self.on_driver(peer, message);
+        match self.driver_says(peer, message) {
+            Saying::Said => self.peers[peer].owed.push_back(id),
+            Saying::Unsaid => self.answer(id, false),
+        }
     }
 
-    /// A driver with an application says something.
-    pub(super) fn on_driver(&mut self, peer: PeerNumber, message: FromDriver) {
-        let Some(driver) = &self.peers[peer].driver else {
-            // Its application has ended.
-            return self.answer_driver(peer, false);
-        };
+    /// A driver with an application says something, if it still is a peer of the Master's and can be understood.
+    pub(super) fn driver_says(&mut self, peer: PeerNumber, message: FromDriver) -> Saying {
+        // Its application has ended.
+        let Some(driver) = &self.peers[peer].driver else { return Saying::Unsaid };
         let seat = driver.seat;
         let request = match message {
             FromDriver::RequestExecutors { app, wanted } => {
@@ -58,16 +71,21 @@ impl Connection {
             }
             FromDriver::MasterChangeAcknowledged { .. } => match driver.resumption.clone() {
                 Some(resumption) => Ok(DriverToMaster::ResumeApplication(resumption)),
-                None => return,
+                None => return Saying::Unsaid,
             },
             // Neither is of a driver that is known by its application.
-            FromDriver::UnregisterApplication { app: None } | FromDriver::RegisterApplication(_) => return,
+            FromDriver::UnregisterApplication { app: None } | FromDriver::RegisterApplication(_) => {
+                return Saying::Unsaid;
+            }
         };
         match request {
-            Ok(request) => self.say(seat, Inbound::Driver(request)),
+            Ok(request) => {
+                self.say(seat, Inbound::Driver(request));
+                Saying::Said
+            }
             Err(unfit) => {
                 self.note(Note::DriverRefused { unfit });
-                self.answer_driver(peer, false);
+                Saying::Unsaid
             }
         }
     }
@@ -83,8 +101,12 @@ impl Connection {
             }
             Err(unfit) => return self.refuse(peer, name, unfit),
         };
-        let seat = match &self.peers[peer].driver {
-            Some(driver) => driver.seat,
+        let seat = match &mut self.peers[peer].driver {
+            Some(driver) => {
+                // It is told of what it registers by itself, also over a connection by which it was called.
+                driver.resumption = None;
+                driver.seat
+            }
             None => {
                 let seat = self.open(Occupant::Driver(peer), Role::Driver, name);
                 self.see_use();
@@ -111,6 +133,13 @@ impl Connection {
         }
     }
 
+    /// Answers all requests of a driver to which the Master answers nothing any more.
+    pub(super) fn answer_owed(&mut self, peer: PeerNumber) {
+        while !self.peers[peer].owed.is_empty() {
+            self.answer_driver(peer, false);
+        }
+    }
+
     /// The Master tells a driver something.
     pub(super) fn tell_driver(&mut self, peer: PeerNumber, message: &MasterToDriver) {
         let Some(driver) = &self.peers[peer].driver else { return };
@@ -128,10 +157,7 @@ impl Connection {
                 if let ToDriver::ApplicationRemoved { .. } = message {
                     self.peers[peer].driver = None;
                     self.leave(seat);
-                    // The Master answers nothing any more.
-                    while !self.peers[peer].owed.is_empty() {
-                        self.answer_driver(peer, false);
-                    }
+                    self.answer_owed(peer);
                 }
             }
             Told::Answer(yes) => self.answer_driver(peer, yes),

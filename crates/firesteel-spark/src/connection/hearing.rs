@@ -90,7 +90,7 @@ impl Connection {
                     if let FromDriver::UnregisterApplication { app: Some(app) } = &message {
                         self.peers.take_application(app);
                     }
-                    self.on_driver(peer, message);
+                    self.driver_says(peer, message);
                 }
                 None => self.note(Note::NotItsApplication),
             },

@@ -252,15 +252,21 @@ impl Connection {
     /// last one ends, too.
     fn on_dismissed(&mut self, seat: Seat, dismissal: Dismissal) {
         let Some(occupant) = self.seats.get(&seat).copied() else { return };
+        let mut owed = None;
         match occupant {
             Occupant::Driver(peer) => self.peers[peer].driver = None,
             Occupant::Worker(peer) => self.withdraw(peer),
-            Occupant::Asker => self.asker = None,
+            Occupant::Asker => owed = self.asker.take(),
         }
         self.leave(seat);
         let stays_open = matches!((occupant, dismissal), (Occupant::Worker(_), Dismissal::InOrder));
         if !stays_open && self.is_gone() {
-            self.close(Closing::Flushed);
+            return self.close(Closing::Flushed);
+        }
+        match occupant {
+            Occupant::Driver(peer) => self.answer_owed(peer),
+            Occupant::Worker(_) => {}
+            Occupant::Asker => owed.into_iter().for_each(|asker| self.fail_owed(asker)),
         }
     }
 
