@@ -1,11 +1,35 @@
-//! Peers of Spark's and strangers at one Master: worlds from seeds, and connections that err on purpose.
+//! Connections of Spark's peers at a Master: golden scripts of recorded ones, with everything that each did under each, and
+//! worlds from seeds with strangers, with deliberate bugs among them.
+//!
+//! Pages are written as those of a Master are (see `scripts`).
 
 mod deliberate;
+mod stage;
+mod words;
 
 use firesteel_world::Outcome;
 use firesteel_world::spark_peers::{Scenario, run};
 
+use self::stage::Stage;
+use crate::scripts::scripts;
 use crate::worlds;
+
+/// Where the pages are.
+const DIRECTORY: &str = "../tests/logic/spark_peers";
+
+scripts! {
+    DIRECTORY, Stage:
+    called
+    driver_3_5_7
+    driver_4_0_1
+    driver_4_3_0
+    ends
+    submission_3_5_7
+    submission_4_0_1
+    worker_3_5_7
+    worker_4_1_4
+    worker_4_3_0
+}
 
 /// Worlds in the default run; `FIRESTEEL_SEEDS` sets another number.
 const WORLDS: u64 = 300;
