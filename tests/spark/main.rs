@@ -9,4 +9,5 @@ mod graphs;
 mod recorded;
 mod rest;
 mod shapes;
+mod worker_connections;
 mod workers;

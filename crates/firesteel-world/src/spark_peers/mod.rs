@@ -11,6 +11,7 @@
 //!
 //! - `scenario`, `run`, `perform`: the description of a world, one run, and what comes of effects.
 //! - `line`: one connection with both its ends.
+//! - `masters`: how Masters begin, end and crash.
 //! - `forge`: recorded frames with other names in them.
 //! - `people`, `strangers`: those who come.
 //! - `ledger`: the second set of books, and the laws.
@@ -19,6 +20,7 @@
 mod forge;
 mod ledger;
 mod line;
+mod masters;
 mod people;
 mod perform;
 mod run;

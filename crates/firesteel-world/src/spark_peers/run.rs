@@ -1,10 +1,9 @@
 //! One run: from the first connection, through faults and strangers, until all is well again.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use firesteel_core::ids::{PeerId, WorkerId};
-use firesteel_core::master::{Config, Durability, Event as MasterEvent, Master, Record};
+use firesteel_core::master::{Event as MasterEvent, Master, Record};
 use firesteel_core::secret::Secret;
 use firesteel_core::{Machine, Timestamp};
 use firesteel_sim::dice::Dice;
@@ -64,7 +63,7 @@ pub(super) struct World {
     pub(super) dice: Dice,
     pub(super) queue: Queue<Happening>,
     pub(super) master: Option<Master>,
-    generation: u64,
+    pub(super) generation: u64,
     pub(super) records: Vec<Record>,
     pub(super) directory: Directory,
     /// The token and the peer that a Worker has in the directory.
@@ -76,7 +75,7 @@ pub(super) struct World {
     pub(super) peers: BTreeMap<PeerId, (u64, Seat)>,
     pub(super) people: Vec<Person>,
     strangers: Vec<Stranger>,
-    is_calm: bool,
+    pub(super) is_calm: bool,
     pub(super) ledger: Ledger,
     pub(super) sabotage: Option<SparkSabotage>,
     pub(super) outcome: Outcome,
@@ -166,7 +165,7 @@ impl World {
     }
 
     /// Decides at random whether a fault strikes.
-    fn strikes(&mut self, rarer: u64) -> bool {
+    pub(super) fn strikes(&mut self, rarer: u64) -> bool {
         !self.is_calm && self.dice.one_in(self.scenario.faults * rarer)
     }
 
@@ -249,69 +248,6 @@ impl World {
         self.lines.iter().filter(|(_, line)| !line.is_closed).map(|(number, _)| *number).collect()
     }
 
-    /// A Master begins with what the one before it has recorded, and calls those who wait for it.
-    fn begin_master(&mut self) {
-        self.generation += 1;
-        let config = Config {
-            worker_timeout: Duration::from_secs(20),
-            recovery_timeout: Duration::from_secs(15),
-            first_application: 1_000 * self.generation,
-            durability: Durability::Durable,
-            ..Config::default()
-        };
-        let records = std::mem::take(&mut self.records);
-        match Master::recover(config, self.now(), records) {
-            Ok(master) => {
-                self.records = master.image();
-                let drivers = master.to_call().into_iter().map(Called::Driver);
-                let workers = master.workers_to_call().into_iter().map(Box::new).map(Called::Worker);
-                for called in drivers.chain(workers).collect::<Vec<_>>() {
-                    self.later(1, 2_000, Happening::Call(called));
-                }
-                self.directory = Directory::default();
-                self.tokens.clear();
-                self.forms = OrderForms::default();
-                self.master = Some(master);
-                self.trace(|| "a Master begins".to_owned());
-            }
-            Err(error) => self.outcome.violation = Some(format!("the Master cannot be recovered: {error}")),
-        }
-    }
-
-    /// The Master ends in order, or crashes.
-    fn restart(&mut self) {
-        if self.is_calm || self.master.take().is_none() {
-            return;
-        }
-        if self.dice.one_in(2) {
-            self.trace(|| "the Master crashes".to_owned());
-            self.ledger.crash();
-            self.peers.clear();
-            for line in self.open_lines() {
-                self.drop_line(line);
-            }
-            return self.later(500, 8_000, Happening::MasterBegins);
-        }
-        self.trace(|| "the Master ends".to_owned());
-        for line in self.open_lines() {
-            let seats: Vec<Seat> = self.lines[&line].seats.keys().copied().collect();
-            for seat in seats {
-                self.post(line, seat, Letter::End(Dismissal::InOrder));
-            }
-            self.tell(line, Event::MasterEnds);
-        }
-        self.later(50, 3_000, Happening::MasterGone);
-    }
-
-    /// The process at this side of a connection is gone.
-    fn drop_line(&mut self, number: u64) {
-        let Some(line) = self.lines.get_mut(&number) else { return };
-        line.is_closed = true;
-        line.seats.clear();
-        line.to_master.lose();
-        self.end_there(number);
-    }
-
     /// The other side hears that this one has ended the connection.
     pub(super) fn end_there(&mut self, number: u64) {
         let at = self.delayed();
@@ -320,25 +256,7 @@ impl World {
         self.queue.put(at, Happening::ArriveThere(number));
     }
 
-    /// One who waits for the Master is called.
-    fn call(&mut self, called: Called) {
-        if self.master.is_none() {
-            return;
-        }
-        let Ok((connection, address)) = Connection::calling(called.clone(), None) else { return };
-        let Some(number) = self.people.iter().position(|person| person.voice.host == address.host) else {
-            return;
-        };
-        if self.strikes(2) {
-            return self.later(1_000, 1_500, Happening::Call(called));
-        }
-        let host = machine(number);
-        let line = self.add_line(connection, host, Party::Person(number), Some(&called));
-        self.trace(|| format!("connection {line}: the Master calls {}", called.name()));
-        self.people[number].answer_call(line);
-    }
-
-    fn add_line(
+    pub(super) fn add_line(
         &mut self,
         connection: Connection,
         host: String,
@@ -576,6 +494,6 @@ impl World {
 }
 
 /// The machine of an honest peer.
-fn machine(number: usize) -> String {
+pub(super) fn machine(number: usize) -> String {
     format!("10.0.0.{}", 1 + number % 2)
 }
