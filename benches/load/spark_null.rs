@@ -4,10 +4,13 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::{Buf, Bytes, BytesMut};
-use firesteel_spark::envelope::Address;
+use firesteel_spark::connection::verify;
+use firesteel_spark::dialect::Dialect;
+use firesteel_spark::envelope::{Address, Envelope};
 use firesteel_spark::frame::Frame;
-use firesteel_spark::messages::{ExecutorState, FromDriver, FromWorker, ToDriver, ToWorker};
-use firesteel_spark::session::{Heard, PeerNumber, Session};
+use firesteel_spark::messages::{
+    self, ExecutorState, FromDriver, FromWorker, MASTER, Message, ToDriver, ToWorker, WorkerRegistration,
+};
 use firesteel_spark::{Order, OrderForms};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -40,6 +43,26 @@ struct Worker {
     queue: UnboundedSender<Told>,
 }
 
+/// The peer on a connection.
+struct Peer {
+    dialect: Dialect,
+    /// How it calls the Master.
+    master: Address,
+}
+
+impl Peer {
+    /// A message to it with this object.
+    fn message(&self, object: &[u8]) -> Frame {
+        let reference = &self.dialect.reference;
+        let envelope = Envelope {
+            sender: Some(self.master.clone()),
+            receiver: Some(reference.address.clone()),
+            endpoint: reference.name.clone(),
+        };
+        Frame::OneWay { body: envelope.around(object) }
+    }
+}
+
 /// What one connection has another one write.
 enum Told {
     Launch { app: String, executor: i32, description: Bytes },
@@ -51,7 +74,7 @@ impl SparkNull {
     pub(crate) async fn serve(self: Arc<Self>, mut stream: TcpStream) {
         let (queue, mut told) = unbounded_channel();
         let (mut received, mut queued) = (BytesMut::new(), BytesMut::new());
-        let mut session = Session::default();
+        let mut peer = None;
         loop {
             received.reserve(16 << 10);
             let (mut reader, mut writer) = stream.split();
@@ -65,13 +88,14 @@ impl SparkNull {
                 },
                 Some(first) = told.recv(), if !is_full => {
                     let mut forms = self.forms.lock().unwrap_or_else(PoisonError::into_inner);
-                    write_all(first, &mut told, &mut session, &mut queued, &mut forms);
+                    let peer = peer.as_ref().expect("only those are told something who have registered");
+                    write_all(first, &mut told, peer, &mut queued, &mut forms);
                 }
             }
             while let Some(frame) = Frame::decode(&mut received, MOST).expect("the mocks speak the protocol")
             {
-                for heard in session.hear(frame) {
-                    self.take(heard, &queue, &mut session, &mut queued);
+                if let Some(registered) = self.take(frame, &queue, &mut queued) {
+                    peer = Some(registered);
                 }
             }
         }
@@ -81,28 +105,25 @@ impl SparkNull {
         self.tables.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn take(
-        &self,
-        heard: Heard,
-        queue: &UnboundedSender<Told>,
-        session: &mut Session,
-        queued: &mut BytesMut,
-    ) {
-        match heard {
-            Heard::Reply(frame) => frame.encode(queued),
-            Heard::Worker(number, FromWorker::RegisterWorker(worker)) => {
-                let (id, address, queue) = (worker.worker, worker.address, queue.clone());
-                self.tables().workers.push(Worker { id, address, queue });
-                let master = session.master(number).clone();
-                let registered = ToWorker::RegisteredWorker {
-                    dialled: worker.master,
-                    master,
-                    web_ui_url: String::new(),
-                    is_duplicate: false,
-                };
-                session.tell_worker(number, &registered).encode(queued);
+    /// Takes a frame. Returns who it is that registers with it, if somebody does.
+    fn take(&self, frame: Frame, queue: &UnboundedSender<Told>, queued: &mut BytesMut) -> Option<Peer> {
+        let (Frame::Request { body, .. } | Frame::OneWay { body }) = &frame else { return None };
+        let mut object = body.clone();
+        let envelope = Envelope::decode(&mut object).expect("the mocks speak the protocol");
+        if envelope.endpoint != MASTER {
+            verify(&frame, MASTER)?.encode(queued);
+            return None;
+        }
+        let message = messages::read(&object).expect("the mocks speak the protocol");
+        if let Frame::Request { id, .. } = frame {
+            Frame::Response { id, body: messages::answer(true).into() }.encode(queued);
+        }
+        let master = envelope.receiver?;
+        match message {
+            Message::Worker(FromWorker::RegisterWorker(worker)) => {
+                Some(self.register_worker(*worker, master, queue, queued))
             }
-            Heard::Worker(_, FromWorker::ExecutorStateChanged { app, executor, .. }) => {
+            Message::Worker(FromWorker::ExecutorStateChanged { app, executor, .. }) => {
                 let updated = ToDriver::ExecutorUpdated {
                     executor,
                     state: ExecutorState::Running,
@@ -113,33 +134,62 @@ impl SparkNull {
                 if let Some(driver) = self.tables().apps.get(&app) {
                     let _ = driver.send(Told::Driver(updated));
                 }
+                None
             }
-            Heard::Driver(number, FromDriver::RegisterApplication(registration)) => {
+            Message::Driver(FromDriver::RegisterApplication(registration)) => {
+                let peer = Peer { dialect: registration.dialect, master };
                 let application = registration.application;
                 let executors = application.max_cores.unwrap_or(0);
-                let description = application.command.description;
-                let mut tables = self.tables();
-                let app = format!("app-20261120212235-{:04}", tables.apps.len());
-                tables.apps.insert(app.clone(), queue.clone());
-                let master = session.master(number).clone();
-                let registered = ToDriver::RegisteredApplication { app: app.clone(), master };
-                session.tell_driver(number, &registered).encode(queued);
-                for executor in 0..executors {
-                    let at = tables.next;
-                    tables.next = (at + 1) % tables.workers.len();
-                    let Worker { id, address, queue: worker } = &tables.workers[at];
-                    let (app, description) = (app.clone(), description.clone());
-                    let _ = worker.send(Told::Launch { app, executor, description });
-                    let (worker, address) = (id.clone(), address.clone());
-                    let added = ToDriver::ExecutorAdded { executor, worker, address, cores: 1, memory: 1 };
-                    let _ = queue.send(Told::Driver(added));
-                }
+                self.register(&peer, executors, &application.command.description, queue, queued);
+                Some(peer)
             }
-            Heard::Driver(..)
-            | Heard::Worker(..)
-            | Heard::Client(..)
-            | Heard::Readyz(_)
-            | Heard::Strange(_) => {}
+            Message::Driver(_) | Message::Worker(_) | Message::Client(_) | Message::Readyz => None,
+        }
+    }
+
+    fn register_worker(
+        &self,
+        worker: WorkerRegistration,
+        master: Address,
+        queue: &UnboundedSender<Told>,
+        queued: &mut BytesMut,
+    ) -> Peer {
+        let peer = Peer { dialect: worker.dialect, master };
+        let registered = ToWorker::RegisteredWorker {
+            dialled: worker.master,
+            master: peer.master.clone(),
+            web_ui_url: String::new(),
+            is_duplicate: false,
+        };
+        let (id, address, queue) = (worker.worker, worker.address, queue.clone());
+        self.tables().workers.push(Worker { id, address, queue });
+        peer.message(&registered.write(&peer.dialect)).encode(queued);
+        peer
+    }
+
+    /// A driver registers an application that gets this number of executors at once.
+    fn register(
+        &self,
+        peer: &Peer,
+        executors: i32,
+        description: &Bytes,
+        queue: &UnboundedSender<Told>,
+        queued: &mut BytesMut,
+    ) {
+        let mut tables = self.tables();
+        let app = format!("app-20261120212235-{:04}", tables.apps.len());
+        tables.apps.insert(app.clone(), queue.clone());
+        let registered = ToDriver::RegisteredApplication { app: app.clone(), master: peer.master.clone() };
+        peer.message(&registered.write(&peer.dialect)).encode(queued);
+        for executor in 0..executors {
+            let at = tables.next;
+            tables.next = (at + 1) % tables.workers.len();
+            let Worker { id, address, queue: worker } = &tables.workers[at];
+            let (app, description) = (app.clone(), description.clone());
+            let _ = worker.send(Told::Launch { app, executor, description });
+            let (worker, address) = (id.clone(), address.clone());
+            let added = ToDriver::ExecutorAdded { executor, worker, address, cores: 1, memory: 1 };
+            let _ = queue.send(Told::Driver(added));
         }
     }
 }
@@ -148,14 +198,14 @@ impl SparkNull {
 fn write_all(
     first: Told,
     told: &mut UnboundedReceiver<Told>,
-    session: &mut Session,
+    peer: &Peer,
     queued: &mut BytesMut,
     forms: &mut OrderForms,
 ) {
     let mut next = Some(first);
     while let Some(told_now) = next {
-        let frame = match told_now {
-            Told::Driver(message) => session.tell_driver(PeerNumber(0), &message),
+        let object = match told_now {
+            Told::Driver(message) => message.write(&peer.dialect),
             Told::Launch { app, executor, description } => {
                 let order = Order {
                     app: &app,
@@ -166,12 +216,11 @@ fn write_all(
                     resources: BTreeMap::new(),
                     description: &description,
                 };
-                let launch =
-                    session.launch(PeerNumber(0), &order, forms).expect("the description was read before");
-                launch.expect("no executor is launched twice")
+                let written = forms.write(&order, &peer.dialect, &peer.master.url());
+                written.expect("the description was read before")
             }
         };
-        frame.encode(queued);
+        peer.message(&object).encode(queued);
         next = if queued.len() < ENOUGH { told.try_recv().ok() } else { None };
     }
 }

@@ -1,8 +1,17 @@
-//! A connection of Spark's: frames, envelopes, Java objects. What can be read is written, and read as the same again.
+//! A connection of Spark's: frames, envelopes, Java objects. What can be read is written, and read as the same again; and all
+//! frames come to the state machine of a connection, whose invariants hold after each.
 
 #![no_main]
 
+use std::net::Ipv4Addr;
+
 use bytes::BytesMut;
+use firesteel_core::ids::{AppId, ExecutorId};
+use firesteel_core::master::{Inbound, Outbound};
+use firesteel_core::messages::{MasterToDriver, MasterToWorker, WorkerToMaster};
+use firesteel_core::{Machine, Timestamp};
+use firesteel_placement::Cores;
+use firesteel_spark::connection::{Connection, Dismissal, Effect, Event, Limits};
 use firesteel_spark::envelope::{Address, Envelope};
 use firesteel_spark::frame::Frame;
 use firesteel_spark::java::{self, Bounds, Node};
@@ -11,8 +20,12 @@ use firesteel_spark::scala;
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     object(bytes);
+    let limits = Limits { peers: 4, clients: 2, held: 2, owed: 4, executors: 8, questions: 16 };
+    let mut connection = Connection::new(limits);
+    tell(&mut connection, Event::Opened { remote: Ipv4Addr::LOCALHOST.into() });
     let mut left = BytesMut::from(bytes);
     while let Ok(Some(frame)) = Frame::decode(&mut left, 1 << 20) {
+        tell(&mut connection, Event::Received(frame.clone()));
         match frame {
             Frame::Request { mut body, .. } | Frame::OneWay { mut body } => {
                 if Envelope::decode(&mut body).is_ok() {
@@ -23,7 +36,36 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
             Frame::Failure { .. } => {}
         }
     }
+    tell(&mut connection, Event::Closed { error: None });
 });
+
+/// Tells a connection of an event, and performs its effects: the Master accepts everybody, and dismisses Workers that report.
+fn tell(connection: &mut Connection, event: Event) {
+    let effects = connection.apply(Timestamp::from_millis(0), event);
+    connection.check().expect("the invariants hold");
+    for effect in effects {
+        let event = match effect {
+            Effect::Register { seat, .. } => {
+                let (app, master_url) = (AppId::new("app-1"), String::new());
+                let (max_cores, first_executor) = (Cores(1), ExecutorId(0));
+                let message =
+                    MasterToDriver::RegisteredApplication { app, master_url, max_cores, first_executor };
+                Event::Told { seat, message: Outbound::Driver(message) }
+            }
+            Effect::Say { seat, message: Inbound::Worker(WorkerToMaster::RegisterWorker { .. }), .. } => {
+                let (master_url, heartbeat_millis, duplicate) = (String::new(), 15_000, false);
+                let message = MasterToWorker::RegisteredWorker { master_url, heartbeat_millis, duplicate };
+                Event::Told { seat, message: Outbound::Worker(message) }
+            }
+            Effect::Say {
+                seat, message: Inbound::Worker(WorkerToMaster::ExecutorStateChanged(_)), ..
+            } => Event::Dismissed { seat, dismissal: Dismissal::InOrder },
+            Effect::SayElsewhere { peer, .. } => Event::FoundNobody { peer },
+            _ => continue,
+        };
+        tell(connection, event);
+    }
+}
 
 fn object(bytes: &[u8]) {
     let Ok((graph, value)) = java::read(bytes, Bounds::default()) else { return };

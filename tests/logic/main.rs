@@ -20,6 +20,7 @@ mod runbook;
 mod scripts;
 mod sessions;
 mod simulation;
+mod spark_peers;
 mod state_pages;
 mod targets;
 mod trace;

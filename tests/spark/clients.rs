@@ -4,22 +4,23 @@ use std::collections::BTreeMap;
 
 use bytes::Bytes;
 use firesteel_core::ids::DriverId;
+use firesteel_core::master::Outbound;
 use firesteel_core::messages::{
-    ClientToMaster, DriverDescription, DriverState, KillDriverAnswer, RefusedDriver, SubmitDriverAnswer,
+    ClientToMaster, DriverDescription, DriverState, KillDriverAnswer, MasterToClient, RefusedDriver,
+    SubmitDriverAnswer,
 };
 use firesteel_placement::{Cores, MiB};
 use firesteel_spark::cluster_driver::SparkDriver;
+use firesteel_spark::connection::{Effect, Note};
 use firesteel_spark::envelope::Address;
 use firesteel_spark::frame::Frame;
 use firesteel_spark::java::{self, Bounds, Graph, Node, Object};
-use firesteel_spark::messages::{self, ClientRequest, DriverSubmission, ToClient};
-use firesteel_spark::session::{ClientNumber, Heard, Session};
+use firesteel_spark::messages::{self, ClientRequest, DriverSubmission, FromClient, Message, ToClient};
 use firesteel_spark::translate::clients;
 
+use crate::bench::{Bench, FIRST, asked, notes, only_frame};
 use crate::drivers::recording;
 use crate::recorded::{frames, opened, read};
-
-const FIRST: ClientNumber = ClientNumber(0);
 
 /// A release whose submission is recorded, one whose failure is, and the releases that both show.
 const RELEASES: [(&str, &str, &[&str]); 2] = [("3.5.7", "3.5.9", &["3.5"]), ("4.0.1", "4.0.1", &["4.0"])];
@@ -50,34 +51,58 @@ fn failed(question: &Frame, release: &str) -> Frame {
     Frame::Response { id: *id, body: read(&recording(&format!("failures/{release}"))).into() }
 }
 
-/// A session that has heard a recorded submission, and that knows the client's release: what came of it.
-fn heard(version: &str, release: &str) -> (Session, Vec<Heard>) {
-    let mut session = Session::default();
+/// A connection that has heard a recorded submission, and that knows the client's release: what came of it.
+fn heard(version: &str, release: &str) -> (Bench, Vec<Effect>) {
+    let mut bench = Bench::default();
     let frames = said(version, "to");
-    session.hear(frames[0].clone());
-    let heard = session.hear(frames[1].clone());
-    let [Heard::Reply(question)] = &heard[..] else { panic!("{heard:?}") };
-    let heard = session.hear(failed(question, release));
-    (session, heard)
+    bench.hear(frames[0].clone());
+    let heard = bench.hear(frames[1].clone());
+    let [Effect::Send(question)] = &heard[..] else { panic!("{heard:?}") };
+    let heard = bench.hear(failed(question, release));
+    (bench, heard)
 }
 
-fn submission(version: &str, heard: &[Heard]) -> DriverSubmission {
-    match heard {
-        [Heard::Client(FIRST, _, ClientRequest::SubmitDriver(submission))] => (**submission).clone(),
+/// A recorded request of a client.
+fn request(version: &str, number: usize) -> FromClient {
+    let (_, object) = opened(&said(version, "to")[number]).expect("it has a body");
+    match messages::read(&object) {
+        Ok(Message::Client(message)) => *message,
         other => panic!("{version}: {other:?}"),
     }
+}
+
+fn submission(version: &str) -> DriverSubmission {
+    match request(version, 1).request {
+        ClientRequest::SubmitDriver(submission) => *submission,
+        other => panic!("{version}: {other:?}"),
+    }
+}
+
+/// The releases of which the Master takes a cluster driver to be that is submitted.
+fn releases_of(effects: &[Effect]) -> Vec<String> {
+    let [ClientToMaster::RequestSubmitDriver(description)] = &asked(effects)[..] else {
+        panic!("{effects:?}")
+    };
+    SparkDriver::of(&description.command).expect("it is one").expect("it is sound").command.releases
+}
+
+/// The answer of a Master to a submission, as the client reads it.
+fn answered(bench: &mut Bench, answer: SubmitDriverAnswer) -> Bytes {
+    let answer = Outbound::Client(MasterToClient::SubmitDriverResponse(answer));
+    body(&only_frame(bench.tell(FIRST, answer)))
 }
 
 #[test]
 fn a_submission_becomes_a_cluster_driver_with_spark_s_variables_alone() {
     for (version, release, numbers) in RELEASES {
-        let (session, heard) = heard(version, release);
-        assert_eq!(session.client_releases(FIRST), numbers);
-        let submission = submission(version, &heard);
+        let (_, heard) = heard(version, release);
+        let submission = submission(version);
         assert!(submission.command.environment.contains_key("HOME"), "the client sends all that it has");
-        let question = clients::submission(submission, session.client_releases(FIRST)).expect("it fits");
-        let ClientToMaster::RequestSubmitDriver(description) = question else { panic!("{question:?}") };
-        let DriverDescription { user, command, cores, memory, supervise, resources } = *description;
+        let [ClientToMaster::RequestSubmitDriver(description)] = &asked(&heard)[..] else {
+            panic!("{heard:?}")
+        };
+        let DriverDescription { user, command, cores, memory, supervise, resources } =
+            (**description).clone();
         assert!(resources.is_empty(), "{resources:?}");
         assert_eq!((user.as_str(), cores, memory, supervise), ("spark-submit", Cores(1), MiB(512), false));
         assert_eq!(command.to_string(), "{{SPARK}} Pi hello");
@@ -95,8 +120,7 @@ fn a_submission_becomes_a_cluster_driver_with_spark_s_variables_alone() {
 
 #[test]
 fn a_submission_that_no_worker_can_start_is_refused() {
-    let (_, heard) = heard("4.0.1", "4.0.1");
-    let submission = submission("4.0.1", &heard);
+    let submission = submission("4.0.1");
     let refused = |change: &dyn Fn(&mut DriverSubmission)| {
         let mut changed = submission.clone();
         change(&mut changed);
@@ -186,7 +210,7 @@ fn same(ours: &Bytes, theirs: &Bytes, version: &str) {
 #[test]
 fn answers_are_those_of_a_recorded_master_without_a_reference_to_it() {
     for (version, release, _) in RELEASES {
-        let (session, _) = heard(version, release);
+        let (mut bench, _) = heard(version, release);
         let recorded = said(version, "from");
         let id = {
             let (graph, value) = java::read(&body(&recorded[1]), Bounds::default()).expect("a stream");
@@ -195,18 +219,17 @@ fn answers_are_those_of_a_recorded_master_without_a_reference_to_it() {
             id.text().expect("a text").to_owned()
         };
         let submitted = SubmitDriverAnswer::Submitted { driver: DriverId::new(id.as_str()) };
-        let ours = session.answer_client(FIRST, 1, &clients::to_submitter(&submitted));
+        let ours = answered(&mut bench, submitted);
         let fields = |object: &Bytes| {
             let (graph, value) = java::read(object, Bounds::default()).expect("a stream");
             let node = Node { graph: &graph, value };
             let field = |name: &str| shown(node.field(name).expect("a field"));
             ["success", "driverId", "message", "master"].map(field)
         };
-        let ([ours_said @ .., master], [theirs @ .., _]) =
-            (fields(&body(&ours)), fields(&body(&recorded[1])));
+        let ([ours_said @ .., master], [theirs @ .., _]) = (fields(&ours), fields(&body(&recorded[1])));
         assert_eq!(ours_said, theirs, "{version}");
         assert_eq!(master, "Null", "{version}: no client uses it");
-        assert_eq!(classes(&body(&ours)), classes(&body(&recorded[1])), "{version}");
+        assert_eq!(classes(&ours), classes(&body(&recorded[1])), "{version}");
 
         let (graph, value) = java::read(&body(&recorded[2]), Bounds::default()).expect("a stream");
         let node = Node { graph: &graph, value };
@@ -227,8 +250,8 @@ fn answers_are_those_of_a_recorded_master_without_a_reference_to_it() {
             address: Some(Address { host, port: port.parse().expect("a port") }),
             exception: None,
         };
-        let ours = session.answer_client(FIRST, 2, &ToClient::DriverStatusResponse(Some(status)));
-        same(&body(&ours), &body(&recorded[2]), version);
+        let ours = ToClient::DriverStatusResponse(Some(status)).write(&request(version, 2).vocabulary);
+        same(&ours.into(), &body(&recorded[2]), version);
     }
 }
 
@@ -269,21 +292,16 @@ fn of_later_release() -> Frame {
 
 #[test]
 fn a_client_of_a_release_that_is_not_known_is_asked_for_all_classes_of_answers() {
-    let mut session = Session::default();
-    let (mut heard, mut questions) = (session.hear(of_later_release()), 0);
-    while let [Heard::Reply(question @ Frame::Request { .. })] = &heard[..] {
-        heard = session.hear(told(question));
+    let mut bench = Bench::default();
+    let (mut heard, mut questions) = (bench.hear(of_later_release()), 0);
+    while let [Effect::Send(question @ Frame::Request { .. })] = &heard[..] {
+        heard = bench.hear(told(question));
         questions += 1;
     }
     assert_eq!(questions, 4, "all classes of answers");
-    submission("later", &heard);
-    assert!(session.client_releases(FIRST).is_empty(), "it is not known here");
-    let ours = session.answer_client(
-        FIRST,
-        1,
-        &ToClient::SubmitDriverResponse { driver: None, message: String::new() },
-    );
-    let classes = classes(&self::body(&ours));
+    assert!(releases_of(&heard).is_empty(), "it is not known here");
+    let ours = answered(&mut bench, SubmitDriverAnswer::Refused(RefusedDriver::NoProgram));
+    let classes = classes(&ours);
     assert_eq!(classes["org.apache.spark.deploy.DeployMessages$SubmitDriverResponse"], 7);
 }
 
@@ -295,34 +313,32 @@ fn a_client_tells_its_release_by_a_failure_of_which_it_logs_nothing() {
         ("3.5.7", "3.5.9", &["3.5"]),
         ("4.0.1", "4.0.1", &["4.0"]),
         ("4.0.1", "4.1.4", &["4.1"]),
-        ("4.0.1", "4.2.1", &["4.2", "4.3"]),
-        ("4.0.1", "4.3.0", &["4.2", "4.3"]),
+        // It sends all variables, as 4.3 does not.
+        ("4.0.1", "4.2.1", &["4.2"]),
+        ("4.0.1", "4.3.0", &["4.2"]),
     ] {
-        let mut session = Session::default();
+        let mut bench = Bench::default();
         let request = said(version, "to").remove(1);
-        let questions = session.hear(request.clone());
-        assert_eq!(session.hear(request.clone()), [], "it is asked already");
-        let [Heard::Reply(question)] = &questions[..] else { panic!("{questions:?}") };
-        let heard = session.hear(failed(question, release));
-        assert_eq!(heard.len(), 2, "{release}: both requests are heard");
-        assert_eq!(session.client_releases(FIRST), numbers, "{release}");
-        assert!(matches!(session.hear(request)[..], [Heard::Client(..)]), "it is asked once");
+        let questions = bench.hear(request.clone());
+        assert_eq!(bench.hear(request.clone()), [], "it is asked already");
+        let [Effect::Send(question)] = &questions[..] else { panic!("{questions:?}") };
+        let heard = bench.hear(failed(question, release));
+        assert_eq!(asked(&heard).len(), 2, "{release}: both requests are heard");
+        let again = bench.hear(request);
+        assert_eq!(releases_of(&again), numbers, "{release}: it is asked once");
     }
 }
 
 #[test]
 fn a_client_that_tells_nothing_is_of_any_release_of_its_generation() {
-    for (version, numbers) in
-        [("3.5.7", &["3.3", "3.4", "3.5"][..]), ("4.0.1", &["4.0", "4.1", "4.2", "4.3"])]
-    {
+    for (version, numbers) in [("3.5.7", &["3.3", "3.4", "3.5"][..]), ("4.0.1", &["4.0", "4.1", "4.2"])] {
         let accepted = |id| Frame::Response { id, body: Bytes::new() };
         let refused = |id| Frame::Failure { id, reason: "Could not find client.".to_owned() };
         for answer in [&accepted as &dyn Fn(i64) -> Frame, &refused] {
-            let mut session = Session::default();
-            let questions = session.hear(said(version, "to").remove(1));
-            let Heard::Reply(Frame::Request { id, .. }) = questions[0] else { panic!("{questions:?}") };
-            assert!(matches!(session.hear(answer(id))[..], [Heard::Client(FIRST, ..)]));
-            assert_eq!(session.client_releases(FIRST), numbers);
+            let mut bench = Bench::default();
+            let questions = bench.hear(said(version, "to").remove(1));
+            let [Effect::Send(Frame::Request { id, .. })] = questions[..] else { panic!("{questions:?}") };
+            assert_eq!(releases_of(&bench.hear(answer(id))), numbers);
         }
     }
 }
@@ -330,8 +346,7 @@ fn a_client_that_tells_nothing_is_of_any_release_of_its_generation() {
 /// Of 4.2 and 4.3, whose failures are the same, the one that sends all variables is 4.2.
 #[test]
 fn a_client_that_sends_spark_s_variables_alone_is_of_4_3() {
-    let (_, heard) = heard("4.0.1", "4.3.0");
-    let whole = submission("4.0.1", &heard);
+    let whole = submission("4.0.1");
     let releases = |submission: &DriverSubmission, of: &[&str]| {
         let question = clients::submission(submission.clone(), of).expect("it fits");
         let ClientToMaster::RequestSubmitDriver(description) = question else { panic!("{question:?}") };
@@ -354,18 +369,17 @@ fn a_client_that_sends_spark_s_variables_alone_is_of_4_3() {
 
 #[test]
 fn requests_that_need_no_release_are_heard_at_once() {
-    let mut session = Session::default();
-    let status = said("4.0.1", "to").remove(2);
-    let heard = session.hear(status);
-    assert!(matches!(heard[..], [Heard::Client(FIRST, _, ClientRequest::DriverStatus { .. })]), "{heard:?}");
+    let heard = Bench::default().hear(said("4.0.1", "to").remove(2));
+    assert!(matches!(asked(&heard)[..], [ClientToMaster::RequestDriverStatus { .. }]), "{heard:?}");
 }
 
 #[test]
 fn a_client_of_a_release_that_is_not_known_and_tells_no_class_is_refused_with_a_sentence() {
-    let mut session = Session::default();
-    let questions = session.hear(of_later_release());
-    let Heard::Reply(Frame::Request { id, .. }) = questions[0] else { panic!("{questions:?}") };
-    let heard = session.hear(Frame::Response { id, body: Bytes::new() });
-    let [Heard::Reply(Frame::Failure { reason, .. })] = &heard[..] else { panic!("{heard:?}") };
+    let mut bench = Bench::default();
+    let questions = bench.hear(of_later_release());
+    let [Effect::Send(Frame::Request { id, .. })] = questions[..] else { panic!("{questions:?}") };
+    let heard = bench.hear(Frame::Response { id, body: Bytes::new() });
+    let [Note::RequestRefused { reason }] = &notes(&heard)[..] else { panic!("{heard:?}") };
     assert!(reason.starts_with("this release of Spark does not tell"), "{reason}");
+    assert!(matches!(heard[1..], [Effect::Send(Frame::Failure { .. })]), "{heard:?}");
 }

@@ -4,7 +4,8 @@
 //! [`launcher`], [`map`] above a driver, [`session`] above both and, for clusters that another resource manager runs,
 //! [`application_master`] with its [`allocator`]. Each is a plain value with one entry point, [`Machine::apply`], which
 //! takes the time and an event and returns effects. Those that talk over connections never import each other: they
-//! share only the [`messages`], and [`wire`] turns messages into bytes and back.
+//! share only the [`messages`], and [`wire`] turns messages into bytes and back. A tenth machine, for one connection of
+//! Spark's peers at a Master, is in the crate `firesteel-spark`.
 //!
 //! There is no clock, randomness, file, socket, thread or lock here. The shell (crate `firesteel`) and the
 //! simulator (crate `firesteel-sim`) own those. They pass events in and perform the effects.

@@ -11,7 +11,7 @@
 //! - [`java`]: the objects in messages, as Java serializes them
 //! - [`scala`]: the values of Scala's library among them
 //! - [`messages`]: messages as values
-//! - [`session`]: who is on a connection, and what they are owed
+//! - [`connection`]: one connection as a state machine: who is on it, what they say to the Master and are told
 //! - [`dialect`]: how one peer wants to be spoken to
 //! - [`translate`]: between these messages and those of the state machines
 //! - `order_form.rs`: orders to launch executors, written once for each application
@@ -23,11 +23,12 @@
 //! - `java_modules.rs`: what Spark needs of Java 17
 //! - `memory.rs`, `words.rs`: amounts of memory and options of a JVM in Spark's properties
 //!
-//! There is no I/O here, and nothing that decides: a connection's task feeds bytes in and sends what comes out.
+//! There is no I/O here: the shell feeds events into a [`connection`] and performs its effects.
 //!
 //! Source: Spark 3.3 to 4.3, streams recorded from its Master, Worker and driver.
 
 pub mod cluster_driver;
+pub mod connection;
 pub mod dialect;
 pub mod driver_launch;
 pub mod envelope;
@@ -42,7 +43,6 @@ pub mod messages;
 mod order_form;
 pub mod rest;
 pub mod scala;
-pub mod session;
 pub mod shares;
 pub mod shuffle_service;
 pub mod translate;

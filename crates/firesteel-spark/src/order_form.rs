@@ -42,7 +42,7 @@ impl OrderForms {
     /// # Errors
     ///
     /// If the application's description is no stream of Java objects.
-    pub(crate) fn write(
+    pub fn write(
         &mut self,
         order: &Order<'_>,
         dialect: &Dialect,

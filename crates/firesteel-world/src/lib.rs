@@ -7,6 +7,7 @@
 //! - [`containers`]: a YARN allocator and a fake manager of containers.
 //! - [`map_runs`]: one run of `map`, with a fake driver, input and output.
 //! - [`sessions`]: one session of `shell`, with a fake user, driver and terminal.
+//! - [`spark_peers`]: drivers, Workers and clients of Spark's at a Master, and strangers.
 //! - [`attempts`]: the ApplicationMasters of a YARN application. It uses the manager of `containers`.
 
 pub mod attempts;
@@ -16,5 +17,6 @@ mod coverage;
 pub mod map_runs;
 mod queue;
 pub mod sessions;
+pub mod spark_peers;
 
 pub use coverage::{Coverage, Outcome};

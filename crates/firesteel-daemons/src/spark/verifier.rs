@@ -7,7 +7,7 @@
 
 use firesteel_host::net::{FIRST_MESSAGE_TIMEOUT, Guest};
 use firesteel_host::tenure::Tenure;
-use firesteel_spark::session;
+use firesteel_spark::connection;
 use tokio::sync::mpsc;
 use tokio::time::sleep;
 
@@ -43,7 +43,7 @@ async fn answer(mut frames: Frames, endpoint: &str) -> Result<(), Broken> {
             () = &mut mute, if !has_asked => return Ok(()),
         }
         while let Some(frame) = frames.take()? {
-            if let Some(answer) = session::verify(&frame, endpoint) {
+            if let Some(answer) = connection::verify(&frame, endpoint) {
                 has_asked = true;
                 frames.push(&answer);
             }

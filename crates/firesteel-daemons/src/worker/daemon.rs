@@ -56,7 +56,7 @@ use firesteel_host::signals::EndRequest;
 use firesteel_host::tenure::Tenure;
 use firesteel_settings::WorkerSettings;
 use firesteel_settings::http::HttpSettings;
-use firesteel_spark::session::WORKER;
+use firesteel_spark::connection::WORKER;
 
 /// The options of a Worker's daemon.
 #[derive(Clone, Debug)]

@@ -47,7 +47,7 @@ pub struct Registration {
     /// The driver's way of speaking.
     pub dialect: Dialect,
     /// The body of the frame that it came in, from which a Master that was restarted can call the driver: see
-    /// [`Session::calling`](crate::session::Session::calling).
+    /// [`Connection::calling`](crate::connection::Connection::calling).
     pub body: Bytes,
 }
 

@@ -50,7 +50,7 @@ impl ToClient {
     ///
     /// Its reference to the Master is null: clients of 3.3 to 4.3 keep it and never use it, and its classes differ from release
     /// to release.
-    pub(crate) fn write(&self, vocabulary: &Vocabulary) -> Vec<u8> {
+    pub fn write(&self, vocabulary: &Vocabulary) -> Vec<u8> {
         let mut composer = Composer::new(vocabulary);
         let root = self.compose(&mut composer);
         composer.write(root)

@@ -1,7 +1,4 @@
 //! Connections to drivers and Workers of Spark's that wait for a Master that was restarted, or takes over.
-//!
-//! Source: Spark Master, 4.0.1: a Master that takes over dials each of them, and the first thing that it says is
-//! `MasterChanged`. From then on they use that connection in both directions.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -9,19 +6,13 @@ use std::time::Duration;
 
 use firesteel_core::host;
 use firesteel_core::master::{Event, Master};
-use firesteel_core::messages::{Resumption, WorkerDescription};
-use firesteel_core::wire::Role;
-use firesteel_host::inbox::OwnerGone;
 use firesteel_host::net::Envoys;
+use firesteel_spark::connection::{Called, Connection};
 use firesteel_spark::envelope::Address;
-use firesteel_spark::messages::{ToDriver, ToWorker};
-use firesteel_spark::session::{PeerNumber, Session};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, sleep, timeout};
 
-use super::drivers::Driver;
-use super::workers::SparkWorker;
-use super::{Addressed, Addressee, Common, Connection};
+use super::{Common, Line};
 use crate::spark::frames::Frames;
 
 /// The pause between two attempts to reach somebody.
@@ -38,31 +29,6 @@ pub struct Calls {
     here: Option<Address>,
     /// How long each is tried.
     patience: Duration,
-}
-
-/// One who waits for the Master.
-#[derive(Debug)]
-enum Called {
-    Driver(Resumption),
-    Worker(Box<WorkerDescription>),
-}
-
-impl Called {
-    /// Its application's id, or its own.
-    fn id(&self) -> &str {
-        match self {
-            Self::Driver(resumption) => resumption.app.as_str(),
-            Self::Worker(description) => description.id.as_str(),
-        }
-    }
-
-    /// The name for people.
-    fn name(&self) -> String {
-        match self {
-            Self::Driver(resumption) => format!("the driver of {}", resumption.app),
-            Self::Worker(description) => description.id.to_string(),
-        }
-    }
 }
 
 impl Calls {
@@ -94,65 +60,21 @@ async fn call(
     envoys: Envoys<Event>,
     common: Arc<Common>,
 ) {
-    let callback = match &called {
-        Called::Driver(resumption) => resumption.description.callback.clone(),
-        Called::Worker(description) => description.callback.clone(),
-    };
-    let (session, number, address) = match Session::calling(callback, called.id(), here) {
+    let name = called.name();
+    let (connection, address) = match Connection::calling(called, here) {
         Ok(calling) => calling,
-        Err(why) => return tracing::warn!("cannot call {}: {why}", called.name()),
+        Err(why) => return tracing::warn!("cannot call {name}: {why}"),
     };
     let dialled = tokio::select! {
         dialled = dial(&address, until) => dialled,
         () = envoys.ended() => return,
     };
-    let (stream, remote) = match dialled {
-        Ok(dialled) => dialled,
-        Err(error) => {
-            return tracing::warn!("cannot reach {} at {}: {error}", called.name(), address.url());
+    match dialled {
+        Ok((stream, remote)) => {
+            let frames = Frames::of_stream(stream, envoys.tenure());
+            Line::new(connection, envoys, remote, common).serve(frames).await;
         }
-    };
-    let mut frames = Frames::of_stream(stream, envoys.tenure());
-    let mut connection =
-        Connection { session, has_registered: true, ..Connection::new(envoys, remote, common) };
-    let master = connection.session.master(number).clone();
-    let web_ui_url = master.url();
-    let (changed, admitted) = match called {
-        Called::Driver(resumption) => {
-            let changed = ToDriver::MasterChanged { web_ui_url, master };
-            (connection.session.tell_driver(number, &changed), connection.admit_driver(number, resumption))
-        }
-        Called::Worker(description) => {
-            let changed = ToWorker::MasterChanged { web_ui_url, master };
-            (connection.session.tell_worker(number, &changed), connection.admit_worker(number, *description))
-        }
-    };
-    if admitted.is_err() {
-        return;
-    }
-    frames.push(&changed);
-    let end = connection.run(&mut frames).await;
-    connection.finish(frames, end).await;
-}
-
-impl Connection {
-    /// The driver that is called is a peer of the Master's.
-    fn admit_driver(&mut self, number: PeerNumber, resumption: Resumption) -> Result<(), OwnerGone> {
-        let name = resumption.description.name.clone();
-        let (envoy, letters) = self.envoys.open(Role::Driver, name, self.remote)?;
-        self.letters.push(Addressed { address: Addressee::Driver(number, envoy.peer()), letters });
-        self.drivers.insert(number, Driver::called(envoy, resumption));
-        Ok(())
-    }
-
-    /// The Worker that is called is a peer of the Master's.
-    fn admit_worker(&mut self, number: PeerNumber, description: WorkerDescription) -> Result<(), OwnerGone> {
-        let (envoy, letters) =
-            self.envoys.open(Role::Worker, description.id.as_str().to_owned(), self.remote)?;
-        self.letters.push(Addressed { address: Addressee::Worker(number), letters });
-        let dialled = self.session.master(number).clone();
-        self.workers.insert(number, SparkWorker::called(envoy, description, dialled));
-        Ok(())
+        Err(error) => tracing::warn!("cannot reach {name} at {}: {error}", address.url()),
     }
 }
 

@@ -10,9 +10,14 @@ use crate::envelope::{Address, Envelope};
 use crate::frame::Frame;
 use crate::java::{self, Bounds};
 use crate::messages::{self, ClientRequest, FromClient, ToClient};
+use crate::translate::clients;
 
+use firesteel_core::ids::DriverId;
+use firesteel_core::messages::ClientToMaster;
+
+use super::asker::Owed;
 use super::questions::Question;
-use super::{Heard, Session, failure};
+use super::{Connection, Effect, Note};
 
 /// The number of one who submits on its connection, counted from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -34,28 +39,23 @@ pub(super) struct Client {
     held: Vec<(i64, ClientRequest)>,
 }
 
-/// The most who may submit on one connection.
-const MOST_CLIENTS: usize = 64;
-
-/// The most requests of one that may wait.
-const MOST_HELD: usize = 64;
-
 /// The endpoint of one who submits.
 const ENDPOINT: &str = "client";
 
-impl Session {
+impl Connection {
     /// A request of one who submits.
-    pub(super) fn on_client(&mut self, envelope: Envelope, id: i64, message: FromClient) -> Vec<Heard> {
+    pub(super) fn on_client(&mut self, envelope: Envelope, id: i64, message: FromClient) {
         let Envelope { sender, receiver, .. } = envelope;
         let FromClient { request, vocabulary } = message;
         let Some(master) = receiver else {
-            return vec![failure(id, "a request to a Master without its address".to_owned())];
+            return self.fail(id, "a request to a Master without its address".to_owned());
         };
+        let most = self.limits.clients;
         let known = self.clients.iter().position(|client| client.address == sender);
         let number = match known {
             Some(number) => number,
-            None if self.clients.len() == MOST_CLIENTS => {
-                return vec![failure(id, format!("more than {MOST_CLIENTS} submit on one connection"))];
+            None if self.clients.len() == most => {
+                return self.fail(id, format!("more than {most} submit on one connection"));
             }
             None => {
                 let (held, releases, is_asked) = (Vec::new(), None, false);
@@ -67,32 +67,63 @@ impl Session {
         let row = &mut self.clients[number];
         // What came before waits, and so does what comes behind it.
         if !row.is_asked && row.lacks(&request).is_none() {
-            return vec![Heard::Client(client, id, request)];
+            return self.on_client_request(client, id, request);
         }
-        if row.held.len() == MOST_HELD {
-            return vec![failure(id, format!("more than {MOST_HELD} requests wait"))];
+        if row.held.len() == self.limits.held {
+            return self.fail(id, format!("more than {} requests wait", self.limits.held));
         }
         row.held.push((id, request));
-        if row.is_asked { Vec::new() } else { self.ask_or_hear(client) }
+        if !row.is_asked {
+            self.ask_or_hear(client);
+        }
+    }
+
+    /// A request of one of whom enough is known. It may wait for the end of its driver.
+    fn on_client_request(&mut self, client: ClientNumber, id: i64, request: ClientRequest) {
+        self.see_use();
+        match request {
+            ClientRequest::SubmitDriver(submission) => {
+                let releases = self.clients[client.0].releases.unwrap_or_default();
+                match clients::submission(*submission, releases) {
+                    Ok(question) => self.ask_master(Owed::Submission(client, id), question),
+                    Err(unfit) => {
+                        let answer = clients::refusal(unfit.to_string());
+                        self.note(Note::ClusterDriverRefused { unfit });
+                        self.answer_client(client, id, &answer);
+                    }
+                }
+            }
+            ClientRequest::KillDriver { driver } => {
+                let by = format!("Spark's client at {}", self.remote);
+                let question =
+                    ClientToMaster::RequestKillDriver { driver: DriverId::new(driver.as_str()), by };
+                self.ask_master(Owed::Kill(client, id, driver), question);
+            }
+            ClientRequest::DriverStatus { driver } => {
+                let question = ClientToMaster::RequestDriverStatus { driver: DriverId::new(driver) };
+                self.ask_master(Owed::Status(client, id), question);
+            }
+        }
     }
 
     /// Asks one who submits for what its requests lack, or hears them.
-    fn ask_or_hear(&mut self, client: ClientNumber) -> Vec<Heard> {
+    fn ask_or_hear(&mut self, client: ClientNumber) {
         let row = &mut self.clients[client.0];
         match row.held.iter().find_map(|(_, request)| row.lacks(request)) {
             Some(lack) => {
                 row.is_asked = true;
-                vec![self.ask_client(client, lack)]
+                self.ask_client(client, lack);
             }
             None => {
-                let held = std::mem::take(&mut row.held);
-                held.into_iter().map(|(id, request)| Heard::Client(client, id, request)).collect()
+                for (id, request) in std::mem::take(&mut row.held) {
+                    self.on_client_request(client, id, request);
+                }
             }
         }
     }
 
-    /// The request that asks one who submits for what is lacking.
-    fn ask_client(&mut self, client: ClientNumber, lack: Lack) -> Heard {
+    /// Asks one who submits for what is lacking.
+    fn ask_client(&mut self, client: ClientNumber, lack: Lack) {
         let Client { address, master, .. } = &self.clients[client.0];
         let envelope = Envelope {
             sender: Some(master.clone()),
@@ -104,43 +135,40 @@ impl Session {
             // Any object of Java's own will do.
             Lack::Release => (messages::answer(true), Question::Release(client)),
         };
-        let body = envelope.around(&object);
-        Heard::Reply(Frame::Request { id: self.question(question), body })
+        self.ask(question, envelope.around(&object));
     }
 
     /// One who submits was asked for the serial version id of a class, and this failure is its answer.
-    pub(super) fn on_client_serial(
-        &mut self,
-        client: ClientNumber,
-        class: &'static str,
-        answer: &str,
-    ) -> Vec<Heard> {
+    pub(super) fn on_client_serial(&mut self, client: ClientNumber, class: &'static str, answer: &str) {
         let row = &mut self.clients[client.0];
         row.is_asked = false;
         match row.vocabulary.learn(class, answer) {
             Ok(()) => self.ask_or_hear(client),
-            Err(error) => row.refuse(&error),
+            Err(error) => self.refuse_client(client, &error),
+        }
+    }
+
+    /// The requests of one who submits cannot be answered.
+    fn refuse_client(&mut self, client: ClientNumber, error: &NotTold) {
+        for (id, _) in std::mem::take(&mut self.clients[client.0].held) {
+            self.fail(id, error.to_string());
         }
     }
 
     /// One who submits was asked what it does not answer, and this object is its failure. If it tells nothing, its release is one
     /// of its generation.
-    pub(super) fn on_client_failure(&mut self, client: ClientNumber, object: &[u8]) -> Vec<Heard> {
+    pub(super) fn on_client_failure(&mut self, client: ClientNumber, object: &[u8]) {
         let row = &mut self.clients[client.0];
         row.is_asked = false;
         let told = java::read(object, Bounds::default()).ok().and_then(|(failure, _)| of_failure(&failure));
         row.releases = Some(told.unwrap_or_else(|| row.vocabulary.generation.numbers()));
-        self.ask_or_hear(client)
+        self.ask_or_hear(client);
     }
 
-    /// The frame that answers a request of one who submits.
-    pub fn answer_client(&self, client: ClientNumber, id: i64, answer: &ToClient) -> Frame {
-        Frame::Response { id, body: answer.write(&self.clients[client.0].vocabulary).into() }
-    }
-
-    /// The numbers of the releases of which one who submits may be. None if that is not known.
-    pub fn client_releases(&self, client: ClientNumber) -> &'static [&'static str] {
-        self.clients[client.0].releases.unwrap_or_default()
+    /// Answers a request of one who submits.
+    pub(super) fn answer_client(&mut self, client: ClientNumber, id: i64, answer: &ToClient) {
+        let body = answer.write(&self.clients[client.0].vocabulary).into();
+        self.effects.push(Effect::Send(Frame::Response { id, body }));
     }
 }
 
@@ -154,17 +182,16 @@ enum Lack {
 }
 
 impl Client {
+    /// The number of its requests that wait.
+    pub(super) fn held(&self) -> usize {
+        self.held.len()
+    }
+
     /// What is lacking for this request.
     fn lacks(&self, request: &ClientRequest) -> Option<Lack> {
         let needs_release = matches!(request, ClientRequest::SubmitDriver(_));
         let lacks_release = needs_release && self.vocabulary.is_known && self.releases.is_none();
         let serial = self.vocabulary.to_ask_client().map(Lack::Serial);
         serial.or(lacks_release.then_some(Lack::Release))
-    }
-
-    /// Its requests cannot be answered.
-    fn refuse(&mut self, error: &NotTold) -> Vec<Heard> {
-        let held = std::mem::take(&mut self.held);
-        held.into_iter().map(|(id, _)| failure(id, error.to_string())).collect()
     }
 }

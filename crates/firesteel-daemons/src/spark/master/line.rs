@@ -1,0 +1,262 @@
+//! One connection: a [`Connection`] is told what comes, and what it wants is done.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::net::SocketAddr;
+use std::ops::ControlFlow;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use firesteel_core::ids::PeerId;
+use firesteel_core::master::{Event as MasterEvent, Inbound, Outbound};
+use firesteel_core::messages::DriverToMaster;
+use firesteel_core::wire::Role;
+use firesteel_core::{Machine, NoteLevel};
+use firesteel_host::inbox::OwnerGone;
+use firesteel_host::net::{Disconnect, Envoy, Envoys, Letter, Letters};
+use firesteel_spark::connection::{Closing, Connection, Dismissal, Effect, Event, Note, Seat};
+use futures_util::FutureExt;
+use futures_util::stream::{SelectAll, Stream, StreamExt};
+use tokio::time::{sleep, timeout};
+
+use super::Common;
+use crate::secret;
+use crate::spark::frames::{Broken, Frames};
+
+/// How long what was queued may take to be written after the Master has ended.
+const FLUSH_TIMEOUT: Duration = Duration::from_secs(3);
+
+/// One connection, and the seats that its peers have at the Master.
+pub(super) struct Line {
+    connection: Connection,
+    envoys: Envoys<MasterEvent>,
+    remote: SocketAddr,
+    seats: BTreeMap<Seat, Seated>,
+    letters: SelectAll<Addressed>,
+    common: Arc<Common>,
+}
+
+/// Who speaks for a seat, and why the Master has ended it.
+struct Seated {
+    envoy: Envoy<MasterEvent>,
+    why: Option<Disconnect>,
+}
+
+/// What the Master sends to one of the seats.
+struct Addressed {
+    seat: Seat,
+    role: Role,
+    letters: Letters,
+}
+
+impl Stream for Addressed {
+    type Item = (Seat, Role, Letter);
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let (seat, role) = (self.seat, self.role);
+        Pin::new(&mut self.letters).poll_next(context).map(|letter| letter.map(|letter| (seat, role, letter)))
+    }
+}
+
+impl Line {
+    pub(super) fn new(
+        connection: Connection,
+        envoys: Envoys<MasterEvent>,
+        remote: SocketAddr,
+        common: Arc<Common>,
+    ) -> Self {
+        Self { connection, envoys, remote, seats: BTreeMap::new(), letters: SelectAll::new(), common }
+    }
+
+    /// Serves the connection until its end.
+    pub(super) async fn serve(mut self, mut frames: Frames) {
+        let ended = self.run(&mut frames).await;
+        let closing = match ended {
+            Ok(ControlFlow::Break(closing)) => closing,
+            Ok(ControlFlow::Continue(())) => self.end(None, &mut frames).await,
+            Err(broken) => self.end(Some(broken.to_string()), &mut frames).await,
+        };
+        if closing == Closing::Flushed {
+            let _ = timeout(FLUSH_TIMEOUT, frames.finish()).await;
+        }
+    }
+
+    /// Says that the other side has ended the connection, and leaves all seats.
+    async fn end(&mut self, error: Option<String>, frames: &mut Frames) -> Closing {
+        let _ = self.apply(Event::Closed { error }, frames).await;
+        Closing::AtOnce
+    }
+
+    /// `Break` if the connection has to be closed, `Continue` if the other side has ended it.
+    async fn run(&mut self, frames: &mut Frames) -> Result<ControlFlow<Closing>, Broken> {
+        let envoys = self.envoys.clone();
+        let mut has_ended = false;
+        let mut next = self.apply(Event::Opened { remote: self.remote.ip() }, frames).await;
+        while next.is_continue() {
+            let is_full = frames.is_full();
+            let due = self.connection.next_deadline().map(|(at, _)| at.since(envoys.now()));
+            next = tokio::select! {
+                more = frames.exchange() => {
+                    if !more? {
+                        return Ok(ControlFlow::Continue(()));
+                    }
+                    self.take_all(frames).await?
+                }
+                Some(first) = self.letters.next(), if !is_full => self.deliver_all(first, frames).await,
+                () = envoys.ended(), if !has_ended => {
+                    has_ended = true;
+                    self.apply(Event::MasterEnds, frames).await
+                }
+                () = sleep(due.unwrap_or_default()), if due.is_some() => {
+                    self.apply(Event::Deadline, frames).await
+                }
+            };
+        }
+        Ok(next)
+    }
+
+    /// Takes all frames that have come.
+    async fn take_all(&mut self, frames: &mut Frames) -> Result<ControlFlow<Closing>, Broken> {
+        while let Some(frame) = frames.take()? {
+            let next = self.apply(Event::Received(frame), frames).await;
+            if next.is_break() {
+                return Ok(next);
+            }
+        }
+        Ok(ControlFlow::Continue(()))
+    }
+
+    /// Has written what the Master sends, this first, and then all that is there: it leaves with one write.
+    async fn deliver_all(
+        &mut self,
+        first: (Seat, Role, Letter),
+        frames: &mut Frames,
+    ) -> ControlFlow<Closing> {
+        let mut next = Some(first);
+        while let Some((seat, role, letter)) = next {
+            let event = self.opened(seat, role, letter);
+            self.apply(event, frames).await?;
+            next = if frames.is_full() { None } else { self.letters.next().now_or_never().flatten() };
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// What a letter is to the connection.
+    fn opened(&mut self, seat: Seat, role: Role, letter: Letter) -> Event {
+        let parcel = match letter {
+            Letter::Message(parcel) => parcel,
+            Letter::End(why) => {
+                let dismissal = match why {
+                    Disconnect::Here => Dismissal::InOrder,
+                    _ => Dismissal::AtOnce,
+                };
+                if let Some(seated) = self.seats.get_mut(&seat) {
+                    seated.why = Some(why);
+                }
+                return Event::Dismissed { seat, dismissal };
+            }
+        };
+        let message = match role {
+            Role::Driver => Outbound::Driver(parcel.open()),
+            Role::Worker => Outbound::Worker(parcel.open()),
+            Role::Client | Role::Master | Role::Executor | Role::Standby => Outbound::Client(parcel.open()),
+        };
+        Event::Told { seat, message }
+    }
+
+    /// Tells the connection of an event, and performs its effects in order. What comes of an effect is told before the next
+    /// one is performed.
+    async fn apply(&mut self, event: Event, frames: &mut Frames) -> ControlFlow<Closing> {
+        let mut effects = VecDeque::from(self.effects_of(event));
+        while let Some(effect) = effects.pop_front() {
+            let event = match effect {
+                Effect::Close(closing) => return ControlFlow::Break(closing),
+                Effect::Send(frame) => {
+                    frames.push(&frame);
+                    None
+                }
+                effect => self.perform(effect).await.unwrap_or(Some(Event::MasterGone)),
+            };
+            for effect in event.into_iter().flat_map(|event| self.effects_of(event)).rev() {
+                effects.push_front(effect);
+            }
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn effects_of(&mut self, event: Event) -> Vec<Effect> {
+        let effects = self.connection.apply(self.envoys.now(), event);
+        if cfg!(debug_assertions)
+            && let Err(violation) = self.connection.check()
+        {
+            panic!("{violation}");
+        }
+        effects
+    }
+
+    /// Performs an effect other than those on the socket. Returns what comes of it at once.
+    async fn perform(&mut self, effect: Effect) -> Result<Option<Event>, OwnerGone> {
+        match effect {
+            Effect::Open { seat, role, name } => {
+                let (envoy, letters) = self.envoys.open(role, name, self.remote)?;
+                self.seats.insert(seat, Seated { envoy, why: None });
+                self.letters.push(Addressed { seat, role, letters });
+            }
+            Effect::Say { seat, bytes, message } => self.say(self.peer(seat), bytes, message).await?,
+            Effect::Register { seat, bytes, mut description } => {
+                description.token = secret::draw();
+                let message = DriverToMaster::RegisterApplication(description);
+                self.say(self.peer(seat), bytes, Inbound::Driver(message)).await?;
+            }
+            Effect::SayElsewhere { peer, worker, token, bytes, message } => {
+                let known = self.common.directory().find(&worker, &token);
+                match known {
+                    Some(known) => self.say(known, bytes, Inbound::Worker(message)).await?,
+                    None => return Ok(Some(Event::FoundNobody { peer })),
+                }
+            }
+            Effect::Enter { worker, token, seat } => {
+                self.common.directory().enter(worker, token, self.peer(seat));
+            }
+            Effect::Withdraw { worker, seat } => {
+                // A seat that could not be opened was entered nowhere.
+                if let Some(seated) = self.seats.get(&seat) {
+                    self.common.directory().withdraw(&worker, seated.envoy.peer());
+                }
+            }
+            Effect::Leave { seat } => match self.seats.remove(&seat) {
+                Some(Seated { envoy, why: Some(why) }) => envoy.end(why),
+                left => drop(left),
+            },
+            Effect::WriteOrder(request) => return Ok(Some(request.write(&mut self.common.forms()))),
+            Effect::ForgetOrders { app } => self.common.forms().forget(&app),
+            Effect::Note(note) => self.log(&note),
+            Effect::Send(_) | Effect::Close(_) => unreachable!("it is about the socket"),
+        }
+        Ok(None)
+    }
+
+    /// The peer that has a seat.
+    fn peer(&self, seat: Seat) -> PeerId {
+        self.seats.get(&seat).expect("a seat is used while it is open").envoy.peer()
+    }
+
+    /// Gives the Master a message of a peer, which had this number of bytes.
+    async fn say(&self, peer: PeerId, bytes: usize, message: Inbound) -> Result<(), OwnerGone> {
+        let arrived = self.envoys.now();
+        self.envoys.say_for(peer, arrived, bytes, MasterEvent::Received { peer, arrived, message }).await
+    }
+
+    fn log(&self, note: &Note) {
+        let remote = self.remote;
+        match note.level() {
+            NoteLevel::Info => tracing::debug!(%remote, "{note}"),
+            NoteLevel::Warn => {
+                if let Some(left_out) = self.common.lines.next() {
+                    tracing::warn!(%remote, "connection of Spark's: {note}{left_out}");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! Connections that a Master opens, to drivers and Workers of Spark's that wait for it since it was restarted or takes over.
+//!
+//! Source: Spark Master, 4.0.1: a Master that takes over dials each of them, and the first thing that it says is
+//! `MasterChanged`. From then on they use that connection in both directions.
+
+use firesteel_core::messages::{Resumption, WorkerDescription};
+use firesteel_core::wire::Role;
+use thiserror::Error;
+
+use super::drivers::Driver;
+use super::workers::SparkWorker;
+use super::{Connection, Limits, Occupant, PeerNumber, State};
+use crate::dialect::Dialect;
+use crate::envelope::{Address, Envelope};
+use crate::messages::{self, FromDriver, FromWorker, Message, ToDriver, ToWorker};
+
+/// One who waits for the Master.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Called {
+    /// A driver with its application.
+    Driver(Resumption),
+    /// A Worker.
+    Worker(Box<WorkerDescription>),
+}
+
+/// Why a driver or a Worker cannot be called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum Uncallable {
+    /// What was kept of it is no registration.
+    #[error("what was kept of its registration cannot be read")]
+    Unreadable,
+    /// It is of a release whose classes are not known.
+    #[error("it is of a release of Spark that is not known here")]
+    UnknownRelease,
+}
+
+impl Called {
+    /// The name for people.
+    #[must_use]
+    pub fn name(&self) -> String {
+        match self {
+            Self::Driver(resumption) => format!("the driver of {}", resumption.app),
+            Self::Worker(description) => description.id.to_string(),
+        }
+    }
+
+    /// The address at which it listens, the address by which it calls the Master, and its dialect.
+    fn read(&self) -> Result<(Address, Option<Address>, Dialect), Uncallable> {
+        let mut body = match self {
+            Self::Driver(resumption) => resumption.description.callback.clone(),
+            Self::Worker(description) => description.callback.clone(),
+        };
+        let envelope = Envelope::decode(&mut body).map_err(|_| Uncallable::Unreadable)?;
+        let dialect = match (self, messages::read(&body)) {
+            (Self::Driver(_), Ok(Message::Driver(FromDriver::RegisterApplication(registration)))) => {
+                registration.dialect
+            }
+            (Self::Worker(_), Ok(Message::Worker(FromWorker::RegisterWorker(registration)))) => {
+                registration.dialect
+            }
+            _ => return Err(Uncallable::Unreadable),
+        };
+        if !dialect.vocabulary.to_ask().is_empty() {
+            return Err(Uncallable::UnknownRelease);
+        }
+        Ok((dialect.reference.address.clone(), envelope.receiver, dialect))
+    }
+}
+
+impl Connection {
+    /// A connection to one who registered once and now waits for the Master, and the address to dial. `here` is the Master's
+    /// address; if it is not given, it is the one with which the called one registered. The shell opens the connection, and
+    /// says when it is [open](super::Event::Opened).
+    ///
+    /// # Errors
+    ///
+    /// If what was kept of the registration cannot be read, or the classes of a driver were learnt by asking, and are not
+    /// known any more.
+    pub fn calling(called: Called, here: Option<Address>) -> Result<(Self, Address), Uncallable> {
+        let (address, there, dialect) = called.read()?;
+        let master = here.or(there).ok_or(Uncallable::Unreadable)?;
+        let mut connection = Self::new(Limits::default());
+        connection.peers.named(&dialect, master, connection.limits.peers);
+        connection.state = State::New(Some(Box::new(called)));
+        Ok((connection, address))
+    }
+
+    /// The one who is called is a peer of the Master's, and is told that the Master has changed.
+    pub(super) fn begin_call(&mut self, called: Called) {
+        let peer = PeerNumber(0);
+        let master = self.master(peer).clone();
+        let web_ui_url = master.url();
+        match called {
+            Called::Driver(resumption) => {
+                let name = resumption.description.name.clone();
+                let seat = self.open(Occupant::Driver(peer), Role::Driver, name);
+                self.peers.give(peer, resumption.app.as_str());
+                self.peers[peer].driver = Some(Driver::called(seat, resumption));
+                self.send_driver(peer, &ToDriver::MasterChanged { web_ui_url, master });
+            }
+            Called::Worker(description) => {
+                let seat = self.open(Occupant::Worker(peer), Role::Worker, description.id.to_string());
+                self.peers.employ(peer, SparkWorker::called(seat, *description, master.clone()));
+                self.send_worker(peer, &ToWorker::MasterChanged { web_ui_url, master });
+            }
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! The drivers on a connection.
+
+use firesteel_core::ids::AppId;
+use firesteel_core::master::Inbound;
+use firesteel_core::messages::{DriverToMaster, MasterToDriver, ResourceProfile, Resumption};
+use firesteel_core::wire::Role;
+
+use super::{Connection, Effect, Note, Occupant, PeerNumber, Seat};
+use crate::messages::{FromDriver, Registration, ToDriver};
+use crate::translate::{self, Told, Unfit};
+
+/// A driver that has registered.
+#[derive(Debug)]
+pub(super) struct Driver {
+    pub(super) seat: Seat,
+    /// The profile that its application came with.
+    default: ResourceProfile,
+    /// What the Master is told when the driver acknowledges it, if the driver was called.
+    resumption: Option<Resumption>,
+}
+
+/// Whether the Master hears what a driver says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Saying {
+    /// It does, and answers a request.
+    Said,
+    /// It does not.
+    Unsaid,
+}
+
+impl Driver {
+    /// A driver that was called with its application.
+    pub(super) fn called(seat: Seat, resumption: Resumption) -> Self {
+        let default = resumption.description.profile.clone();
+        Self { seat, default, resumption: Some(resumption) }
+    }
+}
+
+impl Connection {
+    /// A driver asks for something, and waits for an answer.
+    pub(super) fn on_driver_request(&mut self, peer: PeerNumber, id: i64, message: FromDriver) {
+        if !matches!(message, FromDriver::RequestExecutors { .. } | FromDriver::KillExecutors { .. }) {
+            // Nor does Spark's Master answer it: what waited for an answer would take that of another request.
+            return self.fail(id, "a message that has no answer".to_owned());
+        }
+        if self.peers[peer].owed.len() >= self.limits.owed {
+            return self.fail(id, format!("more than {} requests wait", self.limits.owed));
+        }
+        match self.driver_says(peer, message) {
+            Saying::Said => self.peers[peer].owed.push_back(id),
+            Saying::Unsaid => self.answer(id, false),
+        }
+    }
+
+    /// A driver with an application says something, if it still is a peer of the Master's and can be understood.
+    pub(super) fn driver_says(&mut self, peer: PeerNumber, message: FromDriver) -> Saying {
+        // Its application has ended.
+        let Some(driver) = &self.peers[peer].driver else { return Saying::Unsaid };
+        let seat = driver.seat;
+        let request = match message {
+            FromDriver::RequestExecutors { app, wanted } => {
+                let targets = translate::targets(&wanted, &driver.default);
+                targets.map(|targets| DriverToMaster::RequestExecutors { app: AppId::new(app), targets })
+            }
+            FromDriver::KillExecutors { app, executors } => {
+                let executors = translate::executors(&executors);
+                Ok(DriverToMaster::KillExecutors { app: AppId::new(app), executors })
+            }
+            FromDriver::UnregisterApplication { app: Some(app) } => {
+                Ok(DriverToMaster::UnregisterApplication { app: AppId::new(app), outcome: None })
+            }
+            FromDriver::MasterChangeAcknowledged { .. } => match driver.resumption.clone() {
+                Some(resumption) => Ok(DriverToMaster::ResumeApplication(resumption)),
+                None => return Saying::Unsaid,
+            },
+            // Neither is of a driver that is known by its application.
+            FromDriver::UnregisterApplication { app: None } | FromDriver::RegisterApplication(_) => {
+                return Saying::Unsaid;
+            }
+        };
+        match request {
+            Ok(request) => {
+                self.say(seat, Inbound::Driver(request));
+                Saying::Said
+            }
+            Err(unfit) => {
+                self.note(Note::DriverRefused { unfit });
+                Saying::Unsaid
+            }
+        }
+    }
+
+    /// A driver registers an application: with it the driver becomes a peer of the Master's.
+    pub(super) fn register_application(&mut self, peer: PeerNumber, registration: Registration) {
+        let name = registration.application.name.clone();
+        let callback = registration.body;
+        let description = match translate::application(registration.application) {
+            Ok(mut description) => {
+                description.callback = callback;
+                description
+            }
+            Err(unfit) => return self.refuse(peer, name, unfit),
+        };
+        let seat = match &mut self.peers[peer].driver {
+            Some(driver) => {
+                // It is told of what it registers by itself, also over a connection by which it was called.
+                driver.resumption = None;
+                driver.seat
+            }
+            None => {
+                let seat = self.open(Occupant::Driver(peer), Role::Driver, name);
+                self.see_use();
+                let default = description.profile.clone();
+                self.peers[peer].driver = Some(Driver { seat, default, resumption: None });
+                seat
+            }
+        };
+        let description = Box::new(description);
+        self.effects.push(Effect::Register { seat, bytes: self.bytes, description });
+    }
+
+    /// Tells a driver why its application cannot be taken, in the only words that its protocol has for it.
+    fn refuse(&mut self, peer: PeerNumber, name: String, unfit: Unfit) {
+        let message = ToDriver::ApplicationRemoved { message: format!("FAILED: refused: {unfit}") };
+        self.note(Note::ApplicationRefused { name, unfit });
+        self.send_driver(peer, &message);
+    }
+
+    /// Answers a driver's oldest request, if it waits for an answer.
+    fn answer_driver(&mut self, peer: PeerNumber, yes: bool) {
+        if let Some(id) = self.peers[peer].owed.pop_front() {
+            self.answer(id, yes);
+        }
+    }
+
+    /// Answers all requests of a driver to which the Master answers nothing any more.
+    pub(super) fn answer_owed(&mut self, peer: PeerNumber) {
+        while !self.peers[peer].owed.is_empty() {
+            self.answer_driver(peer, false);
+        }
+    }
+
+    /// The Master tells a driver something.
+    pub(super) fn tell_driver(&mut self, peer: PeerNumber, message: &MasterToDriver) {
+        let Some(driver) = &self.peers[peer].driver else { return };
+        let seat = driver.seat;
+        if driver.resumption.is_some() && matches!(message, MasterToDriver::RegisteredApplication { .. }) {
+            // It was told so by the Master before.
+            return;
+        }
+        match translate::to_driver(message, self.master(peer)) {
+            Told::Message(message) => {
+                if let ToDriver::RegisteredApplication { app, .. } = &message {
+                    self.peers.give(peer, app);
+                }
+                self.send_driver(peer, &message);
+                if let ToDriver::ApplicationRemoved { .. } = message {
+                    self.peers[peer].driver = None;
+                    self.leave(seat);
+                    self.answer_owed(peer);
+                }
+            }
+            Told::Answer(yes) => self.answer_driver(peer, yes),
+            Told::Nothing => {}
+        }
+    }
+
+    pub(super) fn send_driver(&mut self, peer: PeerNumber, message: &ToDriver) {
+        let object = message.write(&self.peers[peer].dialect);
+        self.send(peer, &object);
+    }
+}

@@ -1,0 +1,127 @@
+//! What peers are asked, and registrations that are held until their peer has told the serial version ids of its classes.
+
+use std::sync::Arc;
+
+use super::{ClientNumber, Connection, Note, PeerNumber};
+use crate::dialect::{NotTold, PROFILE, Release, Vocabulary, told};
+use crate::envelope::Address;
+use crate::frame::Frame;
+use crate::messages::{Registration, WorkerRegistration};
+
+use super::effect::Effect;
+
+/// A registration that is not complete.
+#[derive(Debug)]
+pub(super) enum Held {
+    Driver(Box<Registration>),
+    Worker(Box<WorkerRegistration>),
+}
+
+/// What was asked of whom.
+#[derive(Debug)]
+pub(super) enum Question {
+    /// The serial version id of this class, of a driver or a Worker.
+    Peer(PeerNumber, &'static str),
+    /// The serial version id of this class, of one who submits cluster drivers.
+    Client(ClientNumber, &'static str),
+    /// Something to which one who submits cluster drivers answers with a failure of its release.
+    Release(ClientNumber),
+}
+
+impl Connection {
+    /// A Worker registers. If it may be of several releases, it is asked for the id of a class in which they differ.
+    pub(super) fn hold_worker(&mut self, master: Address, registration: Box<WorkerRegistration>) {
+        let most = self.limits.peers;
+        let Some(peer) = self.peers.named(&registration.dialect, master, most) else {
+            return self.note(Note::TooManyPeers { most });
+        };
+        if registration.releases.len() < 2 {
+            return self.register_worker(peer, &registration);
+        }
+        if self.peers[peer].held.is_some() {
+            self.peers[peer].held = Some(Held::Worker(registration));
+        } else {
+            self.ask_peer(peer, &[PROFILE], Held::Worker(registration));
+        }
+    }
+
+    /// A driver registers. If its release is not known, it is asked for the ids of its classes first.
+    pub(super) fn hold_driver(&mut self, master: Address, registration: Box<Registration>) {
+        let most = self.limits.peers;
+        let Some(peer) = self.peers.named(&registration.dialect, master, most) else {
+            return self.note(Note::TooManyPeers { most });
+        };
+        let asked = self.peers[peer].dialect.vocabulary.to_ask();
+        if asked.is_empty() {
+            return self.register_application(peer, *registration);
+        }
+        // The driver registers again after a while; it is asked once.
+        if self.peers[peer].held.is_some() {
+            self.peers[peer].held = Some(Held::Driver(registration));
+        } else {
+            self.ask_peer(peer, &asked, Held::Driver(registration));
+        }
+    }
+
+    /// Asks a peer for the serial version ids of classes, and holds its registration until it has told them.
+    fn ask_peer(&mut self, peer: PeerNumber, classes: &[&'static str], held: Held) {
+        let most = self.limits.questions;
+        if self.questions.len() + classes.len() > most {
+            return self.note(Note::TooManyQuestions { most });
+        }
+        self.peers[peer].held = Some(held);
+        for class in classes {
+            let body = self.addressed(peer, &Vocabulary::question(class));
+            self.ask(Question::Peer(peer, class), body);
+        }
+    }
+
+    /// Sends a request that asks a question.
+    pub(super) fn ask(&mut self, question: Question, body: bytes::Bytes) {
+        self.last_question += 1;
+        self.questions.insert(self.last_question, question);
+        self.effects.push(Effect::Send(Frame::Request { id: self.last_question, body }));
+    }
+
+    /// An answer to a question of ours: a failure for this reason, or this object.
+    pub(super) fn on_answer(&mut self, id: i64, reason: &str, object: &[u8]) {
+        match self.questions.remove(&id) {
+            None => self.note(Note::Unasked { id }),
+            Some(Question::Peer(peer, class)) => self.on_serial(peer, class, reason),
+            Some(Question::Client(client, class)) => self.on_client_serial(client, class, reason),
+            Some(Question::Release(client)) => self.on_client_failure(client, object),
+        }
+    }
+
+    /// A driver or a Worker answers a question about one of its classes.
+    fn on_serial(&mut self, peer: PeerNumber, class: &'static str, answer: &str) {
+        match self.peers[peer].held.take() {
+            // One answer was of no use, so all of them are.
+            None => {}
+            Some(Held::Worker(registration)) => match complete(*registration, class, answer) {
+                Ok(whole) => self.register_worker(peer, &whole),
+                Err(error) => self.note(error.into()),
+            },
+            Some(Held::Driver(registration)) => {
+                let dialect = Arc::make_mut(&mut self.peers[peer].dialect);
+                match dialect.vocabulary.learn(class, answer) {
+                    Ok(()) if dialect.vocabulary.to_ask().is_empty() => {
+                        self.register_application(peer, *registration);
+                    }
+                    Ok(()) => self.peers[peer].held = Some(Held::Driver(registration)),
+                    Err(error) => self.note(error.into()),
+                }
+            }
+        }
+    }
+}
+
+/// The registration of a Worker that has told the serial version id of its resource profiles.
+fn complete(
+    registration: WorkerRegistration,
+    class: &'static str,
+    answer: &str,
+) -> Result<WorkerRegistration, NotTold> {
+    let release = Release::of_profile(told(class, answer)?);
+    Ok(WorkerRegistration { releases: release.into_iter().collect(), ..registration })
+}

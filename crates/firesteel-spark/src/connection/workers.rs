@@ -1,0 +1,263 @@
+//! The Workers of Spark's on a connection.
+
+use firesteel_core::ids::WorkerId;
+use firesteel_core::master::Inbound;
+use firesteel_core::messages::{
+    MasterToWorker, WorkerDescription, WorkerReport, WorkerToMaster, is_web_address,
+};
+use firesteel_core::secret::Secret;
+use firesteel_core::wire::Role;
+
+use super::{Connection, Effect, Note, Occupant, PeerNumber, Seat};
+use crate::envelope::Address;
+use crate::messages::{FromWorker, ToWorker, WorkerRegistration};
+use crate::translate;
+
+/// A Worker that has registered.
+///
+/// It may register once more over another connection, and report over both: a Master that was restarted calls it while it
+/// registers by itself. The Master then speaks to it over the later one. The earlier one stays open, as it does with Spark's
+/// Master: a Worker that finds it closed keeps what it has to report for two minutes.
+#[derive(Debug)]
+pub(super) struct SparkWorker {
+    pub(super) id: WorkerId,
+    /// `None` if the Master knows it by another connection, or not any more.
+    pub(super) seat: Option<Seat>,
+    /// What it shows for being this Worker.
+    token: Secret,
+    /// The address that it registered with: the Master's, as it is configured at the Worker.
+    dialled: Address,
+    /// As the Master knows it that calls it, until it registers by itself.
+    called: Option<WorkerDescription>,
+    /// The URL of its page, as it says. Empty if it does not.
+    page: String,
+}
+
+/// The longest URL of a page that is kept, in bytes.
+const LONGEST_URL: usize = 1024;
+
+impl SparkWorker {
+    /// A Worker that is called by a Master that knows it.
+    pub(super) fn called(seat: Seat, description: WorkerDescription, dialled: Address) -> Self {
+        let (id, token) = (description.id.clone(), description.token.clone());
+        Self { id, seat: Some(seat), token, dialled, called: Some(description), page: String::new() }
+    }
+}
+
+/// What the Master is told of a Worker besides its registration: where its page is. It measures nothing.
+fn report_of(worker: &WorkerId, page: &str) -> Option<WorkerToMaster> {
+    if page.len() > LONGEST_URL || !is_web_address(page) {
+        return None;
+    }
+    let report = WorkerReport {
+        worker: worker.clone(),
+        web_address: Some(page.to_owned()),
+        master_web_address: None,
+        machine: None,
+        disk: None,
+        executors: Vec::new(),
+        drivers: Vec::new(),
+    };
+    Some(WorkerToMaster::WorkerReported(Box::new(report)))
+}
+
+impl Connection {
+    /// A Worker that has registered says something.
+    pub(super) fn on_worker(&mut self, peer: PeerNumber, message: FromWorker) {
+        let Some(SparkWorker { id, called, .. }) = &self.peers[peer].worker else { return };
+        let worker = id.clone();
+        match message {
+            FromWorker::Heartbeat { .. } => {
+                self.worker_says(peer, WorkerToMaster::Heartbeat { worker, last_order: None });
+            }
+            FromWorker::ExecutorStateChanged { app, executor, state, message, exit_status } => {
+                let report = translate::report(&app, executor, state, message, exit_status);
+                if let Some(report) = report {
+                    self.worker_says(peer, WorkerToMaster::ExecutorStateChanged(report));
+                }
+            }
+            FromWorker::WorkerLatestState { executors, drivers, .. } => {
+                self.see_drivers(&worker, drivers);
+                let executors = translate::latest_state(&executors);
+                self.worker_says(peer, WorkerToMaster::WorkerLatestState { worker, executors });
+            }
+            FromWorker::WorkerSchedulerStateResponse { executors, drivers, .. } => {
+                // As if it had registered by itself, and then had said what runs there.
+                let registration = called.clone();
+                self.see_drivers(&worker, drivers);
+                if let Some(description) = registration {
+                    self.worker_says(peer, WorkerToMaster::register(description, Vec::new()));
+                }
+                let executors = translate::latest_state(&executors);
+                self.worker_says(peer, WorkerToMaster::WorkerLatestState { worker, executors });
+            }
+            FromWorker::WorkerDecommissioning { .. } => {
+                self.worker_says(peer, WorkerToMaster::WorkerDecommissioning { worker });
+            }
+            // It is no message of one that has registered.
+            FromWorker::RegisterWorker(_) => {}
+        }
+    }
+
+    /// Says that a Worker runs drivers, if it does.
+    fn see_drivers(&mut self, worker: &WorkerId, drivers: Vec<String>) {
+        if !drivers.is_empty() {
+            self.note(Note::RunsDrivers { worker: worker.clone(), drivers });
+        }
+    }
+
+    /// Whose an executor was is forgotten with its end.
+    pub(super) fn forget_if_ended(&mut self, peer: PeerNumber, message: &FromWorker) {
+        if let FromWorker::ExecutorStateChanged { app, executor, state, .. } = message
+            && state.is_finished()
+        {
+            self.peers.stop(&(app.clone(), *executor), peer);
+        }
+    }
+
+    /// What a Worker says that it runs is the Worker's.
+    pub(super) fn learn_executors(&mut self, peer: PeerNumber, message: &FromWorker) {
+        let (FromWorker::WorkerLatestState { executors, .. }
+        | FromWorker::WorkerSchedulerStateResponse { executors, .. }) = message
+        else {
+            return;
+        };
+        let most = self.limits.executors;
+        for running in executors {
+            let key = (running.app.clone(), running.executor);
+            if self.peers.executors() >= most && self.peers.runs(&key).is_none() {
+                return self.note(Note::TooManyExecutors { most });
+            }
+            self.peers.run(key, peer);
+        }
+    }
+
+    /// A Worker registers: with it the Worker becomes a peer of the Master's. It has no token. Who comes from the same
+    /// machine may be the same Worker.
+    pub(super) fn register_worker(&mut self, peer: PeerNumber, registration: &WorkerRegistration) {
+        let mut description = match translate::worker(registration) {
+            Ok(description) => description,
+            Err(unfit) => {
+                let message = unfit.to_string();
+                self.note(Note::WorkerRefused { worker: registration.worker.clone(), unfit });
+                return self.send_worker(peer, &ToWorker::RegisterWorkerFailed { message });
+            }
+        };
+        description.token = Secret::new(self.remote.to_string());
+        description.callback = registration.body.clone();
+        let page = registration.web_ui_url.clone();
+        if self.is_here_as(peer, &description.id) {
+            if let Some(worker) = &mut self.peers[peer].worker {
+                worker.called = None;
+                worker.page = page;
+            }
+        } else {
+            let seat = self.open(Occupant::Worker(peer), Role::Worker, registration.worker.clone());
+            self.see_use();
+            let (id, token) = (description.id.clone(), description.token.clone());
+            let dialled = registration.master.clone();
+            let worker = SparkWorker { id, seat: Some(seat), token, dialled, called: None, page };
+            self.peers.employ(peer, worker);
+        }
+        // What runs there it says when it is registered.
+        self.worker_says(peer, WorkerToMaster::register(description, Vec::new()));
+    }
+
+    /// Whether a peer is at the Master as this Worker. If it is there as another one, that one is gone.
+    fn is_here_as(&mut self, peer: PeerNumber, id: &WorkerId) -> bool {
+        let Some(SparkWorker { id: known, seat: Some(seat), .. }) = &self.peers[peer].worker else {
+            return false;
+        };
+        let (is_same, seat) = (known == id, *seat);
+        if !is_same {
+            self.withdraw(peer);
+            self.leave(seat);
+        }
+        is_same
+    }
+
+    /// Gives the Master a Worker's message, by this connection or another one.
+    pub(super) fn worker_says(&mut self, peer: PeerNumber, message: WorkerToMaster) {
+        let Some(SparkWorker { id, seat, token, .. }) = &self.peers[peer].worker else { return };
+        match *seat {
+            Some(seat) => self.say(seat, Inbound::Worker(message)),
+            None => {
+                let (worker, token, bytes) = (id.clone(), token.clone(), self.bytes);
+                self.effects.push(Effect::SayElsewhere { peer, worker, token, bytes, message });
+            }
+        }
+    }
+
+    /// The Master knows a Worker by no connection: it has to register.
+    pub(super) fn reconnect(&mut self, peer: PeerNumber) {
+        let master_url = self.master(peer).url();
+        self.send_worker(peer, &ToWorker::ReconnectWorker { master_url });
+    }
+
+    /// The Master knows a Worker by this connection no more.
+    pub(super) fn withdraw(&mut self, peer: PeerNumber) {
+        let Some(worker) = &mut self.peers[peer].worker else { return };
+        if let Some(seat) = worker.seat.take() {
+            self.effects.push(Effect::Withdraw { worker: worker.id.clone(), seat });
+        }
+    }
+
+    /// The Master tells a Worker something.
+    pub(super) fn tell_worker(&mut self, peer: PeerNumber, message: MasterToWorker) {
+        if let MasterToWorker::RegisteredWorker { .. } = message {
+            self.see_registered(peer);
+        }
+        let Some(SparkWorker { called, .. }) = &self.peers[peer].worker else { return };
+        match message {
+            // It believes so since it was called.
+            MasterToWorker::RegisteredWorker { .. } if called.is_some() => {}
+            MasterToWorker::LaunchExecutor(launch) => self.launch(peer, launch),
+            message => {
+                if let MasterToWorker::ApplicationFinished { app } = &message {
+                    let app = app.to_string();
+                    self.peers.stop_all(&app, peer);
+                    self.effects.push(Effect::ForgetOrders { app });
+                }
+                let Some(SparkWorker { dialled, .. }) = &self.peers[peer].worker else { return };
+                let told = translate::to_worker(&message, self.master(peer), dialled);
+                told.into_iter().for_each(|told| self.send_worker(peer, &told));
+            }
+        }
+    }
+
+    /// The Master has registered a Worker by this connection, and hears where the Worker's page is.
+    fn see_registered(&mut self, peer: PeerNumber) {
+        let Some(SparkWorker { id, seat: Some(seat), token, page, .. }) = &self.peers[peer].worker else {
+            return;
+        };
+        let report = report_of(id, page);
+        self.effects.push(Effect::Enter { worker: id.clone(), token: token.clone(), seat: *seat });
+        if let Some(report) = report {
+            self.worker_says(peer, report);
+        }
+    }
+
+    pub(super) fn send_worker(&mut self, peer: PeerNumber, message: &ToWorker) {
+        let object = message.write(&self.peers[peer].dialect);
+        self.send(peer, &object);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_worker_of_spark_s_has_a_page_if_it_names_a_url() {
+        let id = WorkerId::new("worker-1");
+        let said = |page: &str| match report_of(&id, page) {
+            Some(WorkerToMaster::WorkerReported(report)) => report.web_address,
+            Some(other) => panic!("{other:?}"),
+            None => None,
+        };
+        assert_eq!(said("http://node-7:8081"), Some("http://node-7:8081".to_owned()));
+        for none in ["", "javascript:alert(1)", &format!("http://{}", "x".repeat(LONGEST_URL))] {
+            assert_eq!(said(none), None, "{none}");
+        }
+    }
+}

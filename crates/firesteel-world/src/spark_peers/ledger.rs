@@ -1,0 +1,481 @@
+//! The second set of books: who is on each connection, and what has to come of each event.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use bytes::Bytes;
+use firesteel_core::ids::{ExecutorKey, PeerId, WorkerId};
+use firesteel_core::master::{Inbound, Outbound};
+use firesteel_core::messages::{
+    ClientToMaster, DriverToMaster, ExecutorReport, MasterToDriver, MasterToWorker, WorkerToMaster,
+};
+use firesteel_core::secret::Secret;
+use firesteel_core::wire::Role;
+use firesteel_spark::connection::{Called, Directory, Effect, Event, Limits, Note, Seat};
+use firesteel_spark::envelope::Address;
+use firesteel_spark::frame::Frame;
+use firesteel_spark::messages::{self, FromDriver, FromWorker, Message};
+
+use super::forge::{self, Read};
+
+type Verdict = Result<(), String>;
+
+/// The books of all connections of one Master.
+#[derive(Debug, Default)]
+pub(super) struct Ledger {
+    accounts: BTreeMap<u64, Account>,
+    /// The connection, the seat and the name of each peer of the Master's that has not left.
+    peers: BTreeMap<PeerId, (u64, Seat, String)>,
+}
+
+/// The books of one connection.
+#[derive(Debug)]
+struct Account {
+    host: String,
+    limits: Limits,
+    /// The id of the one who is called, if the Master opened the connection.
+    called: Option<String>,
+    is_closed: bool,
+    /// How often each number of a request waits for an answer.
+    requests: BTreeMap<i64, u32>,
+    /// The numbers of our questions, answered or not, and those that are open.
+    numbers: BTreeSet<i64>,
+    questions: BTreeSet<i64>,
+    seats: BTreeMap<Seat, Seated>,
+    left: BTreeSet<Seat>,
+    /// The executors that Workers on it are told to run, or say they run.
+    running: BTreeSet<(String, u32)>,
+}
+
+/// The books of one seat.
+#[derive(Debug)]
+struct Seated {
+    role: Role,
+    name: String,
+    /// Where it listens: its address and its endpoint, since it has registered.
+    address: Option<(Address, String)>,
+    /// The applications that the Master gave it.
+    apps: BTreeSet<String>,
+    /// Its requests to which the Master owes an answer, oldest first.
+    owed: VecDeque<i64>,
+    /// The Worker and the token with which it is in the directory.
+    entered: Option<(WorkerId, Secret)>,
+}
+
+fn law(holds: bool, sentence: impl FnOnce() -> String) -> Verdict {
+    if holds { Ok(()) } else { Err(sentence()) }
+}
+
+/// Where one listens who registered with this frame.
+fn listens(callback: &Bytes) -> Option<(Address, String)> {
+    let (_, object) = forge::opened(&Frame::OneWay { body: callback.clone() })?;
+    let dialect = match messages::read(&object).ok()? {
+        Message::Driver(FromDriver::RegisterApplication(registration)) => registration.dialect,
+        Message::Worker(FromWorker::RegisterWorker(registration)) => registration.dialect,
+        Message::Driver(_) | Message::Worker(_) | Message::Client(_) | Message::Readyz => return None,
+    };
+    Some((dialect.reference.address, dialect.reference.name))
+}
+
+impl Ledger {
+    /// A connection is open.
+    pub(super) fn open(&mut self, line: u64, host: &str, limits: Limits, called: Option<&Called>) {
+        let id = |called: &Called| match called {
+            Called::Driver(resumption) => resumption.app.to_string(),
+            Called::Worker(description) => description.id.to_string(),
+        };
+        let account = Account {
+            host: host.to_owned(),
+            limits,
+            called: called.map(id),
+            is_closed: false,
+            requests: BTreeMap::new(),
+            numbers: BTreeSet::new(),
+            questions: BTreeSet::new(),
+            seats: BTreeMap::new(),
+            left: BTreeSet::new(),
+            running: BTreeSet::new(),
+        };
+        self.accounts.insert(line, account);
+    }
+
+    /// A seat is this peer to the Master.
+    pub(super) fn name(&mut self, peer: PeerId, line: u64, seat: Seat, name: &str) {
+        self.peers.insert(peer, (line, seat, name.to_owned()));
+    }
+
+    /// A peer is gone. The directory does not know it any more.
+    pub(super) fn gone(&mut self, peer: PeerId, directory: &Directory) -> Verdict {
+        let Some((line, seat, name)) = self.peers.remove(&peer) else {
+            return Err(format!("{peer} leaves the Master twice"));
+        };
+        let entered = self.accounts.get(&line).and_then(|account| account.seats.get(&seat)?.entered.clone());
+        let found = entered.and_then(|(worker, token)| directory.find(&worker, &token));
+        law(found != Some(peer), || format!("{name} has left, and is still in the directory"))
+    }
+
+    /// What a connection says for a Worker goes to a peer elsewhere.
+    pub(super) fn elsewhere(&self, line: u64, worker: &WorkerId, peer: PeerId) -> Verdict {
+        let Some((there, _, name)) = self.peers.get(&peer) else {
+            return Err(format!("{worker} is found at {peer}, which is gone"));
+        };
+        let host = |line: &u64| self.accounts.get(line).map(|account| account.host.clone());
+        law(name == worker.as_str() && host(&line) == host(there), || {
+            format!("from {:?} somebody speaks for {name} on {:?}", host(&line), host(there))
+        })
+    }
+
+    /// The Master has crashed, and all connections with it.
+    pub(super) fn crash(&mut self) {
+        *self = Self::default();
+    }
+
+    /// Whether all of these effects are right after this event.
+    pub(super) fn judge(&mut self, line: u64, event: &Event, effects: &[Effect]) -> Verdict {
+        let Some(account) = self.accounts.get_mut(&line) else { return Ok(()) };
+        account.judge(event, effects).map_err(|sentence| format!("connection {line}: {sentence}"))
+    }
+}
+
+impl Account {
+    fn judge(&mut self, event: &Event, effects: &[Effect]) -> Verdict {
+        law(!self.is_closed || effects.is_empty(), || format!("after its end it wants {effects:?}"))?;
+        let bytes = self.see_frame(event);
+        let told = self.before_told(event);
+        for effect in effects {
+            law(!self.is_closed, || format!("after its close it wants {effect:?}"))?;
+            self.judge_effect(event, effect, bytes)?;
+        }
+        self.judge_failures(effects)?;
+        self.judge_registrations(effects)?;
+        if let Event::Told { seat, message } = event {
+            self.judge_told(*seat, message, effects, told)?;
+        }
+        self.judge_ends(event, effects)?;
+        self.judge_orders(event, effects)
+    }
+
+    /// Counts a frame that came. Returns the number of its bytes.
+    fn see_frame(&mut self, event: &Event) -> usize {
+        let Event::Received(frame) = event else { return 0 };
+        match frame {
+            Frame::Request { id, .. } => *self.requests.entry(*id).or_default() += 1,
+            Frame::Response { id, .. } | Frame::Failure { id, .. } => drop(self.questions.remove(id)),
+            Frame::OneWay { .. } => {}
+        }
+        frame.body_length()
+    }
+
+    /// What the seat was owed before it is told something: the oldest request, if its driver waits for one.
+    fn before_told(&mut self, event: &Event) -> Option<i64> {
+        let Event::Told { seat, message: Outbound::Driver(message) } = event else { return None };
+        let seated = self.seats.get_mut(seat)?;
+        match message {
+            MasterToDriver::ExecutorsRequested { .. } | MasterToDriver::ExecutorsKilled { .. } => {
+                seated.owed.pop_front()
+            }
+            MasterToDriver::RegisteredApplication { app, .. } => {
+                seated.apps.insert(app.to_string());
+                None
+            }
+            _ => None,
+        }
+    }
+
+    fn judge_effect(&mut self, event: &Event, effect: &Effect, bytes: usize) -> Verdict {
+        match effect {
+            Effect::Send(frame) => self.judge_frame(frame),
+            Effect::Open { seat, role, name } => {
+                let is_new = !self.seats.contains_key(seat) && !self.left.contains(seat);
+                let (role, name) = (*role, name.clone());
+                let (address, apps, owed, entered) = (None, BTreeSet::new(), VecDeque::new(), None);
+                self.seats.insert(*seat, Seated { role, name, address, apps, owed, entered });
+                law(is_new, || format!("{seat:?} is opened twice"))
+            }
+            Effect::Say { seat, bytes: said, message } => {
+                law(*said == bytes, || format!("{said} bytes are said to have come, and {bytes} have"))?;
+                self.judge_said(event, *seat, message)
+            }
+            Effect::Register { seat, bytes: said, description } => {
+                law(*said == bytes, || format!("{said} bytes are said to have come, and {bytes} have"))?;
+                self.judge_registered(*seat, Role::Driver, &description.callback)
+            }
+            Effect::SayElsewhere { worker, token, message, .. } => {
+                law(token.reveal() == self.host || self.called.is_some(), || {
+                    format!("{worker} has another token than its host")
+                })?;
+                let named = names(message).unwrap_or(worker);
+                law(named == worker, || format!("{worker} speaks for {named}"))
+            }
+            Effect::Enter { worker, token, seat } => {
+                let Some(seated) = self.seats.get_mut(seat) else {
+                    return Err(format!("{worker} is entered with a seat that nobody has"));
+                };
+                seated.entered = Some((worker.clone(), token.clone()));
+                law(seated.name == worker.as_str(), || format!("{worker} is entered as {}", seated.name))
+            }
+            Effect::Withdraw { worker, seat } => {
+                let name = self.seats.get(seat).map(|seated| seated.name.as_str());
+                law(name == Some(worker.as_str()), || format!("{worker} withdraws at the seat of {name:?}"))
+            }
+            Effect::Leave { seat } => {
+                let was_there = self.seats.contains_key(seat);
+                let is_first = self.left.insert(*seat);
+                law(was_there && is_first, || format!("{seat:?} is left twice, or was never open"))
+            }
+            Effect::Close(_) => {
+                self.is_closed = true;
+                Ok(())
+            }
+            Effect::WriteOrder(_) | Effect::ForgetOrders { .. } | Effect::Note(_) => Ok(()),
+        }
+    }
+
+    /// An answer is to a request that waits for one; a question has a new number, and there are not too many.
+    fn judge_frame(&mut self, frame: &Frame) -> Verdict {
+        match frame {
+            Frame::Response { id, .. } | Frame::Failure { id, .. } => {
+                let waiting = self.requests.get_mut(id).filter(|count| **count > 0);
+                law(waiting.is_some(), || format!("the request {id} is answered twice, or was never made"))?;
+                waiting.into_iter().for_each(|count| *count -= 1);
+                Ok(())
+            }
+            Frame::Request { id, .. } => {
+                law(self.numbers.insert(*id), || format!("two questions have the number {id}"))?;
+                self.questions.insert(*id);
+                let (open, most) = (self.questions.len(), self.limits.questions + self.limits.clients);
+                law(open <= most, || format!("{open} questions are open, and there may be {most}"))
+            }
+            Frame::OneWay { .. } => Ok(()),
+        }
+    }
+
+    /// The seat is there and has this role.
+    fn seated(&mut self, seat: Seat, role: Role) -> Result<&mut Seated, String> {
+        if self.left.contains(&seat) {
+            return Err(format!("something is said at {seat:?}, which was left"));
+        }
+        let seated = self.seats.get_mut(&seat).ok_or_else(|| format!("{seat:?} was never opened"))?;
+        if seated.role != role {
+            return Err(format!("{} speaks as {role:?}, and is {:?}", seated.name, seated.role));
+        }
+        Ok(seated)
+    }
+
+    /// One who registers does so at its own seat.
+    fn judge_registered(&mut self, seat: Seat, role: Role, callback: &Bytes) -> Verdict {
+        let seated = self.seated(seat, role)?;
+        let address = listens(callback);
+        let known = seated.address.get_or_insert_with(|| address.clone().expect("it was read before"));
+        law(address.as_ref() == Some(known), || format!("{address:?} registers at the seat of {known:?}"))
+    }
+
+    /// Nobody speaks at the Master under another one's name.
+    fn judge_said(&mut self, event: &Event, seat: Seat, message: &Inbound) -> Verdict {
+        match message {
+            Inbound::Driver(message) => self.judge_driver(event, seat, message),
+            Inbound::Worker(message) => self.judge_worker(event, seat, message),
+            Inbound::Client(question) => {
+                self.seated(seat, Role::Client)?;
+                let is_spark_s = matches!(
+                    question,
+                    ClientToMaster::RequestReadyz
+                        | ClientToMaster::RequestSubmitDriver(_)
+                        | ClientToMaster::RequestKillDriver { .. }
+                        | ClientToMaster::RequestDriverStatus { .. }
+                );
+                law(is_spark_s, || format!("no client of Spark's asks {question:?}"))
+            }
+        }
+    }
+
+    fn judge_driver(&mut self, event: &Event, seat: Seat, message: &DriverToMaster) -> Verdict {
+        let called = self.called.clone();
+        let seated = self.seated(seat, Role::Driver)?;
+        let app = match message {
+            DriverToMaster::RequestExecutors { app, .. } | DriverToMaster::KillExecutors { app, .. } => {
+                if let Event::Received(Frame::Request { id, .. }) = event {
+                    seated.owed.push_back(*id);
+                }
+                app.to_string()
+            }
+            DriverToMaster::UnregisterApplication { app, .. } => app.to_string(),
+            DriverToMaster::ResumeApplication(resumption) => {
+                seated.apps.insert(resumption.app.to_string());
+                law(called.as_deref() == Some(resumption.app.as_str()), || {
+                    format!("{} resumes, and {called:?} was called", resumption.app)
+                })?;
+                return self.judge_registered(seat, Role::Driver, &resumption.description.callback);
+            }
+            other => return Err(format!("no driver of Spark's says {other:?}")),
+        };
+        let is_own = seated.apps.contains(&app) || called.as_ref() == Some(&app);
+        law(is_own, || format!("{} speaks for {app}, which is another one's", seated.name))
+    }
+
+    fn judge_worker(&mut self, event: &Event, seat: Seat, message: &WorkerToMaster) -> Verdict {
+        let (host, called) = (self.host.clone(), self.called.is_some());
+        let seated = self.seated(seat, Role::Worker)?;
+        if let WorkerToMaster::RegisterWorker { worker, .. } = message {
+            law(worker.token.reveal() == host || called, || format!("{} has a false token", worker.id))?;
+            let name = seated.name.clone();
+            law(worker.id.as_str() == name, || format!("{} registers at the seat of {name}", worker.id))?;
+            return self.judge_registered(seat, Role::Worker, &worker.callback.clone());
+        }
+        if let Some(worker) = names(message) {
+            law(seated.name == worker.as_str(), || format!("{} speaks for {worker}", seated.name))?;
+        }
+        match (message, event) {
+            (WorkerToMaster::ExecutorStateChanged(report), Event::Received(frame)) => {
+                let sender = forge::opened(frame).and_then(|(envelope, _)| envelope.sender);
+                let own = seated.address.as_ref().map(|(address, _)| address.clone());
+                law(own.is_none() || sender == own, || format!("{sender:?} reports at the seat of {own:?}"))?;
+                if report.state.is_finished() {
+                    self.running.remove(&key(&report.executor));
+                }
+            }
+            (WorkerToMaster::WorkerLatestState { executors, .. }, _) => {
+                let keys = executors.iter().map(|report: &ExecutorReport| key(&report.executor));
+                self.running.extend(keys);
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Each failure that is sent is a line in the log.
+    fn judge_failures(&self, effects: &[Effect]) -> Verdict {
+        let sent = effects.iter().filter(|effect| matches!(effect, Effect::Send(Frame::Failure { .. })));
+        let noted =
+            effects.iter().filter(|effect| matches!(effect, Effect::Note(Note::RequestRefused { .. })));
+        let (sent, noted) = (sent.count(), noted.count());
+        law(sent == noted, || format!("{sent} failures are sent, and {noted} are in the log"))
+    }
+
+    /// A frame registers once, so that the Master answers once.
+    fn judge_registrations(&self, effects: &[Effect]) -> Verdict {
+        let registers = |effect: &&Effect| {
+            let message = match effect {
+                Effect::Register { .. } => return true,
+                Effect::Say { message: Inbound::Worker(message), .. }
+                | Effect::SayElsewhere { message, .. } => message,
+                _ => return false,
+            };
+            matches!(message, WorkerToMaster::RegisterWorker { .. })
+        };
+        let count = effects.iter().filter(registers).count();
+        law(count <= 1, || format!("one frame registers {count} times"))
+    }
+
+    /// What the Master tells a peer goes to that peer, and to nobody else.
+    fn judge_told(&self, seat: Seat, message: &Outbound, effects: &[Effect], owed: Option<i64>) -> Verdict {
+        let Some(seated) = self.seats.get(&seat) else {
+            return law(effects.is_empty(), || format!("{seat:?} is told something, and was never open"));
+        };
+        let frames: Vec<&Frame> = effects
+            .iter()
+            .filter_map(|effect| if let Effect::Send(frame) = effect { Some(frame) } else { None })
+            .collect();
+        for frame in frames.iter().filter(|frame| matches!(frame, Frame::OneWay { .. })) {
+            let Read { to, endpoint, .. } = forge::read(frame);
+            let to = to.map(|to| (to, endpoint));
+            law(seated.address.is_none() || to == seated.address, || {
+                format!("what {:?} is told goes to {to:?}", seated.address)
+            })?;
+        }
+        let was_left = self.left.contains(&seat)
+            && !effects.iter().any(|effect| matches!(effect, Effect::Leave { seat: left } if *left == seat));
+        law(!was_left || effects.is_empty(), || format!("{seat:?} was left, and is told {effects:?}"))?;
+        match message {
+            Outbound::Driver(
+                MasterToDriver::ExecutorsRequested { accepted }
+                | MasterToDriver::ExecutorsKilled { accepted },
+            ) if !was_left => {
+                let answer = frames.first().map(|frame| (id_of(frame), forge::read(frame).is_yes));
+                let right = owed.map(|id| (Some(id), Some(*accepted)));
+                law(answer == right, || format!("{right:?} is the Master's answer, and {answer:?} is sent"))
+            }
+            Outbound::Driver(MasterToDriver::RegisteredApplication { app, .. }) if !was_left => {
+                let told: Vec<_> = frames.iter().filter_map(|frame| forge::read(frame).app).collect();
+                let is_told = told == [app.to_string()] || (told.is_empty() && self.called.is_some());
+                law(is_told, || format!("{} is told of {told:?}, and has {app}", seated.name))
+            }
+            Outbound::Worker(MasterToWorker::RegisteredWorker { .. }) if !was_left => {
+                let enters = effects.iter().any(|effect| matches!(effect, Effect::Enter { .. }));
+                law(enters, || format!("{} is registered, and not entered", seated.name))
+            }
+            Outbound::Worker(MasterToWorker::LaunchExecutor(launch)) if !was_left => {
+                let is_ordered = effects.iter().any(|effect| matches!(effect, Effect::WriteOrder(_)));
+                let runs = self.running.contains(&key(&launch.executor));
+                law(is_ordered || runs, || format!("no order is written for {}", launch.executor))
+            }
+            Outbound::Client(_) if !was_left => {
+                let answered = matches!(frames[..], [Frame::Response { .. }]);
+                law(answered, || format!("the Master answers a client, and {frames:?} are sent"))
+            }
+            Outbound::Driver(_) | Outbound::Worker(_) | Outbound::Client(_) => Ok(()),
+        }
+    }
+
+    /// Who is dismissed leaves, and at the end of a connection all have left, and all that has to close does.
+    fn judge_ends(&mut self, event: &Event, effects: &[Effect]) -> Verdict {
+        match event {
+            Event::Dismissed { seat, .. } => {
+                let is_gone = self.left.contains(seat) || !self.seats.contains_key(seat);
+                law(is_gone, || format!("{seat:?} is dismissed, and does not leave"))?;
+            }
+            Event::Closed { .. } => self.is_closed = true,
+            Event::Deadline | Event::MasterGone => {
+                law(self.is_closed, || format!("{event:?} does not close the connection: {effects:?}"))?;
+            }
+            _ => {}
+        }
+        let here = self.seats.keys().filter(|seat| !self.left.contains(seat)).count();
+        law(!self.is_closed || here == 0, || format!("the connection has ended, and {here} have not left"))
+    }
+
+    /// An order that is written is sent once.
+    fn judge_orders(&mut self, event: &Event, effects: &[Effect]) -> Verdict {
+        match event {
+            Event::OrderWritten { executor, object: Ok(_), .. } => {
+                let is_new = self.running.insert(key(executor));
+                law(is_new, || format!("{executor} is ordered, and runs already"))?;
+                let [Effect::Send(frame)] = effects else {
+                    return Err(format!("the order for {executor} becomes {effects:?}"));
+                };
+                let Read { app, executor: number, .. } = forge::read(frame);
+                let ordered = app.zip(number.and_then(|number| u32::try_from(number).ok()));
+                law(ordered == Some(key(executor)), || format!("the order for {executor} is for {ordered:?}"))
+            }
+            Event::Told {
+                message: Outbound::Worker(MasterToWorker::ApplicationFinished { app }), ..
+            } => {
+                self.running.retain(|(of, _)| of != app.as_str());
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The Worker that a message names.
+fn names(message: &WorkerToMaster) -> Option<&WorkerId> {
+    match message {
+        WorkerToMaster::Heartbeat { worker, .. }
+        | WorkerToMaster::WorkerLatestState { worker, .. }
+        | WorkerToMaster::WorkerDecommissioning { worker } => Some(worker),
+        WorkerToMaster::WorkerReported(report) => Some(&report.worker),
+        _ => None,
+    }
+}
+
+fn key(executor: &ExecutorKey) -> (String, u32) {
+    (executor.app.to_string(), executor.executor.0)
+}
+
+/// The number that an answer repeats.
+fn id_of(frame: &Frame) -> Option<i64> {
+    match frame {
+        Frame::Response { id, .. } | Frame::Failure { id, .. } => Some(*id),
+        Frame::Request { .. } | Frame::OneWay { .. } => None,
+    }
+}

@@ -1,0 +1,211 @@
+//! What comes of the effects of connections and of the Master.
+
+use std::collections::VecDeque;
+use std::fmt::{self, Write as _};
+
+use firesteel_core::Machine;
+use firesteel_core::ids::PeerId;
+use firesteel_core::master::{Effect as MasterEffect, Event as MasterEvent, Inbound};
+use firesteel_core::messages::DriverToMaster;
+use firesteel_core::secret::Secret;
+use firesteel_spark::connection::{Closing, Dismissal, Effect, Event, Seat};
+
+use super::line::{Arrival, Desk, Letter, Way};
+use super::run::{Happening, World};
+use super::sabotage::SparkSabotage;
+use super::{see_effect, see_event};
+
+impl World {
+    /// Tells a connection of an event, and performs its effects in order. What comes of an effect is told before the next one
+    /// is performed.
+    pub(super) fn tell(&mut self, number: u64, event: Event) {
+        let mut effects = VecDeque::from(self.effects_of(number, event));
+        while let Some(effect) = effects.pop_front()
+            && self.outcome.violation.is_none()
+        {
+            if let Effect::Close(closing) = effect {
+                self.close(number, closing);
+                break;
+            }
+            let event = self.perform(number, effect);
+            let then = event.map(|event| self.effects_of(number, event)).unwrap_or_default();
+            for effect in then.into_iter().rev() {
+                effects.push_front(effect);
+            }
+        }
+    }
+
+    /// What a connection, which may be sabotaged, wants after an event. The books are asked about it.
+    fn effects_of(&mut self, number: u64, mut event: Event) -> Vec<Effect> {
+        let now = self.now();
+        let Some(line) = self.lines.get_mut(&number) else { return Vec::new() };
+        let seats: Vec<Seat> = line.seats.keys().copied().collect();
+        let told = event.clone();
+        if let Some(sabotage) = self.sabotage {
+            sabotage.event(&mut event, &seats);
+        }
+        let ends = matches!(event, Event::Closed { .. });
+        let mut effects = line.connection.apply(now, event);
+        if let Some(sabotage) = self.sabotage {
+            sabotage.effects(&told, &mut effects, &seats);
+        }
+        let checked = line.connection.check().map_err(|violation| violation.to_string());
+        line.is_closed |= ends;
+        self.outcome.events += 1;
+        see_event(&mut self.outcome.coverage, &told);
+        self.trace(|| format!("connection {number}: {}", short(&told)));
+        for effect in &effects {
+            see_effect(&mut self.outcome.coverage, effect);
+            self.trace(|| format!("    {}", short(effect)));
+        }
+        let verdict = checked.and_then(|()| self.ledger.judge(number, &told, &effects));
+        self.verdict(verdict);
+        effects
+    }
+
+    /// The connection is closed from this side.
+    fn close(&mut self, number: u64, closing: Closing) {
+        let Some(line) = self.lines.get_mut(&number) else { return };
+        line.is_closed = true;
+        if closing == Closing::AtOnce {
+            line.there.lose();
+        }
+        self.end_there(number);
+    }
+
+    /// Performs an effect. Returns what comes of it at once.
+    fn perform(&mut self, number: u64, effect: Effect) -> Option<Event> {
+        match effect {
+            Effect::Send(frame) => {
+                let at = self.delayed();
+                let at = self.lines.get_mut(&number)?.there.send(Arrival::Frame(frame), at);
+                self.queue.put(at, Happening::ArriveThere(number));
+            }
+            Effect::Open { seat, name, .. } => {
+                if self.master.is_none() {
+                    return Some(Event::MasterGone);
+                }
+                self.next_peer += 1;
+                let peer = PeerId(self.next_peer);
+                self.peers.insert(peer, (number, seat));
+                self.ledger.name(peer, number, seat, &name);
+                let desk = Desk { peer, letters: Way::default() };
+                self.lines.get_mut(&number)?.seats.insert(seat, desk);
+            }
+            Effect::Say { seat, message, .. } => return self.say_at(number, seat, message),
+            Effect::Register { seat, mut description, .. } => {
+                description.token = Secret::new(self.dice.number().to_string());
+                let message = DriverToMaster::RegisterApplication(description);
+                return self.say_at(number, seat, Inbound::Driver(message));
+            }
+            Effect::SayElsewhere { peer, worker, token, message, .. } => {
+                let known = match self.sabotage {
+                    Some(SparkSabotage::IgnoreToken) => self.tokens.get(&worker).map(|(_, peer)| *peer),
+                    _ => self.directory.find(&worker, &token),
+                };
+                let Some(known) = known else { return Some(Event::FoundNobody { peer }) };
+                let verdict = self.ledger.elsewhere(number, &worker, known);
+                self.verdict(verdict);
+                return self.say(number, known, Inbound::Worker(message));
+            }
+            Effect::Enter { worker, token, seat } => {
+                let peer = self.lines.get(&number)?.seats.get(&seat)?.peer;
+                self.tokens.insert(worker.clone(), (token.clone(), peer));
+                self.directory.enter(worker, token, peer);
+            }
+            Effect::Withdraw { worker, seat } => {
+                let peer = self.lines.get(&number)?.seats.get(&seat)?.peer;
+                self.tokens.retain(|_, (_, known)| *known != peer);
+                self.directory.withdraw(&worker, peer);
+            }
+            Effect::Leave { seat } => self.leave(number, seat),
+            Effect::WriteOrder(request) => return Some(request.write(&mut self.forms)),
+            Effect::ForgetOrders { app } => self.forms.forget(&app),
+            Effect::Note(_) | Effect::Close(_) => {}
+        }
+        None
+    }
+
+    /// Says something to the Master for the one on a seat.
+    fn say_at(&mut self, number: u64, seat: Seat, message: Inbound) -> Option<Event> {
+        let peer = self.lines.get(&number)?.seats.get(&seat).map(|desk| desk.peer)?;
+        self.say(number, peer, message)
+    }
+
+    fn say(&mut self, number: u64, peer: PeerId, message: Inbound) -> Option<Event> {
+        if self.master.is_none() {
+            return Some(Event::MasterGone);
+        }
+        let arrived = self.now();
+        self.send_master(number, MasterEvent::Received { peer, arrived, message });
+        None
+    }
+
+    fn send_master(&mut self, number: u64, event: MasterEvent) {
+        let at = self.delayed();
+        let Some(line) = self.lines.get_mut(&number) else { return };
+        let at = line.to_master.send(event, at);
+        self.queue.put(at, Happening::ArriveMaster(number));
+    }
+
+    fn leave(&mut self, number: u64, seat: Seat) {
+        let desk = self.lines.get_mut(&number).and_then(|line| line.seats.remove(&seat));
+        let Some(Desk { peer, .. }) = desk else { return };
+        self.peers.remove(&peer);
+        let verdict = self.ledger.gone(peer, &self.directory);
+        self.verdict(verdict);
+        self.send_master(number, MasterEvent::Disconnected { peer });
+    }
+
+    /// Something is on its way to a seat.
+    pub(super) fn post(&mut self, number: u64, seat: Seat, letter: Letter) {
+        let at = self.delayed();
+        let desk = self.lines.get_mut(&number).and_then(|line| line.seats.get_mut(&seat));
+        let Some(desk) = desk else { return };
+        let at = desk.letters.send(letter, at);
+        self.queue.put(at, Happening::ArriveSeat(number, seat));
+    }
+
+    /// Tells the Master of an event, and performs its effects.
+    pub(super) fn tell_master(&mut self, event: MasterEvent) {
+        let now = self.now();
+        let Some(master) = &mut self.master else { return };
+        let effects = master.apply(now, event);
+        let checked = master.check().map_err(|violation| violation.to_string());
+        self.verdict(checked);
+        for effect in effects {
+            match effect {
+                MasterEffect::Persist(records) => self.records.extend(records),
+                MasterEffect::Send { peer, message } => {
+                    if let Some((line, seat)) = self.peers.get(&peer).copied() {
+                        self.post(line, seat, Letter::Message(Box::new(message)));
+                    }
+                }
+                MasterEffect::Close { peer } => {
+                    if let Some((line, seat)) = self.peers.get(&peer).copied() {
+                        self.post(line, seat, Letter::End(Dismissal::InOrder));
+                    }
+                }
+                MasterEffect::Note(note) => self.trace(|| format!("Master: {note}")),
+            }
+        }
+    }
+}
+
+/// The beginning of what is shown of an event or an effect: frames are long.
+fn short(shown: &impl fmt::Debug) -> String {
+    let mut line = Beginning(String::new());
+    // It fails where it is cut off.
+    let _ = write!(line, "{shown:?}");
+    line.0
+}
+
+/// Takes the beginning of a text.
+struct Beginning(String);
+
+impl fmt::Write for Beginning {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.0.push_str(text);
+        if self.0.len() < 160 { Ok(()) } else { Err(fmt::Error) }
+    }
+}

@@ -1,0 +1,148 @@
+//! Deliberate bugs: the events and effects of a connection are changed, as if it had erred.
+
+use bytes::Bytes;
+use firesteel_core::master::Inbound;
+use firesteel_core::messages::WorkerToMaster;
+use firesteel_spark::connection::{Effect, Event, Note, Seat};
+use firesteel_spark::frame::Frame;
+use firesteel_spark::messages;
+
+/// A bug of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SparkSabotage {
+    /// It says at another seat what one peer says.
+    WrongSeat,
+    /// It tells another peer what the Master has for one.
+    WrongPeer,
+    /// It leaves a seat open at its end.
+    DropLeave,
+    /// It leaves a seat twice.
+    DoubleLeave,
+    /// It answers a request twice.
+    DoubleAnswer,
+    /// It does not answer requests.
+    DropAnswer,
+    /// It answers no for yes.
+    FalseAnswer,
+    /// It sends a frame after its end.
+    SpeakOn,
+    /// It speaks for a Worker whose token it does not have.
+    IgnoreToken,
+    /// It orders an executor twice.
+    DoubleOrder,
+    /// It orders no executor.
+    DropOrder,
+    /// It stays in the directory when it leaves.
+    DropWithdraw,
+    /// It is not entered in the directory.
+    DropEnter,
+    /// It lets those stay who never register.
+    NeverMute,
+    /// It says in no log what it refuses.
+    DropNote,
+    /// It says that messages have no bytes.
+    DropBytes,
+    /// It gives all questions one number.
+    SameNumber,
+    /// It registers an application twice.
+    DoubleRegister,
+    /// It lets a Worker report under another one's id.
+    OtherWorker,
+}
+
+impl SparkSabotage {
+    /// The list of all bugs.
+    pub const ALL: [Self; 19] = [
+        Self::WrongSeat,
+        Self::WrongPeer,
+        Self::DropLeave,
+        Self::DoubleLeave,
+        Self::DoubleAnswer,
+        Self::DropAnswer,
+        Self::FalseAnswer,
+        Self::SpeakOn,
+        Self::IgnoreToken,
+        Self::DoubleOrder,
+        Self::DropOrder,
+        Self::DropWithdraw,
+        Self::DropEnter,
+        Self::NeverMute,
+        Self::DropNote,
+        Self::DropBytes,
+        Self::SameNumber,
+        Self::DoubleRegister,
+        Self::OtherWorker,
+    ];
+
+    /// Changes an event for the connection, which has these seats.
+    pub(super) fn event(self, event: &mut Event, seats: &[Seat]) {
+        if let (Self::WrongPeer, Event::Told { seat, .. }) = (self, event)
+            && let Some(other) = seats.iter().find(|other| *other != seat)
+        {
+            *seat = *other;
+        }
+    }
+
+    /// Changes the effects that come of an event. The connection has these seats.
+    pub(super) fn effects(self, event: &Event, effects: &mut Vec<Effect>, seats: &[Seat]) {
+        effects.iter_mut().for_each(|effect| self.effect(event, effect, seats));
+        let is_answer = |effect: &Effect| matches!(effect, Effect::Send(Frame::Response { .. }));
+        match self {
+            Self::DropLeave if matches!(event, Event::Closed { .. }) => {
+                drop_first(effects, |effect| matches!(effect, Effect::Leave { .. }))
+            }
+            Self::DoubleLeave => repeat(effects, |effect| matches!(effect, Effect::Leave { .. })),
+            Self::DoubleAnswer => repeat(effects, is_answer),
+            Self::DropAnswer => effects.retain(|effect| !is_answer(effect)),
+            Self::SpeakOn if matches!(effects.last(), Some(Effect::Close(_))) => {
+                effects.push(Effect::Send(Frame::OneWay { body: Bytes::new() }));
+            }
+            Self::DoubleOrder => repeat(effects, |effect| matches!(effect, Effect::WriteOrder(_))),
+            Self::DropOrder => effects.retain(|effect| !matches!(effect, Effect::WriteOrder(_))),
+            Self::DropWithdraw => effects.retain(|effect| !matches!(effect, Effect::Withdraw { .. })),
+            Self::DropEnter => effects.retain(|effect| !matches!(effect, Effect::Enter { .. })),
+            Self::NeverMute if *event == Event::Deadline => effects.clear(),
+            Self::DropNote => {
+                effects.retain(|effect| !matches!(effect, Effect::Note(Note::RequestRefused { .. })));
+            }
+            Self::DoubleRegister => repeat(effects, |effect| matches!(effect, Effect::Register { .. })),
+            _ => {}
+        }
+    }
+
+    fn effect(self, event: &Event, effect: &mut Effect, seats: &[Seat]) {
+        match (self, effect) {
+            (Self::WrongSeat, Effect::Say { seat, .. }) => {
+                if let Some(other) = seats.iter().find(|other| *other != seat) {
+                    *seat = *other;
+                }
+            }
+            (Self::FalseAnswer, Effect::Send(Frame::Response { body, .. }))
+                if matches!(event, Event::Told { .. }) && *body == messages::answer(true) =>
+            {
+                *body = messages::answer(false).into();
+            }
+            (Self::DropBytes, Effect::Say { bytes, .. }) => *bytes = 0,
+            (Self::SameNumber, Effect::Send(Frame::Request { id, .. })) => *id = 1,
+            (
+                Self::OtherWorker,
+                Effect::Say { message: Inbound::Worker(WorkerToMaster::Heartbeat { worker, .. }), .. },
+            ) => *worker = firesteel_core::ids::WorkerId::new("worker-0"),
+            _ => {}
+        }
+    }
+}
+
+fn drop_first(effects: &mut Vec<Effect>, is_it: impl Fn(&Effect) -> bool) {
+    if let Some(at) = effects.iter().position(is_it) {
+        effects.remove(at);
+    }
+}
+
+/// What is there once is there twice.
+fn repeat(effects: &mut Vec<Effect>, is_it: impl Fn(&Effect) -> bool) {
+    if let Some(at) = effects.iter().position(is_it) {
+        let again = effects[at].clone();
+        effects.insert(at, again);
+    }
+}

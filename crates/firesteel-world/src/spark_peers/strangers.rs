@@ -1,0 +1,188 @@
+//! Those who misbehave: garbage, half registrations, other people's names, answers to questions that were never asked.
+
+use bytes::Bytes;
+use firesteel_sim::dice::Dice;
+use firesteel_spark::frame::Frame;
+
+use super::forge::{
+    self, Occasion, Voice, of_later_release, of_unknown_class, one_way, readyz, request, tells, to_endpoint,
+    without_address,
+};
+
+/// A stranger on a machine of its own.
+#[derive(Debug)]
+pub(super) struct Stranger {
+    voice: Voice,
+    /// The number of its connection. `None` if it has none.
+    pub(super) line: Option<u64>,
+    next_request: i64,
+    /// The last application that it was given.
+    app: Option<String>,
+    /// The number of the last question that it was asked, with its object.
+    question: Option<(i64, Bytes)>,
+    /// Whether it says nothing at all.
+    pub(super) is_mute: bool,
+}
+
+/// Names of others that a stranger has heard of.
+pub(super) struct Victims<'a> {
+    pub(super) apps: &'a [String],
+    pub(super) workers: &'a [(String, String)],
+    pub(super) drivers: &'a [String],
+}
+
+impl Stranger {
+    pub(super) fn new(number: u64, dice: &mut Dice) -> Self {
+        let release = dice.index(forge::RELEASES + 1).expect("there are some");
+        let voice = Voice { release, host: format!("10.9.9.{number}") };
+        let next_request = -1_000_000 * i64::try_from(number + 1).expect("it is small");
+        let is_mute = dice.one_in(5);
+        Self { voice, line: None, next_request, app: None, question: None, is_mute }
+    }
+
+    pub(super) fn host(&self) -> String {
+        self.voice.host.clone()
+    }
+
+    fn id(&mut self) -> i64 {
+        self.next_request -= 1;
+        self.next_request
+    }
+
+    /// It is sent a frame.
+    pub(super) fn hear(&mut self, frame: &Frame) {
+        let read = forge::read(frame);
+        if read.class == "RegisteredApplication" {
+            self.app = read.app;
+        }
+        if let (Frame::Request { id, .. }, Some((_, object))) = (frame, forge::opened(frame)) {
+            self.question = Some((*id, object));
+        }
+    }
+
+    /// What it does next. Each has a word for the trace.
+    pub(super) fn act(&mut self, dice: &mut Dice, victims: &Victims<'_>) -> (&'static str, Vec<Frame>) {
+        match dice.below(6) {
+            0 => self.garble(dice),
+            1 => self.half_register(dice),
+            2 => self.register(dice),
+            3 => self.speak_for_others(dice, victims),
+            4 => self.answer_unasked(dice),
+            _ => self.flood(dice, victims),
+        }
+    }
+
+    fn garble(&mut self, dice: &mut Dice) -> (&'static str, Vec<Frame>) {
+        let id = self.id();
+        let noise: Vec<u8> =
+            (0..dice.below(40)).map(|_| u8::try_from(dice.below(256)).expect("a byte")).collect();
+        let beat = self.voice.beats("worker-nobody");
+        let frame = match dice.below(7) {
+            0 => Frame::Request { id, body: noise.into() },
+            1 => Frame::OneWay { body: noise.into() },
+            2 => of_unknown_class(&beat, "Heartbeat"),
+            3 => request(&of_unknown_class(&beat, "Heartbeat"), id),
+            4 => without_address(&beat),
+            5 => to_endpoint(&beat, "HeartbeatReceiver"),
+            _ => {
+                let mut bytes = forge::body(&self.voice.registers("flipped")).to_vec();
+                let at = dice.index(bytes.len()).expect("it is long");
+                bytes[at] ^= 1 << dice.below(8);
+                Frame::OneWay { body: bytes.into() }
+            }
+        };
+        ("garble", vec![frame])
+    }
+
+    /// Registers as one of whom nothing is known, and may answer nonsense.
+    fn half_register(&mut self, dice: &mut Dice) -> (&'static str, Vec<Frame>) {
+        let id = self.id();
+        let frames = match (dice.below(6), self.question.take()) {
+            (0 | 1, Some((id, _))) => vec![Frame::Response { id, body: Bytes::new() }],
+            (2, Some((id, object))) => vec![tells(id, &object, 5)],
+            (0..=2, _) => vec![of_later_release(&self.voice.registers("half"))],
+            (3, _) => vec![of_later_release(&self.voice.submits(id))],
+            (4, _) => vec![self.voice.registers_nonsense()],
+            _ => {
+                vec![Voice { release: forge::RELEASES, ..self.voice.clone() }.registers_worker("worker-half")]
+            }
+        };
+        ("half register", frames)
+    }
+
+    /// Registers as two applications, or as several Workers.
+    fn register(&mut self, dice: &mut Dice) -> (&'static str, Vec<Frame>) {
+        let host = format!("{}{}", self.voice.host, dice.below(12));
+        let other = Voice { host, ..self.voice.clone() };
+        let frames = match dice.below(5) {
+            0 => vec![self.voice.registers("one"), self.voice.registers("two")],
+            1 => vec![self.voice.registers("one"), other.registers("two")],
+            2 => (0..3).map(|number| self.voice.registers_worker(&format!("worker-x{number}"))).collect(),
+            3 => vec![self.voice.registers_worker("worker-y"), other.registers_worker("worker-y")],
+            _ => vec![other.registers("other"), other.registers_worker("worker-z")],
+        };
+        ("register", frames)
+    }
+
+    /// Speaks for those whose names it has heard.
+    fn speak_for_others(&mut self, dice: &mut Dice, victims: &Victims<'_>) -> (&'static str, Vec<Frame>) {
+        let id = self.id();
+        let nobody = ("worker-nobody".to_owned(), "10.1.1.1".to_owned());
+        let (worker, host) =
+            if victims.workers.is_empty() { nobody } else { dice.pick(victims.workers).clone() };
+        let app =
+            if victims.apps.is_empty() { "app-none".to_owned() } else { dice.pick(victims.apps).clone() };
+        let forged = Voice { host, ..self.voice.clone() };
+        let frame = match dice.below(10) {
+            0 => self.voice.says_goodbye(&app),
+            1 => self.voice.asks_for_executors(&app, 0, id),
+            2 => self.voice.ends_executors(&app, id),
+            3 => self.voice.acknowledges(&app),
+            4 => self.voice.beats(&worker),
+            5 => self.voice.lists(Occasion::Registered, &worker, &[(app, 0)], &[]),
+            6 => forged.reports_ended(&app, 0, id),
+            7 => self.voice.registers_worker(&worker),
+            8 => forged.registers_worker(&worker),
+            _ => request(&self.voice.says_goodbye(&app), id),
+        };
+        ("speak for others", vec![frame])
+    }
+
+    fn answer_unasked(&mut self, dice: &mut Dice) -> (&'static str, Vec<Frame>) {
+        let id = dice.between(1, 12).cast_signed();
+        let frame = match dice.below(3) {
+            0 => Frame::Response { id, body: Bytes::new() },
+            1 => Frame::Failure { id, reason: "Could not find it.".to_owned() },
+            _ => self.voice.fails(id),
+        };
+        ("answer unasked", vec![frame])
+    }
+
+    /// Many questions, from many addresses.
+    fn flood(&mut self, dice: &mut Dice, victims: &Victims<'_>) -> (&'static str, Vec<Frame>) {
+        let app = self.app.clone().unwrap_or_else(|| "app-none".to_owned());
+        let driver = victims.drivers.first().map_or("driver-none", String::as_str);
+        let kind = dice.below(9);
+        let mut frames = Vec::new();
+        for number in 0..dice.between(2, 9) {
+            let id = self.id();
+            let other = Voice { host: format!("10.8.8.{number}"), ..self.voice.clone() };
+            frames.push(match kind {
+                0 => readyz(id),
+                1 => one_way(&readyz(id)),
+                2 => self.voice.asks_for_executors(&app, 0, id),
+                3 => self.voice.asks_for_nonsense(&app, id),
+                4 => other.asks_for_state(driver, id),
+                5 => self.voice.submits(id),
+                6 => self.voice.submits_nonsense(id),
+                7 => other.registers(&format!("flood-{number}")),
+                _ => {
+                    let executors: Vec<_> =
+                        (0..20).map(|executor| (format!("app-{number}"), executor)).collect();
+                    self.voice.lists(Occasion::Registered, "worker-x2", &executors, &["driver-1", "driver-2"])
+                }
+            });
+        }
+        ("flood", frames)
+    }
+}

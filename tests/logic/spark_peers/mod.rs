@@ -1,0 +1,54 @@
+//! Connections of Spark's peers at a Master: golden scripts of recorded ones, with everything that each did under each, and
+//! worlds from seeds with strangers, with deliberate bugs among them.
+//!
+//! Pages are written as those of a Master are (see `scripts`).
+
+mod deliberate;
+mod stage;
+mod words;
+
+use firesteel_world::Outcome;
+use firesteel_world::spark_peers::{Scenario, run};
+
+use self::stage::Stage;
+use crate::scripts::scripts;
+use crate::worlds;
+
+/// Where the pages are.
+const DIRECTORY: &str = "../tests/logic/spark_peers";
+
+scripts! {
+    DIRECTORY, Stage:
+    called
+    driver_3_5_7
+    driver_4_0_1
+    driver_4_3_0
+    ends
+    submission_3_5_7
+    submission_4_0_1
+    worker_3_5_7
+    worker_4_1_4
+    worker_4_3_0
+}
+
+/// Worlds in the default run; `FIRESTEEL_SEEDS` sets another number.
+const WORLDS: u64 = 300;
+
+fn world(seed: u64) -> Outcome {
+    run(Scenario::rolled(seed))
+}
+
+#[test]
+fn nobody_speaks_for_another_one_and_the_honest_are_served_whatever_strangers_do() {
+    worlds::every_law_is_kept("spark_peers", WORLDS, world);
+}
+
+#[test]
+fn replay() {
+    worlds::replay(world);
+}
+
+#[test]
+fn the_same_seed_is_the_same_world() {
+    worlds::a_seed_is_one_world(world);
+}

@@ -1,0 +1,152 @@
+//! A connection on a bench: events go in, and what comes out is looked at.
+
+use std::net::Ipv4Addr;
+
+use firesteel_core::ids::AppId;
+use firesteel_core::master::{Inbound, Outbound};
+use firesteel_core::messages::{ClientToMaster, DriverToMaster, MasterToDriver, WorkerToMaster};
+use firesteel_core::{Machine, Timestamp};
+use firesteel_placement::Cores;
+use firesteel_spark::OrderForms;
+use firesteel_spark::connection::{Connection, Effect, Event, Limits, Note, Seat};
+use firesteel_spark::frame::Frame;
+use firesteel_spark::messages::answer;
+
+/// The first seat that is opened.
+pub(crate) const FIRST: Seat = Seat(0);
+
+/// A connection that was accepted, and the forms of orders.
+pub(crate) struct Bench {
+    pub(crate) connection: Connection,
+    pub(crate) now: Timestamp,
+    forms: OrderForms,
+}
+
+impl Default for Bench {
+    fn default() -> Self {
+        Self::of(Connection::default())
+    }
+}
+
+impl Bench {
+    /// A connection that may hold this much.
+    pub(crate) fn within(limits: Limits) -> Self {
+        Self::of(Connection::new(limits))
+    }
+
+    /// A connection, which is opened.
+    pub(crate) fn of(connection: Connection) -> Self {
+        let now = Timestamp::from_millis(1_000_000);
+        let mut bench = Self { connection, now, forms: OrderForms::default() };
+        assert_eq!(bench.apply(Event::Opened { remote: Ipv4Addr::LOCALHOST.into() }), []);
+        bench
+    }
+
+    /// Tells an event, and what comes of orders. Returns the other effects.
+    pub(crate) fn apply(&mut self, event: Event) -> Vec<Effect> {
+        let mut effects = Vec::new();
+        for effect in self.connection.apply(self.now, event) {
+            self.connection.check().unwrap_or_else(|violation| panic!("{violation}"));
+            match effect {
+                Effect::WriteOrder(request) => {
+                    let written = request.write(&mut self.forms);
+                    effects.extend(self.apply(written));
+                }
+                effect => effects.push(effect),
+            }
+        }
+        effects
+    }
+
+    pub(crate) fn hear(&mut self, frame: Frame) -> Vec<Effect> {
+        self.apply(Event::Received(frame))
+    }
+
+    pub(crate) fn tell(&mut self, seat: Seat, message: Outbound) -> Vec<Effect> {
+        self.apply(Event::Told { seat, message })
+    }
+
+    /// The Master has registered a driver's application: the message to it.
+    pub(crate) fn register(&mut self, seat: Seat, app: &str) -> Frame {
+        only_frame(self.tell(seat, Outbound::Driver(registered(app))))
+    }
+}
+
+/// The Master's message that an application is registered.
+pub(crate) fn registered(app: &str) -> MasterToDriver {
+    MasterToDriver::RegisteredApplication {
+        app: AppId::new(app),
+        master_url: String::new(),
+        max_cores: Cores(1),
+        first_executor: Default::default(),
+    }
+}
+
+pub(crate) fn only_frame(effects: Vec<Effect>) -> Frame {
+    match <[Effect; 1]>::try_from(effects) {
+        Ok([Effect::Send(frame)]) => frame,
+        other => panic!("{other:?}"),
+    }
+}
+
+pub(crate) fn yes(id: i64) -> Effect {
+    Effect::Send(Frame::Response { id, body: answer(true).into() })
+}
+
+pub(crate) fn no(id: i64) -> Effect {
+    Effect::Send(Frame::Response { id, body: answer(false).into() })
+}
+
+pub(crate) fn id_of(frame: &Frame) -> i64 {
+    match frame {
+        Frame::Request { id, .. } | Frame::Response { id, .. } | Frame::Failure { id, .. } => *id,
+        Frame::OneWay { .. } => panic!("a message has no number"),
+    }
+}
+
+/// What is said to the Master, without what is opened for it and without frames. A registration has no token yet.
+pub(crate) fn said(effects: &[Effect]) -> Vec<(Seat, Inbound)> {
+    let said = |effect: &Effect| match effect {
+        Effect::Say { seat, message, .. } => Some((*seat, message.clone())),
+        Effect::Register { seat, description, .. } => {
+            let message = DriverToMaster::RegisterApplication(description.clone());
+            Some((*seat, Inbound::Driver(message)))
+        }
+        _ => None,
+    };
+    effects.iter().filter_map(said).collect()
+}
+
+/// The only thing that is said, which is a driver's.
+pub(crate) fn driver_said(effects: &[Effect]) -> (Seat, DriverToMaster) {
+    match &said(effects)[..] {
+        [(seat, Inbound::Driver(message))] => (*seat, message.clone()),
+        _ => panic!("{effects:?}"),
+    }
+}
+
+/// The only thing that is said, which is a Worker's.
+pub(crate) fn worker_said(effects: &[Effect]) -> (Seat, WorkerToMaster) {
+    match &said(effects)[..] {
+        [(seat, Inbound::Worker(message))] => (*seat, message.clone()),
+        _ => panic!("{effects:?}"),
+    }
+}
+
+/// The questions of clients.
+pub(crate) fn asked(effects: &[Effect]) -> Vec<ClientToMaster> {
+    let question = |(_, message)| match message {
+        Inbound::Client(question) => question,
+        other => panic!("{other:?}"),
+    };
+    said(effects).into_iter().map(question).collect()
+}
+
+/// The lines of the log.
+pub(crate) fn notes(effects: &[Effect]) -> Vec<Note> {
+    let note = |effect: &Effect| match effect {
+        Effect::Note(note) => Some(note.clone()),
+        _ => None,
+    };
+    effects.iter().filter_map(note).collect()
+}
