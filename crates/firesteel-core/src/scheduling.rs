@@ -69,8 +69,6 @@ pub struct SchedulingSettings {
     /// The rule by which Workers are chosen for applications that name no policy, as it is written in
     /// `firesteel.placement.policy`. Later versions may have rules that this one does not know.
     pub rule: String,
-    /// The policy that the rule names. For an expression it is the one that breaks its ties.
-    pub policy: Policy,
     /// The setting `spark.deploy.spreadOutApps`.
     pub strategy: Strategy,
     /// The setting `spark.deploy.workerSelectionPolicy`.
@@ -97,7 +95,6 @@ impl Default for SchedulingSettings {
     fn default() -> Self {
         Self {
             rule: Policy::Spark.to_string(),
-            policy: Policy::Spark,
             strategy: Strategy::SpreadOut,
             worker_order: WorkerOrder::CoresFreeDesc,
             default_cores: Cores::UNLIMITED,

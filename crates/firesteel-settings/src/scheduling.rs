@@ -13,7 +13,6 @@ use super::{duration, keys};
 pub fn settings(scheduling: &SchedulingSettings) -> Vec<(&'static str, String)> {
     let SchedulingSettings {
         rule,
-        policy: _,
         strategy,
         worker_order,
         default_cores,

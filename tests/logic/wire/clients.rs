@@ -102,7 +102,6 @@ pub(super) fn clients(record: &mut Record) {
         web_address: Some("http://m:8080/".to_owned()),
         scheduling: SchedulingSettings {
             rule: "expr:left.cores".to_owned(),
-            policy: Policy::BestFit,
             strategy: Strategy::Consolidate,
             worker_order: WorkerOrder::MemoryFreeAsc,
             default_cores: Cores(8),

@@ -223,11 +223,11 @@ impl Executor {
         self.perform(attempt, step);
     }
 
-    /// An attempt has no process. If the machine is at fault, the task is given back, which an older driver is not told: it
-    /// takes the end that follows for a failure.
+    /// An attempt has no process. If the machine is at fault, the task is given back, unless it was asked to end.
     fn on_task_not_started(&mut self, attempt: AttemptId, NotStarted { failure, fault }: NotStarted) {
         if fault.is_of_the_machine() && self.tasks.get(&attempt).is_some_and(Task::is_wanted) {
-            self.send(ExecutorToDriver::TaskGivenBack { attempt, failure: failure.clone() });
+            self.tasks.remove(&attempt);
+            return self.send(ExecutorToDriver::TaskGivenBack { attempt, failure });
         }
         self.on_task_ended(attempt, TaskEnd::NotStarted(failure));
     }

@@ -151,14 +151,14 @@ fn a_task_that_cannot_start_is_reported_with_its_reason() {
 }
 
 #[test]
-fn a_task_that_meets_a_shortage_is_given_back_and_then_reported_for_older_drivers() {
+fn a_task_that_meets_a_shortage_is_given_back() {
     let mut bench = Bench::registered();
     let failure = StartFailure { step: StartStep::Program, error: "sh: try again".to_owned() };
     let why = NotStarted { failure: failure.clone(), fault: Fault::Shortage };
     bench.launch(attempt(1));
     let effects = bench.apply(Event::TaskNotStarted { attempt: attempt(1), why: why.clone() });
-    let given_back = ExecutorToDriver::TaskGivenBack { attempt: attempt(1), failure: failure.clone() };
-    assert_eq!(effects, [Effect::Send(given_back), ended(attempt(1), TaskEnd::NotStarted(failure))]);
+    let given_back = ExecutorToDriver::TaskGivenBack { attempt: attempt(1), failure };
+    assert_eq!(effects, [Effect::Send(given_back)]);
     // One that was to end has ended.
     bench.launch(attempt(2));
     bench.receive(DriverToExecutor::KillTask { attempt: attempt(2) });

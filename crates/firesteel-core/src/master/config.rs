@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use firesteel_placement::policy::Rule;
-use firesteel_placement::{Cores, Strategy, WorkerOrder};
+use firesteel_placement::{Cores, Policy, Strategy, WorkerOrder};
 
 use super::archive::HistoryLimits;
 use super::foreign::Foreign;
@@ -133,7 +133,6 @@ impl Config {
     pub(super) fn scheduling(&self) -> SchedulingSettings {
         SchedulingSettings {
             rule: self.rule.to_string(),
-            policy: self.rule.nearest_policy(),
             strategy: self.strategy,
             worker_order: self.worker_order,
             default_cores: self.default_cores,
@@ -156,7 +155,6 @@ impl Default for Config {
     fn default() -> Self {
         let SchedulingSettings {
             rule: _,
-            policy,
             strategy,
             worker_order,
             default_cores,
@@ -175,7 +173,7 @@ impl Default for Config {
             worker_timeout: Duration::from_secs(60),
             strategy,
             worker_order,
-            rule: policy.into(),
+            rule: Policy::Spark.into(),
             default_cores,
             retries: Retries::AtMost(10),
             proven_after: Duration::from_secs(5),

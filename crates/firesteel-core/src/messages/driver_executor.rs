@@ -53,7 +53,7 @@ pub enum ExecutorToDriver {
     /// The executor is alive. It sends one every interval of [`HeartbeatRules`].
     Heartbeat,
     /// The machine is too short of processes, open files or memory for this attempt, which has not begun: it is not to count.
-    /// The executor can take fewer tasks for now. A `StatusUpdate` with the same failure follows.
+    /// The executor can take fewer tasks for now.
     TaskGivenBack {
         /// The attempt's id.
         attempt: AttemptId,

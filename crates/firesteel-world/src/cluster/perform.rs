@@ -7,7 +7,7 @@ use firesteel_core::executor;
 use firesteel_core::ids::{ExecutorId, PeerId, ProfileId};
 use firesteel_core::master::{self, Record};
 use firesteel_core::messages::{
-    ApplicationEnd, DriverToExecutor, ExecutorToDriver, Stream, TaskState, WorkerToMaster,
+    ApplicationEnd, DriverToExecutor, ExecutorToDriver, Stream, TaskEnd, TaskState, WorkerToMaster,
 };
 use firesteel_core::process::ExitStatus;
 use firesteel_core::worker;
@@ -396,9 +396,10 @@ impl World {
     fn send_as_executor(&mut self, node: NodeIndex, app: usize, message: ExecutorToDriver) {
         if let DriverPhase::Lives(driver) = self.drivers[app] {
             let result = self.driver_mut(driver).map(|body| match &message {
-                ExecutorToDriver::RegisterExecutor { .. }
-                | ExecutorToDriver::TaskGivenBack { .. }
-                | ExecutorToDriver::Heartbeat => Ok(()),
+                ExecutorToDriver::RegisterExecutor { .. } | ExecutorToDriver::Heartbeat => Ok(()),
+                ExecutorToDriver::TaskGivenBack { attempt, failure } => {
+                    body.tasks.report(*attempt, &TaskEnd::NotStarted(failure.clone()))
+                }
                 ExecutorToDriver::StatusUpdate { attempt, state } => match state {
                     TaskState::Running => Ok(()),
                     TaskState::Ended(end) => body.tasks.report(*attempt, end),

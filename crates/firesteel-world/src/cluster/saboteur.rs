@@ -14,7 +14,7 @@ use firesteel_core::ids::{ExecutorId, PeerId, ProfileId};
 use firesteel_core::master::Exclusion;
 use firesteel_core::messages::{
     ApplicationDescription, DriverToMaster, ExecutorReport, ExecutorState, ExecutorToDriver, MasterToDriver,
-    MasterToWorker, TaskState, WorkerDescription, WorkerToMaster,
+    MasterToWorker, TaskEnd, TaskState, WorkerDescription, WorkerToMaster,
 };
 use firesteel_core::run_time::RUN_TIME;
 use firesteel_core::scheduling::{GangPreemption, Preemption};
@@ -137,6 +137,12 @@ impl Saboteur {
                 peer,
                 message: core_driver::Inbound::Executor(mut message),
             }) => {
+                if let (Sabotage::CountShortages, ExecutorToDriver::TaskGivenBack { attempt, failure }) =
+                    (self.sabotage, &message)
+                {
+                    let state = TaskState::Ended(TaskEnd::NotStarted(failure.clone()));
+                    message = ExecutorToDriver::StatusUpdate { attempt: *attempt, state };
+                }
                 self.bend_newcomer(&mut message, ledger, dice);
                 let message = core_driver::Inbound::Executor(message);
                 NodeEvent::Driver(core_driver::Event::Received { peer, message })
@@ -225,9 +231,6 @@ impl Saboteur {
             }
             (NodeEvent::Worker(core_worker::Event::Received { message, .. }), Sabotage::StayOn) => {
                 matches!(message, core_worker::Inbound::Master(MasterToWorker::DecommissionWorker { .. }))
-            }
-            (NodeEvent::Driver(core_driver::Event::Received { message, .. }), Sabotage::CountShortages) => {
-                matches!(message, core_driver::Inbound::Executor(ExecutorToDriver::TaskGivenBack { .. }))
             }
             (NodeEvent::Driver(core_driver::Event::Received { message, .. }), Sabotage::UseLeaving) => {
                 matches!(message, core_driver::Inbound::Master(MasterToDriver::ExecutorLeaving { .. }))
