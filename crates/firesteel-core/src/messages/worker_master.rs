@@ -254,7 +254,7 @@ pub struct ExecutorLaunch {
     pub memory: MiB,
     /// The addresses of custom resources that it was given.
     pub resources: Resources,
-    /// What it runs. The last field, so that encoded orders can share it.
+    /// What it runs. Encoded orders share it, so only short fields may follow.
     pub work: Shared<ExecutorWork>,
 }
 
@@ -356,7 +356,7 @@ impl fmt::Display for RefusedRegistration {
 impl Message for WorkerToMaster {}
 
 impl Message for MasterToWorker {
-    fn shared_end(&self) -> Option<Bytes> {
+    fn shared(&self) -> Option<Bytes> {
         let Self::LaunchExecutor(ExecutorLaunch { work, .. }) = self else { return None };
         Some(work.encoded())
     }

@@ -175,8 +175,8 @@ pub struct TooLong {
 
 /// What is sent to a peer: a message as a whole.
 pub trait Message: Serialize + Send + Sync + 'static {
-    /// The end of its encoding, if it [shares](crate::messages::Shared) that with other messages.
-    fn shared_end(&self) -> Option<Bytes> {
+    /// The part of its encoding that it [shares](crate::messages::Shared) with other messages. No more than some fields follow.
+    fn shared(&self) -> Option<Bytes> {
         None
     }
 

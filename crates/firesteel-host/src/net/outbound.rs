@@ -82,7 +82,7 @@ impl Load {
             Self::Frames(frames) => frames.push(&message),
             Self::Messages(messages) => {
                 let length = wire::length(&message);
-                let shared = message.shared_end().map_or(0, |end| end.len());
+                let shared = message.shared().map_or(0, |part| part.len());
                 let bytes = size_of::<M>() + length - shared;
                 messages.push(Weighed { bytes, message: Box::new(message) });
                 Ok(length)

@@ -12,6 +12,9 @@ use super::frame;
 /// The fewest bytes that are worth a reference to them.
 const WORTH_SHARING: usize = 128;
 
+/// The most bytes that may follow what a frame shares.
+const MOST_AFTER: usize = 256;
+
 /// The longest frame whose memory is kept for the next one, in bytes.
 const KEPT: usize = 16 << 10;
 
@@ -20,7 +23,7 @@ thread_local! {
     static SCRATCH: RefCell<BytesMut> = RefCell::default();
 }
 
-/// Whole frames in a row. What the messages of several frames [share](Message::shared_end) is in memory once for all of
+/// Whole frames in a row. What the messages of several frames [share](Message::shared) is in memory once for all of
 /// them, in this rope and in others.
 #[derive(Debug, Default)]
 pub(super) struct Rope {
@@ -60,18 +63,25 @@ impl Rope {
         let mut frame = SCRATCH.take();
         frame::append(message, &mut frame, wire::MAX_FRAME)?;
         let length = frame.len();
-        let shared = message.shared_end().filter(|end| end.len() >= WORTH_SHARING);
-        let own = length - shared.as_ref().map_or(0, Bytes::len);
-        self.own.extend_from_slice(&frame[..own]);
-        self.own_at_end += own;
-        if let Some(bytes) = shared {
-            debug_assert_eq!(frame[own..], bytes, "a message ends with what it shares");
+        let shared = message.shared().filter(|part| part.len() >= WORTH_SHARING);
+        let mut rest = &frame[..];
+        if let Some(bytes) = shared
+            && let Some(end) = end_of(&frame, &bytes)
+        {
+            self.add(&frame[..end - bytes.len()]);
+            rest = &frame[end..];
             self.shared_bytes += bytes.len();
             self.shared.push_back(SharedPart { own_before: std::mem::take(&mut self.own_at_end), bytes });
         }
+        self.add(rest);
         frame.clear();
         SCRATCH.set(if frame.capacity() <= KEPT { frame } else { BytesMut::new() });
         Ok(length)
+    }
+
+    fn add(&mut self, own: &[u8]) {
+        self.own.extend_from_slice(own);
+        self.own_at_end += own.len();
     }
 
     /// Its pieces, in order. None is empty.
@@ -103,6 +113,12 @@ impl Rope {
         self.shared.append(&mut other.shared);
         self.shared_bytes += other.shared_bytes;
     }
+}
+
+/// Where this part of a frame ends. At most [`MOST_AFTER`] bytes follow.
+fn end_of(frame: &[u8], part: &[u8]) -> Option<usize> {
+    let first = frame.len().saturating_sub(MOST_AFTER);
+    (first..=frame.len()).rev().find(|end| frame[..*end].ends_with(part))
 }
 
 impl Buf for Rope {
@@ -156,15 +172,16 @@ mod tests {
 
     use super::*;
 
-    /// A message that shares its end.
+    /// A message that shares a part.
     #[derive(Clone, Debug, Serialize)]
     struct Order {
         number: u32,
         work: Shared<String>,
+        later: Vec<u8>,
     }
 
     impl Message for Order {
-        fn shared_end(&self) -> Option<Bytes> {
+        fn shared(&self) -> Option<Bytes> {
             Some(self.work.encoded())
         }
     }
@@ -172,7 +189,8 @@ mod tests {
     impl Arbitrary for Order {
         fn arbitrary(g: &mut Gen) -> Self {
             let length = *g.choose(&[0, 1, WORTH_SHARING - 2, WORTH_SHARING, 1000]).expect("there are some");
-            Self { number: u32::arbitrary(g), work: Shared::new("w".repeat(length)) }
+            let later = *g.choose(&[0, 1, 100, 1000]).expect("there are some");
+            Self { number: u32::arbitrary(g), work: Shared::new("w".repeat(length)), later: vec![9; later] }
         }
     }
 
@@ -217,7 +235,8 @@ mod tests {
     #[test]
     fn orders_that_share_their_work_weigh_little() {
         let work = Shared::new("w".repeat(100_000));
-        let orders: Vec<_> = (0..16).map(|number| Order { number, work: work.clone() }).collect();
+        let orders: Vec<_> =
+            (0..16).map(|number| Order { number, work: work.clone(), later: Vec::new() }).collect();
         let (rope, frames) = spun(&orders, &orders);
         assert_eq!(rope.remaining(), frames.len());
         assert!(rope.weight() < 32 * 100, "{} bytes", rope.weight());
@@ -225,7 +244,7 @@ mod tests {
 
     #[test]
     fn a_message_that_is_too_long_adds_nothing() {
-        let order = |length| Order { number: 1, work: Shared::new("w".repeat(length)) };
+        let order = |length| Order { number: 1, work: Shared::new("w".repeat(length)), later: Vec::new() };
         let mut rope = Rope::default();
         rope.push(&order(1)).expect("it is short");
         let before = rope.remaining();
