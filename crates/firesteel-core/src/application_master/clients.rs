@@ -13,7 +13,7 @@ use crate::messages::{
     ApplicationAnswer, ApplicationDetail, ApplicationState, ApplicationView, ClientToMaster, ClusterView,
     DecommissionAnswer, ExecutorView, HistoryPage, KillAnswer, KillDriverAnswer, MasterToClient, PageSize,
     ProfileView, RefusedDriver, SchedulingStatus, StateHead, StatePage, StatePlace, StateRow, StateTotals,
-    Step, SubmitDriverAnswer, page,
+    Step, SubmitDriverAnswer, Submitter, page,
 };
 use crate::scheduling::SchedulingSettings;
 use crate::time::Timestamp;
@@ -174,31 +174,17 @@ impl ApplicationMaster {
 
     /// The application without its executors.
     fn row(&self) -> ApplicationView {
-        let description = self.drivers.description();
-        let text = |text: fn(&crate::messages::ApplicationDescription) -> &String| {
-            description.map(text).cloned().unwrap_or_default()
-        };
+        let submitter = self.drivers.description().map(|it| Submitter::new(&*it.name, &*it.user));
+        let submitter = submitter.unwrap_or_default();
         ApplicationView {
-            id: self.config.app.clone(),
-            name: text(|description| &description.name),
-            user: text(|description| &description.user),
             state: match &self.phase {
                 Phase::Idle | Phase::Waiting { .. } => ApplicationState::Waiting,
                 Phase::Serving | Phase::Stopping { .. } | Phase::Finishing(_) | Phase::Done => {
                     ApplicationState::Running
                 }
             },
-            end: None,
             outcome: self.drivers.outcome().cloned(),
-            submitted: self.started,
-            ended: None,
-            queue: None,
-            priority: 0,
-            gang: 0,
-            max_cores: None,
             cores_granted: self.cores(),
-            resources_per_executor: ResourceAmounts::new(),
-            run_time: None,
             memory_per_executor: self
                 .allocator
                 .size(ProfileId::DEFAULT)
@@ -208,6 +194,7 @@ impl ApplicationMaster {
             executors_ended: self.executors.ended(),
             executors_forgotten: self.executors.forgotten(),
             executors: Vec::new(),
+            ..ApplicationView::registered(self.config.app.clone(), submitter, self.started)
         }
     }
 

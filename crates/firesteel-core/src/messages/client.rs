@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 use super::{
     ApplicationAnswer, DecommissionAnswer, DriverDescription, DriverLogRequest, DriverView, ExecutorReport,
     ExecutorState, HistoryPage, HistoryPlace, KillAnswer, KillDriverAnswer, LogPiece, LogRequest, Outcome,
-    RefusedLog, ReservedRoom, StatePage, StatePlace, SubmitDriverAnswer, TimedReport, WorkerDescription,
-    WorkerRemark, WorkerReport,
+    RefusedLog, ReservedRoom, StatePage, StatePlace, SubmitDriverAnswer, Submitter, TimedReport,
+    WorkerDescription, WorkerRemark, WorkerReport,
 };
 use crate::ids::{AppId, DriverId, ExecutorId, ExecutorKey, ProfileId, WorkerId};
 use crate::label::Label;
@@ -365,6 +365,34 @@ pub struct ApplicationView {
 }
 
 impl ApplicationView {
+    /// An application that registered at this time, and has neither executors nor wishes.
+    #[must_use]
+    pub fn registered(id: AppId, submitter: Submitter, submitted: Timestamp) -> Self {
+        let Submitter { name, user } = submitter;
+        Self {
+            id,
+            name,
+            user,
+            state: ApplicationState::Waiting,
+            end: None,
+            outcome: None,
+            submitted,
+            ended: None,
+            queue: None,
+            priority: 0,
+            gang: 0,
+            max_cores: None,
+            cores_granted: Cores::ZERO,
+            memory_per_executor: MiB::ZERO,
+            resources_per_executor: ResourceAmounts::new(),
+            run_time: None,
+            executors_live: 0,
+            executors_ended: 0,
+            executors_forgotten: 0,
+            executors: Vec::new(),
+        }
+    }
+
     /// How it stands or ended, with what its driver said of its work: as in Spark it is FINISHED even if that failed.
     #[must_use]
     pub fn result(&self) -> ApplicationState {

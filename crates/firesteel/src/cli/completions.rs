@@ -215,7 +215,7 @@ mod tests {
     use super::*;
     use firesteel_core::Timestamp;
     use firesteel_core::ids::{AppId, ExecutorId, ProfileId, WorkerId};
-    use firesteel_core::messages::{ApplicationState, ExecutorState};
+    use firesteel_core::messages::{ApplicationState, ExecutorState, Submitter};
     use firesteel_placement::{Cores, MiB, Resources};
 
     fn application(id: &str, name: &str, executors: &[u32]) -> ApplicationView {
@@ -235,26 +235,12 @@ mod tests {
             ended: None,
         };
         ApplicationView {
-            id: AppId::new(id),
-            name: name.to_owned(),
-            user: "ann".to_owned(),
             state: ApplicationState::Running,
-            end: None,
-            outcome: None,
-            submitted: Timestamp::default(),
-            ended: None,
-            queue: None,
-            priority: 0,
-            gang: 0,
-            max_cores: None,
             cores_granted: Cores(1),
             memory_per_executor: MiB(1),
-            resources_per_executor: Default::default(),
-            run_time: None,
             executors_live: executors.len() as u64,
-            executors_ended: 0,
-            executors_forgotten: 0,
             executors: executors.iter().map(executor).collect(),
+            ..ApplicationView::registered(AppId::new(id), Submitter::new(name, "ann"), Timestamp::default())
         }
     }
 

@@ -298,8 +298,11 @@ fn drivers(view: &MasterView, length: Length) -> (String, usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use firesteel_core::address::Address;
     use firesteel_core::ids::{AppId, ExecutorId, ProfileId};
-    use firesteel_core::messages::{ApplicationState, ExecutorState, WorkerState};
+    use firesteel_core::messages::{
+        ApplicationState, ExecutorState, Offered, Submitter, WorkerDescription, WorkerState,
+    };
     use firesteel_core::process::ExitStatus;
     use firesteel_placement::{Cores, MiB, Resources};
 
@@ -320,48 +323,32 @@ mod tests {
             ended: None,
         };
         ApplicationView {
-            id: AppId::new("app-1"),
-            name: "sums".to_owned(),
-            user: "ann".to_owned(),
             state: ApplicationState::Running,
-            end: None,
-            outcome: None,
-            submitted: Timestamp::default(),
-            ended: None,
-            queue: None,
-            priority: 0,
-            gang: 0,
             max_cores: Some(Cores(24)),
             cores_granted: Cores(4),
             memory_per_executor: MiB(1024),
-            resources_per_executor: Default::default(),
-            run_time: None,
             executors_live: 1,
-            executors_ended: 0,
-            executors_forgotten: 0,
             executors: vec![executor],
+            ..ApplicationView::registered(
+                AppId::new("app-1"),
+                Submitter::new("sums", "ann"),
+                Timestamp::default(),
+            )
         }
     }
 
     fn worker() -> WorkerView {
-        WorkerView {
-            id: WorkerId::new("w1"),
-            host: "h".to_owned(),
-            port: 1,
-            state: WorkerState::Alive,
+        let offered = Offered {
             cores: Cores(8),
-            cores_used: Cores(4),
             memory: MiB(4096),
-            memory_used: MiB(1024),
             resources: Resources::from_iter([("gpu", ["0", "1", "2"])]),
+        };
+        let worker = WorkerDescription::new(WorkerId::new("w1"), Address::new("h", 1), offered, "/work");
+        WorkerView {
+            cores_used: Cores(4),
+            memory_used: MiB(1024),
             resources_used: Resources::from_iter([("gpu", ["0", "1"])]),
-            last_heartbeat: Timestamp::default(),
-            excluded_for: 0,
-            excluded_until: None,
-            impairment: None,
-            label: None,
-            remark: None,
-            report: None,
+            ..WorkerView::unused(&worker, Timestamp::default())
         }
     }
 

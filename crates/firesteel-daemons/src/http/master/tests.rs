@@ -1,8 +1,8 @@
 use firesteel_core::Timestamp;
 use firesteel_core::ids::{AppId, ExecutorId, ExecutorKey, WorkerId};
 use firesteel_core::messages::{
-    ApplicationView, ClusterTotals, DiskSpace, Impairment, MachineUsage, Offered, Outcome, TimedReport,
-    Usage, WorkerDescription, WorkerReport, WorkerView,
+    ApplicationView, ClusterTotals, DiskSpace, Impairment, MachineUsage, Offered, Outcome, Submitter,
+    TimedReport, Usage, WorkerDescription, WorkerReport, WorkerView,
 };
 use firesteel_placement::{Cores, MiB};
 
@@ -27,26 +27,16 @@ fn recorded() -> MasterView {
     let worker =
         WorkerView { cores_used: Cores(2), memory_used: MiB(512), resources_used: gpus(&["0"]), ..unused };
     let application = |id: &str, name: &str, submitted, ended, state| ApplicationView {
-        id: AppId::new(id),
-        name: name.to_owned(),
-        user: "root".to_owned(),
         state,
-        end: None,
-        outcome: None,
-        submitted: time(submitted),
         ended,
-        queue: None,
-        priority: 0,
         gang: 1,
         max_cores: Some(Cores(2)),
         cores_granted: Cores(2),
         memory_per_executor: MiB(512),
         resources_per_executor: [("gpu".to_owned(), firesteel_placement::Amount::Whole(1))].into(),
-        run_time: None,
         executors_live: 1,
         executors_ended: 3,
-        executors_forgotten: 0,
-        executors: Vec::new(),
+        ..ApplicationView::registered(AppId::new(id), Submitter::new(name, "root"), time(submitted))
     };
     let begun = 1_795_672_750_938;
     let executor = ExecutorKey { app: AppId::new("app-20261126055910-0001"), executor: ExecutorId(0) };
