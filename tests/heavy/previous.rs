@@ -17,7 +17,8 @@ const PREVIOUS: Component = Component { name: "previous", look: is_there, prepar
 pub(crate) fn trials() -> Vec<Trial> {
     PREVIOUS.trials(&[
         ("previous::daemons_and_commands_of_two_releases_work_together", together),
-        ("previous::a_running_cluster_is_upgraded_one_daemon_at_a_time", upgraded),
+        ("previous::a_running_cluster_is_upgraded_one_daemon_at_a_time", || replaced(Previous, This)),
+        ("previous::a_running_cluster_goes_back_one_daemon_at_a_time", || replaced(This, Previous)),
     ])
 }
 
@@ -101,23 +102,24 @@ fn together() {
     }
 }
 
-fn upgraded() {
+/// A cluster of one release becomes one of another while an application runs.
+fn replaced(from: Release, to: Release) {
     let directory = TempDir::new().expect("a temporary directory");
     let (port, state) = (free_port(), directory.path().join("state"));
     let work = |name: &str| directory.path().join(name);
-    let master = Previous.master(port, &state);
+    let master = from.master(port, &state);
     let url = master.url().to_owned();
-    let [one, other] = ["one", "other"].map(|name| Previous.worker(&url, &work(name)));
-    wait_for("both Workers", || (alive(Previous, &url).len() == 2).then_some(()));
-    let mut launch = Previous.command();
+    let [one, other] = ["one", "other"].map(|name| from.worker(&url, &work(name)));
+    wait_for("both Workers", || (alive(from, &url).len() == 2).then_some(()));
+    let mut launch = from.command();
     launch.args(["launch", "--until", "never", "--num-executors", "1", "--executor-cores", "1", "--json"]);
     launch.args(["--executor-memory", "512m", "--master", &url, "--", "sleep", "1000"]);
     let mut launch = Daemon::spawn(&mut launch);
     wait_for("the executor", || launch.output_so_far().contains("executor_running").then_some(()));
 
-    // The Master first: it reads the journal of the previous release, and everybody comes back.
+    // The Master first: it reads the journal of the other release, and everybody comes back.
     assert_eq!(master.terminate(), 0);
-    let master = This.master(port, &state);
+    let master = to.master(port, &state);
     master.wait_for_line(&["all Workers and applications are back"]);
     assert!(
         launch.is_alive() && !launch.output_so_far().contains("executor_ended"),
@@ -129,8 +131,8 @@ fn upgraded() {
     let mut workers = Vec::new();
     for (old, name) in [(one, "one"), (other, "other")] {
         assert_eq!(old.terminate(), 0);
-        workers.push(This.worker(&url, &work(name)));
-        wait_for("both Workers", || (alive(This, &url).len() == 2).then_some(()));
+        workers.push(to.worker(&url, &work(name)));
+        wait_for("both Workers", || (alive(to, &url).len() == 2).then_some(()));
         map(&url);
     }
     drop(launch);

@@ -180,7 +180,6 @@ impl Master {
     ) {
         self.end_probations(now, &executor.app);
         let number = self.applications.live(&executor.app).sequence;
-        let used = used.or_else(|| self.used_by(executor));
         let (row, driver) = self.release_numbered(now, number, executor, (end.clone(), used));
         let lost_host = is_with_worker(&end).then(|| row.description.host.clone());
 
@@ -199,17 +198,11 @@ impl Master {
         end: ExecutorState,
     ) -> (&WorkerRow, Link) {
         let number = self.applications.live(&executor.app).sequence;
-        let used = self.used_by(executor);
-        self.release_numbered(now, number, executor, (end, used))
+        self.release_numbered(now, number, executor, (end, None))
     }
 
-    /// What a live executor used, as its Worker reported last.
-    fn used_by(&self, executor: &ExecutorKey) -> Option<Used> {
-        let row = self.applications.get(&executor.app)?.executors.get(executor.executor)?;
-        self.workers.row(row.slot).used_by(executor)
-    }
-
-    /// The same, for the application with that number.
+    /// The same, for the application with that number. What the executor used is what its Worker reported last, unless that
+    /// says it with the end.
     pub(super) fn release_numbered(
         &mut self,
         now: Timestamp,
@@ -221,11 +214,12 @@ impl Master {
         let driver = application.link;
         let ended = application.remove_executor(executor.executor);
         application.count_final_end(&ended, &end);
+        let row = self.workers.row_mut(ended.slot);
+        let used = used.or_else(|| row.used_by(executor));
         if self.records.are_wanted() {
             let (app, executor, state) = (application.sequence, executor.executor, end.clone());
             self.records.add(now, Record::ExecutorEnded { app, executor, state, used });
         }
-        let row = self.workers.row_mut(ended.slot);
         let record = ended.record(executor.executor, Arc::clone(&row.description));
         application.remember(ExecutorRecord { state: end, ended: Some(now), used, ..record });
         row.executors.remove(executor);
