@@ -54,7 +54,12 @@ fn tell(connection: &mut Connection, event: Event) {
             }
             Effect::Say { seat, message: Inbound::Worker(WorkerToMaster::RegisterWorker { .. }), .. } => {
                 let (master_url, heartbeat_millis, duplicate) = (String::new(), 15_000, false);
-                let message = MasterToWorker::RegisteredWorker { master_url, heartbeat_millis, duplicate };
+                let message = MasterToWorker::RegisteredWorker {
+                    master_url,
+                    heartbeat_millis,
+                    duplicate,
+                    web_address: None,
+                };
                 Event::Told { seat, message: Outbound::Worker(message) }
             }
             Effect::Say {
