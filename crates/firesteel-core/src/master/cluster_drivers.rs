@@ -376,14 +376,14 @@ impl Master {
         if self.records.are_wanted() {
             self.records.add(now, Record::DriverEnded { driver: number, end: Box::new(end.clone()) });
         }
-        let view = self.view_of_driver(driver);
+        let view = driver.view(driver.run.as_ref().map(|run| self.workers.row(run.slot)), None);
         let driver = self.drivers.remove(number);
         if let Some(Run { slot, grant, .. }) = driver.run {
             self.workers.give_back(slot, grant);
             self.workers.row_mut(slot).drivers.remove(&number);
         }
         let DriverEnd { state, restarts, used } = end;
-        let view = DriverView { state, ended: Some(now), restarts, wait: None, ..view };
+        let view = DriverView { state, ended: Some(now), restarts, ..view };
         let dropped = self.drivers.bury(number, PastDriver { view, used }, self.config.retained_drivers);
         self.archive_drivers(now, dropped);
         self.pass = Pass::Due;

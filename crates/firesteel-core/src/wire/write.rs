@@ -283,31 +283,25 @@ impl<'a, S: Sink> Serializer for &'a mut Writer<S> {
     }
 }
 
-impl<S: Sink> ser::SerializeStruct for Measured<'_, S> {
-    type Ok = ();
-    type Error = Error;
+/// What begins with the length of its fields.
+macro_rules! fields {
+    ($($part:ident)*) => {$(
+        impl<S: Sink> ser::$part for Measured<'_, S> {
+            type Ok = ();
+            type Error = Error;
 
-    fn serialize_field<T: Serialize + ?Sized>(&mut self, _: &'static str, value: &T) -> Result<()> {
-        self.add(value)
-    }
+            fn serialize_field<T: Serialize + ?Sized>(&mut self, _: &'static str, value: &T) -> Result<()> {
+                self.add(value)
+            }
 
-    fn end(self) -> Result<()> {
-        self.close_struct()
-    }
+            fn end(self) -> Result<()> {
+                self.close_struct()
+            }
+        }
+    )*};
 }
 
-impl<S: Sink> ser::SerializeStructVariant for Measured<'_, S> {
-    type Ok = ();
-    type Error = Error;
-
-    fn serialize_field<T: Serialize + ?Sized>(&mut self, _: &'static str, value: &T) -> Result<()> {
-        self.add(value)
-    }
-
-    fn end(self) -> Result<()> {
-        self.close_struct()
-    }
-}
+fields! { SerializeStruct SerializeStructVariant }
 
 impl<S: Sink> ser::SerializeTupleVariant for Measured<'_, S> {
     type Ok = ();

@@ -175,8 +175,7 @@ pub fn refusal(why: String) -> ToClient {
 }
 
 /// What one is told whose cluster driver the Master refuses for this reason.
-#[must_use]
-pub fn words_of_refusal(why: &dyn fmt::Display) -> String {
+fn words_of_refusal(why: &dyn fmt::Display) -> String {
     format!("the Master refuses the driver: {why}")
 }
 
