@@ -16,6 +16,8 @@ const CLOSE: &str = "```";
 const UNTIL: &str = "<!-- until ";
 /// What stands in the documents for the directory in which they are played.
 const DIRECTORY: &str = "/tmp/tour";
+/// The ports in the documents.
+const NAMED: [&str; 3] = ["7077", "7078", "7079"];
 
 fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the repository is there")
@@ -59,8 +61,10 @@ impl Ports {
     /// The first free ports from `start` on, which is below 9,000.
     fn free(start: u16) -> Self {
         let is_free = |port: &u16| std::net::TcpListener::bind(("127.0.0.1", *port)).is_ok();
-        let mut free = (start..10_000).filter(is_free).map(|port| port.to_string());
-        Self(["7077", "7078", "7079"].map(|named| (named, free.next().expect("there are free ports"))))
+        let free = (start..10_000).filter(is_free).map(|port| port.to_string());
+        // A port that the documents name would be taken for the one that it stands for.
+        let mut free = free.filter(|port| !NAMED.contains(&port.as_str()));
+        Self(NAMED.map(|named| (named, free.next().expect("there are free ports"))))
     }
 
     fn put_in(&self, text: &str) -> String {
