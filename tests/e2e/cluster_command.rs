@@ -254,14 +254,29 @@ fn a_process_that_is_no_daemon_of_firesteel_is_never_ended() {
 fn a_machine_with_too_few_open_files_for_its_daemon_is_told_by_the_exit_code() {
     let site = Site::new("localhost\n");
     let start = site.command("start");
-    let mut limited = clean("prlimit");
-    limited.args(["--nofile=15", "--"]).arg(start.get_program()).args(start.get_args());
-    limited.envs(start.get_envs().filter_map(|(name, value)| Some((name, value?))));
-    let done = run(&mut limited);
-    assert_eq!(done.code(), 71, "{done}");
+    let with = |files: u32| {
+        let mut limited = clean("prlimit");
+        limited.args([&format!("--nofile={files}"), "--"]).arg(start.get_program()).args(start.get_args());
+        limited.envs(start.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        let done = run(&mut limited);
+        site.run("stop");
+        done
+    };
+    // The daemons need more than the command. How many files are open before depends on who runs this.
+    let (mut few, mut enough) = (4, 256);
+    while few + 1 < enough {
+        let files = (few + enough) / 2;
+        *(if with(files).code() == 0 { &mut enough } else { &mut few }) = files;
+    }
+    let done = with(few);
+    assert_eq!(done.code(), 71, "{few}: {done}");
     assert!(
         done.stdout.contains("it ended at once") && done.stdout.contains("Too many open files"),
-        "{done}"
+        "{few}: {done}"
     );
+    for files in few - 4..few {
+        let done = with(files);
+        assert_eq!(done.code(), 71, "{files}: {done}");
+    }
     site.wait_until_empty();
 }

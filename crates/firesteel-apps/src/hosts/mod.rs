@@ -4,10 +4,12 @@
 //! - `remote_shell`: how a script gets there
 //! - `daemon.sh`: the script that starts, stops or shows a daemon
 //! - `outcome`: what the script says of it
+//! - `shell_words`: which of a shell's last words mean a shortage
 //! - `spark_env`: the variables of `spark-env.sh`, of which some are for whoever starts the daemons
 
 mod outcome;
 mod remote_shell;
+mod shell_words;
 pub mod spark_env;
 pub mod workers_file;
 

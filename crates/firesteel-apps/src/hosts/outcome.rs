@@ -2,6 +2,8 @@
 
 use std::process::Output;
 
+use super::shell_words;
+
 /// What became of a daemon.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
@@ -35,9 +37,6 @@ pub enum Outcome {
     },
 }
 
-/// How shells say that they were given no process: dash, bash and busybox. They have no exit code for it.
-const NO_PROCESS: [&str; 3] = ["Cannot fork", "fork: Resource temporarily unavailable", "can't fork"];
-
 impl Outcome {
     /// What the output of the script says.
     pub(super) fn of(output: &Output) -> Self {
@@ -48,7 +47,7 @@ impl Outcome {
         let errors = String::from_utf8_lossy(&output.stderr);
         let last = errors.lines().rev().find(|line| !line.trim().is_empty());
         let why = last.map_or_else(|| output.status.to_string(), |line| line.trim().to_owned());
-        let is_shortage = NO_PROCESS.iter().any(|words| why.contains(words));
+        let is_shortage = shell_words::tell_of_shortage(&why);
         Self::Failed { why, is_shortage }
     }
 
@@ -110,7 +109,11 @@ mod tests {
         let words = "ssh: connect to host node-9 port 22: No route to host";
         check("", &format!("{words}\n\n"), failed(words, false));
         check("started x\n", "", failed("exit status: 255", false));
-        for words in ["sh: 41: Cannot fork", "sh: fork: Resource temporarily unavailable"] {
+        for words in [
+            "sh: 41: Cannot fork",
+            "sh: fork: Resource temporarily unavailable",
+            "sh: 1: .: 3: Too many open files",
+        ] {
             check("", words, failed(words, true));
         }
     }

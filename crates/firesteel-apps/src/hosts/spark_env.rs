@@ -5,6 +5,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 
 use firesteel_settings::variables::Environment;
+use nix::errno::Errno;
+
+use super::shell_words;
 
 /// The name of the script in the directory of settings.
 const NAME: &str = "spark-env.sh";
@@ -21,6 +24,7 @@ pub enum SparkEnvError {
         /// The script.
         path: PathBuf,
         /// The operating system's error.
+        #[source]
         error: io::Error,
     },
     /// The script does not reach its end.
@@ -32,6 +36,9 @@ pub enum SparkEnvError {
         status: ExitStatus,
         /// What it said last, behind a colon.
         said: String,
+        /// The operating system's error, if the machine has too few processes or open files for the script.
+        #[source]
+        shortage: Option<io::Error>,
     },
 }
 
@@ -53,7 +60,8 @@ pub fn sourced(directory: &Path) -> Result<Option<(PathBuf, Environment)>, Spark
     if !output.status.success() || output.stdout.is_empty() {
         let text = String::from_utf8_lossy(&output.stderr);
         let said = text.lines().next_back().map_or(String::new(), |line| format!(": {}", line.trim()));
-        return Err(SparkEnvError::Ended { path: script, status: output.status, said });
+        let shortage = shell_words::tell_of_shortage(&said).then(|| Errno::EMFILE.into());
+        return Err(SparkEnvError::Ended { path: script, status: output.status, said, shortage });
     }
     let text = String::from_utf8_lossy(&output.stdout);
     let pairs = text.split('\0').filter_map(|pair| pair.split_once('='));

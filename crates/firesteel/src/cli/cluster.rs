@@ -9,7 +9,7 @@ use firesteel_apps::hosts::spark_env;
 use firesteel_apps::hosts::workers_file::{self, WorkersFileError};
 use firesteel_apps::hosts::{Action, Entry, Machines, Outcome, RemoteShell};
 use firesteel_apps::table::table;
-use firesteel_host::plain;
+use firesteel_host::{plain, start};
 use firesteel_settings::sources;
 use firesteel_settings::variables::Environment;
 use serde::Serialize;
@@ -177,7 +177,10 @@ fn machines(settings: &Settings, environment: &Environment) -> Result<Machines, 
         host.map_err(|error| Failure::of(Exit::Failure, format!("this machine has no name: {error}")))?;
     // Spark's start scripts read the script before they use ssh.
     let sourced = conf_dir.as_deref().map_or(Ok(None), spark_env::sourced);
-    let sourced = sourced.map_err(|error| Failure::with(Exit::Configuration, &error))?;
+    let sourced = sourced.map_err(|error| match start::is_of_shortage(&error) {
+        true => Failure::with(Exit::Shortage, &error),
+        false => Failure::with(Exit::Configuration, &error),
+    })?;
     let environment = sourced.as_ref().map_or(environment, |(_, sourced)| sourced);
     let shell = RemoteShell::new(environment.get("SPARK_SSH_OPTS"), environment.get("SPARK_SSH_FOREGROUND"));
     let directories = (own("SPARK_PID_DIR"), own("SPARK_LOG_DIR"));
