@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use firesteel_placement::index::Slot;
 use firesteel_placement::{Cores, MiB, Quantity, Resources};
 
-use super::application::Application;
-use super::executor::Probation;
-use super::queue_scheduling::{Kept, Reservation};
-use super::worker_row::WorkerRow;
+use super::scheduler::queues::{Kept, Reservation};
+use super::tables::applications::application::Application;
+use super::tables::executors::executor::Probation;
+use super::tables::workers::row::WorkerRow;
 use super::{Master, Pass};
 use crate::ids::{ExecutorId, ExecutorKey, ProfileId, WorkerId};
 use crate::machine::{Violation, ensure};
@@ -23,13 +23,13 @@ impl Master {
     /// - after a scheduling pass no waiting demand has room on a Worker that its application does not shun,
     ///   unless that room is reserved (see `queue_scheduling`);
     /// - all indexes agree with the rows, and so does the index over the Workers.
-    pub(super) fn check_tables(&self) -> Result<(), Violation> {
+    pub(crate) fn check_tables(&self) -> Result<(), Violation> {
         ensure!("master", self.pass == Pass::NotDue, "a scheduling pass is due after the event");
         self.check_tables_before_the_pass()
     }
 
     /// The same for a Master that has a pass before it.
-    pub(super) fn check_tables_before_the_pass(&self) -> Result<(), Violation> {
+    pub(crate) fn check_tables_before_the_pass(&self) -> Result<(), Violation> {
         self.effects.check("master")?;
         let workers = self.workers.check();
         ensure!("master", workers.is_ok(), "{}", workers.err().unwrap_or_default());
@@ -238,7 +238,7 @@ struct Held {
 }
 
 impl Held {
-    fn add(&mut self, share: &super::capacity::Amounts) {
+    fn add(&mut self, share: &super::tables::capacity::Amounts) {
         self.executors += 1;
         self.cores += share.cores;
         self.memory += share.memory;

@@ -5,9 +5,9 @@ use std::time::Duration;
 use firesteel_placement::policy::Rule;
 use firesteel_placement::{Cores, Policy, Strategy, WorkerOrder};
 
-use super::archive::HistoryLimits;
-use super::foreign::Foreign;
+use super::handlers::foreign::Foreign;
 use super::limits::Limits;
+use super::tables::archive::HistoryLimits;
 use crate::messages::PageSize;
 use crate::queues::Queues;
 use crate::scheduling::{Backfill, GangPreemption, Preemption, SchedulingSettings, ServingOrder};
@@ -130,7 +130,7 @@ pub enum Exclusion {
 
 impl Config {
     /// The settings of the scheduler, for clients.
-    pub(super) fn scheduling(&self) -> SchedulingSettings {
+    pub(crate) fn scheduling(&self) -> SchedulingSettings {
         SchedulingSettings {
             rule: self.rule.to_string(),
             strategy: self.strategy,
@@ -146,7 +146,7 @@ impl Config {
     }
 
     /// The exclusion that applies. Where every executor is proven as soon as it has started, as in Spark, there is none.
-    pub(super) fn effective_exclusion(&self) -> Exclusion {
+    pub(crate) fn effective_exclusion(&self) -> Exclusion {
         if self.proven_after.is_zero() { Exclusion::Off } else { self.exclusion }
     }
 }

@@ -14,7 +14,7 @@ const PAUSE: Duration = Duration::from_secs(60);
 /// How far a Master is behind with the messages of Workers and drivers: the longest time for which one of them had waited.
 /// It shrinks as time passes, so a message that had waited for 3 s counts for 3 s.
 #[derive(Debug, Default)]
-pub(super) struct Lag {
+pub(crate) struct Lag {
     /// The message that counts: how long it had waited, and when it was handled.
     waited: Duration,
     handled: Timestamp,
@@ -24,12 +24,12 @@ pub(super) struct Lag {
 
 impl Lag {
     /// How far the Master is behind.
-    pub(super) fn at(&self, now: Timestamp) -> Duration {
+    pub(crate) fn at(&self, now: Timestamp) -> Duration {
         self.waited.saturating_sub(now.since(self.handled))
     }
 
     /// A message that arrived at that time is handled now. Returns what the log should say of it.
-    pub(super) fn hear(&mut self, now: Timestamp, arrived: Timestamp) -> Option<Note> {
+    pub(crate) fn hear(&mut self, now: Timestamp, arrived: Timestamp) -> Option<Note> {
         let waited = now.since(arrived);
         if waited >= self.at(now) {
             (self.waited, self.handled) = (waited, now);

@@ -8,7 +8,7 @@ use crate::messages::{
 };
 
 /// The most memory of a Worker, so that sums over a cluster cannot overflow.
-pub(super) const MOST_MEMORY: MiB = MiB(i32::MAX as i64);
+pub(crate) const MOST_MEMORY: MiB = MiB(i32::MAX as i64);
 
 /// The most that the Master believes of those who register. Workers and applications that claim more are
 /// refused: a Worker that lies about its cores would be given executors by the ten thousand. The default is the most that the Master can count.
@@ -46,7 +46,7 @@ impl Default for Limits {
 
 impl Limits {
     /// Checks what a Worker says of itself.
-    pub(super) fn check_worker(
+    pub(crate) fn check_worker(
         &self,
         worker: &WorkerDescription,
         executors: &[ExecutorReport],
@@ -61,17 +61,17 @@ impl Limits {
     }
 
     /// Checks the executors that a Worker lists.
-    pub(super) fn check_executors(&self, executors: &[ExecutorReport]) -> Result<(), RefusedRegistration> {
+    pub(crate) fn check_executors(&self, executors: &[ExecutorReport]) -> Result<(), RefusedRegistration> {
         check(Bounded::Executors, executors.len() as u64, self.executors)
     }
 
     /// Checks the cluster drivers that a Worker lists. Each takes a core at least, and ends may be unconfirmed.
-    pub(super) fn check_drivers(&self, drivers: &[DriverReport]) -> Result<(), RefusedRegistration> {
+    pub(crate) fn check_drivers(&self, drivers: &[DriverReport]) -> Result<(), RefusedRegistration> {
         check(Bounded::Executors, drivers.len() as u64, self.executors)
     }
 
     /// Checks that there is room for one more Worker beside these.
-    pub(super) fn check_workers(&self, workers: usize) -> Result<(), RefusedRegistration> {
+    pub(crate) fn check_workers(&self, workers: usize) -> Result<(), RefusedRegistration> {
         check(Bounded::Workers, workers as u64 + 1, self.workers)
     }
 }

@@ -9,98 +9,52 @@
 //! The Master knows connections only by number. Each Worker and each application has a *link*: the
 //! connection with which it is lost, or none while the Master waits for it after a restart.
 
-mod application;
-mod application_table;
-mod applications;
-mod archive;
-mod audit;
-mod backlog;
-mod capacity;
 mod check;
-mod choice;
 mod clients;
-mod cluster_driver;
-mod cluster_driver_table;
-mod cluster_drivers;
 mod config;
-mod decommission;
-mod distrust;
+mod durable;
 mod effect;
-mod ended_applications;
 mod event;
-mod exclusions;
-mod executor;
-mod executor_record;
-mod executor_table;
-mod executors;
-mod failures;
-mod foreign;
-mod history;
-mod image;
+mod handlers;
 mod lag;
-mod leavers;
-mod lifetimes;
 mod limits;
-mod link;
-mod long_sorted;
-mod merged;
 mod note;
-mod note_mentions;
-mod orders;
-mod preemption;
-mod preemption_costs;
-mod queue_scheduling;
-mod reasons;
-mod record;
-mod record_line;
-mod records;
-mod recovery;
-mod reports;
-mod resumption;
-mod settle;
-mod snapshot;
-mod sorted;
+mod scheduler;
+mod tables;
 #[cfg(test)]
 mod tests;
-mod turn;
-mod view;
-mod waiting_queues;
-mod wishes;
-mod worker_row;
-mod worker_table;
-mod workers;
 
-use application_table::ApplicationTable;
-use archive::Archive;
-use cluster_driver_table::ClusterDriverTable;
-use foreign::Hold;
+use durable::records::Records;
+use handlers::foreign::Hold;
+use handlers::leavers::Leavers;
 use lag::Lag;
-use leavers::Leavers;
-use lifetimes::RunTimes;
-use link::Link;
-use preemption::Preempted;
-use queue_scheduling::QueueScheduling;
-use records::Records;
-use worker_table::WorkerTable;
+use scheduler::lifetimes::RunTimes;
+use scheduler::preemption::Preempted;
+use scheduler::queues::QueueScheduling;
+use tables::applications::table::ApplicationTable;
+use tables::archive::Archive;
+use tables::drivers::table::ClusterDriverTable;
+use tables::link::Link;
+use tables::workers::table::WorkerTable;
 
-pub use archive::HistoryLimits;
-pub use audit::{Action, Audit, Verdict};
 pub use config::{Config, Durability, Exclusion, ResourceShares, Retries};
-pub use effect::{Effect, Outbound};
-pub use event::{Event, Inbound};
-pub use foreign::Foreign;
-pub use limits::Limits;
-pub use note::{Ignored, Note};
-pub use queue_scheduling::ReservationView;
-pub use record::{
+pub use durable::record::{
     ApplicationImage, ApplicationStanding, Counters, EndedDriver, EndedImage, ExecutorImage, ProfileImage,
     Record, UnreadableRecord, WorkerStanding,
 };
-pub use recovery::{Away, Contradiction, RecoveryError};
-pub use snapshot::{
+pub use durable::recovery::{Away, Contradiction, RecoveryError};
+pub use durable::snapshot::{
     ApplicationCondition, ApplicationSnapshot, DriverSnapshot, ExecutorSnapshot, HeldResources, Presence,
     ProfileSnapshot, Snapshot, SnapshotError, WorkerCondition, WorkerSnapshot,
 };
+pub use effect::{Effect, Outbound};
+pub use event::{Event, Inbound};
+pub use handlers::foreign::Foreign;
+pub use limits::Limits;
+pub use note::audit::{Action, Audit, Verdict};
+pub use note::{Ignored, Note};
+pub use scheduler::queues::ReservationView;
+pub use tables::archive::HistoryLimits;
 
 use crate::ids::PeerId;
 use crate::machine::{Effects, Machine, Violation};

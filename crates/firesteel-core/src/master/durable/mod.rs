@@ -1,0 +1,8 @@
+//! What a Master writes down, and how it is recovered from that.
+
+pub(crate) mod image;
+pub(crate) mod record;
+pub(crate) mod record_line;
+pub(crate) mod records;
+pub(crate) mod recovery;
+pub(crate) mod snapshot;

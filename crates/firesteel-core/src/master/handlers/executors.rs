@@ -1,0 +1,253 @@
+//! How executors start and end.
+
+use std::sync::Arc;
+
+use firesteel_placement::index::Slot;
+use firesteel_placement::{Cores, Demand};
+
+use crate::address::Address;
+use crate::executor_trouble::explained;
+use crate::ids::{AppId, ExecutorId, ExecutorKey, PeerId, ProfileId, WorkerId};
+use crate::machine::Violation;
+use crate::master::handlers::foreign::Foreigner;
+use crate::master::tables::executors::executor::Probation;
+use crate::master::tables::executors::record::ExecutorRecord;
+use crate::master::tables::link::Link;
+use crate::master::tables::workers::row::WorkerRow;
+use crate::master::{Ignored, Master, Note, Pass, Record};
+use crate::messages::{ExecutorReport, ExecutorState, LossReason, MasterToDriver, MasterToWorker, Used};
+use crate::time::Timestamp;
+
+impl Master {
+    /// Assigns an executor to a Worker that has room for it.
+    ///
+    /// Source: Spark Master, 4.0.1: the Worker is told before the driver.
+    pub(crate) fn launch_executor(
+        &mut self,
+        now: Timestamp,
+        app: &AppId,
+        profile: ProfileId,
+        each: &Demand,
+        slot: Slot,
+        cores: Cores,
+    ) {
+        let application = self.applications.live_mut(app);
+        let Some(grant) = self.workers.grant(slot, each, cores) else {
+            let worker = &self.workers.row(slot).description.id;
+            let sentence = format!("{worker} was chosen for {app} and has too few addresses for {each:?}");
+            return self.effects.violated(Violation { machine: "master", sentence });
+        };
+        let row = self.workers.row_mut(slot);
+        let memory = each.memory;
+
+        let id = ExecutorId(application.next_executor);
+        let executor = ExecutorKey { app: app.clone(), executor: id };
+        let (worker_link, driver) = (row.link, application.link);
+        let (worker, Address { host, port }) = (row.description.id.clone(), row.description.address());
+        let number = row.number;
+        row.executors.insert(executor.clone());
+        row.orders.sent(now, executor.clone());
+        if self.records.are_wanted() {
+            let resources = grant.has_resources().then(|| grant.resources().clone());
+            let (app, worker, executor) = (application.sequence, number, id);
+            let record =
+                Record::ExecutorLaunched { app, executor, worker, profile, cores, memory, resources };
+            self.records.add(now, record);
+        }
+        application.add_executor(now, id, (worker.clone(), slot), profile, grant);
+        let launch = application.order(id, row);
+
+        self.effects.note(Note::ExecutorLaunched { executor, worker: worker.clone(), cores, memory });
+        self.tell_worker(worker_link, MasterToWorker::LaunchExecutor(launch));
+        self.tell_driver(
+            driver,
+            MasterToDriver::ExecutorAdded { executor: id, profile, worker, host, cores, memory, port },
+        );
+    }
+
+    /// A Worker reports an executor's state.
+    pub(crate) fn on_executor_state_changed(&mut self, now: Timestamp, peer: PeerId, report: ExecutorReport) {
+        let Some(slot) = self.workers.slot_of_peer(peer) else {
+            self.ignore(peer, Ignored::NotRegistered);
+            return self.tell_worker(peer, MasterToWorker::ReconnectWorker);
+        };
+        self.hear_of(slot, &report);
+        let row = self.workers.row(slot);
+        if row.executors.contains(&report.executor) {
+            return self.update_executor(now, peer, report);
+        }
+        let worker = row.description.id.clone();
+        // This is usual after a kill and after the end of an application: the Master forgets such executors at once. But an
+        // order may also have come over a connection that the Worker had left, after the Master gave it up.
+        let executor = report.executor;
+        if report.state.is_finished() {
+            self.learn_end(now, &worker, &executor, (&report.state, report.used));
+            self.see_gone(&worker, &executor, &report.state);
+            self.see_foreigner_end(slot, &Foreigner::Executor(executor.clone()));
+            self.tell_worker(peer, MasterToWorker::ExecutorEndNoted { executor });
+        } else if self.is_held(&executor) {
+            self.hold(slot, Foreigner::Executor(executor));
+        } else {
+            self.ignore(peer, Ignored::UnknownExecutor { executor: executor.clone() });
+            self.tell_worker(peer, MasterToWorker::KillExecutor { executor });
+        }
+    }
+
+    /// Takes in an executor's state as its own Worker reports it. A repeated state changes nothing.
+    pub(crate) fn update_executor(&mut self, now: Timestamp, peer: PeerId, report: ExecutorReport) {
+        let ExecutorReport { executor, state, used } = report;
+        let (state, trouble) = explained(&self.applications.live(&executor.app).description.command, state);
+        let probation = self.probation_of(&executor).expect("an executor that a Worker lists is live");
+        match (&state, probation) {
+            (ExecutorState::Running, Probation::Launching) => self.start_executor(now, &executor),
+            (ExecutorState::Launching, _)
+            | (ExecutorState::Running, Probation::Running { .. } | Probation::Proven { .. }) => {}
+            (ExecutorState::Lost(_), _) => self.ignore(peer, Ignored::OddState { executor, state }),
+            (ExecutorState::Killed(_) | ExecutorState::Failed(_) | ExecutorState::Exited(_), _) => {
+                self.end_probations(now, &executor.app);
+                let place = self.applications.live(&executor.app).place_of(executor.executor);
+                if let Some(state) = self.lost_to_worker(peer, &state) {
+                    self.end_executor_that_used(now, &executor, state, used);
+                } else {
+                    self.end_executor_that_used(now, &executor, state.clone(), used);
+                    self.count_end(now, &executor, place, (state, trouble));
+                }
+                self.tell_worker(peer, MasterToWorker::ExecutorEndNoted { executor });
+            }
+        }
+    }
+
+    /// The state of an executor that failed to start on a Worker that can start none. Its application is not to blame.
+    fn lost_to_worker(&self, peer: PeerId, end: &ExecutorState) -> Option<ExecutorState> {
+        let ExecutorState::Failed(failure) = end else { return None };
+        self.workers.of_peer(peer).filter(|row| row.cannot_start.is_some())?;
+        Some(ExecutorState::Lost(LossReason::CannotStart { why: failure.to_string() }))
+    }
+
+    /// A Worker reports the end of an executor that the Master has already taken back.
+    pub(crate) fn learn_end(
+        &mut self,
+        now: Timestamp,
+        worker: &WorkerId,
+        executor: &ExecutorKey,
+        (end, used): (&ExecutorState, Option<Used>),
+    ) {
+        let Some((app, record)) = self.applications.ended_executor(executor) else { return };
+        if record.worker.id != *worker {
+            return;
+        }
+        // Without a status the report says no more than what is known.
+        let status = end.exit_status().filter(|_| record.state == ExecutorState::Killed(None));
+        if status.is_some() || used.is_some() {
+            record.learn(now, status, used);
+            self.records.add(now, Record::EndLearned { app, executor: executor.executor, status, used });
+        }
+    }
+
+    /// Whether an executor counts as started for good, if it is live.
+    pub(crate) fn probation_of(&self, executor: &ExecutorKey) -> Option<Probation> {
+        Some(self.applications.get(&executor.app)?.executors.get(executor.executor)?.probation)
+    }
+
+    /// An executor's process has started.
+    fn start_executor(&mut self, now: Timestamp, executor: &ExecutorKey) {
+        let application = self.applications.live_mut(&executor.app);
+        assert!(application.start_probation(now, executor.executor), "the executor is live");
+        let app = application.sequence;
+        self.records.add(now, Record::ExecutorStarted { app, executor: executor.executor });
+        let driver = application.link;
+        let (executor_id, state) = (executor.executor, ExecutorState::Running);
+        self.tell_driver(
+            driver,
+            MasterToDriver::ExecutorUpdated { executor: executor_id, state, lost_host: None },
+        );
+        self.end_probations(now, &executor.app);
+        self.pass = Pass::Due;
+    }
+
+    /// An executor has ended: its Worker gets its share back, and its driver is told.
+    pub(crate) fn end_executor(&mut self, now: Timestamp, executor: &ExecutorKey, end: ExecutorState) {
+        self.end_executor_that_used(now, executor, end, None);
+    }
+
+    /// The same, after its Worker said what it used.
+    fn end_executor_that_used(
+        &mut self,
+        now: Timestamp,
+        executor: &ExecutorKey,
+        end: ExecutorState,
+        used: Option<Used>,
+    ) {
+        self.end_probations(now, &executor.app);
+        let number = self.applications.live(&executor.app).sequence;
+        let (row, driver) = self.release_numbered(now, number, executor, (end.clone(), used));
+        let lost_host = is_with_worker(&end).then(|| row.description.host.clone());
+
+        self.effects.note(Note::ExecutorEnded { executor: executor.clone(), state: end.clone() });
+        let (executor, state) = (executor.executor, end);
+        self.tell_driver(driver, MasterToDriver::ExecutorUpdated { executor, state, lost_host });
+        self.pass = Pass::Due;
+    }
+
+    /// Removes a live executor from its application, which remembers how it ended, and gives its share back
+    /// to the Worker. Returns the Worker and its driver's link.
+    pub(crate) fn release_executor(
+        &mut self,
+        now: Timestamp,
+        executor: &ExecutorKey,
+        end: ExecutorState,
+    ) -> (&WorkerRow, Link) {
+        let number = self.applications.live(&executor.app).sequence;
+        self.release_numbered(now, number, executor, (end, None))
+    }
+
+    /// The same, for the application with that number. What the executor used is what its Worker reported last, unless that
+    /// says it with the end.
+    pub(crate) fn release_numbered(
+        &mut self,
+        now: Timestamp,
+        number: u64,
+        executor: &ExecutorKey,
+        (end, used): (ExecutorState, Option<Used>),
+    ) -> (&WorkerRow, Link) {
+        let application = self.applications.at_mut(number).expect("the application is live");
+        let driver = application.link;
+        let ended = application.remove_executor(executor.executor);
+        application.count_final_end(&ended, &end);
+        let row = self.workers.row_mut(ended.slot);
+        let used = used.or_else(|| row.used_by(executor));
+        if self.records.are_wanted() {
+            let (app, executor, state) = (application.sequence, executor.executor, end.clone());
+            self.records.add(now, Record::ExecutorEnded { app, executor, state, used });
+        }
+        let record = ended.record(executor.executor, Arc::clone(&row.description));
+        application.remember(ExecutorRecord { state: end, ended: Some(now), used, ..record });
+        row.executors.remove(executor);
+        self.workers.give_back(ended.slot, ended.grant);
+        (self.workers.row(ended.slot), driver)
+    }
+}
+
+/// Whether an end means that the executor's Worker is lost, and what else ran on its host with it.
+///
+/// Source: Spark Master, 4.0.1, which names the host only then: a driver drops what its other executors left there.
+fn is_with_worker(end: &ExecutorState) -> bool {
+    match end {
+        ExecutorState::Lost(
+            LossReason::Disconnected | LossReason::HeartbeatTimeout { .. } | LossReason::NotBack,
+        ) => true,
+        ExecutorState::Lost(
+            LossReason::LaunchLost
+            | LossReason::Preempted { .. }
+            | LossReason::Container { .. }
+            | LossReason::OverMemory { .. }
+            | LossReason::Unanswered
+            | LossReason::CannotStart { .. },
+        )
+        | ExecutorState::Launching
+        | ExecutorState::Running
+        | ExecutorState::Killed(_)
+        | ExecutorState::Failed(_)
+        | ExecutorState::Exited(_) => false,
+    }
+}

@@ -1,0 +1,12 @@
+//! What becomes of each message: a handler changes tables and marks that a pass is due.
+
+pub(crate) mod applications;
+pub(crate) mod cluster_drivers;
+pub(crate) mod decommission;
+pub(crate) mod executors;
+pub(crate) mod failures;
+pub(crate) mod foreign;
+pub(crate) mod leavers;
+pub(crate) mod reports;
+pub(crate) mod resumption;
+pub(crate) mod workers;

@@ -1,0 +1,576 @@
+//! The notes of a Master, each a line of the log.
+
+pub(crate) mod audit;
+mod mentions;
+
+use std::fmt;
+use std::time::Duration;
+
+use firesteel_placement::words::{counted, none_or};
+use firesteel_placement::{Cores, MiB, Resources};
+
+use crate::ids::{AppId, DriverId, ExecutorKey, PeerId, WorkerId};
+use crate::machine::{NoteLevel, Violation};
+use crate::master::Audit;
+use crate::messages::{
+    ApplicationEnd, DriverState, EarlyEnd, ExecutorState, Impairment, LossReason, RefusedRegistration,
+};
+use crate::time::Timestamp;
+
+/// A note for the log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Note {
+    /// A new Worker has registered.
+    WorkerRegistered {
+        /// The Worker's id.
+        worker: WorkerId,
+        /// The number of cores.
+        cores: Cores,
+        /// The amount of memory.
+        memory: MiB,
+    },
+    /// A Worker came back on another connection before its old one ended.
+    WorkerReconnected {
+        /// The Worker's id.
+        worker: WorkerId,
+    },
+    /// A driver came back with its application.
+    ApplicationReconnected {
+        /// The application's id.
+        app: AppId,
+    },
+    /// All that were away after a restart of the Master have returned, or are lost.
+    Recovered,
+    /// A Worker is about to end, and is given no more executors.
+    WorkerLeaving {
+        /// The Worker's id.
+        worker: WorkerId,
+    },
+    /// The Master refused a Worker.
+    WorkerRefused {
+        /// The Worker's id.
+        worker: WorkerId,
+        /// Why it is refused.
+        reason: RefusedRegistration,
+    },
+    /// A Worker is lost, with its executors.
+    WorkerRemoved {
+        /// The Worker's id.
+        worker: WorkerId,
+        /// Why it is lost.
+        reason: LossReason,
+        /// The number of executors that are lost with it.
+        executors: usize,
+    },
+    /// A Worker has left in order: it had said that it would end, and nothing ran there.
+    WorkerLeft {
+        /// The Worker's id.
+        worker: WorkerId,
+    },
+    /// Two heartbeats of a Worker are missing.
+    WorkerLate {
+        /// The Worker's id.
+        worker: WorkerId,
+        /// How long it has been silent.
+        silent: Duration,
+    },
+    /// A Worker that was late was heard again.
+    WorkerHeard {
+        /// The Worker's id.
+        worker: WorkerId,
+    },
+    /// A Worker still runs an executor that has counted as ended for a while. It is told to end it.
+    EndedExecutorReturned {
+        /// The executor's id.
+        executor: ExecutorKey,
+        /// The Worker's id.
+        worker: WorkerId,
+        /// The state in which it counts as ended.
+        state: ExecutorState,
+        /// Since when.
+        ended: Timestamp,
+    },
+    /// Workers were silent for too long, and so was the Master: it looked for them later than it should have.
+    WorkersExcused {
+        /// The number of Workers that get their time again.
+        workers: usize,
+        /// By how much the Master was late.
+        late: Duration,
+    },
+    /// An order to launch an executor was not answered, and is repeated.
+    OrderRepeated {
+        /// The executor.
+        executor: ExecutorKey,
+        /// The Worker.
+        worker: WorkerId,
+    },
+    /// Something is wrong with a Worker: it is given nothing new for now.
+    WorkerImpaired {
+        /// The Worker.
+        worker: WorkerId,
+        /// What is wrong.
+        impairment: Impairment,
+    },
+    /// Nothing is wrong with a Worker any more: it is given executors again.
+    WorkerRecovered {
+        /// The Worker.
+        worker: WorkerId,
+    },
+    /// The Master is behind with the messages of Workers and drivers.
+    Behind {
+        /// How long one of them had waited.
+        lag: Duration,
+    },
+    /// The Master was behind, and is no longer.
+    CaughtUp {
+        /// The longest time for which a message had waited meanwhile.
+        longest: Duration,
+    },
+    /// A new application has registered.
+    ApplicationRegistered {
+        /// The application's id.
+        app: AppId,
+        /// The application's name.
+        name: String,
+    },
+    /// The Master refused an application.
+    ApplicationRefused {
+        /// The application's name.
+        name: String,
+        /// The reason, in words for people.
+        reason: String,
+    },
+    /// An application ended.
+    ApplicationRemoved {
+        /// The application's id.
+        app: AppId,
+        /// How the application ended.
+        end: ApplicationEnd,
+    },
+    /// A cluster driver was submitted.
+    DriverSubmitted {
+        /// Its id.
+        driver: DriverId,
+        /// The user who submitted it.
+        user: String,
+    },
+    /// The Master refused a cluster driver.
+    DriverRefused {
+        /// Why it is refused.
+        why: String,
+    },
+    /// A cluster driver was given to a Worker.
+    DriverLaunched {
+        /// Its id.
+        driver: DriverId,
+        /// The Worker.
+        worker: WorkerId,
+        /// The number of cores.
+        cores: Cores,
+        /// The amount of memory.
+        memory: MiB,
+        /// The addresses of custom resources.
+        resources: Resources,
+    },
+    /// The order to start a cluster driver was not answered, and is repeated.
+    DriverOrderRepeated {
+        /// Its id.
+        driver: DriverId,
+        /// The Worker.
+        worker: WorkerId,
+    },
+    /// A cluster driver did not run on its Worker, and waits again.
+    DriverReturned {
+        /// Its id.
+        driver: DriverId,
+        /// The Worker.
+        worker: WorkerId,
+    },
+    /// Somebody asked for the end of a cluster driver.
+    DriverKillAsked {
+        /// Its id.
+        driver: DriverId,
+        /// Who asked: `ann@host`.
+        by: String,
+    },
+    /// A cluster driver ended.
+    DriverEnded {
+        /// Its id.
+        driver: DriverId,
+        /// How it ended.
+        state: DriverState,
+    },
+    /// A Worker runs a cluster driver that the Master does not know. It is ended.
+    UnknownDriver {
+        /// Its id.
+        driver: DriverId,
+        /// The Worker.
+        worker: WorkerId,
+    },
+    /// Room is reserved for a gang that does not fit yet.
+    Reserved {
+        /// The application's id.
+        app: AppId,
+        /// The number of executors that it needs at once.
+        executors: u64,
+        /// The number of Workers with room for it.
+        workers: usize,
+        /// When it is expected to start, if enough of what runs says when it ends.
+        at: Option<Timestamp>,
+    },
+    /// A gang would not fit even if every Worker were empty. The Master tries again when Workers come.
+    GangNeverFits {
+        /// The application's id.
+        app: AppId,
+        /// The number of executors that it needs at once.
+        executors: u64,
+        /// The number of executors for which all Workers together have room.
+        room: u64,
+    },
+    /// An executor was assigned to a Worker.
+    ExecutorLaunched {
+        /// The executor's id.
+        executor: ExecutorKey,
+        /// The Worker's id.
+        worker: WorkerId,
+        /// The number of cores.
+        cores: Cores,
+        /// The amount of memory.
+        memory: MiB,
+    },
+    /// An executor was ended to make room for another application.
+    ExecutorPreempted {
+        /// The executor's id.
+        executor: ExecutorKey,
+        /// The application that gets the room.
+        by: AppId,
+    },
+    /// An executor has ended.
+    ExecutorEnded {
+        /// The executor's id.
+        executor: ExecutorKey,
+        /// The executor's state.
+        state: ExecutorState,
+    },
+    /// An application has to wait because its executors fail.
+    RelaunchDelayed {
+        /// The application's id.
+        app: AppId,
+        /// The number of failures in a row.
+        failures: u32,
+        /// The length of the wait, in milliseconds.
+        millis: u64,
+    },
+    /// An application is given no executors on a Worker for a while, since its executors end there too early.
+    WorkerExcluded {
+        /// The Worker's id.
+        worker: WorkerId,
+        /// The application's id.
+        app: AppId,
+        /// How its executors end there.
+        end: EarlyEnd,
+        /// The length of the time, in milliseconds.
+        millis: u64,
+    },
+    /// A Worker is given no executors for a while, since executors of several applications fail there and run elsewhere.
+    WorkerDistrusted {
+        /// The Worker's id.
+        worker: WorkerId,
+        /// The length of the time, in milliseconds.
+        millis: u64,
+    },
+    /// A Worker runs an executor that the Master does not know. It is told to end it.
+    UnknownExecutor {
+        /// The executor's id.
+        executor: ExecutorKey,
+        /// The Worker's id.
+        worker: WorkerId,
+    },
+    /// A Worker runs executors or cluster drivers of another state, which are left alone for a while.
+    ForeignHeld {
+        /// The Worker's id.
+        worker: WorkerId,
+        /// The number of executors.
+        executors: usize,
+        /// The number of cluster drivers.
+        drivers: usize,
+        /// Where this Master keeps its state.
+        place: String,
+        /// How long they are left alone.
+        remaining: Duration,
+    },
+    /// The driver of an application that this state never had has returned. It is not answered for a while.
+    ForeignDriverWaits {
+        /// The application's id.
+        app: AppId,
+        /// The number of executors that it takes for living.
+        executors: usize,
+        /// Where this Master keeps its state.
+        place: String,
+        /// How long it waits.
+        remaining: Duration,
+    },
+    /// A person or a program asked for a change.
+    Audited(Box<Audit>),
+    /// The Master's tables contradict each other, so it left something undone. This is a bug.
+    Inconsistent(Violation),
+    /// A message is not valid from this sender at this time, and was ignored.
+    Ignored {
+        /// The connection's number.
+        peer: PeerId,
+        /// Why it is ignored.
+        reason: Ignored,
+    },
+}
+
+/// Why a message was ignored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ignored {
+    /// The sender is a Worker that is not registered. It is told to register.
+    NotRegistered,
+    /// The message names another Worker or application than the one of its connection.
+    NotItsOwn {
+        /// The id that it names.
+        named: String,
+    },
+    /// The message reports a state that a Worker cannot know, or that the executor can no longer have.
+    OddState {
+        /// The executor's id.
+        executor: ExecutorKey,
+        /// The executor's state.
+        state: ExecutorState,
+    },
+    /// The message is about an executor that the Master does not know, or no longer knows. The Worker is told to end it.
+    UnknownExecutor {
+        /// The executor's id.
+        executor: ExecutorKey,
+    },
+    /// The message reports a state of a cluster driver that a Worker cannot know.
+    OddDriverState {
+        /// The cluster driver's id.
+        driver: DriverId,
+        /// The state.
+        state: DriverState,
+    },
+    /// The message is about a cluster driver that is not, or no longer, on that Worker.
+    UnknownDriver {
+        /// The cluster driver's id.
+        driver: DriverId,
+    },
+}
+
+impl Note {
+    /// The level at which the note is logged.
+    #[must_use]
+    pub fn level(&self) -> NoteLevel {
+        match self {
+            Self::WorkerRegistered { .. }
+            | Self::WorkerReconnected { .. }
+            | Self::ApplicationReconnected { .. }
+            | Self::Recovered
+            | Self::WorkerLeaving { .. }
+            | Self::WorkerLeft { .. }
+            | Self::WorkerHeard { .. }
+            | Self::WorkerRecovered { .. }
+            | Self::CaughtUp { .. }
+            | Self::ApplicationRegistered { .. }
+            | Self::ApplicationRemoved { end: ApplicationEnd::Finished { .. }, .. }
+            | Self::Reserved { .. }
+            | Self::ExecutorLaunched { .. }
+            | Self::ExecutorEnded { .. }
+            | Self::DriverSubmitted { .. }
+            | Self::DriverLaunched { .. }
+            | Self::DriverKillAsked { .. }
+            | Self::Audited(_)
+            | Self::DriverEnded { .. }
+            | Self::Ignored { reason: Ignored::UnknownExecutor { .. }, .. } => NoteLevel::Info,
+            Self::WorkerRefused { .. }
+            | Self::WorkersExcused { .. }
+            | Self::OrderRepeated { .. }
+            | Self::WorkerImpaired { .. }
+            | Self::Behind { .. }
+            | Self::WorkerRemoved { .. }
+            | Self::ApplicationRefused { .. }
+            | Self::ApplicationRemoved { .. }
+            | Self::GangNeverFits { .. }
+            | Self::ExecutorPreempted { .. }
+            | Self::RelaunchDelayed { .. }
+            | Self::WorkerExcluded { .. }
+            | Self::WorkerDistrusted { .. }
+            | Self::UnknownExecutor { .. }
+            | Self::WorkerLate { .. }
+            | Self::EndedExecutorReturned { .. }
+            | Self::ForeignHeld { .. }
+            | Self::ForeignDriverWaits { .. }
+            | Self::DriverRefused { .. }
+            | Self::DriverOrderRepeated { .. }
+            | Self::DriverReturned { .. }
+            | Self::UnknownDriver { .. }
+            | Self::Inconsistent(_)
+            | Self::Ignored { .. } => NoteLevel::Warn,
+        }
+    }
+}
+
+impl fmt::Display for Note {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::WorkerRegistered { worker, cores, memory } => {
+                write!(f, "registered {worker} with {} and {memory}", counted(cores.0, "core"))
+            }
+            Self::WorkerReconnected { worker } => write!(f, "{worker} reconnected"),
+            Self::ApplicationReconnected { app } => write!(f, "{app} reconnected"),
+            Self::Recovered => f.write_str("all Workers and applications are back"),
+            Self::WorkerLeaving { worker } => {
+                write!(f, "{worker} is shutting down: it gets no more executors")
+            }
+            Self::WorkerRefused { worker, reason } => write!(f, "refused {worker:?}: {reason}"),
+            Self::WorkersExcused { workers, late } => write!(
+                f,
+                "this Master stood still or was busy for {:.1} s; {} get their time again",
+                late.as_secs_f64(),
+                counted(*workers, "silent Worker")
+            ),
+            Self::OrderRepeated { executor, worker } => {
+                write!(f, "{worker} did not answer the request to launch {executor}: asked again")
+            }
+            Self::WorkerImpaired { worker, impairment } => {
+                write!(f, "{worker} is given nothing new for now: it {impairment}")
+            }
+            Self::WorkerRecovered { worker } => write!(f, "{worker} is given executors again"),
+            Self::Behind { lag } => write!(
+                f,
+                "this Master is behind: messages wait for {:.1} s before it handles them",
+                lag.as_secs_f64()
+            ),
+            Self::CaughtUp { longest } => write!(
+                f,
+                "this Master has caught up: messages waited for up to {:.1} s",
+                longest.as_secs_f64()
+            ),
+            Self::WorkerRemoved { worker, reason, executors } => {
+                write!(f, "removed {worker} with {}: {reason}", none_or(*executors as u64, "executor"))
+            }
+            Self::ApplicationRegistered { app, name } => write!(f, "registered {app} ({name})"),
+            Self::ApplicationRefused { name, reason } => {
+                write!(f, "refused an application ({name}): {reason}")
+            }
+            Self::ApplicationRemoved { app, end } => write!(f, "removed {app}: {end}"),
+            Self::Reserved { app, executors, workers, at } => {
+                let workers = counted(*workers as u64, "Worker");
+                write!(f, "{app} waits for {executors} executors at once: reserved room on {workers}")?;
+                at.map_or(Ok(()), |at| write!(f, ", and expected to start at {at}"))
+            }
+            Self::GangNeverFits { app, executors, room } => {
+                write!(
+                    f,
+                    "{app} needs {executors} executors at once, and all Workers together have room for {room}"
+                )
+            }
+            Self::ExecutorLaunched { executor, worker, cores, memory } => {
+                let cores = counted(cores.0, "core");
+                write!(f, "launching executor {executor} on {worker} with {cores} and {memory}")
+            }
+            Self::ExecutorPreempted { executor, by } => {
+                write!(f, "ending executor {executor} to make room for {by}")
+            }
+            Self::ExecutorEnded { executor, state } => write!(f, "executor {executor} is {state}"),
+            Self::RelaunchDelayed { app, failures, millis } => {
+                let failed = counted(*failures, "executor");
+                write!(f, "{failed} of {app} failed in a row: next launch in {millis} ms")
+            }
+            Self::WorkerExcluded { worker, app, end, millis } => {
+                write!(
+                    f,
+                    "executors of {app} {end} on {worker}: excluding {worker} for {app} for {millis} ms"
+                )
+            }
+            Self::WorkerDistrusted { worker, millis } => write!(
+                f,
+                "executors of several applications fail on {worker} and run elsewhere: excluding {worker} for all \
+                 applications for {millis} ms"
+            ),
+            Self::UnknownExecutor { executor, worker } => {
+                write!(f, "{worker} runs {executor}, which belongs to no known application: stopping it")
+            }
+            Self::WorkerLeft { worker } => write!(f, "{worker} has left"),
+            Self::WorkerLate { worker, silent } => write!(
+                f,
+                "no heartbeat of {worker} for {} s: it is lost if it stays silent for spark.worker.timeout",
+                silent.as_secs()
+            ),
+            Self::WorkerHeard { worker } => write!(f, "{worker} sends heartbeats again"),
+            Self::EndedExecutorReturned { executor, worker, state, ended } => write!(
+                f,
+                "{worker} still runs {executor}, which counts as {state} since {ended}: stopping it"
+            ),
+            Self::ForeignHeld { worker, executors, drivers, place, remaining } => {
+                let what = match (executors, drivers) {
+                    (_, 0) => counted(*executors as u64, "executor"),
+                    (0, _) => counted(*drivers as u64, "driver"),
+                    _ => {
+                        let executors = counted(*executors as u64, "executor");
+                        format!("{executors} and {}", counted(*drivers as u64, "driver"))
+                    }
+                };
+                write!(f, "{worker} runs {what} of another Master: this one's state, in {place}, is new. ")?;
+                write_advice(f, *remaining)
+            }
+            Self::ForeignDriverWaits { app, executors, place, remaining } => {
+                let executors = counted(*executors as u64, "executor");
+                write!(f, "{app} has returned with {executors}, and this Master does not know it: ")?;
+                write!(f, "its state, in {place}, is new. ")?;
+                write_advice(f, *remaining)
+            }
+            Self::DriverSubmitted { driver, user } => write!(f, "{user:?} submitted {driver}"),
+            Self::DriverRefused { why } => write!(f, "refused a driver: {why}"),
+            Self::DriverLaunched { driver, worker, cores, memory, resources } => {
+                write!(f, "launching {driver} on {worker} with {} and {memory}", counted(cores.0, "core"))?;
+                if resources.is_empty() { Ok(()) } else { write!(f, " and {resources}") }
+            }
+            Self::DriverOrderRepeated { driver, worker } => {
+                write!(f, "{worker} did not answer the request to launch {driver}: asked again")
+            }
+            Self::DriverReturned { driver, worker } => {
+                write!(f, "{driver} did not run on {worker}, and waits for a Worker again")
+            }
+            Self::DriverKillAsked { driver, by } => write!(f, "{by} asked for the end of {driver}"),
+            Self::DriverEnded { driver, state } => write!(f, "{driver} is {state}"),
+            Self::UnknownDriver { driver, worker } => {
+                write!(f, "{worker} runs {driver}, which is not to run there: stopping it")
+            }
+            Self::Audited(audit) => audit.fmt(f),
+            Self::Inconsistent(violation) => write!(f, "a bug in Firesteel, please report it: {violation}"),
+            Self::Ignored { peer, reason } => write!(f, "ignored a message of connection {peer}: {reason}"),
+        }
+    }
+}
+
+/// What to do about executors of another state.
+fn write_advice(f: &mut fmt::Formatter<'_>, remaining: Duration) -> fmt::Result {
+    write!(
+        f,
+        "They go on for {} s, and then they are ended. To keep them, stop this Master now and start it where the old state \
+         is; to end them at once, start it as a new Master",
+        remaining.as_secs()
+    )
+}
+
+impl fmt::Display for Ignored {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotRegistered => f.write_str("its Worker is not registered"),
+            Self::NotItsOwn { named } => write!(f, "it names {named:?}, which does not belong to its sender"),
+            Self::OddState { executor, state } => write!(f, "executor {executor} cannot become {state} now"),
+            Self::UnknownExecutor { executor } => write!(f, "unknown executor {executor}"),
+            Self::OddDriverState { driver, state } => write!(f, "{driver} cannot become {state} now"),
+            Self::UnknownDriver { driver } => write!(f, "{driver} does not run there"),
+        }
+    }
+}
+
+crate::kinds!("master note", Note: WorkerRegistered WorkerReconnected ApplicationReconnected Recovered WorkerLeaving WorkerRefused
+    WorkerRemoved WorkersExcused OrderRepeated WorkerImpaired WorkerRecovered Behind CaughtUp ApplicationRegistered ApplicationRefused ApplicationRemoved Reserved GangNeverFits
+    ExecutorPreempted ExecutorLaunched ExecutorEnded RelaunchDelayed WorkerExcluded WorkerDistrusted UnknownExecutor Inconsistent
+    Ignored DriverSubmitted DriverRefused DriverLaunched DriverOrderRepeated DriverReturned DriverKillAsked DriverEnded
+    UnknownDriver Audited ForeignHeld ForeignDriverWaits WorkerLeft WorkerLate WorkerHeard EndedExecutorReturned);

@@ -1,0 +1,9 @@
+//! The scheduling pass: who is given which Workers.
+
+pub(crate) mod choice;
+pub(crate) mod lifetimes;
+pub(crate) mod pass;
+pub(crate) mod preemption;
+pub(crate) mod preemption_costs;
+pub(crate) mod queues;
+pub(crate) mod waiting_queues;

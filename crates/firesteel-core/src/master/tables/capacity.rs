@@ -1,0 +1,114 @@
+//! The amounts of a Worker: in all, and free. An executor's share is a value that cannot be copied, so it
+//! cannot be given back twice.
+
+use firesteel_placement::{Cores, MiB, Offer, ResourceAmounts, Resources};
+
+/// The amounts of a Worker, in all and free.
+#[derive(Debug)]
+pub(crate) struct Capacity {
+    total: Amounts,
+    free: Amounts,
+}
+
+/// Cores, memory and the addresses of custom resources.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Amounts {
+    pub(crate) cores: Cores,
+    pub(crate) memory: MiB,
+    pub(crate) resources: Resources,
+}
+
+/// An executor's share of a Worker. Made only by [`Capacity::take`], consumed only by [`Capacity::give_back`].
+#[derive(Debug)]
+#[must_use = "a share that is dropped is lost to its Worker"]
+pub(crate) struct Grant {
+    cores: Cores,
+    memory: MiB,
+    /// `None` if it has none. Elsewhere, since there are very many executors and few have any.
+    resources: Option<Box<Resources>>,
+}
+
+impl Capacity {
+    pub(crate) fn new(total: Amounts) -> Self {
+        Self { free: total.clone(), total }
+    }
+
+    pub(crate) fn total(&self) -> &Amounts {
+        &self.total
+    }
+
+    /// The free amounts. They may be negative after a restore.
+    pub(crate) fn free(&self) -> &Amounts {
+        &self.free
+    }
+
+    /// Takes a share, with the addresses that [`Resources::take`] chooses. Returns `None` if there are too few
+    /// addresses. The caller has made sure that cores and memory suffice.
+    pub(crate) fn take(&mut self, cores: Cores, memory: MiB, asked: &ResourceAmounts) -> Option<Grant> {
+        let resources = self.free.resources.take(asked)?;
+        self.free.cores -= cores;
+        self.free.memory -= memory;
+        let resources = (resources != *Resources::NONE).then(|| Box::new(resources));
+        Some(Grant { cores, memory, resources })
+    }
+
+    /// Takes exactly this share. Returns `None` if one of its addresses, or its part of one, is not free.
+    pub(crate) fn take_exactly(&mut self, Amounts { cores, memory, resources }: Amounts) -> Option<Grant> {
+        if !self.free.resources.take_these(&resources) {
+            return None;
+        }
+        self.free.cores -= cores;
+        self.free.memory -= memory;
+        let resources = (resources != *Resources::NONE).then(|| Box::new(resources));
+        Some(Grant { cores, memory, resources })
+    }
+
+    pub(crate) fn give_back(&mut self, Grant { cores, memory, resources }: Grant) {
+        self.free.cores += cores;
+        self.free.memory += memory;
+        if let Some(resources) = resources {
+            self.free.resources.give_back(*resources);
+        }
+    }
+
+    /// The amounts that are not free.
+    pub(crate) fn used(&self) -> Amounts {
+        Amounts {
+            cores: self.total.cores - self.free.cores,
+            memory: self.total.memory - self.free.memory,
+            resources: self.total.resources.without(&self.free.resources),
+        }
+    }
+
+    /// The free amounts as an offer of the Worker with that id.
+    pub(crate) fn offer<'a>(&'a self, worker: &'a str) -> Offer<'a> {
+        let Amounts { cores, memory, ref resources } = self.free;
+        Offer { worker, cores, memory, resources }
+    }
+
+    /// The amounts in all as an offer of the Worker with that id.
+    pub(crate) fn whole_offer<'a>(&'a self, worker: &'a str) -> Offer<'a> {
+        let Amounts { cores, memory, ref resources } = self.total;
+        Offer { worker, cores, memory, resources }
+    }
+}
+
+impl Grant {
+    pub(crate) fn cores(&self) -> Cores {
+        self.cores
+    }
+
+    /// Whether it names custom resources.
+    pub(crate) fn has_resources(&self) -> bool {
+        self.resources.is_some()
+    }
+
+    pub(crate) fn resources(&self) -> &Resources {
+        self.resources.as_deref().unwrap_or(Resources::NONE)
+    }
+
+    /// A copy of its amounts.
+    pub(crate) fn amounts(&self) -> Amounts {
+        Amounts { cores: self.cores, memory: self.memory, resources: self.resources().clone() }
+    }
+}

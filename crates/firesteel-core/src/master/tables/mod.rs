@@ -1,0 +1,13 @@
+//! What a Master knows: tables that change as they are told, and know no rule.
+
+pub(crate) mod applications;
+pub(crate) mod archive;
+pub(crate) mod capacity;
+pub(crate) mod drivers;
+pub(crate) mod executors;
+pub(crate) mod history;
+pub(crate) mod link;
+pub(crate) mod long_sorted;
+pub(crate) mod merged;
+pub(crate) mod sorted;
+pub(crate) mod workers;

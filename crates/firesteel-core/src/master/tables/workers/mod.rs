@@ -1,0 +1,9 @@
+//! The Workers: those that live, and the lost ones that are remembered.
+
+pub(crate) mod availability;
+pub(crate) mod distrust;
+pub(crate) mod label_counts;
+pub(crate) mod orders;
+pub(crate) mod row;
+pub(crate) mod silence;
+pub(crate) mod table;

@@ -1,0 +1,639 @@
+//! The table of the Master's Workers.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::ops::ControlFlow;
+use std::time::Duration;
+
+use firesteel_placement::index::{Index, Share, Slot};
+use firesteel_placement::policy::{ClusterTotal, Lesson, PlacementCache, SeenDemands};
+use firesteel_placement::shortfall;
+use firesteel_placement::{Cores, Demand, MiB, Offer, ResourceAmounts, Resources, Strategy, WorkerOrder};
+
+use super::label_counts::LabelCounts;
+use crate::address::Address;
+use crate::ids::{PeerId, WorkerId};
+use crate::label::Label;
+use crate::master::scheduler::choice::Measured;
+use crate::master::scheduler::preemption_costs::PreemptionCosts;
+use crate::master::tables::applications::application::Application;
+use crate::master::tables::capacity::{Amounts, Grant};
+use crate::master::tables::link::Link;
+use crate::master::tables::merged::merged;
+use crate::master::tables::workers::orders::Orders;
+use crate::master::tables::workers::row::{Availability, Withheld, WorkerRow};
+use crate::messages::{ClusterTotals, Departure, Impairment, WorkerRemark, WorkerView};
+use crate::time::Timestamp;
+
+/// The maximum number of lost Workers that are remembered.
+const DEAD_LIMIT: usize = 1000;
+
+/// Up to this number of Workers, each is asked whether it has room, instead of the index.
+const FEW: usize = 16;
+
+/// The living Workers, and the lost ones that are remembered.
+///
+/// The free amounts of a living Worker are in its row and in the index, which finds Workers with room. Only
+/// this table changes them, and always both.
+#[derive(Debug)]
+pub(crate) struct WorkerTable {
+    /// The living Workers by id, and in the worker order.
+    index: Index<WorkerId>,
+    /// The rows of the living Workers, by slot.
+    pub(super) rows: Vec<Option<WorkerRow>>,
+    /// The amounts of all living Workers together.
+    pub(super) whole: ClusterTotal,
+    /// The heaps of Workers that policies keep between placements.
+    pub(super) cache: PlacementCache,
+    /// What it costs to make room by preemption.
+    pub(crate) preemption_costs: PreemptionCosts,
+    /// What applications have asked for, for policies that learn.
+    seen: SeenDemands,
+    /// The Workers that may have more room than at the last pass.
+    pub(super) gained: BTreeSet<Slot>,
+    /// The amounts withheld until the end of this pass. The index does not count them as free.
+    withheld: BTreeMap<Slot, Withheld>,
+    /// The Workers that are excluded for all applications, by the end of the exclusion.
+    pub(crate) excluded: BTreeSet<(Timestamp, Slot)>,
+    labels: LabelCounts,
+    by_peer: BTreeMap<PeerId, Slot>,
+    by_address: BTreeMap<Address, WorkerId>,
+    /// When to check each Worker's heartbeat next, never later than its timeout. A heartbeat does not change the Worker's
+    /// entry; entries that heartbeats have outdated are moved on when they come first.
+    pub(super) looks: BTreeSet<(Timestamp, Slot)>,
+    /// The Workers of which two heartbeats are missing.
+    pub(super) late: BTreeSet<Slot>,
+    dead: VecDeque<DeadWorker>,
+    /// The number of Workers that have ever registered.
+    next_number: u64,
+    /// The Workers whose standing may have changed in the event at hand.
+    pub(super) changed: BTreeSet<Slot>,
+}
+
+/// What is withheld in a pass and offered for a while.
+#[derive(Debug)]
+#[must_use]
+pub(crate) struct Lifted(BTreeMap<Slot, Withheld>);
+
+#[derive(Debug)]
+struct DeadWorker {
+    view: WorkerView,
+    forgotten_at: Timestamp,
+}
+
+impl WorkerTable {
+    pub(crate) fn new(order: WorkerOrder) -> Self {
+        Self {
+            index: Index::new(order),
+            rows: Vec::new(),
+            whole: ClusterTotal::default(),
+            cache: PlacementCache::default(),
+            preemption_costs: PreemptionCosts::default(),
+            seen: SeenDemands::default(),
+            gained: BTreeSet::new(),
+            withheld: BTreeMap::new(),
+            excluded: BTreeSet::new(),
+            labels: LabelCounts::default(),
+            by_peer: BTreeMap::new(),
+            by_address: BTreeMap::new(),
+            looks: BTreeSet::new(),
+            late: BTreeSet::new(),
+            dead: VecDeque::new(),
+            next_number: 0,
+            changed: BTreeSet::new(),
+        }
+    }
+
+    /// Adds a Worker whose id, connection and address are new. A lost Worker with the same id or address is
+    /// forgotten.
+    pub(crate) fn insert(&mut self, mut row: WorkerRow, timeout: Duration) -> Slot {
+        row.number = self.next_number;
+        self.insert_numbered(row, timeout)
+    }
+
+    /// The same for a Worker that has a number. Returns its slot.
+    pub(crate) fn insert_numbered(&mut self, mut row: WorkerRow, timeout: Duration) -> Slot {
+        self.count_from(row.number + 1);
+        let (id, address) = (row.description.id.clone(), row.address());
+        row.look = row.next_look(timeout);
+        let is_another =
+            |dead: &WorkerView| dead.id != id && (&dead.host, dead.port) != (&address.host, address.port);
+        self.dead.retain(|dead| is_another(&dead.view));
+        let Offer { cores, memory, resources, .. } = row.offer();
+        let slot = self.index.insert(id.clone(), cores, memory, resources);
+        self.gained.insert(slot);
+        self.cache.clear();
+        self.preemption_costs.clear();
+        self.whole.add(&row.whole_offer());
+        self.labels.add(&row.description.label);
+        if let Link::Here(peer) = row.link {
+            self.by_peer.insert(peer, slot);
+            self.looks.insert((row.look, slot));
+        }
+        self.by_address.insert(address, id);
+        if self.rows.len() <= slot.index() {
+            self.rows.resize_with(slot.index() + 1, || None);
+        }
+        self.rows[slot.index()] = Some(row);
+        slot
+    }
+
+    /// Removes a living Worker and returns its row.
+    pub(crate) fn remove(&mut self, id: &WorkerId) -> WorkerRow {
+        let slot = self.index.remove(id).expect("the Worker is alive");
+        let row = self.rows[slot.index()].take().expect("every slot of the index has its row");
+        self.cache.clear();
+        self.preemption_costs.clear();
+        self.whole.remove(&row.whole_offer());
+        self.labels.remove(&row.description.label);
+        if let Some(until) = row.distrust.until {
+            self.excluded.remove(&(until, slot));
+        }
+        if let Link::Here(peer) = row.link {
+            self.by_peer.remove(&peer);
+            self.looks.remove(&(row.look, slot));
+        }
+        self.late.remove(&slot);
+        self.by_address.remove(&row.address());
+        row
+    }
+
+    /// Whether every living Worker runs executors of applications with this label.
+    pub(crate) fn all_admit(&self, label: Option<&Label>) -> bool {
+        self.labels.all_admit(label)
+    }
+
+    /// Places a demand that treats all Workers alike.
+    pub(crate) fn place(&self, demand: &Demand, strategy: Strategy) -> Vec<Share> {
+        self.index.place(demand, strategy)
+    }
+
+    /// Places an application's demand with some Workers before all others and some after them, rank by rank, and without
+    /// those that it shuns.
+    pub(crate) fn place_ranked(
+        &self,
+        demand: &Demand,
+        strategy: Strategy,
+        ends: (&[Vec<Slot>], &[Vec<Slot>]),
+        application: &Application,
+    ) -> Vec<Share> {
+        let shuns = |slot| application.shuns(slot, self.row(slot));
+        self.index.place_ranked(demand, strategy, ends, shuns)
+    }
+
+    /// Places a demand by a policy's measure.
+    pub(crate) fn place_by(&mut self, policy: Measured<'_>, demand: &Demand) -> Vec<Share> {
+        if policy == Measured::LearnedFragmentation && self.seen.is_lesson_due() {
+            self.learn();
+        }
+        let Self { index, rows, whole, cache, seen, withheld, .. } = self;
+        // A slot without a Worker has no offer.
+        let row = |slot: Slot| rows.get(slot.index())?.as_ref();
+        let whole_offer = |slot: Slot| row(slot).map(WorkerRow::whole_offer);
+        let measure = policy.measure(seen.lesson(), &whole_offer);
+        let offer = |slot: Slot| Some(row(slot)?.open_offer(withheld.get(&slot)));
+        let plain = |slot| index.plain(slot);
+        cache.place(measure, demand, whole, index.slots(), plain, offer)
+    }
+
+    /// Counts executors that an application asks for.
+    pub(crate) fn see(&mut self, one: &Demand, executors: u64) {
+        self.seen.add(one, executors);
+    }
+
+    /// What was learned of the executors that applications ask for.
+    pub(crate) fn lesson(&self) -> &Lesson {
+        self.seen.lesson()
+    }
+
+    fn learn(&mut self) {
+        let Self { index, rows, seen, .. } = self;
+        let row = |slot: Slot| rows[slot.index()].as_ref().expect("every slot of the index has its row");
+        seen.learn(index.iter().map(|(_, slot)| row(slot).offer()));
+        self.cache.clear();
+    }
+
+    /// Shows the Workers with room for one more executor to `look`, in the worker order, until it breaks.
+    pub(crate) fn walk(&self, demand: &Demand, look: impl FnMut(Slot) -> ControlFlow<()>) {
+        self.index.walk(demand, look);
+    }
+
+    /// Takes placed shares out of the index. The rows give them out one executor at a time, by
+    /// [`grant`](Self::grant).
+    pub(crate) fn claim(&mut self, demand: &Demand, shares: &[Share]) {
+        self.index.take(demand, shares);
+        for share in shares {
+            self.cache.changed(share.slot);
+            self.preemption_costs.changed(share.slot);
+        }
+    }
+
+    /// Takes an executor's share, which the index has given out, from the Worker's row.
+    pub(crate) fn grant(&mut self, slot: Slot, each: &Demand, cores: Cores) -> Option<Grant> {
+        let grant = self.row_mut(slot).capacity.take(cores, each.memory, &each.resources);
+        self.withhold_anew(slot);
+        grant
+    }
+
+    /// Takes an executor's share from the Worker's row and from the index.
+    pub(crate) fn grant_at_once(
+        &mut self,
+        slot: Slot,
+        cores: Cores,
+        memory: MiB,
+        resources: &ResourceAmounts,
+    ) -> Option<Grant> {
+        let grant = self.row_mut(slot).capacity.take(cores, memory, resources);
+        self.index_anew(slot);
+        grant
+    }
+
+    /// Takes a share with exactly these addresses, as an executor had it before, from the Worker's row and from the index.
+    pub(crate) fn grant_exactly(&mut self, slot: Slot, share: Amounts) -> Option<Grant> {
+        let grant = self.row_mut(slot).capacity.take_exactly(share);
+        self.index_anew(slot);
+        grant
+    }
+
+    /// Gives a Worker the share of an executor back.
+    pub(crate) fn give_back(&mut self, slot: Slot, grant: Grant) {
+        self.row_mut(slot).capacity.give_back(grant);
+        self.index_anew(slot);
+        self.gained.insert(slot);
+    }
+
+    /// The most free cores among the Workers that gained room.
+    pub(crate) fn most_gained(&self) -> Option<Cores> {
+        // A Worker that gained room may be lost since.
+        let rows = self.gained.iter().filter_map(|slot| self.at(*slot));
+        rows.map(|row| row.offer().cores).max()
+    }
+
+    /// Whether a Worker that gained room fits one executor of a demand that had no room at the last pass.
+    pub(crate) fn gained_room_for(&self, one: &Demand) -> bool {
+        if self.gained.len() > FEW {
+            return self.index.fits_anywhere(one);
+        }
+        self.gained.iter().any(|slot| self.index.fits(*slot, one))
+    }
+
+    /// The first Worker by id that has room for a cluster driver, or the first after this one, all round, and a late one if no
+    /// other has. Workers with a label run only executors.
+    pub(crate) fn first_with_room(&self, one: &Demand, after: Option<&WorkerId>) -> Option<Slot> {
+        if !self.index.fits_anywhere(one) {
+            return None;
+        }
+        let fits = |slot: &Slot| {
+            let row = self.row(*slot);
+            row.description.label.is_none() && row.offer().fits(one)
+        };
+        let prompt = |slot: &Slot| !self.late.contains(slot) && fits(slot);
+        let Some(last) = after else {
+            let mut all = self.index.iter().map(|(_, slot)| slot);
+            return all.find(prompt).or_else(|| self.late.iter().copied().find(fits));
+        };
+        let behind = self.index.iter_from(last).filter(|(id, _)| *id != last);
+        let before = self.index.iter().take_while(|(id, _)| *id <= last);
+        let mut all = behind.chain(before).map(|(_, slot)| slot);
+        all.find(prompt).or_else(|| self.late.iter().copied().find(fits))
+    }
+
+    /// Withholds further amounts of a Worker until the end of the pass, and addresses for this number of executors with these
+    /// resources each.
+    pub(crate) fn withhold(
+        &mut self,
+        slot: Slot,
+        amounts: &shortfall::Amounts,
+        each: &ResourceAmounts,
+        executors: u64,
+    ) {
+        let withheld = self.withheld.entry(slot).or_default();
+        withheld.amounts.add(amounts);
+        withheld.addresses.push((each.clone(), executors));
+        self.index_anew(slot);
+    }
+
+    /// Ends all withholding at the end of the pass.
+    pub(crate) fn release_withheld(&mut self) {
+        for slot in std::mem::take(&mut self.withheld).into_keys() {
+            self.index_anew(slot);
+        }
+    }
+
+    /// Offers what is withheld, until it is withheld again.
+    pub(crate) fn lift_withheld(&mut self) -> Lifted {
+        let lifted = std::mem::take(&mut self.withheld);
+        lifted.keys().for_each(|slot| self.index_anew(*slot));
+        Lifted(lifted)
+    }
+
+    /// Withholds again what was lifted, and nothing else.
+    pub(crate) fn withhold_again(&mut self, Lifted(lifted): Lifted) {
+        self.release_withheld();
+        let slots: Vec<Slot> = lifted.keys().copied().collect();
+        self.withheld = lifted;
+        slots.into_iter().for_each(|slot| self.index_anew(slot));
+    }
+
+    /// An offer of a Worker's free amounts without what is withheld.
+    pub(crate) fn open_offer<'a>(&'a self, slot: Slot, row: &'a WorkerRow) -> Offer<'a> {
+        row.open_offer(self.withheld.get(&slot))
+    }
+
+    /// Computes the addresses of a Worker that are free and not withheld.
+    fn withhold_anew(&mut self, slot: Slot) {
+        if let Some(withheld) = self.withheld.get_mut(&slot) {
+            let row = self.rows[slot.index()].as_ref().expect("every slot of the index has its row");
+            let mut open = row.capacity.free().resources.clone();
+            for (each, executors) in &withheld.addresses {
+                open = open.less(each, *executors);
+            }
+            withheld.resources = open;
+        }
+    }
+
+    /// Forgets which Workers gained room: the pass has considered them.
+    pub(crate) fn settle(&mut self) {
+        self.gained.clear();
+    }
+
+    /// Whether no Worker has more room than at the last pass.
+    pub(crate) fn is_settled(&self) -> bool {
+        self.gained.is_empty()
+    }
+
+    pub(super) fn index_anew(&mut self, slot: Slot) {
+        self.withhold_anew(slot);
+        let row = self.rows[slot.index()].as_ref().expect("every slot of the index has its row");
+        let Offer { cores, memory, resources, .. } = match self.withheld.is_empty() {
+            true => row.offer(),
+            false => row.open_offer(self.withheld.get(&slot)),
+        };
+        self.index.set(slot, cores, memory, resources);
+        self.cache.changed(slot);
+        self.preemption_costs.changed(slot);
+    }
+
+    /// Remembers a Worker that was removed, and forgets those that are overdue.
+    pub(crate) fn bury(&mut self, row: &WorkerRow, departure: Departure, remember: Duration) {
+        self.forget_dead(departure.at);
+        self.dead.retain(|dead| dead.view.id != row.description.id);
+        if self.dead.len() >= DEAD_LIMIT {
+            self.dead.pop_front();
+        }
+        let forgotten_at = row.last_heartbeat.time() + remember;
+        // A Worker can have thousands of addresses, and nobody asks for those of a lost one, or for what was wrong with it.
+        let (resources, resources_used) = (Resources::default(), Resources::default());
+        let (impairment, state) = (None, departure.cause.state());
+        let remark = Some(WorkerRemark::Gone(departure));
+        let view = WorkerView { resources, resources_used, impairment, remark, ..row.view(state) };
+        self.bury_view(view, forgotten_at);
+    }
+
+    /// Remembers a lost Worker until this time.
+    pub(crate) fn bury_view(&mut self, view: WorkerView, forgotten_at: Timestamp) {
+        self.dead.push_back(DeadWorker { view, forgotten_at });
+    }
+
+    /// The lost Workers that are remembered at this time, each with the time when it is forgotten, in the order of their losses.
+    pub(crate) fn dead(&self, now: Timestamp) -> impl Iterator<Item = (&WorkerView, Timestamp)> {
+        let remembered = self.dead.iter().filter(move |dead| dead.forgotten_at > now);
+        remembered.map(|dead| (&dead.view, dead.forgotten_at))
+    }
+
+    /// The number of Workers that have ever registered.
+    pub(crate) fn registered(&self) -> u64 {
+        self.next_number
+    }
+
+    /// Gives the next Worker this number at least.
+    pub(crate) fn count_from(&mut self, number: u64) {
+        self.next_number = self.next_number.max(number);
+    }
+
+    /// A Worker's standing may have changed.
+    pub(crate) fn mark(&mut self, slot: Slot) {
+        self.changed.insert(slot);
+    }
+
+    /// The Workers whose standing may have changed since the last call.
+    pub(crate) fn take_changed(&mut self) -> BTreeSet<Slot> {
+        std::mem::take(&mut self.changed)
+    }
+
+    /// The Workers of which two heartbeats are missing.
+    pub(crate) fn late(&self) -> &BTreeSet<Slot> {
+        &self.late
+    }
+
+    /// The number of Workers that are away.
+    pub(crate) fn away(&self) -> usize {
+        self.index.len() - self.by_peer.len()
+    }
+
+    /// Forgets lost Workers that are overdue. Called before they are shown.
+    pub(crate) fn forget_dead(&mut self, now: Timestamp) {
+        self.dead.retain(|dead| dead.forgotten_at > now);
+    }
+
+    /// The number of living Workers.
+    pub(crate) fn alive_count(&self) -> usize {
+        self.index.len()
+    }
+
+    /// Moves a living Worker to another connection, where it hears again. Returns whether it was deaf.
+    pub(crate) fn move_to(&mut self, id: &WorkerId, peer: PeerId) -> bool {
+        let slot = self.slot(id).expect("the Worker is alive");
+        let row = self.row_mut(slot);
+        row.orders = Orders::default();
+        let (old, look) = (std::mem::replace(&mut row.link, Link::Here(peer)), row.look);
+        match old {
+            Link::Here(old) => {
+                self.by_peer.remove(&old);
+            }
+            Link::Away => {
+                self.looks.insert((look, slot));
+                self.consider_anew(slot);
+            }
+        }
+        self.by_peer.insert(peer, slot);
+        self.set_deaf(slot, false)
+    }
+
+    /// The slot of a living Worker. After the Worker's end another Worker may get it.
+    pub(crate) fn slot(&self, id: &WorkerId) -> Option<Slot> {
+        self.index.slot(id)
+    }
+
+    pub(crate) fn get(&self, id: &WorkerId) -> Option<&WorkerRow> {
+        self.slot(id).map(|slot| self.row(slot))
+    }
+
+    /// A Worker that another table of the Master names, so that it must be alive.
+    pub(crate) fn living(&self, id: &WorkerId) -> &WorkerRow {
+        self.get(id).expect("the Worker is alive")
+    }
+
+    /// The Worker in a slot that the index gave or that an executor has, so that it must be alive.
+    pub(crate) fn row(&self, slot: Slot) -> &WorkerRow {
+        self.at(slot).expect("every slot of the index has its row")
+    }
+
+    /// The same Worker, to be changed.
+    pub(crate) fn row_mut(&mut self, slot: Slot) -> &mut WorkerRow {
+        self.rows[slot.index()].as_mut().expect("every slot of the index has its row")
+    }
+
+    /// The Worker in a slot that may be out of date.
+    fn at(&self, slot: Slot) -> Option<&WorkerRow> {
+        self.rows.get(slot.index())?.as_ref()
+    }
+
+    /// Whether a slot that may be out of date has a Worker.
+    pub(crate) fn is_alive(&self, slot: Slot) -> bool {
+        self.at(slot).is_some()
+    }
+
+    pub(crate) fn of_peer(&self, peer: PeerId) -> Option<&WorkerRow> {
+        self.slot_of_peer(peer).map(|slot| self.row(slot))
+    }
+
+    pub(crate) fn slot_of_peer(&self, peer: PeerId) -> Option<Slot> {
+        self.by_peer.get(&peer).copied()
+    }
+
+    pub(crate) fn at_address(&self, address: &Address) -> Option<&WorkerId> {
+        self.by_address.get(address)
+    }
+
+    /// The slots of living Workers on a host.
+    pub(crate) fn on_host(&self, host: &str) -> impl Iterator<Item = Slot> {
+        let [first, last] = [u16::MIN, u16::MAX].map(|port| Address { host: host.to_owned(), port });
+        self.by_address.range(first..=last).map(|(_, id)| self.slot(id).expect("the Worker is alive"))
+    }
+
+    /// The living Workers by id.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &WorkerRow> {
+        self.slots().map(|(_, row)| row)
+    }
+
+    /// The living Workers by id, with their slots.
+    pub(crate) fn slots(&self) -> impl Iterator<Item = (Slot, &WorkerRow)> {
+        self.index.iter().map(|(_, slot)| (slot, self.row(slot)))
+    }
+
+    /// The living Workers with which something is wrong, by id.
+    pub(crate) fn impaired(&self) -> impl Iterator<Item = (Slot, &WorkerRow, Impairment)> {
+        self.slots().filter_map(|(slot, row)| Some((slot, row, row.impairment()?)))
+    }
+
+    /// The amounts of all living Workers together.
+    pub(crate) fn whole(&self) -> &ClusterTotal {
+        &self.whole
+    }
+
+    /// The sums over the Workers, as views show them.
+    pub(crate) fn totals(&self) -> ClusterTotals {
+        self.iter().map(WorkerRow::share).collect()
+    }
+
+    /// Offers of the living Workers' free amounts, by id.
+    pub(crate) fn offers(&self) -> impl Iterator<Item = Offer<'_>> {
+        self.iter().map(WorkerRow::offer)
+    }
+
+    /// Offers of the living Workers' amounts in all, by id.
+    pub(crate) fn whole_offers(&self) -> impl Iterator<Item = Offer<'_>> {
+        self.iter().map(WorkerRow::whole_offer)
+    }
+
+    /// An offer of a Worker's amounts in all, if there is one in the slot.
+    pub(crate) fn whole_offer(&self, slot: Slot) -> Option<Offer<'_>> {
+        self.at(slot).map(WorkerRow::whole_offer)
+    }
+
+    /// Copies of the living Workers by id, then of the lost ones that are remembered. `excluded_for` has the number of
+    /// applications for which each Worker is excluded. What Workers run for another Master ends at `until`.
+    pub(crate) fn views(&self, excluded_for: &BTreeMap<Slot, u64>, until: Timestamp) -> Vec<WorkerView> {
+        let count = |slot| excluded_for.get(&slot).copied().unwrap_or(0);
+        let living = self.slots().map(|(slot, row)| row.living_view(count(slot), until));
+        living.chain(self.dead.iter().map(|dead| dead.view.clone())).collect()
+    }
+
+    /// Copies of the Workers by id, living and lost, from this id on.
+    pub(crate) fn views_from(
+        &self,
+        from: &WorkerId,
+        excluded_for: BTreeMap<Slot, u64>,
+        until: Timestamp,
+    ) -> impl Iterator<Item = WorkerView> {
+        let living = self.index.iter_from(from).map(|(id, slot)| (id, Ok(slot)));
+        let mut dead: Vec<&WorkerView> =
+            self.dead.iter().map(|dead| &dead.view).filter(|dead| dead.id >= *from).collect();
+        dead.sort_by(|one, other| one.id.cmp(&other.id));
+        let dead = dead.into_iter().map(|dead| (&dead.id, Err(dead)));
+        merged(living, dead).map(move |either| match either {
+            Ok(slot) => self.row(slot).living_view(excluded_for.get(&slot).copied().unwrap_or(0), until),
+            Err(dead) => dead.clone(),
+        })
+    }
+
+    /// The number of Workers, living and lost.
+    pub(crate) fn len(&self) -> usize {
+        self.index.len() + self.dead.len()
+    }
+
+    /// The index, to have it err.
+    #[cfg(test)]
+    pub(crate) fn index_mut(&mut self) -> &mut Index<WorkerId> {
+        &mut self.index
+    }
+
+    /// Checks that all indexes name the same Workers, and that the index has the same free amounts as the
+    /// rows. Returns what is wrong.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        self.index.check(self.offers())?;
+        for (id, slot) in self.index.iter() {
+            let row = self.at(slot).ok_or_else(|| format!("{id} has no row"))?;
+            let looked = self.looks.contains(&(row.look, slot)) == row.link.is_here();
+            let linked = row.link.peer().is_none_or(|peer| self.by_peer.get(&peer) == Some(&slot));
+            let known = row.description.id == *id
+                && looked
+                && linked
+                && self.by_address.get(&row.address()) == Some(id);
+            if !known || row.is_late != self.late.contains(&slot) {
+                return Err(format!("{id} is not in every table"));
+            }
+        }
+        let until = |(slot, row): (Slot, &WorkerRow)| match (row.availability, row.distrust.until) {
+            (Availability::Excluded, Some(until)) => Some(Some((until, slot))),
+            (Availability::Serving | Availability::Decommissioning, None) => Some(None),
+            (Availability::Excluded, None)
+            | (Availability::Serving | Availability::Decommissioning, Some(_)) => None,
+        };
+        let excluded: Option<Vec<_>> = self.slots().map(until).collect();
+        let excluded = excluded.map(|all| all.into_iter().flatten().collect::<BTreeSet<_>>());
+        if excluded.as_ref() != Some(&self.excluded) {
+            return Err(format!("{excluded:?} are excluded, and not {:?}", self.excluded));
+        }
+        let mut whole = ClusterTotal::default();
+        self.whole_offers().for_each(|all| whole.add(&all));
+        if !self.withheld.is_empty() {
+            return Err(format!("something is withheld after the pass: {:?}", self.withheld));
+        }
+        if whole != self.whole {
+            return Err(format!("the Workers have {whole:?} together, and not {:?}", self.whole));
+        }
+        let labels = LabelCounts::of(self.iter().map(|row| &row.description.label));
+        if labels != self.labels {
+            return Err(format!("the Workers have the labels {labels:?}, and not {:?}", self.labels));
+        }
+        let rows = self.rows.iter().flatten().count();
+        let here = self.iter().filter(|row| row.link.is_here()).count();
+        let sizes = [rows, self.by_address.len(), self.by_peer.len(), self.looks.len()];
+        let expected = [self.index.len(), self.index.len(), here, here];
+        if sizes != expected || self.dead.len() > DEAD_LIMIT {
+            return Err(format!("the tables of the Workers have the sizes {sizes:?}, not {expected:?}"));
+        }
+        Ok(())
+    }
+}
