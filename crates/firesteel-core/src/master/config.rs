@@ -5,9 +5,7 @@ use std::time::Duration;
 use firesteel_placement::policy::Rule;
 use firesteel_placement::{Cores, Policy, Strategy, WorkerOrder};
 
-use super::handlers::foreign::Foreign;
 use super::limits::Limits;
-use super::tables::archive::HistoryLimits;
 use crate::messages::PageSize;
 use crate::queues::Queues;
 use crate::scheduling::{Backfill, GangPreemption, Preemption, SchedulingSettings, ServingOrder};
@@ -96,6 +94,32 @@ pub enum ResourceShares {
     Allowed,
 }
 
+/// What a Master does with executors of applications that its state never had.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Foreign {
+    /// While its state is new it leaves them alone for `recovery_timeout`.
+    #[default]
+    Held,
+    /// It ends them at once: whoever started it said so.
+    Ended,
+}
+
+/// How much of the history is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HistoryLimits {
+    /// `firesteel.master.history.maxAge`: how long ago something may have ended.
+    pub age: Duration,
+    /// `firesteel.master.history.maxSize`: the length of all rows as they are written down, in bytes.
+    pub bytes: u64,
+}
+
+impl Default for HistoryLimits {
+    /// 30 days and 4 MiB.
+    fn default() -> Self {
+        Self { age: Duration::from_secs(30 * 86_400), bytes: 4 << 20 }
+    }
+}
+
 /// Whether a Master records its decisions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Durability {
@@ -143,6 +167,11 @@ impl Config {
             reservations: self.reservations as u64,
             gang_preemption: self.gang_preemption,
         }
+    }
+
+    /// The rule by which Workers are chosen for an application that names this policy, or none.
+    pub(crate) fn rule_for(&self, policy: Option<Policy>) -> Rule {
+        policy.map_or_else(|| self.rule.clone(), Rule::Policy)
     }
 
     /// The exclusion that applies. Where every executor is proven as soon as it has started, as in Spark, there is none.

@@ -28,19 +28,20 @@ use durable::records::Records;
 use handlers::foreign::Hold;
 use handlers::leavers::Leavers;
 use lag::Lag;
-use scheduler::lifetimes::RunTimes;
-use scheduler::preemption::Preempted;
+use scheduler::memory::Memory;
 use scheduler::queues::QueueScheduling;
 use tables::applications::table::ApplicationTable;
 use tables::archive::Archive;
 use tables::drivers::table::ClusterDriverTable;
 use tables::link::Link;
+use tables::preempted::Preempted;
+use tables::run_times::RunTimes;
 use tables::workers::table::WorkerTable;
 
-pub use config::{Config, Durability, Exclusion, ResourceShares, Retries};
+pub use config::{Config, Durability, Exclusion, Foreign, HistoryLimits, ResourceShares, Retries};
 pub use durable::record::{
-    ApplicationImage, ApplicationStanding, Counters, EndedDriver, EndedImage, ExecutorImage, ProfileImage,
-    Record, UnreadableRecord, WorkerStanding,
+    ApplicationImage, Counters, EndedDriver, EndedImage, ExecutorImage, ProfileImage, Record,
+    UnreadableRecord,
 };
 pub use durable::recovery::{Away, Contradiction, RecoveryError};
 pub use durable::snapshot::{
@@ -49,12 +50,12 @@ pub use durable::snapshot::{
 };
 pub use effect::{Effect, Outbound};
 pub use event::{Event, Inbound};
-pub use handlers::foreign::Foreign;
 pub use limits::Limits;
 pub use note::audit::{Action, Audit, Verdict};
 pub use note::{Ignored, Note};
 pub use scheduler::queues::ReservationView;
-pub use tables::archive::HistoryLimits;
+pub use tables::applications::standing::ApplicationStanding;
+pub use tables::workers::standing::WorkerStanding;
 
 use crate::ids::PeerId;
 use crate::machine::{Effects, Machine, Violation};
@@ -70,6 +71,7 @@ pub struct Master {
     drivers: ClusterDriverTable,
     leavers: Leavers,
     queue_scheduling: QueueScheduling,
+    memory: Memory,
     preempted: Preempted,
     /// How long applications ran that have ended.
     run_times: RunTimes,
@@ -126,6 +128,7 @@ impl Master {
             drivers: ClusterDriverTable::default(),
             leavers: Leavers::default(),
             queue_scheduling: QueueScheduling::default(),
+            memory: Memory::default(),
             preempted: Preempted::default(),
             run_times: RunTimes::default(),
             pass: Pass::NotDue,

@@ -1,5 +1,7 @@
 //! What clients ask, and what they are told.
 
+pub(crate) mod history;
+pub(crate) mod plain_name;
 pub(crate) mod questions;
 pub(crate) mod reasons;
 pub(crate) mod view;

@@ -8,6 +8,7 @@ use firesteel_placement::outlook::outlook;
 use firesteel_placement::{Cores, Offer};
 
 use crate::ids::{AppId, ExecutorId, PeerId, ProfileId};
+use crate::master::clients::plain_name::plain_name;
 use crate::master::clients::reasons::Reasons;
 use crate::master::tables::applications::application::{Application, Profile};
 use crate::master::tables::applications::exclusions::Blame;
@@ -24,9 +25,6 @@ use crate::time::Timestamp;
 const MOST_ADVISED: usize = 8;
 /// The maximum number of applications with the same name that an answer lists.
 const MOST_NAMESAKES: usize = 20;
-/// The longest name of a user or an application in an answer, in characters. The rest is cut.
-const LONGEST_NAME: usize = 200;
-
 /// The applications that an id or a name may mean.
 enum Meant {
     Live(AppId),
@@ -284,11 +282,6 @@ impl Master {
             }
         }
     }
-}
-
-/// The name of a user or an application, short and without control characters.
-pub(crate) fn plain_name(name: &str) -> String {
-    name.chars().filter(|c| !c.is_control()).take(LONGEST_NAME).collect()
 }
 
 /// A profile, with what the cluster has for it.

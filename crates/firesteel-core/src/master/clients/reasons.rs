@@ -9,7 +9,7 @@ use firesteel_placement::{Cores, Demand, Offer, Shortfall};
 use crate::ids::ProfileId;
 use crate::label::Label;
 use crate::master::Master;
-use crate::master::clients::questions::plain_name;
+use crate::master::clients::plain_name::plain_name;
 use crate::master::tables::applications::application::{Application, Profile};
 use crate::master::tables::workers::row::{Availability, WorkerRow};
 use crate::messages::Hindrance;

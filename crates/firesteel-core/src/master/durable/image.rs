@@ -5,13 +5,15 @@ use std::sync::Arc;
 
 use crate::master::Master;
 use crate::master::durable::record::{
-    ApplicationImage, ApplicationStanding, Counters, EndedDriver, EndedImage, ExecutorImage, ProfileImage,
-    Record, WorkerStanding,
+    ApplicationImage, Counters, EndedDriver, EndedImage, ExecutorImage, ProfileImage, Record,
 };
 use crate::master::tables::applications::application::{Application, Profile};
+use crate::master::tables::applications::standing::ApplicationStanding;
 use crate::master::tables::capacity::Amounts;
+use crate::master::tables::drivers::cluster_driver::ClusterDriver;
 use crate::master::tables::drivers::table::PastDriver;
 use crate::master::tables::executors::record::ExecutorRecord;
+use crate::master::tables::workers::standing::WorkerStanding;
 use crate::messages::{ApplicationState, WorkerDescription};
 use crate::time::Timestamp;
 
@@ -204,5 +206,18 @@ impl Master {
             let standing = Box::new(standing);
             image.records.push(Record::ApplicationChanged { app, standing });
         }
+    }
+}
+
+impl ClusterDriver {
+    /// The record of its submission.
+    pub(crate) fn submission(&self) -> Record {
+        let (driver, id, description) = (self.number, self.id.clone(), Box::new(self.description.clone()));
+        Record::DriverSubmitted { driver, id, description }
+    }
+
+    /// The record of its launch on the Worker with this number.
+    pub(crate) fn launch(&self, worker: u64) -> Record {
+        Record::DriverLaunched { driver: self.number, worker, resources: self.has().clone() }
     }
 }

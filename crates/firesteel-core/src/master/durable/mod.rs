@@ -1,5 +1,6 @@
 //! What a Master writes down, and how it is recovered from that.
 
+pub(crate) mod archiving;
 pub(crate) mod image;
 pub(crate) mod record;
 pub(crate) mod record_line;

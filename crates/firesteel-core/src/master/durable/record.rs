@@ -12,8 +12,8 @@ use firesteel_placement::{Cores, ExecutorLimit, ExecutorSize, MiB, ResourceAmoun
 use serde::{Deserialize, Serialize};
 
 use crate::ids::{AppId, DriverId, ExecutorId, ProfileId, WorkerId};
-use crate::master::tables::applications::exclusions::Blame;
-use crate::master::tables::workers::distrust::Distrust;
+use crate::master::tables::applications::standing::ApplicationStanding;
+use crate::master::tables::workers::standing::WorkerStanding;
 use crate::messages::{
     ApplicationDescription, ApplicationEnd, ApplicationView, DepartureCause, DriverDescription,
     DriverRestarts, DriverState, DriverView, ExecutorState, ExecutorTarget, HostWishes, PastRow, Used,
@@ -217,36 +217,6 @@ pub struct Counters {
     pub applications: u64,
     /// The number of Workers that have ever registered.
     pub workers: u64,
-}
-
-/// Whether a Worker is given executors.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct WorkerStanding {
-    /// Whether it is about to end.
-    pub(crate) leaving: bool,
-    /// The request to leave, if there was one.
-    pub(crate) asked: Option<Leave>,
-    pub(crate) distrust: Distrust,
-}
-
-/// A request to a Worker to leave.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Leave {
-    /// The Worker ends then, whatever runs there.
-    pub(crate) by: Option<Timestamp>,
-}
-
-/// What an application's failures led to.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ApplicationStanding {
-    /// The number of failures in a row.
-    pub(crate) in_a_row: u32,
-    /// No executor is launched before this time.
-    pub(crate) hold_until: Option<Timestamp>,
-    /// Executors that started until then are proven, if they still run.
-    pub(crate) proven_until: Option<Timestamp>,
-    /// What it remembers of Workers, by their numbers.
-    pub(crate) blame: Vec<(u64, Blame)>,
 }
 
 /// What the description of a live application does not have.

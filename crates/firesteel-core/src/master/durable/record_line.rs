@@ -5,7 +5,8 @@ use std::fmt;
 use firesteel_placement::Cores;
 use firesteel_placement::words::counted;
 
-use crate::master::durable::record::{DriverEnd, Leave, Record, WorkerStanding};
+use crate::master::durable::record::{DriverEnd, Record};
+use crate::master::tables::workers::standing::{Leave, WorkerStanding};
 use crate::messages::{
     DriverDescription, ExecutorTarget, PastRow, Used, WorkerDescription, WorkerRemark, WorkerState,
 };

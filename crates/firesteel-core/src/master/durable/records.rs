@@ -2,9 +2,11 @@
 
 use firesteel_placement::index::Slot;
 
-use crate::master::durable::record::{ApplicationStanding, Record, WorkerStanding};
+use crate::master::durable::record::Record;
 use crate::master::tables::applications::application::Application;
+use crate::master::tables::applications::standing::ApplicationStanding;
 use crate::master::tables::workers::row::{Availability, WorkerRow};
+use crate::master::tables::workers::standing::WorkerStanding;
 use crate::master::tables::workers::table::WorkerTable;
 use crate::master::{Durability, Effect, Master};
 use crate::time::Timestamp;

@@ -17,13 +17,13 @@ use firesteel_placement::{Cores, ExecutorLimit, Resources};
 use crate::ids::{AppId, DriverId, ExecutorId, ExecutorKey, ProfileId, WorkerId};
 use crate::kind::Kind;
 use crate::last_heard::LastHeard;
+use crate::master::config::Foreign;
 use crate::master::durable::record::{
-    ApplicationImage, ApplicationStanding, Counters, EndedDriver, EndedImage, ExecutorImage, ProfileImage,
-    Record, WorkerStanding,
+    ApplicationImage, Counters, EndedDriver, EndedImage, ExecutorImage, ProfileImage, Record,
 };
-use crate::master::handlers::foreign::Foreign;
 use crate::master::tables::applications::application::{Application, Entry, Profile};
 use crate::master::tables::applications::ended::Ended;
+use crate::master::tables::applications::standing::ApplicationStanding;
 use crate::master::tables::applications::wishes::Wishes;
 use crate::master::tables::capacity::Amounts;
 use crate::master::tables::drivers::cluster_driver::{ClusterDriver, Run};
@@ -32,6 +32,7 @@ use crate::master::tables::executors::executor::Probation;
 use crate::master::tables::executors::record::ExecutorRecord;
 use crate::master::tables::link::Link;
 use crate::master::tables::workers::row::{Availability, WorkerRow};
+use crate::master::tables::workers::standing::WorkerStanding;
 use crate::master::{Config, Durability, Master, Note, Pass};
 use crate::messages::{
     ApplicationDescription, ApplicationEnd, ApplicationState, DepartureCause, DriverDescription, LossReason,

@@ -68,7 +68,7 @@ impl Master {
     /// Counts the executors that an application wants, for policies that learn.
     pub(crate) fn see_wanted(&mut self, app: &AppId) {
         for (demand, executors) in self.applications.live_mut(app).newly_wanted() {
-            self.workers.see(&demand, executors);
+            self.memory.see(&demand, executors);
         }
     }
 

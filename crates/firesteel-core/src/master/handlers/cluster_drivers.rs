@@ -11,10 +11,10 @@ use firesteel_placement::{Cores, MiB, Strategy};
 use crate::ids::{DriverId, PeerId, WorkerId};
 use crate::machine::Violation;
 use crate::master::durable::record::DriverEnd;
-use crate::master::handlers::foreign::Foreigner;
 use crate::master::limits::MOST_MEMORY;
 use crate::master::tables::drivers::cluster_driver::{ClusterDriver, Run};
 use crate::master::tables::drivers::table::PastDriver;
+use crate::master::tables::workers::foreigners::Foreigner;
 use crate::master::{Ignored, Master, Note, Pass, Record};
 use crate::messages::{
     DriverDescription, DriverError, DriverReport, DriverRestarts, DriverState, DriverView, DriverWait,

@@ -5,7 +5,7 @@ use std::time::Duration;
 use firesteel_placement::index::Slot;
 
 use crate::ids::{ExecutorKey, PeerId, WorkerId};
-use crate::master::durable::record::Leave;
+use crate::master::tables::workers::standing::Leave;
 use crate::master::{Master, Note};
 use crate::messages::{DecommissionAnswer, LeavingWorker, MOST_LEAVING, MasterToDriver, MasterToWorker};
 use crate::time::{Timestamp, millis};

@@ -11,19 +11,10 @@ use std::collections::BTreeSet;
 use firesteel_placement::index::Slot;
 
 use crate::ids::{AppId, DriverId, ExecutorKey, PeerId};
+use crate::master::tables::workers::foreigners::{Foreigner, Foreigners};
 use crate::master::{Master, Note, Pass, Record};
 use crate::messages::{MasterToWorker, Resumption};
 use crate::time::Timestamp;
-
-/// What a Master does with executors of applications that its state never had.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Foreign {
-    /// While its state is new it leaves them alone for `recovery_timeout`.
-    #[default]
-    Held,
-    /// It ends them at once: whoever started it said so.
-    Ended,
-}
 
 /// How long foreign executors are left alone.
 #[derive(Debug, Default)]
@@ -32,20 +23,6 @@ pub(crate) struct Hold {
     until: Option<Timestamp>,
     /// The applications whose drivers have returned, and wait.
     waiting: BTreeSet<AppId>,
-}
-
-/// What runs on a Worker for a Master with another state. Never empty.
-#[derive(Debug, Default)]
-pub(crate) struct Foreigners {
-    pub(crate) executors: BTreeSet<ExecutorKey>,
-    pub(crate) drivers: BTreeSet<DriverId>,
-}
-
-/// One of them.
-#[derive(Clone, Debug)]
-pub(crate) enum Foreigner {
-    Executor(ExecutorKey),
-    Driver(DriverId),
 }
 
 impl Master {

@@ -3,6 +3,7 @@
 pub(crate) mod applications;
 pub(crate) mod cluster_drivers;
 pub(crate) mod decommission;
+pub(crate) mod distrust;
 pub(crate) mod executors;
 pub(crate) mod failures;
 pub(crate) mod foreign;

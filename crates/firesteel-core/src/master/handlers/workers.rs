@@ -8,10 +8,10 @@ use firesteel_placement::{Cores, MiB};
 
 use crate::ids::{self, ExecutorKey, PeerId, WorkerId};
 use crate::last_heard::LATE;
-use crate::master::handlers::foreign::Foreigner;
 use crate::master::limits::MOST_MEMORY;
 use crate::master::tables::executors::executor::Probation;
 use crate::master::tables::link::Link;
+use crate::master::tables::workers::foreigners::Foreigner;
 use crate::master::tables::workers::orders::Overdue;
 use crate::master::tables::workers::row::{Availability, WorkerRow};
 use crate::master::tables::workers::silence::Silence;

@@ -6,14 +6,14 @@ use std::ops::ControlFlow;
 
 use firesteel_placement::index::{Share, Slot};
 use firesteel_placement::locality::Locality;
-use firesteel_placement::policy::{
-    Candidate, Expression, Formula, Lesson, Measure, Rule, fill, fill_by_rest, spread_held,
-};
+use firesteel_placement::policy::{Candidate, Rule, fill, fill_by_rest, spread_held};
 use firesteel_placement::{Cores, Demand, Offer, PlacedExecutor, Policy, place_ranked};
 
 use crate::ids::WorkerId;
 use crate::master::config::Config;
 use crate::master::scheduler::lifetimes::Rest;
+use crate::master::scheduler::measured::Measured;
+use crate::master::scheduler::memory::Memory;
 use crate::master::tables::applications::application::Application;
 use crate::master::tables::applications::wishes::Wishes;
 use crate::master::tables::workers::row::WorkerRow;
@@ -25,22 +25,24 @@ type Rank = Option<(Locality, Reverse<u64>)>;
 /// The Workers for an application's executors, in the order in which these are launched.
 pub(crate) fn choose(
     config: &Config,
-    workers: &mut WorkerTable,
+    (workers, memory): (&mut WorkerTable, &mut Memory),
     application: &Application,
     demand: &Demand,
     rest: &Rest,
 ) -> Vec<Share> {
-    match application.rule(config) {
+    match config.rule_for(application.description.policy) {
         Rule::Expression(expression) => {
-            by_measure(Measured::Expression(&expression), workers, application, demand)
+            by_measure(Measured::Expression(&expression), (workers, memory), application, demand)
         }
         Rule::Policy(Policy::Spark) => as_spark(config, workers, application, demand),
-        Rule::Policy(Policy::BestFit) => by_measure(Measured::BestFit, workers, application, demand),
+        Rule::Policy(Policy::BestFit) => {
+            by_measure(Measured::BestFit, (workers, memory), application, demand)
+        }
         Rule::Policy(Policy::LeastFragmentation) => {
-            by_measure(Measured::LeastFragmentation, workers, application, demand)
+            by_measure(Measured::LeastFragmentation, (workers, memory), application, demand)
         }
         Rule::Policy(Policy::LearnedFragmentation) => {
-            by_measure(Measured::LearnedFragmentation, workers, application, demand)
+            by_measure(Measured::LearnedFragmentation, (workers, memory), application, demand)
         }
         Rule::Policy(Policy::SpreadHeld) => over_held(config, workers, application, demand),
         Rule::Policy(Policy::Lifetimes) => {
@@ -50,29 +52,11 @@ pub(crate) fn choose(
     }
 }
 
-/// A rule that has a [`Measure`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Measured<'e> {
-    BestFit,
-    LeastFragmentation,
-    LearnedFragmentation,
-    Expression(&'e Expression),
-}
-
-impl<'e> Measured<'e> {
-    /// Its measure, if this lesson was learned last. `whole` has the amounts of a Worker in all.
-    pub(crate) fn measure(
-        self,
-        lesson: &'e Lesson,
-        whole: &'e dyn Fn(Slot) -> Option<Offer<'e>>,
-    ) -> Measure<'e> {
-        match self {
-            Self::BestFit => Measure::LeftOver,
-            Self::LeastFragmentation => Measure::Unusable,
-            Self::LearnedFragmentation => Measure::Learned(lesson),
-            Self::Expression(expression) => Measure::Expression(Formula { expression, whole }),
-        }
-    }
+/// Whether all these Workers are alike to an application: it prefers none and shuns none.
+pub(crate) fn is_indifferent(application: &Application, workers: &WorkerTable) -> bool {
+    application.wishes.is_empty()
+        && application.exclusions.is_empty()
+        && workers.all_admit(application.label.as_ref())
 }
 
 /// Workers near preferred hosts come first, and late ones last. If none is late and all are alike to the application, the decision
@@ -83,11 +67,12 @@ fn as_spark(
     application: &Application,
     demand: &Demand,
 ) -> Vec<Share> {
-    if application.is_indifferent(workers) && workers.late().is_empty() {
+    if is_indifferent(application, workers) && workers.late().is_empty() {
         return workers.place(demand, config.strategy);
     }
     let (near, late) = (near(workers, &application.wishes), late(workers, &application.wishes));
-    let shares = workers.place_ranked(demand, config.strategy, (&near, &late), application);
+    let shuns = |slot| application.shuns(slot, workers.row(slot));
+    let shares = workers.place_ranked(demand, config.strategy, (&near, &late), shuns);
     debug_assert_eq!(
         executors(&shares),
         executors(&near_of_all(config, workers, application, demand)),
@@ -150,20 +135,24 @@ fn executors(shares: &[Share]) -> Vec<(Slot, Cores)> {
 /// alike to the application, only Workers that changed since the last executor of the same kind are looked at.
 fn by_measure(
     policy: Measured<'_>,
-    workers: &mut WorkerTable,
+    (workers, memory): (&mut WorkerTable, &mut Memory),
     application: &Application,
     demand: &Demand,
 ) -> Vec<Share> {
-    let of_all = |workers: &WorkerTable| {
+    let of_all = |workers: &WorkerTable, memory: &Memory| {
         let whole = |slot| workers.whole_offer(slot);
-        let measure = policy.measure(workers.lesson(), &whole);
+        let measure = policy.measure(memory.lesson(), &whole);
         fill(measure, demand, candidates(workers, application), workers.whole())
     };
-    if !application.is_indifferent(workers) {
-        return of_all(workers);
+    if !is_indifferent(application, workers) {
+        return of_all(workers, memory);
     }
-    let shares = workers.place_by(policy, demand);
-    debug_assert_eq!(shares, of_all(workers), "the best of those that are kept in order are the best of all");
+    let shares = memory.place_by(policy, workers, demand);
+    debug_assert_eq!(
+        shares,
+        of_all(workers, memory),
+        "the best of those that are kept in order are the best of all"
+    );
     shares
 }
 
@@ -186,7 +175,7 @@ fn over_held(
     let spread = |candidates: &mut dyn Iterator<Item = Candidate<'_, Rank>>| {
         spread_held(demand, candidates, config.worker_order, held, held_on_host)
     };
-    if !application.is_indifferent(workers) {
+    if !is_indifferent(application, workers) {
         return spread(&mut candidates(workers, application));
     }
     // If as many hosts without its executors are found as executors are wanted, each takes one: no later

@@ -2,8 +2,11 @@
 
 pub(crate) mod choice;
 pub(crate) mod lifetimes;
+pub(crate) mod measured;
+pub(crate) mod memory;
 pub(crate) mod pass;
 pub(crate) mod preemption;
 pub(crate) mod preemption_costs;
 pub(crate) mod queues;
+pub(crate) mod reach;
 pub(crate) mod waiting_queues;

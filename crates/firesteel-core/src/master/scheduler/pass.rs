@@ -58,7 +58,7 @@ impl Master {
         let application = self.applications.live(app);
         let demand = application.demand(application.profile(profile));
         let rest = self.rest_for_policy(now, application);
-        let shares = choose(&self.config, &mut self.workers, application, &demand, &rest);
+        let shares = choose(&self.config, (&mut self.workers, &mut self.memory), application, &demand, &rest);
         self.launch(now, app, profile, &demand, shares);
     }
 

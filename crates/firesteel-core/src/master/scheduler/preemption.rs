@@ -13,77 +13,24 @@
 //! What they held is free at once, as after any other kill, and goes to the application that waits. Their own
 //! applications want as many executors as before, and get them back when there is room.
 
-use std::collections::{BTreeMap, VecDeque};
-
 use crate::ids::{AppId, ExecutorKey};
+use crate::master::scheduler::choice::is_indifferent;
 use crate::master::scheduler::preemption_costs::PreemptionCosts;
+use crate::master::scheduler::reach::Reach;
 use crate::master::tables::applications::application::Application;
-use crate::master::tables::executors::executor::Executor;
 use crate::master::{Master, Note};
 use crate::messages::{ExecutorState, LossReason, MasterToDriver, MasterToWorker};
 use crate::scheduling::Preemption;
 use crate::time::Timestamp;
 
-/// When executors were ended for each application, within the interval.
-#[derive(Debug, Default)]
-pub(crate) struct Preempted {
-    by: BTreeMap<AppId, VecDeque<Timestamp>>,
-}
-
-impl Preempted {
-    /// The number of executors ended for an application within the interval.
-    pub(crate) fn count(&self, app: &AppId) -> usize {
-        self.by.get(app).map_or(0, VecDeque::len)
-    }
-
-    pub(crate) fn add(&mut self, app: &AppId, now: Timestamp) {
-        let times = self.by.entry(app.clone()).or_default();
-        times.insert(times.partition_point(|time| *time <= now), now);
-    }
-
-    /// When the oldest entry leaves the interval.
-    fn next(&self, preemption: Preemption) -> Option<Timestamp> {
-        let Preemption::AtMost { every, .. } = preemption else { return None };
-        self.by.values().filter_map(|times| Some(*times.front()? + every)).min()
-    }
-}
-
-/// Which executors of its queue may be ended for an application.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Reach {
-    /// Those of applications of lower priority.
-    Lower,
-    /// Also those that were launched since then, of applications of its own priority that come after it and are no gangs.
-    AndLaunchedSince(Timestamp),
-}
-
-impl Reach {
-    /// Whether this executor of `other` may be ended for `application`.
-    pub(crate) fn includes(
-        self,
-        application: &Application,
-        other: &Application,
-        executor: &Executor,
-    ) -> bool {
-        let (own, theirs) = (&application.description, &other.description);
-        let is_lower = theirs.priority < own.priority;
-        let is_late = match self {
-            Self::Lower => false,
-            Self::AndLaunchedSince(since) => {
-                theirs.priority == own.priority
-                    && application.queue_rank() < other.queue_rank()
-                    && theirs.gang <= 1
-                    && executor.launched >= since
-            }
-        };
-        other.queue == application.queue && (is_lower || is_late)
-    }
-}
-
 impl Master {
     /// When an application that has reached the limit may have executors ended again, or a gang has waited for long.
     pub(crate) fn next_preemption(&self) -> Option<Timestamp> {
-        let next = [self.preempted.next(self.config.preemption), self.queue_scheduling.next_impatience];
+        let ended = match self.config.preemption {
+            Preemption::AtMost { every, .. } => self.preempted.next(every),
+            Preemption::Off => None,
+        };
+        let next = [ended, self.queue_scheduling.next_impatience];
         next.into_iter().flatten().min()
     }
 
@@ -97,12 +44,8 @@ impl Master {
     pub(crate) fn forget_preemptions(&mut self, now: Timestamp) -> bool {
         let Preemption::AtMost { every, .. } = self.config.preemption else { return false };
         let is_impatient = self.queue_scheduling.next_impatience.is_some_and(|at| at <= now);
-        let before: usize = self.preempted.by.values().map(VecDeque::len).sum();
-        self.preempted.by.retain(|app, times| {
-            times.retain(|time| *time + every > now);
-            !times.is_empty() && self.applications.get(app).is_some()
-        });
-        is_impatient || before != self.preempted.by.values().map(VecDeque::len).sum::<usize>()
+        let applications = &self.applications;
+        self.preempted.forget(now, every, |app| applications.get(app).is_some()) || is_impatient
     }
 
     /// Ends executors to make room for what an application needs next, if that helps and is allowed. Returns
@@ -134,7 +77,7 @@ impl Master {
 
     /// The executors to end so that an application's next need fits. Empty if that takes more than `most`.
     fn victims_for(&mut self, app: &AppId, most: usize) -> Vec<ExecutorKey> {
-        let mut kept = std::mem::take(&mut self.workers.preemption_costs);
+        let mut kept = self.memory.take_preemption_costs(&mut self.workers);
         let application = self.applications.live(app);
         let reach = self.reach(application);
         let chosen = application.asks().find_map(|(_, demand)| {
@@ -148,7 +91,7 @@ impl Master {
                 costs.choose(self, application, reach, &demand, executors, most)
             };
             // What is kept is for all applications of a kind, and this depends on since when the gang waits.
-            if reach != Reach::Lower || !application.is_indifferent(&self.workers) {
+            if reach != Reach::Lower || !is_indifferent(application, &self.workers) {
                 return choose(&mut PreemptionCosts::default());
             }
             let chosen = choose(&mut kept);
@@ -159,7 +102,7 @@ impl Master {
             );
             chosen
         });
-        self.workers.preemption_costs = kept;
+        self.memory.keep_preemption_costs(kept);
         if chosen.is_none() && reach != Reach::Lower {
             self.queue_scheduling.gangs_in_vain += 1;
         }

@@ -12,7 +12,7 @@ use firesteel_placement::{Demand, ExecutorSize, MiB, ResourceAmounts};
 
 use crate::ids::ExecutorKey;
 use crate::master::Master;
-use crate::master::scheduler::preemption::Reach;
+use crate::master::scheduler::reach::Reach;
 use crate::master::tables::applications::application::Application;
 use crate::master::tables::capacity;
 use crate::master::tables::executors::executor::Executor;

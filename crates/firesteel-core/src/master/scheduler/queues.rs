@@ -245,7 +245,8 @@ impl Master {
                 (GrantSize::One, ExecutorSize::OnePerWorker) | (GrantSize::Everything, _) => {}
             }
             let rest = self.rest_for_policy(now, application);
-            let shares = choose(&self.config, &mut self.workers, application, &demand, &rest);
+            let shares =
+                choose(&self.config, (&mut self.workers, &mut self.memory), application, &demand, &rest);
             let executors = shares.iter().map(|share| share.executors).sum::<u64>();
             if let Some(needed) = gang.filter(|needed| executors < *needed) {
                 return Served::GangWaits { profile, demand, executors: needed };

@@ -4,33 +4,14 @@
 //! of their own ([`History`](crate::master::tables::history::History)); what these drop comes here.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
-use crate::master::Master;
+use crate::master::config::HistoryLimits;
+
 use crate::master::tables::applications::ended::Ended;
 use crate::master::tables::drivers::table::PastDriver;
-use crate::master::tables::merged::merged;
-use crate::messages::{
-    ApplicationView, HistoryPage, HistoryPlace, MOST_PAST_EXECUTORS, PastApplication, PastRow, page,
-};
+use crate::messages::{ApplicationView, HistoryPlace, MOST_PAST_EXECUTORS, PastApplication, PastRow};
 use crate::time::Timestamp;
 use crate::wire;
-
-/// How much of the history is kept.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct HistoryLimits {
-    /// `firesteel.master.history.maxAge`: how long ago something may have ended.
-    pub age: Duration,
-    /// `firesteel.master.history.maxSize`: the length of all rows as they are written down, in bytes.
-    pub bytes: u64,
-}
-
-impl Default for HistoryLimits {
-    /// 30 days and 4 MiB.
-    fn default() -> Self {
-        Self { age: Duration::from_secs(30 * 86_400), bytes: 4 << 20 }
-    }
-}
 
 /// What has ended, in the order of the ends.
 #[derive(Debug, Default)]
@@ -60,6 +41,11 @@ impl Archive {
         self.rows.values()
     }
 
+    /// Copies of the rows from that place on, each with its own.
+    pub(crate) fn from(&self, from: HistoryPlace) -> impl Iterator<Item = (HistoryPlace, PastRow)> {
+        self.rows.range(from..).map(|(place, row)| (*place, row.clone()))
+    }
+
     #[cfg(test)]
     fn is_consistent(&self) -> bool {
         let placed = self.rows.iter().all(|(place, row)| row.place() == *place);
@@ -69,7 +55,7 @@ impl Archive {
 
 impl Ended {
     /// The row of the history.
-    fn past(&self) -> PastRow {
+    pub(crate) fn past(&self) -> PastRow {
         let first = self.executors.len().saturating_sub(MOST_PAST_EXECUTORS);
         let records = &self.executors[first..];
         let executors = records.iter().map(|record| record.view(&self.row.id)).collect();
@@ -79,40 +65,15 @@ impl Ended {
     }
 }
 
-fn past_driver(number: u64, PastDriver { view, used }: &PastDriver) -> PastRow {
+/// The row of a cluster driver.
+pub(crate) fn past_driver(number: u64, PastDriver { view, used }: &PastDriver) -> PastRow {
     PastRow::Driver { number, view: Box::new(view.clone()), used: *used }
-}
-
-impl Master {
-    /// Applications are no longer among the latest.
-    pub(crate) fn archive_applications(&mut self, now: Timestamp, dropped: Vec<(u64, Ended)>) {
-        for (_, ended) in dropped {
-            self.archive.insert(now, ended.past(), self.config.history);
-        }
-    }
-
-    /// Cluster drivers are no longer among the latest.
-    pub(crate) fn archive_drivers(&mut self, now: Timestamp, dropped: Vec<(u64, PastDriver)>) {
-        for (number, driver) in dropped {
-            self.archive.insert(now, past_driver(number, &driver), self.config.history);
-        }
-    }
-
-    /// A page of all that has ended and is remembered, from that place on.
-    pub(crate) fn history_page(&self, from: HistoryPlace) -> HistoryPage {
-        let applications = self.applications.ended().iter().map(|(_, ended)| ended.past());
-        let drivers = self.drivers.ended_in_order().map(|(number, driver)| past_driver(number, driver));
-        let latest =
-            applications.chain(drivers).map(|row| (row.place(), row)).filter(|(place, _)| *place >= from);
-        let latest: BTreeMap<HistoryPlace, PastRow> = latest.collect();
-        let archived = self.archive.rows.range(from..).map(|(place, row)| (*place, row.clone()));
-        let (rows, next) = page(self.config.page, merged(archived, latest.into_iter()));
-        HistoryPage { now: self.now, rows, next: next.map(|row| row.place()) }
-    }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use firesteel_placement::{Cores, MiB, ResourceAmounts, Resources};
 
     use super::*;

@@ -9,5 +9,7 @@ pub(crate) mod history;
 pub(crate) mod link;
 pub(crate) mod long_sorted;
 pub(crate) mod merged;
+pub(crate) mod preempted;
+pub(crate) mod run_times;
 pub(crate) mod sorted;
 pub(crate) mod workers;

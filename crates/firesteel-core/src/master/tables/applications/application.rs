@@ -5,16 +5,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use firesteel_placement::index::Slot;
-use firesteel_placement::policy::Rule;
 use firesteel_placement::shortfall::Amounts;
 use firesteel_placement::{Cores, Demand, ExecutorLimit, ExecutorSize, MiB, Offer, ResourceAmounts};
 
 use crate::ids::{AppId, ExecutorId, ExecutorKey, ProfileId, WorkerId};
 use crate::label::Label;
-use crate::master::config::Config;
-use crate::master::durable::record::ApplicationStanding;
 use crate::master::tables::applications::backlog::Shape;
 use crate::master::tables::applications::exclusions::Exclusions;
+use crate::master::tables::applications::standing::ApplicationStanding;
 use crate::master::tables::applications::turn::Turn;
 use crate::master::tables::applications::wishes::Wishes;
 use crate::master::tables::capacity::{self, Grant};
@@ -24,7 +22,6 @@ use crate::master::tables::executors::table::ExecutorTable;
 use crate::master::tables::link::Link;
 use crate::master::tables::long_sorted::LongSorted;
 use crate::master::tables::workers::row::WorkerRow;
-use crate::master::tables::workers::table::WorkerTable;
 use crate::messages::{
     ApplicationDescription, ApplicationState, ExecutorLaunch, ExecutorState, ExecutorTarget, ExecutorWork,
     ResourceProfile, Shared, limit_after_final_end,
@@ -308,16 +305,6 @@ impl Application {
     /// Whether these amounts are enough for one executor of any of its profiles.
     pub(crate) fn fits(&self, offer: &Offer<'_>) -> bool {
         self.profiles.values().any(|profile| offer.fits(&self.demand(profile)))
-    }
-
-    /// Whether all these Workers are alike to it: it prefers none and shuns none.
-    pub(crate) fn is_indifferent(&self, workers: &WorkerTable) -> bool {
-        self.wishes.is_empty() && self.exclusions.is_empty() && workers.all_admit(self.label.as_ref())
-    }
-
-    /// The rule by which Workers are chosen for it.
-    pub(crate) fn rule(&self, config: &Config) -> Rule {
-        self.description.policy.map_or_else(|| config.rule.clone(), Rule::Policy)
     }
 
     /// What it asks for now under this profile.

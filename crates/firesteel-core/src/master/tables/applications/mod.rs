@@ -4,6 +4,7 @@ pub(crate) mod application;
 pub(crate) mod backlog;
 pub(crate) mod ended;
 pub(crate) mod exclusions;
+pub(crate) mod standing;
 pub(crate) mod table;
 pub(crate) mod turn;
 pub(crate) mod wishes;

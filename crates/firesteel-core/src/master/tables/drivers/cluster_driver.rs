@@ -4,7 +4,6 @@ use firesteel_placement::index::Slot;
 use firesteel_placement::{Cores, Demand, ExecutorLimit, ExecutorSize, Resources};
 
 use crate::ids::DriverId;
-use crate::master::durable::record::Record;
 use crate::master::tables::capacity::Grant;
 use crate::master::tables::link::Link;
 use crate::master::tables::workers::row::WorkerRow;
@@ -51,17 +50,6 @@ impl ClusterDriver {
             limit: ExecutorLimit::AtMost(1),
             held: 0,
         }
-    }
-
-    /// The record of its submission.
-    pub(crate) fn submission(&self) -> Record {
-        let (driver, id, description) = (self.number, self.id.clone(), Box::new(self.description.clone()));
-        Record::DriverSubmitted { driver, id, description }
-    }
-
-    /// The record of its launch on the Worker with this number.
-    pub(crate) fn launch(&self, worker: u64) -> Record {
-        Record::DriverLaunched { driver: self.number, worker, resources: self.has().clone() }
     }
 
     /// The order to start it, which names its addresses as they were asked for.

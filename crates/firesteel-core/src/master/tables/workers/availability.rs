@@ -2,9 +2,10 @@
 
 use firesteel_placement::index::Slot;
 
+use super::moved::Moved;
 use super::table::WorkerTable;
-use crate::master::durable::record::Leave;
 use crate::master::tables::workers::row::Availability;
+use crate::master::tables::workers::standing::Leave;
 
 impl WorkerTable {
     /// Gives a Worker no more executors. Returns whether that changed anything.
@@ -59,7 +60,7 @@ impl WorkerTable {
 
     /// A Worker is given executors that was given none, or the other way round.
     pub(crate) fn consider_anew(&mut self, slot: Slot) {
-        self.cache.clear();
+        self.moved = Moved::All;
         self.index_anew(slot);
         self.gained.insert(slot);
     }

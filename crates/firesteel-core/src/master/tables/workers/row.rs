@@ -9,13 +9,13 @@ use firesteel_placement::{Cores, Offer, ResourceAmounts, Resources, shortfall};
 use crate::address::Address;
 use crate::ids::{DriverId, ExecutorKey};
 use crate::last_heard::LastHeard;
-use crate::master::durable::record::{Leave, WorkerStanding};
-use crate::master::handlers::foreign::Foreigners;
 use crate::master::tables::capacity::{Amounts, Capacity};
 use crate::master::tables::link::Link;
 use crate::master::tables::sorted::Sorted;
 use crate::master::tables::workers::distrust::Distrust;
+use crate::master::tables::workers::foreigners::Foreigners;
 use crate::master::tables::workers::orders::Orders;
+use crate::master::tables::workers::standing::{Leave, WorkerStanding};
 use crate::messages::{
     DepartureCause, Impairment, Standing, TimedReport, Used, WorkerDescription, WorkerRemark, WorkerShare,
     WorkerState, WorkerView,

@@ -5,17 +5,15 @@ use std::ops::ControlFlow;
 use std::time::Duration;
 
 use firesteel_placement::index::{Index, Share, Slot};
-use firesteel_placement::policy::{ClusterTotal, Lesson, PlacementCache, SeenDemands};
+use firesteel_placement::policy::ClusterTotal;
 use firesteel_placement::shortfall;
 use firesteel_placement::{Cores, Demand, MiB, Offer, ResourceAmounts, Resources, Strategy, WorkerOrder};
 
 use super::label_counts::LabelCounts;
+use super::moved::Moved;
 use crate::address::Address;
 use crate::ids::{PeerId, WorkerId};
 use crate::label::Label;
-use crate::master::scheduler::choice::Measured;
-use crate::master::scheduler::preemption_costs::PreemptionCosts;
-use crate::master::tables::applications::application::Application;
 use crate::master::tables::capacity::{Amounts, Grant};
 use crate::master::tables::link::Link;
 use crate::master::tables::merged::merged;
@@ -42,12 +40,8 @@ pub(crate) struct WorkerTable {
     pub(super) rows: Vec<Option<WorkerRow>>,
     /// The amounts of all living Workers together.
     pub(super) whole: ClusterTotal,
-    /// The heaps of Workers that policies keep between placements.
-    pub(super) cache: PlacementCache,
-    /// What it costs to make room by preemption.
-    pub(crate) preemption_costs: PreemptionCosts,
-    /// What applications have asked for, for policies that learn.
-    seen: SeenDemands,
+    /// The Workers whose amounts changed since the scheduler looked last.
+    pub(super) moved: Moved,
     /// The Workers that may have more room than at the last pass.
     pub(super) gained: BTreeSet<Slot>,
     /// The amounts withheld until the end of this pass. The index does not count them as free.
@@ -86,9 +80,7 @@ impl WorkerTable {
             index: Index::new(order),
             rows: Vec::new(),
             whole: ClusterTotal::default(),
-            cache: PlacementCache::default(),
-            preemption_costs: PreemptionCosts::default(),
-            seen: SeenDemands::default(),
+            moved: Moved::All,
             gained: BTreeSet::new(),
             withheld: BTreeMap::new(),
             excluded: BTreeSet::new(),
@@ -121,8 +113,7 @@ impl WorkerTable {
         let Offer { cores, memory, resources, .. } = row.offer();
         let slot = self.index.insert(id.clone(), cores, memory, resources);
         self.gained.insert(slot);
-        self.cache.clear();
-        self.preemption_costs.clear();
+        self.moved = Moved::All;
         self.whole.add(&row.whole_offer());
         self.labels.add(&row.description.label);
         if let Link::Here(peer) = row.link {
@@ -141,8 +132,7 @@ impl WorkerTable {
     pub(crate) fn remove(&mut self, id: &WorkerId) -> WorkerRow {
         let slot = self.index.remove(id).expect("the Worker is alive");
         let row = self.rows[slot.index()].take().expect("every slot of the index has its row");
-        self.cache.clear();
-        self.preemption_costs.clear();
+        self.moved = Moved::All;
         self.whole.remove(&row.whole_offer());
         self.labels.remove(&row.description.label);
         if let Some(until) = row.distrust.until {
@@ -167,49 +157,36 @@ impl WorkerTable {
         self.index.place(demand, strategy)
     }
 
-    /// Places an application's demand with some Workers before all others and some after them, rank by rank, and without
-    /// those that it shuns.
+    /// Places a demand with some Workers before all others and some after them, rank by rank, and without those that are
+    /// shunned.
     pub(crate) fn place_ranked(
         &self,
         demand: &Demand,
         strategy: Strategy,
         ends: (&[Vec<Slot>], &[Vec<Slot>]),
-        application: &Application,
+        shuns: impl Fn(Slot) -> bool,
     ) -> Vec<Share> {
-        let shuns = |slot| application.shuns(slot, self.row(slot));
         self.index.place_ranked(demand, strategy, ends, shuns)
     }
 
-    /// Places a demand by a policy's measure.
-    pub(crate) fn place_by(&mut self, policy: Measured<'_>, demand: &Demand) -> Vec<Share> {
-        if policy == Measured::LearnedFragmentation && self.seen.is_lesson_due() {
-            self.learn();
-        }
-        let Self { index, rows, whole, cache, seen, withheld, .. } = self;
-        // A slot without a Worker has no offer.
-        let row = |slot: Slot| rows.get(slot.index())?.as_ref();
-        let whole_offer = |slot: Slot| row(slot).map(WorkerRow::whole_offer);
-        let measure = policy.measure(seen.lesson(), &whole_offer);
-        let offer = |slot: Slot| Some(row(slot)?.open_offer(withheld.get(&slot)));
-        let plain = |slot| index.plain(slot);
-        cache.place(measure, demand, whole, index.slots(), plain, offer)
+    /// The slots of all Workers, by id.
+    pub(crate) fn all_slots(&self) -> impl Iterator<Item = Slot> {
+        self.index.slots()
     }
 
-    /// Counts executors that an application asks for.
-    pub(crate) fn see(&mut self, one: &Demand, executors: u64) {
-        self.seen.add(one, executors);
+    /// A Worker's free cores and memory, if that is cheaper than its offer and it has no custom resources free.
+    pub(crate) fn plain(&self, slot: Slot) -> Option<(Cores, MiB)> {
+        self.index.plain(slot)
     }
 
-    /// What was learned of the executors that applications ask for.
-    pub(crate) fn lesson(&self) -> &Lesson {
-        self.seen.lesson()
+    /// An offer of a Worker's free amounts without what is withheld, if there is one in the slot.
+    pub(crate) fn offer_at(&self, slot: Slot) -> Option<Offer<'_>> {
+        Some(self.at(slot)?.open_offer(self.withheld.get(&slot)))
     }
 
-    fn learn(&mut self) {
-        let Self { index, rows, seen, .. } = self;
-        let row = |slot: Slot| rows[slot.index()].as_ref().expect("every slot of the index has its row");
-        seen.learn(index.iter().map(|(_, slot)| row(slot).offer()));
-        self.cache.clear();
+    /// The Workers whose amounts changed since the last call.
+    pub(crate) fn take_moved(&mut self) -> Moved {
+        self.moved.take()
     }
 
     /// Shows the Workers with room for one more executor to `look`, in the worker order, until it breaks.
@@ -222,8 +199,7 @@ impl WorkerTable {
     pub(crate) fn claim(&mut self, demand: &Demand, shares: &[Share]) {
         self.index.take(demand, shares);
         for share in shares {
-            self.cache.changed(share.slot);
-            self.preemption_costs.changed(share.slot);
+            self.moved.add(share.slot, self.rows.len());
         }
     }
 
@@ -369,8 +345,7 @@ impl WorkerTable {
             false => row.open_offer(self.withheld.get(&slot)),
         };
         self.index.set(slot, cores, memory, resources);
-        self.cache.changed(slot);
-        self.preemption_costs.changed(slot);
+        self.moved.add(slot, self.rows.len());
     }
 
     /// Remembers a Worker that was removed, and forgets those that are overdue.

@@ -1,0 +1,9 @@
+//! Names that an answer repeats.
+
+/// The longest name of a user or an application in an answer, in characters. The rest is cut.
+const LONGEST_NAME: usize = 200;
+
+/// The name of a user or an application, short and without control characters.
+pub(crate) fn plain_name(name: &str) -> String {
+    name.chars().filter(|c| !c.is_control()).take(LONGEST_NAME).collect()
+}
