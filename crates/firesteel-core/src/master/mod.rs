@@ -39,11 +39,12 @@ use tables::run_times::RunTimes;
 use tables::workers::table::WorkerTable;
 
 pub use config::{Config, Durability, Exclusion, Foreign, HistoryLimits, ResourceShares, Retries};
+pub use durable::contradiction::Contradiction;
 pub use durable::record::{
     ApplicationImage, Counters, EndedDriver, EndedImage, ExecutorImage, ProfileImage, Record,
     UnreadableRecord,
 };
-pub use durable::recovery::{Away, Contradiction, RecoveryError};
+pub use durable::recovery::{Away, RecoveryError};
 pub use durable::snapshot::{
     ApplicationCondition, ApplicationSnapshot, DriverSnapshot, ExecutorSnapshot, HeldResources, Presence,
     ProfileSnapshot, Snapshot, SnapshotError, WorkerCondition, WorkerSnapshot,

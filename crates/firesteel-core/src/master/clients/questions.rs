@@ -12,7 +12,7 @@ use crate::master::clients::plain_name::plain_name;
 use crate::master::clients::reasons::Reasons;
 use crate::master::tables::applications::application::{Application, Profile};
 use crate::master::tables::applications::exclusions::Blame;
-use crate::master::{Audit, Effect, Master, Note, Outbound, Record};
+use crate::master::{Audit, Effect, Master, Note, Outbound};
 use crate::messages::{
     ApplicationAnswer, ApplicationDetail, ApplicationEnd, ApplicationView, ClientToMaster, ClusterTotals,
     ClusterView, EarlyEnd, ExcludedWorker, Holder, ImpairedWorker, KillAnswer, LateWorker, MOST_EXCLUDED,
@@ -74,7 +74,6 @@ impl Master {
                 MasterToClient::KillAllDriversResponse { drivers }
             }
             ClientToMaster::RequestClearCompletedDriversAndApps { by } => {
-                self.records.add(now, Record::CompletedCleared);
                 self.clear_completed(now);
                 self.audit(Audit::clear_completed(peer, &by));
                 MasterToClient::ClearCompletedResponse
@@ -89,14 +88,6 @@ impl Master {
     /// Has a request of a person, and what became of it, written into the log.
     pub(crate) fn audit(&mut self, audit: Audit) {
         self.effects.note(Note::Audited(Box::new(audit)));
-    }
-
-    /// Lists the applications and cluster drivers that have ended no longer. The history keeps them.
-    pub(crate) fn clear_completed(&mut self, now: Timestamp) {
-        let applications = self.applications.forget_ended();
-        self.archive_applications(now, applications);
-        let drivers = self.drivers.forget_ended();
-        self.archive_drivers(now, drivers);
     }
 
     /// Finds an application by its id or name. A name means the only live application that has it, or else
@@ -221,8 +212,8 @@ impl Master {
             ExcludedWorker {
                 worker: row.description.id.clone(),
                 end: EarlyEnd::Failed,
-                times: row.distrust.times,
-                until: row.distrust.until.unwrap_or_default(),
+                times: row.standing().distrust.times,
+                until: row.standing().distrust.until.unwrap_or_default(),
                 for_all: true,
             }
         };

@@ -47,7 +47,7 @@ impl<'a> Reasons<'a> {
         let staying = master.workers.slots().filter(|(_, row)| row.stays());
         let workers: Vec<_> = staying
             .map(|(slot, row)| {
-                let excluded = app.exclusions.excludes(slot) || row.availability == Availability::Excluded;
+                let excluded = app.exclusions.excludes(slot) || row.availability() == Availability::Excluded;
                 (row, Obstacle::of(app, row, excluded))
             })
             .collect();

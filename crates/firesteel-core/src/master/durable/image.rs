@@ -87,7 +87,7 @@ impl Master {
         if self.holds_foreign() {
             image.records.push(Record::ForeignHeld(true));
         }
-        self.add_workers(&mut image);
+        self.write_workers(&mut image);
         let archived = self.archive.iter().map(|row| Record::Archived(Box::new(row.clone())));
         image.records.extend(archived);
         for (_, ended) in self.applications.ended().iter() {
@@ -96,14 +96,14 @@ impl Master {
             image.records.push(Record::EndedRestored(Box::new(EndedImage { app, end, row, executors })));
         }
         for application in self.applications.queue() {
-            self.add_application(&mut image, application);
+            self.write_application(&mut image, application);
         }
-        self.add_drivers(&mut image);
+        self.write_drivers(&mut image);
         image.at(self.now);
         image.records
     }
 
-    fn add_drivers(&self, image: &mut Image) {
+    fn write_drivers(&self, image: &mut Image) {
         if self.drivers.submitted() == 0 {
             return;
         }
@@ -126,7 +126,7 @@ impl Master {
         image.records.push(Record::DriversCounted { drivers, last_worker });
     }
 
-    fn add_workers(&self, image: &mut Image) {
+    fn write_workers(&self, image: &mut Image) {
         for (view, forgotten_at) in self.workers.dead(self.now) {
             image.records.push(Record::DeadWorker { view: Box::new(view.clone()), forgotten_at });
         }
@@ -138,14 +138,14 @@ impl Master {
             let description = Box::new(description);
             image.records.push(Record::WorkerRegistered { worker, description });
             let standing = row.standing();
-            if standing != WorkerStanding::default() {
-                let standing = Box::new(standing);
+            if *standing != WorkerStanding::default() {
+                let standing = Box::new(standing.clone());
                 image.records.push(Record::WorkerChanged { worker, standing });
             }
         }
     }
 
-    fn add_application(&self, image: &mut Image, application: &Application) {
+    fn write_application(&self, image: &mut Image, application: &Application) {
         let app = application.sequence;
         image.at(application.submitted);
         image.records.push(Record::ApplicationRegistered {

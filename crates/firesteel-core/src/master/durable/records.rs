@@ -5,7 +5,6 @@ use firesteel_placement::index::Slot;
 use crate::master::durable::record::Record;
 use crate::master::tables::applications::application::Application;
 use crate::master::tables::applications::standing::ApplicationStanding;
-use crate::master::tables::workers::row::{Availability, WorkerRow};
 use crate::master::tables::workers::standing::WorkerStanding;
 use crate::master::tables::workers::table::WorkerTable;
 use crate::master::{Durability, Effect, Master};
@@ -100,14 +99,6 @@ impl Application {
     }
 }
 
-impl WorkerRow {
-    /// Whether it is to be given executors.
-    pub(crate) fn standing(&self) -> WorkerStanding {
-        let leaving = self.availability == Availability::Decommissioning;
-        WorkerStanding { leaving, asked: self.asked, distrust: self.distrust.clone() }
-    }
-}
-
 impl WorkerTable {
     /// A Worker's number and how it stands, if it is alive and that differs from what was recorded. It then counts as
     /// recorded.
@@ -116,7 +107,7 @@ impl WorkerTable {
             return None;
         }
         let row = self.row_mut(slot);
-        let standing = row.standing();
+        let standing = row.standing().clone();
         let is_clean = standing == WorkerStanding::default();
         if is_clean && row.recorded.is_none() || row.recorded.as_deref() == Some(&standing) {
             return None;

@@ -2,14 +2,14 @@
 
 use firesteel_placement::{Cores, ExecutorLimit, MiB, ResourceAmounts, Resources};
 
+use super::changes::executors;
 use crate::ids::{AppId, DriverId, ExecutorId, ExecutorKey, PeerId, ProfileId, WorkerId};
-use crate::master::tables::applications::application::{Application, Entry};
+use crate::master::tables::applications::application::Entry;
 use crate::master::tables::applications::exclusions::Blame;
 use crate::master::tables::capacity::Amounts;
-use crate::master::tables::drivers::cluster_driver::{ClusterDriver, Run};
+use crate::master::tables::drivers::cluster_driver::Run;
 use crate::master::tables::link::Link;
-use crate::master::tables::workers::row::WorkerRow;
-use crate::master::{Config, Master, Pass};
+use crate::master::{Config, Durability, Master, Pass};
 use crate::messages::{
     ApplicationDescription, DriverDescription, ExcludedWorker, Impairment, ResourceProfile, WorkerDescription,
 };
@@ -217,7 +217,8 @@ impl Master {
     /// # Errors
     /// The snapshot contradicts itself.
     pub fn restore(config: Config, now: Timestamp, snapshot: Snapshot) -> Result<Self, SnapshotError> {
-        let mut master = Self::new(config);
+        let durability = config.durability;
+        let mut master = Self::new(Config { durability: Durability::Volatile, ..config });
         for worker in snapshot.workers {
             master.restore_worker(now, worker)?;
         }
@@ -230,6 +231,7 @@ impl Master {
         if let Some(app) = snapshot.reserved {
             master.restore_reservation(app);
         }
+        master.set_durability(durability);
         master.pass = Pass::Due;
         Ok(master)
     }
@@ -239,14 +241,13 @@ impl Master {
         let WorkerCondition { presence, excluded_until, impairment } = condition;
         let id = description.id.clone();
         let link = if presence == Presence::Away { Link::Away } else { peer.into() };
-        let row = WorkerRow::new(description, link, now);
         let taken = self.workers.get(&id).is_some()
-            || self.workers.at_address(&row.address()).is_some()
+            || self.workers.at_address(&description.address()).is_some()
             || self.workers.of_peer(peer).is_some();
         if taken {
             return Err(SnapshotError::WorkerTwice { worker: id });
         }
-        let slot = self.workers.insert(row, self.config.worker_timeout);
+        let slot = self.add_worker(now, self.workers.registered(), description, link);
         if presence == Presence::Leaving {
             self.workers.decommission(slot);
         } else if let Some(until) = excluded_until {
@@ -268,23 +269,16 @@ impl Master {
         let grant =
             self.workers.grant_exactly(slot, Amounts { cores, memory, resources }).ok_or_else(wrong)?;
         let number = self.drivers.submitted();
-        self.drivers.insert(ClusterDriver {
-            number,
-            id: DriverId::new(format!("driver-{number}")),
-            description: DriverDescription {
-                user: String::new(),
-                command: Command::of(""),
-                cores,
-                memory,
-                supervise: false,
-                resources: ResourceAmounts::new(),
-            },
-            submitted: now,
-            kill_asked: false,
-            run: None,
-            restarts: None,
-        });
-        self.run_driver(number, Run { slot, grant, launched: now, unanswered: None });
+        let description = DriverDescription {
+            user: String::new(),
+            command: Command::of(""),
+            cores,
+            memory,
+            supervise: false,
+            resources: ResourceAmounts::new(),
+        };
+        self.add_driver(now, (number, DriverId::new(format!("driver-{number}"))), description);
+        self.run_driver(now, number, Run { slot, grant, launched: now, unanswered: None });
         Ok(())
     }
 
@@ -306,9 +300,12 @@ impl Master {
         }
         let queue = self.config.queues.find(description.queue.as_deref());
         let queue = queue.map_err(|error| SnapshotError::Queue { app: id.clone(), error })?;
-        let entry = Entry { queue, default_cores: self.config.default_cores, order: self.config.order };
+        let max_cores = description.max_cores.unwrap_or(self.config.default_cores);
+        let entry = Entry { queue, max_cores, order: self.config.order };
         let link = if is_away { Link::Away } else { peer.into() };
-        let mut row = Application::new(id.clone(), description, link, submitted, &entry);
+        let number = self.applications.registered();
+        self.add_application(submitted, (number, id.clone()), description, link, &entry);
+        let row = self.applications.live_mut(&id);
         row.next_executor = next_executor.0;
         row.cores_spent = cores_spent;
         row.failures.in_a_row = failures;
@@ -316,14 +313,13 @@ impl Master {
             row.set_target(id, &profile, limit);
         }
         for executor in executors {
-            self.restore_executor(&mut row, executor)?;
+            self.restore_executor(number, executor)?;
         }
         let blame = |excluded: ExcludedWorker| {
             let slot = self.workers.slot(&excluded.worker)?;
             Some((slot, Blame::excluded(&excluded, next_executor)))
         };
         let blame: Vec<_> = excluded.into_iter().filter_map(blame).collect();
-        self.applications.insert(row);
         self.applications.hold(&id, relaunch_at);
         self.applications.change_exclusions(&id, |exclusions| exclusions.restore(blame));
         preempted.into_iter().for_each(|at| self.preempted.add(&id, at));
@@ -331,27 +327,25 @@ impl Master {
         Ok(())
     }
 
-    fn restore_executor(
-        &mut self,
-        row: &mut Application,
-        executor: ExecutorSnapshot,
-    ) -> Result<(), SnapshotError> {
+    fn restore_executor(&mut self, app: u64, executor: ExecutorSnapshot) -> Result<(), SnapshotError> {
         let ExecutorSnapshot { id, profile, worker, cores, memory, resources, launched } = executor;
-        let key = ExecutorKey { app: row.id.clone(), executor: id };
+        let Self { applications, workers, records, .. } = self;
+        let application = applications.at_mut(app).expect("the application was just restored");
+        let key = ExecutorKey { app: application.id.clone(), executor: id };
         let wrong = || SnapshotError::Executor { executor: key.clone() };
-        if row.executors.get(id).is_some() || !row.profiles.contains_key(&profile) {
+        if application.executors.get(id).is_some() || !application.profiles.contains_key(&profile) {
             return Err(wrong());
         }
-        let slot = self.workers.slot(&worker).ok_or_else(wrong)?;
+        let slot = workers.slot(&worker).ok_or_else(wrong)?;
         let grant = match resources {
-            HeldResources::Amounts(amounts) => self.workers.grant_at_once(slot, cores, memory, &amounts),
+            HeldResources::Amounts(amounts) => workers.grant_at_once(slot, cores, memory, &amounts),
             HeldResources::These(resources) => {
-                self.workers.grant_exactly(slot, Amounts { cores, memory, resources })
+                workers.grant_exactly(slot, Amounts { cores, memory, resources })
             }
         };
         let grant = grant.ok_or_else(wrong)?;
-        self.workers.row_mut(slot).executors.insert(key.clone());
-        row.add_executor(launched, id, (worker, slot), profile, grant);
+        let worker = (slot, workers.row_mut(slot));
+        executors::add(records, launched, application, id, worker, (profile, grant));
         Ok(())
     }
 }

@@ -2,20 +2,19 @@
 
 use std::collections::BTreeMap;
 
-use firesteel_placement::{Cores, ExecutorLimit, ResourceAmounts};
+use firesteel_placement::{Cores, ResourceAmounts};
 
 use crate::ids::{AppId, ExecutorId, ExecutorKey, PeerId, ProfileId, WorkerId};
 use crate::master::clients::reasons::Reasons;
 use crate::master::config::ResourceShares;
 use crate::master::limits::Limits;
-use crate::master::tables::applications::application::{Application, Entry, Profile};
-use crate::master::tables::applications::ended::Ended;
+use crate::master::tables::applications::application::{Entry, Profile};
 use crate::master::tables::applications::wishes::Wishes;
 use crate::master::tables::link::Link;
-use crate::master::{Audit, Ignored, Master, Note, Pass, Record};
+use crate::master::{Audit, Ignored, Master, Note, Pass};
 use crate::messages::{
-    ApplicationDescription, ApplicationEnd, ApplicationState, ApplicationView, ExecutorState, ExecutorTarget,
-    HostWishes, MOST_PROFILES, MasterToDriver, MasterToWorker, Outcome, ResourceProfile, UnsoundGang,
+    ApplicationDescription, ApplicationEnd, ExecutorState, ExecutorTarget, HostWishes, MOST_PROFILES,
+    MasterToDriver, MasterToWorker, Outcome, ResourceProfile, UnsoundGang,
 };
 use crate::time::Timestamp;
 
@@ -50,16 +49,10 @@ impl Master {
         let app = AppId::new(format!("app-{}-{number:04}", now.compact()));
         self.effects.note(Note::ApplicationRegistered { app: app.clone(), name: description.name.clone() });
         self.audit(Audit::register(peer, &description, Ok(&app)));
-        let row = Application::new(app.clone(), description, peer.into(), now, &entry);
         // Reports about executors now mean those of the new application.
         self.leavers.forget_driver(peer);
-        if self.records.are_wanted() {
-            let (number, description) = (self.applications.registered(), row.description.clone());
-            let (id, max_cores, description) = (app.clone(), row.max_cores, Box::new(description));
-            let record = Record::ApplicationRegistered { app: number, id, max_cores, description };
-            self.records.add(now, record);
-        }
-        self.applications.insert(row);
+        let number = self.applications.registered();
+        self.add_application(now, (number, app.clone()), description, peer.into(), &entry);
         self.see_wanted(&app);
         self.welcome(peer, app);
         self.pass = Pass::Due;
@@ -80,9 +73,9 @@ impl Master {
         self.check_shares(&description.profile.resources).map_err(Refusal::Unsound)?;
         let queue = self.config.queues.find(description.queue.as_deref());
         let queue = queue.map_err(|error| Refusal::Unsound(error.to_string()))?;
-        let default_cores = self.config.default_cores;
-        check_gang(description, description.max_cores.unwrap_or(default_cores)).map_err(Refusal::Gang)?;
-        Ok(Entry { queue, default_cores, order: self.config.order })
+        let max_cores = description.max_cores.unwrap_or(self.config.default_cores);
+        check_gang(description, max_cores).map_err(Refusal::Gang)?;
+        Ok(Entry { queue, max_cores, order: self.config.order })
     }
 
     /// Checks what the Master's settings limit.
@@ -168,14 +161,8 @@ impl Master {
             application.is_some_and(|application| application.profiles_with(&targets) <= MOST_PROFILES);
         let accepted = self.is_own(peer, app) && sound && fits;
         if accepted {
-            let application = self.applications.live_mut(app);
-            if self.records.are_wanted() {
-                let (app, targets) = (application.sequence, targets.clone());
-                self.records.add(now, Record::TargetsSet { app, targets });
-            }
-            for ExecutorTarget { id, profile, total } in targets {
-                application.set_target(id, &profile, ExecutorLimit::AtMost(total));
-            }
+            let number = self.applications.live(app).sequence;
+            self.set_targets(now, number, targets);
             self.see_wanted(app);
             self.pass = Pass::Due;
         }
@@ -211,13 +198,8 @@ impl Master {
     /// A driver names the hosts that it prefers and avoids. Its executors stay where they are.
     pub(crate) fn on_prefer_hosts(&mut self, now: Timestamp, peer: PeerId, app: &AppId, wishes: HostWishes) {
         if self.is_own(peer, app) {
-            let application = self.applications.live_mut(app);
-            let wishes = Wishes::new(wishes);
-            if self.records.are_wanted() && wishes != application.wishes {
-                let (app, wishes) = (application.sequence, Box::new(wishes.to_message()));
-                self.records.add(now, Record::HostsPreferred { app, wishes });
-            }
-            application.wishes = wishes;
+            let number = self.applications.live(app).sequence;
+            self.set_wishes(now, number, Wishes::new(wishes));
             self.pass = Pass::Due;
         }
     }
@@ -261,35 +243,23 @@ impl Master {
         for &executor in executors.keys() {
             self.kill_executor(now, ExecutorKey { app: app.clone(), executor });
         }
-        let application = self.applications.remove(app);
-        if self.records.are_wanted() {
-            let (app, end) = (application.sequence, end.clone());
-            self.records.add(now, Record::ApplicationEnded { app, end });
-        }
+        let (link, workers) = self.bury_application(now, app, &end);
         // Some of these Workers may be lost since.
-        let workers: Vec<Link> =
-            application.workers.iter().filter_map(|id| Some(self.workers.get(id)?.link)).collect();
+        let workers: Vec<Link> = workers.iter().filter_map(|id| Some(self.workers.get(id)?.link)).collect();
         for worker in workers {
             self.tell_worker(worker, MasterToWorker::ApplicationFinished { app: app.clone() });
         }
         self.effects.note(Note::ApplicationRemoved { app: app.clone(), end: end.clone() });
-        let row = ended(self.row_of(&application), now, &end);
-        self.learn_run_time(&row, &application.ended);
-        let mut history = Vec::from(application.ended);
-        history.sort_by_key(|executor| executor.id);
-        let ended = Ended { sequence: application.sequence, end: end.clone(), row, executors: history };
-        let dropped = self.applications.retire(ended, self.config.retained_applications);
-        self.archive_applications(now, dropped);
         match end {
             ApplicationEnd::DriverLost | ApplicationEnd::NotBack => {}
-            ApplicationEnd::Finished { .. } => self.see_off(app.clone(), application.link, executors),
+            ApplicationEnd::Finished { .. } => self.see_off(app.clone(), link, executors),
             ApplicationEnd::ExecutorsFailed { .. }
             | ApplicationEnd::Killed { .. }
             | ApplicationEnd::GivenUp { .. }
             | ApplicationEnd::Refused { .. }
             | ApplicationEnd::GangRefused(_) => {
-                self.tell_driver(application.link, MasterToDriver::ApplicationRemoved(end));
-                self.see_off(app.clone(), application.link, executors);
+                self.tell_driver(link, MasterToDriver::ApplicationRemoved(end));
+                self.see_off(app.clone(), link, executors);
             }
         }
         self.pass = Pass::Due;
@@ -306,25 +276,6 @@ impl Master {
         self.tell_worker(worker, MasterToWorker::KillExecutor { executor });
         true
     }
-}
-
-/// The row of an application that ended this way.
-fn ended(row: ApplicationView, now: Timestamp, end: &ApplicationEnd) -> ApplicationView {
-    let row = ApplicationView { ended: Some(now), ..row };
-    let state = match end {
-        ApplicationEnd::Finished { outcome } => {
-            return ApplicationView { state: ApplicationState::Finished, outcome: outcome.clone(), ..row };
-        }
-        ApplicationEnd::Killed { .. } => ApplicationState::Killed,
-        // Its driver may have done all its work while there was no Master to tell.
-        ApplicationEnd::NotBack => ApplicationState::Unknown,
-        ApplicationEnd::DriverLost
-        | ApplicationEnd::ExecutorsFailed { .. }
-        | ApplicationEnd::GivenUp { .. }
-        | ApplicationEnd::Refused { .. }
-        | ApplicationEnd::GangRefused(_) => ApplicationState::Failed,
-    };
-    ApplicationView { state, end: Some(end.to_string()), ..row }
 }
 
 /// Checks that the application's own limits allow its gang.

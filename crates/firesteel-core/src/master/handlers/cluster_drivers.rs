@@ -13,9 +13,8 @@ use crate::machine::Violation;
 use crate::master::durable::record::DriverEnd;
 use crate::master::limits::MOST_MEMORY;
 use crate::master::tables::drivers::cluster_driver::{ClusterDriver, Run};
-use crate::master::tables::drivers::table::PastDriver;
 use crate::master::tables::workers::foreigners::Foreigner;
-use crate::master::{Ignored, Master, Note, Pass, Record};
+use crate::master::{Ignored, Master, Note, Pass};
 use crate::messages::{
     DriverDescription, DriverError, DriverReport, DriverRestarts, DriverState, DriverView, DriverWait,
     KillDriverAnswer, LossReason, MOST_CORES, MasterToWorker, RefusedDriver, ResourceProfile,
@@ -80,13 +79,7 @@ impl Master {
         let number = self.drivers.submitted();
         let id = self.next_driver_id(now);
         self.effects.note(Note::DriverSubmitted { driver: id.clone(), user: description.user.clone() });
-        let (submitted, kill_asked, run, restarts) = (now, false, None, None);
-        let driver =
-            ClusterDriver { number, id: id.clone(), description, submitted, kill_asked, run, restarts };
-        if self.records.are_wanted() {
-            self.records.add(now, driver.submission());
-        }
-        self.drivers.insert(driver);
+        self.add_driver(now, (number, id.clone()), description);
         self.pass = Pass::Due;
         id
     }
@@ -129,14 +122,6 @@ impl Master {
         self.drivers.is_tried = true;
     }
 
-    /// Notes that one that waits runs on a Worker, which has given it its amounts.
-    pub(crate) fn run_driver(&mut self, number: u64, run: Run) {
-        let row = self.workers.row_mut(run.slot);
-        row.drivers.insert(number);
-        let worker = row.description.id.clone();
-        self.drivers.run(number, run, worker);
-    }
-
     /// Gives one that waits to a Worker that has room for it.
     fn launch_driver(&mut self, now: Timestamp, number: u64, slot: Slot) {
         let DriverDescription { cores, memory, ref resources, .. } = self.drivers.live(number).description;
@@ -144,13 +129,10 @@ impl Master {
             let sentence = format!("a Worker has no addresses for cluster driver {number}, which fits it");
             return self.effects.violated(Violation { machine: "master", sentence });
         };
-        self.run_driver(number, Run { slot, grant, launched: now, unanswered: Some(0) });
+        self.run_driver(now, number, Run { slot, grant, launched: now, unanswered: Some(0) });
         let row = self.workers.row(slot);
-        let (worker, link, worker_number) = (row.description.id.clone(), row.link, row.number);
+        let (worker, link) = (row.description.id.clone(), row.link);
         let driver = self.drivers.live(number);
-        if self.records.are_wanted() {
-            self.records.add(now, driver.launch(worker_number));
-        }
         let resources = driver.has().clone();
         self.effects.note(Note::DriverLaunched {
             driver: driver.id.clone(),
@@ -311,20 +293,10 @@ impl Master {
         if self.drivers.live(number).kill_asked {
             return self.end_driver(now, number, DriverState::Killed(None));
         }
-        self.records.add(now, Record::DriverReturned { driver: number });
-        let worker = self.take_back_driver(number);
+        let worker = self.take_back_driver(now, number);
         let driver = self.drivers.live(number).id.clone();
         self.effects.note(Note::DriverReturned { driver, worker });
         self.pass = Pass::Due;
-    }
-
-    /// Has one that ran wait again. Returns the Worker that it had.
-    pub(crate) fn take_back_driver(&mut self, number: u64) -> WorkerId {
-        let Run { slot, grant, .. } = self.drivers.wait(number).expect("it runs");
-        self.workers.give_back(slot, grant);
-        let row = self.workers.row_mut(slot);
-        row.drivers.remove(&number);
-        row.description.id.clone()
     }
 
     /// The Worker of a cluster driver is lost, or was stopped.
@@ -366,26 +338,8 @@ impl Master {
             driver.run.as_ref().and_then(|run| self.workers.row(run.slot).used_by_driver(&driver.id));
         let (used, restarts) = (used.or(reported), driver.restarts);
         let restarts = restarts.map(|restarts| DriverRestarts { until: None, ..restarts });
+        self.effects.note(Note::DriverEnded { driver: driver.id.clone(), state: state.clone() });
         self.bury_driver(now, number, DriverEnd { state, restarts, used });
-    }
-
-    /// A cluster driver has ended in this way: its Worker gets its share back.
-    pub(crate) fn bury_driver(&mut self, now: Timestamp, number: u64, end: DriverEnd) {
-        let driver = self.drivers.live(number);
-        self.effects.note(Note::DriverEnded { driver: driver.id.clone(), state: end.state.clone() });
-        if self.records.are_wanted() {
-            self.records.add(now, Record::DriverEnded { driver: number, end: Box::new(end.clone()) });
-        }
-        let view = driver.view(driver.run.as_ref().map(|run| self.workers.row(run.slot)), None);
-        let driver = self.drivers.remove(number);
-        if let Some(Run { slot, grant, .. }) = driver.run {
-            self.workers.give_back(slot, grant);
-            self.workers.row_mut(slot).drivers.remove(&number);
-        }
-        let DriverEnd { state, restarts, used } = end;
-        let view = DriverView { state, ended: Some(now), restarts, ..view };
-        let dropped = self.drivers.bury(number, PastDriver { view, used }, self.config.retained_drivers);
-        self.archive_drivers(now, dropped);
         self.pass = Pass::Due;
     }
 
@@ -401,14 +355,12 @@ impl Master {
             };
         };
         self.effects.note(Note::DriverKillAsked { driver: driver.clone(), by: by.to_owned() });
-        let row = self.drivers.live_mut(number);
+        let row = self.drivers.live(number);
         let Some(slot) = row.run.as_ref().map(|run| run.slot) else {
             self.end_driver(now, number, DriverState::Killed(None));
             return KillDriverAnswer::Killed { driver };
         };
-        if !std::mem::replace(&mut row.kill_asked, true) {
-            self.records.add(now, Record::DriverKillAsked { driver: number });
-        }
+        self.ask_driver_to_end(now, number);
         let link = self.workers.row(slot).link;
         self.tell_worker(link, MasterToWorker::KillDriver { driver: driver.clone() });
         KillDriverAnswer::Asked { driver }

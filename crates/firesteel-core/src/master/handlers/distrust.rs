@@ -17,19 +17,21 @@ impl Master {
     pub(crate) fn distrust(&mut self, now: Timestamp, app: &AppId, worker: Slot) {
         let runs_elsewhere = self.runs_elsewhere(app, worker);
         let may_exclude = (self.workers.excluded() + 1) * 2 <= self.workers.alive_count();
-        self.workers.mark(worker);
-        let row = self.workers.row_mut(worker);
-        row.distrust.last_failure = now;
-        if runs_elsewhere {
-            row.distrust.add(app);
-        }
-        let is_bad = row.distrust.is_enough() && row.availability == Availability::Serving;
+        self.workers.change_standing(worker, |standing| {
+            standing.distrust.last_failure = now;
+            if runs_elsewhere {
+                standing.distrust.add(app);
+            }
+        });
+        let row = self.workers.row(worker);
+        let is_bad = row.standing().distrust.is_enough() && row.availability() == Availability::Serving;
         if !is_bad || !may_exclude {
             return;
         }
-        row.distrust.times = row.distrust.times.saturating_add(1);
-        let Some(delay) = self.config.effective_exclusion().delay(row.distrust.times) else { return };
         let id = row.description.id.clone();
+        let times = row.standing().distrust.times.saturating_add(1);
+        self.workers.change_standing(worker, |standing| standing.distrust.times = times);
+        let Some(delay) = self.config.effective_exclusion().delay(times) else { return };
         self.workers.exclude(worker, now + delay);
         self.effects.note(Note::WorkerDistrusted { worker: id, millis: millis(delay) });
     }
@@ -47,8 +49,8 @@ impl Master {
         for (slot, executor) in proven {
             let started =
                 application.executors.get(*executor).and_then(|executor| executor.probation.started());
-            self.workers.row_mut(*slot).distrust.lift(started.unwrap_or_default());
-            self.workers.mark(*slot);
+            let started = started.unwrap_or_default();
+            self.workers.change_standing(*slot, |standing| standing.distrust.lift(started));
         }
         if application.exclusions.blamed() == 0 {
             return;
@@ -57,8 +59,7 @@ impl Master {
             application.exclusions.remembered().filter(|slot| application.exclusions.blames(*slot)).collect();
         for slot in blamed {
             if self.runs_elsewhere(app, slot) {
-                self.workers.row_mut(slot).distrust.add(app);
-                self.workers.mark(slot);
+                self.workers.change_standing(slot, |standing| standing.distrust.add(app));
             }
         }
     }

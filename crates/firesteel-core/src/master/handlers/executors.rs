@@ -1,7 +1,5 @@
 //! How executors start and end.
 
-use std::sync::Arc;
-
 use firesteel_placement::index::Slot;
 use firesteel_placement::{Cores, Demand};
 
@@ -9,12 +7,10 @@ use crate::address::Address;
 use crate::executor_trouble::explained;
 use crate::ids::{AppId, ExecutorId, ExecutorKey, PeerId, ProfileId, WorkerId};
 use crate::machine::Violation;
+use crate::master::durable::changes::executors;
 use crate::master::tables::executors::executor::Probation;
-use crate::master::tables::executors::record::ExecutorRecord;
-use crate::master::tables::link::Link;
 use crate::master::tables::workers::foreigners::Foreigner;
-use crate::master::tables::workers::row::WorkerRow;
-use crate::master::{Ignored, Master, Note, Pass, Record};
+use crate::master::{Ignored, Master, Note, Pass};
 use crate::messages::{ExecutorReport, ExecutorState, LossReason, MasterToDriver, MasterToWorker, Used};
 use crate::time::Timestamp;
 
@@ -44,17 +40,8 @@ impl Master {
         let executor = ExecutorKey { app: app.clone(), executor: id };
         let (worker_link, driver) = (row.link, application.link);
         let (worker, Address { host, port }) = (row.description.id.clone(), row.description.address());
-        let number = row.number;
-        row.executors.insert(executor.clone());
         row.orders.sent(now, executor.clone());
-        if self.records.are_wanted() {
-            let resources = grant.has_resources().then(|| grant.resources().clone());
-            let (app, worker, executor) = (application.sequence, number, id);
-            let record =
-                Record::ExecutorLaunched { app, executor, worker, profile, cores, memory, resources };
-            self.records.add(now, record);
-        }
-        application.add_executor(now, id, (worker.clone(), slot), profile, grant);
+        executors::add(&mut self.records, now, application, id, (slot, row), (profile, grant));
         let launch = application.order(id, row);
 
         self.effects.note(Note::ExecutorLaunched { executor, worker: worker.clone(), cores, memory });
@@ -132,15 +119,14 @@ impl Master {
         executor: &ExecutorKey,
         (end, used): (&ExecutorState, Option<Used>),
     ) {
-        let Some((app, record)) = self.applications.ended_executor(executor) else { return };
+        let Some((_, record)) = self.applications.ended_executor(executor) else { return };
         if record.worker.id != *worker {
             return;
         }
         // Without a status the report says no more than what is known.
         let status = end.exit_status().filter(|_| record.state == ExecutorState::Killed(None));
         if status.is_some() || used.is_some() {
-            record.learn(now, status, used);
-            self.records.add(now, Record::EndLearned { app, executor: executor.executor, status, used });
+            self.amend_end(now, executor, status, used);
         }
     }
 
@@ -152,9 +138,8 @@ impl Master {
     /// An executor's process has started.
     fn start_executor(&mut self, now: Timestamp, executor: &ExecutorKey) {
         let application = self.applications.live_mut(&executor.app);
-        assert!(application.start_probation(now, executor.executor), "the executor is live");
-        let app = application.sequence;
-        self.records.add(now, Record::ExecutorStarted { app, executor: executor.executor });
+        let is_live = executors::start(&mut self.records, now, application, executor.executor);
+        assert!(is_live, "the executor is live");
         let driver = application.link;
         let (executor_id, state) = (executor.executor, ExecutorState::Running);
         self.tell_driver(
@@ -187,44 +172,6 @@ impl Master {
         let (executor, state) = (executor.executor, end);
         self.tell_driver(driver, MasterToDriver::ExecutorUpdated { executor, state, lost_host });
         self.pass = Pass::Due;
-    }
-
-    /// Removes a live executor from its application, which remembers how it ended, and gives its share back
-    /// to the Worker. Returns the Worker and its driver's link.
-    pub(crate) fn release_executor(
-        &mut self,
-        now: Timestamp,
-        executor: &ExecutorKey,
-        end: ExecutorState,
-    ) -> (&WorkerRow, Link) {
-        let number = self.applications.live(&executor.app).sequence;
-        self.release_numbered(now, number, executor, (end, None))
-    }
-
-    /// The same, for the application with that number. What the executor used is what its Worker reported last, unless that
-    /// says it with the end.
-    pub(crate) fn release_numbered(
-        &mut self,
-        now: Timestamp,
-        number: u64,
-        executor: &ExecutorKey,
-        (end, used): (ExecutorState, Option<Used>),
-    ) -> (&WorkerRow, Link) {
-        let application = self.applications.at_mut(number).expect("the application is live");
-        let driver = application.link;
-        let ended = application.remove_executor(executor.executor);
-        application.count_final_end(&ended, &end);
-        let row = self.workers.row_mut(ended.slot);
-        let used = used.or_else(|| row.used_by(executor));
-        if self.records.are_wanted() {
-            let (app, executor, state) = (application.sequence, executor.executor, end.clone());
-            self.records.add(now, Record::ExecutorEnded { app, executor, state, used });
-        }
-        let record = ended.record(executor.executor, Arc::clone(&row.description));
-        application.remember(ExecutorRecord { state: end, ended: Some(now), used, ..record });
-        row.executors.remove(executor);
-        self.workers.give_back(ended.slot, ended.grant);
-        (self.workers.row(ended.slot), driver)
     }
 }
 

@@ -13,12 +13,12 @@ use crate::master::tables::executors::executor::Probation;
 use crate::master::tables::link::Link;
 use crate::master::tables::workers::foreigners::Foreigner;
 use crate::master::tables::workers::orders::Overdue;
-use crate::master::tables::workers::row::{Availability, WorkerRow};
+use crate::master::tables::workers::row::Availability;
 use crate::master::tables::workers::silence::Silence;
-use crate::master::{Effect, Ignored, Master, Note, Pass, Record};
+use crate::master::{Effect, Ignored, Master, Note, Pass};
 use crate::messages::{
-    Departure, DepartureCause, DriverReport, ExecutorReport, ExecutorState, Impairment, LossReason,
-    MOST_CORES, MasterToDriver, MasterToWorker, RefusedRegistration, WorkerDescription, WorkerState,
+    DepartureCause, DriverReport, ExecutorReport, ExecutorState, Impairment, LossReason, MOST_CORES,
+    MasterToDriver, MasterToWorker, RefusedRegistration, WorkerDescription, WorkerState,
 };
 use crate::time::{Timestamp, millis};
 
@@ -56,11 +56,8 @@ impl Master {
                     cores: worker.cores,
                     memory: worker.memory,
                 });
-                if self.records.are_wanted() {
-                    let (number, description) = (self.workers.registered(), Box::new(worker.clone()));
-                    self.records.add(now, Record::WorkerRegistered { worker: number, description });
-                }
-                self.workers.insert(WorkerRow::new(worker, peer.into(), now), self.config.worker_timeout);
+                let number = self.workers.registered();
+                self.add_worker(now, number, worker, peer.into());
                 self.pass = Pass::Due;
             }
             Some(Link::Here(old)) if old == peer => {}
@@ -358,7 +355,7 @@ impl Master {
     /// Source: Spark Master, 4.0.1. Executors that are lost this way do not count as failed.
     pub(crate) fn remove_worker(&mut self, now: Timestamp, id: &WorkerId, reason: LossReason) {
         let row = self.workers.living(id);
-        let is_leaving = row.availability == Availability::Decommissioning;
+        let is_leaving = row.availability() == Availability::Decommissioning;
         let is_empty = row.executors.len() == 0 && row.drivers.len() == 0;
         let has_left = reason == LossReason::Disconnected && is_leaving && is_empty;
         let cause = if has_left { row.departure_cause() } else { DepartureCause::Lost(reason) };
@@ -381,15 +378,7 @@ impl Master {
         self.see_gone_from(id, &BTreeSet::new(), &reason);
         let slot = self.workers.slot(id).expect("the Worker is alive");
         self.lose_drivers_on(now, slot, &reason);
-        self.applications.forget_worker(slot);
-        let row = self.workers.remove(id);
-        if self.records.are_wanted() {
-            let (worker, cause, last_heard) = (row.number, cause.clone(), row.last_heartbeat.time());
-            self.records.add(now, Record::WorkerRemoved { worker, cause, last_heard });
-        }
-        let times = self.config.dead_worker_persistence.saturating_add(1);
-        let remember = self.config.worker_timeout.saturating_mul(times);
-        self.workers.bury(&row, Departure { at: now, cause }, remember);
+        self.bury_worker(now, slot, cause);
         let drivers: Vec<Link> = self.applications.queue().map(|app| app.link).collect();
         for driver in drivers {
             let (worker, host, reason) = (id.clone(), host.clone(), reason.clone());

@@ -109,13 +109,6 @@ impl Master {
         chosen.unwrap_or_default()
     }
 
-    /// In the recovery: an executor ended that way at this time.
-    pub(crate) fn preemption_ended(&mut self, at: Timestamp, end: &ExecutorState) {
-        if let ExecutorState::Lost(LossReason::Preempted { by }) = end {
-            self.preempted.add(by, at);
-        }
-    }
-
     fn preempt(&mut self, now: Timestamp, executor: &ExecutorKey, by: &AppId) {
         let driver = self.applications.live(&executor.app).link;
         let leaving = MasterToDriver::ExecutorLeaving { executor: executor.executor, host: None };
@@ -123,7 +116,6 @@ impl Master {
         let state = ExecutorState::Lost(LossReason::Preempted { by: by.clone() });
         let (row, driver) = self.release_executor(now, executor, state.clone());
         let worker = row.link;
-        self.preempted.add(by, now);
         self.effects.note(Note::ExecutorPreempted { executor: executor.clone(), by: by.clone() });
         self.tell_worker(worker, MasterToWorker::KillExecutor { executor: executor.clone() });
         let (executor, lost_host) = (executor.executor, None);

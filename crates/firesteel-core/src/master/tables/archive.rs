@@ -6,7 +6,6 @@
 use std::collections::BTreeMap;
 
 use crate::master::config::HistoryLimits;
-
 use crate::master::tables::applications::ended::Ended;
 use crate::master::tables::drivers::table::PastDriver;
 use crate::messages::{ApplicationView, HistoryPlace, MOST_PAST_EXECUTORS, PastApplication, PastRow};

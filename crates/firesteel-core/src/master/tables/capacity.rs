@@ -98,6 +98,10 @@ impl Grant {
         self.cores
     }
 
+    pub(crate) fn memory(&self) -> MiB {
+        self.memory
+    }
+
     /// Whether it names custom resources.
     pub(crate) fn has_resources(&self) -> bool {
         self.resources.is_some()

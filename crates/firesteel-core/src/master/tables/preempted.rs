@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
 use crate::ids::AppId;
+use crate::messages::{ExecutorState, LossReason};
 use crate::time::Timestamp;
 
 /// When executors were ended for each application, within the interval.
@@ -16,6 +17,13 @@ impl Preempted {
     /// The number of executors ended for an application within the interval.
     pub(crate) fn count(&self, app: &AppId) -> usize {
         self.by.get(app).map_or(0, VecDeque::len)
+    }
+
+    /// An executor ended this way at this time.
+    pub(crate) fn see(&mut self, at: Timestamp, end: &ExecutorState) {
+        if let ExecutorState::Lost(LossReason::Preempted { by }) = end {
+            self.add(by, at);
+        }
     }
 
     pub(crate) fn add(&mut self, app: &AppId, now: Timestamp) {

@@ -1,30 +1,31 @@
 //! Cluster drivers: submitted, placed before executors, ended, and relaunched elsewhere.
 
+use firesteel_placement::Strategy;
+
 use super::*;
 use crate::ids::DriverId;
-use firesteel_placement::{Amount, Strategy};
 
 const CLIENT: PeerId = PeerId(200);
 const KILLED: DriverState = DriverState::Killed(Some(ExitStatus::Signal(15)));
 
-fn id(number: u64) -> DriverId {
+pub(super) fn id(number: u64) -> DriverId {
     DriverId::new(format!("driver-20261120212235-{number:04}"))
 }
 
-fn wanted(cores: i64, memory: i64, supervise: bool) -> DriverDescription {
+pub(super) fn wanted(cores: i64, memory: i64, supervise: bool) -> DriverDescription {
     let (user, command, resources) = ("me@here".to_owned(), command(), ResourceAmounts::new());
     DriverDescription { user, command, cores: Cores(cores), memory: MiB(memory), supervise, resources }
 }
 
-fn with(description: &DriverDescription, resources: ResourceAmounts) -> DriverDescription {
+pub(super) fn with(description: &DriverDescription, resources: ResourceAmounts) -> DriverDescription {
     DriverDescription { resources, ..description.clone() }
 }
 
-fn launch_driver(peer: u64, number: u64, description: &DriverDescription) -> Effect {
+pub(super) fn launch_driver(peer: u64, number: u64, description: &DriverDescription) -> Effect {
     launch_driver_with(peer, number, description, Resources::default())
 }
 
-fn launch_driver_with(
+pub(super) fn launch_driver_with(
     peer: u64,
     number: u64,
     description: &DriverDescription,
@@ -34,11 +35,11 @@ fn launch_driver_with(
     to_worker(peer, MasterToWorker::LaunchDriver(Box::new(DriverLaunch { driver, description, resources })))
 }
 
-fn kill_driver(peer: u64, number: u64) -> Effect {
+pub(super) fn kill_driver(peer: u64, number: u64) -> Effect {
     to_worker(peer, MasterToWorker::KillDriver { driver: id(number) })
 }
 
-fn noted_driver(peer: u64, number: u64) -> Effect {
+pub(super) fn noted_driver(peer: u64, number: u64) -> Effect {
     to_worker(peer, MasterToWorker::DriverEndNoted { driver: id(number) })
 }
 
@@ -74,7 +75,7 @@ impl Bench {
         }
     }
 
-    fn submit(&mut self, description: &DriverDescription) -> Vec<Effect> {
+    pub(super) fn submit(&mut self, description: &DriverDescription) -> Vec<Effect> {
         let message = ClientToMaster::RequestSubmitDriver(Box::new(description.clone()));
         let (effects, answer) = self.client(message);
         let MasterToClient::SubmitDriverResponse(SubmitDriverAnswer::Submitted { .. }) = answer else {
@@ -91,7 +92,7 @@ impl Bench {
         }
     }
 
-    fn driver_reports(&mut self, peer: u64, number: u64, state: DriverState) -> Vec<Effect> {
+    pub(super) fn driver_reports(&mut self, peer: u64, number: u64, state: DriverState) -> Vec<Effect> {
         self.worker_says(peer, WorkerToMaster::DriverStateChanged(DriverReport::new(id(number), state)))
     }
 
@@ -104,7 +105,7 @@ impl Bench {
         self.master.view().drivers.into_iter().map(row).collect()
     }
 
-    fn states(&self) -> Vec<&'static str> {
+    pub(super) fn states(&self) -> Vec<&'static str> {
         self.drivers().into_iter().map(|(_, state, _)| state).collect()
     }
 
@@ -209,7 +210,7 @@ fn the_round_goes_on_after_the_last_worker_and_leaves_out_full_ones() {
 
 impl Bench {
     /// A Master with one Worker, which has these addresses.
-    fn with_gpus(resources: &Resources) -> Self {
+    pub(super) fn with_gpus(resources: &Resources) -> Self {
         let mut bench = Self::new(Config::default());
         let mut message = register(1, 8, Vec::new());
         if let WorkerToMaster::RegisterWorker { worker, .. } = &mut message {
@@ -217,78 +218,6 @@ impl Bench {
         }
         bench.worker_says(1, message);
         bench
-    }
-}
-
-/// A Worker with two gpus, and cluster drivers that need one each.
-fn with_gpus(drivers: u64) -> Bench {
-    let mut bench = Bench::with_gpus(&Resources::from_iter([("gpu", ["a", "b"])]));
-    (0..drivers).for_each(|_| drop(bench.submit(&with(&wanted(1, 512, true), gpus(1)))));
-    bench
-}
-
-fn gpus(count: u64) -> ResourceAmounts {
-    [("gpu".to_owned(), Amount::Whole(count))].into()
-}
-
-/// The addresses of the cluster drivers, in the order of submission.
-fn addresses(bench: &mut Bench) -> Vec<String> {
-    bench.master.view().drivers.iter().map(|driver| driver.has.to_string()).collect()
-}
-
-#[test]
-fn drivers_have_addresses_of_their_own_also_after_a_restart() {
-    let mut bench = with_gpus(2);
-    let description = with(&wanted(1, 512, true), gpus(1));
-    let effects = bench.submit(&description);
-    assert_eq!(effects, [], "no address is left");
-    assert_eq!(addresses(&mut bench), ["gpu=a", "gpu=b", ""]);
-    // What has ended is known by the addresses that it had.
-    let effects = bench.driver_reports(1, 0, DriverState::Finished);
-    let order = launch_driver_with(1, 2, &description, Resources::from_iter([("gpu", ["a"])]));
-    assert_eq!(effects, [noted_driver(1, 0), order]);
-    let expected = ["gpu=a", "gpu=b", "gpu=a"];
-    assert_eq!(addresses(&mut bench), expected);
-    bench.master = bench.recovered();
-    assert_eq!(addresses(&mut bench), expected);
-}
-
-#[test]
-fn addresses_of_a_kind_are_told_under_the_name_that_was_asked_for() {
-    let mut bench = Bench::with_gpus(&Resources::from_iter([("gpu:A100", ["c"])]));
-    let effects = bench.submit(&with(&wanted(1, 512, false), gpus(1)));
-    let [Effect::Send { message: Outbound::Worker(order), .. }] = &effects[..] else { panic!("{effects:?}") };
-    let MasterToWorker::LaunchDriver(launch) = order else { panic!("{order:?}") };
-    assert_eq!(launch.resources.to_string(), "gpu=c");
-    assert_eq!(addresses(&mut bench), ["gpu:A100=c"]);
-}
-
-#[test]
-fn the_successor_of_a_driver_needs_the_same() {
-    let mut bench = with_gpus(1);
-    bench.apply(Event::Disconnected { peer: PeerId(1) });
-    assert_eq!(bench.states(), ["RELAUNCHING", "SUBMITTED"]);
-    assert_eq!(bench.master.view().drivers[1].needs, gpus(1));
-    bench.worker(2, 8);
-    assert_eq!(bench.states(), ["RELAUNCHING", "SUBMITTED"], "this Worker has no gpus");
-}
-
-#[test]
-fn resources_that_nobody_can_have_are_refused() {
-    let mut bench = Bench::new(Config::default());
-    let many: ResourceAmounts = (0..17).map(|n| (format!("r{n}"), Amount::Whole(1))).collect();
-    let part: ResourceAmounts = [("gpu".to_owned(), "0.5".parse().expect("it is an amount"))].into();
-    for (needs, words) in [
-        (many, "nobody can have 17 custom resources: at most 16"),
-        (part, "0.5 of gpu is asked for, and this Master gives only whole addresses"),
-    ] {
-        let message = ClientToMaster::RequestSubmitDriver(Box::new(with(&wanted(1, 512, false), needs)));
-        match bench.client(message).1 {
-            MasterToClient::SubmitDriverResponse(SubmitDriverAnswer::Refused(refusal)) => {
-                assert!(refusal.to_string().starts_with(words), "{refusal}");
-            }
-            other => panic!("{other:?}"),
-        }
     }
 }
 
@@ -445,49 +374,6 @@ fn a_driver_that_cannot_be_is_refused() {
     }
 }
 
-#[test]
-fn ended_drivers_are_remembered_up_to_a_number_and_each_can_be_asked_for() {
-    let mut bench = Bench::new(Config { retained_drivers: 20, ..Config::default() });
-    bench.worker(1, 8);
-    for number in 0..50 {
-        bench.submit(&wanted(1, 512, false));
-        bench.driver_reports(1, number, DriverState::Finished);
-    }
-    let drivers = bench.drivers();
-    assert!((18..=20).contains(&drivers.len()), "{}", drivers.len());
-    assert_eq!(drivers.last().map(|(number, ..)| number.as_str()), Some("0049"));
-    let mut status = |number| match bench.client(ClientToMaster::RequestDriverStatus { driver: id(number) }).1
-    {
-        MasterToClient::DriverStatusResponse(view) => view.map(|view| view.state),
-        other => panic!("{other:?}"),
-    };
-    assert_eq!([status(0), status(49)], [None, Some(DriverState::Finished)]);
-}
-
-/// Source: Spark Master, 4.0.1 (`RequestKillAllDrivers`): those that wait are ended at once, and Workers are told of the others.
-#[test]
-fn all_drivers_are_asked_to_end_and_ended_ones_forgotten() {
-    let mut bench = Bench::new(Config::default());
-    bench.sized_worker(1, 2, 4096, Vec::new());
-    for cores in [2, 2, 1] {
-        bench.submit(&wanted(cores, 512, true));
-    }
-    let by = "ann".to_owned();
-    let (effects, answer) = bench.client(ClientToMaster::RequestKillAllDrivers { by: by.clone() });
-    assert_eq!(answer, MasterToClient::KillAllDriversResponse { drivers: 3 });
-    assert!(effects.contains(&kill_driver(1, 0)), "{effects:?}");
-    assert_eq!(bench.states(), ["RUNNING", "KILLED", "KILLED"]);
-    let clear = ClientToMaster::RequestClearCompletedDriversAndApps { by };
-    assert_eq!(bench.client(clear.clone()).1, MasterToClient::ClearCompletedResponse);
-    assert_eq!(bench.states(), ["RUNNING"]);
-    bench.driver_reports(1, 0, KILLED);
-    assert_eq!(bench.states(), ["KILLED"]);
-    bench.client(clear);
-    assert_eq!(bench.states(), [""; 0]);
-    bench.submit(&wanted(1, 512, false));
-    assert_eq!(bench.drivers()[0].0, "0003", "no id is given twice");
-}
-
 impl Bench {
     fn driver(&self, number: u64) -> DriverView {
         let drivers = self.master.view().drivers.into_iter();
@@ -536,44 +422,6 @@ fn restarts_of_a_cluster_driver_are_shown_while_it_is_on_that_worker() {
     bench.worker_says(2, said(None));
     bench.apply(Event::Disconnected { peer: PeerId(1) });
     assert_eq!(restarts(&bench, 1), None, "the one that takes its place begins anew");
-}
-
-#[test]
-fn the_name_and_the_restarts_of_a_driver_are_known_after_its_end_and_after_a_restart_of_the_master() {
-    let mut bench = Bench::new(Config { retained_drivers: 1, ..Config::default() });
-    bench.worker(1, 8);
-    let mut description = wanted(1, 1024, true);
-    description.command.environment.insert(DRIVER_NAME.to_owned(), "nightly".to_owned());
-    let last = DriverRestarts { restarts: 2, last: ExitStatus::Code(3), until: None };
-    let known = (Some("nightly".to_owned()), Some(last));
-    for number in 0..2 {
-        bench.submit(&description);
-        let (driver, restarts, last) = (id(number), last.restarts, last.last);
-        bench.worker_says(
-            1,
-            WorkerToMaster::DriverRestarted { driver, restarts, last, pause_millis: Some(1) },
-        );
-        bench.driver_reports(1, number, DriverState::Finished);
-    }
-    let image = bench.master.image();
-    let of_image = Master::recover(bench.master.config.clone(), bench.now, image).expect("it is one");
-    let of_journal = bench.recovered();
-    for (when, next) in
-        [("then", Some(of_journal)), ("from the journal", Some(of_image)), ("from the image", None)]
-    {
-        let driver = bench.driver(1);
-        assert_eq!((driver.name, driver.restarts), known, "{when}");
-        let rows = bench.master.history_page(HistoryPlace::default()).rows;
-        let named = |row: PastRow| match row {
-            PastRow::Driver { view, .. } => (view.name, view.restarts),
-            other => panic!("{when}: {other:?}"),
-        };
-        let rows: Vec<_> = rows.into_iter().map(named).collect();
-        assert_eq!(rows, [known.clone(), known.clone()], "{when}: the older one is archived");
-        if let Some(next) = next {
-            bench.master = next;
-        }
-    }
 }
 
 #[test]

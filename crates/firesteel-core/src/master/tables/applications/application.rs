@@ -85,8 +85,8 @@ pub(crate) struct Application {
 pub(crate) struct Entry {
     /// The number of its queue.
     pub(crate) queue: usize,
-    /// The maximum of its cores if it names none.
-    pub(crate) default_cores: Cores,
+    /// The maximum of its cores.
+    pub(crate) max_cores: Cores,
     /// The order in which the applications of a queue are served.
     pub(crate) order: ServingOrder,
 }
@@ -139,7 +139,7 @@ impl Profile {
 
 impl Application {
     pub(crate) fn new(
-        id: AppId,
+        (sequence, id): (u64, AppId),
         description: ApplicationDescription,
         link: Link,
         submitted: Timestamp,
@@ -161,13 +161,13 @@ impl Application {
             work: Shared::new(work),
             labelled_work: Shared::new(labelled_work),
             link,
-            sequence: 0,
+            sequence,
             queue: entry.queue,
             submitted,
             run_time,
             turn,
             state: ApplicationState::Waiting,
-            max_cores: description.max_cores.unwrap_or(entry.default_cores),
+            max_cores: entry.max_cores,
             cores_granted: Cores::ZERO,
             wishes: Wishes::default(),
             label: description.command.label(),

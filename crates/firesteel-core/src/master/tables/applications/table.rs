@@ -110,14 +110,8 @@ impl ApplicationTable {
         old
     }
 
-    /// Puts an application at the end of the queue.
-    pub(crate) fn insert(&mut self, mut row: Application) {
-        row.sequence = self.next_sequence;
-        self.insert_numbered(row);
-    }
-
-    /// Puts an application that has a number into its place in the queue.
-    pub(crate) fn insert_numbered(&mut self, row: Application) {
+    /// Puts an application into its place in the queue.
+    pub(crate) fn insert(&mut self, row: Application) {
         self.count_from(row.sequence + 1);
         self.numbers.insert(row.id.clone(), row.sequence);
         if let Link::Here(peer) = row.link {

@@ -3,35 +3,49 @@
 use firesteel_placement::index::Slot;
 
 use super::moved::Moved;
+use super::standing::{Leave, WorkerStanding};
 use super::table::WorkerTable;
-use crate::master::tables::workers::row::Availability;
-use crate::master::tables::workers::standing::Leave;
 
 impl WorkerTable {
     /// Gives a Worker no more executors. Returns whether that changed anything.
     pub(crate) fn decommission(&mut self, slot: Slot) -> bool {
-        self.forget_exclusion(slot);
-        self.set_availability(slot, Availability::Decommissioning)
+        let is_news = !self.row(slot).standing.leaving;
+        self.change_standing(slot, |standing| standing.leaving = true);
+        is_news
     }
 
     /// A Worker is asked to leave.
     pub(crate) fn ask_to_leave(&mut self, slot: Slot, leave: Leave) {
-        self.row_mut(slot).asked = Some(leave);
-        self.mark(slot);
+        self.change_standing(slot, |standing| standing.asked = Some(leave));
     }
 
-    /// Sets whether a Worker is given executors. Returns whether that changed anything.
-    pub(crate) fn set_availability(&mut self, slot: Slot, availability: Availability) -> bool {
-        let row = self.rows[slot.index()].as_mut().expect("every slot of the index has its row");
-        if row.availability == availability {
-            return false;
+    /// Changes how a Worker stands.
+    pub(crate) fn change_standing(&mut self, slot: Slot, change: impl FnOnce(&mut WorkerStanding)) {
+        let mut standing = self.row(slot).standing.clone();
+        change(&mut standing);
+        self.set_standing(slot, standing);
+    }
+
+    /// Sets how a Worker stands. One that is about to end is not excluded besides.
+    pub(crate) fn set_standing(&mut self, slot: Slot, mut standing: WorkerStanding) {
+        if standing.leaving {
+            standing.distrust.until = None;
         }
         self.changed.insert(slot);
+        let row = self.rows[slot.index()].as_mut().expect("every slot of the index has its row");
+        if let Some(until) = row.standing.distrust.until {
+            self.excluded.remove(&(until, slot));
+        }
+        if let Some(until) = standing.distrust.until {
+            self.excluded.insert((until, slot));
+        }
+        let before = row.availability();
         self.whole.remove(&row.whole_offer());
-        row.availability = availability;
+        row.standing = standing;
         self.whole.add(&row.whole_offer());
-        self.consider_anew(slot);
-        true
+        if row.availability() != before {
+            self.consider_anew(slot);
+        }
     }
 
     /// Sets whether a Worker leaves orders unanswered. Returns whether that changed anything.

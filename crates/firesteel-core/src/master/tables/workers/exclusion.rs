@@ -2,18 +2,13 @@
 
 use firesteel_placement::index::Slot;
 
-use super::row::Availability;
 use super::table::WorkerTable;
 use crate::time::{Timestamp, first_due};
 
 impl WorkerTable {
     /// Gives a Worker no executors before `until`.
     pub(crate) fn exclude(&mut self, slot: Slot, until: Timestamp) {
-        self.forget_exclusion(slot);
-        self.row_mut(slot).distrust.until = Some(until);
-        self.mark(slot);
-        self.excluded.insert((until, slot));
-        self.set_availability(slot, Availability::Excluded);
+        self.change_standing(slot, |standing| standing.distrust.until = Some(until));
     }
 
     /// The Workers that are excluded for all applications.
@@ -35,18 +30,9 @@ impl WorkerTable {
     pub(crate) fn readmit(&mut self, now: Timestamp) -> bool {
         let mut readmitted = false;
         while let Some(slot) = first_due(&self.excluded, now) {
-            self.forget_exclusion(slot);
-            self.set_availability(slot, Availability::Serving);
+            self.change_standing(slot, |standing| standing.distrust.until = None);
             readmitted = true;
         }
         readmitted
-    }
-
-    /// Forgets when a Worker's exclusion ends.
-    pub(crate) fn forget_exclusion(&mut self, slot: Slot) {
-        if let Some(until) = self.row_mut(slot).distrust.until.take() {
-            self.mark(slot);
-            self.excluded.remove(&(until, slot));
-        }
     }
 }

@@ -1,6 +1,8 @@
 //! The Workers: those that live, and the lost ones that are remembered.
 
 pub(crate) mod availability;
+mod consistency;
+mod dead;
 pub(crate) mod distrust;
 pub(crate) mod exclusion;
 pub(crate) mod foreigners;
@@ -11,3 +13,4 @@ pub(crate) mod row;
 pub(crate) mod silence;
 pub(crate) mod standing;
 pub(crate) mod table;
+mod views;

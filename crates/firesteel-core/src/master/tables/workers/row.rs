@@ -1,7 +1,6 @@
 //! One of the Master's living Workers.
 
 use std::sync::Arc;
-
 use std::time::Duration;
 
 use firesteel_placement::{Cores, Offer, ResourceAmounts, Resources, shortfall};
@@ -15,7 +14,7 @@ use crate::master::tables::sorted::Sorted;
 use crate::master::tables::workers::distrust::Distrust;
 use crate::master::tables::workers::foreigners::Foreigners;
 use crate::master::tables::workers::orders::Orders;
-use crate::master::tables::workers::standing::{Leave, WorkerStanding};
+use crate::master::tables::workers::standing::WorkerStanding;
 use crate::messages::{
     DepartureCause, Impairment, Standing, TimedReport, Used, WorkerDescription, WorkerRemark, WorkerShare,
     WorkerState, WorkerView,
@@ -40,10 +39,8 @@ pub(crate) struct WorkerRow {
     pub(crate) look: Timestamp,
     /// Whether two of its heartbeats are missing.
     pub(crate) is_late: bool,
-    pub(crate) availability: Availability,
-    /// The request to leave, if there was one.
-    pub(crate) asked: Option<Leave>,
-    pub(crate) distrust: Distrust,
+    /// Whether it is to be given executors, as that is written down. Only its table changes it.
+    pub(super) standing: WorkerStanding,
     /// Whether it leaves orders unanswered.
     pub(crate) deaf: bool,
     /// Why it can start no executors, if it says so.
@@ -79,11 +76,11 @@ pub(crate) struct Withheld {
 }
 
 impl WorkerRow {
-    pub(crate) fn new(mut description: WorkerDescription, link: Link, now: Timestamp) -> Self {
+    pub(crate) fn new(number: u64, mut description: WorkerDescription, link: Link, now: Timestamp) -> Self {
         let resources = std::mem::take(&mut description.resources);
         let total = Amounts { cores: description.cores, memory: description.memory, resources };
         Self {
-            number: 0,
+            number,
             description: Arc::new(description),
             link,
             capacity: Capacity::new(total),
@@ -93,15 +90,31 @@ impl WorkerRow {
             last_heartbeat: LastHeard::at(now),
             look: now,
             is_late: false,
-            availability: Availability::Serving,
-            asked: None,
-            distrust: Distrust::default(),
+            standing: WorkerStanding::default(),
             deaf: false,
             cannot_start: None,
             foreigners: None,
             report: None,
             is_to_list: false,
             recorded: None,
+        }
+    }
+
+    /// Whether it is to be given executors, as that is written down.
+    pub(crate) fn standing(&self) -> &WorkerStanding {
+        &self.standing
+    }
+
+    /// Whether it is given executors.
+    pub(crate) fn availability(&self) -> Availability {
+        match self.standing {
+            WorkerStanding { leaving: true, .. } => Availability::Decommissioning,
+            WorkerStanding { leaving: false, distrust: Distrust { until: Some(_), .. }, .. } => {
+                Availability::Excluded
+            }
+            WorkerStanding { leaving: false, distrust: Distrust { until: None, .. }, .. } => {
+                Availability::Serving
+            }
         }
     }
 
@@ -139,7 +152,7 @@ impl WorkerRow {
     /// An offer of its amounts in all.
     pub(crate) fn whole_offer(&self) -> Offer<'_> {
         let offer = self.capacity.whole_offer(self.description.id.as_str());
-        match self.availability {
+        match self.availability() {
             Availability::Serving | Availability::Excluded => offer,
             Availability::Decommissioning => Offer { cores: Cores::ZERO, ..offer },
         }
@@ -148,7 +161,7 @@ impl WorkerRow {
     /// Whether it may be given executors now.
     pub(crate) fn serves(&self) -> bool {
         self.link.is_here()
-            && self.availability == Availability::Serving
+            && self.availability() == Availability::Serving
             && !self.deaf
             && self.cannot_start.is_none()
             && self.foreigners.is_none()
@@ -170,12 +183,12 @@ impl WorkerRow {
 
     /// Why it leaves, if it leaves in order.
     pub(crate) fn departure_cause(&self) -> DepartureCause {
-        if self.asked.is_some() { DepartureCause::Asked } else { DepartureCause::Stopped }
+        if self.standing.asked.is_some() { DepartureCause::Asked } else { DepartureCause::Stopped }
     }
 
     /// What it adds to the sums over the cluster.
     pub(crate) fn share(&self) -> WorkerShare {
-        let standing = match self.availability {
+        let standing = match self.availability() {
             Availability::Decommissioning => Standing::Away,
             Availability::Serving | Availability::Excluded if !self.link.is_here() => Standing::Away,
             Availability::Serving | Availability::Excluded if self.serves() => Standing::Serving,
@@ -215,12 +228,12 @@ impl WorkerRow {
 
     /// Whether it may be given executors now or after its exclusion.
     pub(crate) fn stays(&self) -> bool {
-        self.availability != Availability::Decommissioning
+        !self.standing.leaving
     }
 
     /// A copy for clients, as a living Worker that is excluded for this number of applications.
     pub(crate) fn living_view(&self, excluded_for: u64, until: Timestamp) -> WorkerView {
-        let view = self.view(match (self.link, self.availability) {
+        let view = self.view(match (self.link, self.availability()) {
             (Link::Away, _) => WorkerState::Unknown,
             (Link::Here(_), _) if self.foreigners.is_some() => WorkerState::Unknown,
             (Link::Here(_), Availability::Serving | Availability::Excluded) => WorkerState::Alive,
@@ -237,7 +250,7 @@ impl WorkerRow {
             cores_used: used.cores,
             memory_used: used.memory,
             resources_used: used.resources,
-            excluded_until: self.distrust.until,
+            excluded_until: self.standing.distrust.until,
             impairment: self.impairment(),
             ..WorkerView::unused(&self.description, self.last_heartbeat.time())
         }

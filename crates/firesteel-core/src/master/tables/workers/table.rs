@@ -7,8 +7,9 @@ use std::time::Duration;
 use firesteel_placement::index::{Index, Share, Slot};
 use firesteel_placement::policy::ClusterTotal;
 use firesteel_placement::shortfall;
-use firesteel_placement::{Cores, Demand, MiB, Offer, ResourceAmounts, Resources, Strategy, WorkerOrder};
+use firesteel_placement::{Cores, Demand, MiB, Offer, ResourceAmounts, Strategy, WorkerOrder};
 
+use super::dead::DeadWorker;
 use super::label_counts::LabelCounts;
 use super::moved::Moved;
 use crate::address::Address;
@@ -16,14 +17,10 @@ use crate::ids::{PeerId, WorkerId};
 use crate::label::Label;
 use crate::master::tables::capacity::{Amounts, Grant};
 use crate::master::tables::link::Link;
-use crate::master::tables::merged::merged;
 use crate::master::tables::workers::orders::Orders;
-use crate::master::tables::workers::row::{Availability, Withheld, WorkerRow};
-use crate::messages::{ClusterTotals, Departure, Impairment, WorkerRemark, WorkerView};
+use crate::master::tables::workers::row::{Withheld, WorkerRow};
+use crate::messages::{Impairment, WorkerView};
 use crate::time::Timestamp;
-
-/// The maximum number of lost Workers that are remembered.
-const DEAD_LIMIT: usize = 1000;
 
 /// Up to this number of Workers, each is asked whether it has room, instead of the index.
 const FEW: usize = 16;
@@ -35,7 +32,7 @@ const FEW: usize = 16;
 #[derive(Debug)]
 pub(crate) struct WorkerTable {
     /// The living Workers by id, and in the worker order.
-    index: Index<WorkerId>,
+    pub(super) index: Index<WorkerId>,
     /// The rows of the living Workers, by slot.
     pub(super) rows: Vec<Option<WorkerRow>>,
     /// The amounts of all living Workers together.
@@ -45,18 +42,18 @@ pub(crate) struct WorkerTable {
     /// The Workers that may have more room than at the last pass.
     pub(super) gained: BTreeSet<Slot>,
     /// The amounts withheld until the end of this pass. The index does not count them as free.
-    withheld: BTreeMap<Slot, Withheld>,
+    pub(super) withheld: BTreeMap<Slot, Withheld>,
     /// The Workers that are excluded for all applications, by the end of the exclusion.
-    pub(crate) excluded: BTreeSet<(Timestamp, Slot)>,
-    labels: LabelCounts,
-    by_peer: BTreeMap<PeerId, Slot>,
-    by_address: BTreeMap<Address, WorkerId>,
+    pub(super) excluded: BTreeSet<(Timestamp, Slot)>,
+    pub(super) labels: LabelCounts,
+    pub(super) by_peer: BTreeMap<PeerId, Slot>,
+    pub(super) by_address: BTreeMap<Address, WorkerId>,
     /// When to check each Worker's heartbeat next, never later than its timeout. A heartbeat does not change the Worker's
     /// entry; entries that heartbeats have outdated are moved on when they come first.
     pub(super) looks: BTreeSet<(Timestamp, Slot)>,
     /// The Workers of which two heartbeats are missing.
     pub(super) late: BTreeSet<Slot>,
-    dead: VecDeque<DeadWorker>,
+    pub(super) dead: VecDeque<DeadWorker>,
     /// The number of Workers that have ever registered.
     next_number: u64,
     /// The Workers whose standing may have changed in the event at hand.
@@ -67,12 +64,6 @@ pub(crate) struct WorkerTable {
 #[derive(Debug)]
 #[must_use]
 pub(crate) struct Lifted(BTreeMap<Slot, Withheld>);
-
-#[derive(Debug)]
-struct DeadWorker {
-    view: WorkerView,
-    forgotten_at: Timestamp,
-}
 
 impl WorkerTable {
     pub(crate) fn new(order: WorkerOrder) -> Self {
@@ -95,15 +86,9 @@ impl WorkerTable {
         }
     }
 
-    /// Adds a Worker whose id, connection and address are new. A lost Worker with the same id or address is
-    /// forgotten.
+    /// Adds a Worker whose id, connection, address and number are new, and returns its slot. A lost Worker with the same id or
+    /// address is forgotten.
     pub(crate) fn insert(&mut self, mut row: WorkerRow, timeout: Duration) -> Slot {
-        row.number = self.next_number;
-        self.insert_numbered(row, timeout)
-    }
-
-    /// The same for a Worker that has a number. Returns its slot.
-    pub(crate) fn insert_numbered(&mut self, mut row: WorkerRow, timeout: Duration) -> Slot {
         self.count_from(row.number + 1);
         let (id, address) = (row.description.id.clone(), row.address());
         row.look = row.next_look(timeout);
@@ -135,7 +120,7 @@ impl WorkerTable {
         self.moved = Moved::All;
         self.whole.remove(&row.whole_offer());
         self.labels.remove(&row.description.label);
-        if let Some(until) = row.distrust.until {
+        if let Some(until) = row.standing.distrust.until {
             self.excluded.remove(&(until, slot));
         }
         if let Link::Here(peer) = row.link {
@@ -348,33 +333,6 @@ impl WorkerTable {
         self.moved.add(slot, self.rows.len());
     }
 
-    /// Remembers a Worker that was removed, and forgets those that are overdue.
-    pub(crate) fn bury(&mut self, row: &WorkerRow, departure: Departure, remember: Duration) {
-        self.forget_dead(departure.at);
-        self.dead.retain(|dead| dead.view.id != row.description.id);
-        if self.dead.len() >= DEAD_LIMIT {
-            self.dead.pop_front();
-        }
-        let forgotten_at = row.last_heartbeat.time() + remember;
-        // A Worker can have thousands of addresses, and nobody asks for those of a lost one, or for what was wrong with it.
-        let (resources, resources_used) = (Resources::default(), Resources::default());
-        let (impairment, state) = (None, departure.cause.state());
-        let remark = Some(WorkerRemark::Gone(departure));
-        let view = WorkerView { resources, resources_used, impairment, remark, ..row.view(state) };
-        self.bury_view(view, forgotten_at);
-    }
-
-    /// Remembers a lost Worker until this time.
-    pub(crate) fn bury_view(&mut self, view: WorkerView, forgotten_at: Timestamp) {
-        self.dead.push_back(DeadWorker { view, forgotten_at });
-    }
-
-    /// The lost Workers that are remembered at this time, each with the time when it is forgotten, in the order of their losses.
-    pub(crate) fn dead(&self, now: Timestamp) -> impl Iterator<Item = (&WorkerView, Timestamp)> {
-        let remembered = self.dead.iter().filter(move |dead| dead.forgotten_at > now);
-        remembered.map(|dead| (&dead.view, dead.forgotten_at))
-    }
-
     /// The number of Workers that have ever registered.
     pub(crate) fn registered(&self) -> u64 {
         self.next_number
@@ -383,11 +341,6 @@ impl WorkerTable {
     /// Gives the next Worker this number at least.
     pub(crate) fn count_from(&mut self, number: u64) {
         self.next_number = self.next_number.max(number);
-    }
-
-    /// A Worker's standing may have changed.
-    pub(crate) fn mark(&mut self, slot: Slot) {
-        self.changed.insert(slot);
     }
 
     /// The Workers whose standing may have changed since the last call.
@@ -403,11 +356,6 @@ impl WorkerTable {
     /// The number of Workers that are away.
     pub(crate) fn away(&self) -> usize {
         self.index.len() - self.by_peer.len()
-    }
-
-    /// Forgets lost Workers that are overdue. Called before they are shown.
-    pub(crate) fn forget_dead(&mut self, now: Timestamp) {
-        self.dead.retain(|dead| dead.forgotten_at > now);
     }
 
     /// The number of living Workers.
@@ -459,7 +407,7 @@ impl WorkerTable {
     }
 
     /// The Worker in a slot that may be out of date.
-    fn at(&self, slot: Slot) -> Option<&WorkerRow> {
+    pub(super) fn at(&self, slot: Slot) -> Option<&WorkerRow> {
         self.rows.get(slot.index())?.as_ref()
     }
 
@@ -506,11 +454,6 @@ impl WorkerTable {
         &self.whole
     }
 
-    /// The sums over the Workers, as views show them.
-    pub(crate) fn totals(&self) -> ClusterTotals {
-        self.iter().map(WorkerRow::share).collect()
-    }
-
     /// Offers of the living Workers' free amounts, by id.
     pub(crate) fn offers(&self) -> impl Iterator<Item = Offer<'_>> {
         self.iter().map(WorkerRow::offer)
@@ -526,32 +469,6 @@ impl WorkerTable {
         self.at(slot).map(WorkerRow::whole_offer)
     }
 
-    /// Copies of the living Workers by id, then of the lost ones that are remembered. `excluded_for` has the number of
-    /// applications for which each Worker is excluded. What Workers run for another Master ends at `until`.
-    pub(crate) fn views(&self, excluded_for: &BTreeMap<Slot, u64>, until: Timestamp) -> Vec<WorkerView> {
-        let count = |slot| excluded_for.get(&slot).copied().unwrap_or(0);
-        let living = self.slots().map(|(slot, row)| row.living_view(count(slot), until));
-        living.chain(self.dead.iter().map(|dead| dead.view.clone())).collect()
-    }
-
-    /// Copies of the Workers by id, living and lost, from this id on.
-    pub(crate) fn views_from(
-        &self,
-        from: &WorkerId,
-        excluded_for: BTreeMap<Slot, u64>,
-        until: Timestamp,
-    ) -> impl Iterator<Item = WorkerView> {
-        let living = self.index.iter_from(from).map(|(id, slot)| (id, Ok(slot)));
-        let mut dead: Vec<&WorkerView> =
-            self.dead.iter().map(|dead| &dead.view).filter(|dead| dead.id >= *from).collect();
-        dead.sort_by(|one, other| one.id.cmp(&other.id));
-        let dead = dead.into_iter().map(|dead| (&dead.id, Err(dead)));
-        merged(living, dead).map(move |either| match either {
-            Ok(slot) => self.row(slot).living_view(excluded_for.get(&slot).copied().unwrap_or(0), until),
-            Err(dead) => dead.clone(),
-        })
-    }
-
     /// The number of Workers, living and lost.
     pub(crate) fn len(&self) -> usize {
         self.index.len() + self.dead.len()
@@ -561,54 +478,5 @@ impl WorkerTable {
     #[cfg(test)]
     pub(crate) fn index_mut(&mut self) -> &mut Index<WorkerId> {
         &mut self.index
-    }
-
-    /// Checks that all indexes name the same Workers, and that the index has the same free amounts as the
-    /// rows. Returns what is wrong.
-    pub(crate) fn check(&self) -> Result<(), String> {
-        self.index.check(self.offers())?;
-        for (id, slot) in self.index.iter() {
-            let row = self.at(slot).ok_or_else(|| format!("{id} has no row"))?;
-            let looked = self.looks.contains(&(row.look, slot)) == row.link.is_here();
-            let linked = row.link.peer().is_none_or(|peer| self.by_peer.get(&peer) == Some(&slot));
-            let known = row.description.id == *id
-                && looked
-                && linked
-                && self.by_address.get(&row.address()) == Some(id);
-            if !known || row.is_late != self.late.contains(&slot) {
-                return Err(format!("{id} is not in every table"));
-            }
-        }
-        let until = |(slot, row): (Slot, &WorkerRow)| match (row.availability, row.distrust.until) {
-            (Availability::Excluded, Some(until)) => Some(Some((until, slot))),
-            (Availability::Serving | Availability::Decommissioning, None) => Some(None),
-            (Availability::Excluded, None)
-            | (Availability::Serving | Availability::Decommissioning, Some(_)) => None,
-        };
-        let excluded: Option<Vec<_>> = self.slots().map(until).collect();
-        let excluded = excluded.map(|all| all.into_iter().flatten().collect::<BTreeSet<_>>());
-        if excluded.as_ref() != Some(&self.excluded) {
-            return Err(format!("{excluded:?} are excluded, and not {:?}", self.excluded));
-        }
-        let mut whole = ClusterTotal::default();
-        self.whole_offers().for_each(|all| whole.add(&all));
-        if !self.withheld.is_empty() {
-            return Err(format!("something is withheld after the pass: {:?}", self.withheld));
-        }
-        if whole != self.whole {
-            return Err(format!("the Workers have {whole:?} together, and not {:?}", self.whole));
-        }
-        let labels = LabelCounts::of(self.iter().map(|row| &row.description.label));
-        if labels != self.labels {
-            return Err(format!("the Workers have the labels {labels:?}, and not {:?}", self.labels));
-        }
-        let rows = self.rows.iter().flatten().count();
-        let here = self.iter().filter(|row| row.link.is_here()).count();
-        let sizes = [rows, self.by_address.len(), self.by_peer.len(), self.looks.len()];
-        let expected = [self.index.len(), self.index.len(), here, here];
-        if sizes != expected || self.dead.len() > DEAD_LIMIT {
-            return Err(format!("the tables of the Workers have the sizes {sizes:?}, not {expected:?}"));
-        }
-        Ok(())
     }
 }
