@@ -4,6 +4,6 @@
 const LONGEST_NAME: usize = 200;
 
 /// The name of a user or an application, short and without control characters.
-pub(crate) fn plain_name(name: &str) -> String {
+pub(super) fn plain_name(name: &str) -> String {
     name.chars().filter(|c| !c.is_control()).take(LONGEST_NAME).collect()
 }

@@ -194,7 +194,7 @@ impl Master {
     }
 
     /// The other applications that hold cores.
-    pub(crate) fn other_holders<'a>(&'a self, app: &'a Application) -> impl Iterator<Item = &'a Application> {
+    pub(super) fn other_holders<'a>(&'a self, app: &'a Application) -> impl Iterator<Item = &'a Application> {
         self.applications.queue().filter(|other| other.id != app.id && other.cores_granted > Cores::ZERO)
     }
 

@@ -117,7 +117,7 @@ impl Master {
     }
 
     /// A copy of a live application with all its remembered executors.
-    pub(crate) fn view_of(&self, app: &Application) -> ApplicationView {
+    fn view_of(&self, app: &Application) -> ApplicationView {
         let executors = self.executors_from(app, ExecutorId(0)).collect();
         ApplicationView { executors, ..self.row_of(app) }
     }

@@ -223,14 +223,14 @@ pub struct Counters {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ApplicationImage {
     /// Whether it ever had an executor.
-    pub(crate) begun: bool,
+    pub(super) begun: bool,
     pub(crate) next_executor: u32,
     pub(crate) cores_spent: Cores,
     pub(crate) profiles: Vec<(ProfileId, ProfileImage)>,
     /// The numbers of the living Workers that ever ran one of its executors.
     pub(crate) workers: Vec<u64>,
     /// The ids of the lost ones, which may register again.
-    pub(crate) lost_workers: Vec<WorkerId>,
+    pub(super) lost_workers: Vec<WorkerId>,
     /// The ended executors that are remembered, in the order of their ends.
     pub(crate) ended: Vec<ExecutorImage>,
     /// The number of those that are not.

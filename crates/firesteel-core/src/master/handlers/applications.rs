@@ -98,7 +98,7 @@ impl Master {
     }
 
     /// Checks that the parts of addresses that somebody asks for may be given, if any are.
-    pub(crate) fn check_shares(&self, resources: &ResourceAmounts) -> Result<(), String> {
+    pub(super) fn check_shares(&self, resources: &ResourceAmounts) -> Result<(), String> {
         let part = resources.iter().find(|(_, amount)| amount.is_part());
         match (self.config.resource_shares, part) {
             (ResourceShares::Allowed, _) | (ResourceShares::Refused, None) => Ok(()),
@@ -223,7 +223,7 @@ impl Master {
         self.leavers.forget_driver(peer);
     }
 
-    pub(crate) fn is_own(&mut self, peer: PeerId, app: &AppId) -> bool {
+    fn is_own(&mut self, peer: PeerId, app: &AppId) -> bool {
         let own = self.applications.is_drivers(app, peer);
         if !own {
             self.ignore(peer, Ignored::NotItsOwn { named: app.to_string() });

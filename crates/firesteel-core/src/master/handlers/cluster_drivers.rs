@@ -177,7 +177,7 @@ impl Master {
     ///
     /// Source: Spark Master, 4.0.1 (`WorkerLatestState`): what it does not know is ended. What the Worker does not know
     /// stays lost there.
-    pub(crate) fn reconcile_drivers(
+    pub(super) fn reconcile_drivers(
         &mut self,
         now: Timestamp,
         (peer, slot): (PeerId, Slot),
@@ -320,7 +320,7 @@ impl Master {
     }
 
     /// All cluster drivers on a Worker are lost with it.
-    pub(crate) fn lose_drivers_on(&mut self, now: Timestamp, slot: Slot, reason: &LossReason) {
+    pub(super) fn lose_drivers_on(&mut self, now: Timestamp, slot: Slot, reason: &LossReason) {
         for number in self.workers.row(slot).drivers.clone() {
             self.lose_driver(now, number, DriverError::WorkerLost(reason.clone()));
         }
@@ -390,7 +390,7 @@ impl Master {
 
     /// A heartbeat of a Worker arrived. Orders to start cluster drivers that it did not answer are repeated: a repetition of
     /// one that came has no effect.
-    pub(crate) fn repeat_driver_orders(&mut self, (slot, worker): (Slot, &WorkerId), arrived: Timestamp) {
+    pub(super) fn repeat_driver_orders(&mut self, (slot, worker): (Slot, &WorkerId), arrived: Timestamp) {
         let row = self.workers.row(slot);
         let link = row.link;
         for number in row.drivers.clone() {

@@ -59,7 +59,7 @@ impl Master {
     }
 
     /// Tells a Worker that it was asked to leave, if it was. Told once more, it takes the same time.
-    pub(crate) fn tell_to_leave(&mut self, now: Timestamp, slot: Slot) {
+    pub(super) fn tell_to_leave(&mut self, now: Timestamp, slot: Slot) {
         let row = self.workers.row(slot);
         if let Some(Leave { by }) = row.standing().asked {
             let within_millis = by.map(|by| millis(by.since(now)));

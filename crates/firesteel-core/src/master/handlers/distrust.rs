@@ -44,7 +44,7 @@ impl Master {
 
     /// Executors of an application are proven: their Workers can start executors, and those where others of its
     /// executors failed may be bad.
-    pub(crate) fn weigh_proof(&mut self, app: &AppId, proven: &[(Slot, ExecutorId)]) {
+    pub(super) fn weigh_proof(&mut self, app: &AppId, proven: &[(Slot, ExecutorId)]) {
         let application = self.applications.live(app);
         for (slot, executor) in proven {
             let started =

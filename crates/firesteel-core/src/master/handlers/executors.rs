@@ -81,7 +81,7 @@ impl Master {
     }
 
     /// Takes in an executor's state as its own Worker reports it. A repeated state changes nothing.
-    pub(crate) fn update_executor(&mut self, now: Timestamp, peer: PeerId, report: ExecutorReport) {
+    pub(super) fn update_executor(&mut self, now: Timestamp, peer: PeerId, report: ExecutorReport) {
         let ExecutorReport { executor, state, used } = report;
         let (state, trouble) = explained(&self.applications.live(&executor.app).description.command, state);
         let probation = self.probation_of(&executor).expect("an executor that a Worker lists is live");
@@ -112,7 +112,7 @@ impl Master {
     }
 
     /// A Worker reports the end of an executor that the Master has already taken back.
-    pub(crate) fn learn_end(
+    pub(super) fn learn_end(
         &mut self,
         now: Timestamp,
         worker: &WorkerId,
@@ -131,7 +131,7 @@ impl Master {
     }
 
     /// Whether an executor counts as started for good, if it is live.
-    pub(crate) fn probation_of(&self, executor: &ExecutorKey) -> Option<Probation> {
+    pub(super) fn probation_of(&self, executor: &ExecutorKey) -> Option<Probation> {
         Some(self.applications.get(&executor.app)?.executors.get(executor.executor)?.probation)
     }
 
@@ -151,7 +151,7 @@ impl Master {
     }
 
     /// An executor has ended: its Worker gets its share back, and its driver is told.
-    pub(crate) fn end_executor(&mut self, now: Timestamp, executor: &ExecutorKey, end: ExecutorState) {
+    pub(super) fn end_executor(&mut self, now: Timestamp, executor: &ExecutorKey, end: ExecutorState) {
         self.end_executor_that_used(now, executor, end, None);
     }
 

@@ -31,7 +31,7 @@ impl Master {
     /// waits before it launches another; and an executor that its own Worker ended has not failed. An end that is final
     /// leads to no other executor and does not count. Executors of Firesteel's own that say that their driver cannot be reached
     /// end the application sooner.
-    pub(crate) fn count_end(
+    pub(super) fn count_end(
         &mut self,
         now: Timestamp,
         executor: &ExecutorKey,

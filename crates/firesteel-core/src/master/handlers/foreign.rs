@@ -42,14 +42,14 @@ impl Master {
     }
 
     /// Whether an executor belongs to an application that this Master never had, and is left alone for now.
-    pub(crate) fn is_held(&self, executor: &ExecutorKey) -> bool {
+    pub(super) fn is_held(&self, executor: &ExecutorKey) -> bool {
         self.holds_foreign()
             && self.applications.get(&executor.app).is_none()
             && self.applications.ended().get(&executor.app).is_none()
     }
 
     /// The same for a cluster driver.
-    pub(crate) fn is_driver_held(&self, driver: &DriverId) -> bool {
+    pub(super) fn is_driver_held(&self, driver: &DriverId) -> bool {
         self.holds_foreign() && self.drivers.number(driver).is_none() && self.drivers.ended(driver).is_none()
     }
 
@@ -68,7 +68,7 @@ impl Master {
     }
 
     /// One on a Worker has ended. The last one leaves the Worker to others.
-    pub(crate) fn see_foreigner_end(&mut self, slot: Slot, foreigner: &Foreigner) {
+    pub(super) fn see_foreigner_end(&mut self, slot: Slot, foreigner: &Foreigner) {
         let Some(foreigners) = self.workers.row_mut(slot).foreigners.as_mut() else { return };
         match foreigner {
             Foreigner::Executor(executor) => foreigners.executors.remove(executor),
@@ -80,7 +80,7 @@ impl Master {
     }
 
     /// A Worker is given executors again.
-    pub(crate) fn forget_foreigners(&mut self, slot: Slot) {
+    pub(super) fn forget_foreigners(&mut self, slot: Slot) {
         if self.workers.row_mut(slot).foreigners.take().is_some() {
             self.workers.set_foreigners(slot);
             self.pass = Pass::Due;
@@ -88,7 +88,7 @@ impl Master {
     }
 
     /// Says what runs on a Worker that has registered, if that is left alone.
-    pub(crate) fn note_foreigners(&mut self, now: Timestamp, slot: Slot) {
+    pub(super) fn note_foreigners(&mut self, now: Timestamp, slot: Slot) {
         let row = self.workers.row(slot);
         let (Some(foreigners), Some(until)) = (&row.foreigners, self.hold.until) else { return };
         self.effects.note(Note::ForeignHeld {
@@ -102,7 +102,7 @@ impl Master {
 
     /// Whether a driver that has returned is not answered yet: its application is not known, and its executors are left alone.
     /// It asks again every second.
-    pub(crate) fn keeps_waiting(&mut self, now: Timestamp, peer: PeerId, resumption: &Resumption) -> bool {
+    pub(super) fn keeps_waiting(&mut self, now: Timestamp, peer: PeerId, resumption: &Resumption) -> bool {
         let Resumption { app, executors, .. } = resumption;
         let Some(until) = self.hold.until else { return false };
         let is_known = self.applications.get(app).is_some() || self.applications.ended().get(app).is_some();

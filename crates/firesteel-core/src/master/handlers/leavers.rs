@@ -28,7 +28,7 @@ struct Leaver {
 
 impl Leavers {
     /// A driver's connection ended: it need not be told of its executors.
-    pub(crate) fn forget_driver(&mut self, peer: PeerId) {
+    pub(super) fn forget_driver(&mut self, peer: PeerId) {
         self.rows.retain(|_, row| row.peer != peer);
     }
 
@@ -76,7 +76,7 @@ enum Left {
 
 impl Master {
     /// Remembers the executors of an application that has ended. Their Workers were told to end them.
-    pub(crate) fn see_off(&mut self, app: AppId, driver: Link, executors: BTreeMap<ExecutorId, WorkerId>) {
+    pub(super) fn see_off(&mut self, app: AppId, driver: Link, executors: BTreeMap<ExecutorId, WorkerId>) {
         let Link::Here(peer) = driver else { return };
         if executors.is_empty() {
             self.tell_driver(peer, MasterToDriver::ExecutorsGone { app });
@@ -86,7 +86,7 @@ impl Master {
     }
 
     /// That Worker reports the end of an executor that the Master has forgotten.
-    pub(crate) fn see_gone(&mut self, worker: &WorkerId, executor: &ExecutorKey, end: &ExecutorState) {
+    pub(super) fn see_gone(&mut self, worker: &WorkerId, executor: &ExecutorKey, end: &ExecutorState) {
         // Its driver may be gone, or was told already.
         let Some((peer, left)) = self.leavers.remove(worker, executor) else { return };
         let (state, lost_host) = (end.clone(), None);
@@ -103,7 +103,7 @@ impl Master {
     }
 
     /// A Worker is lost, or does not name these executors: nothing more will be reported of them.
-    pub(crate) fn see_gone_from(
+    pub(super) fn see_gone_from(
         &mut self,
         worker: &WorkerId,
         named: &BTreeSet<&ExecutorKey>,

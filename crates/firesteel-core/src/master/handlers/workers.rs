@@ -238,7 +238,7 @@ impl Master {
 
     /// A Worker reports on an executor, and so answers the order to launch it. That an executor has started, or was ended,
     /// shows that orders come, also if this one was given up.
-    pub(crate) fn hear_of(&mut self, slot: Slot, report: &ExecutorReport) {
+    pub(super) fn hear_of(&mut self, slot: Slot, report: &ExecutorReport) {
         let answers = self.workers.row_mut(slot).orders.answer(&report.executor);
         if answers || matches!(report.state, ExecutorState::Running | ExecutorState::Killed(_)) {
             self.hears_again(slot);
@@ -255,7 +255,7 @@ impl Master {
     }
 
     /// The slot of the Worker that a message names. It must be the one of this connection; otherwise the message is ignored.
-    pub(crate) fn own_slot(&mut self, peer: PeerId, named: &WorkerId) -> Option<Slot> {
+    pub(super) fn own_slot(&mut self, peer: PeerId, named: &WorkerId) -> Option<Slot> {
         match self.workers.slot_of_peer(peer) {
             None => self.ignore(peer, Ignored::NotRegistered),
             Some(slot) if self.workers.row(slot).description.id == *named => return Some(slot),

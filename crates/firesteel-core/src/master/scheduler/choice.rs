@@ -23,7 +23,7 @@ use crate::master::tables::workers::table::WorkerTable;
 type Rank = Option<(Locality, Reverse<u64>)>;
 
 /// The Workers for an application's executors, in the order in which these are launched.
-pub(crate) fn choose(
+pub(super) fn choose(
     config: &Config,
     (workers, memory): (&mut WorkerTable, &mut Memory),
     application: &Application,
@@ -53,7 +53,7 @@ pub(crate) fn choose(
 }
 
 /// Whether all these Workers are alike to an application: it prefers none and shuns none.
-pub(crate) fn is_indifferent(application: &Application, workers: &WorkerTable) -> bool {
+pub(super) fn is_indifferent(application: &Application, workers: &WorkerTable) -> bool {
     application.wishes.is_empty()
         && application.exclusions.is_empty()
         && workers.all_admit(application.label.as_ref())

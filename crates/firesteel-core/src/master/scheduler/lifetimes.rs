@@ -35,7 +35,7 @@ impl Application {
     }
 
     /// When it will have ended, if it says how long it runs: from the launch of its first live executor, or from now.
-    pub(crate) fn told_end(&self, now: Timestamp) -> Option<Timestamp> {
+    pub(super) fn told_end(&self, now: Timestamp) -> Option<Timestamp> {
         let told = self.run_time?;
         let began = self.began().unwrap_or(now);
         Some(began + corrected(told, now.since(began)))
@@ -63,7 +63,7 @@ impl Master {
     }
 
     /// What the policy of an application has to know of how long executors run on: nothing, for all policies but one.
-    pub(crate) fn rest_for_policy(&self, now: Timestamp, application: &Application) -> Rest {
+    pub(super) fn rest_for_policy(&self, now: Timestamp, application: &Application) -> Rest {
         match self.config.rule_for(application.description.policy) {
             Rule::Policy(Policy::Lifetimes) => self.expected_rest(now, application),
             Rule::Policy(

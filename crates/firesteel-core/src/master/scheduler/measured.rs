@@ -15,7 +15,7 @@ pub(crate) enum Measured<'e> {
 
 impl<'e> Measured<'e> {
     /// Its measure, if this lesson was learned last. `whole` has the amounts of a Worker in all.
-    pub(crate) fn measure(
+    pub(super) fn measure(
         self,
         lesson: &'e Lesson,
         whole: &'e dyn Fn(Slot) -> Option<Offer<'e>>,

@@ -23,7 +23,7 @@ pub(crate) struct Memory {
 
 impl Memory {
     /// Places a demand by a policy's measure, on Workers that are all alike to its application.
-    pub(crate) fn place_by(
+    pub(super) fn place_by(
         &mut self,
         policy: Measured<'_>,
         workers: &mut WorkerTable,
@@ -48,18 +48,18 @@ impl Memory {
     }
 
     /// What was learned of the executors that applications ask for.
-    pub(crate) fn lesson(&self) -> &Lesson {
+    pub(super) fn lesson(&self) -> &Lesson {
         self.seen.lesson()
     }
 
     /// The costs of making room, as the Workers are now. Whoever uses them gives them back.
-    pub(crate) fn take_preemption_costs(&mut self, workers: &mut WorkerTable) -> PreemptionCosts {
+    pub(super) fn take_preemption_costs(&mut self, workers: &mut WorkerTable) -> PreemptionCosts {
         self.catch_up(workers);
         std::mem::take(&mut self.preemption_costs)
     }
 
     /// Gives back the costs that were taken.
-    pub(crate) fn keep_preemption_costs(&mut self, costs: PreemptionCosts) {
+    pub(super) fn keep_preemption_costs(&mut self, costs: PreemptionCosts) {
         self.preemption_costs = costs;
     }
 

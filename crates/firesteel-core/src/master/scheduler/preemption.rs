@@ -35,7 +35,7 @@ impl Master {
     }
 
     /// When a gang that waits has waited for long. `None` if it never has.
-    pub(crate) fn impatience(&self, application: &Application) -> Option<Timestamp> {
+    pub(super) fn impatience(&self, application: &Application) -> Option<Timestamp> {
         let gang = self.config.gang_preemption.filter(|_| self.config.preemption != Preemption::Off)?;
         application.gang_waits().then_some(application.submitted + gang.patience)
     }
@@ -50,7 +50,7 @@ impl Master {
 
     /// Ends executors to make room for what an application needs next, if that helps and is allowed. Returns
     /// their applications, some of them more than once.
-    pub(crate) fn preempt_for(&mut self, now: Timestamp, app: &AppId) -> Vec<AppId> {
+    pub(super) fn preempt_for(&mut self, now: Timestamp, app: &AppId) -> Vec<AppId> {
         let Preemption::AtMost { executors: most, .. } = self.config.preemption else { return Vec::new() };
         let most = (most as usize).saturating_sub(self.preempted.count(app));
         let doomed = match most {

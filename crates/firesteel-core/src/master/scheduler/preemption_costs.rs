@@ -64,7 +64,7 @@ impl PreemptionCosts {
     }
 
     /// The executors to end so that `executors` of the demand fit. `None` if that takes more than `most`, or does not help.
-    pub(crate) fn choose(
+    pub(super) fn choose(
         &mut self,
         master: &Master,
         application: &Application,

@@ -57,9 +57,9 @@ pub(crate) struct QueueScheduling {
     /// The gangs that can never fit, for which a note was written.
     never_fit: BTreeSet<AppId>,
     /// When the next of the gangs that waited in the last pass has waited for long.
-    pub(crate) next_impatience: Option<Timestamp>,
+    pub(super) next_impatience: Option<Timestamp>,
     /// The number of gangs of this pass that have waited for long and for which no executors could be ended.
-    pub(crate) gangs_in_vain: usize,
+    pub(super) gangs_in_vain: usize,
 }
 
 /// Room that is reserved for a gang.
@@ -86,7 +86,7 @@ pub(crate) struct Kept {
     pub(crate) amounts: Amounts,
     /// The number of these executors for which addresses are kept free. The others get addresses that are expected to be
     /// given back in time.
-    pub(crate) with_addresses: u64,
+    with_addresses: u64,
 }
 
 /// The result of serving an application.
@@ -115,7 +115,7 @@ pub struct ReservationView {
 impl Master {
     /// Whether the next pass is one by queues. After the last such pass, every application is considered once if room was
     /// reserved.
-    pub(crate) fn schedules_by_queue(&mut self) -> bool {
+    pub(super) fn schedules_by_queue(&mut self) -> bool {
         let ordered = !self.config.queues.is_empty()
             || self.config.order != ServingOrder::Registration
             || self.applications.has_special();
@@ -163,7 +163,7 @@ impl Master {
     }
 
     /// Serves all waiting applications in order. Returns whether executors were ended for them.
-    pub(crate) fn serve_queues(&mut self, now: Timestamp) -> bool {
+    pub(super) fn serve_queues(&mut self, now: Timestamp) -> bool {
         let mut ended = false;
         let mut before = self.queue_scheduling.take_holders();
         self.queue_scheduling.next_impatience = None;

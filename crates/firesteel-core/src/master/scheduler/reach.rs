@@ -15,7 +15,7 @@ pub(crate) enum Reach {
 
 impl Reach {
     /// Whether this executor of `other` may be ended for `application`.
-    pub(crate) fn includes(
+    pub(super) fn includes(
         self,
         application: &Application,
         other: &Application,

@@ -69,7 +69,7 @@ impl WaitingQueues {
         Some(Next { app: app.clone(), queue: number, rank: *rank })
     }
 
-    pub(crate) fn grant_size(&self) -> GrantSize {
+    pub(super) fn grant_size(&self) -> GrantSize {
         match self.queues.iter().filter(|queue| !queue.waiting.is_empty()).count() {
             0 | 1 => GrantSize::Everything,
             _ => GrantSize::One,
@@ -103,7 +103,7 @@ impl WaitingQueues {
 
 impl Master {
     /// The applications that wait now. The queue of `first` is served first while it waits.
-    pub(crate) fn waiting_queues(&self, first: Option<&AppId>) -> WaitingQueues {
+    pub(super) fn waiting_queues(&self, first: Option<&AppId>) -> WaitingQueues {
         let weights = self.config.queues.iter().map(|queue| queue.weight);
         let empty = |weight| WaitingQueue { weight, ..WaitingQueue::default() };
         let mut queues: Vec<WaitingQueue> = weights.map(empty).collect();
@@ -123,7 +123,7 @@ impl Master {
 
     /// Executors of the applications `preempted` were ended for another one. All that have had their turn wait again: there may be
     /// room for them, too, and the preempted ones want more.
-    pub(crate) fn wait_again(
+    pub(super) fn wait_again(
         &self,
         waiting: WaitingQueues,
         first: Option<&AppId>,

@@ -6,7 +6,7 @@ use super::*;
 use crate::ids::DriverId;
 
 const CLIENT: PeerId = PeerId(200);
-const KILLED: DriverState = DriverState::Killed(Some(ExitStatus::Signal(15)));
+pub(super) const KILLED: DriverState = DriverState::Killed(Some(ExitStatus::Signal(15)));
 
 pub(super) fn id(number: u64) -> DriverId {
     DriverId::new(format!("driver-20261120212235-{number:04}"))
@@ -44,7 +44,13 @@ pub(super) fn noted_driver(peer: u64, number: u64) -> Effect {
 }
 
 impl Bench {
-    fn sized_worker(&mut self, n: u64, cores: i64, memory: i64, drivers: Vec<DriverReport>) -> Vec<Effect> {
+    pub(super) fn sized_worker(
+        &mut self,
+        n: u64,
+        cores: i64,
+        memory: i64,
+        drivers: Vec<DriverReport>,
+    ) -> Vec<Effect> {
         self.sized_worker_on(n, n, cores, memory, drivers)
     }
 
@@ -97,7 +103,7 @@ impl Bench {
     }
 
     /// The states of all cluster drivers, with the numbers of their Workers.
-    fn drivers(&self) -> Vec<(String, &'static str, String)> {
+    pub(super) fn drivers(&self) -> Vec<(String, &'static str, String)> {
         let row = |view: DriverView| {
             let worker = view.worker.map_or(String::new(), |place| place.worker.to_string());
             (view.id.as_str()[22..].to_owned(), view.state.name(), worker)
@@ -375,7 +381,7 @@ fn a_driver_that_cannot_be_is_refused() {
 }
 
 impl Bench {
-    fn driver(&self, number: u64) -> DriverView {
+    pub(super) fn driver(&self, number: u64) -> DriverView {
         let drivers = self.master.view().drivers.into_iter();
         drivers.filter(|driver| driver.id == id(number)).last().expect("it is listed")
     }

@@ -2,7 +2,6 @@
 
 use super::cluster_drivers::*;
 use super::*;
-use crate::ids::DriverId;
 
 #[test]
 fn ended_drivers_are_remembered_up_to_a_number_and_each_can_be_asked_for() {

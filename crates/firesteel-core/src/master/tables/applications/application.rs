@@ -187,7 +187,7 @@ impl Application {
     }
 
     /// Whether it may be served in another order than that of registration.
-    pub(crate) fn is_special(&self) -> bool {
+    pub(super) fn is_special(&self) -> bool {
         self.description.priority != 0 || self.gang_waits()
     }
 

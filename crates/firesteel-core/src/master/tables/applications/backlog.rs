@@ -69,7 +69,7 @@ impl Shape {
 
 impl Backlog {
     /// Marks an application as possibly changed. Returns whether it was not marked before.
-    pub(crate) fn touch(&mut self, sequence: u64) -> bool {
+    pub(super) fn touch(&mut self, sequence: u64) -> bool {
         self.touched.insert(sequence)
     }
 
@@ -79,11 +79,11 @@ impl Backlog {
     }
 
     /// The applications that may have changed, from that number on.
-    pub(crate) fn touched_from(&self, sequence: u64) -> impl Iterator<Item = u64> {
+    pub(super) fn touched_from(&self, sequence: u64) -> impl Iterator<Item = u64> {
         self.touched.range(sequence..).copied()
     }
 
-    pub(crate) fn is_touched(&self, sequence: u64) -> bool {
+    pub(super) fn is_touched(&self, sequence: u64) -> bool {
         self.touched.contains(&sequence)
     }
 
@@ -92,7 +92,7 @@ impl Backlog {
         self.touched.is_empty()
     }
 
-    pub(crate) fn take_touched(&mut self) -> BTreeSet<u64> {
+    pub(super) fn take_touched(&mut self) -> BTreeSet<u64> {
         std::mem::take(&mut self.touched)
     }
 
@@ -106,7 +106,7 @@ impl Backlog {
         shape
     }
 
-    pub(crate) fn unfile(&mut self, key: DemandKey, shape: &Shape) {
+    pub(super) fn unfile(&mut self, key: DemandKey, shape: &Shape) {
         let waiting = self.shapes.get_mut(shape).expect("a filed demand is filed under its shape");
         waiting.demands.remove(&key);
         if waiting.demands.is_empty() {
@@ -119,7 +119,7 @@ impl Backlog {
         self.shapes.values().flat_map(|waiting| &waiting.demands).map(|(sequence, _)| *sequence)
     }
 
-    pub(crate) fn is_filed(&self, key: DemandKey, shape: &Shape) -> bool {
+    pub(super) fn is_filed(&self, key: DemandKey, shape: &Shape) -> bool {
         self.shapes.get(shape).is_some_and(|waiting| waiting.demands.contains(&key))
     }
 

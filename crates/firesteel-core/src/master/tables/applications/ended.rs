@@ -34,7 +34,7 @@ impl Ended {
     }
 
     /// One of its remembered executors.
-    pub(crate) fn executor_mut(&mut self, number: ExecutorId) -> Option<&mut ExecutorRecord> {
+    pub(super) fn executor_mut(&mut self, number: ExecutorId) -> Option<&mut ExecutorRecord> {
         let at = self.executors.binary_search_by_key(&number, |record| record.id).ok()?;
         self.executors.get_mut(at)
     }

@@ -92,7 +92,7 @@ impl Exclusions {
     }
 
     /// When the next exclusion ends.
-    pub(crate) fn next_end(&self) -> Option<Timestamp> {
+    pub(super) fn next_end(&self) -> Option<Timestamp> {
         self.ends.first().map(|(time, _)| *time)
     }
 

@@ -73,7 +73,7 @@ impl WorkerTable {
     }
 
     /// A Worker is given executors that was given none, or the other way round.
-    pub(crate) fn consider_anew(&mut self, slot: Slot) {
+    pub(super) fn consider_anew(&mut self, slot: Slot) {
         self.moved = Moved::All;
         self.index_anew(slot);
         self.gained.insert(slot);

@@ -232,7 +232,7 @@ impl WorkerRow {
     }
 
     /// A copy for clients, as a living Worker that is excluded for this number of applications.
-    pub(crate) fn living_view(&self, excluded_for: u64, until: Timestamp) -> WorkerView {
+    pub(super) fn living_view(&self, excluded_for: u64, until: Timestamp) -> WorkerView {
         let view = self.view(match (self.link, self.availability()) {
             (Link::Away, _) => WorkerState::Unknown,
             (Link::Here(_), _) if self.foreigners.is_some() => WorkerState::Unknown,
