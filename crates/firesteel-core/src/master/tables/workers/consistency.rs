@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 use firesteel_placement::index::Slot;
 use firesteel_placement::policy::ClusterTotal;
 
-use super::dead::DEAD_LIMIT;
 use super::label_counts::LabelCounts;
 use super::table::WorkerTable;
 use crate::master::tables::workers::row::WorkerRow;
@@ -52,7 +51,7 @@ impl WorkerTable {
         let here = self.iter().filter(|row| row.link.is_here()).count();
         let sizes = [rows, self.by_address.len(), self.by_peer.len(), self.looks.len()];
         let expected = [self.index.len(), self.index.len(), here, here];
-        if sizes != expected || self.dead.len() > DEAD_LIMIT {
+        if sizes != expected || !self.dead.is_consistent() {
             return Err(format!("the tables of the Workers have the sizes {sizes:?}, not {expected:?}"));
         }
         Ok(())

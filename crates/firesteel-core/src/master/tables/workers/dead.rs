@@ -1,54 +1,62 @@
 //! The lost Workers that are remembered for a while.
 
-use std::time::Duration;
+use std::collections::VecDeque;
 
-use firesteel_placement::Resources;
-
-use super::table::WorkerTable;
-use crate::master::tables::workers::row::WorkerRow;
-use crate::messages::{Departure, WorkerRemark, WorkerView};
+use crate::ids::WorkerId;
+use crate::messages::WorkerView;
 use crate::time::Timestamp;
 
 /// The maximum number of lost Workers that are remembered.
-pub(super) const DEAD_LIMIT: usize = 1000;
+const MOST: usize = 1000;
 
-/// A lost Worker.
+/// The lost Workers that are remembered, in the order of their losses.
+#[derive(Debug, Default)]
+pub(super) struct DeadWorkers(VecDeque<DeadWorker>);
+
 #[derive(Debug)]
-pub(super) struct DeadWorker {
-    pub(super) view: WorkerView,
-    pub(super) forgotten_at: Timestamp,
+struct DeadWorker {
+    view: WorkerView,
+    forgotten_at: Timestamp,
 }
 
-impl WorkerTable {
-    /// Remembers a Worker that was removed, and forgets those that are overdue.
-    pub(crate) fn bury(&mut self, row: &WorkerRow, departure: Departure, remember: Duration) {
-        self.forget_dead(departure.at);
-        self.dead.retain(|dead| dead.view.id != row.description.id);
-        if self.dead.len() >= DEAD_LIMIT {
-            self.dead.pop_front();
+impl DeadWorkers {
+    /// Remembers a lost Worker until this time. A full table drops the one that was lost first.
+    pub(super) fn add(&mut self, view: WorkerView, forgotten_at: Timestamp) {
+        self.0.retain(|dead| dead.view.id != view.id);
+        if self.0.len() >= MOST {
+            self.0.pop_front();
         }
-        let forgotten_at = row.last_heartbeat.time() + remember;
-        // A Worker can have thousands of addresses, and nobody asks for those of a lost one, or for what was wrong with it.
-        let (resources, resources_used) = (Resources::default(), Resources::default());
-        let (impairment, state) = (None, departure.cause.state());
-        let remark = Some(WorkerRemark::Gone(departure));
-        let view = WorkerView { resources, resources_used, impairment, remark, ..row.view(state) };
-        self.bury_view(view, forgotten_at);
+        self.0.push_back(DeadWorker { view, forgotten_at });
     }
 
-    /// Remembers a lost Worker until this time.
-    pub(crate) fn bury_view(&mut self, view: WorkerView, forgotten_at: Timestamp) {
-        self.dead.push_back(DeadWorker { view, forgotten_at });
+    /// Forgets those that are overdue.
+    pub(super) fn forget(&mut self, now: Timestamp) {
+        self.0.retain(|dead| dead.forgotten_at > now);
     }
 
-    /// The lost Workers that are remembered at this time, each with the time when it is forgotten, in the order of their losses.
-    pub(crate) fn dead(&self, now: Timestamp) -> impl Iterator<Item = (&WorkerView, Timestamp)> {
-        let remembered = self.dead.iter().filter(move |dead| dead.forgotten_at > now);
+    /// Forgets those that have this id, or this address.
+    pub(super) fn forget_same(&mut self, id: &WorkerId, (host, port): (&str, u16)) {
+        let is_another =
+            |dead: &WorkerView| dead.id != *id && (dead.host.as_str(), dead.port) != (host, port);
+        self.0.retain(|dead| is_another(&dead.view));
+    }
+
+    /// Those that are remembered at this time, each with the time when it is forgotten.
+    pub(super) fn at(&self, now: Timestamp) -> impl Iterator<Item = (&WorkerView, Timestamp)> {
+        let remembered = self.0.iter().filter(move |dead| dead.forgotten_at > now);
         remembered.map(|dead| (&dead.view, dead.forgotten_at))
     }
 
-    /// Forgets lost Workers that are overdue. Called before they are shown.
-    pub(crate) fn forget_dead(&mut self, now: Timestamp) {
-        self.dead.retain(|dead| dead.forgotten_at > now);
+    pub(super) fn iter(&self) -> impl Iterator<Item = &WorkerView> {
+        self.0.iter().map(|dead| &dead.view)
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether there are no more than may be.
+    pub(super) fn is_consistent(&self) -> bool {
+        self.0.len() <= MOST
     }
 }

@@ -14,3 +14,4 @@ pub(crate) mod silence;
 pub(crate) mod standing;
 pub(crate) mod table;
 mod views;
+mod withholding;

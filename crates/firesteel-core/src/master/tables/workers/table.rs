@@ -1,15 +1,14 @@
 //! The table of the Master's Workers.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 use std::time::Duration;
 
 use firesteel_placement::index::{Index, Share, Slot};
 use firesteel_placement::policy::ClusterTotal;
-use firesteel_placement::shortfall;
-use firesteel_placement::{Cores, Demand, MiB, Offer, ResourceAmounts, Strategy, WorkerOrder};
+use firesteel_placement::{Cores, Demand, MiB, Offer, ResourceAmounts, Resources, Strategy, WorkerOrder};
 
-use super::dead::DeadWorker;
+use super::dead::DeadWorkers;
 use super::label_counts::LabelCounts;
 use super::moved::Moved;
 use crate::address::Address;
@@ -19,7 +18,7 @@ use crate::master::tables::capacity::{Amounts, Grant};
 use crate::master::tables::link::Link;
 use crate::master::tables::workers::orders::Orders;
 use crate::master::tables::workers::row::{Withheld, WorkerRow};
-use crate::messages::{Impairment, WorkerView};
+use crate::messages::{Departure, Impairment, WorkerRemark, WorkerView};
 use crate::time::Timestamp;
 
 /// Up to this number of Workers, each is asked whether it has room, instead of the index.
@@ -53,17 +52,12 @@ pub(crate) struct WorkerTable {
     pub(super) looks: BTreeSet<(Timestamp, Slot)>,
     /// The Workers of which two heartbeats are missing.
     pub(super) late: BTreeSet<Slot>,
-    pub(super) dead: VecDeque<DeadWorker>,
+    pub(super) dead: DeadWorkers,
     /// The number of Workers that have ever registered.
     next_number: u64,
     /// The Workers whose standing may have changed in the event at hand.
     pub(super) changed: BTreeSet<Slot>,
 }
-
-/// What is withheld in a pass and offered for a while.
-#[derive(Debug)]
-#[must_use]
-pub(crate) struct Lifted(BTreeMap<Slot, Withheld>);
 
 impl WorkerTable {
     pub(crate) fn new(order: WorkerOrder) -> Self {
@@ -80,7 +74,7 @@ impl WorkerTable {
             by_address: BTreeMap::new(),
             looks: BTreeSet::new(),
             late: BTreeSet::new(),
-            dead: VecDeque::new(),
+            dead: DeadWorkers::default(),
             next_number: 0,
             changed: BTreeSet::new(),
         }
@@ -92,9 +86,7 @@ impl WorkerTable {
         self.count_from(row.number + 1);
         let (id, address) = (row.description.id.clone(), row.address());
         row.look = row.next_look(timeout);
-        let is_another =
-            |dead: &WorkerView| dead.id != id && (&dead.host, dead.port) != (&address.host, address.port);
-        self.dead.retain(|dead| is_another(&dead.view));
+        self.dead.forget_same(&id, (&address.host, address.port));
         let Offer { cores, memory, resources, .. } = row.offer();
         let slot = self.index.insert(id.clone(), cores, memory, resources);
         self.gained.insert(slot);
@@ -258,58 +250,9 @@ impl WorkerTable {
         all.find(prompt).or_else(|| self.late.iter().copied().find(fits))
     }
 
-    /// Withholds further amounts of a Worker until the end of the pass, and addresses for this number of executors with these
-    /// resources each.
-    pub(crate) fn withhold(
-        &mut self,
-        slot: Slot,
-        amounts: &shortfall::Amounts,
-        each: &ResourceAmounts,
-        executors: u64,
-    ) {
-        let withheld = self.withheld.entry(slot).or_default();
-        withheld.amounts.add(amounts);
-        withheld.addresses.push((each.clone(), executors));
-        self.index_anew(slot);
-    }
-
-    /// Ends all withholding at the end of the pass.
-    pub(crate) fn release_withheld(&mut self) {
-        for slot in std::mem::take(&mut self.withheld).into_keys() {
-            self.index_anew(slot);
-        }
-    }
-
-    /// Offers what is withheld, until it is withheld again.
-    pub(crate) fn lift_withheld(&mut self) -> Lifted {
-        let lifted = std::mem::take(&mut self.withheld);
-        lifted.keys().for_each(|slot| self.index_anew(*slot));
-        Lifted(lifted)
-    }
-
-    /// Withholds again what was lifted, and nothing else.
-    pub(crate) fn withhold_again(&mut self, Lifted(lifted): Lifted) {
-        self.release_withheld();
-        let slots: Vec<Slot> = lifted.keys().copied().collect();
-        self.withheld = lifted;
-        slots.into_iter().for_each(|slot| self.index_anew(slot));
-    }
-
     /// An offer of a Worker's free amounts without what is withheld.
     pub(crate) fn open_offer<'a>(&'a self, slot: Slot, row: &'a WorkerRow) -> Offer<'a> {
         row.open_offer(self.withheld.get(&slot))
-    }
-
-    /// Computes the addresses of a Worker that are free and not withheld.
-    fn withhold_anew(&mut self, slot: Slot) {
-        if let Some(withheld) = self.withheld.get_mut(&slot) {
-            let row = self.rows[slot.index()].as_ref().expect("every slot of the index has its row");
-            let mut open = row.capacity.free().resources.clone();
-            for (each, executors) in &withheld.addresses {
-                open = open.less(each, *executors);
-            }
-            withheld.resources = open;
-        }
     }
 
     /// Forgets which Workers gained room: the pass has considered them.
@@ -331,6 +274,33 @@ impl WorkerTable {
         };
         self.index.set(slot, cores, memory, resources);
         self.moved.add(slot, self.rows.len());
+    }
+
+    /// Remembers a Worker that was removed, and forgets those that are overdue.
+    pub(crate) fn bury(&mut self, row: &WorkerRow, departure: Departure, remember: Duration) {
+        self.dead.forget(departure.at);
+        let forgotten_at = row.last_heartbeat.time() + remember;
+        // A Worker can have thousands of addresses, and nobody asks for those of a lost one, or for what was wrong with it.
+        let (resources, resources_used) = (Resources::default(), Resources::default());
+        let (impairment, state) = (None, departure.cause.state());
+        let remark = Some(WorkerRemark::Gone(departure));
+        let view = WorkerView { resources, resources_used, impairment, remark, ..row.view(state) };
+        self.dead.add(view, forgotten_at);
+    }
+
+    /// Remembers a lost Worker until this time.
+    pub(crate) fn bury_view(&mut self, view: WorkerView, forgotten_at: Timestamp) {
+        self.dead.add(view, forgotten_at);
+    }
+
+    /// The lost Workers that are remembered at this time, each with the time when it is forgotten, in the order of their losses.
+    pub(crate) fn dead(&self, now: Timestamp) -> impl Iterator<Item = (&WorkerView, Timestamp)> {
+        self.dead.at(now)
+    }
+
+    /// Forgets lost Workers that are overdue. Called before they are shown.
+    pub(crate) fn forget_dead(&mut self, now: Timestamp) {
+        self.dead.forget(now);
     }
 
     /// The number of Workers that have ever registered.

@@ -17,7 +17,7 @@ impl WorkerTable {
     pub(crate) fn views(&self, excluded_for: &BTreeMap<Slot, u64>, until: Timestamp) -> Vec<WorkerView> {
         let count = |slot| excluded_for.get(&slot).copied().unwrap_or(0);
         let living = self.slots().map(|(slot, row)| row.living_view(count(slot), until));
-        living.chain(self.dead.iter().map(|dead| dead.view.clone())).collect()
+        living.chain(self.dead.iter().cloned()).collect()
     }
 
     /// Copies of the Workers by id, living and lost, from this id on.
@@ -28,8 +28,7 @@ impl WorkerTable {
         until: Timestamp,
     ) -> impl Iterator<Item = WorkerView> {
         let living = self.index.iter_from(from).map(|(id, slot)| (id, Ok(slot)));
-        let mut dead: Vec<&WorkerView> =
-            self.dead.iter().map(|dead| &dead.view).filter(|dead| dead.id >= *from).collect();
+        let mut dead: Vec<&WorkerView> = self.dead.iter().filter(|dead| dead.id >= *from).collect();
         dead.sort_by(|one, other| one.id.cmp(&other.id));
         let dead = dead.into_iter().map(|dead| (&dead.id, Err(dead)));
         merged(living, dead).map(move |either| match either {
