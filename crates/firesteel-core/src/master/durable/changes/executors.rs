@@ -46,7 +46,9 @@ pub(crate) fn start(
     executor: ExecutorId,
 ) -> bool {
     let is_live = application.start_probation(now, executor);
-    records.add(now, Record::ExecutorStarted { app: application.sequence, executor });
+    if is_live {
+        records.add(now, Record::ExecutorStarted { app: application.sequence, executor });
+    }
     is_live
 }
 
