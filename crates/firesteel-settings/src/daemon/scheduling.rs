@@ -5,8 +5,9 @@ use std::time::Duration;
 use firesteel_core::scheduling::{Backfill, GangPreemption, Preemption, SchedulingSettings};
 use firesteel_placement::{Cores, Policy, Strategy};
 
-use super::key::Default::{Otherwise, Value};
-use super::{duration, keys};
+use crate::key::Default::{Otherwise, Value};
+use crate::keys;
+use crate::values::duration;
 
 /// The settings that decide which applications get which executors, with their values. Settings without a value are left out.
 #[must_use]
@@ -69,7 +70,7 @@ mod tests {
 
     use super::*;
     use crate::Properties;
-    use crate::master::config;
+    use crate::daemon::master::config;
 
     /// What a Master with these properties tells.
     fn view(properties: &[&str]) -> SchedulingSettings {

@@ -1,7 +1,7 @@
 //! The settings of the external shuffle service, which a Worker runs for Spark's executors.
 
-use super::secrets::is_secret;
-use super::{Properties, SettingError, keys};
+use crate::secrets::is_secret;
+use crate::{Properties, SettingError, keys};
 
 /// The settings of the external shuffle service.
 #[derive(Clone, Debug, PartialEq, Eq)]

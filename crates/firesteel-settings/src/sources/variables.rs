@@ -3,8 +3,8 @@
 use firesteel_core::byte_text;
 use std::collections::BTreeMap;
 
-use super::key::Reader;
-use super::keys;
+use crate::key::Reader;
+use crate::keys;
 
 /// The environment of a process. Empty variables count as unset.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -2,7 +2,8 @@
 
 use firesteel_placement::{Cores, MiB, ResourceAmounts};
 
-use super::{Properties, SettingError, amounts, keys};
+use super::amounts;
+use crate::{Properties, SettingError, keys};
 
 /// What a cluster driver takes, and where it runs.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! What the pages of a Master and a Worker show and allow.
 
-use super::keys;
-use super::properties::{Properties, SettingError};
+use crate::keys;
+use crate::properties::{Properties, SettingError};
 
 /// The settings of a Master's pages.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

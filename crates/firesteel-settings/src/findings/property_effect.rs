@@ -2,14 +2,14 @@
 
 use std::fmt;
 
-use super::key::{Key, Reader};
-use super::near::near;
-use super::origin::Origin;
-use super::properties::Property;
-use super::protection::{self, ClusterManager};
-use super::secrets::shown;
-use super::spark_properties::{self, Treatment};
-use super::{Properties, keys};
+use crate::key::{Key, Reader};
+use crate::near::near;
+use crate::origin::Origin;
+use crate::properties::Property;
+use crate::secrets::shown;
+use crate::spark_properties::protection::{self, ClusterManager};
+use crate::spark_properties::{self, Treatment};
+use crate::{Properties, keys};
 
 /// The effect of a property.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,8 +4,8 @@ use firesteel_placement::resource_name::{kind, without_kind};
 use firesteel_placement::words::counted;
 use firesteel_placement::{Amount, Cores, ResourceAmounts, TaskAmount, TaskResources};
 
-use super::resources::is_name;
-use super::{Origin, Properties, SettingError, keys};
+use crate::daemon::resources::is_name;
+use crate::{Origin, Properties, SettingError, keys};
 
 const AMOUNT: &str = "a whole number, or a fraction from 0.0001 to 0.5 by which tasks share an address";
 const PART: &str = "at most the part of an address that the executor has, in thousandths: 0.001 to 0.999";
@@ -42,7 +42,7 @@ fn amount(properties: &Properties, key: &str) -> Result<Amount, SettingError> {
 }
 
 /// The name of a resource with the kind that a property says, unless the name has a kind already.
-pub(super) fn with_kind(properties: &Properties, key: &str, name: &str) -> Result<String, SettingError> {
+pub(crate) fn with_kind(properties: &Properties, key: &str, name: &str) -> Result<String, SettingError> {
     let sound = |text: &str| is_name(text).then(|| text.to_owned());
     let said = properties.read(&key.replace("NAME", without_kind(name)), KIND, sound)?;
     Ok(match said.filter(|_| kind(name).is_none()) {

@@ -5,8 +5,8 @@ use std::time::Duration;
 use firesteel_core::driver::{Allocation, DynamicAllocation, Ratio};
 use firesteel_placement::ExecutorLimit;
 
-use super::duration::Unit;
-use super::{Origin, Properties, SettingError, keys};
+use crate::values::duration::Unit;
+use crate::{Origin, Properties, SettingError, keys};
 
 /// How the number of executors is decided. `instances` is `spark.executor.instances`.
 ///

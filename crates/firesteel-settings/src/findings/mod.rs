@@ -1,24 +1,27 @@
 //! Findings: everything that a user has set, and its effect. `firesteel config check` prints them.
 
+pub mod property_effect;
+
 use std::path::Path;
 
 use firesteel_core::byte_text;
 use serde::Serialize;
 
-use super::cluster_driver::DriverSettings;
-use super::http::HttpSettings;
+use super::application::cluster_driver::DriverSettings;
+use super::application::listen::Listen;
+use super::application::yarn::YarnSettings;
+use super::daemon::http::HttpSettings;
+use super::daemon::master;
+use super::daemon::pages::PageSettings;
 use super::key::Reader;
-use super::listen::Listen;
 use super::origin::Origin;
-use super::pages::PageSettings;
 use super::properties::Property;
-use super::property_effect::PropertyEffect;
-use super::protection::ClusterManager;
 use super::secrets::{shown, shown_options};
 use super::sources::Loaded;
-use super::variables::{self, Environment, Role};
-use super::yarn::YarnSettings;
-use super::{ApplicationSettings, Properties, SettingError, WorkerSettings, master};
+use super::sources::variables::{self, Environment, Role};
+use super::spark_properties::protection::ClusterManager;
+use super::{ApplicationSettings, Properties, SettingError, WorkerSettings};
+use property_effect::PropertyEffect;
 
 /// One thing that is set.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

@@ -1,5 +1,7 @@
 //! The properties of Spark that Firesteel does not read, each with the reason. Those that ask for protection are in
-//! [`protection`](super::protection), too.
+//! [`protection`](self::protection), too.
+
+pub mod protection;
 
 use super::key::matched;
 

@@ -7,12 +7,14 @@ use firesteel_core::byte_text;
 use firesteel_core::worker::Cleanup;
 use firesteel_placement::Resources;
 
-use super::duration::Unit;
 use super::pages::LogLinks;
+use super::resources;
 use super::rolling::Rolling;
 use super::rolling::{self, NotRolled};
 use super::shuffle_service::{self, ShuffleServiceSettings};
-use super::{Properties, SettingError, keys, resources, size};
+use crate::values::duration::Unit;
+use crate::values::size;
+use crate::{Properties, SettingError, keys};
 
 /// The settings of a Worker that come from properties.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -110,7 +112,7 @@ fn cleanup(properties: &Properties) -> Result<Option<Cleanup>, SettingError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rolling::{Compression, Strategy};
+    use crate::daemon::rolling::{Compression, Strategy};
 
     #[test]
     fn every_key_reaches_its_field() {

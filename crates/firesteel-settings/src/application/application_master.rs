@@ -9,10 +9,11 @@ use firesteel_core::ids::ExecutorId;
 use firesteel_placement::locality::Topology;
 use firesteel_placement::{Cores, ExecutorLimit};
 
-use super::application::{ApplicationSettings, list};
-use super::duration::Unit;
 use super::yarn::{executor_sizing, naming};
-use super::{Properties, SettingError, keys, size};
+use super::{ApplicationSettings, list};
+use crate::values::duration::Unit;
+use crate::values::size;
+use crate::{Properties, SettingError, keys};
 
 /// The settings of an ApplicationMaster. Settings that are not set have Spark's default.
 #[derive(Clone, Debug)]

@@ -8,10 +8,10 @@ use firesteel_placement::locality::Naming;
 use firesteel_placement::resource_name::{kind, without_kind};
 use firesteel_placement::{self as placement, Cores, MiB, ResourceAmounts};
 
-use super::application::{ApplicationSettings, list};
 use super::application_master::ApplicationMasterSettings;
-use super::duration::Unit;
-use super::{Origin, Properties, SettingError, keys};
+use super::{ApplicationSettings, list};
+use crate::values::duration::Unit;
+use crate::{Origin, Properties, SettingError, keys};
 
 /// The settings that YARN needs besides the amounts of resources for executors. Settings that are not set
 /// have Spark's default.

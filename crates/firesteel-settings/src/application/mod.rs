@@ -1,5 +1,13 @@
 //! The settings of an application, from properties.
 
+mod allocation;
+pub(super) mod amounts;
+pub mod application_master;
+pub mod cluster_driver;
+pub mod description;
+pub mod listen;
+pub mod yarn;
+
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -10,8 +18,9 @@ use firesteel_core::run_time;
 use firesteel_placement::locality::Topology;
 use firesteel_placement::{Cores, ExecutorLimit, MiB, Policy, ResourceAmounts, TaskResources};
 
-use super::duration::Unit;
-use super::{Origin, Properties, SettingError, allocation, amounts, keys, size};
+use super::values::duration::Unit;
+use super::values::size;
+use super::{Origin, Properties, SettingError, keys};
 
 /// The variable by which an application asks for CUDA's variables for the addresses of a resource. Its value is the
 /// resource's name.

@@ -4,7 +4,7 @@
 use firesteel_core::address::Address;
 use firesteel_core::host;
 
-use super::{Properties, SettingError, keys};
+use crate::{Properties, SettingError, keys};
 
 /// The address at which a driver waits for its executors.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -4,7 +4,7 @@ use firesteel_core::messages::{
     ApplicationDescription, Placing, ResourceProfile, Submitter, WantedExecutors, Work,
 };
 
-use super::application::ApplicationSettings;
+use super::ApplicationSettings;
 
 /// Describes an application with this name, whose executors do this work.
 #[must_use]

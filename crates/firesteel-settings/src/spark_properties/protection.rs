@@ -1,8 +1,8 @@
 //! The properties of Spark that ask for protection which Firesteel does not have. Nothing starts with them: whoever set one
 //! relies on it.
 
-use super::key::{Reader, matched};
-use super::{Properties, keys};
+use crate::key::{Reader, matched};
+use crate::{Properties, keys};
 
 /// What gives an application its executors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use firesteel_placement::resource_name::without_kind;
 use firesteel_placement::{AddressTwice, Resources};
 
-use super::amounts::with_kind;
-use super::{Properties, SettingError, keys};
+use crate::application::amounts::with_kind;
+use crate::{Properties, SettingError, keys};
 
 /// Why a resource cannot be parsed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -9,8 +9,10 @@ use firesteel_core::master::{Config, Durability, Exclusion, HistoryLimits, Limit
 use firesteel_core::scheduling::{Backfill, GangPreemption, Preemption, ServingOrder};
 use firesteel_placement::{Cores, MiB, Strategy, worker_order_names};
 
-use super::duration::Unit;
-use super::{Properties, SettingError, keys, size, zookeeper_url};
+use super::zookeeper_url;
+use crate::values::duration::Unit;
+use crate::values::size;
+use crate::{Properties, SettingError, keys};
 
 /// The settings of the Master at this `url`. Settings that are not set have Spark's default.
 ///

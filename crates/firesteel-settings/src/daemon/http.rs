@@ -1,7 +1,7 @@
 //! The port at which a daemon serves HTTP.
 
-use super::keys;
-use super::properties::{Properties, Property, SettingError};
+use crate::keys;
+use crate::properties::{Properties, Property, SettingError};
 
 /// Where a daemon serves HTTP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use firesteel_core::Timestamp;
 
-use super::{Properties, SettingError, keys};
-use crate::size::{self, Unit};
+use crate::values::size::{self, Unit};
+use crate::{Properties, SettingError, keys};
 
 /// How logs are rolled. Source: Spark Worker, 4.0.1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -14,6 +14,10 @@
 //!
 //! Source: Spark 4.0.1; its daemons have no `--conf`.
 
+pub mod java_options;
+pub mod properties_file;
+pub mod variables;
+
 use std::fs;
 use std::io;
 use std::path::PathBuf;
@@ -21,10 +25,10 @@ use std::sync::Arc;
 
 use super::key::Reader;
 use super::origin::Origin;
-use super::properties_file::{self, GrammarError};
-use super::variables::{self, Environment, Role};
-use super::{Properties, SettingError, java_options};
+use super::{Properties, SettingError};
 use firesteel_core::byte_text;
+use properties_file::GrammarError;
+use variables::{Environment, Role};
 
 /// The name of the file that is read by default.
 pub const DEFAULT_FILE: &str = "spark-defaults.conf";
