@@ -1,10 +1,17 @@
 //! The settings of an application, from properties.
+//!
+//! - [`ApplicationSettings`]: all settings of an application, wherever its executors run.
+//! - `allocation`, `amounts`, `exclusion`, [`listen`]: parts of them.
+//! - [`description`]: what an application tells its Master.
+//! - [`yarn`], [`application_master`]: the settings of an application on YARN, and of its ApplicationMaster.
+//! - [`cluster_driver`]: the settings of a cluster driver.
 
 mod allocation;
 pub(super) mod amounts;
 pub mod application_master;
 pub mod cluster_driver;
 pub mod description;
+mod exclusion;
 pub mod listen;
 pub mod yarn;
 
@@ -12,15 +19,15 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use firesteel_core::driver::{
-    Allocation, DynamicAllocation, Exclusion, ExclusionPolicy, ExitCodes, Heartbeats, LocalityWait, TaskNeeds,
+    Allocation, DynamicAllocation, ExclusionPolicy, ExitCodes, Heartbeats, LocalityWait, TaskNeeds,
 };
 use firesteel_core::run_time;
 use firesteel_placement::locality::Topology;
 use firesteel_placement::{Cores, ExecutorLimit, MiB, Policy, ResourceAmounts, TaskResources};
 
-use super::values::duration::Unit;
-use super::values::size;
-use super::{Origin, Properties, SettingError, keys};
+use crate::values::duration::Unit;
+use crate::values::size;
+use crate::{Origin, Properties, SettingError, keys};
 
 /// The variable by which an application asks for CUDA's variables for the addresses of a resource. Its value is the
 /// resource's name.
@@ -154,7 +161,7 @@ impl ApplicationSettings {
             heartbeats: heartbeats(properties)?,
             starvation_timeout: seconds(keys::STARVATION_TIMEOUT, 15)?,
             locality_wait: locality_wait(properties)?,
-            exclusion: exclusion(properties)?,
+            exclusion: exclusion::of(properties)?,
             topology: topology(properties)?,
             registration_timeout: seconds(keys::REGISTRATION_TIMEOUT, 60)?,
             output_credit: properties.read(keys::OUTPUT_CREDIT, size::EXPECTED, bytes)?.unwrap_or(1 << 20),
@@ -251,50 +258,6 @@ fn locality_wait(properties: &Properties) -> Result<LocalityWait, SettingError> 
     })
 }
 
-fn exclusion(properties: &Properties) -> Result<ExclusionPolicy, SettingError> {
-    let default = ExclusionPolicy::default();
-    // Each is read, so that a wrong value is found, and the first one that is set counts.
-    let names = [keys::EXCLUDE_APPLICATION, keys::EXCLUDE, keys::EXCLUDE_OLD];
-    let set = names.map(|key| properties.boolean(key));
-    let [application, enabled, old] = set;
-    let spark_rule = application?.or(enabled?).or(old?);
-    // As in Spark, the old name of a limit is read where the new one is not set. Both must be right.
-    let count = |key, old, default| {
-        let (set, old) = (properties.positive(key)?, properties.positive(old)?);
-        Ok(set.or(old).unwrap_or(default))
-    };
-    let period = |key| properties.period(key, Unit::Millis);
-    let (timeout, old_timeout) = (period(keys::EXCLUDE_TIMEOUT)?, period(keys::EXCLUDE_TIMEOUT_OLD)?);
-    Ok(ExclusionPolicy {
-        exclusion: match spark_rule {
-            Some(true) => Exclusion::ByLimits,
-            Some(false) => Exclusion::Off,
-            None => Exclusion::ByComparison,
-        },
-        timeout: timeout.or(old_timeout).unwrap_or(default.timeout),
-        max_failed_tasks_per_executor: count(
-            keys::EXCLUDE_TASKS,
-            keys::EXCLUDE_TASKS_OLD,
-            default.max_failed_tasks_per_executor,
-        )?,
-        max_failed_executors_per_host: count(
-            keys::EXCLUDE_EXECUTORS,
-            keys::EXCLUDE_EXECUTORS_OLD,
-            default.max_failed_executors_per_host,
-        )?,
-        max_task_attempts_per_executor: count(
-            keys::ATTEMPTS_PER_EXECUTOR,
-            keys::ATTEMPTS_PER_EXECUTOR_OLD,
-            default.max_task_attempts_per_executor,
-        )?,
-        max_task_attempts_per_host: count(
-            keys::ATTEMPTS_PER_HOST,
-            keys::ATTEMPTS_PER_HOST_OLD,
-            default.max_task_attempts_per_host,
-        )?,
-    })
-}
-
 fn topology(properties: &Properties) -> Result<Topology, SettingError> {
     let key = keys::TOPOLOGY_TABLE;
     let Some(path) = properties.get(key) else { return Ok(Topology::default()) };
@@ -317,6 +280,7 @@ pub fn list(properties: &Properties, key: &str) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    use firesteel_core::driver::Exclusion;
     use firesteel_placement::{Amount, TaskAmount};
 
     use super::*;
@@ -357,62 +321,6 @@ mod tests {
             output_credit: 1 << 20,
             kept_output: 1 << 30,
         }
-    }
-
-    #[test]
-    fn the_old_names_of_the_limits_hold_where_the_new_ones_are_not_set() {
-        for limit in [
-            "timeout",
-            "application.maxFailedTasksPerExecutor",
-            "application.maxFailedExecutorsPerNode",
-            "task.maxTaskAttemptsPerExecutor",
-            "task.maxTaskAttemptsPerNode",
-        ] {
-            let with = |lines: &[String]| {
-                let properties = Properties::parse(lines.iter().map(String::as_str)).expect("they are pairs");
-                super::exclusion(&properties).map_err(|error| error.to_string())
-            };
-            let (new, old) = (format!("spark.excludeOnFailure.{limit}"), format!("spark.blacklist.{limit}"));
-            let seven = with(&[format!("{new}=7")]).expect("it is right");
-            assert_ne!(seven, ExclusionPolicy::default(), "{new}");
-            assert_eq!(with(&[format!("{old}=7")]), Ok(seven), "{old}");
-            assert_eq!(with(&[format!("{old}=9"), format!("{new}=7")]), Ok(seven), "{new} takes precedence");
-            let wrong = with(&[format!("{old}=no"), format!("{new}=7")]).expect_err("it is no number");
-            assert!(wrong.contains(&old), "{wrong}");
-        }
-    }
-
-    #[test]
-    fn sparks_setting_by_any_of_its_names_means_sparks_rule_or_none_and_otherwise_firesteels_holds() {
-        const ENABLED: &str = "spark.excludeOnFailure.enabled";
-        const APPLICATION: &str = "spark.excludeOnFailure.application.enabled";
-        const OLD: &str = "spark.blacklist.enabled";
-        let rows: [(&[(&str, bool)], Exclusion); 8] = [
-            (&[], Exclusion::ByComparison),
-            (&[(ENABLED, true)], Exclusion::ByLimits),
-            (&[(ENABLED, false)], Exclusion::Off),
-            (&[(OLD, true)], Exclusion::ByLimits),
-            (&[(OLD, false)], Exclusion::Off),
-            (&[(OLD, true), (ENABLED, false)], Exclusion::Off),
-            (&[(APPLICATION, true), (ENABLED, false)], Exclusion::ByLimits),
-            (&[(APPLICATION, false), (ENABLED, true), (OLD, true)], Exclusion::Off),
-        ];
-        for (set, expected) in rows {
-            let pairs: Vec<String> = set.iter().map(|(key, value)| format!("{key}={value}")).collect();
-            let properties = Properties::parse(pairs.iter().map(String::as_str)).expect("pairs");
-            assert_eq!(exclusion(&properties).map(|policy| policy.exclusion), Ok(expected), "{pairs:?}");
-        }
-        for key in [ENABLED, APPLICATION, OLD] {
-            let wrong = Properties::parse([format!("{key}=perhaps").as_str()]).expect("a pair");
-            assert!(exclusion(&wrong).is_err(), "{key}");
-        }
-        let alone = Properties::parse(["spark.excludeOnFailure.application.maxFailedTasksPerExecutor=1"]);
-        let policy = exclusion(&alone.expect("a pair")).expect("it is right");
-        assert_eq!(
-            policy.exclusion,
-            Exclusion::ByComparison,
-            "a limit alone switches nothing on, as in Spark"
-        );
     }
 
     #[test]
