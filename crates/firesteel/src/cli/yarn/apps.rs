@@ -105,10 +105,10 @@ struct Document {
 /// An application as JSON. Times are in milliseconds since 1970; unknown values are null.
 #[derive(Serialize)]
 pub(super) struct Application {
-    id: String,
-    name: String,
+    pub(super) id: String,
+    pub(super) name: String,
     r#type: String,
-    user: String,
+    pub(super) user: String,
     queue: String,
     state: &'static str,
     final_status: &'static str,

@@ -42,7 +42,7 @@ struct Numbers<'a> {
 
 #[derive(Serialize)]
 struct Application<'a> {
-    name: &'a str,
+    pub(super) name: &'a str,
     executors_kept: u64,
     executors_given: u64,
     executors_taken: u64,
