@@ -1,4 +1,8 @@
 //! The handshake: the side that dials offers a version in its preamble, the other one answers, and both send a hello.
+//!
+//! An [`introduction`] is what a side says of itself in it.
+
+pub mod introduction;
 
 use std::io;
 

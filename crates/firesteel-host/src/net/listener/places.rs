@@ -45,7 +45,7 @@ impl Numbers {
 
 /// The places of one daemon.
 #[derive(Clone, Debug)]
-pub(super) struct Places {
+pub(in crate::net) struct Places {
     half_open: Arc<Semaphore>,
     clients: Arc<Pool>,
     others: Arc<Pool>,

@@ -21,7 +21,7 @@ use nix::errno::Errno;
 use nix::unistd::{AccessFlags, access};
 use tokio::process::Child;
 
-use crate::process_group::ProcessGroup;
+use super::process_group::ProcessGroup;
 
 /// What runs an executable text without `#!`.
 const SHELL: &str = "/bin/sh";

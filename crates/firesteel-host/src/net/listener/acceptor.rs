@@ -15,7 +15,7 @@ use crate::runtime;
 ///
 /// # Errors
 /// The system gives no thread, or no means to wait for sockets.
-pub(super) fn start(
+pub(in crate::net) fn start(
     accepting: impl Future<Output = ()> + Send + 'static,
     tasks: TaskTracker,
 ) -> io::Result<()> {

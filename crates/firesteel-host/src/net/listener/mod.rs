@@ -1,4 +1,11 @@
 //! The listening socket of a daemon, and its limits on connections.
+//!
+//! - `reception`: who may come in, and as what; `acceptor`: a thread apart for accepting.
+//! - `places`: how many connections there may be.
+
+pub(super) mod acceptor;
+pub(super) mod places;
+mod reception;
 
 use std::io;
 use std::net::SocketAddr;
@@ -14,8 +21,8 @@ use tokio::time::sleep;
 
 use super::conversation::Conversation;
 use super::guest::{Guest, GuestRoom};
-use super::places::{HOW_TO_RAISE, Place, Places};
 use crate::seldom::Seldom;
+use places::{HOW_TO_RAISE, Place, Places};
 
 /// The maximum number of connections that wait to be accepted, which is what systems allow as a rule. When a Master comes
 /// back, thousands of Workers dial at one moment.

@@ -10,14 +10,14 @@ use tokio::net::TcpStream;
 use tokio::runtime::Handle;
 use tokio::time::timeout;
 
-use super::conversation::Conversation;
-use super::guest::{Guest, GuestRoom};
-use super::handshake::{HandshakeError, PeerKind, Side, shake_hands};
-use super::listener::ConversationServer;
-use super::peers::{Newcomer, Shared, urgency_of};
+use super::ConversationServer;
 use super::places::{Full, Machine, Place, Places};
-use super::socket;
-use super::{FIRST_MESSAGE_TIMEOUT, HANDSHAKE_TIMEOUT, Listener, Welcome};
+use crate::net::conversation::Conversation;
+use crate::net::guest::{Guest, GuestRoom};
+use crate::net::handshake::{HandshakeError, PeerKind, Side, shake_hands};
+use crate::net::peers::{Newcomer, Shared, urgency_of};
+use crate::net::socket;
+use crate::net::{FIRST_MESSAGE_TIMEOUT, HANDSHAKE_TIMEOUT, Listener, Welcome};
 use crate::seldom::Seldom;
 
 /// What the handshakes of accepted connections need.
@@ -74,7 +74,12 @@ impl<E> Reception<E> {
 
 impl<E: Send + 'static> Shared<E> {
     /// Accepts connections until the end. What is not urgent is served by the runtime `home`, if it is given.
-    pub(super) async fn accept(self, listener: Listener, welcome: Vec<Welcome<E>>, home: Option<Handle>) {
+    pub(in crate::net) async fn accept(
+        self,
+        listener: Listener,
+        welcome: Vec<Welcome<E>>,
+        home: Option<Handle>,
+    ) {
         let (server, guest_room) = (listener.conversation_server(), listener.guest_room());
         let places = Places::of_this_process();
         let lines = Lines::default();
