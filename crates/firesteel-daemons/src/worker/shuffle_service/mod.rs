@@ -31,9 +31,9 @@ use tokio::time::{sleep, sleep_until, timeout};
 
 use self::phase::{Effect, Event, Phase, Supervision};
 use self::process::{Current, Directory, Process};
+use super::directories::work_directory::WorkDirectory;
 use super::environment::inherited;
-use super::spark_homes::{NoSpark, SparkHomes};
-use super::work_directory::WorkDirectory;
+use super::java::spark_homes::{NoSpark, SparkHomes};
 
 pub mod phase;
 mod process;

@@ -18,10 +18,10 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use super::runner::RunnerContext;
 use crate::files::fetch::{FetchError, Fetcher};
 use crate::files::private;
 use crate::files::unpack::{UnpackError, unpack};
+use crate::worker::runner::RunnerContext;
 use firesteel_host::inbox::Inbox;
 use firesteel_host::net::Introduction;
 

@@ -13,8 +13,8 @@ use firesteel_core::ids::{AppId, ExecutorId, ExecutorKey};
 use firesteel_core::worker::EarlierDirectory;
 
 use super::cleaner::is_applications;
-use super::strays::living_executors;
 use super::work_directory::WorkDirectory;
+use crate::worker::strays::living_executors;
 
 /// The contents of a directory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -15,8 +15,8 @@ use std::sync::{Arc, Mutex};
 use firesteel_core::Timestamp;
 use firesteel_core::ids::AppId;
 
-use super::strays::{Marker, scan};
 use super::work_directory::WorkDirectory;
+use crate::worker::strays::{Marker, scan};
 
 /// The prefix of the name of a directory that is being removed.
 const REMOVED: &str = ".firesteel-removed-";

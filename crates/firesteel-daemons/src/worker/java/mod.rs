@@ -1,4 +1,10 @@
 //! From a Java class to the program that an executor or a cluster driver of Spark's is.
+//!
+//! - [`spark_homes`]: the installations of Spark, and which of them an executor gets.
+//! - `driver_jar`: the jar of a cluster driver, which is fetched into the driver's directory.
+
+mod driver_jar;
+pub mod spark_homes;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -18,12 +24,11 @@ use firesteel_spark::launch::{self, Executor};
 use firesteel_spark::shares::told_to_spark;
 use serde_json::json;
 
-use super::driver_jar;
+use super::directories::scratch::Scratch;
+use super::directories::work_directory::WorkDirectory;
 use super::environment::inherited;
-use super::scratch::Scratch;
-use super::spark_homes::SparkHomes;
-use super::work_directory::WorkDirectory;
 use crate::files::private;
+use spark_homes::SparkHomes;
 
 /// What a Worker has for executors and cluster drivers of Spark's.
 #[derive(Debug)]

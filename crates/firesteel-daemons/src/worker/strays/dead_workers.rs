@@ -21,10 +21,10 @@ use firesteel_placement::words::counted;
 use tokio::sync::mpsc;
 use tokio::task::{JoinHandle, spawn_blocking};
 
-use super::scratch::ScratchRoots;
-use super::strays::{Marker, kill_matching};
+use super::{Marker, kill_matching};
 use crate::files::private;
 use crate::life_lock::LifeLock;
+use crate::worker::directories::scratch::ScratchRoots;
 
 /// The directory of the records, within the work directory.
 const RECORDS: &str = ".firesteel-workers";
@@ -182,8 +182,8 @@ mod tests {
     use std::os::unix::process::{CommandExt, ExitStatusExt};
     use std::process::{Child, Command};
 
-    use super::super::environment::WORKER_ID;
     use super::*;
+    use crate::worker::environment::WORKER_ID;
 
     /// A process of its own group that carries the marker of this Worker.
     fn process_of(worker: &WorkerId) -> Child {

@@ -1,4 +1,10 @@
 //! Finding and killing processes by the marker that executors carry in their environment.
+//!
+//! - [`sweeper`]: ends stray processes, with one scan for all requests at the same time.
+//! - [`dead_workers`]: Workers that were killed together with their reapers.
+
+pub mod dead_workers;
+pub mod sweeper;
 
 use std::collections::BTreeSet;
 use std::fmt;

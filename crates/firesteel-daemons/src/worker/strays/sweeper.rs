@@ -9,7 +9,7 @@ use nix::unistd::Pid;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, sleep};
 
-use super::strays::{Marker, PAUSE, Survivors, kill_all, scan};
+use super::{Marker, PAUSE, Survivors, kill_all, scan};
 
 /// The maximum number of queued requests. A sender waits for room.
 const REQUESTS: usize = 1024;
