@@ -19,7 +19,7 @@ use firesteel_core::worker::{DriverPlan, ExecutorPlan};
 use firesteel_host::start::failed;
 use firesteel_settings::pages::LogLinks;
 use firesteel_spark::cluster_driver::SparkDriver;
-use firesteel_spark::driver_launch::{self, Place};
+use firesteel_spark::launch::driver::{self, Place};
 use firesteel_spark::launch::{self, Executor};
 use firesteel_spark::shares::told_to_spark;
 use serde_json::json;
@@ -122,7 +122,7 @@ impl Java {
             memory: plan.memory.0,
             resources_file: driver_resources_file(plan, work)?,
         };
-        Ok(driver_launch::program(driver, &installation, &place, &inherited()))
+        Ok(driver::program(driver, &installation, &place, &inherited()))
     }
 }
 

@@ -8,7 +8,7 @@ use firesteel_core::byte_text;
 use firesteel_core::executor_command::JavaCommand;
 use firesteel_core::process::{StartFailure, StartStep};
 use firesteel_settings::java_options;
-use firesteel_spark::installation::Installation;
+use firesteel_spark::launch::installation::Installation;
 
 /// The variable by which a driver or a Worker names an installation.
 const SPARK_HOME: &str = "SPARK_HOME";

@@ -23,7 +23,7 @@ use firesteel_host::clock::Clock;
 use firesteel_settings::java_options::{self, Unfinished};
 use firesteel_settings::secrets::shown_text;
 use firesteel_settings::shuffle_service::ShuffleServiceSettings;
-use firesteel_spark::shuffle_service;
+use firesteel_spark::launch::shuffle_service;
 use tokio::net::TcpStream;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;

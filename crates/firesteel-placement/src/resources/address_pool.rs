@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 
-use crate::amount::{Amount, Part, ResourceAmounts};
-use crate::resource_name::without_kind;
-use crate::{Resources, amount};
+use super::amount;
+use super::amount::{Amount, Part, ResourceAmounts};
+use super::resource_name::without_kind;
+use crate::Resources;
 
 /// The amount of a custom resource that one task takes.
 ///

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 
 use firesteel_core::process::Command;
 
-use crate::installation::{Installation, Variables, has_secret};
-use crate::java_modules;
+use super::installation::{Installation, Variables, has_secret};
+use super::java_modules;
 
 /// The class of the service.
 pub const CLASS: &str = "org.apache.spark.deploy.ExternalShuffleService";

@@ -1,11 +1,26 @@
 //! Custom resources (gpu, fpga, ...): sets of addresses, each given to one executor, or in parts to several.
+//!
+//! - [`Resources`]: the addresses that a Worker has free, or that an executor holds; `addresses`: those of one resource.
+//! - `address_choice`: which addresses an executor is given; `address_pool`: how its tasks use them.
+//! - [`amount`], [`resource_name`], `resource_words`: how much of a resource, its name, and both as words.
+
+mod address_choice;
+mod address_pool;
+pub(super) mod addresses;
+pub mod amount;
+pub mod resource_name;
+mod resource_words;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::address_choice::{Chosen, choose};
-use crate::addresses::Addresses;
-use crate::amount::{Amount, Quantity, ResourceAmounts, ResourceQuantities, WHOLE};
-use crate::resource_name::{kind, serves};
+use address_choice::{Chosen, choose};
+use addresses::Addresses;
+use amount::WHOLE;
+use resource_name::{kind, serves};
+
+pub use address_pool::{AddressPool, FreeAddresses, NoTaskAmount, TakenAddresses, TaskAmount, TaskResources};
+pub use amount::{Amount, Part, Quantity, ResourceAmounts, ResourceQuantities};
+pub use resource_words::AddressTwice;
 
 /// The addresses of custom resources, by resource name: those that a Worker has free, or that an executor holds. Of an
 /// address there may be a part only.
@@ -67,7 +82,7 @@ impl Resources {
     }
 
     /// Whether there is enough of every resource for one executor. The amounts must not
-    /// [overlap](crate::resource_name::overlapping).
+    /// [overlap](self::resource_name::overlapping).
     pub fn covers(&self, asked: &ResourceAmounts) -> bool {
         asked.iter().all(|(name, amount)| match amount {
             Amount::Whole(count) => self.whole(name) >= *count,
@@ -272,8 +287,8 @@ impl<N: Into<String>, A: AsRef<str>, As: IntoIterator<Item = A>> FromIterator<(N
 
 #[cfg(test)]
 mod tests {
+    use super::amount::Part;
     use super::*;
-    use crate::amount::Part;
 
     fn amounts(asked: &[(&str, &str)]) -> ResourceAmounts {
         let amount = |text: &str| text.parse().expect("it is an amount");

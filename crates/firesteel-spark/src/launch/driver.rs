@@ -7,9 +7,9 @@ use std::collections::BTreeMap;
 use firesteel_core::address::Address;
 use firesteel_core::process::Command;
 
+use super::installation::{Installation, Variables};
+use super::java_modules;
 use crate::cluster_driver::SparkDriver;
-use crate::installation::{Installation, Variables};
-use crate::java_modules;
 use crate::launch::{environment, java_options};
 
 /// The class that runs the class of a cluster driver, and ends when the connection to its Worker does.

@@ -7,8 +7,8 @@ use std::fmt;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use super::amount::{Part, Quantity, WHOLE};
 use crate::Resources;
-use crate::amount::{Part, Quantity, WHOLE};
 
 impl Resources {
     /// Each resource with its addresses as words: `0`, or `0@0.25` for a part.

@@ -1,6 +1,14 @@
 //! How a Worker starts an executor of Spark's: the program, its arguments and its variables.
 //!
+//! - [`installation`]: an installation of Spark; `java_modules`: what it needs of Java 17 and later.
+//! - [`driver`], [`shuffle_service`]: how a Worker starts a cluster driver, and the external shuffle service.
+//!
 //! Source: Spark Worker, 4.0.1 (CommandUtils, ExecutorRunner and the launcher).
+
+pub mod driver;
+pub mod installation;
+mod java_modules;
+pub mod shuffle_service;
 
 use std::collections::BTreeMap;
 
@@ -9,7 +17,7 @@ use firesteel_core::executor_command::JavaCommand;
 use firesteel_core::host;
 use firesteel_core::process::Command;
 
-use crate::installation::{Installation, Variables, has_secret};
+use installation::{Installation, Variables, has_secret};
 
 /// The variable with the directories where libraries of the system are looked for.
 const LIBRARY_PATH: &str = "LD_LIBRARY_PATH";

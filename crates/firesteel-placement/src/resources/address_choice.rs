@@ -4,8 +4,8 @@
 //! index of Workers counts on one property of the rule: the addresses that it chooses for a part have the least free part
 //! that suffices (`index/free.rs`).
 
+use super::amount::{Amount, WHOLE};
 use crate::Resources;
-use crate::amount::{Amount, WHOLE};
 
 /// One address, or a part of one, for an executor.
 #[derive(Clone, Debug, PartialEq, Eq)]

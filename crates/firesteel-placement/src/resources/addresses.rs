@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::amount::{Amount, Quantity, WHOLE};
+use super::amount::{Amount, Quantity, WHOLE};
 
 /// The addresses of one resource in text order, each with its part in thousandths: what is free of it, or what an executor
 /// holds of it.
