@@ -7,7 +7,8 @@
 //! stop and the cluster must recover by itself (`laws::healing`).
 //!
 //! - `scenario`: the description of a cluster and of its applications.
-//! - `world`, `run`, `happening`: virtual time, the queue of happenings, and one run.
+//! - `world`, `run`, `happening`, `events`: virtual time, the queue of happenings, one run, and how machines hear of
+//!   something.
 //! - `processes`: processes, with or without a state machine, and what their users do.
 //! - `network`: connections and messages.
 //! - `effects`: the effects of machines, and the disks that they reach.
@@ -16,6 +17,7 @@
 //! - `sabotage`: deliberate bugs, and how they change a machine.
 
 mod effects;
+mod events;
 mod faults;
 mod happening;
 pub(super) mod laws;

@@ -6,7 +6,7 @@ use firesteel_core::messages::{Stream, TaskSpec};
 use firesteel_core::process::{ExitStatus, Signal};
 use firesteel_placement::Resources;
 
-use super::lives::no_such_file;
+use super::executor_lives::no_such_file;
 use super::node::{Body, NodeEvent};
 use super::programs::{Program, TaskProcess, TaskStep};
 use crate::cluster::faults::Fault;
