@@ -1,6 +1,6 @@
 //! The Worker's daemon: the shell around [`firesteel_core::worker`].
 //!
-//! - [`daemon`]: the Worker's state machine, its connections and its runners.
+//! - [`daemon`]: the Worker's state machine, its connections and its runners; `shell`: performs the machine's effects.
 //! - [`executor_runner`], [`environment`], [`header`]: one executor's process, its variables, and the header of its
 //!   `stderr`.
 //! - [`driver_runner`]: one process of a cluster driver; `runner`: what both runners share.
@@ -44,6 +44,7 @@ pub mod log;
 pub mod measure;
 pub mod reaper;
 mod runner;
+mod shell;
 pub mod shuffle_service;
 pub mod strays;
 
