@@ -1,5 +1,6 @@
 //! Policies choose the worker that they say, keep to what there is, and place as many executors as Spark's rule does.
 
+mod expressions;
 mod kept_gpus;
 
 use std::collections::BTreeMap;
@@ -13,10 +14,10 @@ use firesteel_placement::{
     Cores, Demand, ExecutorLimit, ExecutorSize, MiB, Offer, Resources, Strategy, WorkerOrder, place,
 };
 
-use super::case::{self, Case, Translated, worker_order};
 use super::history::{History, Model, Step};
+use super::reference::case::{self, Case, Translated, worker_order};
 use super::reference::{Ask, Worker};
-use crate::laws::{Verdict, ensure, hold};
+use crate::suites::laws::{Verdict, ensure, hold};
 
 const MEASURES: [Measure; 2] = [Measure::LeftOver, Measure::Unusable];
 

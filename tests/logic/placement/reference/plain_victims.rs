@@ -16,7 +16,7 @@ struct Choice<'a> {
 }
 
 /// What `victims` of the placement decides. Every Worker is asked anew for each executor.
-pub(super) fn victims(
+pub(crate) fn victims(
     demand: &Demand,
     executors: u64,
     most: usize,

@@ -7,7 +7,7 @@ use firesteel_sim::trace::quantiles::{GPUS, MEAN_LIFETIME, distances};
 use firesteel_sim::trace::{Models, Trace, TraceError, openb, synthetic};
 
 use crate::fixtures;
-use crate::golden;
+use crate::suites::golden;
 
 /// The committed trace.
 #[expect(clippy::disallowed_types, reason = "tests read fixtures; the crate itself opens no file")]

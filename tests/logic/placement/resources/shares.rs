@@ -12,8 +12,8 @@ use firesteel_placement::{
 };
 use quickcheck::{Arbitrary, Gen};
 
-use super::case::{below, pick};
-use crate::laws::{Verdict, ensure, hold};
+use crate::placement::reference::case::{below, pick};
+use crate::suites::laws::{Verdict, ensure, hold};
 
 /// A cluster in which executors start and end.
 #[derive(Clone, Debug)]

@@ -1,5 +1,8 @@
 //! Clusters on paper: what is read, what is refused in which words, and that a real Master decides.
 
+mod draft_of_master;
+mod plan;
+
 use firesteel_core::master::Config;
 use firesteel_placement::{Cores, MiB, Quantity};
 use firesteel_sim::draft::{Draft, Metrics, Since};

@@ -1,11 +1,13 @@
 //! What holds of wants that meet places, against a rule that looks at every pair.
 
+mod needs;
+
 use std::collections::BTreeMap;
 
 use firesteel_placement::locality::{Locality, LocalityIndex, Sites, Topology, nearness, next_match};
 use quickcheck::{Arbitrary, Gen};
 
-use crate::laws::{ensure, hold};
+use crate::suites::laws::{ensure, hold};
 
 /// Wants by the hosts that they name, places by the host where they are, the places' room, and the racks of the
 /// hosts that have one.

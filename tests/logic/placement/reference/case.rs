@@ -7,7 +7,7 @@ use firesteel_placement::{
 };
 use quickcheck::{Arbitrary, Gen};
 
-use super::reference::{Ask, ORDERS, Order, Worker};
+use super::{Ask, ORDERS, Order, Worker};
 
 /// One placement.
 #[derive(Clone, Debug, PartialEq)]

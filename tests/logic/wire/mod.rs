@@ -29,8 +29,8 @@ use firesteel_placement::{
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::golden;
-use crate::laws;
+use super::suites::golden;
+use super::suites::laws;
 
 /// A message, written out as its name and bytes, and held to survive the way there and back.
 struct Record {

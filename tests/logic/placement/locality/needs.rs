@@ -7,7 +7,7 @@ use firesteel_placement::locality::{
 };
 use quickcheck::{Arbitrary, Gen};
 
-use crate::laws::{ensure, hold};
+use crate::suites::laws::{ensure, hold};
 
 /// Executors for tasks that prefer numbered hosts, some of which have executors already.
 #[derive(Clone, Debug)]

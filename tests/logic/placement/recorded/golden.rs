@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use firesteel_placement::{Cores, ExecutorLimit, ExecutorSize, Strategy};
 use firesteel_sim::plan::{self, CallWorker, PlacementCall};
 
-use super::reference::{self, Ask, Worker};
 use crate::fixtures;
+use crate::placement::reference::{self, Ask, Worker};
 
 #[test]
 fn every_recorded_call_is_answered_as_spark_answered_it() {

@@ -14,7 +14,7 @@ use firesteel_sim::replay::{
 use firesteel_sim::setup::Setup;
 use firesteel_sim::trace::{Request, Trace, TraceApplication};
 
-use crate::trace::committed;
+use super::trace::committed;
 
 fn application(arrival: u64, executors: u64, cores: u64, lifetime: u64, gang: u64) -> TraceApplication {
     TraceApplication {

@@ -7,10 +7,10 @@ use firesteel_placement::policy::{Expression, Formula, Measure, Rule, fill};
 use firesteel_placement::{Offer, Resources};
 use quickcheck::{Arbitrary, Gen};
 
-use super::case::{Case, pick};
-use super::policies::{Looked, Numbered, one_by_one_with};
-use super::reference::{Ask, Worker};
-use crate::laws::{ensure, hold};
+use super::{Looked, Numbered, one_by_one_with};
+use crate::placement::reference::case::{Case, pick};
+use crate::placement::reference::{Ask, Worker};
+use crate::suites::laws::{ensure, hold};
 
 /// The number of billionths in one.
 const ONE: i128 = 1_000_000_000;
