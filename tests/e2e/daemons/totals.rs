@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::cluster::{Daemon, firesteel, run, wait_for};
-use crate::terminal::Terminal;
+use crate::commands::terminal::Terminal;
 
 /// The text of a page, with one blank in place of each tag and space.
 fn text_of(page: &str) -> String {

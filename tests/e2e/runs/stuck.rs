@@ -12,10 +12,10 @@ use nix::sys::signal::Signal;
 use nix::sys::stat::Mode;
 use nix::unistd::{mkfifo, pipe};
 
+use super::shell::{CTRL_C, CTRL_D, LOCAL, Session, applications, home, script};
 use crate::cluster::{Daemon, Guarded, firesteel, processes, wait_for};
-use crate::shell::{CTRL_C, CTRL_D, LOCAL, Session, applications, home, script};
-use crate::terminal::Terminal;
-use crate::worker::Pair;
+use crate::commands::terminal::Terminal;
+use crate::daemons::worker::Pair;
 
 /// What stops a terminal's output.
 const CTRL_S: &str = "\x13";

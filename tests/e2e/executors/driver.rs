@@ -13,7 +13,7 @@ use firesteel_core::wire::{self, Hello, MAX_FRAME, MAX_HELLO, PREAMBLE, Role};
 use firesteel_placement::{Cores, ExecutorLimit, MiB};
 
 use crate::cluster::DEADLINE;
-use crate::wire::frame;
+use crate::peers::wire::frame;
 
 /// A registered application.
 #[derive(Debug)]

@@ -21,8 +21,8 @@ use firesteel_placement::{Cores, MiB, Resources};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use super::wire::frame;
 use crate::cluster::{DEADLINE, Daemon, firesteel, run};
-use crate::wire::frame;
 
 /// The version that the test plays.
 const LATER: Version = Version(Version::CURRENT.0 + 1);

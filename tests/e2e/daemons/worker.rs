@@ -18,7 +18,7 @@ use tempfile::TempDir;
 
 use crate::cluster::processes::{children_of, command_line, is_alive};
 use crate::cluster::{Daemon, firesteel, forgetful_master, processes, run, wait_for};
-use crate::driver::{Driver, script};
+use crate::executors::driver::{Driver, script};
 
 /// A Master and a Worker with 4 cores, and where the Worker works.
 pub(crate) struct Pair {

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use firesteel_core::messages::{DriverToMaster, ExecutorState};
 
+use super::worker::Pair;
 use crate::cluster::{Daemon, firesteel, run, wait_for};
-use crate::worker::Pair;
 
 const SOON: [&str; 4] =
     ["--conf", "spark.worker.cleanup.interval=100ms", "--conf", "spark.worker.cleanup.appDataTtl=1s"];

@@ -21,9 +21,9 @@ use firesteel_core::wire::{self, Hello, MAX_FRAME, MAX_HELLO, PREAMBLE, Role};
 use firesteel_placement::{Cores, MiB, Resources};
 use nix::unistd::geteuid;
 
+use super::wire::frame;
 use crate::cluster::{DEADLINE, firesteel, processes, run, wait_for};
-use crate::driver::{read_frame, script};
-use crate::wire::frame;
+use crate::executors::driver::{read_frame, script};
 
 /// A run of `firesteel map` in a local cluster whose only task goes on until the end of the test.
 struct Victim {

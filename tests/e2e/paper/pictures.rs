@@ -102,7 +102,7 @@ fn plans_of_odd_clusters_can_be_read() {
         .path()
         .join("a-cluster-with-a-name-that-is-wider-than-any-picture-of-it-could-ever-be-made.toml");
     let file_name = file.to_str().expect("it is text");
-    let shares = include_str!("../../fixtures/plan/shares.toml");
+    let shares = include_str!("../../../fixtures/plan/shares.toml");
     for cluster in [one, many, &format!("{one}{alike}"), &gpus, shares] {
         std::fs::write(&file, cluster).expect("the file can be written");
         for policies in ["spark", "spark,spark-consolidate,least-fragmentation"] {

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::hosts::Hosts;
+use crate::daemons::hosts::Hosts;
 
 /// Works everywhere but on the first host, and counts its attempts there.
 fn script(hosts: &Hosts) -> String {

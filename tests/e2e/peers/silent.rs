@@ -8,7 +8,7 @@ use tempfile::TempDir;
 
 use crate::cluster::processes::is_alive;
 use crate::cluster::{Daemon, firesteel, wait_for};
-use crate::worker::{Pair, signal, wait_for_ends, wait_for_text};
+use crate::daemons::worker::{Pair, signal, wait_for_ends, wait_for_text};
 
 /// The first task that runs says which process its executor is, waits until it may go on, and writes what must not count.
 /// Every other one ends at once.

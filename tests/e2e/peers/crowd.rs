@@ -12,7 +12,7 @@ use firesteel_placement::{Cores, MiB, Resources};
 use socket2::{Domain, Socket, Type};
 
 use crate::cluster::{Daemon, firesteel, run, wait_for};
-use crate::driver::{introduce_as, write_frame};
+use crate::executors::driver::{introduce_as, write_frame};
 
 /// The open files of the Master: places for 16 handshakes, 16 clients and 64 others.
 const OPEN_FILES: usize = 128;

@@ -14,8 +14,8 @@ use firesteel_host::net::call;
 use nix::sys::signal::Signal;
 
 use crate::cluster::{Daemon, Finished, Guarded, firesteel, run, wait_for};
-use crate::driver::Driver;
-use crate::worker::Pair;
+use crate::daemons::worker::Pair;
+use crate::executors::driver::Driver;
 
 fn command(master: &Daemon, arguments: &[&str]) -> Command {
     let mut command = firesteel();

@@ -4,9 +4,9 @@ use firesteel_core::messages::{ApplicationDescription, DriverToMaster, ExecutorS
 use firesteel_placement::Cores;
 use tempfile::TempDir;
 
+use super::driver::{Driver, script};
 use crate::cluster::processes::{children_of, command_line};
 use crate::cluster::{Daemon, wait_for};
-use crate::driver::{Driver, script};
 
 /// A Master, and Workers of these numbers of cores.
 struct Cluster {

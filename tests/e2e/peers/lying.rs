@@ -18,8 +18,8 @@ use firesteel_placement::{Cores, MiB, Resources};
 
 use crate::cluster::processes::{children_of, command_line, descendants_of};
 use crate::cluster::{Daemon, firesteel, run, wait_for};
-use crate::driver::{introduce_as, read_frame, write_frame};
-use crate::worker::Pair;
+use crate::daemons::worker::Pair;
+use crate::executors::driver::{introduce_as, read_frame, write_frame};
 
 /// A Worker that is played by a test.
 struct FakeWorker(TcpStream);

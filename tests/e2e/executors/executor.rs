@@ -15,10 +15,10 @@ use firesteel_placement::{Cores, Resources};
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 
+use super::driver::{introduce, read_frame, write_frame};
 use crate::cluster::processes::{children_of, is_alive};
 use crate::cluster::{Guarded, firesteel, run, wait_for};
-use crate::driver::{introduce, read_frame, write_frame};
-use crate::worker::signal;
+use crate::daemons::worker::signal;
 
 /// An executor, and the connection that it opened to its driver.
 struct Executor {

@@ -19,8 +19,8 @@ use firesteel_placement::{Cores, MiB, Resources};
 use nix::sys::signal::Signal;
 use serde_json::Value;
 
+use super::wire::{Stranger, hello, message};
 use crate::cluster::{Daemon, Finished, firesteel, run, wait_for};
-use crate::wire::{Stranger, hello, message};
 
 /// Several pages of executors.
 const EXECUTORS: usize = 3_000;

@@ -4,10 +4,10 @@ use firesteel_core::messages::DriverToMaster;
 use firesteel_daemons::worker::strays::Marker;
 use nix::sys::signal::{Signal, kill};
 
+use super::worker::{Pair, SPREAD, signal, up, wait_for_ends, wait_for_text};
 use crate::cluster::processes::is_alive;
 use crate::cluster::{Daemon, firesteel, run};
-use crate::driver::Driver;
-use crate::worker::{Pair, SPREAD, signal, up, wait_for_ends, wait_for_text};
+use crate::executors::driver::Driver;
 
 /// What a Worker has left. It is killed when it is dropped, if the test failed.
 struct Left {

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::hosts::{Hosts, together};
+use crate::daemons::hosts::{Hosts, together};
 
 const RACKS: &str = "127.0.0.1 /rack-1\n127.0.0.2 /rack-1\n127.0.0.3 /rack-2\n";
 

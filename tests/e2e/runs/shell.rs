@@ -9,7 +9,7 @@ use nix::sys::signal::Signal;
 use tempfile::TempDir;
 
 use crate::cluster::{Daemon, Guarded, firesteel, forgetful_master, processes, run, wait_for};
-use crate::terminal::Terminal;
+use crate::commands::terminal::Terminal;
 
 pub(crate) const CTRL_C: &str = "\x03";
 pub(crate) const CTRL_D: &str = "\x04";

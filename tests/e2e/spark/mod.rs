@@ -1,5 +1,8 @@
 //! Peers that speak Spark's RPC: what real drivers and executors said, said again to a Master and a Worker.
 
+mod rest;
+mod shuffle_service;
+
 use std::fs;
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpStream};
