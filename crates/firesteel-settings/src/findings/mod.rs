@@ -1,10 +1,10 @@
 //! Findings: everything that a user has set, and its effect. `firesteel config check` prints them.
 
+mod environment;
 pub mod property_effect;
 
 use std::path::Path;
 
-use firesteel_core::byte_text;
 use serde::Serialize;
 
 use super::application::cluster_driver::DriverSettings;
@@ -16,12 +16,13 @@ use super::daemon::pages::PageSettings;
 use super::key::Reader;
 use super::origin::Origin;
 use super::properties::Property;
-use super::secrets::{shown, shown_options};
+use super::secrets::shown;
 use super::sources::Loaded;
-use super::sources::variables::{self, Environment, Role};
 use super::spark_properties::protection::ClusterManager;
 use super::{ApplicationSettings, Properties, SettingError, WorkerSettings};
 use property_effect::PropertyEffect;
+
+pub use environment::of_variables;
 
 /// One thing that is set.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -246,61 +247,6 @@ pub fn contradiction(properties: &Properties, reader: Reader) -> Option<SettingE
     })
 }
 
-/// The findings about the environment variables that are set.
-#[must_use]
-pub fn of_variables(environment: &Environment, audience: Audience) -> Vec<Finding> {
-    let readers = audience.readers();
-    let mut findings: Vec<Finding> = Vec::new();
-    for variable in variables::TABLE {
-        let Some(value) = environment.get(variable.name) else { continue };
-        if findings.iter().any(|finding| finding.name == variable.name) {
-            continue;
-        }
-        let is_theirs = readers.iter().any(|reader| variable.readers.contains(reader));
-        let (outcome, why) = match variable.role {
-            Role::Ignored => (Outcome::Ignored, variable.meaning.to_owned()),
-            Role::Flag("--port") if value.starts_with("tcp://") => {
-                (Outcome::Ignored, "the value is a URL (Kubernetes sets such variables)".to_owned())
-            }
-            Role::Place if !byte_text::path(value).is_dir() => {
-                (Outcome::NotHonoured, "no such directory".to_owned())
-            }
-            Role::Flag(_)
-            | Role::Property(_)
-            | Role::Override(_)
-            | Role::Options
-            | Role::Place
-            | Role::Java
-            | Role::JavaOptions
-                if is_theirs =>
-            {
-                (Outcome::Read, variable.meaning.to_owned())
-            }
-            Role::Flag(_)
-            | Role::Property(_)
-            | Role::Override(_)
-            | Role::Options
-            | Role::Place
-            | Role::Java
-            | Role::JavaOptions => {
-                let who: Vec<_> = variable.readers.iter().map(|reader| reader.described()).collect();
-                (Outcome::Ignored, format!("read by {}", who.join(" and ")))
-            }
-        };
-        let value = Some(match variable.role {
-            Role::Options | Role::JavaOptions => shown_options(value),
-            Role::Flag(_)
-            | Role::Property(_)
-            | Role::Override(_)
-            | Role::Place
-            | Role::Java
-            | Role::Ignored => value.to_owned(),
-        });
-        findings.push(Finding { name: variable.name.to_owned(), value, origin: None, outcome, why });
-    }
-    findings
-}
-
 /// The findings about the files that Spark users have beside `spark-defaults.conf`.
 #[must_use]
 pub fn of_files(directory: &Path) -> Vec<Finding> {
@@ -478,26 +424,5 @@ mod tests {
         );
         let values: Vec<_> = findings.iter().filter_map(|finding| finding.value.as_deref()).collect();
         assert_eq!(values, ["x", "*********(redacted)", "*********(redacted)"]);
-    }
-
-    #[test]
-    fn variables_are_read_or_ignored_for_a_reason() {
-        let pairs =
-            [("SPARK_WORKER_CORES", "4"), ("SPARK_LOG_DIR", "/x"), ("SPARK_MASTER_PORT", "tcp://a:1")];
-        let environment =
-            pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).into_iter().collect();
-        let found = |audience| -> Vec<(String, Outcome)> {
-            of_variables(&environment, audience).into_iter().map(|it| (it.name, it.outcome)).collect()
-        };
-        let expected = |worker_cores| {
-            [
-                ("SPARK_MASTER_PORT", Outcome::Ignored),
-                ("SPARK_WORKER_CORES", worker_cores),
-                ("SPARK_LOG_DIR", Outcome::Ignored),
-            ]
-            .map(|(name, outcome)| (name.to_owned(), outcome))
-        };
-        assert_eq!(found(Audience::All), expected(Outcome::Read));
-        assert_eq!(found(Audience::One(Reader::Master)), expected(Outcome::Ignored));
     }
 }
