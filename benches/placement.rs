@@ -14,7 +14,7 @@ use firesteel_placement::{
     Cores, Demand, ExecutorLimit, ExecutorSize, MiB, Offer, Resources, Strategy, WorkerOrder, place,
 };
 
-#[path = "../tests/logic/placement/reference.rs"]
+#[path = "../tests/logic/placement/reference/rule.rs"]
 #[allow(dead_code, unreachable_pub, reason = "it belongs to the tests")]
 mod reference;
 

@@ -23,7 +23,7 @@ use tokio::runtime;
 
 #[path = "../arguments.rs"]
 mod arguments;
-#[path = "../../tests/e2e/cluster.rs"]
+#[path = "../../tests/e2e/cluster/mod.rs"]
 #[allow(dead_code, reason = "tests use more of it")]
 mod cluster;
 #[path = "../../tests/pages/crowd.rs"]

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use libtest_mimic::{Arguments, Trial};
 
-#[path = "../e2e/cluster.rs"]
+#[path = "../e2e/cluster/mod.rs"]
 #[allow(dead_code, reason = "others use more of it")]
 mod binary;
 mod cases;

@@ -12,7 +12,7 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-#[path = "../e2e/cluster.rs"]
+#[path = "../e2e/cluster/mod.rs"]
 #[allow(dead_code, reason = "the process tests use more of it")]
 mod cluster;
 mod deeds;

@@ -4,7 +4,7 @@
 
 use std::process::ExitCode;
 
-#[path = "../e2e/cluster.rs"]
+#[path = "../e2e/cluster/mod.rs"]
 #[allow(dead_code, reason = "a harness is there before all of its users")]
 mod cluster;
 #[allow(dead_code, reason = "others use more of it")]

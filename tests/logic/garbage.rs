@@ -8,8 +8,8 @@ use firesteel_sim::plan;
 use firesteel_sim::trace::{Trace, openb};
 use quickcheck::{Arbitrary, Gen};
 
+use super::suites::laws::{Verdict, ensure, hold};
 use crate::fixtures;
-use crate::laws::{Verdict, ensure, hold};
 
 /// Changes of a text: at a place (a part of its length in 65,536), what is done there.
 #[derive(Clone, Debug)]

@@ -14,7 +14,7 @@ use firesteel_placement::{Cores, MiB, Resources};
 use firesteel_sim::dice::Dice;
 use quickcheck::{Arbitrary, Gen};
 
-use crate::laws::{Verdict, ensure, hold};
+use super::suites::laws::{Verdict, ensure, hold};
 
 /// The number of Workers that come and go.
 const WORKERS: u64 = 12;

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use libtest_mimic::Arguments;
 
 mod browser;
-#[path = "../e2e/cluster.rs"]
+#[path = "../e2e/cluster/mod.rs"]
 #[allow(dead_code, reason = "others use more of it")]
 mod cluster;
 #[path = "../heavy/component.rs"]

@@ -10,7 +10,7 @@ use std::process::ExitCode;
 use libtest_mimic::Arguments;
 
 mod applications;
-#[path = "../e2e/cluster.rs"]
+#[path = "../e2e/cluster/mod.rs"]
 #[allow(dead_code, reason = "other tests do more with it")]
 mod binary;
 mod cluster;

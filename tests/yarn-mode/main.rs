@@ -3,7 +3,7 @@
 
 use std::process::ExitCode;
 
-#[path = "../e2e/cluster.rs"]
+#[path = "../e2e/cluster/mod.rs"]
 #[allow(dead_code, reason = "other tests do more with it")]
 mod binary;
 #[path = "../yarn-cluster/cluster.rs"]

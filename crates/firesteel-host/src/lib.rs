@@ -14,7 +14,7 @@
 //! - [`daemon`]: how a daemon announces that it is ready, and how long it lives.
 //! - [`service_manager`]: what systemd is told.
 //! - [`tenure`]: how long a daemon may speak.
-//! - [`start`], [`process_group`], [`own_program`]: child processes, and why one could not be started.
+//! - [`process`]: child processes, and why one could not be started.
 //! - [`progress`], [`exit_code`]: what a command shows at a terminal, and the exit codes of all commands.
 //! - [`standard`]: the standard streams, of which some may have been closed at the start.
 //! - [`plain`]: text without control characters, for terminals and the log.
@@ -26,16 +26,16 @@ pub mod inbox;
 pub mod journal;
 pub mod meter;
 pub mod net;
-pub mod own_program;
 pub mod owner;
 pub mod parallel;
 pub mod plain;
-pub mod process_group;
+pub mod process;
 pub mod progress;
 pub mod runtime;
 pub mod seldom;
 pub mod service_manager;
 pub mod signals;
 pub mod standard;
-pub mod start;
 pub mod tenure;
+
+pub use process::{own_program, process_group, start};

@@ -6,7 +6,7 @@
 
 use std::cmp::Ordering;
 
-use crate::resource_name::without_kind;
+use super::resources::resource_name::without_kind;
 use crate::shortfall::Amounts;
 use crate::{Cores, Demand, MiB, Quantity};
 

@@ -28,11 +28,7 @@
 //! Invalid amounts (executors without cores, negative free amounts) place nothing. They never panic, divide by zero or
 //! wrap.
 
-mod address_choice;
-mod address_pool;
-mod addresses;
 pub mod advice;
-pub mod amount;
 mod assign;
 mod demand;
 pub mod dominant_share;
@@ -47,14 +43,10 @@ pub mod policy;
 pub mod preemption;
 mod quantities;
 pub mod reservation;
-pub mod resource_name;
-mod resource_words;
 mod resources;
 pub mod shortfall;
 pub mod words;
 
-pub use address_pool::{AddressPool, FreeAddresses, NoTaskAmount, TakenAddresses, TaskAmount, TaskResources};
-pub use amount::{Amount, Part, Quantity, ResourceAmounts, ResourceQuantities};
 pub use assign::{Assignment, Strategy, assign};
 pub use demand::{Demand, ExecutorLimit, ExecutorSize};
 pub use offer::Offer;
@@ -62,6 +54,7 @@ pub use order::{UnknownWorkerOrder, WorkerOrder, order};
 pub use place::{PlacedExecutor, Placement, place, place_ranked};
 pub use policy::{Policy, UnknownPolicy};
 pub use quantities::{Cores, MiB};
-pub use resource_words::AddressTwice;
-pub use resources::Resources;
+pub use resources::{AddressPool, FreeAddresses, NoTaskAmount, TakenAddresses, TaskAmount, TaskResources};
+pub use resources::{AddressTwice, Resources, amount, resource_name};
+pub use resources::{Amount, Part, Quantity, ResourceAmounts, ResourceQuantities};
 pub use shortfall::{Shortfall, shortfall};

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use crate::amount::WHOLE;
+use super::resources::amount::WHOLE;
 use crate::shortfall::Amounts;
 use crate::{Amount, Cores, Demand, ExecutorLimit, ExecutorSize, MiB, Offer, Part, Quantity};
 

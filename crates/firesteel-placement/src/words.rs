@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
+use super::resources::amount::WHOLE;
 use crate::Quantity;
-use crate::amount::WHOLE;
 
 /// `executor` for one, `executors` for any other number.
 #[must_use]

@@ -429,9 +429,10 @@ pub fn find(name: &str) -> Option<&'static Key> {
 mod tests {
     use super::*;
     use crate::application::ApplicationSettings;
+    use crate::application::yarn::YarnSettings;
+    use crate::daemon::master;
     use crate::key::Default;
-    use crate::yarn::YarnSettings;
-    use crate::{Properties, SettingError, WorkerSettings, master};
+    use crate::{Properties, SettingError, WorkerSettings};
 
     #[test]
     fn every_row_is_one_sentence_about_one_property() {

@@ -8,7 +8,8 @@ use firesteel_placement::policy::{EXPRESSION, Rule, UnknownRule};
 use firesteel_placement::{Amount, Cores, MiB, Policy, policy_names, policy_names_only};
 
 use super::origin::Origin;
-use super::{duration, key, keys, size};
+use super::values::{duration, size};
+use super::{key, keys};
 
 /// The properties of a daemon or an application, by key. Each key has the value that counts, followed by
 /// those that it overrides.

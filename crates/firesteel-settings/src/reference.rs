@@ -4,9 +4,9 @@ use std::fmt::Write as _;
 
 use super::key::{Key, Reader};
 use super::keys;
-use super::protection::{self, Refusing};
+use super::sources::variables::{self, Role};
+use super::spark_properties::protection::{self, Refusing};
 use super::spark_properties::{self, Row, Treatment};
-use super::variables::{self, Role};
 
 /// The properties of a reader with default and meaning, in lines of at most 98 columns, except those for YARN.
 #[must_use]

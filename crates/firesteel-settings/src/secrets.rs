@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use super::java_options;
+use super::sources::java_options;
 
 /// The text that replaces a secret. Source: Spark, 4.0.1.
 pub const REDACTED: &str = "*********(redacted)";

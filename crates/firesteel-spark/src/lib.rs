@@ -15,12 +15,10 @@
 //! - [`dialect`]: how one peer wants to be spoken to
 //! - [`translate`]: between these messages and those of the state machines
 //! - `order_form.rs`: orders to launch executors, written once for each application
-//! - [`installation`], [`launch`], [`shuffle_service`]: how a Worker starts executors of Spark's, and its external shuffle
-//!   service
+//! - [`launch`]: how a Worker starts executors and cluster drivers of Spark's, and its external shuffle service
 //! - [`shares`]: the resources that an application asks the Master for, and not its driver
-//! - [`cluster_driver`], [`jar`], [`driver_launch`]: what a cluster driver of Spark's is, and how a Worker starts it
+//! - [`cluster_driver`], [`jar`]: what a cluster driver of Spark's is
 //! - [`rest`]: submissions by HTTP
-//! - `java_modules.rs`: what Spark needs of Java 17
 //! - `memory.rs`, `words.rs`: amounts of memory and options of a JVM in Spark's properties
 //!
 //! There is no I/O here: the shell feeds events into a [`connection`] and performs its effects.
@@ -30,13 +28,10 @@
 pub mod cluster_driver;
 pub mod connection;
 pub mod dialect;
-pub mod driver_launch;
 pub mod envelope;
 pub mod frame;
-pub mod installation;
 pub mod jar;
 pub mod java;
-mod java_modules;
 pub mod launch;
 mod memory;
 pub mod messages;
@@ -44,7 +39,6 @@ mod order_form;
 pub mod rest;
 pub mod scala;
 pub mod shares;
-pub mod shuffle_service;
 pub mod translate;
 mod words;
 

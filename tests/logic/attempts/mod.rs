@@ -7,7 +7,7 @@ use std::thread;
 use firesteel_world::attempts::{AttemptCoverage, Plan, run};
 use firesteel_world::cluster::Row;
 
-use crate::worlds::{number, say};
+use super::suites::worlds::{number, say};
 
 /// Worlds in the default run; `FIRESTEEL_SEEDS` sets another number.
 const WORLDS: u64 = 10_000;

@@ -2,7 +2,7 @@
 
 use firesteel_world::containers::{ContainerSabotage, Scenario, run_sabotaged};
 
-use crate::worlds;
+use crate::suites::worlds;
 
 /// Each bug, within how many worlds it must be caught, and words of the sentence that catches it.
 #[rustfmt::skip]

@@ -5,7 +5,7 @@ mod deliberate;
 use firesteel_world::Outcome;
 use firesteel_world::containers::{Scenario, run};
 
-use crate::worlds::{self, number, say};
+use super::suites::worlds::{self, number, say};
 
 /// Worlds in the default run; `FIRESTEEL_SEEDS` sets another number.
 const WORLDS: u64 = 4_000;

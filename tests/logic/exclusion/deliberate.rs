@@ -1,7 +1,7 @@
 //! Deliberate bugs of exclusion: each must be caught, so that the laws of the nights are known to bite.
 
 use super::nights::{Bug, violation};
-use crate::worlds;
+use crate::suites::worlds;
 
 /// Each bug, within how many nights it must be caught, and words of the sentence that catches it.
 const BUGS: &[(Bug, u64, &str)] = &[

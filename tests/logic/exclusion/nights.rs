@@ -29,7 +29,7 @@ use firesteel_placement::locality::Topology;
 use firesteel_placement::{Cores, MiB, Resources};
 use firesteel_sim::dice::Dice;
 
-use crate::worlds::{number, say};
+use crate::suites::worlds::{number, say};
 
 const MASTER: PeerId = PeerId(1);
 const SPARE: usize = 64;

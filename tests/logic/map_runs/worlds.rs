@@ -3,7 +3,7 @@
 use firesteel_world::Outcome;
 use firesteel_world::map_runs::{Scenario, run};
 
-use crate::worlds;
+use crate::suites::worlds;
 
 /// Worlds in the default run; `FIRESTEEL_SEEDS` sets another number.
 const WORLDS: u64 = 4_000;

@@ -5,8 +5,8 @@ use firesteel_placement::{
     Cores, Demand, ExecutorLimit, ExecutorSize, MiB, Offer, Resources, Strategy, WorkerOrder, place,
 };
 
-use super::case::Case;
-use crate::laws::{ensure, hold};
+use super::reference::case::Case;
+use crate::suites::laws::{ensure, hold};
 
 #[test]
 fn advice_keeps_what_it_promises_and_is_given_only_where_nothing_is_placed() {

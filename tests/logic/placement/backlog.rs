@@ -16,9 +16,9 @@ use firesteel_core::{Machine, Timestamp};
 use firesteel_placement::{Cores, ExecutorLimit, MiB, Policy, ResourceAmounts, Resources, Strategy};
 use quickcheck::{Arbitrary, Gen};
 
-use super::case::{below, pick, worker_order};
+use super::reference::case::{below, pick, worker_order};
 use super::reference::{ORDERS, Order};
-use crate::laws::{ensure, hold};
+use crate::suites::laws::{ensure, hold};
 
 const DRIVERS: u64 = 1_000_000;
 

@@ -20,7 +20,7 @@ use firesteel_world::containers::{Care, Manager};
 use quickcheck::{Arbitrary, Gen};
 
 use super::through_master::{launched, restored};
-use crate::laws::{ensure, hold};
+use crate::suites::laws::{ensure, hold};
 
 /// A number for each host.
 type Counts = BTreeMap<String, u64>;

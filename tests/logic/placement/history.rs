@@ -3,7 +3,7 @@
 use firesteel_placement::{Offer, Resources};
 use quickcheck::{Arbitrary, Gen};
 
-use super::case::{Case, below, pick};
+use super::reference::case::{Case, below, pick};
 use super::reference::{Ask, ORDERS, Order, Worker};
 
 /// A cluster and what happens to it.
@@ -103,7 +103,7 @@ pub struct Model {
 
 impl Model {
     pub fn set(&mut self, worker: Worker) {
-        let resources = super::case::addresses(&worker);
+        let resources = super::reference::case::addresses(&worker);
         self.rows.insert(worker.id.clone(), (worker, resources));
     }
 

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use firesteel_placement::index::{Index, Share, Slot};
 use firesteel_placement::{Cores, Demand, MiB, Strategy, place, place_ranked};
 
-use super::case;
 use super::history::{History, Model, Step};
+use super::reference::case;
 use super::reference::{self, Ask};
-use crate::laws::{Verdict, ensure, hold};
+use crate::suites::laws::{Verdict, ensure, hold};
 
 /// The slow reference is used up to this number of Workers.
 const FEW: usize = 40;

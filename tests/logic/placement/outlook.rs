@@ -7,8 +7,8 @@ use firesteel_placement::{
     place, shortfall,
 };
 
-use super::case::Case;
-use crate::laws::{ensure, hold};
+use super::reference::case::Case;
+use crate::suites::laws::{ensure, hold};
 
 /// A worker that offers can borrow from.
 #[derive(Clone)]

@@ -4,9 +4,9 @@
 use firesteel_placement::index::Index;
 use firesteel_placement::{Cores, MiB, Offer, place};
 
-use super::case::{Case, Translated};
 use super::reference;
-use crate::laws::{ensure, hold};
+use super::reference::case::{Case, Translated};
+use crate::suites::laws::{ensure, hold};
 
 /// Ten million cases in a release build, some minutes of one core: `FIRESTEEL_CASES=10000000 cargo test --release
 /// -p firesteel-world --test logic placement::parity`.

@@ -6,9 +6,9 @@ use firesteel_placement::{
     Cores, Demand, ExecutorSize, MiB, Offer, Placement, Strategy, assign, place, place_ranked,
 };
 
-use super::case::{Case, Crowd, Translated};
 use super::reference;
-use crate::laws::{ensure, hold};
+use super::reference::case::{Case, Crowd, Translated};
+use crate::suites::laws::{ensure, hold};
 
 #[test]
 fn the_closed_form_equals_the_core_by_core_rule() {

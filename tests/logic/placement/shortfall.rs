@@ -7,8 +7,8 @@ use firesteel_placement::{
     Cores, Demand, ExecutorLimit, ExecutorSize, MiB, Offer, Resources, Shortfall, place, shortfall,
 };
 
-use super::case::{Case, Translated};
-use crate::laws::{ensure, hold};
+use super::reference::case::{Case, Translated};
+use crate::suites::laws::{ensure, hold};
 
 /// Free amounts or sizes of workers, one each: cores, memory in MiB, gpus.
 type Workers = &'static [(i64, i64, u64)];

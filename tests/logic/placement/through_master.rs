@@ -17,9 +17,9 @@ use firesteel_placement::{
 };
 use firesteel_sim::plan::{self, PlacementCall};
 
-use super::case::{Case, Translated};
+use super::reference::case::{Case, Translated};
 use crate::fixtures;
-use crate::laws::{self, ensure};
+use crate::suites::laws::{self, ensure};
 
 const DRIVERS: u64 = 1_000_000;
 const ELSEWHERE: &str = "elsewhere";

@@ -7,9 +7,9 @@ use firesteel_placement::reservation::{WorkerAmounts, reserve};
 use firesteel_placement::{Amount, Cores, Demand, ExecutorSize, MiB, Offer, ResourceAmounts, Resources};
 use quickcheck::{Arbitrary, Gen};
 
-use super::case::{below, pick};
-use super::plain_victims;
-use crate::laws::{ensure, hold};
+use super::reference::case::{below, pick};
+use super::reference::plain_victims;
+use crate::suites::laws::{ensure, hold};
 
 #[test]
 fn room_is_kept_where_no_other_choice_frees_less() {

@@ -14,7 +14,8 @@ use std::time::Duration;
 use firesteel_core::{Machine, Timestamp};
 
 use self::stage::Stage;
-use crate::{fixtures, golden};
+use super::suites::golden;
+use crate::fixtures;
 
 /// A page, with the answers of the machine of today in place of those that stand there.
 fn play(page: &str, machine: &mut dyn FnMut(&str) -> Vec<String>) -> String {

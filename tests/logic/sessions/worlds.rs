@@ -3,7 +3,7 @@
 use firesteel_world::Outcome;
 use firesteel_world::sessions::{Scenario, run};
 
-use crate::worlds;
+use crate::suites::worlds;
 
 /// Worlds in the default run; `FIRESTEEL_SEEDS` sets another number.
 const WORLDS: u64 = 6_000;

@@ -7,7 +7,7 @@ use std::thread;
 
 use firesteel_world::cluster::{Coverage, Outcome, Row, Scenario, Telling, run};
 
-use crate::worlds::{number, say, variable};
+use super::suites::worlds::{number, say, variable};
 
 /// Small clusters in the default run; `FIRESTEEL_SEEDS` sets another number, `FIRESTEEL_FIRST_SEED` the first of them.
 const SMALL: u64 = 5_000;

@@ -5,7 +5,7 @@
 //! change, a seed here is one cluster more and its sentence is history.
 
 use super::{Seed, play};
-use crate::worlds::say;
+use crate::suites::worlds::say;
 
 const SEEDS: &[(Seed, &str)] = &[
     (

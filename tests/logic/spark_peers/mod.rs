@@ -11,8 +11,8 @@ use firesteel_world::Outcome;
 use firesteel_world::spark_peers::{Scenario, run};
 
 use self::stage::Stage;
+use super::suites::worlds;
 use crate::scripts::scripts;
-use crate::worlds;
 
 /// Where the pages are.
 const DIRECTORY: &str = "../tests/logic/spark_peers";

@@ -16,7 +16,8 @@ use tokio::sync::mpsc;
 
 use super::items::{Content, Cut, Item, Items, Unit, argument};
 use super::preference::{Preference, Preferences};
-use super::run_record::{Kept, RecordFile};
+use super::record_file::RecordFile;
+use super::run_record::Kept;
 use super::undone;
 
 /// How many arguments, and how many blocks, may be read ahead.

@@ -10,7 +10,7 @@
 //! [`input`] cuts a source into items, [`preference`] finds the preferred hosts of each item, and
 //! [`template`] makes a task of each item. [`mod@run`] performs the decisions of the state machine
 //! (`firesteel_core::map`) and words its remarks (`remarks`). [`run_record`] records the finished
-//! items, and `undone` reads that record. [`spool`] keeps outputs until their turn, [`printer`]
+//! items in a file ([`record_file`]), and `undone` reads that record. [`spool`] keeps outputs until their turn, [`printer`]
 //! prints them, and [`outlet`] joins both threads. [`summary`] counts the results.
 
 pub mod input;
@@ -18,6 +18,7 @@ pub mod items;
 pub mod outlet;
 pub mod preference;
 pub mod printer;
+pub mod record_file;
 mod remarks;
 pub mod run;
 pub mod run_record;

@@ -10,18 +10,18 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, OpenOptions};
 use std::io::{self, BufWriter, Write as _};
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use firesteel_core::byte_text;
-use tempfile::{NamedTempFile, TempPath};
+use tempfile::NamedTempFile;
 
 use super::input::Source;
 use super::items::{Content, Item, Separator};
-use super::undone::{self, Header, RecordContents, SourceFile, Undone};
+use super::record_file::{Earlier, RecordFile, Reread, create, is_same, reread, take_over};
+use super::undone::{self, Header, SourceFile};
 
 /// The record of a run.
 #[derive(Debug)]
@@ -72,76 +72,6 @@ pub enum Kept {
     Copy(RecordFile),
     /// It reads the items from there.
     Items(RecordFile),
-}
-
-/// How the items can be read again if the run is killed.
-enum Reread<'a> {
-    /// From the input, which is a file.
-    File(SourceFile),
-    /// From copies that the run record gets while the input is read.
-    Never,
-    /// From the run record, which gets these words at once.
-    Words(&'a [String]),
-    /// From the run record, which gets a copy of all items at once.
-    Copied(Box<dyn io::Read + Send>),
-}
-
-/// The record of an earlier run that did not end. This run's own record takes its place when this run begins.
-#[derive(Debug)]
-struct Earlier {
-    /// Locked, so that no other run takes the same items.
-    locked: File,
-    /// The path of this run's own record until then.
-    own: TempPath,
-}
-
-/// The file of a run record. The thread that reads the input also writes to it.
-#[derive(Clone, Debug)]
-pub struct RecordFile(Arc<Mutex<File>>);
-
-impl RecordFile {
-    fn append(&self, bytes: &[&[u8]]) -> io::Result<()> {
-        let mut file = self.0.lock().expect("no thread panics while it holds the lock");
-        file.write_all(&bytes.concat())
-    }
-
-    /// Copies bytes of an input that cannot be read again. No bytes mean its end.
-    ///
-    /// # Errors
-    /// They cannot be written.
-    pub(super) fn copy(&self, bytes: &[u8]) -> io::Result<()> {
-        match bytes {
-            [] => self.append(&[b"$\n"]),
-            bytes => self.append(&[format!("> {}\n", bytes.len()).as_bytes(), bytes]),
-        }
-    }
-
-    /// Copies an input to its end.
-    fn copy_all(&self, mut input: impl io::Read) -> io::Result<()> {
-        let mut buffer = vec![0; 128 << 10];
-        loop {
-            let read = input.read(&mut buffer)?;
-            self.copy(&buffer[..read])?;
-            if read == 0 {
-                return Ok(());
-            }
-        }
-    }
-
-    /// The items that are not done, and their length in bytes.
-    ///
-    /// # Errors
-    /// They cannot be read.
-    pub(super) fn items(&self) -> io::Result<(Undone, u64)> {
-        let file = self.0.lock().expect("no thread panics while it holds the lock");
-        let contents = RecordContents::read(&file)?.ok_or_else(damaged)?;
-        let length = contents.length();
-        Ok((contents.undone(file.try_clone()?)?, length))
-    }
-}
-
-fn damaged() -> io::Error {
-    io::Error::other("its run record is damaged")
 }
 
 /// Why the items that are left cannot be recorded.
@@ -364,73 +294,6 @@ impl Drop for RunRecord {
             let _ = fs::remove_file(path);
         }
     }
-}
-
-/// Creates a run record, locked until the run ends.
-fn create(target: &Path) -> Result<File, RecordError> {
-    let path = undone::record_path(target);
-    let mut options = OpenOptions::new();
-    match options.create_new(true).read(true).append(true).open(&path) {
-        Ok(file) => {
-            // Some file systems have no locks. Other runs cannot see there that it is in use.
-            let _ = file.try_lock();
-            Ok(file)
-        }
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(RecordError::Unfinished { path }),
-        Err(error) => Err(RecordError::Open { path: target.to_owned(), error }),
-    }
-}
-
-/// Creates a run record that takes the place of an earlier one when the run begins.
-fn take_over(path: &Path) -> io::Result<(File, Earlier)> {
-    let locked = File::open(path)?;
-    locked.try_lock().map_err(|_| undone::still_written())?;
-    // Another run may have taken it over before the lock.
-    let is_there = fs::metadata(path)?.ino() == locked.metadata()?.ino();
-    if !is_there {
-        return Err(undone::still_written());
-    }
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(".");
-    let directory = path.parent().filter(|path| !path.as_os_str().is_empty());
-    let own = tempfile::Builder::new()
-        .prefix(&name)
-        .append(true)
-        .permissions(locked.metadata()?.permissions())
-        .tempfile_in(directory.unwrap_or(Path::new(".")))?;
-    let _ = own.as_file().try_lock();
-    let (file, own) = own.into_parts();
-    Ok((file, Earlier { locked, own }))
-}
-
-impl Earlier {
-    fn items(&self) -> io::Result<Reread<'static>> {
-        let contents = RecordContents::read(&self.locked)?.ok_or_else(damaged)?;
-        Ok(Reread::Copied(Box::new(contents.undone(self.locked.try_clone()?)?)))
-    }
-}
-
-/// How the items of a file can be read again, which may be the record of an earlier run. `is_replaced`: the run writes
-/// the items that are left to that file.
-fn reread(input: &Path, is_replaced: bool) -> io::Result<Reread<'static>> {
-    let data = fs::metadata(input);
-    if data.as_ref().is_ok_and(|data| !data.is_file()) {
-        return Ok(Reread::Never);
-    }
-    // A file that is not there is an error of the input.
-    let Ok(data) = data else { return Ok(Reread::Never) };
-    let file = File::open(input)?;
-    Ok(match undone::open(&file)? {
-        Some((undone, _)) => Reread::Copied(Box::new(undone)),
-        None if is_replaced || undone::is_copied(data.len()) => Reread::Copied(Box::new(file)),
-        None => Reread::File(SourceFile::of(input)?),
-    })
-}
-
-fn is_same(one: &Path, other: &Path) -> bool {
-    let identity = |path: &Path| fs::metadata(path).ok().map(|data| (data.dev(), data.ino()));
-    let one = identity(one);
-    one.is_some() && one == identity(other)
 }
 
 #[cfg(test)]

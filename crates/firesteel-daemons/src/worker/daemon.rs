@@ -1,9 +1,7 @@
 //! The Worker's daemon: its state machine, its connections and its executor runners.
 
-use std::collections::BTreeMap;
 use std::hash::{BuildHasher, RandomState};
 use std::io;
-use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,34 +11,27 @@ use firesteel_core::address::Address;
 use firesteel_core::byte_text;
 use firesteel_core::connect_error::{self, ConnectError};
 use firesteel_core::host;
-use firesteel_core::ids::{DriverId, ExecutorKey, PeerId, WorkerId, is_sound};
-use firesteel_core::messages::{LogWish, Offered, RefusedRegistration, WorkerDescription};
-use firesteel_core::process::Signal;
+use firesteel_core::ids::{WorkerId, is_sound};
+use firesteel_core::messages::{Offered, RefusedRegistration, WorkerDescription};
 use firesteel_core::secret::Secret;
 use firesteel_core::wire::{self, DecodeError, Role};
-use firesteel_core::worker::{
-    Config, DriverPlan, Effect, Event, ExecutorPlan, Exit, Inbound, Outbound, StartTried, Worker,
-};
+use firesteel_core::worker::{Config, Event, Exit, Inbound, Worker};
 use firesteel_placement::words::counted;
 use firesteel_placement::{Cores, MiB, Resources};
 use futures_util::future::BoxFuture;
 
-use super::cleaner::Cleaner;
-use super::dead_workers::{self, DeadWorkers, Looker};
-use super::driver_runner::start_driver;
-use super::executor_runner::start_executor;
-use super::files::{self, FileStore};
+use super::directories::files::{self};
+use super::directories::left_directories;
+use super::directories::scratch::{Scratch, ScratchRoots};
+use super::directories::work_directory::{UnusableDirectory, WorkDirectory};
+use super::java::spark_homes::SparkHomes;
 use super::java::{Java, LogUrls};
-use super::left_directories;
-use super::log::LogReader;
-use super::measure::measure;
 use super::reaper::{Reaper, ReaperError};
-use super::runner::{Runner, RunnerContext};
-use super::scratch::{Scratch, ScratchRoots};
+use super::runner::RunnerContext;
+use super::shell::WorkerShell;
 use super::shuffle_service::{ShuffleService, ShuffleServiceError};
-use super::spark_homes::SparkHomes;
-use super::sweeper::Sweeper;
-use super::work_directory::{Remade, UnusableDirectory, WorkDirectory};
+use super::strays::dead_workers::{self, DeadWorkers};
+use super::strays::sweeper::Sweeper;
 use crate::exposure;
 use crate::http::worker::WorkerSite;
 use crate::http::{HttpError, Server};
@@ -51,8 +42,7 @@ use firesteel_host::daemon::{self, Announcement, Lifetime};
 use firesteel_host::inbox::Inbox;
 use firesteel_host::net::{Arrival, Introduction, ListenError, Listener, QueueLimits, Welcome};
 use firesteel_host::own_program::OwnProgram;
-use firesteel_host::owner::{self, Context, Shell};
-use firesteel_host::signals::EndRequest;
+use firesteel_host::owner::{self, Context};
 use firesteel_host::tenure::Tenure;
 use firesteel_settings::WorkerSettings;
 use firesteel_settings::http::HttpSettings;
@@ -327,194 +317,6 @@ fn find_earlier(work: WorkDirectory, id: WorkerId, inbox: Inbox<Event>) {
             let _ = inbox.send_blocking(Event::EarlierFound { directories: left_directories::find(&work) });
         }
     });
-}
-
-/// Performs the effects of the Worker's machine.
-struct WorkerShell {
-    cleaner: Cleaner,
-    dead_workers: Looker,
-    work: WorkDirectory,
-    firesteel: OwnProgram,
-    scratch: Scratch,
-    logs: Arc<LogReader>,
-    runners: Runners,
-    files: FileStore,
-    /// What HTTP requests are answered from.
-    site: Arc<WorkerSite>,
-}
-
-impl WorkerShell {
-    fn new(context: RunnerContext, dead_workers: Looker, scratch: Scratch, site: Arc<WorkerSite>) -> Self {
-        let (work, firesteel) = (context.work.clone(), context.firesteel.clone());
-        let logs = LogReader::new(work.clone(), Arc::clone(&context.removed_bytes));
-        let context = Arc::new(context);
-        Self {
-            cleaner: Cleaner::new(work.clone()),
-            dead_workers,
-            work,
-            firesteel,
-            scratch,
-            logs: Arc::new(logs),
-            runners: Runners::new(Arc::clone(&context)),
-            files: FileStore::new(context),
-            site,
-        }
-    }
-}
-
-impl Shell for WorkerShell {
-    type Machine = Worker;
-    type End = Exit;
-
-    fn deadline(_: Timestamp) -> Event {
-        Event::Deadline
-    }
-
-    fn disconnected(peer: PeerId) -> Event {
-        Event::Disconnected { peer }
-    }
-
-    fn perform(&mut self, effect: Effect, context: &mut Context<Event>) -> ControlFlow<Exit> {
-        match effect {
-            Effect::Connect { master } => {
-                let address = master.clone();
-                context.peers.dial(&address, Role::Master, from_master, |result| match result {
-                    Ok((peer, leadership)) => Event::Connected { peer, master, leadership },
-                    Err(error) => Event::ConnectFailed { master, error: error.into() },
-                });
-            }
-            Effect::Send { peer, message: Outbound::Master(message) } => context.peers.send(peer, message),
-            Effect::Send { peer, message: Outbound::Client(message) } => context.peers.send(peer, message),
-            Effect::Close { peer } => context.peers.close(peer),
-            Effect::FetchFiles { fetch, app, files } => {
-                self.files.fetch(fetch, app, files, context.inbox());
-            }
-            Effect::RemoveFiles { app } => self.files.remove(app),
-            Effect::StartExecutor(plan) => {
-                self.site.starts(&plan, self.runners.count());
-                self.runners.start(plan, context.inbox());
-            }
-            Effect::SignalExecutor { executor, signal } => self.runners.signal(&executor, signal),
-            Effect::StartDriver(plan) => {
-                self.site.starts_driver(&plan.driver);
-                self.runners.start_driver(plan, context.inbox());
-            }
-            Effect::SignalDriver { driver, signal } => self.runners.signal_driver(&driver, signal),
-            // The output of its executors stays: users read it after the end.
-            Effect::CleanApplication { app } => {
-                tracing::info!("application {app} ended");
-                self.dead_workers.look();
-                let scratch = self.scratch.clone();
-                tokio::task::spawn_blocking(move || scratch.remove(&app));
-            }
-            Effect::TryToStart { process } => self.try_to_start(process, context.inbox()),
-            Effect::Measure { executors, drivers } => {
-                raise_later(context.inbox(), move || Event::Measured(measure(executors, drivers)));
-            }
-            Effect::FindStale { keep, unwritten_since } => {
-                let cleaner = self.cleaner.clone();
-                raise_later(context.inbox(), move || Event::StaleFound {
-                    apps: cleaner.find_stale(&keep, unwritten_since),
-                });
-            }
-            Effect::RemoveDirectory { app } => self.cleaner.remove_application(&app, context.now()),
-            Effect::RemoveExecutorDirectories { executors } => {
-                let work = self.work.clone();
-                tokio::task::spawn_blocking(move || left_directories::remove(&work, &executors));
-            }
-            Effect::ReadLog { peer, wish } => self.read_log(peer, wish, context.inbox()),
-            Effect::Exit(exit) => return ControlFlow::Break(exit),
-            Effect::Note(note) => {
-                let about = note.executor();
-                let span =
-                    about.map(|key| tracing::info_span!("executor", app = %key.app, id = %key.executor));
-                let _entered = span.map(tracing::Span::entered);
-                owner::note(note.level(), note.mentions(), &note);
-            }
-        }
-        ControlFlow::Continue(())
-    }
-
-    fn asked_to_end(&mut self, _: EndRequest) -> ControlFlow<Exit, Event> {
-        ControlFlow::Continue(Event::Shutdown)
-    }
-}
-
-impl WorkerShell {
-    /// Tries whether an executor could be started.
-    fn try_to_start(&self, process: bool, inbox: Inbox<Event>) {
-        let (work, dead_workers) = (self.work.clone(), self.dead_workers.clone());
-        let firesteel = process.then(|| self.firesteel.clone());
-        raise_later(inbox, move || {
-            let written = work.try_to_write();
-            if written == Ok(Remade::Yes) {
-                tracing::warn!("the work directory was gone: made {} again", work.path().display());
-                dead_workers.look();
-            }
-            let process = firesteel.and_then(|firesteel| firesteel.try_to_start().err());
-            Event::StartTried(StartTried { directory: written.err(), process, space: work.space() })
-        });
-    }
-
-    /// Reads a log.
-    fn read_log(&self, peer: PeerId, wish: LogWish, inbox: Inbox<Event>) {
-        let logs = Arc::clone(&self.logs);
-        raise_later(inbox, move || Event::LogRead { peer, outcome: logs.read(&wish) });
-    }
-}
-
-/// Makes an event on a separate thread, because a slow disk may take its time.
-fn raise_later(inbox: Inbox<Event>, event: impl FnOnce() -> Event + Send + 'static) {
-    tokio::task::spawn_blocking(move || {
-        // The owner may have ended already.
-        let _ = inbox.send_blocking(event());
-    });
-}
-
-/// The runners of this Worker's executors and cluster drivers.
-struct Runners {
-    context: Arc<RunnerContext>,
-    table: BTreeMap<ExecutorKey, Runner>,
-    drivers: BTreeMap<DriverId, Runner>,
-}
-
-impl Runners {
-    fn new(context: Arc<RunnerContext>) -> Self {
-        Self { context, table: BTreeMap::new(), drivers: BTreeMap::new() }
-    }
-
-    fn start(&mut self, plan: ExecutorPlan, inbox: Inbox<Event>) {
-        self.table.retain(|_, runner| !runner.is_over());
-        let executor = plan.executor.clone();
-        self.table.insert(executor, start_executor(plan, Arc::clone(&self.context), inbox));
-    }
-
-    /// The number of executors that it has started, and some that have ended.
-    fn count(&self) -> usize {
-        self.table.len()
-    }
-
-    fn signal(&self, executor: &ExecutorKey, signal: Signal) {
-        if let Some(runner) = self.table.get(executor) {
-            runner.signal(signal);
-        }
-    }
-
-    fn start_driver(&mut self, plan: DriverPlan, inbox: Inbox<Event>) {
-        self.drivers.retain(|_, runner| !runner.is_over());
-        let driver = plan.driver.clone();
-        self.drivers.insert(driver, start_driver(plan, Arc::clone(&self.context), inbox));
-    }
-
-    fn signal_driver(&self, driver: &DriverId, signal: Signal) {
-        if let Some(runner) = self.drivers.get(driver) {
-            runner.signal(signal);
-        }
-    }
-}
-
-fn from_master(Arrival { peer, .. }: Arrival, body: &[u8]) -> Result<Event, DecodeError> {
-    Ok(Event::Received { peer, message: Inbound::Master(wire::decode(body)?) })
 }
 
 fn from_client(Arrival { peer, .. }: Arrival, body: &[u8]) -> Result<Event, DecodeError> {

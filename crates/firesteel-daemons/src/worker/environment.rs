@@ -34,7 +34,7 @@ use firesteel_placement::resource_name::without_kind;
 use firesteel_placement::{Quantity, Resources};
 use firesteel_settings::CUDA;
 
-use super::work_directory::files_of;
+use super::directories::work_directory::files_of;
 
 /// The variable with the id of the application.
 pub const APP_ID: &str = "FIRESTEEL_APP_ID";

@@ -1,18 +1,14 @@
 //! The Worker's daemon: the shell around [`firesteel_core::worker`].
 //!
-//! - [`daemon`]: the Worker's state machine, its connections and its runners.
+//! - [`daemon`]: the Worker's state machine, its connections and its runners; `shell`: performs the machine's effects.
 //! - [`executor_runner`], [`environment`], [`header`]: one executor's process, its variables, and the header of its
 //!   `stderr`.
-//! - [`driver_runner`]: one process of a cluster driver; `runner`: what both runners share. `driver_jar`: the jar of a cluster
-//!   driver of Spark's.
-//! - [`java`], [`spark_homes`], [`scratch`]: executors of Spark's, which are Java classes: what starts them, with which Spark,
-//!   and their scratch directories.
+//! - [`driver_runner`]: one process of a cluster driver; `runner`: what both runners share.
+//! - [`java`]: executors of Spark's, which are Java classes: what starts them, with which Spark.
 //! - [`shuffle_service`]: Spark's external shuffle service, which serves the files of executors that have ended.
-//! - [`work_directory`], [`files`], [`cleaner`], [`left_directories`]: the directories of executors, the files that
-//!   applications bring, and the removal of both.
+//! - [`directories`]: the directories of executors, the files that applications bring, and the removal of both.
 //! - [`log`](mod@log): the logs of executors, which are rolled and read in pieces.
-//! - [`strays`], [`sweeper`], [`reaper`], [`dead_workers`]: finding and killing the processes that executors or a Worker
-//!   leave behind.
+//! - [`strays`], [`reaper`]: finding and killing the processes that executors or a Worker leave behind.
 //! - [`capacity`]: the default cores and memory of a Worker.
 //!
 //! # Processes
@@ -37,26 +33,22 @@
 //! The daemons of a local cluster end when their standard input does. It is a pipe from the command that started them.
 
 pub mod capacity;
-pub mod cleaner;
 pub mod daemon;
-pub mod dead_workers;
-mod driver_jar;
+pub mod directories;
 pub mod driver_runner;
 pub mod environment;
 pub mod executor_runner;
-pub mod files;
 pub mod header;
 pub mod java;
-pub mod left_directories;
 pub mod log;
 pub mod measure;
 pub mod reaper;
 mod runner;
-pub mod scratch;
+mod shell;
 pub mod shuffle_service;
-pub mod spark_homes;
 pub mod strays;
-pub mod sweeper;
-pub mod work_directory;
 
 pub use daemon::{Options, WorkerError, run};
+pub use directories::{cleaner, files, left_directories, scratch, work_directory};
+pub use java::spark_homes;
+pub use strays::{dead_workers, sweeper};

@@ -15,7 +15,7 @@ use tokio::time::timeout;
 use super::dial::{self, DialError};
 use super::frame::{self, FrameError};
 use super::handshake::Introduced;
-use super::introduction::Introduction;
+use super::handshake::introduction::Introduction;
 use super::older_peer::OlderPeer;
 
 /// The timeout of a response.

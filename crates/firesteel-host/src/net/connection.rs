@@ -14,8 +14,8 @@ use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::time::{sleep, timeout};
 
 use super::frame::{FrameError, FrameReader, sign_of_life};
+use super::listener::places::Place;
 use super::outbound::{CloseMode, Load, LoadQueue, Next};
-use super::places::Place;
 use super::{
     Arrival, Decode, FIRST_MESSAGE_TIMEOUT, FLUSH_TIMEOUT, PAUSED_BYTES, PeerInfo, SIGN_OF_LIFE,
     WRITE_TIMEOUT,

@@ -13,8 +13,8 @@ use tokio::time::timeout;
 use super::dial::{self, DialError};
 use super::frame::{self, FrameError};
 use super::handshake::Introduced;
+use super::listener::places::Place;
 use super::older_peer::OlderPeer;
-use super::places::Place;
 use super::{Introduction, WRITE_TIMEOUT};
 
 /// A connection that one task holds by itself.

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use tokio::net::TcpStream;
 use tokio::sync::mpsc;
 
-use super::places::Place;
+use super::listener::places::Place;
 
 /// A connection that begins with the first byte of another protocol. Nothing was read from it, and nothing was written.
 #[derive(Debug)]

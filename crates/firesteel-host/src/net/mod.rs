@@ -18,8 +18,7 @@
 //! The files, from the owner's view to the socket:
 //!
 //! - [`peers`]: the table of an owner's connections: `send`, `close`, `dial`, `serve`.
-//! - [`listener`], `reception`, [`dial`]: accepting and opening connections; `places`: how many there may be; `acceptor`: a thread
-//!   apart for accepting.
+//! - [`listener`], [`dial`]: accepting and opening connections.
 //! - [`handshake`], [`frame`]: the start of a connection, and the format of its messages; `older_peer`: what happens to a
 //!   message that a peer is too old for.
 //! - [`connection`], [`outbound`]: the task of one connection, and the queue that it writes from; `rope`: frames that share
@@ -31,7 +30,6 @@
 //!   such connections.
 //! - [`route`], `socket`: the local address that reaches a peer, and the options of every socket.
 
-mod acceptor;
 pub mod call;
 pub mod connection;
 pub mod conversation;
@@ -40,13 +38,10 @@ pub mod envoy;
 pub mod frame;
 pub mod guest;
 pub mod handshake;
-pub mod introduction;
 pub mod listener;
 mod older_peer;
 pub mod outbound;
 pub mod peers;
-mod places;
-mod reception;
 mod rope;
 pub mod route;
 mod socket;
@@ -69,12 +64,12 @@ pub use envoy::{Envoy, Envoys, Letter, Letters, Parcel};
 pub use firesteel_core::connect_error::Evidence;
 pub use guest::Guest;
 pub use handshake::HandshakeError;
-pub use introduction::Introduction;
+pub use handshake::introduction::Introduction;
+pub use listener::places::Place;
 pub use listener::{ListenError, Listener};
 pub use older_peer::OlderPeer;
 pub use outbound::QueueLimits;
 pub use peers::Peers;
-pub use places::Place;
 
 /// The timeout of a handshake.
 pub const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);

@@ -17,14 +17,14 @@ use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use super::acceptor;
 use super::connection::{self, Reading, log_end};
 use super::dial::{self, DialError};
 use super::envoy::Envoys;
 use super::handshake::Introduced;
+use super::listener::acceptor;
+use super::listener::places::Place;
 use super::older_peer::OlderPeer;
 use super::outbound::{self, CloseMode, Load, Outbound, Total};
-use super::places::Place;
 use super::rope::Rope;
 use super::{Decode, Disconnect, Introduction, Listener, PeerInfo, QueueLimits, Welcome};
 use crate::inbox::{Inbox, InboxEntry, Opened};

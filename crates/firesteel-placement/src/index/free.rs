@@ -1,9 +1,9 @@
 //! Free amounts of a Worker: cores, memory and custom resources.
 
 use super::Slot;
-use crate::addresses::Addresses;
-use crate::amount::WHOLE;
-use crate::resource_name::{serves, without_kind};
+use crate::resources::addresses::Addresses;
+use crate::resources::amount::WHOLE;
+use crate::resources::resource_name::{serves, without_kind};
 use crate::{Amount, Cores, MiB, Quantity, ResourceAmounts, Resources};
 
 /// The free amounts of one Worker. For several Workers: the maximum of each amount.

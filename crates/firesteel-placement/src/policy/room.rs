@@ -1,7 +1,7 @@
 //! What is free on a Worker, in a form that is compared with many demands quickly.
 
-use crate::amount::{Amount, WHOLE};
-use crate::resource_name::serves;
+use crate::resources::amount::{Amount, WHOLE};
+use crate::resources::resource_name::serves;
 use crate::{Cores, Demand, MiB, Offer};
 
 /// The free amounts of a Worker, without the names of addresses.
@@ -26,7 +26,7 @@ struct Pool<'a> {
 impl<'a> Room<'a> {
     /// What the offer has.
     pub(super) fn of(offer: &Offer<'a>) -> Self {
-        let pool = |(name, addresses): (&'a str, &crate::addresses::Addresses)| Pool {
+        let pool = |(name, addresses): (&'a str, &crate::resources::addresses::Addresses)| Pool {
             name,
             whole: addresses.whole(),
             parts: addresses.partial().collect(),
@@ -36,7 +36,7 @@ impl<'a> Room<'a> {
     }
 
     /// Takes what one executor of this demand takes, by the rule of
-    /// [`choose`](crate::address_choice::choose). It must fit.
+    /// [`choose`](crate::resources::address_choice::choose). It must fit.
     pub(super) fn take(&mut self, demand: &Demand) {
         self.cores -= demand.size.step();
         self.memory -= demand.memory;

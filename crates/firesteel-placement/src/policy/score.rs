@@ -6,9 +6,9 @@ use std::fmt;
 use super::expression::{Expression, Number};
 use super::learned::Lesson;
 use super::room::Room;
-use crate::amount::WHOLE;
 use crate::index::Slot;
-use crate::resource_name::without_kind;
+use crate::resources::amount::WHOLE;
+use crate::resources::resource_name::without_kind;
 use crate::shortfall::Amounts;
 use crate::{Amount, Cores, Demand, ExecutorSize, MiB, Offer, Quantity};
 

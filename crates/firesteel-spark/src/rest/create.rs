@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::answers::{self, Answer};
 use super::fields::JsonFields;
 use crate::cluster_driver::SparkDriver;
-use crate::driver_launch::is_passed_on;
+use crate::launch::driver::is_passed_on;
 use crate::memory;
 use crate::translate::clients::Wanted;
 use crate::words::words;

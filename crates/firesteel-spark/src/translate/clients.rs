@@ -13,9 +13,9 @@ use firesteel_core::executor_command::JavaCommand;
 use thiserror::Error;
 
 use crate::cluster_driver::SparkDriver;
-use crate::driver_launch::{USER_JAR, WORKER_URL, WRAPPER, is_passed_on};
 use crate::envelope::Address;
 use crate::jar::{Jar, Unfetchable};
+use crate::launch::driver::{USER_JAR, WORKER_URL, WRAPPER, is_passed_on};
 use crate::messages::{self, DriverStatus, DriverSubmission, ToClient};
 
 /// What a Master does that does not lead.

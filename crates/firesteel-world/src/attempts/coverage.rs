@@ -9,7 +9,7 @@ use firesteel_core::messages::{
 };
 
 use super::plan::Ending;
-use crate::cluster::coverage::tallies;
+use crate::cluster::laws::coverage::tallies;
 use crate::cluster::{Row, Tally};
 
 firesteel_core::kinds!("ending", Ending: DriverDone DriverVanishes ProgramFails Killed Shutdown);

@@ -4,13 +4,13 @@ use firesteel_core::Leadership;
 use firesteel_core::ids::{AppId, AttemptId, DriverId, FetchId, PeerId};
 use firesteel_core::process::ExitStatus;
 
-use super::election::Deposition;
-use super::leaving::Departure;
-use super::links::{LinkIndex, Side};
-use super::message::Message;
-use super::node::NodeEvent;
-use super::partitions::Partition;
-use super::stalls::Stall;
+use super::faults::election::Deposition;
+use super::faults::leaving::Departure;
+use super::faults::partitions::Partition;
+use super::faults::stalls::Stall;
+use super::network::links::{LinkIndex, Side};
+use super::network::message::Message;
+use super::processes::node::NodeEvent;
 use super::world::NodeIndex;
 
 /// A happening with a time.

@@ -3,74 +3,40 @@
 //!
 //! [`Scenario`] describes a cluster, and [`run()`] simulates it. While faults strike, nothing unsafe may
 //! happen. After each event the machine's own invariants are checked, its effects are compared with what is
-//! really so (`truth`), and the Master is compared with a second set of books (`ledger`). Then all faults
-//! stop and the cluster must recover by itself (`healing`).
+//! really so (`laws::truth`), and the Master is compared with a second set of books (`laws::ledger`). Then all faults
+//! stop and the cluster must recover by itself (`laws::healing`).
 //!
-//! - `scenario`, `needs`, `wishes`, `faults`: the description of a cluster, its applications and its
-//!   faults.
-//! - `world`, `run`, `happening`: virtual time, the queue of happenings, and one run.
-//! - `node`, `lives`, `processes`, `task_lives`: processes, with or without a state machine.
-//! - `launches`: launchers, whose executors are commands; `cluster_drivers`: drivers that run on Workers.
-//! - `master_disk`: what a Master has written down, and restarts from it.
-//! - `election`: several Masters, of which one leads.
-//! - `network`, `links`, `message`, `busy_master`, `stalls`, `partitions`: connections, messages, and
-//!   what delays them.
-//! - `perform`, `fetches`, `cleaning`, `disks`, `logs`: the effects of machines.
-//! - `strikes`, `strangers`, `users`: faults, hostile peers, and what users do.
-//! - `truth`, `ledger`, `reigns`, `headcount`, `entrance`, `healing`: the laws.
-//! - `sabotage`, `saboteur`, `coverage`: deliberate bugs, how they change a machine, and counts of what happened.
+//! - `scenario`: the description of a cluster and of its applications.
+//! - `world`, `run`, `happening`, `events`: virtual time, the queue of happenings, one run, and how machines hear of
+//!   something.
+//! - `processes`: processes, with or without a state machine, and what their users do.
+//! - `network`: connections and messages.
+//! - `effects`: the effects of machines, and the disks that they reach.
+//! - `faults`: faults, each with its plan, and hostile peers.
+//! - `laws`: the laws, and the facts and second sets of books that runs are held against.
+//! - `sabotage`: deliberate bugs, and how they change a machine.
 
-mod busy_master;
-mod cleaning;
-mod cluster_drivers;
-pub(crate) mod coverage;
-mod disks;
-mod election;
-mod entrance;
+mod effects;
+mod events;
 mod faults;
-mod fetches;
 mod happening;
-mod headcount;
-mod healing;
-mod launches;
-mod leaving;
-mod ledger;
-mod links;
-mod lives;
-mod logs;
-mod master_disk;
-mod message;
-mod needs;
+pub(super) mod laws;
 mod network;
-mod node;
-mod partitions;
-mod perform;
 mod processes;
-mod reigns;
 mod run;
 mod sabotage;
-mod saboteur;
 mod scenario;
-mod shortages;
-mod stalls;
-mod strangers;
-mod strikes;
-mod task_lives;
-mod truth;
-mod users;
-mod wishes;
 mod world;
 
-pub use busy_master::BusySpell;
-pub use coverage::{Coverage, Row, Tally};
-
-pub use disks::FullDisk;
-pub use election::{Deposition, Election, Way};
+pub use faults::busy_master::BusySpell;
+pub use faults::disks::FullDisk;
+pub use faults::election::{Deposition, Election, Way};
+pub use faults::leaving::Departure;
+pub use faults::partitions::{Partition, Party};
+pub use faults::stalls::Stall;
 pub use faults::{Fault, FaultPlan};
-pub use leaving::Departure;
-pub use partitions::{Partition, Party};
+pub use laws::coverage::{Coverage, Row, Tally};
 pub use run::{Failure, Outcome, Telling, run, run_sabotaged};
 pub use sabotage::Sabotage;
+pub use scenario::wishes::LocalityPlan;
 pub use scenario::{AppKind, AppPlan, Scenario, TaskFate, TaskPlan, WorkerPlan};
-pub use stalls::Stall;
-pub use wishes::LocalityPlan;

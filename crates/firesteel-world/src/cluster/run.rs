@@ -2,10 +2,10 @@
 
 use std::fmt;
 
-use super::coverage::Coverage;
-use super::healing::{CLEAN_AFTER, HEALED_AFTER};
+use super::laws::coverage::Coverage;
+use super::laws::healing::{CLEAN_AFTER, HEALED_AFTER};
 use super::sabotage::Sabotage;
-use super::saboteur::Saboteur;
+use super::sabotage::saboteur::Saboteur;
 use super::scenario::Scenario;
 use super::world::World;
 

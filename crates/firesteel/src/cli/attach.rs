@@ -14,8 +14,8 @@ use firesteel_host::signals::EndRequests;
 use firesteel_host::standard;
 use serde::Serialize;
 
-use super::ask;
-use super::document;
+use super::client::ask;
+use super::client::document;
 use super::exit::{self, Exit, Failure};
 use super::table::table;
 use super::{block_on, detach, help};

@@ -16,9 +16,9 @@ use firesteel_settings::keys;
 use firesteel_settings::variables::Environment;
 use firesteel_sim::setup::Setup;
 
-use super::any_bytes::own_words;
-use super::ask::Masters;
+use super::client::ask::Masters;
 use super::exit::{self, Exit, Failure};
+use super::options::any_bytes::own_words;
 
 /// The environment variable that the completion scripts set.
 const VARIABLE: &str = "FIRESTEEL_COMPLETE";

@@ -22,8 +22,8 @@ use firesteel_yarn_mode::site::AskError;
 use firesteel_yarn_mode::submission::SubmitError;
 use serde::Serialize;
 
-use super::any_bytes::own_words;
-use super::misplaced;
+use super::options::any_bytes::own_words;
+use super::submission::misplaced;
 
 /// The end of the text of `firesteel --help`.
 pub(super) const HELP: &str = "\

@@ -1,5 +1,8 @@
 //! The log: lines on standard error.
 
+mod format;
+mod queue;
+
 use std::fmt;
 
 use clap::{ArgAction, Args, ValueEnum as _};
@@ -16,8 +19,8 @@ use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::util::SubscriberInitExt;
 
 use super::color::Colors;
-use super::log_format::{CleanFields, JsonFields, JsonLines, LogFormat, Utc};
-use super::log_queue::{LastLines, LogQueue};
+use format::{CleanFields, JsonFields, JsonLines, LogFormat, Utc};
+use queue::{LastLines, LogQueue};
 
 /// Stands for `--log-format`, also for the executors of a Worker.
 const FORMAT_VARIABLE: &str = "FIRESTEEL_LOG_FORMAT";

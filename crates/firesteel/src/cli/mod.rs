@@ -1,55 +1,30 @@
-//! The command line: parses arguments into settings, prints results, and returns exit codes. Each
-//! command has a module of its own; the other modules hold what commands share, such as `exit`,
-//! `log` and `ask`.
+//! The command line: parses arguments into settings, prints results, and returns exit codes. Each command has a module of
+//! its own.
+//!
+//! - `daemon`: the commands that start daemons.
+//! - `client`: the commands that ask a running cluster.
+//! - `submission`: the commands that start an application or submit a driver; `detach`, `attach`: applications that go on
+//!   without their command.
+//! - `placement`: placements without a running cluster.
+//! - `logs`, `yarn`, `config`, `journal`, `completions`, `help::man`: a command each.
+//! - `options`: options that several commands have; `exit`, `help`, `log`, `color`, `table`: what commands say, and how.
 
-mod any_bytes;
-mod application;
-mod application_master;
-mod ask;
 mod attach;
-mod cluster;
+mod client;
 mod color;
-mod command_context;
-mod command_file;
-mod common;
 mod completions;
-mod conf;
 mod config;
-mod decommission;
-mod default_name;
+mod daemon;
 mod detach;
-mod document;
-mod executor;
 mod exit;
-mod explain;
-mod flag_value;
 mod help;
-mod history;
 mod journal;
-mod kill;
-mod launch;
 mod log;
-mod log_format;
-mod log_queue;
 mod logs;
-mod man;
-mod map;
-mod master;
-mod misplaced;
-mod picture_files;
-mod placeholders;
-mod plan;
-mod png;
-mod reaper;
-mod setups;
-mod shell;
-mod simulate;
-mod status;
-mod submit;
-mod submit_driver;
+mod options;
+mod placement;
+mod submission;
 mod table;
-mod top;
-mod worker;
 mod yarn;
 
 use std::ffi::OsString;
@@ -57,9 +32,14 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
+use client::{decommission, explain, history, kill, status, top};
 use color::Colors;
+use daemon::{application_master, cluster, executor, master, reaper, worker};
 use exit::{ErrorFormat, Exit, Failure};
 use firesteel_host::runtime;
+use help::man;
+use placement::{plan, simulate};
+use submission::{launch, map, shell, submit_driver};
 
 /// A cluster manager with Apache Spark's Standalone model.
 #[derive(Debug, Parser)]

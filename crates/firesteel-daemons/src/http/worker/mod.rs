@@ -36,7 +36,7 @@ use super::question::Question;
 use super::server::HttpMeter;
 use super::site::Site;
 use super::snapshot::{Snapshot, Unanswered};
-use crate::worker::work_directory::WorkDirectory;
+use crate::worker::directories::work_directory::WorkDirectory;
 
 /// All paths.
 const PATHS: [&str; 6] = ["/", "/json/", "/livez", "/readyz", "/metrics", "/metrics/prometheus/"];

@@ -14,7 +14,7 @@ use flate2::read::MultiGzDecoder;
 use super::removed_bytes::RemovedBytesTable;
 use super::segments::{self, Segment, SegmentFormat, with_path};
 use super::tail;
-use crate::worker::work_directory::WorkDirectory;
+use crate::worker::directories::work_directory::WorkDirectory;
 
 /// The number of compressed files that are kept open at their last position, for clients that read on.
 const KEPT: usize = 8;

@@ -23,7 +23,7 @@ use firesteel_host::clock::Clock;
 use firesteel_settings::java_options::{self, Unfinished};
 use firesteel_settings::secrets::shown_text;
 use firesteel_settings::shuffle_service::ShuffleServiceSettings;
-use firesteel_spark::shuffle_service;
+use firesteel_spark::launch::shuffle_service;
 use tokio::net::TcpStream;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
@@ -31,9 +31,9 @@ use tokio::time::{sleep, sleep_until, timeout};
 
 use self::phase::{Effect, Event, Phase, Supervision};
 use self::process::{Current, Directory, Process};
+use super::directories::work_directory::WorkDirectory;
 use super::environment::inherited;
-use super::spark_homes::{NoSpark, SparkHomes};
-use super::work_directory::WorkDirectory;
+use super::java::spark_homes::{NoSpark, SparkHomes};
 
 pub mod phase;
 mod process;

@@ -2,10 +2,10 @@
 
 use super::error::{ExpressionError, Wrong, suggested};
 use super::number::Number;
-use crate::amount::Quantity;
 use crate::policy::ClusterTotal;
 use crate::policy::room::Room;
-use crate::resource_name::{kind, serves};
+use crate::resources::amount::Quantity;
+use crate::resources::resource_name::{kind, serves};
 use crate::{Demand, Offer};
 
 /// A field of an expression.

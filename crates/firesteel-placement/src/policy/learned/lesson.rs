@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::seen::Kind;
 use crate::Demand;
-use crate::amount::Amount;
 use crate::policy::room::Room;
-use crate::resource_name::{serves, without_kind};
+use crate::resources::amount::Amount;
+use crate::resources::resource_name::{serves, without_kind};
 
 /// The part of what is free that a kind of executor can use, if it is less than this.
 const LEAST_USABLE: f64 = 0.1;

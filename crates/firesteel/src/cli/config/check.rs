@@ -18,7 +18,7 @@ use serde::Serialize;
 
 use super::{ReaderArg, print_json, wrong};
 use crate::cli::exit::{self, Exit, Failure};
-use crate::cli::flag_value;
+use crate::cli::options::flag_value;
 use crate::cli::table::table;
 
 #[derive(Debug, ClapArgs)]

@@ -10,9 +10,9 @@ use clap::{Args as ClapArgs, Subcommand, ValueEnum};
 use firesteel_settings::Reader;
 use serde::Serialize;
 
+use super::daemon::worker;
 use super::exit::{Exit, Failure};
-use super::flag_value::{self, Flag, FlagValue};
-use super::worker;
+use super::options::flag_value::{self, Flag, FlagValue};
 use check::Check;
 use show::Show;
 

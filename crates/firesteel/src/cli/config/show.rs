@@ -13,11 +13,11 @@ use firesteel_settings::{Origin, Reader, reference};
 use serde::Serialize;
 
 use super::{ReaderArg, print_json, wrong};
-use crate::cli::conf::Conf;
 use crate::cli::exit::{self, Exit, Failure};
-use crate::cli::flag_value;
 use crate::cli::help;
-use crate::cli::submit::Submit;
+use crate::cli::options::conf::Conf;
+use crate::cli::options::flag_value;
+use crate::cli::submission::submit::Submit;
 use crate::cli::table::table;
 
 const NOTES: &str =

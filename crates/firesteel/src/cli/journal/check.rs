@@ -13,7 +13,7 @@ use firesteel_placement::words::counted;
 use serde::Serialize;
 
 use super::{Source, failure, recovered};
-use crate::cli::document;
+use crate::cli::client::document;
 use crate::cli::exit::{self, Exit, Failure};
 
 /// Version of the JSON value.

@@ -12,7 +12,7 @@ use firesteel_daemons::master_journal::{Recorded, StateError};
 use firesteel_host::journal::{Directory, JournalError};
 use firesteel_host::plain;
 
-use super::document;
+use super::client::document;
 use super::exit::{self, Exit, Failure};
 use check::Check;
 

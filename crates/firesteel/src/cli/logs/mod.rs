@@ -16,9 +16,9 @@ use firesteel_host::net::Introduction;
 use firesteel_host::progress::Show;
 use serde::Serialize;
 
-use super::ask::{self, Masters};
 use super::block_on;
-use super::document;
+use super::client::ask::{self, Masters};
+use super::client::document;
 use super::exit::{self, Exit, Failure};
 use super::help;
 use super::table::table;

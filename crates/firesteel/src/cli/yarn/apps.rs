@@ -98,17 +98,17 @@ fn print_json(found: &[ApplicationReport]) -> io::Result<()> {
 
 #[derive(Serialize)]
 struct Document {
-    schema: u32,
+    pub(super) schema: u32,
     applications: Vec<Application>,
 }
 
 /// An application as JSON. Times are in milliseconds since 1970; unknown values are null.
 #[derive(Serialize)]
 pub(super) struct Application {
-    id: String,
-    name: String,
+    pub(super) id: String,
+    pub(super) name: String,
     r#type: String,
-    user: String,
+    pub(super) user: String,
     queue: String,
     state: &'static str,
     final_status: &'static str,
@@ -166,8 +166,11 @@ mod tests {
     fn states_are_named_in_any_case_and_without_a_name_nothing_that_is_over_is_listed() {
         let states = |names: &[&str]| {
             let states = names.iter().map(|name| (*name).to_owned()).collect();
-            let apps =
-                Apps { states, json: false, site: ClusterArgs { conf: crate::cli::conf::Conf::default() } };
+            let apps = Apps {
+                states,
+                json: false,
+                site: ClusterArgs { conf: crate::cli::options::conf::Conf::default() },
+            };
             apps.states().into_iter().map(state).collect::<Vec<_>>()
         };
         assert_eq!(states(&[]), ["NEW", "NEW_SAVING", "SUBMITTED", "ACCEPTED", "RUNNING"]);

@@ -8,7 +8,7 @@ use firesteel_yarn_mode::states::{diagnostics, final_status, is_over, state};
 use serde_json::json;
 
 use super::{ClusterArgs, ask, codes, report};
-use crate::cli::ask::{Done, each, user_at_host};
+use crate::cli::client::ask::{Done, each, user_at_host};
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::help;
 

@@ -14,7 +14,7 @@ use firesteel_yarn_mode::site::Site;
 use firesteel_yarn_mode::states::{is_over, state};
 
 use super::{ClusterArgs, ask, codes, report};
-use crate::cli::ask::{self as running, Cluster};
+use crate::cli::client::ask::{self as running, Cluster};
 use crate::cli::exit::{self, Exit, Failure};
 use crate::cli::help;
 use crate::cli::logs::{Author, json_line};

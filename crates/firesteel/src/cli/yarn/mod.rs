@@ -19,9 +19,9 @@ use firesteel_yarn::messages::records::ApplicationId;
 use firesteel_yarn_mode::site::{RetryLimit, Site};
 
 use super::block_on;
-use super::conf::Conf;
 use super::exit::{Exit, Failure};
 use super::help;
+use super::options::conf::Conf;
 
 /// What there is to ask of a cluster.
 #[derive(Debug, ClapArgs)]

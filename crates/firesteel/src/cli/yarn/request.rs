@@ -16,7 +16,7 @@ use firesteel_yarn_mode::submission::{DriverFile, Request};
 
 use crate::cli::block_on;
 use crate::cli::exit::{Exit, Failure};
-use crate::cli::submit::blame;
+use crate::cli::submission::submit::blame;
 
 /// Options that only Firesteel's own clusters have, and their replacements on YARN.
 const OWN: [(&str, &str); 3] = [

@@ -55,7 +55,7 @@ fn print_json(report: &ApplicationReport) -> io::Result<()> {
 
 #[derive(Serialize)]
 struct Document {
-    schema: u32,
+    pub(super) schema: u32,
     application: Application,
 }
 

@@ -6,9 +6,9 @@ use firesteel_core::worker::LogRead;
 use tempfile::TempDir;
 
 use super::*;
+use crate::worker::directories::work_directory::WorkDirectory;
 use crate::worker::log::reader::LogReader;
 use crate::worker::log::removed_bytes::RemovedBytesTable;
-use crate::worker::work_directory::WorkDirectory;
 use firesteel_settings::rolling::Period;
 
 /// The random generator splitmix64.

@@ -1,0 +1,144 @@
+//! An application and its executors, as status clients see them.
+
+use crate::ids::{AppId, ExecutorId, ProfileId, WorkerId};
+use crate::messages::{ExecutorState, Outcome, Submitter};
+use crate::time::Timestamp;
+use firesteel_placement::{Cores, MiB, ResourceAmounts, Resources};
+use serde::{Deserialize, Serialize};
+use std::time::Duration;
+
+/// An application as its Master sees it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ApplicationView {
+    /// The application's id.
+    pub id: AppId,
+    /// The application's name.
+    pub name: String,
+    /// The user who submitted it.
+    pub user: String,
+    /// The application's state.
+    pub state: ApplicationState,
+    /// Why it ended, in words, unless its driver said that it is done.
+    pub end: Option<String>,
+    /// What became of its work, if its driver said so when the application ended.
+    pub outcome: Option<Outcome>,
+    /// When it was registered.
+    pub submitted: Timestamp,
+    /// When it ended, if it has.
+    pub ended: Option<Timestamp>,
+    /// The name of its queue, if the Master has queues.
+    pub queue: Option<String>,
+    /// Its priority within its queue.
+    pub priority: i32,
+    /// The number of executors that it needs at once to start. 0 and 1: executors come one by one.
+    pub gang: u64,
+    /// The maximum number of its cores. `None`: no limit.
+    pub max_cores: Option<Cores>,
+    /// The number of cores that it holds.
+    pub cores_granted: Cores,
+    /// The memory of one executor of the default profile.
+    pub memory_per_executor: MiB,
+    /// The number of addresses that it needs of each custom resource: by the default profile, or what an executor had if the
+    /// application has ended.
+    pub resources_per_executor: ResourceAmounts,
+    /// How long it says that it runs, from its start to its end.
+    pub run_time: Option<Duration>,
+    /// The number of its executors that have not ended.
+    pub executors_live: u64,
+    /// The number of its executors that have ended.
+    pub executors_ended: u64,
+    /// The number of ended executors that are no longer remembered.
+    pub executors_forgotten: u64,
+    /// Its executors by number: in a Master's state those that have not ended, in an answer about one
+    /// application all that are remembered.
+    pub executors: Vec<ExecutorView>,
+}
+
+impl ApplicationView {
+    /// An application that registered at this time, and has neither executors nor wishes.
+    #[must_use]
+    pub fn registered(id: AppId, submitter: Submitter, submitted: Timestamp) -> Self {
+        let Submitter { name, user } = submitter;
+        Self {
+            id,
+            name,
+            user,
+            state: ApplicationState::Waiting,
+            end: None,
+            outcome: None,
+            submitted,
+            ended: None,
+            queue: None,
+            priority: 0,
+            gang: 0,
+            max_cores: None,
+            cores_granted: Cores::ZERO,
+            memory_per_executor: MiB::ZERO,
+            resources_per_executor: ResourceAmounts::new(),
+            run_time: None,
+            executors_live: 0,
+            executors_ended: 0,
+            executors_forgotten: 0,
+            executors: Vec::new(),
+        }
+    }
+
+    /// How it stands or ended, with what its driver said of its work: as in Spark it is FINISHED even if that failed.
+    #[must_use]
+    pub fn result(&self) -> ApplicationState {
+        match (self.state, &self.outcome) {
+            (ApplicationState::Finished, Some(Outcome::Failed(_))) => ApplicationState::Failed,
+            (ApplicationState::Finished, Some(Outcome::Cancelled(_))) => ApplicationState::Killed,
+            (state, _) => state,
+        }
+    }
+}
+
+/// The state of an application. Source: Spark Master, 4.0.1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum ApplicationState {
+    /// The application has never had an executor.
+    Waiting,
+    /// The application was given an executor.
+    Running,
+    /// Its driver said that it is done.
+    Finished,
+    /// The application ended in another way.
+    Failed,
+    /// Another user or program ended it.
+    Killed,
+    /// Its driver has not returned since the Master was restarted. If it has ended: how its work ended is not known.
+    Unknown,
+}
+
+/// An executor as its Master sees it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ExecutorView {
+    /// The executor's number.
+    pub id: ExecutorId,
+    /// The Worker's id.
+    pub worker: WorkerId,
+    /// The number of its resource profile.
+    pub profile: ProfileId,
+    /// The number of cores.
+    pub cores: Cores,
+    /// The amount of memory.
+    pub memory: MiB,
+    /// The addresses of its custom resources.
+    pub resources: Resources,
+    /// The executor's state.
+    pub state: ExecutorState,
+    /// The host name of its Worker.
+    pub host: String,
+    /// The port that its Worker listens on.
+    pub port: u16,
+    /// The directory on its Worker with its output.
+    pub directory: String,
+    /// When the Worker was told to start it.
+    pub launched: Timestamp,
+    /// When its process was reported to run, if it was.
+    pub started: Option<Timestamp>,
+    /// When it ended, if it has.
+    pub ended: Option<Timestamp>,
+}

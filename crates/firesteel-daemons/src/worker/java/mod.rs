@@ -1,0 +1,219 @@
+//! From a Java class to the program that an executor or a cluster driver of Spark's is.
+//!
+//! - [`spark_homes`]: the installations of Spark, and which of them an executor gets.
+//! - `driver_jar`: the jar of a cluster driver, which is fetched into the driver's directory.
+
+mod driver_jar;
+pub mod spark_homes;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use firesteel_core::address::Address;
+use firesteel_core::byte_text;
+use firesteel_core::executor_command::JavaCommand;
+use firesteel_core::ids::{ExecutorKey, WorkerId};
+use firesteel_core::process::{Command, NotStarted, StartFailure, StartStep};
+use firesteel_core::worker::{DriverPlan, ExecutorPlan};
+use firesteel_host::start::failed;
+use firesteel_settings::pages::LogLinks;
+use firesteel_spark::cluster_driver::SparkDriver;
+use firesteel_spark::launch::driver::{self, Place};
+use firesteel_spark::launch::{self, Executor};
+use firesteel_spark::shares::told_to_spark;
+use serde_json::json;
+
+use super::directories::scratch::Scratch;
+use super::directories::work_directory::WorkDirectory;
+use super::environment::inherited;
+use crate::files::private;
+use spark_homes::SparkHomes;
+
+/// What a Worker has for executors and cluster drivers of Spark's.
+#[derive(Debug)]
+pub struct Java {
+    /// The installations of Spark.
+    pub homes: SparkHomes,
+    /// The scratch directories.
+    pub scratch: Scratch,
+    /// The address that the Worker listens on.
+    pub worker: Address,
+    /// Where executors' logs can be read.
+    pub logs: LogUrls,
+}
+
+/// Where the logs of a Worker's executors can be read. Spark's executors tell their driver, whose pages link there.
+#[derive(Clone, Debug)]
+pub struct LogUrls {
+    /// Whose pages have them.
+    pub links: LogLinks,
+    /// The URL of the Worker's page, if it has one.
+    pub worker: Option<String>,
+    /// The Worker's id.
+    pub id: WorkerId,
+}
+
+impl LogUrls {
+    /// The variables of an executor's environment. Source: Spark ExecutorRunner, 4.0.1.
+    fn variables(&self, executor: &ExecutorKey) -> Vec<(String, String)> {
+        let pages = match (&self.links, &self.worker) {
+            (LogLinks::Master(at), _) => format!("{}/proxy/{}/", at.as_deref().unwrap_or_default(), self.id),
+            (LogLinks::Worker, Some(worker)) => worker.clone(),
+            (LogLinks::Worker, None) => return Vec::new(),
+        };
+        let variable = |(name, stream)| {
+            let log = format!("appId={}&executorId={}&logType={stream}", executor.app, executor.executor);
+            (format!("SPARK_LOG_URL_{name}"), format!("{pages}logPage/?{log}"))
+        };
+        [("STDERR", "stderr"), ("STDOUT", "stdout")].map(variable).into()
+    }
+}
+
+impl Java {
+    /// The program of an executor. Makes its scratch directories, and the file of its resources. Blocks the thread.
+    ///
+    /// # Errors
+    /// No installation of Spark fits, or a file or directory cannot be made.
+    pub fn program(
+        &self,
+        command: &JavaCommand,
+        plan: &ExecutorPlan,
+        work: &WorkDirectory,
+    ) -> Result<Command, NotStarted> {
+        let installation = self.homes.choose(command)?;
+        let directories = self.scratch.make(&plan.executor.app)?;
+        let executor = Executor {
+            app: plan.executor.app.to_string(),
+            number: spark_s(plan.executor.executor.0)?,
+            profile: spark_s(plan.profile.0)?,
+            cores: spark_s(plan.cores.0)?,
+            memory: spark_s(plan.memory.0)?,
+            worker: self.worker.clone(),
+            resources_file: resources_file(command, plan, work)?,
+            directories: directories.iter().map(byte_text::of_os).collect(),
+        };
+        let mut program = launch::program(command, &installation, &executor, &inherited());
+        program.environment.extend(self.logs.variables(&plan.executor));
+        Ok(program)
+    }
+}
+
+impl Java {
+    /// The program of a cluster driver. Makes its directory, and fetches its jar into that. Blocks the thread.
+    ///
+    /// # Errors
+    /// No installation of Spark fits, the jar cannot be fetched, or the directory cannot be made.
+    pub fn driver_program(
+        &self,
+        driver: &SparkDriver,
+        plan: &DriverPlan,
+        work: &WorkDirectory,
+    ) -> Result<Command, NotStarted> {
+        let installation = self.homes.choose(&driver.command)?;
+        let directory = work.of_driver(&plan.driver);
+        private::despite_removal(|| private::create_group_directories(&directory))
+            .map_err(|error| failed(StartStep::Directory, directory.display(), &error))?;
+        let jar = driver_jar::fetch(&driver.jar, &directory)?;
+        let place = Place {
+            worker: self.worker.clone(),
+            masters: plan.master_url.clone(),
+            jar: byte_text::of_os(jar.unwrap_or(directory)),
+            memory: plan.memory.0,
+            resources_file: driver_resources_file(plan, work)?,
+        };
+        Ok(driver::program(driver, &installation, &place, &inherited()))
+    }
+}
+
+/// A number as Spark has it.
+fn spark_s(number: impl TryInto<i32> + Copy + ToString) -> Result<i32, StartFailure> {
+    number.try_into().map_err(|_| StartFailure {
+        step: StartStep::Program,
+        error: format!("{} is more than any number of Spark's", number.to_string()),
+    })
+}
+
+/// Writes the addresses of custom resources into the executor's directory. `None` if it has none.
+///
+/// Source: Spark Worker, 4.0.1.
+fn resources_file(
+    command: &JavaCommand,
+    plan: &ExecutorPlan,
+    work: &WorkDirectory,
+) -> Result<Option<String>, NotStarted> {
+    let resources = told_to_spark(&plan.resources, &command.environment);
+    if resources.is_empty() {
+        return Ok(None);
+    }
+    written(&work.of_executor(&plan.executor), &described("spark.executor", &resources)).map(Some)
+}
+
+/// Writes the addresses of custom resources into the cluster driver's directory. `None` if it has none.
+///
+/// Source: Spark Worker, 4.0.1.
+fn driver_resources_file(plan: &DriverPlan, work: &WorkDirectory) -> Result<Option<String>, NotStarted> {
+    let resources = told_to_spark(&plan.resources, &BTreeMap::new());
+    if resources.is_empty() {
+        return Ok(None);
+    }
+    written(&work.of_driver(&plan.driver), &described("spark.driver", &resources)).map(Some)
+}
+
+/// Writes a description of resources into a directory. Returns its path.
+fn written(directory: &Path, description: &str) -> Result<String, NotStarted> {
+    let path = directory.join("resources.json");
+    private::despite_removal(|| private::create_group_directories(directory))
+        .and_then(|()| fs::write(&path, description))
+        .map_err(|error| failed(StartStep::Directory, path.display(), &error))?;
+    Ok(byte_text::of_os(path))
+}
+
+/// The addresses that a component of Spark's has, as Spark's Worker describes them.
+fn described(component: &str, resources: &BTreeMap<String, Vec<String>>) -> String {
+    let one = |(name, addresses)| {
+        let id = json!({"componentName": component, "resourceName": name});
+        json!({"id": id, "addresses": addresses})
+    };
+    serde_json::Value::Array(resources.iter().map(one).collect()).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use firesteel_core::ids::{AppId, ExecutorId};
+
+    use super::*;
+
+    #[test]
+    fn executors_know_where_their_logs_are_as_in_spark() {
+        let executor = ExecutorKey { app: AppId::new("app-1"), executor: ExecutorId(3) };
+        let variables = |links, worker: Option<&str>| {
+            LogUrls { links, worker: worker.map(str::to_owned), id: WorkerId::new("worker-1") }
+                .variables(&executor)
+        };
+        let log = |stream: &str| format!("logPage/?appId=app-1&executorId=3&logType={stream}");
+        let found = variables(LogLinks::Worker, Some("http://h:8081/"));
+        let expected = [("STDERR", "stderr"), ("STDOUT", "stdout")].map(|(name, stream)| {
+            (format!("SPARK_LOG_URL_{name}"), format!("http://h:8081/{}", log(stream)))
+        });
+        assert_eq!(found, expected);
+        assert_eq!(variables(LogLinks::Worker, None), []);
+        let proxied = variables(LogLinks::Master(None), Some("http://h:8081/"));
+        assert_eq!(proxied[1].1, format!("/proxy/worker-1/{}", log("stdout")));
+        let at = Some("https://p/spark".to_owned());
+        let proxied = variables(LogLinks::Master(at), None);
+        assert_eq!(proxied[0].1, format!("https://p/spark/proxy/worker-1/{}", log("stderr")));
+    }
+
+    #[test]
+    fn resources_are_described_as_spark_s_worker_does() {
+        let resources = [("gpu".to_owned(), vec!["0".to_owned(), "1".to_owned()])].into();
+        let expected = json!([{
+            "id": {"componentName": "spark.executor", "resourceName": "gpu"},
+            "addresses": ["0", "1"],
+        }]);
+        let found: serde_json::Value =
+            serde_json::from_str(&described("spark.executor", &resources)).expect("it is JSON");
+        assert_eq!(found, expected);
+    }
+}

@@ -1,0 +1,26 @@
+//! The thread that accepts connections, and serves those for which a person waits.
+//!
+//! A daemon with thousands of busy connections has thousands of tasks that are ready to run. A question of a client
+//! would wait for them at each of its steps: to be accepted, to be read, to be answered. On a thread of its own it waits
+//! for the system's scheduler only.
+
+use std::future::Future;
+use std::io;
+
+use tokio_util::task::TaskTracker;
+
+use crate::runtime;
+
+/// Runs this future on a thread with a runtime of its own, which stays until all tasks of the tracker have ended.
+///
+/// # Errors
+/// The system gives no thread, or no means to wait for sockets.
+pub(in crate::net) fn start(
+    accepting: impl Future<Output = ()> + Send + 'static,
+    tasks: TaskTracker,
+) -> io::Result<()> {
+    runtime::on_own_thread("acceptor", async move {
+        accepting.await;
+        tasks.wait().await;
+    })
+}

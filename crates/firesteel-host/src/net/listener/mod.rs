@@ -1,0 +1,208 @@
+//! The listening socket of a daemon, and its limits on connections.
+//!
+//! - `reception`: who may come in, and as what; `acceptor`: a thread apart for accepting.
+//! - `places`: how many connections there may be.
+
+pub(super) mod acceptor;
+pub(super) mod places;
+mod reception;
+
+use std::io;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use firesteel_core::address::Address;
+use firesteel_core::wire::Role;
+use nix::errno::Errno;
+use socket2::SockRef;
+use tokio::net::{TcpListener, TcpSocket, TcpStream, lookup_host};
+use tokio::sync::mpsc;
+use tokio::time::sleep;
+
+use super::conversation::Conversation;
+use super::guest::{Guest, GuestRoom};
+use crate::seldom::Seldom;
+use places::{HOW_TO_RAISE, Place, Places};
+
+/// The maximum number of connections that wait to be accepted, which is what systems allow as a rule. When a Master comes
+/// back, thousands of Workers dial at one moment.
+const BACKLOG: u32 = 4096;
+
+/// A listening socket.
+#[derive(Debug)]
+pub struct Listener {
+    socket: TcpListener,
+    local: SocketAddr,
+    conversations: Option<ConversationServer>,
+    guest_room: Option<GuestRoom>,
+}
+
+/// A role whose connections the owner does not see, and the channel to its server.
+#[derive(Clone, Debug)]
+pub(super) struct ConversationServer {
+    pub(super) role: Role,
+    pub(super) conversations: mpsc::Sender<Conversation>,
+}
+
+/// Why an address cannot be listened on.
+#[derive(Debug, thiserror::Error)]
+pub enum ListenError {
+    /// The host name has no address.
+    #[error("cannot listen on {address}: unknown host: {error}")]
+    UnknownHost {
+        /// The address to listen on.
+        address: Address,
+        /// The error of the resolver.
+        #[source]
+        error: io::Error,
+    },
+    /// Another program listens on this port.
+    #[error(
+        "cannot listen on {address}: the port is in use: end the program that has it, or choose another port with --port (0: any free one)"
+    )]
+    InUse {
+        /// The address to listen on.
+        address: Address,
+    },
+    /// The operating system reported an error.
+    #[error("cannot listen on {address}: {error}")]
+    Io {
+        /// The address to listen on.
+        address: Address,
+        /// The operating system's error.
+        #[source]
+        error: io::Error,
+    },
+}
+
+impl Listener {
+    /// Listens on an address. Port 0 means any free port.
+    ///
+    /// # Errors
+    /// The host is unknown or is another machine, or the port is taken or not allowed.
+    pub async fn bind(address: &Address) -> Result<Self, ListenError> {
+        let at = || address.clone();
+        let known = lookup_host((address.host.as_str(), address.port)).await;
+        let candidates = known.map_err(|error| ListenError::UnknownHost { address: at(), error })?;
+        let mut last = io::Error::from(io::ErrorKind::AddrNotAvailable);
+        for candidate in candidates {
+            match listen(candidate) {
+                Ok(listener) => return Ok(listener),
+                Err(error) => last = error,
+            }
+        }
+        Err(match last.kind() {
+            io::ErrorKind::AddrInUse => ListenError::InUse { address: at() },
+            _ => ListenError::Io { address: at(), error: last },
+        })
+    }
+
+    /// A second listener on the same socket, for one who accepts after this one: connections that come in between wait.
+    ///
+    /// # Errors
+    /// The operating system does not give another descriptor.
+    pub fn another(&self) -> io::Result<Self> {
+        let socket = SockRef::from(&self.socket).try_clone()?;
+        let socket = TcpListener::from_std(socket.into())?;
+        Ok(Self { socket, local: self.local, conversations: None, guest_room: None })
+    }
+
+    /// The address on which it listens.
+    #[must_use]
+    pub fn local(&self) -> SocketAddr {
+        self.local
+    }
+
+    /// Also accepts connections of this role. The owner does not see them: they go to the receiver of the
+    /// channel, and wait while the channel is full.
+    #[must_use]
+    pub fn also_serve(mut self, role: Role, conversations: mpsc::Sender<Conversation>) -> Self {
+        self.conversations = Some(ConversationServer { role, conversations });
+        self
+    }
+
+    /// The role and channel that [`also_serve`](Self::also_serve) set.
+    pub(super) fn conversation_server(&self) -> Option<ConversationServer> {
+        self.conversations.clone()
+    }
+
+    /// Also accepts connections of another protocol, which begin with this byte. The owner does not see them: they go to the
+    /// receiver of the channel, and wait while the channel is full.
+    #[must_use]
+    pub fn also_receive(mut self, first: u8, guests: mpsc::Sender<Guest>) -> Self {
+        self.guest_room = Some(GuestRoom { first, guests });
+        self
+    }
+
+    /// The byte and channel that [`also_receive`](Self::also_receive) set.
+    pub(super) fn guest_room(&self) -> Option<GuestRoom> {
+        self.guest_room.clone()
+    }
+
+    /// Moves the socket to the runtime that runs the caller.
+    ///
+    /// # Errors
+    /// The operating system does not let the runtime wait for it.
+    pub(super) fn moved_here(self) -> io::Result<Self> {
+        Ok(Self { socket: TcpListener::from_std(self.socket.into_std()?)?, ..self })
+    }
+
+    /// Accepts connections forever. Each comes with the place that it has for its handshake.
+    pub(super) async fn accept_each(
+        self,
+        places: &Places,
+        mut accepted: impl FnMut(TcpStream, SocketAddr, Place),
+    ) {
+        let errors = Seldom::a_minute(1);
+        loop {
+            let half_open = places.half_open().await;
+            match self.socket.accept().await {
+                Ok((stream, remote)) => accepted(stream, remote, half_open),
+                Err(error) if is_the_connections(&error) => {
+                    tracing::debug!("a connection ended before it was accepted: {error}");
+                }
+                Err(error) => {
+                    if let Some(left_out) = errors.next() {
+                        let advice = advice(&error);
+                        tracing::warn!(
+                            "cannot accept connections on {}: {error}{advice}; retrying{left_out}",
+                            self.local
+                        );
+                    }
+                    sleep(Duration::from_millis(50)).await;
+                }
+            }
+        }
+    }
+}
+
+/// What to do about an error, if anything can be done.
+fn advice(error: &io::Error) -> String {
+    match error.raw_os_error().map(Errno::from_raw) {
+        Some(Errno::EMFILE) => {
+            format!(": raise the limit of open files of this process {HOW_TO_RAISE}")
+        }
+        Some(Errno::ENFILE) => {
+            ": raise the limit of open files of this machine (sysctl fs.file-max)".to_owned()
+        }
+        Some(_) | None => String::new(),
+    }
+}
+
+fn listen(address: SocketAddr) -> io::Result<Listener> {
+    let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
+    // The port can be reused while the system still remembers its old connections.
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    let socket = socket.listen(BACKLOG)?;
+    let local = socket.local_addr()?;
+    Ok(Listener { socket, local, conversations: None, guest_room: None })
+}
+
+/// Whether the error concerns only the connection being accepted, so that accepting can go on.
+fn is_the_connections(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::ConnectionAborted | io::ErrorKind::ConnectionReset | io::ErrorKind::Interrupted
+    )
+}

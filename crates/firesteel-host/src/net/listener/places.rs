@@ -1,0 +1,211 @@
+//! The places for connections: how many a daemon may have open, and for whom some are kept free.
+//!
+//! Each connection is an open file, and the system limits those. If connections took them all, the daemon could open no file
+//! and nobody could ask it what is wrong. So there are places of three kinds, and a stranger who never says who he is, or a
+//! cluster that is too large for the limit, leaves the others free. After its handshake, one other machine gets at most half of
+//! a kind.
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use firesteel_core::wire::Role;
+use nix::sys::resource::{Resource, getrlimit};
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
+use tokio::time::{sleep, timeout};
+
+/// How long a peer may say nothing at all while others wait for its place.
+const CROWDED: Duration = Duration::from_millis(250);
+
+/// How the limit of open files of a process is raised.
+pub(super) const HOW_TO_RAISE: &str = "(ulimit -n, or LimitNOFILE= of its service)";
+
+/// How many connections a daemon may have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Numbers {
+    /// Connections in their handshake.
+    half_open: usize,
+    /// Clients, for whom a person waits.
+    clients: usize,
+    /// All others.
+    others: usize,
+}
+
+impl Numbers {
+    /// A quarter of the open files, but no more than 1,024, is left to the daemon itself.
+    fn within(open_files: u64) -> Self {
+        let open_files = usize::try_from(open_files).unwrap_or(usize::MAX);
+        let own = (open_files / 4).min(1024);
+        let (half_open, clients) = ((open_files / 8).min(512), (open_files / 8).min(1024));
+        let others = (open_files - own - half_open - clients).min(1 << 16);
+        Self { half_open, clients, others }
+    }
+}
+
+/// The places of one daemon.
+#[derive(Clone, Debug)]
+pub(in crate::net) struct Places {
+    half_open: Arc<Semaphore>,
+    clients: Arc<Pool>,
+    others: Arc<Pool>,
+    /// Tells those in their handshake that another one waits for a place.
+    crowd: Arc<Notify>,
+}
+
+/// The places of one kind.
+#[derive(Debug)]
+struct Pool {
+    number: usize,
+    free: Arc<Semaphore>,
+    /// The number that each other machine has.
+    by_machine: Mutex<HashMap<IpAddr, usize>>,
+}
+
+/// Where a connection comes from: another machine, or `None` for this one, which may have all places.
+pub(super) type Machine = Option<IpAddr>;
+
+/// A place that a connection has. It is free again when this is dropped.
+#[derive(Debug)]
+pub struct Place {
+    _permit: OwnedSemaphorePermit,
+    _share: Option<Share>,
+}
+
+/// One of the places that another machine has.
+#[derive(Debug)]
+struct Share {
+    machine: IpAddr,
+    pool: Arc<Pool>,
+}
+
+impl Drop for Share {
+    fn drop(&mut self) {
+        let mut by_machine = self.pool.by_machine();
+        if let Some(taken) = by_machine.get_mut(&self.machine) {
+            *taken -= 1;
+            if *taken == 0 {
+                by_machine.remove(&self.machine);
+            }
+        }
+    }
+}
+
+/// There is no place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub(super) enum Full {
+    /// All places of a kind are taken.
+    #[error(
+        "{taken} connections are open, and this process may have no more: raise its limit of open files {}",
+        HOW_TO_RAISE
+    )]
+    All { taken: usize },
+    /// One machine has its half of them.
+    #[error(
+        "{taken} connections from {machine} are open, half of what this process may have, and one machine gets no \
+         more: raise its limit of open files {}",
+        HOW_TO_RAISE
+    )]
+    OfMachine { taken: usize, machine: IpAddr },
+}
+
+impl Pool {
+    fn new(number: usize) -> Arc<Self> {
+        Arc::new(Self { number, free: Arc::new(Semaphore::new(number)), by_machine: Mutex::default() })
+    }
+
+    fn by_machine(&self) -> MutexGuard<'_, HashMap<IpAddr, usize>> {
+        self.by_machine.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A place for somebody from this machine, if one is free.
+    fn take(self: &Arc<Self>, machine: Machine) -> Result<Place, Full> {
+        let free = Arc::clone(&self.free).try_acquire_owned();
+        let permit = free.map_err(|_| Full::All { taken: self.number })?;
+        Ok(Place { _permit: permit, _share: machine.map(|machine| self.share(machine)).transpose()? })
+    }
+
+    fn share(self: &Arc<Self>, machine: IpAddr) -> Result<Share, Full> {
+        let mut by_machine = self.by_machine();
+        let taken = by_machine.get(&machine).copied().unwrap_or(0);
+        if taken >= self.number.div_ceil(2) {
+            return Err(Full::OfMachine { taken, machine });
+        }
+        by_machine.insert(machine, taken + 1);
+        drop(by_machine);
+        Ok(Share { machine, pool: Arc::clone(self) })
+    }
+}
+
+impl Places {
+    /// As many as this process may have, by its limit of open files.
+    pub(super) fn of_this_process() -> Self {
+        let open_files = getrlimit(Resource::RLIMIT_NOFILE).map_or(1024, |(soft, _)| soft);
+        let Numbers { half_open, clients, others } = Numbers::within(open_files);
+        Self {
+            half_open: Arc::new(Semaphore::new(half_open)),
+            clients: Pool::new(clients),
+            others: Pool::new(others),
+            crowd: Arc::default(),
+        }
+    }
+
+    /// Waits for a place for a handshake. Until there is one, those who say nothing have to leave.
+    pub(super) async fn half_open(&self) -> Place {
+        loop {
+            let place = timeout(CROWDED / 4, Arc::clone(&self.half_open).acquire_owned()).await;
+            if let Ok(permit) = place {
+                return Place { _permit: permit.expect("it is never closed"), _share: None };
+            }
+            self.crowd.notify_waiters();
+        }
+    }
+
+    /// Returns when a peer that connects now, and says nothing, has to leave, because another one waits for its place.
+    pub(super) async fn crowded_out(&self) {
+        sleep(CROWDED).await;
+        self.crowd.notified().await;
+    }
+
+    /// A place for a peer of this role.
+    pub(super) fn take(&self, role: Role, machine: Machine) -> Result<Place, Full> {
+        match role {
+            Role::Client => self.clients.take(machine),
+            Role::Master | Role::Standby | Role::Worker | Role::Driver | Role::Executor => {
+                self.others.take(machine)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_machine_gets_half_and_this_one_all() {
+        let pool = Pool::new(5);
+        let [one, other] = [1, 2].map(|last| IpAddr::from([192, 0, 2, last]));
+        let mut places: Vec<Place> = (0..3).map(|_| pool.take(Some(one)).expect("its half")).collect();
+        assert_eq!(pool.take(Some(one)).expect_err("no more"), Full::OfMachine { taken: 3, machine: one });
+        let others = pool.take(Some(other)).expect("another machine's half");
+        places.pop();
+        places.push(pool.take(Some(one)).expect("one has left"));
+        assert_eq!(pool.by_machine().len(), 2);
+        drop((places, others));
+        assert_eq!(pool.by_machine().len(), 0, "who has none is forgotten");
+        let _own = [(); 5].map(|()| pool.take(None).expect("this machine"));
+        assert_eq!(pool.take(Some(one)).expect_err("no more"), Full::All { taken: 5 });
+    }
+
+    #[test]
+    fn some_open_files_are_left_whatever_the_limit() {
+        for open_files in [0, 8, 20, 256, 1024, 4096, 1 << 20, u64::MAX] {
+            let Numbers { half_open, clients, others } = Numbers::within(open_files);
+            let taken = (half_open + clients + others) as u64;
+            assert!(taken <= open_files - open_files / 4 || taken <= 70_000, "{open_files}: {taken}");
+        }
+        assert_eq!(Numbers::within(1024), Numbers { half_open: 128, clients: 128, others: 512 });
+        assert_eq!(Numbers::within(1 << 20), Numbers { half_open: 512, clients: 1024, others: 1 << 16 });
+    }
+}

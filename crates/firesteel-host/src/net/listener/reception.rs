@@ -1,0 +1,227 @@
+//! Accepting connections: who may come in, and as what.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use firesteel_core::fair_queue::Urgency;
+use firesteel_core::wire::{MAX_FRAME, PreambleError, Role};
+use tokio::io::{self, AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::runtime::Handle;
+use tokio::time::timeout;
+
+use super::ConversationServer;
+use super::places::{Full, Machine, Place, Places};
+use crate::net::conversation::Conversation;
+use crate::net::guest::{Guest, GuestRoom};
+use crate::net::handshake::{HandshakeError, PeerKind, Side, shake_hands};
+use crate::net::peers::{Newcomer, Shared, urgency_of};
+use crate::net::socket;
+use crate::net::{FIRST_MESSAGE_TIMEOUT, HANDSHAKE_TIMEOUT, Listener, Welcome};
+use crate::seldom::Seldom;
+
+/// What the handshakes of accepted connections need.
+#[derive(Debug)]
+struct Reception<E> {
+    welcome: Vec<Welcome<E>>,
+    server: Option<ConversationServer>,
+    guest_room: Option<GuestRoom>,
+    /// The runtime of connections that are not urgent, if it is another one.
+    home: Option<Handle>,
+    places: Places,
+    lines: Lines,
+}
+
+/// The lines of the log that anybody can cause who reaches the port.
+#[derive(Debug)]
+struct Lines {
+    /// On peers that speak something else, or nothing.
+    foreign: Seldom,
+    /// On parts of Firesteel that cannot join.
+    incompatible: Seldom,
+    /// On peers for whom there is no place.
+    full: Seldom,
+}
+
+impl Default for Lines {
+    fn default() -> Self {
+        Self { foreign: Seldom::a_minute(10), incompatible: Seldom::a_minute(10), full: Seldom::a_minute(1) }
+    }
+}
+
+impl<E> Reception<E> {
+    /// The roles that are let in.
+    fn roles(&self) -> Vec<Role> {
+        let server = self.server.iter().map(|server| server.role);
+        self.welcome.iter().map(|welcome| welcome.role).chain(server).collect()
+    }
+
+    /// Passes a connection of another protocol on to those who speak it.
+    async fn receive(&self, room: &GuestRoom, stream: TcpStream, remote: SocketAddr, half_open: Place) {
+        let Self { home, places, lines, .. } = self;
+        let place = match places.take(Role::Driver, machine_of(&stream, remote)) {
+            Ok(place) => place,
+            Err(full) => return log_full(remote, Role::Driver, full, lines),
+        };
+        drop(half_open);
+        match configured(stream, home.as_ref()) {
+            // If the receiver is gone, the connection ends here.
+            Ok(stream) => drop(room.guests.send(Guest { stream, remote, place }).await),
+            Err(error) => log_failed(remote, &error.into(), lines),
+        }
+    }
+}
+
+impl<E: Send + 'static> Shared<E> {
+    /// Accepts connections until the end. What is not urgent is served by the runtime `home`, if it is given.
+    pub(in crate::net) async fn accept(
+        self,
+        listener: Listener,
+        welcome: Vec<Welcome<E>>,
+        home: Option<Handle>,
+    ) {
+        let (server, guest_room) = (listener.conversation_server(), listener.guest_room());
+        let places = Places::of_this_process();
+        let lines = Lines::default();
+        let reception = Arc::new(Reception { welcome, server, guest_room, home, places, lines });
+        let accepting = listener.accept_each(&reception.places, |stream, remote, half_open| {
+            self.tasks.spawn(self.clone().accepted(stream, remote, Arc::clone(&reception), half_open));
+        });
+        self.stop.run_until_cancelled(accepting).await;
+    }
+
+    /// Handles a connection that a peer dialled.
+    async fn accepted(
+        self,
+        stream: TcpStream,
+        remote: SocketAddr,
+        reception: Arc<Reception<E>>,
+        half_open: Place,
+    ) {
+        let Reception { welcome, server, guest_room, home, places, lines } = &*reception;
+        let machine = machine_of(&stream, remote);
+        let first = match self.stop.run_until_cancelled(first_byte(&stream, places)).await {
+            None => return,
+            Some(Ok(first)) => first,
+            Some(Err(error)) => return log_failed(remote, &error, lines),
+        };
+        if let Some(room) = guest_room.as_ref().filter(|room| first == Some(room.first)) {
+            let receiving = reception.receive(room, stream, remote, half_open);
+            self.stop.run_until_cancelled(receiving).await;
+            return;
+        }
+        if first.is_some_and(|first| first.is_ascii_uppercase()) {
+            // The method of an HTTP request. It is sent nothing: it would take our hello for an answer that it cannot read.
+            log_failed(remote, &PreambleError::Foreign.into(), lines);
+            self.stop.run_until_cancelled(see_off(stream, places)).await;
+            return;
+        }
+        let roles = reception.roles();
+        let shaking = shake_hands(stream, Side::Accepted, &self.introduction, &roles);
+        let introduced = match self.stop.run_until_cancelled(shaking).await {
+            None => return,
+            Some(Ok(introduced)) => introduced,
+            Some(Err(error)) => return log_failed(remote, &error, lines),
+        };
+        let role = introduced.hello.role;
+        let place = match places.take(role, machine) {
+            Ok(place) => place,
+            Err(full) => return log_full(remote, role, full, lines),
+        };
+        drop(half_open);
+        if let Some(ConversationServer { conversations, .. }) =
+            server.as_ref().filter(|server| server.role == role)
+        {
+            let conversation = Conversation::new(introduced, remote, place);
+            // If the receiver is gone, the conversation ends here.
+            let _ = self.stop.run_until_cancelled(conversations.send(conversation)).await;
+            return;
+        }
+        let decode = welcome.iter().find(|welcome| welcome.role == role).map(|welcome| welcome.decode);
+        let decode = decode.expect("the handshake lets in nobody else");
+        let home = home.as_ref().filter(|_| urgency_of(role) == Urgency::Ordinary);
+        let moved = match home {
+            Some(home) => introduced.moved_to(home),
+            None => Ok(introduced),
+        };
+        let introduced = match moved {
+            Ok(introduced) => introduced,
+            Err(error) => return log_failed(remote, &error.into(), lines),
+        };
+        let first_within = Some(FIRST_MESSAGE_TIMEOUT);
+        let newcomer = Newcomer { introduced, remote, decode, first_within, place: Some(place) };
+        let Some(serving) = self.open(self.next_id(), newcomer, None) else { return };
+        // A task of its own, so that the memory of the handshake is given back.
+        match home {
+            Some(home) => self.tasks.spawn_on(serving, home),
+            None => self.tasks.spawn(serving),
+        };
+    }
+}
+
+/// The first byte that the peer sends, which stays to be read; `None` at the end of the connection. A peer that dials begins
+/// at once. One that does not has to leave first when others wait.
+async fn first_byte(stream: &TcpStream, places: &Places) -> Result<Option<u8>, HandshakeError> {
+    let mut byte = [0];
+    tokio::select! {
+        first = timeout(HANDSHAKE_TIMEOUT, stream.peek(&mut byte)) => match first {
+            Ok(first) => Ok((first? > 0).then_some(byte[0])),
+            Err(_) => Err(HandshakeError::Mute),
+        },
+        () = places.crowded_out() => Err(HandshakeError::CrowdedOut),
+    }
+}
+
+/// Ends a connection whose peer is still sending. If it were closed at once, what the peer sends next would fail, and it would
+/// not learn that it was turned away: Spark's client of REST falls back to the classic gateway only when its request was sent.
+async fn see_off(mut stream: TcpStream, places: &Places) {
+    let reading_all = async {
+        stream.shutdown().await?;
+        io::copy(&mut stream.take(MAX_FRAME as u64), &mut io::sink()).await
+    };
+    tokio::select! {
+        // How it ends is of no interest.
+        _ = timeout(HANDSHAKE_TIMEOUT, reading_all) => {}
+        () = places.crowded_out() => {}
+    }
+}
+
+/// A connection of another protocol, with the options of every socket, in this runtime.
+fn configured(stream: TcpStream, home: Option<&Handle>) -> io::Result<TcpStream> {
+    socket::configure(&stream)?;
+    let Some(home) = home else { return Ok(stream) };
+    let stream = stream.into_std()?;
+    let _entered = home.enter();
+    TcpStream::from_std(stream)
+}
+
+/// Which other machine a connection comes from, if it comes from another one.
+fn machine_of(stream: &TcpStream, remote: SocketAddr) -> Machine {
+    let here = stream.local_addr().map(|local| local.ip().to_canonical());
+    let there = remote.ip().to_canonical();
+    here.map_or(true, |here| here != there).then_some(there)
+}
+
+/// Logs a failed handshake in one line. A port scanner does not deserve a warning.
+fn log_failed(remote: SocketAddr, error: &HandshakeError, lines: &Lines) {
+    match error.peer_kind() {
+        PeerKind::Probe => tracing::debug!(%remote, "connection ended before the handshake: {error}"),
+        PeerKind::Foreign => {
+            if let Some(left_out) = lines.foreign.next() {
+                tracing::info!(%remote, "connection closed: {error}{left_out}");
+            }
+        }
+        PeerKind::Incompatible => {
+            if let Some(left_out) = lines.incompatible.next() {
+                tracing::warn!(%remote, "connection rejected: {error}{left_out}");
+            }
+        }
+    }
+}
+
+/// Logs that there is no place for a peer.
+fn log_full(remote: SocketAddr, role: Role, full: Full, lines: &Lines) {
+    if let Some(left_out) = lines.full.next() {
+        tracing::warn!(%remote, "a {role} is turned away: {full}{left_out}");
+    }
+}

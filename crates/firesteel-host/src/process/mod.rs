@@ -1,0 +1,8 @@
+//! Child processes: how they are started, and how they are signalled and awaited.
+//!
+//! - [`start`]: starting a process, and why one could not be started; [`own_program`]: this program, as one to start.
+//! - [`process_group`]: a child that leads a process group.
+
+pub mod own_program;
+pub mod process_group;
+pub mod start;

@@ -1,0 +1,19 @@
+//! The settings of Masters and Workers.
+//!
+//! - [`master`], [`worker`]: all settings of each.
+//! - [`http`], [`pages`]: what both serve over HTTP, and what their pages show.
+//! - [`rolling`], [`resources`], [`shuffle_service`]: parts of a Worker's settings.
+//! - `zookeeper_url`: the servers of ZooKeeper, a part of a Master's settings.
+//! - [`scheduling`]: the settings of a running Master's scheduler, written as properties again.
+
+pub mod http;
+pub mod master;
+pub mod pages;
+pub mod resources;
+pub mod rolling;
+pub mod scheduling;
+pub mod shuffle_service;
+pub mod worker;
+mod zookeeper_url;
+
+pub use worker::WorkerSettings;

@@ -1,0 +1,141 @@
+//! What the pages of a Master and a Worker show and allow.
+
+use crate::keys;
+use crate::properties::{Properties, SettingError};
+
+/// The settings of a Master's pages.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PageSettings {
+    /// Whether readers may end applications and cluster drivers, and decommission Workers.
+    pub may_kill: bool,
+    /// The name of the cluster, if it has one.
+    pub title: Option<String>,
+    /// The URL of Spark's history server, if there is one.
+    pub history: Option<String>,
+    /// Further names by which readers may call the Master, besides those that it knows itself by.
+    pub hosts: Vec<String>,
+}
+
+const URL: &str = "a URL that begins with http:// or https://";
+
+/// A URL for browsers: one that runs a script is none.
+fn url(text: &str) -> Option<String> {
+    let is_web = ["http://", "https://"].iter().any(|scheme| text.starts_with(scheme));
+    is_web.then(|| text.trim_end_matches('/').to_owned())
+}
+
+const HOSTS: &str = "names of hosts without ports, separated by commas";
+
+/// Names of hosts, separated by commas.
+fn hosts(text: &str) -> Option<Vec<String>> {
+    let is_name = |name: &str| {
+        !name.is_empty()
+            && name.chars().all(|letter| letter.is_ascii_alphanumeric() || "-._".contains(letter))
+    };
+    let names: Vec<String> = text.split(',').map(|name| name.trim().to_owned()).collect();
+    names.iter().all(|name| is_name(name)).then_some(names)
+}
+
+/// The name of the host in a URL for browsers.
+fn host_of(url: impl AsRef<str>) -> String {
+    let (_, rest) = url.as_ref().split_once("://").unwrap_or_default();
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    let host = authority.rsplit('@').next().unwrap_or_default();
+    host.split(':').next().unwrap_or_default().to_owned()
+}
+
+impl PageSettings {
+    /// The settings of a Master.
+    ///
+    /// # Errors
+    /// A value cannot be used.
+    pub fn of_master(properties: &Properties) -> Result<Self, SettingError> {
+        let may_kill = properties.read(keys::UI_KILL_ENABLED, "true or false", |text| text.parse().ok())?;
+        let title = properties.read(keys::MASTER_UI_TITLE, "a name", |text| Some(text.to_owned()))?;
+        let history = properties.read(keys::HISTORY_SERVER_URL, URL, url)?;
+        let allowed = properties.read(keys::UI_ALLOWED_HOSTS, HOSTS, hosts)?.unwrap_or_default();
+        let proxy = properties.read(keys::UI_REVERSE_PROXY_URL, URL, url)?;
+        Ok(Self {
+            hosts: allowed.into_iter().chain(proxy.as_deref().map(host_of)).collect(),
+            may_kill: may_kill.unwrap_or(false),
+            title: title.filter(|title| !title.trim().is_empty()),
+            history,
+        })
+    }
+}
+
+/// Where links from Spark's executors to their logs lead.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum LogLinks {
+    /// To the Worker.
+    #[default]
+    Worker,
+    /// To the Master, at this URL if it is known. Source: Spark ExecutorRunner, 4.0.1.
+    Master(Option<String>),
+}
+
+impl LogLinks {
+    /// The settings of a Worker.
+    ///
+    /// # Errors
+    /// A value cannot be used.
+    pub fn of(properties: &Properties) -> Result<Self, SettingError> {
+        let proxied = properties.read(keys::UI_REVERSE_PROXY, "true or false", |text| text.parse().ok())?;
+        let at = properties.read(keys::UI_REVERSE_PROXY_URL, URL, url)?;
+        Ok(if proxied.unwrap_or(false) { Self::Master(at) } else { Self::Worker })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn properties(pairs: &[&str]) -> Properties {
+        Properties::parse(pairs.iter().copied()).expect("they are pairs")
+    }
+
+    #[test]
+    fn nothing_can_be_changed_unless_the_operator_allows_it() {
+        let settings = |pairs: &[&str]| PageSettings::of_master(&properties(pairs));
+        assert_eq!(settings(&[]), Ok(PageSettings::default()));
+        let pairs = [
+            "spark.ui.killEnabled=true",
+            "spark.master.ui.title=Blue",
+            "spark.master.ui.historyServerUrl=http://h:18080/",
+        ];
+        let all = PageSettings {
+            may_kill: true,
+            title: Some("Blue".to_owned()),
+            history: Some("http://h:18080".to_owned()),
+            hosts: Vec::new(),
+        };
+        assert_eq!(settings(&pairs), Ok(all));
+        let error = settings(&["spark.master.ui.historyServerUrl=javascript:alert(1)"]).expect_err("no URL");
+        assert!(error.to_string().contains("http://"), "{error}");
+    }
+
+    #[test]
+    fn readers_may_call_a_master_as_the_operator_says() {
+        let hosts =
+            |pairs: &[&str]| PageSettings::of_master(&properties(pairs)).map(|settings| settings.hosts);
+        let allowed = "firesteel.master.ui.allowedHosts=spark.example.org, m";
+        let proxy = "spark.ui.reverseProxyUrl=https://proxy.example.org:8443/spark";
+        assert_eq!(
+            hosts(&[allowed, proxy]),
+            Ok(["spark.example.org", "m", "proxy.example.org"].map(str::to_owned).to_vec())
+        );
+        for wrong in ["http://m", "m:80", "*", "a,,b"] {
+            let error = hosts(&[&format!("firesteel.master.ui.allowedHosts={wrong}")]).expect_err(wrong);
+            assert!(error.to_string().contains("without ports"), "{error}");
+        }
+    }
+
+    #[test]
+    fn links_to_logs_lead_to_the_worker_unless_a_proxy_is_wanted() {
+        let links = |pairs: &[&str]| LogLinks::of(&properties(pairs));
+        assert_eq!(links(&["spark.ui.reverseProxyUrl=https://p/spark"]), Ok(LogLinks::Worker));
+        assert_eq!(links(&["spark.ui.reverseProxy=true"]), Ok(LogLinks::Master(None)));
+        let both = ["spark.ui.reverseProxy=true", "spark.ui.reverseProxyUrl=https://p/spark"];
+        assert_eq!(links(&both), Ok(LogLinks::Master(Some("https://p/spark".to_owned()))));
+    }
+}

@@ -1,0 +1,188 @@
+//! The settings of a Worker, from properties.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use firesteel_core::byte_text;
+use firesteel_core::worker::Cleanup;
+use firesteel_placement::Resources;
+
+use super::pages::LogLinks;
+use super::resources;
+use super::rolling::Rolling;
+use super::rolling::{self, NotRolled};
+use super::shuffle_service::{self, ShuffleServiceSettings};
+use crate::values::duration::Unit;
+use crate::values::size;
+use crate::{Properties, SettingError, keys};
+
+/// The settings of a Worker that come from properties.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WorkerSettings {
+    /// The number from `spark.worker.maxRegistrationRetries`.
+    pub max_registration_retries: u32,
+    /// The time from `firesteel.worker.killGrace`.
+    pub kill_grace: Duration,
+    /// The time from `spark.worker.driverTerminateTimeout`.
+    pub driver_kill_grace: Duration,
+    /// When the directories of ended applications are removed, from `spark.worker.cleanup.*`; `None`:
+    /// never.
+    pub cleanup: Option<Cleanup>,
+    /// The percentage from `firesteel.worker.maxDiskUsage`.
+    pub max_disk_percent: u64,
+    /// The custom resources, from `spark.worker.resource.NAME.amount`.
+    pub resources: Resources,
+    /// The number from `spark.worker.ui.retainedExecutors`.
+    pub retained_executors: usize,
+    /// The directories of Spark from `firesteel.worker.sparkHomes`.
+    pub spark_homes: Vec<PathBuf>,
+    /// The directories for scratch files from `spark.local.dir`.
+    pub local_directories: Vec<PathBuf>,
+    /// The external shuffle service, from `spark.shuffle.*`; `None`: it does not run.
+    pub shuffle_service: Option<ShuffleServiceSettings>,
+    /// How executors' logs are rolled, from `spark.executor.logs.rolling.*`; `None`: they are not.
+    pub rolling: Option<Rolling>,
+    /// Why logs are not rolled although a strategy is set, for the log.
+    pub not_rolled: Option<NotRolled>,
+    /// Where links from Spark's executors to their logs lead, from `spark.ui.reverseProxy` and `spark.ui.reverseProxyUrl`.
+    pub log_links: LogLinks,
+}
+
+impl WorkerSettings {
+    /// Reads the settings. Settings that are not set have Spark's default.
+    ///
+    /// # Errors
+    /// The first value that cannot be used.
+    pub fn of(properties: &Properties) -> Result<Self, SettingError> {
+        let (rolling, not_rolled) = rolling::of(properties)?;
+        Ok(Self {
+            max_registration_retries: properties.count(keys::MAX_REGISTRATION_RETRIES)?.unwrap_or(16),
+            kill_grace: properties
+                .duration(keys::KILL_GRACE, Unit::Seconds)?
+                .unwrap_or(Duration::from_secs(10)),
+            driver_kill_grace: properties
+                .duration(keys::DRIVER_KILL_GRACE, Unit::Seconds)?
+                .unwrap_or(Duration::from_secs(10)),
+            cleanup: cleanup(properties)?,
+            max_disk_percent: properties
+                .read(keys::MAX_DISK_USAGE, "a whole number from 1 to 100", percent)?
+                .unwrap_or(95),
+            resources: resources::of_worker(properties)?,
+            retained_executors: properties
+                .count(keys::RETAINED_EXECUTORS)?
+                .map_or(1_000, |count| count as usize),
+            spark_homes: paths(properties, keys::SPARK_HOMES)?,
+            local_directories: paths(properties, keys::LOCAL_DIRECTORIES)?,
+            shuffle_service: shuffle_service::of(properties)?,
+            rolling,
+            not_rolled,
+            log_links: LogLinks::of(properties)?,
+        })
+    }
+}
+
+fn percent(text: &str) -> Option<u64> {
+    text.trim().parse().ok().filter(|percent| (1..=100).contains(percent))
+}
+
+/// Absolute paths, separated by commas. Their order stays.
+fn paths(properties: &Properties, key: &str) -> Result<Vec<PathBuf>, SettingError> {
+    let read = |text: &str| {
+        let paths = text.split(',').map(str::trim).filter(|path| !path.is_empty()).map(byte_text::path);
+        let paths: Vec<PathBuf> = paths.collect();
+        paths.iter().all(|path| path.is_absolute()).then_some(paths)
+    };
+    Ok(properties.read(key, "absolute paths, separated by commas", read)?.unwrap_or_default())
+}
+
+fn cleanup(properties: &Properties) -> Result<Option<Cleanup>, SettingError> {
+    let cleanup = Cleanup {
+        interval: properties
+            .period(keys::CLEANUP_INTERVAL, Unit::Seconds)?
+            .unwrap_or(Duration::from_secs(1_800)),
+        keep: properties.duration(keys::CLEANUP_TTL, Unit::Seconds)?.unwrap_or(Duration::from_secs(604_800)),
+        max_executors: properties.positive(keys::CLEANUP_EXECUTORS)?.map_or(10_000, |count| count as usize),
+        max_bytes: properties
+            .read(keys::CLEANUP_SIZE, size::EXPECTED, |text| size::bytes(text, size::Unit::Bytes).ok())?
+            .unwrap_or(100 << 30),
+    };
+    Ok(properties.boolean(keys::CLEANUP_ENABLED)?.unwrap_or(true).then_some(cleanup))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::daemon::rolling::{Compression, Strategy};
+
+    #[test]
+    fn every_key_reaches_its_field() {
+        let parsed = |pairs: &[&str]| {
+            WorkerSettings::of(&Properties::parse(pairs.iter().copied()).expect("they are pairs"))
+        };
+        let defaults = WorkerSettings {
+            max_registration_retries: 16,
+            kill_grace: Duration::from_secs(10),
+            driver_kill_grace: Duration::from_secs(10),
+            cleanup: Some(Cleanup {
+                interval: Duration::from_secs(1_800),
+                keep: Duration::from_secs(7 * 86_400),
+                max_executors: 10_000,
+                max_bytes: 100 << 30,
+            }),
+            max_disk_percent: 95,
+            resources: Resources::default(),
+            retained_executors: 1_000,
+            spark_homes: Vec::new(),
+            local_directories: Vec::new(),
+            shuffle_service: None,
+            rolling: None,
+            not_rolled: None,
+            log_links: LogLinks::Worker,
+        };
+        assert_eq!(parsed(&[]), Ok(defaults.clone()));
+        let set = WorkerSettings {
+            max_registration_retries: 2,
+            kill_grace: Duration::from_millis(5),
+            driver_kill_grace: Duration::from_secs(6),
+            cleanup: Some(Cleanup {
+                interval: Duration::from_secs(60),
+                keep: Duration::from_secs(3_600),
+                max_executors: 5,
+                max_bytes: 2 << 20,
+            }),
+            max_disk_percent: 80,
+            resources: Resources::from_iter([("gpu", ["0", "1"])]),
+            retained_executors: 7,
+            spark_homes: vec!["/opt/spark-3".into(), "/opt/spark-4".into()],
+            local_directories: vec!["/scratch".into()],
+            shuffle_service: Some(ShuffleServiceSettings { port: 7447, properties: Vec::new() }),
+            rolling: Some(Rolling {
+                strategy: Strategy::BySize(1 << 20),
+                retained: None,
+                compression: Compression::Off,
+            }),
+            not_rolled: None,
+            log_links: LogLinks::Worker,
+        };
+        let pairs = [
+            "spark.worker.maxRegistrationRetries=2",
+            "firesteel.worker.maxDiskUsage=80",
+            "firesteel.worker.killGrace=5ms",
+            "spark.worker.driverTerminateTimeout=6s",
+            "spark.worker.cleanup.interval=60",
+            "spark.worker.cleanup.appDataTtl=1h",
+            "firesteel.worker.cleanup.maxExecutors=5",
+            "firesteel.worker.cleanup.maxSize=2m",
+            "spark.worker.resource.gpu.amount=2",
+            "spark.worker.ui.retainedExecutors=7",
+            "firesteel.worker.sparkHomes=/opt/spark-3, /opt/spark-4",
+            "spark.local.dir=/scratch",
+            "spark.shuffle.service.enabled=true",
+            "spark.shuffle.service.port=7447",
+            "spark.executor.logs.rolling.strategy=size",
+        ];
+        assert_eq!(parsed(&pairs), Ok(set));
+        let never = WorkerSettings { cleanup: None, ..defaults };
+        assert_eq!(parsed(&["spark.worker.cleanup.enabled=false"]), Ok(never));
+    }
+}

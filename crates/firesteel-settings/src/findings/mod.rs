@@ -1,0 +1,428 @@
+//! Findings: everything that a user has set, and its effect. `firesteel config check` prints them.
+
+mod environment;
+pub mod property_effect;
+
+use std::path::Path;
+
+use serde::Serialize;
+
+use super::application::cluster_driver::DriverSettings;
+use super::application::listen::Listen;
+use super::application::yarn::YarnSettings;
+use super::daemon::http::HttpSettings;
+use super::daemon::master;
+use super::daemon::pages::PageSettings;
+use super::key::Reader;
+use super::origin::Origin;
+use super::properties::Property;
+use super::secrets::shown;
+use super::sources::Loaded;
+use super::spark_properties::protection::ClusterManager;
+use super::{ApplicationSettings, Properties, SettingError, WorkerSettings};
+use property_effect::PropertyEffect;
+
+pub use environment::of_variables;
+
+/// One thing that is set.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    /// The name of a property, a variable or a file.
+    pub name: String,
+    /// The value, without secrets. A file has none.
+    pub value: Option<String>,
+    /// Where the property is set. A file has no origin, nor has a variable that no script sets.
+    pub origin: Option<Origin>,
+    /// The effect of the setting.
+    #[serde(rename = "effect")]
+    pub outcome: Outcome,
+    /// The reason for the effect, or the purpose of the setting.
+    #[serde(rename = "reason")]
+    pub why: String,
+}
+
+/// The effect of something that is set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// The setting is read.
+    Read,
+    /// The setting is read, but another one takes precedence.
+    Overridden,
+    /// The setting has no effect, because it concerns something else.
+    Ignored,
+    /// The setting requests something that Firesteel does not support.
+    NotHonoured,
+    /// The setting requests protection that Firesteel does not have: nothing starts with it.
+    Refused,
+    /// The value cannot be used: commands that read it do not start.
+    BadValue,
+}
+
+impl Outcome {
+    /// The effect in words.
+    #[must_use]
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Overridden => "overridden",
+            Self::Ignored => "ignored",
+            Self::NotHonoured => "no effect",
+            Self::Refused => "refused",
+            Self::BadValue => "bad value",
+        }
+    }
+
+    /// Whether something does not start because of it.
+    #[must_use]
+    pub fn is_fatal(self) -> bool {
+        match self {
+            Self::Refused | Self::BadValue => true,
+            Self::Read | Self::Overridden | Self::Ignored | Self::NotHonoured => false,
+        }
+    }
+}
+
+/// The readers to report on: one, or all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Audience {
+    /// A single reader.
+    One(Reader),
+    /// All readers: a property counts as read if any of them reads it.
+    All,
+}
+
+impl Audience {
+    /// The list of these readers.
+    #[must_use]
+    pub fn readers(self) -> Vec<Reader> {
+        match self {
+            Self::One(reader) => vec![reader],
+            Self::All => Reader::ALL.to_vec(),
+        }
+    }
+}
+
+/// The findings about all properties that were read.
+#[must_use]
+pub fn of_properties(loaded: &Loaded, reader: Reader, audience: Audience) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let manager = ClusterManager::of(&loaded.properties, reader);
+    let of_property =
+        |key: &str, property: &Property| of_property(key, property, (reader, manager), audience);
+    for (key, property) in loaded.properties.each() {
+        findings.push(of_property(key, property));
+        for overridden in loaded.properties.overridden(key) {
+            findings.push(Finding {
+                outcome: Outcome::Overridden,
+                why: format!("overridden by {}", property.origin),
+                ..of_property(key, overridden)
+            });
+        }
+    }
+    for (name, origin) in &loaded.unknown {
+        findings.push(Finding {
+            name: name.clone(),
+            value: None,
+            origin: Some(origin.clone()),
+            outcome: Outcome::Ignored,
+            why: why_unknown(name, origin).to_owned(),
+        });
+    }
+    findings
+}
+
+/// Why a text is not a property.
+#[must_use]
+pub fn why_unknown(name: &str, origin: &Origin) -> &'static str {
+    match origin {
+        Origin::JavaOption(_) if name.starts_with('-') => "an option for a JVM",
+        Origin::File { .. } if name.starts_with('\u{feff}') => {
+            "the file begins with a byte order mark, which becomes part of the key: save the file without it"
+        }
+        Origin::Flag(_)
+        | Origin::Conf
+        | Origin::Variable(_)
+        | Origin::JavaOption(_)
+        | Origin::File { .. }
+        | Origin::Script(_)
+        | Origin::Derived(_) => "only names that begin with spark. or firesteel. are read",
+    }
+}
+
+fn of_property(
+    key: &str,
+    property: &Property,
+    (reader, manager): (Reader, ClusterManager),
+    audience: Audience,
+) -> Finding {
+    let Property { value, origin } = property;
+    let effect = PropertyEffect::of(key, value, reader, manager);
+    let (outcome, why) = match (effect, audience) {
+        (PropertyEffect::Read(row) | PropertyEffect::Others(row), Audience::All) => {
+            (Outcome::Read, PropertyEffect::Others(row).to_string())
+        }
+        (PropertyEffect::Read(_), Audience::One(_)) => (Outcome::Read, effect.to_string()),
+        (PropertyEffect::Others(_), Audience::One(_)) | (PropertyEffect::NotOurs(_), _) => {
+            (Outcome::Ignored, effect.to_string())
+        }
+        (PropertyEffect::Harmless, _) => (Outcome::Read, effect.to_string()),
+        (PropertyEffect::NoEffect(_) | PropertyEffect::Misspelt(_) | PropertyEffect::Unknown, _) => {
+            (Outcome::NotHonoured, effect.to_string())
+        }
+        (PropertyEffect::Refused(_), _) => (Outcome::Refused, effect.to_string()),
+    };
+    let bad = (outcome == Outcome::Read).then(|| bad_value(key, property, &audience.readers())).flatten();
+    let (outcome, why) = bad.map_or((outcome, why), |expected| (Outcome::BadValue, expected));
+    let value = Some(shown(key, value));
+    Finding { name: key.to_owned(), value, origin: Some(origin.clone()), outcome, why }
+}
+
+/// The expected form, if one of these readers cannot use the value. Each property is checked alone.
+fn bad_value(key: &str, property: &Property, readers: &[Reader]) -> Option<String> {
+    let mut alone = Properties::default();
+    alone.set(key, property.value.as_str(), property.origin.clone());
+    match read(&alone, readers) {
+        Err(SettingError::Value { expected, .. }) => Some(format!("write {expected}")),
+        Err(SettingError::File { path, error, .. }) => Some(format!("{path}: {error}")),
+        Err(SettingError::Expression { error, .. }) => Some(error.to_string()),
+        Err(
+            error @ (SettingError::NoPair { .. }
+            | SettingError::Unprotected { .. }
+            | SettingError::Contradiction { .. }
+            | SettingError::TooFewAddresses { .. }),
+        ) => Some(error.to_string()),
+        // What is missing here may be set as well.
+        Err(
+            SettingError::NoAddresses { .. }
+            | SettingError::TimeoutTooShort { .. }
+            | SettingError::NoneEnded { .. },
+        )
+        | Ok(()) => None,
+    }
+}
+
+/// Reads all settings that these readers read from these properties.
+fn read(properties: &Properties, readers: &[Reader]) -> Result<(), SettingError> {
+    for reader in readers {
+        match reader {
+            Reader::Master => {
+                master::config(properties, String::new())?;
+                HttpSettings::of_master(properties, false)?;
+                HttpSettings::of_rest(properties)?;
+                PageSettings::of_master(properties)?;
+            }
+            Reader::Worker => {
+                WorkerSettings::of(properties)?;
+                HttpSettings::of_worker(properties, false)?;
+            }
+            Reader::Application => {
+                let application = ApplicationSettings::of(properties)?;
+                DriverSettings::of(properties)?;
+                // Amounts that an application has elsewhere may not be YARN's, which has no parts and kinds.
+                if application.executor_resources.is_empty() {
+                    YarnSettings::of(properties, &application)?;
+                }
+            }
+        }
+    }
+    Listen::of(properties, String::new)?;
+    Ok(())
+}
+
+/// Why this reader does not start with properties of which each can be used alone.
+#[must_use]
+pub fn contradiction(properties: &Properties, reader: Reader) -> Option<SettingError> {
+    read(properties, &[reader]).err().filter(|error| match error {
+        SettingError::Contradiction { .. }
+        | SettingError::TimeoutTooShort { .. }
+        | SettingError::NoneEnded { .. }
+        | SettingError::NoAddresses { .. }
+        | SettingError::TooFewAddresses { .. }
+        | SettingError::Unprotected { .. } => true,
+        SettingError::NoPair { .. }
+        | SettingError::Value { .. }
+        | SettingError::Expression { .. }
+        | SettingError::File { .. } => false,
+    })
+}
+
+/// The findings about the files that Spark users have beside `spark-defaults.conf`.
+#[must_use]
+pub fn of_files(directory: &Path) -> Vec<Finding> {
+    BESIDE
+        .iter()
+        .map(|(name, _)| directory.join(name))
+        .filter(|path| path.is_file())
+        .filter_map(|path| of_file(&path))
+        .collect()
+}
+
+/// The finding about a file that is not a properties file. `None` if it may be one.
+#[must_use]
+pub fn of_file(path: &Path) -> Option<Finding> {
+    let name = path.file_name()?.to_str()?;
+    let (_, why) = BESIDE.iter().find(|(other, _)| *other == name)?;
+    let (name, why) = (path.display().to_string(), (*why).to_owned());
+    Some(Finding { name, value: None, origin: None, outcome: Outcome::Ignored, why })
+}
+
+const BESIDE: [(&str, &str); 7] = [
+    ("spark-env.sh", "a shell script: source it before starting a daemon; firesteel cluster does"),
+    ("workers", "for firesteel cluster, which starts a Worker on each of these hosts"),
+    ("slaves", "the old name of workers: rename it, for firesteel cluster"),
+    ("log4j2.properties", "Firesteel has no JVM: RUST_LOG sets what is logged"),
+    ("log4j.properties", "Firesteel has no JVM: RUST_LOG sets what is logged"),
+    ("metrics.properties", "Firesteel has no metrics sinks"),
+    ("fairscheduler.xml", "for the job scheduler inside a Spark application"),
+];
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::keys;
+
+    fn loaded(pairs: &[&str]) -> Loaded {
+        let properties = Properties::parse(pairs.iter().copied()).expect("they are pairs");
+        Loaded { properties, ..Loaded::default() }
+    }
+
+    fn outcomes(pairs: &[&str], reader: Reader, audience: Audience) -> Vec<(String, Outcome)> {
+        let findings = of_properties(&loaded(pairs), reader, audience);
+        findings.into_iter().map(|finding| (finding.name, finding.outcome)).collect()
+    }
+
+    #[test]
+    fn every_property_that_is_set_has_one_outcome() {
+        let pairs = [
+            "spark.worker.timeout=60",
+            "spark.cores.max=lots",
+            "spark.sql.ansi.enabled=true",
+            "spark.authenticate=true",
+            "spark.deploy.recoveryCompressionCodec=lz4",
+            "spark.deploy.spreadOutDrivers=true",
+            "spark.colour=red",
+        ];
+        let found = outcomes(&pairs, Reader::Master, Audience::All);
+        let expected = [
+            ("spark.authenticate", Outcome::Refused),
+            ("spark.colour", Outcome::NotHonoured),
+            ("spark.cores.max", Outcome::BadValue),
+            ("spark.deploy.recoveryCompressionCodec", Outcome::NotHonoured),
+            ("spark.deploy.spreadOutDrivers", Outcome::Read),
+            ("spark.sql.ansi.enabled", Outcome::Ignored),
+            ("spark.worker.timeout", Outcome::Read),
+        ];
+        assert_eq!(found, expected.map(|(name, outcome)| (name.to_owned(), outcome)));
+    }
+
+    /// The properties that take any text.
+    const TEXTS: [&str; 40] = [
+        "spark.deploy.recoveryDirectory",
+        "spark.master.rest.host",
+        "spark.master.ui.title",
+        "spark.shuffle.NAME",
+        "spark.app.name",
+        "spark.master",
+        "firesteel.app.queue",
+        "firesteel.worker.resource.NAME.kind",
+        "firesteel.executor.resource.NAME.kind",
+        "firesteel.executor.cuda",
+        "spark.executorEnv.NAME",
+        "spark.files",
+        "spark.archives",
+        "spark.driver.host",
+        "spark.driver.bindAddress",
+        "spark.hadoop.NAME",
+        "spark.yarn.queue",
+        "spark.yarn.applicationType",
+        "spark.yarn.tags",
+        "spark.yarn.am.nodeLabelExpression",
+        "spark.yarn.appMasterEnv.NAME",
+        "spark.yarn.resourceGpuDeviceName",
+        "spark.yarn.resourceFpgaDeviceName",
+        "spark.admin.acls",
+        "spark.admin.acls.groups",
+        "spark.ui.view.acls",
+        "spark.ui.view.acls.groups",
+        "spark.modify.acls",
+        "spark.modify.acls.groups",
+        "spark.yarn.executor.nodeLabelExpression",
+        "spark.yarn.exclude.nodes",
+        "spark.yarn.stagingDir",
+        "firesteel.yarn.binary",
+        "spark.yarn.dist.files",
+        "spark.yarn.dist.archives",
+        "spark.yarn.rolledLog.includePattern",
+        "spark.yarn.rolledLog.excludePattern",
+        // Wrong values of these only make a Worker not roll logs.
+        "spark.executor.logs.rolling.strategy",
+        "spark.executor.logs.rolling.time.interval",
+        "spark.executor.logs.rolling.maxSize",
+    ];
+
+    /// The properties that are read only on YARN in cluster mode: wrong values of these are found there.
+    const UNCHECKED: [&str; 3] = [
+        "spark.driver.memoryOverhead",
+        "spark.driver.memoryOverheadFactor",
+        "spark.driver.minMemoryOverhead",
+    ];
+
+    #[test]
+    fn a_value_that_no_property_has_is_found_in_each_that_does_not_take_any_text() {
+        let is_taken = |name: &&str| {
+            let pair = format!("{name}=?");
+            outcomes(&[&pair], Reader::Master, Audience::All)[0].1 != Outcome::BadValue
+        };
+        let taken: BTreeSet<&str> = keys::TABLE.iter().map(|key| key.name).filter(is_taken).collect();
+        assert_eq!(taken, TEXTS.into_iter().chain(UNCHECKED).collect());
+    }
+
+    #[test]
+    fn what_yarn_does_not_have_is_no_wrong_value() {
+        let outcome = |pair: &str| outcomes(&[pair], Reader::Application, Audience::All)[0].1;
+        assert_eq!(outcome("spark.executor.resource.gpu.amount=0.25"), Outcome::Read);
+    }
+
+    #[test]
+    fn what_can_be_used_alone_but_not_together_is_found() {
+        let found = |pairs: &[&str], reader| {
+            contradiction(&loaded(pairs).properties, reader).map(|error| error.to_string())
+        };
+        let wrong = |pairs: &[&str]| found(pairs, Reader::Master);
+        let patience = "firesteel.master.preemption.gangPatience=20s";
+        assert_eq!(wrong(&["firesteel.master.preemption=1", patience]), None);
+        assert!(
+            wrong(&[patience]).is_some_and(|words| words.contains("firesteel.master.preemption is not set"))
+        );
+        let filters = "spark.master.rest.filters=org.apache.Filter";
+        assert_eq!(wrong(&[filters]), None);
+        let words = wrong(&["spark.master.rest.enabled=true", filters]).unwrap_or_default();
+        assert!(words.contains("the REST port would be open"), "{words}");
+        assert_eq!(found(&["spark.ui.filters=org.apache.Filter"], Reader::Application), None);
+    }
+
+    #[test]
+    fn what_belongs_to_another_daemon_is_ignored_by_this_one() {
+        let one = |reader| outcomes(&["spark.worker.timeout=60"], reader, Audience::One(reader))[0].1;
+        assert_eq!(one(Reader::Master), Outcome::Read);
+        assert_eq!(one(Reader::Worker), Outcome::Ignored);
+    }
+
+    #[test]
+    fn secrets_are_not_shown() {
+        let findings = of_properties(
+            &loaded(&[
+                "spark.authenticate.secret=hush",
+                "spark.executorEnv.API_TOKEN=hush",
+                "spark.app.name=x",
+            ]),
+            Reader::Application,
+            Audience::All,
+        );
+        let values: Vec<_> = findings.iter().filter_map(|finding| finding.value.as_deref()).collect();
+        assert_eq!(values, ["x", "*********(redacted)", "*********(redacted)"]);
+    }
+}

@@ -1,0 +1,168 @@
+//! How a Worker starts a cluster driver of Spark's: the program, its arguments and its variables.
+//!
+//! Source: Spark Worker, 4.0.1 (CommandUtils and DriverRunner).
+
+use std::collections::BTreeMap;
+
+use firesteel_core::address::Address;
+use firesteel_core::process::Command;
+
+use super::installation::{Installation, Variables};
+use super::java_modules;
+use crate::cluster_driver::SparkDriver;
+use crate::launch::{environment, java_options};
+
+/// The class that runs the class of a cluster driver, and ends when the connection to its Worker does.
+pub const WRAPPER: &str = "org.apache.spark.deploy.worker.DriverWrapper";
+
+/// In an argument, the place of the URL of the Worker.
+pub(crate) const WORKER_URL: &str = "{{WORKER_URL}}";
+
+/// In an argument, the place of the path of the jar.
+pub(crate) const USER_JAR: &str = "{{USER_JAR}}";
+
+/// The property with the Masters.
+const MASTER: &str = "-Dspark.master=";
+
+/// The property with the file that names the addresses of the driver's custom resources.
+const RESOURCES_FILE: &str = "-Dspark.driver.resourcesFile=";
+
+/// Where a cluster driver runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// Where its Worker listens. It ends when that connection does.
+    pub worker: Address,
+    /// The Masters that its Worker knows: `spark://host:port[,host:port..]`.
+    pub masters: String,
+    /// The path of its jar; the path of its directory if it has none.
+    pub jar: String,
+    /// Its memory in MiB, which is the JVM's heap.
+    pub memory: i64,
+    /// The path of the file with the addresses of its custom resources, if it has any.
+    pub resources_file: Option<String>,
+}
+
+/// The program of a cluster driver. `inherited` are the Worker's own variables.
+///
+/// Its application registers with the Masters that the Worker knows: a client that submitted it by REST knows only their
+/// ports for REST, and may know them by other names.
+pub fn program(
+    driver: &SparkDriver,
+    installation: &Installation,
+    place: &Place,
+    inherited: &BTreeMap<String, String>,
+) -> Command {
+    let SparkDriver { jar: _, command } = driver;
+    let variables = Variables { own: &command.environment, inherited };
+    let mut arguments = installation.java_options.clone();
+    arguments.extend(["-cp".to_owned(), installation.class_path(&command.class_path, variables)]);
+    arguments.push(format!("-Xmx{}M", place.memory));
+    let is_given = |option: &&str| command.java_options.iter().any(|given| given == option);
+    arguments.extend(
+        java_modules::OPTIONS.iter().filter(|option| !is_given(option)).map(|option| (*option).to_owned()),
+    );
+    let options = java_options(command).filter(|option| !option.starts_with(MASTER));
+    arguments.extend(options.cloned());
+    arguments.push(format!("{MASTER}{}", place.masters));
+    arguments.extend(place.resources_file.iter().map(|file| format!("{RESOURCES_FILE}{file}")));
+    arguments.push(WRAPPER.to_owned());
+    arguments.extend([WORKER_URL, USER_JAR].map(|word| place.in_argument(word)));
+    arguments.push(command.main_class.clone());
+    arguments.extend(command.arguments.iter().map(|argument| place.in_argument(argument)));
+    let environment = environment(command, installation, variables);
+    Command { program: variables.java(), arguments, environment }
+}
+
+impl Place {
+    /// An argument. One that is the name of a value in braces is replaced, if the whole argument is.
+    fn in_argument(&self, argument: &str) -> String {
+        match argument {
+            WORKER_URL => format!("spark://Worker@{}", self.worker),
+            USER_JAR => self.jar.clone(),
+            other => other.to_owned(),
+        }
+    }
+}
+
+/// The names of variables that are of the submitter's machine, and mean nothing on a Worker's.
+///
+/// Source: Spark 4.0.1 (`RestSubmissionClient`, `StandaloneRestServer`).
+const OF_A_MACHINE: [&str; 5] =
+    ["SPARK_ENV_LOADED", "SPARK_HOME", "SPARK_CONF_DIR", "SPARK_LOCAL_IP", "SPARK_LOCAL_HOSTNAME"];
+
+/// Whether a variable that a submitter names is one that its driver gets.
+pub(crate) fn is_passed_on(name: &str) -> bool {
+    !OF_A_MACHINE.contains(&name) && !name.is_empty() && !name.contains(['=', '\0'])
+}
+
+#[cfg(test)]
+mod tests {
+    use firesteel_core::executor_command::JavaCommand;
+
+    use super::*;
+
+    fn words(text: &str) -> Vec<String> {
+        text.split_whitespace().map(str::to_owned).collect()
+    }
+
+    fn started(options: &str) -> Command {
+        let command = JavaCommand {
+            main_class: "Pi".to_owned(),
+            arguments: words("{{WORKER_URL}} ten"),
+            environment: [("SPARK_X".to_owned(), "1".to_owned())].into(),
+            class_path: words("/mine.jar"),
+            java_options: words(options),
+            ..JavaCommand::default()
+        };
+        let installation = Installation {
+            home: "/opt/spark".to_owned(),
+            configuration: "/opt/spark/conf".to_owned(),
+            first_jars: Vec::new(),
+            java_options: words("-server"),
+        };
+        let place = Place {
+            worker: Address { host: "10.0.0.2".to_owned(), port: 7079 },
+            masters: "spark://a:7077,b:7077".to_owned(),
+            jar: "/work/driver-1/pi.jar".to_owned(),
+            memory: 512,
+            resources_file: Some("/work/driver-1/resources.json".to_owned()),
+        };
+        let inherited = [("JAVA_HOME".to_owned(), "/jdk17".to_owned())].into();
+        program(&SparkDriver { jar: "file:/pi.jar".to_owned(), command }, &installation, &place, &inherited)
+    }
+
+    #[test]
+    fn a_driver_is_started_as_by_spark_s_worker_and_knows_all_masters() {
+        let Command { program, arguments, environment } =
+            started("-Dspark.master=spark://a:6066 -Dspark.app.name=x -Dspark.ssl.rpc.keyPassword=s3cret");
+        assert_eq!(program, "/jdk17/bin/java");
+        assert_eq!(
+            arguments[..4],
+            words("-server -cp /mine.jar:/opt/spark/conf/:/opt/spark/jars/* -Xmx512M")
+        );
+        assert_eq!(arguments[4..22], java_modules::OPTIONS);
+        let rest = "-Dspark.app.name=x -Dspark.master=spark://a:7077,b:7077 \
+                    -Dspark.driver.resourcesFile=/work/driver-1/resources.json \
+                    org.apache.spark.deploy.worker.DriverWrapper spark://Worker@10.0.0.2:7079 \
+                    /work/driver-1/pi.jar Pi spark://Worker@10.0.0.2:7079 ten";
+        assert_eq!(arguments[22..], words(rest));
+        let expected = [("SPARK_HOME", "/opt/spark"), ("SPARK_LAUNCH_WITH_SCALA", "0"), ("SPARK_X", "1")];
+        let expected: BTreeMap<String, String> =
+            expected.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
+        assert_eq!(environment, expected);
+    }
+
+    #[test]
+    fn an_option_that_the_submitter_gave_is_not_repeated() {
+        let arguments = started(&java_modules::OPTIONS.join(" ")).arguments;
+        let opens = arguments.iter().filter(|word| word.starts_with("--add-opens=")).count();
+        assert_eq!(opens, 15);
+    }
+
+    #[test]
+    fn variables_of_the_submitter_s_machine_are_not_passed_on() {
+        let named = ["SPARK_HOME", "SPARK_LOCAL_IP", "SPARK_USER", "PYSPARK_PYTHON", "", "A=B"];
+        let passed: Vec<&str> = named.into_iter().filter(|name| is_passed_on(name)).collect();
+        assert_eq!(passed, ["SPARK_USER", "PYSPARK_PYTHON"]);
+    }
+}

@@ -1,0 +1,82 @@
+//! Logs. Here they have no content: the world only checks whether they are over.
+
+use bytes::Bytes;
+use firesteel_core::ids::{PeerId, is_sound};
+use firesteel_core::messages::{LogAuthor, LogWish, WorkerToClient};
+use firesteel_core::worker::{Event, LogRead};
+
+use crate::cluster::processes::node::{Body, WorkerBody};
+use crate::cluster::world::{NodeIndex, World};
+
+impl World {
+    /// A Worker reads a log for a client.
+    pub(crate) fn read_log(&mut self, node: NodeIndex, peer: PeerId, wish: &LogWish) {
+        let author = &wish.author;
+        if !is_sound(author.directory_id()) {
+            return self.violate(format!("a log is read in the directory {:?}", author.directory_id()));
+        }
+        let (lives, was_here) = match author {
+            LogAuthor::Executor(executor) => {
+                let process = self.processes.get(executor).and_then(|process| self.process(*process));
+                let lives = process.is_some_and(|process| process.worker == node);
+                (lives, self.executors.started_by(executor) == Some(node))
+            }
+            LogAuthor::Driver(driver) => {
+                let drivers = &self.cluster_drivers;
+                (drivers.runs_on(driver, node), drivers.started_by(driver) == Some(node))
+            }
+        };
+        let Some(body) = self.worker_mut(node) else { return };
+        if body.readings.insert(peer, lives.then(|| author.clone())).is_some() {
+            return self.violate("a Worker reads two logs for one client at the same time");
+        }
+        let outcome = match self.dice.below(10) {
+            0 => LogRead::Failed { error: "input/output error".to_owned() },
+            _ if was_here => LogRead::Piece { start: 0, bytes: Bytes::from_static(b"up\n"), length: 3 },
+            _ => LogRead::Missing { directory: "nowhere".to_owned() },
+        };
+        let millis = self.dice.between(1, 200);
+        self.tell_worker(millis, node, Event::LogRead { peer, outcome });
+    }
+
+    /// A Worker answers a client.
+    pub(crate) fn answer_client(&mut self, node: NodeIndex, peer: PeerId, message: &WorkerToClient) {
+        match message {
+            WorkerToClient::LogResponse(piece) => {
+                let Some(body) = self.worker_mut(node) else { return };
+                match body.readings.get(&peer) {
+                    Some(Some(author)) if piece.is_over => {
+                        let author = author.clone();
+                        self.violate(format!("a log is said to be over while {author} lives"));
+                    }
+                    Some(_) => {}
+                    None => self.violate("a client is answered with a log that was not read for it"),
+                }
+            }
+            WorkerToClient::WorkerStateResponse(_)
+            | WorkerToClient::WorkerReportResponse(_)
+            | WorkerToClient::RequestLogFailed(_) => {}
+        }
+    }
+
+    /// A Worker is told that a log was read. Its answer was already sent when this is called.
+    pub(crate) fn log_was_read(&mut self, node: NodeIndex, peer: PeerId) {
+        if let Some(body) = self.worker_mut(node) {
+            body.readings.remove(&peer);
+        }
+    }
+
+    fn worker_mut(&mut self, node: NodeIndex) -> Option<&mut WorkerBody> {
+        match &mut self.node_mut(node).body {
+            Body::Worker(body) => Some(body),
+            Body::Master(_)
+            | Body::Driver(_)
+            | Body::Launcher(_)
+            | Body::Command(_)
+            | Body::Executor(_)
+            | Body::Stranger
+            | Body::Standby { .. }
+            | Body::Gone => None,
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! Full disks: for a while a Worker can write nothing, and says so.
+
+use firesteel_core::ids::{DriverId, ExecutorKey};
+use firesteel_core::messages::DiskSpace;
+use firesteel_core::process::{StartFailure, StartStep};
+use firesteel_core::worker::{Event, Measurement, ProcessMeasurement, StartTried};
+
+use super::shortages::no_processes;
+use crate::cluster::processes::node::Body;
+use crate::cluster::world::{NodeIndex, World};
+use firesteel_sim::dice::Dice;
+
+/// A time during which the disk of a machine is full.
+#[derive(Clone, Debug)]
+pub struct FullDisk {
+    /// The number of the machine.
+    pub machine: usize,
+    /// When it begins, in milliseconds after the start. It ends with the faults at the latest.
+    pub from: u64,
+    /// How long it lasts, in milliseconds.
+    pub millis: u64,
+}
+
+impl FullDisk {
+    /// In one cluster of four with faults, the disk of one machine is full for a while.
+    pub(crate) fn rolled(dice: &mut Dice, faults_until: u64, machines: usize) -> Option<Self> {
+        let machine = dice.index(machines)?;
+        let happens = faults_until > 0 && dice.one_in(4);
+        happens.then(|| Self { machine, from: dice.below(faults_until), millis: dice.between(1_000, 60_000) })
+    }
+}
+
+/// Why an executor does not start on a full disk.
+pub(crate) fn no_space() -> StartFailure {
+    StartFailure { step: StartStep::Directory, error: "No space left on device".to_owned() }
+}
+
+impl World {
+    /// Whether a Worker can write nothing now.
+    pub(crate) fn is_full(&self, worker: NodeIndex) -> bool {
+        let Body::Worker(body) = &self.node(worker).body else { return false };
+        let is_now = |disk: &FullDisk| (disk.from..disk.from + disk.millis).contains(&self.now);
+        let disk = self.scenario.full_disk.as_ref();
+        self.is_rough() && disk.is_some_and(|disk| disk.machine == body.plan && is_now(disk))
+    }
+
+    /// A Worker tries whether anything can be started.
+    pub(crate) fn try_to_start(&mut self, worker: NodeIndex, process: bool) {
+        let error = self.is_full(worker).then(|| no_space().error);
+        // Half of the full disks have some room, too little for anything new.
+        let space = DiskSpace { total: 100, available: if error.is_some() { 1 } else { 50 } };
+        let error = error.filter(|_| worker.0.is_multiple_of(2));
+        let millis = self.dice.between(1, 50);
+        let fails = process && self.starts_nothing(worker);
+        let process = fails.then(|| no_processes().failure.to_string());
+        let tried = StartTried { directory: error, process, space: Some(space) };
+        self.tell_worker(millis, worker, Event::StartTried(tried));
+    }
+
+    /// A Worker measures what its processes use: each the same for ever.
+    pub(crate) fn measure(
+        &mut self,
+        worker: NodeIndex,
+        executors: Vec<(ExecutorKey, u32)>,
+        drivers: Vec<(DriverId, u32)>,
+    ) {
+        let used = ProcessMeasurement { cpu_millis: self.now, memory: 1 << 20 };
+        let executors = executors.into_iter().map(|(executor, _)| (executor, used)).collect();
+        let drivers = drivers.into_iter().map(|(driver, _)| (driver, used)).collect();
+        self.tell_worker(1, worker, Event::Measured(Measurement { machine: None, executors, drivers }));
+    }
+}

@@ -1,0 +1,397 @@
+//! Several Masters of which one leads, and leaders that are deposed while they live.
+//!
+//! In some of the clusters with a durable Master there are two seats for Masters, and they share the journal. One Master
+//! leads; at the other seat one stands by. As in the product:
+//!
+//! - Each leader has a greater epoch than all before it.
+//! - A leader that is cut off from the election service can write no more (`master_disk`). It says what needs no record until
+//!   its tenure ends by its own clock, which may be fast or slow. Then it says nothing more.
+//! - The next leader begins after the session of the former one has expired. The most that a clock may be slow is such that
+//!   the tenure is over by then.
+//! - A former leader still hears for a while who is connected to it, and decides what nobody is told. What it said before may
+//!   arrive after the next leader has begun.
+//! - A Master that stands by says who leads, hears nobody, and hangs up when another leader begins.
+
+use firesteel_core::Leadership;
+use firesteel_core::address::Address;
+use firesteel_core::master::{Effect, Event};
+use firesteel_core::messages::{MasterToWorker, WorkerToMaster};
+
+use super::Fault;
+use crate::cluster::happening::Happening;
+use crate::cluster::network::ProcessEnd;
+use crate::cluster::network::links::{LinkIndex, Side};
+use crate::cluster::network::message::Message;
+use crate::cluster::processes::node::{Body, NodeEffects};
+use crate::cluster::sabotage::Sabotage;
+use crate::cluster::scenario::AppPlan;
+use crate::cluster::world::{NodeIndex, World};
+use firesteel_core::ids::PeerId;
+use firesteel_sim::dice::Dice;
+
+/// The longest silence of an elected Master before its peers hang up, in milliseconds.
+const LONGEST_SILENCE: u64 = 10_000;
+/// The longest that who dials a Master waits for its hello, in milliseconds.
+const MOST_PATIENCE: u64 = 9_000;
+/// The pause between two signs of life of an elected Master, in milliseconds.
+const SIGN_OF_LIFE: u64 = 4_000;
+
+/// How the Masters of a cluster are elected, and which leaders are deposed.
+#[derive(Clone, Debug)]
+pub struct Election {
+    /// How long the election service waits for a silent leader, in milliseconds.
+    pub session: u64,
+    /// The leaders that are deposed while they live.
+    pub depositions: Vec<Deposition>,
+}
+
+/// A leader is deposed while it lives.
+#[derive(Clone, Debug)]
+pub struct Deposition {
+    /// When it begins, in milliseconds after the start.
+    pub from: u64,
+    /// What happens to the leader.
+    pub way: Way,
+    /// The duration of a second of the leader's clock, in milliseconds.
+    pub clock: u64,
+    /// How long the former leader still hears its peers after its tenure, in milliseconds.
+    pub lingers: u64,
+    /// How long before it what the leader says begins to be held up on its way, in milliseconds. It arrives after the next
+    /// leader has begun, or never. `None`: it arrives as usual.
+    pub held_up: Option<u64>,
+    /// Whether the next leader begins at the same seat.
+    pub same_seat: bool,
+}
+
+/// What happens to a leader that is deposed while it lives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// It does not reach the election service, but its peers.
+    CutOff,
+    /// Its process stands still for this many milliseconds.
+    Paused {
+        /// The duration in milliseconds.
+        millis: u64,
+    },
+}
+
+impl Election {
+    /// Half of the durable Masters are elected.
+    pub(crate) fn rolled(dice: &mut Dice, faults_until: u64, apps: &[AppPlan]) -> Option<Self> {
+        if dice.one_in(2) {
+            return None;
+        }
+        let session = *dice.pick(&[1_500, 3_000, 6_000, 12_000]);
+        let depositions = if faults_until == 0 { 0 } else { dice.below(4) };
+        // Often while an application registers.
+        let starts: Vec<u64> = apps.iter().map(|app| app.starts_at).collect();
+        let from = |dice: &mut Dice| match dice.one_in(2) {
+            true => (*dice.pick(&starts) + dice.below(500)).saturating_sub(250).min(faults_until),
+            false => dice.below(faults_until),
+        };
+        let deposition = |_| Deposition { from: from(dice), ..Deposition::rolled(dice, session) };
+        Some(Self { session, depositions: (0..depositions).map(deposition).collect() })
+    }
+}
+
+impl Deposition {
+    fn rolled(dice: &mut Dice, session: u64) -> Self {
+        let clock = dice.between(700, 1_450);
+        let way = match dice.one_in(3) {
+            true => Way::Paused { millis: dice.between(session / 2, session + 8_000) },
+            false => Way::CutOff,
+        };
+        Self {
+            from: 0,
+            way,
+            clock,
+            lingers: if dice.one_in(3) { 0 } else { dice.below(LONGEST_SILENCE) },
+            held_up: dice.one_in(2).then(|| dice.below(3_000)),
+            same_seat: dice.one_in(5),
+        }
+    }
+}
+
+/// A place at which a Master listens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Seat {
+    /// Nobody listens.
+    Empty,
+    /// The Master that leads. Its tenure may be all that is left of this.
+    Leader(NodeIndex),
+    /// A Master whose tenure is over, until its process ends. It accepts nobody.
+    Former(NodeIndex),
+    Standby(NodeIndex),
+}
+
+/// The address of a seat.
+pub(crate) fn seat_address(seat: usize) -> Address {
+    Address::new(["master", "other-master"][seat], 7077)
+}
+
+/// The seat with this address.
+pub(crate) fn seat_of(address: &Address) -> usize {
+    usize::from(*address != seat_address(0))
+}
+
+impl World {
+    /// The Masters that Workers and applications are told of.
+    pub(crate) fn master_addresses(&self) -> Vec<Address> {
+        (0..self.seats.len()).map(seat_address).collect()
+    }
+
+    /// Who accepts connections at a seat, and what it says of itself.
+    pub(crate) fn listening_at(&self, seat: usize) -> Option<(NodeIndex, Leadership)> {
+        match self.seats[seat] {
+            Seat::Empty | Seat::Former(_) => None,
+            Seat::Leader(node) => {
+                let epoch = self.reigns.epoch_of(node).unwrap_or(0);
+                self.node(node).waiting.is_none().then_some((node, Leadership::Here { epoch }))
+            }
+            Seat::Standby(node) if self.is_sabotaged_by(Sabotage::StandbyAnswers) => {
+                Some((node, Leadership::Here { epoch: self.reigns.latest() }))
+            }
+            Seat::Standby(node) => {
+                let Body::Standby { leader } = &self.node(node).body else { return None };
+                Some((node, Leadership::Elsewhere { leader: leader.map(seat_address) }))
+            }
+        }
+    }
+
+    /// Whether the leader is one of several Masters.
+    pub(crate) fn is_elected(&self) -> bool {
+        self.scenario.election.is_some()
+    }
+
+    /// Whether a Master leads no longer.
+    pub(crate) fn is_former(&self, node: NodeIndex) -> bool {
+        self.master != Some(node)
+    }
+
+    /// A Master begins to lead.
+    pub(crate) fn begin_reign(&mut self, seat: usize, node: NodeIndex) {
+        self.master = Some(node);
+        self.seats[seat] = Seat::Leader(node);
+        if !self.is_elected() {
+            return;
+        }
+        let is_greater = !self.is_sabotaged_by(Sabotage::EpochNotIncreased);
+        let epoch = self.reigns.begin(node, is_greater);
+        self.remark(format!("the Master at seat {seat} leads in epoch {epoch}"));
+        for other in (0..self.seats.len()).filter(|other| *other != seat) {
+            let millis = self.dice.below(1_500);
+            self.after(millis, Happening::Follow { seat: other });
+        }
+    }
+
+    /// The next leader begins after the session of the last one, at any seat, or where the last one was.
+    pub(crate) fn succession(&mut self) -> (u64, usize) {
+        let Some(session) = self.scenario.election.as_ref().map(|election| election.session) else {
+            let pause = if self.dice.one_in(4) {
+                self.dice.between(20, 1_000)
+            } else {
+                self.dice.between(1_001, 20_000)
+            };
+            return (pause, 0);
+        };
+        let pause = session + self.dice.below(3_000);
+        (pause, self.dice.index(self.seats.len()).expect("there is a seat"))
+    }
+
+    /// The seat of a Master is free again.
+    pub(crate) fn leave_seat(&mut self, node: NodeIndex) {
+        let is_its = |seat: &Seat| matches!(seat, Seat::Leader(one) | Seat::Former(one) if *one == node);
+        let Some(seat) = self.seats.iter().position(is_its) else { return };
+        self.seats[seat] = Seat::Empty;
+        if self.is_elected() {
+            let millis = self.dice.below(5_000);
+            self.after(millis, Happening::StandBy { seat });
+        }
+    }
+
+    /// A Master that begins to lead takes this seat.
+    pub(crate) fn take_seat(&mut self, seat: usize) {
+        match self.seats[seat] {
+            Seat::Empty | Seat::Leader(_) => {}
+            Seat::Former(node) => self.end_former(node),
+            Seat::Standby(node) => self.end_standby(node),
+        }
+        self.seats[seat] = Seat::Empty;
+    }
+
+    /// A Master begins to stand by.
+    pub(crate) fn stand_by(&mut self, seat: usize) {
+        if self.seats[seat] != Seat::Empty {
+            return;
+        }
+        let leader = self.seats.iter().position(|seat| matches!(seat, Seat::Leader(_)));
+        let node = self.add_node(Body::Standby { leader });
+        self.seats[seat] = Seat::Standby(node);
+    }
+
+    /// A Master that stands by learns of another leader.
+    pub(crate) fn follow(&mut self, seat: usize) {
+        if let Seat::Standby(node) = self.seats[seat] {
+            self.end_standby(node);
+            self.seats[seat] = Seat::Empty;
+            self.stand_by(seat);
+        }
+    }
+
+    /// A Master that stood by hangs up.
+    fn end_standby(&mut self, node: NodeIndex) {
+        if self.is_sabotaged_by(Sabotage::StandbyStaysOn) {
+            return;
+        }
+        for peer in 0..self.node(node).connections.len() as u64 {
+            self.close(node, PeerId(peer));
+        }
+    }
+
+    /// A Master that stands by does not answer.
+    pub(crate) fn tell_standby(&mut self, node: NodeIndex, peer: PeerId, message: &Message) {
+        if let (true, Message::WorkerToMaster(WorkerToMaster::RegisterWorker { .. })) =
+            (self.is_sabotaged_by(Sabotage::StandbyAnswers), message)
+        {
+            let master_url = seat_address(0).url();
+            let answer = MasterToWorker::RegisteredWorker {
+                master_url,
+                heartbeat_millis: 15_000,
+                duplicate: false,
+                web_address: None,
+            };
+            self.send(node, peer, Message::MasterToWorker(answer));
+        }
+    }
+
+    /// What the leader says is held up from now on, and then it is deposed.
+    pub(crate) fn depose(&mut self, deposition: Deposition) {
+        if let (Some(before), Some(node)) = (deposition.held_up, self.master) {
+            let session = self.scenario.election.as_ref().map_or(0, |election| election.session);
+            let until = self.now + before + session + self.dice.below(4_000);
+            self.fault(Fault::HeldUp);
+            self.held_up = Some((node, until));
+            for link in self.links_of(node) {
+                match self.dice.below(3) {
+                    0 => self.hold_up(link),
+                    // Its peer comes back, and meets the Master again.
+                    1 => self.cut(link, false),
+                    _ => {}
+                }
+            }
+            return self.after(before, Happening::Depose(Deposition { held_up: None, ..deposition }));
+        }
+        self.cut_off(&deposition);
+    }
+
+    /// If a Master is at one end and what it says is held up now, it arrives on this connection when that is over.
+    pub(crate) fn hold_up(&mut self, link: LinkIndex) {
+        let Some((node, until)) = self.held_up.filter(|(_, until)| self.now < *until) else { return };
+        let row = &self.links[link.0];
+        let side = Side::Dialler;
+        if row.end(side.other()).node == node {
+            self.links[link.0].stall(side, until);
+            self.hang_up_if_silent(link, side, until - self.now);
+        }
+    }
+
+    /// Whether a Master leads after one of whose messages some arrive now.
+    pub(crate) fn follows_one_that_is_held_up(&self, node: NodeIndex) -> bool {
+        self.held_up.is_some_and(|(former, until)| former != node && self.now < until)
+    }
+
+    /// How long what a Master says of itself on a new connection takes, if it takes long.
+    pub(crate) fn lateness_of_hello(&mut self, master: NodeIndex) -> Option<u64> {
+        if !self.is_elected() || !self.is_rough() {
+            return None;
+        }
+        let held_up = self.held_up.filter(|(node, until)| *node == master && self.now < *until);
+        match held_up {
+            Some((_, until)) => self.dice.one_in(2).then_some(until - self.now),
+            None => self.dice.one_in(6).then(|| self.dice.between(100, MOST_PATIENCE)),
+        }
+    }
+
+    /// The open connections of a node.
+    fn links_of(&self, node: NodeIndex) -> Vec<LinkIndex> {
+        let links = self.node(node).connections.iter().copied();
+        links.filter(|link| self.links[link.0].is_open()).collect()
+    }
+
+    /// Who hears nothing of an elected Master for this long hangs up.
+    pub(crate) fn hang_up_if_silent(&mut self, link: LinkIndex, side: Side, millis: u64) {
+        if self.is_elected() && millis > LONGEST_SILENCE {
+            let delay = self.dice.between(LONGEST_SILENCE - SIGN_OF_LIFE, LONGEST_SILENCE);
+            self.after(delay, Happening::Hangup { link, side });
+            // The other side learns of it as soon as something passes.
+            let passes = self.links[link.0].latest(side.other()).max(self.now + delay);
+            let arrival = passes + self.dice.between(0, 3);
+            self.at(arrival, Happening::Hangup { link, side: side.other() });
+        }
+    }
+
+    /// The leader loses the election service.
+    fn cut_off(&mut self, deposition: &Deposition) {
+        let Some(session) = self.scenario.election.as_ref().map(|election| election.session) else { return };
+        let Some(node) = self.master else { return };
+        if self.master_disk.is_cut_off() || self.node(node).waiting.is_some() {
+            return;
+        }
+        self.master_disk.cut_off();
+        // The lease is two thirds of the session, by the leader's clock.
+        let tenure = session * 2 / 3 * deposition.clock / 1_000;
+        let mut lingers = deposition.lingers;
+        match deposition.way {
+            Way::CutOff => self.fault(Fault::LeaderCutOff),
+            Way::Paused { millis } => {
+                self.fault(Fault::LeaderPaused);
+                self.node_mut(node).waiting.get_or_insert_default();
+                self.after(millis, Happening::GoOn { node });
+                lingers = (millis + 1).saturating_sub(tenure);
+                for link in self.links_of(node) {
+                    let side = self.links[link.0].side_of(node).other();
+                    self.hang_up_if_silent(link, side, LONGEST_SILENCE + 1);
+                }
+            }
+        }
+        self.after(tenure, Happening::EndTenure { node, lingers });
+        let (pause, any) = self.succession();
+        let own = self.seats.iter().position(|seat| *seat == Seat::Leader(node)).unwrap_or(any);
+        let heir = if deposition.same_seat { own } else { (own + 1) % self.seats.len() };
+        self.after(pause, Happening::StartMaster { seat: heir });
+    }
+
+    /// The tenure of a leader is over. Nobody is told of what it has not written.
+    pub(crate) fn end_tenure(&mut self, node: NodeIndex, lingers: u64) {
+        if self.is_former(node) {
+            return;
+        }
+        self.master = None;
+        self.lose_held();
+        for seat in &mut self.seats {
+            if *seat == Seat::Leader(node) {
+                *seat = Seat::Former(node);
+            }
+        }
+        self.after(lingers, Happening::EndFormer { node });
+    }
+
+    /// A former leader ends its connections.
+    pub(crate) fn end_former(&mut self, node: NodeIndex) {
+        if self.is_former(node) && matches!(self.node(node).body, Body::Master(_)) {
+            self.end_process(node, ProcessEnd::Abruptly);
+            self.leave_seat(node);
+        }
+    }
+
+    /// A former leader decides something: it tells nobody.
+    pub(crate) fn decide_in_vain(&mut self, node: NodeIndex, event: &Event, effects: Vec<Effect>) {
+        if self.reigns.is_succeeded(node) && !matches!(event, Event::Deadline { .. }) {
+            self.fault(Fault::FormerLeaderHears);
+        }
+        if self.is_sabotaged_by(Sabotage::SpeakAfterTenure) {
+            let told = effects.into_iter().filter(|effect| !matches!(effect, Effect::Persist(_)));
+            self.perform(node, NodeEffects::Master(told.collect()));
+        }
+    }
+}

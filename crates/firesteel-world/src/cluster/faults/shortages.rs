@@ -1,0 +1,70 @@
+//! Shortages of processes: for a while each executor of a machine runs a few tasks at most, and its Worker may start nothing.
+
+use firesteel_core::process::{Fault as Blame, NotStarted, StartFailure, StartStep};
+
+use super::Fault;
+use crate::cluster::processes::node::Body;
+use crate::cluster::world::{NodeIndex, World};
+use firesteel_core::ids::AttemptId;
+use firesteel_sim::dice::Dice;
+
+/// A time during which a machine is short of processes.
+#[derive(Clone, Debug)]
+pub struct Shortage {
+    /// The number of the machine.
+    pub machine: usize,
+    /// When it begins, in milliseconds after the start. It ends with the faults at the latest.
+    pub from: u64,
+    /// How long it lasts, in milliseconds: less than a driver takes for a shortage that passes.
+    pub millis: u64,
+    /// The most tasks that an executor can run. If it is none, the Worker can start nothing, either.
+    pub most: usize,
+}
+
+impl Shortage {
+    /// In one cluster of four with faults, one machine is short of processes for a while.
+    pub(crate) fn rolled(dice: &mut Dice, faults_until: u64, machines: usize) -> Option<Self> {
+        let machine = dice.index(machines)?;
+        let happens = faults_until > 0 && dice.one_in(4);
+        let most = dice.index(3)?;
+        happens.then(|| Self {
+            machine,
+            from: dice.below(faults_until),
+            millis: dice.between(1_000, 30_000),
+            most,
+        })
+    }
+}
+
+/// Why nothing starts.
+pub(crate) fn no_processes() -> NotStarted {
+    let error = "Resource temporarily unavailable".to_owned();
+    NotStarted { failure: StartFailure { step: StartStep::Program, error }, fault: Blame::Shortage }
+}
+
+impl World {
+    /// The most processes that each executor of a Worker's machine can have now, if they are limited.
+    fn most_processes(&self, worker: NodeIndex) -> Option<usize> {
+        let Body::Worker(body) = &self.node(worker).body else { return None };
+        let shortage = self.scenario.shortage.as_ref().filter(|_| self.is_rough())?;
+        let is_now = (shortage.from..shortage.from + shortage.millis).contains(&self.now);
+        (is_now && shortage.machine == body.plan).then_some(shortage.most)
+    }
+
+    /// Whether a Worker can start no process now.
+    pub(crate) fn starts_nothing(&self, worker: NodeIndex) -> bool {
+        self.most_processes(worker) == Some(0)
+    }
+
+    /// Whether an executor can start no process for this task, since it has as many as it can have.
+    pub(crate) fn meets_shortage(&mut self, node: NodeIndex, attempt: AttemptId) -> bool {
+        let Some(process) = self.process(node) else { return false };
+        let others =
+            process.tasks.iter().filter(|(other, task)| **other != attempt && task.is_started).count();
+        let is_met = self.most_processes(process.worker).is_some_and(|most| others >= most);
+        if is_met {
+            self.fault(Fault::TaskMeetsShortage);
+        }
+        is_met
+    }
+}

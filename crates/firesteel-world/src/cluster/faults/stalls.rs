@@ -1,0 +1,83 @@
+//! Stalls: for a while nothing that the Master sends reaches a Worker, though the Worker's heartbeats reach the Master.
+
+use std::collections::BTreeMap;
+
+use firesteel_core::ids::{ExecutorKey, PeerId};
+use firesteel_core::master::{Event, Inbound};
+use firesteel_core::messages::WorkerToMaster;
+use firesteel_core::time::Timestamp;
+
+use super::Fault;
+use crate::cluster::world::World;
+use firesteel_sim::dice::Dice;
+
+/// The most time for which the Master leaves an order where nobody hears it, while heartbeats come, in milliseconds: four
+/// heartbeats, each of them late, and some more.
+const MOST_UNHEARD: u64 = 90_000;
+
+/// A stall of the connection of one Worker.
+#[derive(Clone, Debug)]
+pub struct Stall {
+    /// When it begins, in milliseconds after the start.
+    pub from: u64,
+    /// The number of the Worker's machine.
+    pub machine: usize,
+    /// How long it lasts, in milliseconds.
+    pub millis: u64,
+}
+
+/// The orders to launch executors that have not reached their Workers, with the times when they were sent.
+pub(crate) type Unheard = BTreeMap<ExecutorKey, Timestamp>;
+
+impl Stall {
+    /// In half of the clusters with faults, up to three Workers stop hearing.
+    pub(crate) fn rolled(dice: &mut Dice, faults_until: u64, machines: usize) -> Vec<Self> {
+        if faults_until == 0 || dice.one_in(2) {
+            return Vec::new();
+        }
+        let stalls = dice.between(1, 3);
+        let stall = |_| {
+            let machine = dice.index(machines)?;
+            Some(Self { from: dice.below(faults_until), machine, millis: dice.between(5_000, 150_000) })
+        };
+        (0..stalls).filter_map(stall).collect()
+    }
+}
+
+impl World {
+    /// Nothing that the Master sends reaches this Worker for a while.
+    pub(crate) fn stall(&mut self, Stall { machine, millis, .. }: Stall) {
+        let (Some(worker), Some(master)) = (self.workers[machine], self.master) else { return };
+        for link in self.open_links(worker, master) {
+            let row = &mut self.links[link.0];
+            row.stall(row.side_of(worker), self.now + millis);
+            self.fault(Fault::Stall);
+        }
+    }
+
+    /// A Master that has handled a heartbeat does not leave an executor where nobody has heard of it for long.
+    pub(crate) fn check_unheard(&mut self, event: &Event) {
+        let Event::Received { peer, arrived, message: Inbound::Worker(message) } = event else { return };
+        if let WorkerToMaster::ExecutorStateChanged(report) = message {
+            // Only a repetition of the order may still be on its way.
+            self.unheard.remove(&report.executor);
+        }
+        if !matches!(message, WorkerToMaster::Heartbeat { .. }) {
+            return;
+        }
+        let lost = self.unheard_since(*peer, *arrived);
+        if let Some(executor) = lost {
+            self.violate(format!("executor {executor} stays LAUNCHING where nobody has heard of it"));
+        }
+    }
+
+    fn unheard_since(&mut self, peer: PeerId, arrived: Timestamp) -> Option<ExecutorKey> {
+        let Self { unheard, ledger, .. } = self;
+        unheard.retain(|executor, _| ledger.holds(executor));
+        let overdue = |(executor, sent): (&ExecutorKey, &Timestamp)| {
+            let millis = arrived.millis().saturating_sub(sent.millis());
+            (millis > MOST_UNHEARD && ledger.is_on(peer, executor)).then(|| executor.clone())
+        };
+        unheard.iter().find_map(overdue)
+    }
+}

@@ -1,0 +1,325 @@
+//! After the faults: everything must recover by itself, within a bounded time.
+
+use firesteel_core::driver::{Allocation, Question, Replacement};
+use firesteel_core::ids::{ExecutorId, ExecutorKey, ProfileId};
+use firesteel_core::messages::{ResourceProfile, WorkerToMaster};
+use firesteel_core::{driver, worker};
+use firesteel_placement::{Cores, MiB};
+
+use crate::cluster::happening::{Doom, Happening};
+use crate::cluster::network::message::Message;
+use crate::cluster::processes::node::{Body, NodeEvent};
+use crate::cluster::processes::programs::ProcessPhase;
+use crate::cluster::scenario::AppPlan;
+use crate::cluster::world::{DriverPhase, NodeIndex, World};
+
+/// The time after the last fault by which both sides know of every cut connection, every Worker is back,
+/// and every timeout has passed, in milliseconds.
+pub(crate) const SETTLED_AFTER: u64 = 240_000;
+/// The time after the last fault by which all applications must be over, in milliseconds.
+pub(crate) const HEALED_AFTER: u64 = 3_600_000;
+/// The time after the last application's end by which nothing of it may be left, in milliseconds.
+pub(crate) const CLEAN_AFTER: u64 = 240_000;
+/// The time between two audits, in milliseconds.
+const AUDIT_EVERY: u64 = 60_000;
+/// An executor that was launched or ended within this time may be known to one side only.
+const RECENT: u64 = 30_000;
+
+impl World {
+    pub(crate) fn calm_down(&mut self) {
+        self.is_calm = true;
+        self.remark("from now on nothing goes wrong any more".to_owned());
+        self.after(SETTLED_AFTER, Happening::Mend);
+        self.after(SETTLED_AFTER, Happening::Audit);
+    }
+
+    /// Applications whose limits leave them without executors request some. Applications that need more
+    /// than any Worker has are cancelled. So is every task that never ends. This frees what they hold for
+    /// others.
+    pub(crate) fn mend(&mut self) {
+        self.after(AUDIT_EVERY, Happening::Mend);
+        self.mend_launchers();
+        for node in self.living_drivers() {
+            let Some(app) = self.driver_mut(node).map(|body| body.app) else { continue };
+            if !self.fits_somewhere(&self.scenario.apps[app]) {
+                self.cancel_driver(node);
+                continue;
+            }
+            self.ask(node, Question::Explain);
+            self.cancel_hanging_tasks(node, app);
+            match self.scenario.apps[app].allocation {
+                Allocation::Fixed => self.turn_to_a_profile(node, app),
+                // A dynamic allocation requests what its tasks need by itself.
+                Allocation::Dynamic(_) => {}
+            }
+        }
+    }
+
+    /// The profiles of an application take turns with the cores that it may have. Chance decides whose turn it is, or two
+    /// applications might for ever take turns in step, one of them with all cores of the only Worker that fits both.
+    fn turn_to_a_profile(&mut self, node: NodeIndex, app: usize) {
+        let own: Vec<ProfileId> = self.scenario.apps[app].all_profiles().map(|(id, _)| id).collect();
+        let Some(turn) = self.dice.index(own.len()).map(|index| own[index]) else { return };
+        let Some(body) = self.driver_mut(node) else { return };
+        let view = body.machine.view();
+        let others: Vec<_> = view.executors.iter().filter(|executor| executor.profile != turn).collect();
+        let executors: Vec<ExecutorId> = others.iter().map(|executor| executor.id).collect();
+        let targets = view.targets.iter().map(|(profile, _)| *profile);
+        // A thousand tasks should not wait for four executors.
+        let enough = 4.max(self.scenario.apps[app].tasks.len() as u64 / 25);
+        for profile in targets {
+            let total = if profile == turn { enough } else { 0 };
+            self.tell(node, NodeEvent::Driver(driver::Event::RequestExecutors { profile, total }));
+        }
+        if !executors.is_empty() {
+            let replacement = Replacement::Unwanted;
+            let event = driver::Event::KillExecutors { executors, replacement };
+            self.tell(node, NodeEvent::Driver(event));
+        }
+    }
+
+    pub(crate) fn fits_somewhere(&self, plan: &AppPlan) -> bool {
+        let default = &plan.description.profile;
+        plan.all_profiles().all(|(id, profile)| {
+            let cores = profile.cores.or(default.cores).unwrap_or(Cores(1));
+            let memory = profile.memory.or(default.memory).unwrap_or(MiB(1024));
+            let allowed = plan.description.max_cores.is_none_or(|max| max >= cores);
+            let fits = self.scenario.workers.iter().any(|worker| {
+                worker.cores >= cores
+                    && worker.memory >= memory
+                    && worker.resources.covers(&profile.resources)
+            });
+            let served = plan.tasks.iter().all(|task| task.profile != id || task.cores <= cores);
+            allowed && fits && served && self.gang_fits(plan, cores, memory, profile)
+        })
+    }
+
+    /// Whether all machines together have room for the executors that the application begins with.
+    fn gang_fits(&self, plan: &AppPlan, cores: Cores, memory: MiB, profile: &ResourceProfile) -> bool {
+        let room = self.scenario.workers.iter().map(|worker| {
+            let by_resource =
+                profile.resources.iter().filter_map(|(name, each)| worker.resources.fit(name, *each));
+            let by_resources = by_resource.min().unwrap_or(u64::MAX);
+            let by_memory = worker.memory.0.checked_div(memory.0).unwrap_or(i64::MAX);
+            let both = (worker.cores.0 / cores.0).min(by_memory);
+            by_resources.min(u64::try_from(both).unwrap_or(0))
+        });
+        let most =
+            plan.description.max_cores.map_or(u64::MAX, |max| u64::try_from(max.0 / cores.0).unwrap_or(0));
+        room.sum::<u64>() >= plan.description.gang.min(most)
+    }
+
+    /// Compares what the Master believes with what runs.
+    pub(crate) fn audit(&mut self) {
+        if self.master_disk.is_busy() {
+            // What the Master has decided is in the books soon.
+            return self.after(50, Happening::Audit);
+        }
+        self.after(AUDIT_EVERY, Happening::Audit);
+        self.compare_tables();
+        self.check_questions();
+        self.audit_cluster_drivers();
+        let believed: Vec<ExecutorKey> = self.ledger.executors().map(|(key, _)| key.clone()).collect();
+        for key in believed {
+            // An executor that was just launched may still be on its way.
+            let is_real = self.processes.contains_key(&key)
+                || self.launch_is_pending(&key)
+                || self.fetch_is_pending(&key.app);
+            if !is_real && !self.end_is_recent(&key) {
+                self.violate(format!("the Master counts on executor {key}, of which no process is left"));
+            }
+        }
+        let now = self.now;
+        let unknown = self.living_processes().into_iter().find_map(|node| {
+            let process = self.process(node)?;
+            let ProcessPhase::Running { since } = process.phase else { return None };
+            let is_old = now - since > RECENT && !self.ledger.holds(&process.key);
+            // An executor that was taken back may not have got the order yet, or may still be ending.
+            let is_ending = process.asked_at.is_some() || self.kill_is_pending(&process.key);
+            (is_old && !is_ending && !self.app_ended_recently(process.app)).then(|| process.key.clone())
+        });
+        if let Some(key) = unknown {
+            self.violate(format!("executor {key} runs, and the Master does not know it"));
+        }
+    }
+
+    /// Checks that an executor's process has ended.
+    pub(crate) fn check_doom(&mut self, node: NodeIndex, doom: Doom) {
+        if self.node(node).body.is_alive() {
+            let name = self.node(node).body.name();
+            self.violate(match doom {
+                Doom::Orphaned => format!("{name} outlived its Worker"),
+                Doom::Ordered => format!("{name} lives on though its Worker was told to end it"),
+            });
+        }
+    }
+
+    /// Whether a message about this executor is on its way.
+    fn launch_is_pending(&self, key: &ExecutorKey) -> bool {
+        self.pending().any(|happening| match happening {
+            Happening::Deliver { message: Message::MasterToWorker(message), .. } => {
+                matches!(message, firesteel_core::messages::MasterToWorker::LaunchExecutor(launch)
+                    if launch.executor == *key)
+            }
+            _ => false,
+        })
+    }
+
+    fn kill_is_pending(&self, key: &ExecutorKey) -> bool {
+        self.pending().any(|happening| match happening {
+            Happening::Deliver { message: Message::MasterToWorker(message), .. } => {
+                matches!(message, firesteel_core::messages::MasterToWorker::KillExecutor { executor }
+                    if executor == key)
+            }
+            _ => false,
+        })
+    }
+
+    fn end_is_recent(&self, key: &ExecutorKey) -> bool {
+        self.pending().any(|happening| match happening {
+            Happening::Deliver { message: Message::WorkerToMaster(message), .. } => match message {
+                WorkerToMaster::ExecutorStateChanged(report) => report.executor == *key,
+                WorkerToMaster::RegisterWorker { .. }
+                | WorkerToMaster::Heartbeat { .. }
+                | WorkerToMaster::StartsChecked { .. }
+                | WorkerToMaster::WorkerLatestState { .. }
+                | WorkerToMaster::DriverStateChanged(_)
+                | WorkerToMaster::WorkerReported(_)
+                | WorkerToMaster::DriverRestarted { .. }
+                | WorkerToMaster::WorkerDecommissioning { .. } => false,
+            },
+            Happening::Tell { event: NodeEvent::Worker(event), .. } => matches!(event,
+                firesteel_core::worker::Event::RunnerExited { executor, .. } if executor == key),
+            _ => false,
+        })
+    }
+
+    fn app_ended_recently(&self, app: usize) -> bool {
+        match self.drivers[app] {
+            DriverPhase::Awaited | DriverPhase::Lives(_) => false,
+            DriverPhase::Over { at } => self.now - at < RECENT,
+        }
+    }
+
+    /// The time when the last driver ended, if all have.
+    pub(crate) fn all_over_since(&self) -> Option<u64> {
+        self.drivers.iter().try_fold(0, |latest: u64, phase| match phase {
+            DriverPhase::Awaited | DriverPhase::Lives(_) => None,
+            DriverPhase::Over { at } => Some(latest.max(*at)),
+        })
+    }
+
+    /// The first driver that is still alive, for the failure's text.
+    pub(crate) fn first_living_driver(&self) -> Option<(usize, NodeIndex)> {
+        self.drivers.iter().enumerate().find_map(|(app, phase)| match phase {
+            DriverPhase::Lives(node) => Some((app, *node)),
+            DriverPhase::Awaited | DriverPhase::Over { .. } => None,
+        })
+    }
+
+    /// Checks the end: nothing is held, nothing runs, nothing is on its way.
+    pub(crate) fn check_end(&mut self) {
+        self.compare_tables();
+        let app = self.ledger.apps().next().cloned();
+        if let Some(app) = app {
+            return self.violate(format!("application {app} is live at the Master, and its driver is gone"));
+        }
+        let held = self.ledger.executors().next().map(|(key, worker)| (key.clone(), worker.clone()));
+        if let Some((key, worker)) = held {
+            return self.violate(format!("executor {key} still holds a share of {worker}"));
+        }
+        if let Some(key) = self.processes.keys().next().cloned() {
+            return self.violate(format!("the process of executor {key} still lives"));
+        }
+        if let Some(driver) = self.some_cluster_driver() {
+            return self.violate(format!("{driver} still runs"));
+        }
+        for plan in 0..self.workers.len() {
+            let Some(node) = self.workers[plan] else {
+                return self.violate(format!("the Worker of host{plan} is not back"));
+            };
+            let Body::Worker(body) = &self.node(node).body else { continue };
+            if !self.ledger.workers().any(|id| *id == body.id) {
+                let id = body.id.clone();
+                return self.violate(format!("{id} is not registered"));
+            }
+            if let Some(executor) = body.machine.view().executors.first() {
+                let (id, key) = (body.id.clone(), executor.executor.clone());
+                return self.violate(format!("{id} still counts on executor {key}"));
+            }
+        }
+        if let Some((worker, app)) = self.fetches.any() {
+            let name = self.node(worker).body.name();
+            return self.violate(format!("{name} still keeps the files of {app}"));
+        }
+        let left = self.pending().find_map(|happening| self.left_over(happening));
+        if let Some(left) = left {
+            self.violate(format!("all is over, and this is still to come: {left}"));
+        }
+    }
+
+    /// A happening that should no longer be in the queue once all is over: anything but heartbeats, alarms,
+    /// audits, a Master's turn and the Workers' looks at directories.
+    fn left_over(&self, happening: &Happening) -> Option<String> {
+        let is_for_the_living = match happening {
+            Happening::Wake { .. } | Happening::MasterTurn { .. } | Happening::Mend | Happening::Audit => {
+                false
+            }
+            Happening::Deliver {
+                message:
+                    Message::WorkerToMaster(
+                        WorkerToMaster::Heartbeat { .. }
+                        | WorkerToMaster::WorkerReported(_)
+                        | WorkerToMaster::DriverRestarted { .. },
+                    ),
+                ..
+            } => false,
+            Happening::Tell {
+                event:
+                    NodeEvent::Worker(
+                        worker::Event::StaleFound { .. }
+                        | worker::Event::StartTried(_)
+                        | worker::Event::Measured(_)
+                        | worker::Event::DirectoryLeft { .. }
+                        | worker::Event::EarlierFound { .. },
+                    ),
+                ..
+            } => false,
+            Happening::ExecutorEnd { node, .. }
+            | Happening::Synced { node }
+            | Happening::DoomCheck { node, .. }
+            | Happening::ExecutorUp { node }
+            | Happening::FetchEnd { node, .. }
+            | Happening::GoOn { node }
+            | Happening::EndTenure { node, .. }
+            | Happening::EndFormer { node }
+            | Happening::Greet { node, .. }
+            | Happening::IdleCheck { node, .. }
+            | Happening::TaskUp { node, .. }
+            | Happening::TaskStep { node, .. }
+            | Happening::Submit { node, .. }
+            | Happening::Speak { node, .. }
+            | Happening::Dial { node, .. }
+            | Happening::Tell { node, .. } => self.node(*node).body.is_alive(),
+            // A signal has come first.
+            Happening::ClusterDriverEnd { .. } | Happening::ClusterDriverUp { .. } => false,
+            Happening::Cut { link } => self.links[link.0].is_open(),
+            Happening::Hangup { link, side } => self.links[link.0].end(*side).open,
+            Happening::Deliver { link, side, .. } => self.links[link.0].receives(*side),
+            Happening::StartMaster { .. }
+            | Happening::StandBy { .. }
+            | Happening::Follow { .. }
+            | Happening::Depose(_)
+            | Happening::StartWorker { .. }
+            | Happening::StartDriver { .. }
+            | Happening::SubmitDriver { .. }
+            | Happening::KillDriver
+            | Happening::Part(_)
+            | Happening::Stall(_)
+            | Happening::Depart(_)
+            | Happening::Strike
+            | Happening::Calm => true,
+        };
+        is_for_the_living.then(|| format!("{happening:?}"))
+    }
+}

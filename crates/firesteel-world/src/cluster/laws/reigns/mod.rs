@@ -1,0 +1,55 @@
+//! The books of the leaders of a cluster with several Masters: who led in which epoch, what was said in it, and who knows of
+//! it. They share no code with the machines.
+//!
+//! - `voice`: one Master speaks in an epoch, and none after a later epoch has begun.
+//! - `heed`: who has met a later leader leaves the former ones.
+//! - `numbers`: no leader gives an id that another one gave.
+
+mod heed;
+mod numbers;
+mod voice;
+
+use std::collections::BTreeMap;
+
+use crate::cluster::world::NodeIndex;
+
+use self::heed::Heed;
+use self::numbers::Numbers;
+use self::voice::Voices;
+
+/// The books of the leaders.
+#[derive(Debug, Default)]
+pub(crate) struct Reigns {
+    /// The epoch of each Master that ever led.
+    epochs: BTreeMap<NodeIndex, u64>,
+    latest: u64,
+    voices: Voices,
+    heed: Heed,
+    numbers: Numbers,
+}
+
+impl Reigns {
+    /// A Master begins to lead. Returns its epoch.
+    pub(crate) fn begin(&mut self, node: NodeIndex, is_greater: bool) -> u64 {
+        if is_greater || self.latest == 0 {
+            self.latest += 1;
+        }
+        self.epochs.insert(node, self.latest);
+        self.latest
+    }
+
+    /// The epoch of a Master that leads or led.
+    pub(crate) fn epoch_of(&self, node: NodeIndex) -> Option<u64> {
+        self.epochs.get(&node).copied()
+    }
+
+    /// The latest epoch that has begun.
+    pub(crate) fn latest(&self) -> u64 {
+        self.latest
+    }
+
+    /// Whether another Master has begun to lead after this one.
+    pub(crate) fn is_succeeded(&self, node: NodeIndex) -> bool {
+        self.epoch_of(node).is_some_and(|epoch| epoch < self.latest)
+    }
+}

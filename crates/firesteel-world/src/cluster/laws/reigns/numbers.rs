@@ -1,0 +1,60 @@
+//! No leader gives an id that another one gave.
+//!
+//! Reason: ids are how those who were cut off understand each other later. A Worker that returns names its executors, and a
+//! driver its application. If two leaders gave the same id, one would be taken for the other.
+
+use std::collections::BTreeMap;
+
+use firesteel_core::ids::{AppId, ExecutorKey};
+use firesteel_core::messages::{MasterToDriver, MasterToWorker};
+
+use crate::cluster::network::message::Message;
+use crate::cluster::processes::node::Body;
+use crate::cluster::world::{NodeIndex, World};
+
+/// To whom ids were given, and in which epoch.
+#[derive(Debug, Default)]
+pub(super) struct Numbers {
+    executors: BTreeMap<ExecutorKey, Given>,
+    apps: BTreeMap<AppId, Given>,
+}
+
+/// The first use of an id.
+#[derive(Clone, Copy, Debug)]
+struct Given {
+    epoch: u64,
+    /// The Worker or driver that was told.
+    to: NodeIndex,
+}
+
+impl Given {
+    /// Enters that an id is given.
+    fn enter<K: Ord + Clone>(self, books: &mut BTreeMap<K, Self>, id: &K) -> Result<(), u64> {
+        match *books.entry(id.clone()).or_insert(self) {
+            Self { epoch, to } if to != self.to => Err(epoch),
+            Self { .. } => Ok(()),
+        }
+    }
+}
+
+impl World {
+    /// A leader sends a message to a node.
+    pub(crate) fn check_numbers(&mut self, master: NodeIndex, to: NodeIndex, message: &Message) {
+        let Some(epoch) = self.reigns.epoch_of(master) else { return };
+        let is_owner = matches!(self.node(to).body, Body::Driver(_) | Body::Launcher(_));
+        let given = Given { epoch, to };
+        let numbers = &mut self.reigns.numbers;
+        let twice = match message {
+            Message::MasterToWorker(MasterToWorker::LaunchExecutor(launch)) => given
+                .enter(&mut numbers.executors, &launch.executor)
+                .map_err(|first| (format!("executor id {}", launch.executor), first)),
+            Message::MasterToDriver(MasterToDriver::RegisteredApplication { app, .. }) if is_owner => {
+                given.enter(&mut numbers.apps, app).map_err(|first| (format!("application id {app}"), first))
+            }
+            _ => Ok(()),
+        };
+        if let Err((id, first)) = twice {
+            self.violate(format!("{id} was given in epoch {first}, and is given again in epoch {epoch}"));
+        }
+    }
+}

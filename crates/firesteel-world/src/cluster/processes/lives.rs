@@ -1,0 +1,297 @@
+//! How processes start and end: Masters, Workers and drivers.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use firesteel_core::address::Address;
+use firesteel_core::driver::{self, Driver};
+use firesteel_core::executor::{self};
+use firesteel_core::ids::{TaskId, WorkerId};
+use firesteel_core::master::{self, Durability, Foreign, Master};
+use firesteel_core::messages::{Offered, PageSize, WorkerDescription};
+use firesteel_core::process::ExitStatus;
+use firesteel_core::worker::{self, Worker};
+
+use super::node::{Body, DriverBody, NodeEvent, WorkerBody};
+use super::task_lives::FATAL;
+use super::users::outcome_of;
+use crate::cluster::faults::busy_master::MasterInbox;
+use crate::cluster::faults::election::seat_address;
+use crate::cluster::happening::{Doom, Happening};
+use crate::cluster::laws::entrance::{PLAUSIBLE, secret_of, token_of};
+use crate::cluster::laws::headcount::Headcount;
+use crate::cluster::laws::ledger::Ledger;
+use crate::cluster::network::ProcessEnd;
+use crate::cluster::sabotage::Sabotage;
+use crate::cluster::scenario::AppKind;
+use crate::cluster::world::{DriverPhase, NodeIndex, World};
+
+/// How long machines give a process to end when asked.
+pub(super) const KILL_GRACE: Duration = Duration::from_secs(10);
+/// How long after its Worker's death an executor's process may live, in milliseconds. It has its grace
+/// period, and then the Worker's reaper kills it.
+const ORPHAN_LIMIT: u64 = 15_000;
+
+/// Tasks that a shell hands over before some have ended: more than all cores of a small cluster.
+const MOST_OPEN: u64 = 200;
+
+impl World {
+    /// A Master begins to lead at this seat, unless one leads.
+    pub(crate) fn start_master(&mut self, seat: usize) {
+        if self.master.is_some() {
+            return;
+        }
+        self.take_seat(seat);
+        let preemption = match &self.saboteur {
+            Some(saboteur) => saboteur.preemption(self.scenario.preemption),
+            None => self.scenario.preemption,
+        };
+        let gang_preemption = self.scenario.gang_preemption;
+        let gang_preemption =
+            self.saboteur.as_ref().map_or(gang_preemption, |it| it.gang_preemption(gang_preemption));
+        let exclusion = master::Config::default().exclusion;
+        let exclusion = self.saboteur.as_ref().map_or(exclusion, |saboteur| saboteur.exclusion(exclusion));
+        let config = master::Config {
+            preemption,
+            gang_preemption,
+            reservations: self.scenario.reservations,
+            exclusion,
+            url: seat_address(seat).url(),
+            strategy: self.scenario.strategy,
+            worker_order: self.scenario.order,
+            rule: self.scenario.rule.clone(),
+            queues: self.scenario.queues.clone(),
+            backfill: self.scenario.backfill,
+            order: self.scenario.serving,
+            driver_strategy: self.scenario.driver_strategy,
+            max_drivers: self.scenario.max_drivers,
+            // The same value as in the daemon: a Master may replace another one within the same second.
+            first_application: self.timestamp().millis() % 1000 * 10,
+            page: self.page(),
+            limits: master::Limits { cores: PLAUSIBLE, ..master::Limits::default() },
+            resource_shares: master::ResourceShares::Allowed,
+            web_address: self.scenario.is_measured().then(|| "http://master:8080/".to_owned()),
+            ..master::Config::default()
+        };
+        self.master_inbox = MasterInbox::default();
+        self.unheard.clear();
+        let master = match self.scenario.is_durable {
+            true => self.recovered_master(master::Config { durability: Durability::Durable, ..config }),
+            false => {
+                self.ledger = Ledger::default();
+                Some(self.new_master(config))
+            }
+        };
+        let Some(master) = master else { return };
+        let node = self.add_node(Body::Master(Box::new(master)));
+        self.begin_reign(seat, node);
+        self.write_late();
+        self.compare_tables();
+        self.set_alarm(node);
+    }
+
+    /// A Master with new state. In half of the clusters it leaves alone for a while what it does not know.
+    fn new_master(&mut self, config: master::Config) -> Master {
+        let holds = self.scenario.holds_foreign && !self.is_sabotaged_by(Sabotage::EndForeign);
+        let foreign = if holds { Foreign::Held } else { Foreign::Ended };
+        let config = master::Config { foreign, ..config };
+        self.master_began = self.timestamp();
+        Master::recover(config, self.timestamp(), []).expect("no record contradicts another one")
+    }
+
+    /// Pages of the Master's state are often much shorter than a real Master's.
+    fn page(&self) -> PageSize {
+        let rows = [2, 5, PageSize::default().rows];
+        let chosen = usize::try_from(self.timestamp().millis() % 3).expect("it is small");
+        PageSize { rows: rows[chosen], ..PageSize::default() }
+    }
+
+    pub(crate) fn crash_master(&mut self) {
+        let Some(node) = self.master.take() else { return };
+        match self.scenario.is_durable {
+            true => self.lose_held(),
+            false => self.ledger = Ledger::default(),
+        }
+        self.end_process(node, ProcessEnd::Abruptly);
+        let (pause, seat) = self.succession();
+        self.after(pause, Happening::StartMaster { seat });
+        self.leave_seat(node);
+    }
+
+    pub(crate) fn start_worker(&mut self, plan: usize) {
+        if self.workers[plan].is_some() {
+            return;
+        }
+        let host = format!("host{plan}");
+        let id = WorkerId::new(format!("worker-{}-{host}-7078", self.timestamp().compact()));
+        let machine = &self.scenario.workers[plan];
+        let measures = self.scenario.is_measured() && plan == 5;
+        let config = worker::Config {
+            description: WorkerDescription::new(
+                id.clone(),
+                Address::new(host, 7078),
+                Offered {
+                    cores: machine.cores,
+                    memory: machine.memory,
+                    resources: machine.resources.clone(),
+                },
+                format!("/work{plan}"),
+            )
+            .with_token(token_of(&id)),
+            masters: self.master_addresses(),
+            max_registration_retries: u32::try_from(self.dice.between(2, 16)).expect("it is small"),
+            kill_grace: KILL_GRACE,
+            driver_kill_grace: KILL_GRACE,
+            // Most Workers are not woken for this again and again.
+            try_pause: self.scenario.may_start_nothing().then_some(Duration::from_secs(20)),
+            max_disk_percent: 95,
+            // One Worker measures, in few clusters: what it reports decides nothing.
+            usage_pause: measures.then_some(Duration::from_secs(20)),
+            web_address: measures.then(|| format!("http://host{plan}:8081/")),
+            cleanup: Some(worker::Cleanup {
+                interval: Duration::from_millis(self.dice.between(1_000, 60_000)),
+                keep: Duration::from_secs(60),
+                max_executors: 3,
+                max_bytes: 1_000,
+            }),
+            retained_executors: 1_000,
+            seed: self.dice.number(),
+        };
+        let body =
+            WorkerBody { machine: Worker::new(config), id, plan, readings: BTreeMap::new(), gone_by: None };
+        let node = self.add_node(Body::Worker(Box::new(body)));
+        self.workers[plan] = Some(node);
+        self.tell(node, NodeEvent::Worker(worker::Event::Start));
+        self.tell(node, NodeEvent::Worker(World::earlier_directories()));
+    }
+
+    /// Ends a Worker, orderly or not. Its executors must end too, and this is checked. A while later the
+    /// Worker starts again.
+    pub(crate) fn end_worker(&mut self, node: NodeIndex, end: ProcessEnd) {
+        let Body::Worker(body) = &self.node(node).body else { return };
+        let plan = body.plan;
+        self.workers[plan] = None;
+        self.fetches.forget(node);
+        self.end_process(node, end);
+        self.end_cluster_drivers(node);
+        let orphans: Vec<NodeIndex> = self.living_processes().into_iter().collect();
+        for process in orphans {
+            if self.process(process).is_none_or(|process| process.worker != node) {
+                continue;
+            }
+            let at_once = self.dice.one_in(2);
+            let delay = self.dice.between(1, 400);
+            if !at_once {
+                let happening = match self.node(process).body {
+                    Body::Command(_) => {
+                        Happening::ExecutorEnd { node: process, status: ExitStatus::Signal(15) }
+                    }
+                    _ => Happening::Tell {
+                        node: process,
+                        event: NodeEvent::Executor(executor::Event::Shutdown),
+                    },
+                };
+                self.after(delay, happening);
+            }
+            let killed = if at_once { delay } else { ORPHAN_LIMIT - 1_000 };
+            self.after(killed, Happening::ExecutorEnd { node: process, status: ExitStatus::Signal(9) });
+            self.after(ORPHAN_LIMIT, Happening::DoomCheck { node: process, doom: Doom::Orphaned });
+        }
+        let pause = self.dice.between(1_001, 15_000);
+        self.after(pause, Happening::StartWorker { plan });
+    }
+
+    pub(crate) fn start_driver(&mut self, app: usize) {
+        let plan = &self.scenario.apps[app];
+        if let AppKind::Launcher(until) = plan.kind {
+            return self.start_launcher(app, until);
+        }
+        let config = driver::Config {
+            masters: self.master_addresses(),
+            description: plan.description.clone(),
+            secret: secret_of(app as u64),
+            max_task_failures: plan.max_task_failures,
+            fatal_exit_codes: driver::ExitCodes::from_iter([FATAL]),
+            allocation: plan.allocation,
+            output_credit: plan.output_credit,
+            registration_timeout: Duration::from_secs(60),
+            starvation_timeout: Duration::from_secs(15),
+            loss_delay: Duration::from_secs(5),
+            executor_timeout: Duration::from_secs(30),
+            heartbeats: driver::Heartbeats {
+                interval: Duration::from_secs(10),
+                timeout: Duration::from_secs(40),
+                max_failures: 4,
+            },
+            topology: plan.locality.topology.clone(),
+            exclusion: plan.locality.exclusion,
+            locality_wait: self
+                .saboteur
+                .as_ref()
+                .map_or(plan.locality.wait(), |saboteur| saboteur.locality_wait(plan.locality.wait())),
+            seed: self.dice.number(),
+        };
+        let machine = Driver::new(config);
+        let body = DriverBody {
+            machine,
+            app,
+            tasks: Default::default(),
+            questions: Default::default(),
+            waiting: Default::default(),
+            registration: None,
+            headcount: Headcount::default(),
+            newcomers: Default::default(),
+            entrance: Default::default(),
+        };
+        let node = self.add_node(Body::Driver(Box::new(body)));
+        self.drivers[app] = DriverPhase::Lives(node);
+        self.tell(node, NodeEvent::Driver(driver::Event::Start));
+        for (profile, needs) in self.scenario.apps[app].profiles.clone() {
+            let total = self.dice.below(3);
+            self.tell(node, NodeEvent::Driver(driver::Event::AddProfile { profile, needs, total }));
+        }
+        self.at(self.now, Happening::Submit { node, task: 0 });
+    }
+
+    /// The shell hands over tasks while few of them are open.
+    pub(crate) fn submit(&mut self, node: NodeIndex, task: usize) {
+        let Some(body) = self.driver_mut(node) else { return };
+        let (app, open) = (body.app, body.tasks.open());
+        let plan = &self.scenario.apps[app];
+        if task >= plan.tasks.len() {
+            let outcome = outcome_of(app);
+            return self.tell(node, NodeEvent::Driver(driver::Event::Finish { outcome }));
+        }
+        let pause = if self.dice.one_in(20) { self.dice.between(1, 5_000) } else { self.dice.below(3) };
+        if open >= MOST_OPEN {
+            return self.after(pause + 50, Happening::Submit { node, task });
+        }
+        let request = self.scenario.apps[app].tasks[task].request(app, task);
+        let (now, id) = (self.now, task as u64);
+        let locality = Arc::clone(&self.scenario.apps[app].locality);
+        if let Some(body) = self.driver_mut(node) {
+            body.tasks.submit();
+            body.waiting.add(&locality, request.profile, id, now);
+        }
+        let request = driver::TaskRequest { preferred_hosts: locality.hosts_of(id), ..request };
+        let id = TaskId(id);
+        let event = driver::Event::Submit { task: id, request };
+        self.tell(node, NodeEvent::Driver(event));
+        if let Some(millis) = self.scenario.apps[app].tasks[task].given_up_after {
+            self.tell_driver(millis, node, driver::Event::CancelTask { task: id });
+        }
+        if self.dice.one_in(50) {
+            let question = *self.dice.pick(&[driver::Question::Look, driver::Question::Explain]);
+            self.ask(node, question);
+        }
+        self.after(pause, Happening::Submit { node, task: task + 1 });
+    }
+
+    pub(crate) fn end_driver(&mut self, node: NodeIndex, end: ProcessEnd) {
+        let Some(body) = self.driver_mut(node) else { return };
+        let app = body.app;
+        self.drivers[app] = DriverPhase::Over { at: self.now };
+        self.end_process(node, end);
+    }
+}

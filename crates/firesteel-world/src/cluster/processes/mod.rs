@@ -1,0 +1,16 @@
+//! The processes of a simulated cluster: how they start, what they do, and how they end.
+//!
+//! - `node`: one process with the state machine that it runs; `lives`, `executor_lives`: how such processes start and
+//!   end.
+//! - `programs`, `task_lives`: processes without a state machine: executors' programs and tasks.
+//! - `launches`: launchers, whose executors are commands; `cluster_drivers`: drivers that run on Workers.
+//! - `users`: what the users of drivers do.
+
+pub(super) mod cluster_drivers;
+mod executor_lives;
+mod launches;
+mod lives;
+pub(super) mod node;
+pub(super) mod programs;
+pub(super) mod task_lives;
+mod users;

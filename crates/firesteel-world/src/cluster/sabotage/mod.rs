@@ -1,0 +1,378 @@
+//! The list of deliberate bugs. Each proves that some invariant is checked.
+//!
+//! The `saboteur` changes a machine's events and effects as if the machine had the bug.
+
+pub(super) mod saboteur;
+
+use firesteel_core::Kind;
+
+/// A deliberate bug.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sabotage {
+    /// The Master misses an executor's end and never frees its share.
+    DropGiveBack,
+    /// The Master launches an executor twice.
+    DoubleLaunch,
+    /// The Master misses that a Worker's connection ended.
+    ForgetWorker,
+    /// The Master misses that a Worker is about to end.
+    ForgetLeaving,
+    /// The Master misses that a Worker on which nothing runs is about to end.
+    MournLeft,
+    /// The Master does not count heartbeats.
+    IgnoreHeartbeat,
+    /// The Master misses that a driver's connection ended.
+    ForgetDriver,
+    /// The Master does not order an executor's end.
+    DropKillExecutor,
+    /// The Master gives an executor the number of the previous one.
+    ReuseExecutorId,
+    /// The Master reports an executor's state to another application's driver.
+    WrongDriver,
+    /// The Master sends an order to launch to another peer.
+    LaunchOnTheDead,
+    /// The Master gives an executor one core more than it counted.
+    OneCoreTooMany,
+    /// The Master does not report a new executor to the driver.
+    DropExecutorAdded,
+    /// The Master does not answer a Worker's registration.
+    DropRegisteredWorker,
+    /// The Master does not tell a driver that its application was killed.
+    DropKilled,
+    /// The Master treats an executor that ended by itself as one that its Worker ended.
+    MissTurn,
+    /// The Master gives an application a part of its gang.
+    SplitGang,
+    /// The Master never finds room for gangs.
+    StarveGang,
+    /// The Master serves applications behind a waiting gang from the reservation.
+    StealReserved,
+    /// The Master takes every application for one that runs for a second, and lends it what is reserved.
+    LendToAll,
+    /// The Master confuses the priorities in a queue.
+    ForgetPriority,
+    /// The Master puts all applications into one queue.
+    ForgetQueue,
+    /// The Master preempts more executors than allowed.
+    PreemptTooMany,
+    /// The Master preempts executors for applications of no higher priority.
+    PreemptPeers,
+    /// The Master preempts executors for a gang that has not waited for long, or executors that have run for long.
+    PreemptForAnyGang,
+    /// The Master does not report that all executors of an ended application are gone.
+    DropExecutorsGone,
+    /// The Master reports that all executors are gone as soon as they were told to end.
+    EarlyExecutorsGone,
+    /// The Master misses what the driver says of its work.
+    ForgetOutcome,
+    /// The Master does not say what became of the work of an application that a client wants to kill too late.
+    LateKillForgetsOutcome,
+    /// The Master calls Workers silent whose heartbeats it has not read yet.
+    JudgeByReading,
+    /// The Master does not hear that a Worker cannot write.
+    MissFullDisk,
+    /// The driver does not hear that an executor gave a task back.
+    CountShortages,
+    /// The Master does not write some of its decisions down.
+    SkipPersist,
+    /// The Master tells its decisions before they are durable.
+    TellBeforeDurable,
+    /// The Master replays the last records twice.
+    ReplayTwice,
+    /// The next leader's epoch is not greater than that of the last one.
+    EpochNotIncreased,
+    /// A leader that cannot write tells its decisions all the same.
+    TellUnwritten,
+    /// A former leader still writes to the journal after the next one has begun.
+    WriteUnfenced,
+    /// A former leader speaks though its tenure is over.
+    SpeakAfterTenure,
+    /// A Master that stands by says that it leads, and registers Workers.
+    StandbyAnswers,
+    /// A Master that stands by does not hang up when another leader begins.
+    StandbyStaysOn,
+    /// The Master asks a Worker only once to leave.
+    AskOnce,
+    /// The Master leaves a row out of each page of its state.
+    SkipRow,
+    /// The Master takes every order to launch an executor for answered.
+    TakeForAnswered,
+    /// The Master treats every token as the right one.
+    TrustAnyToken,
+    /// The Master believes every number of cores.
+    TrustAnySize,
+    /// The Master ends at once what the one before had running.
+    EndForeign,
+    /// The Master excludes no Worker.
+    ForgetBlame,
+    /// The Master excludes Workers for a day.
+    NeverReadmit,
+    /// The Master ends an application after its second failure.
+    HastyEnd,
+    /// Workers, drivers and launchers forget the epochs of the Masters that they have met.
+    IgnoreEpoch,
+    /// The Master misses the end of a cluster driver.
+    MissDriverEnd,
+    /// The Master does not order the end of a cluster driver.
+    DropKillDriver,
+    /// The Master does not tell a Worker of the custom resources of a cluster driver.
+    ForgetDriverAddresses,
+    /// The Worker does not start a cluster driver.
+    DropDriver,
+    /// The Worker starts a cluster driver twice.
+    DoubleLaunchDriver,
+    /// The Worker forgets that a cluster driver is supervised.
+    ForgetSupervise,
+    /// The Worker reports RUNNING twice.
+    RunningTwice,
+    /// The Worker does not report an executor's end, and forgets it.
+    LoseEnd,
+    /// The Worker starts an executor twice.
+    StartTwice,
+    /// The Worker does not fill in the placeholders of a command.
+    ForgetWords,
+    /// The Worker never signals an executor that it was told to end.
+    DropSignal,
+    /// The Worker does not hear that it is asked to leave.
+    StayOn,
+    /// The Worker stops its heartbeats.
+    DropHeartbeat,
+    /// The Worker treats files that it could not fetch as fetched.
+    TrustFetch,
+    /// The Worker fetches files twice.
+    FetchTwice,
+    /// The Worker never removes files.
+    KeepFiles,
+    /// The Worker says too early that a log is over.
+    EndLog,
+    /// The Worker includes living applications in its search for old directories.
+    KeepNothing,
+    /// The Worker removes the directory of the application whose executor it starts.
+    RemoveTheLiving,
+    /// The Worker removes the directory of an executor that it has just started.
+    RemoveLivingExecutor,
+    /// The driver does not hear that an executor will leave.
+    UseLeaving,
+    /// The driver never unregisters its application.
+    ForgetUnregister,
+    /// The driver says that its work succeeded, however it went.
+    ClaimSuccess,
+    /// The driver treats every secret as the right one.
+    TrustAnySecret,
+    /// The driver treats an executor that no Master has told of as one that is expected.
+    TrustAnyNumber,
+    /// The driver launches an attempt twice.
+    DoubleLaunchTask,
+    /// The driver gives no more credit.
+    DropOutputCredit,
+    /// The driver gives credit twice.
+    DoubleCredit,
+    /// The driver stores a piece of output twice.
+    DoubleOutput,
+    /// The driver loses a piece of output.
+    DropOutput,
+    /// The driver reports a task's end twice.
+    DoubleTaskEnd,
+    /// The driver never reports a task's end.
+    DropTaskEnd,
+    /// The driver does not tell an executor that a task was cancelled.
+    DropKillTask,
+    /// The driver says that a task has ended as soon as it was cancelled.
+    EarlyCancelled,
+    /// The driver does not answer.
+    DropAnswer,
+    /// The driver answers twice.
+    DoubleAnswer,
+    /// The driver does not wait for the hosts that tasks prefer.
+    Impatient,
+    /// The driver forgets the profile of a task.
+    ForgetProfile,
+    /// The driver forgets that a task is bound to one executor.
+    ForgetBinding,
+    /// The driver gives every task the same address.
+    SameAddress,
+    /// The driver gives tasks no addresses.
+    DropAddresses,
+    /// The Master gives an executor a whole address instead of a part of it.
+    WholeForPart,
+    /// The Master gives an executor twice the part of an address that it asks for.
+    GrowPart,
+    /// The Master takes parts from the first address, full or not.
+    FirstAddress,
+    /// The Master forgets the kind of the addresses that it gives.
+    ForgetKind,
+    /// The driver takes the part of an address that an executor has for the whole address.
+    TakeForWhole,
+    /// The driver requests a hundred executors too many.
+    AskForMore,
+    /// The driver requests no executors.
+    AskForNone,
+    /// The driver ends other executors along with an idle one.
+    KillNeighbours,
+    /// The driver does not end idle executors.
+    DropKills,
+    /// The driver does not look whether executors are silent.
+    IgnoreSilence,
+    /// The driver sends no heartbeats.
+    DropDriverHeartbeat,
+    /// The launcher ends with another code than its executors.
+    WrongCode,
+    /// The launcher does not tell its Master that it ends.
+    EndlessLaunch,
+    /// The executor sends no heartbeats.
+    DropExecutorHeartbeat,
+    /// The executor does not report a task's end.
+    DropStatusUpdate,
+    /// The executor reports a task's end twice.
+    DoubleStatusUpdate,
+    /// The executor sends a piece of output twice.
+    DoubleTaskOutput,
+    /// The executor loses a piece of output.
+    DropTaskOutput,
+    /// The executor ends and leaves its tasks behind.
+    LeaveTasks,
+    /// The executor does not end when it should.
+    DropExit,
+}
+
+firesteel_core::kinds!("sabotage", Sabotage: DropGiveBack DoubleLaunch ForgetWorker ForgetLeaving MournLeft IgnoreHeartbeat ForgetDriver DropKillExecutor
+    ReuseExecutorId WrongDriver LaunchOnTheDead OneCoreTooMany DropExecutorAdded DropRegisteredWorker
+    DropKilled MissTurn SplitGang StarveGang StealReserved LendToAll ForgetPriority ForgetQueue PreemptTooMany PreemptPeers PreemptForAnyGang DropExecutorsGone EarlyExecutorsGone ForgetOutcome TrustAnyToken TrustAnySize LateKillForgetsOutcome JudgeByReading TakeForAnswered MissFullDisk CountShortages SkipPersist TellBeforeDurable ReplayTwice EpochNotIncreased TellUnwritten WriteUnfenced SpeakAfterTenure StandbyAnswers StandbyStaysOn AskOnce SkipRow EndForeign ForgetBlame NeverReadmit HastyEnd IgnoreEpoch MissDriverEnd DropKillDriver ForgetDriverAddresses DropDriver DoubleLaunchDriver ForgetSupervise RunningTwice LoseEnd StartTwice ForgetWords DropSignal StayOn DropHeartbeat TrustFetch FetchTwice KeepFiles EndLog KeepNothing RemoveTheLiving RemoveLivingExecutor UseLeaving ForgetUnregister ClaimSuccess TrustAnySecret TrustAnyNumber DoubleLaunchTask
+    DropOutputCredit DoubleCredit DoubleOutput DropOutput DoubleTaskEnd DropTaskEnd DropKillTask
+    EarlyCancelled DropAnswer DoubleAnswer Impatient ForgetProfile ForgetBinding SameAddress DropAddresses WholeForPart GrowPart FirstAddress ForgetKind TakeForWhole AskForMore AskForNone KillNeighbours DropKills IgnoreSilence DropDriverHeartbeat DropExecutorHeartbeat WrongCode EndlessLaunch
+    DropStatusUpdate DoubleStatusUpdate DoubleTaskOutput DropTaskOutput LeaveTasks DropExit);
+
+impl Sabotage {
+    /// The list of all bugs.
+    pub const ALL: &'static [Self] = &[
+        Self::DropGiveBack,
+        Self::DoubleLaunch,
+        Self::ForgetWorker,
+        Self::ForgetLeaving,
+        Self::MournLeft,
+        Self::IgnoreHeartbeat,
+        Self::ForgetDriver,
+        Self::DropKillExecutor,
+        Self::ReuseExecutorId,
+        Self::WrongDriver,
+        Self::LaunchOnTheDead,
+        Self::OneCoreTooMany,
+        Self::DropExecutorAdded,
+        Self::DropRegisteredWorker,
+        Self::DropKilled,
+        Self::MissTurn,
+        Self::SplitGang,
+        Self::StarveGang,
+        Self::StealReserved,
+        Self::LendToAll,
+        Self::ForgetPriority,
+        Self::ForgetQueue,
+        Self::PreemptTooMany,
+        Self::PreemptPeers,
+        Self::PreemptForAnyGang,
+        Self::DropExecutorsGone,
+        Self::EarlyExecutorsGone,
+        Self::ForgetOutcome,
+        Self::LateKillForgetsOutcome,
+        Self::JudgeByReading,
+        Self::TakeForAnswered,
+        Self::MissFullDisk,
+        Self::CountShortages,
+        Self::SkipPersist,
+        Self::TellBeforeDurable,
+        Self::ReplayTwice,
+        Self::EpochNotIncreased,
+        Self::TellUnwritten,
+        Self::WriteUnfenced,
+        Self::SpeakAfterTenure,
+        Self::StandbyAnswers,
+        Self::StandbyStaysOn,
+        Self::AskOnce,
+        Self::SkipRow,
+        Self::TrustAnyToken,
+        Self::TrustAnySize,
+        Self::EndForeign,
+        Self::ForgetBlame,
+        Self::NeverReadmit,
+        Self::HastyEnd,
+        Self::IgnoreEpoch,
+        Self::MissDriverEnd,
+        Self::DropKillDriver,
+        Self::ForgetDriverAddresses,
+        Self::DropDriver,
+        Self::DoubleLaunchDriver,
+        Self::ForgetSupervise,
+        Self::RunningTwice,
+        Self::LoseEnd,
+        Self::StartTwice,
+        Self::ForgetWords,
+        Self::DropSignal,
+        Self::StayOn,
+        Self::DropHeartbeat,
+        Self::TrustFetch,
+        Self::FetchTwice,
+        Self::KeepFiles,
+        Self::EndLog,
+        Self::KeepNothing,
+        Self::RemoveTheLiving,
+        Self::RemoveLivingExecutor,
+        Self::UseLeaving,
+        Self::ForgetUnregister,
+        Self::ClaimSuccess,
+        Self::TrustAnySecret,
+        Self::TrustAnyNumber,
+        Self::DoubleLaunchTask,
+        Self::DropOutputCredit,
+        Self::DoubleCredit,
+        Self::DoubleOutput,
+        Self::DropOutput,
+        Self::DoubleTaskEnd,
+        Self::DropTaskEnd,
+        Self::DropKillTask,
+        Self::EarlyCancelled,
+        Self::DropAnswer,
+        Self::DoubleAnswer,
+        Self::Impatient,
+        Self::ForgetProfile,
+        Self::ForgetBinding,
+        Self::SameAddress,
+        Self::DropAddresses,
+        Self::WholeForPart,
+        Self::GrowPart,
+        Self::FirstAddress,
+        Self::ForgetKind,
+        Self::TakeForWhole,
+        Self::AskForMore,
+        Self::AskForNone,
+        Self::KillNeighbours,
+        Self::DropKills,
+        Self::IgnoreSilence,
+        Self::DropDriverHeartbeat,
+        Self::DropExecutorHeartbeat,
+        Self::WrongCode,
+        Self::EndlessLaunch,
+        Self::DropStatusUpdate,
+        Self::DoubleStatusUpdate,
+        Self::DoubleTaskOutput,
+        Self::DropTaskOutput,
+        Self::LeaveTasks,
+        Self::DropExit,
+    ];
+
+    /// The name of the bug, as in the list of all.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        self.kind()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_sabotage_is_in_the_list_of_all_once() {
+        let listed: std::collections::BTreeSet<usize> = Sabotage::ALL.iter().map(Kind::index).collect();
+        assert_eq!(listed.len(), Sabotage::NAMES.len());
+    }
+}

@@ -1,0 +1,264 @@
+//! The applications of a simulated cluster, and their tasks.
+
+use super::Scale;
+use super::wishes::LocalityPlan;
+use crate::cluster::effects::fetches::rolled_files;
+use crate::cluster::laws::entrance::secret_of;
+use firesteel_core::driver::{Allocation, DynamicAllocation, Ratio, TaskRequest};
+use firesteel_core::ids::{ExecutorId, ProfileId};
+use firesteel_core::launcher::Until;
+use firesteel_core::messages::{
+    ApplicationDescription, Placing, ResourceProfile, Submitter, TaskDirectory, TaskSpec, WantedExecutors,
+    Work,
+};
+use firesteel_core::process::{Command, Placeholder};
+use firesteel_core::secret::EXECUTOR_SECRET;
+use firesteel_placement::{Amount, Cores, ExecutorLimit, MiB, ResourceAmounts, TaskResources};
+use firesteel_sim::dice::Dice;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// An application and its tasks.
+#[derive(Clone, Debug)]
+pub struct AppPlan {
+    /// The time after the start at which its driver starts, in milliseconds.
+    pub starts_at: u64,
+    /// The description that the Master gets. The command is added later, because it names the driver.
+    pub description: ApplicationDescription,
+    /// Whether it has a driver with tasks, or a launcher.
+    pub kind: AppKind,
+    /// How its number of executors is decided.
+    pub allocation: Allocation,
+    /// Its resource profiles besides the default one.
+    pub profiles: Vec<(ProfileId, ResourceProfile)>,
+    /// The tasks of the application.
+    pub tasks: Vec<TaskPlan>,
+    /// The hosts that its tasks prefer.
+    pub locality: Arc<LocalityPlan>,
+    /// How often a task may fail.
+    pub max_task_failures: u32,
+    /// The number of unacknowledged output bytes for each attempt.
+    pub output_credit: u64,
+}
+
+/// The owner of an application.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AppKind {
+    /// A driver, whose executors run its tasks.
+    Driver,
+    /// A launcher whose executors are commands, and the condition for its end.
+    Launcher(Until),
+}
+
+/// A task of an application.
+#[derive(Clone, Debug)]
+pub struct TaskPlan {
+    /// The resource profile whose executors it runs on.
+    pub profile: ProfileId,
+    /// The number of cores that it takes.
+    pub cores: Cores,
+    /// What it takes of its executor's custom resources.
+    pub resources: TaskResources,
+    /// How long its process works, in milliseconds.
+    pub millis: u64,
+    /// The bytes of output on standard output and standard error.
+    pub output: [u64; 2],
+    /// What happens to the task.
+    pub fate: TaskFate,
+    /// The time after its submission at which its user cancels it, in milliseconds, whether or not it has
+    /// ended.
+    pub given_up_after: Option<u64>,
+    /// The only executor on which it may run.
+    pub on: Option<ExecutorId>,
+}
+
+/// What happens to a task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TaskFate {
+    /// Every attempt succeeds.
+    Succeeds,
+    /// This many attempts fail before one succeeds.
+    Fails {
+        /// The number of failing attempts.
+        attempts: u32,
+    },
+    /// Its program does not exist.
+    CannotStart,
+    /// It never ends by itself.
+    Hangs,
+    /// It succeeds in time, but ignores SIGTERM.
+    IgnoresTerminate,
+    /// It needs what no executor has, and is never attempted.
+    Unfit,
+}
+
+/// The most tasks for each core that an application may have. One core runs them well within an hour.
+const TASKS_A_CORE: usize = 200;
+
+/// The number of executors of a fixed size that an application may have; none without one.
+pub(super) fn most_executors(description: &ApplicationDescription) -> u64 {
+    match (description.profile.cores, description.max_cores) {
+        (None, _) => 0,
+        (Some(_), None) => u64::MAX,
+        (Some(each), Some(max)) => u64::try_from(max.0 / each.0).unwrap_or(0),
+    }
+}
+
+impl AppPlan {
+    pub(super) fn rolled(dice: &mut Dice, gpus: bool, number: u64, scale: Scale) -> Self {
+        let (most_cores, most_tasks) = match scale {
+            Scale::Small => (24, 40),
+            Scale::Large => (600, 1_000),
+        };
+        let cores = (!dice.one_in(4)).then(|| dice.between(1, 4));
+        let resources = if gpus && dice.one_in(2) {
+            ResourceAmounts::from([("gpu".to_owned(), Amount::Whole(dice.between(0, 2)))])
+        } else {
+            ResourceAmounts::new()
+        };
+        let task_cores = cores.map_or(1, |cores| dice.between(1, cores));
+        let tasks = dice.between(1, most_tasks);
+        let mut tasks: Vec<_> = (0..tasks).map(|_| TaskPlan::rolled(dice, task_cores)).collect();
+        let max_cores = (!dice.one_in(3)).then(|| dice.between(1, most_cores));
+        if let Some(max) = max_cores {
+            tasks.truncate(usize::try_from(max).unwrap_or(usize::MAX).saturating_mul(TASKS_A_CORE));
+        }
+        let description = ApplicationDescription::new(
+            Submitter::new(format!("app {number}"), "simulated"),
+            WantedExecutors {
+                max_cores: max_cores.map(|max| Cores(wide(max))),
+                profile: ResourceProfile {
+                    cores: cores.map(|cores| Cores(wide(cores))),
+                    memory: (!dice.one_in(4)).then(|| MiB(wide(dice.between(1, 24)) * 256)),
+                    resources,
+                },
+                limit: if dice.one_in(4) {
+                    ExecutorLimit::AtMost(dice.between(0, 3))
+                } else {
+                    ExecutorLimit::Unlimited
+                },
+                ..WantedExecutors::default()
+            },
+            Placing::default(),
+            Work { files: rolled_files(dice, number), ..Work::of(executor_command(number)) },
+        );
+        Self {
+            starts_at: dice.below(40_000),
+            description,
+            kind: AppKind::Driver,
+            allocation: rolled_allocation(dice, scale),
+            profiles: Vec::new(),
+            tasks,
+            locality: Arc::default(),
+            max_task_failures: u32::try_from(dice.between(1, 4)).expect("it is small"),
+            output_credit: *dice.pick(&[64, 256, 1024, 65_536]),
+        }
+    }
+}
+
+impl AppPlan {
+    /// Turns the application into a launcher's.
+    pub(super) fn launched(&mut self, dice: &mut Dice) {
+        let until = *dice.pick(&[Until::Any, Until::All, Until::All, Until::Never]);
+        self.kind = AppKind::Launcher(until);
+        self.allocation = Allocation::Fixed;
+        self.tasks.clear();
+        let description = &mut self.description;
+        description.relaunch = until.relaunch();
+        description.max_cores = description.max_cores.map(|max| max.min(Cores(24)));
+        description.initial_limit = match dice.below(3) {
+            0 => ExecutorLimit::Unlimited,
+            _ => ExecutorLimit::AtMost(dice.below(6)),
+        };
+    }
+}
+
+/// One application in three has as many executors as it has work for.
+fn rolled_allocation(dice: &mut Dice, scale: Scale) -> Allocation {
+    if !dice.one_in(3) {
+        return Allocation::Fixed;
+    }
+    let min = dice.below(3);
+    // A thousand tasks should not wait for one executor.
+    let (fewest, ratios) = match scale {
+        Scale::Small => (1, [Ratio::ONE, Ratio(500_000), Ratio(1)]),
+        Scale::Large => (20, [Ratio::ONE, Ratio(500_000), Ratio(250_000)]),
+    };
+    let max = if dice.one_in(3) { u64::MAX } else { min.max(fewest) + dice.below(6) };
+    let time = |dice: &mut Dice, most| Duration::from_millis(dice.between(100, most));
+    Allocation::Dynamic(DynamicAllocation {
+        min,
+        max,
+        initial: min + dice.below(3).min(max - min),
+        backlog_timeout: time(dice, 3_000),
+        sustained_timeout: time(dice, 3_000),
+        idle_timeout: time(dice, 20_000),
+        ratio: *dice.pick(&ratios),
+    })
+}
+
+impl TaskPlan {
+    fn rolled(dice: &mut Dice, cores: u64) -> Self {
+        let fate = match dice.below(60) {
+            0 | 1 => TaskFate::Fails { attempts: 1 },
+            2 => TaskFate::Fails { attempts: u32::MAX },
+            3 => TaskFate::CannotStart,
+            4 if dice.one_in(2) => TaskFate::Hangs,
+            5 => TaskFate::IgnoresTerminate,
+            _ => TaskFate::Succeeds,
+        };
+        let output = |dice: &mut Dice| if dice.one_in(2) { 0 } else { dice.below(1500) };
+        Self {
+            profile: ProfileId::DEFAULT,
+            cores: Cores(wide(cores)),
+            resources: TaskResources::new(),
+            on: None,
+            millis: if dice.one_in(10) { dice.between(1_000, 30_000) } else { dice.between(1, 1_500) },
+            output: [output(dice), output(dice)],
+            fate,
+            given_up_after: dice.one_in(25).then(|| dice.below(3_000)),
+        }
+    }
+
+    /// The request for a task. Its command line says which task it is.
+    pub(crate) fn request(&self, app: usize, task: usize) -> TaskRequest {
+        let spec = TaskSpec {
+            command: Command {
+                program: "task".to_owned(),
+                arguments: vec![app.to_string(), task.to_string()],
+                environment: BTreeMap::new(),
+            },
+            directory: TaskDirectory::Executor,
+            stdin: bytes::Bytes::new(),
+            cores: self.cores,
+        };
+        TaskRequest { profile: self.profile, resources: self.resources.clone(), on: self.on, ..spec.into() }
+    }
+}
+
+/// The command of an application's executors: the placeholders that a Worker fills in, and the driver.
+fn executor_command(app: u64) -> Command {
+    let words = [
+        Placeholder::AppId,
+        Placeholder::ExecutorId,
+        Placeholder::Cores,
+        Placeholder::Hostname,
+        Placeholder::WorkerId,
+        Placeholder::Memory,
+        Placeholder::ResourceProfileId,
+        Placeholder::Resources,
+        Placeholder::WorkerUrl,
+    ];
+    Command {
+        program: Placeholder::Firesteel.word().to_owned(),
+        arguments: std::iter::once(app.to_string())
+            .chain(words.map(|placeholder| placeholder.word().to_owned()))
+            .collect(),
+        environment: BTreeMap::from([(EXECUTOR_SECRET.to_owned(), secret_of(app).reveal().to_owned())]),
+    }
+}
+
+pub(super) fn wide(number: u64) -> i64 {
+    i64::try_from(number).expect("it is small")
+}

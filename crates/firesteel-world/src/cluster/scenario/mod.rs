@@ -1,0 +1,425 @@
+//! The description of a simulated cluster, and of its applications.
+//!
+//! - [`Scenario`]: all that determines a run; `applications`: the applications in it, and their tasks.
+//! - `needs`, `wishes`: what tasks need and which hosts they prefer, each with the law of it.
+
+mod applications;
+pub(super) mod needs;
+pub(super) mod wishes;
+
+use crate::cluster::scenario::applications::most_executors;
+use crate::cluster::scenario::applications::wide;
+use std::sync::Arc;
+use std::time::Duration;
+
+use firesteel_core::queues::Queues;
+use firesteel_core::run_time::RUN_TIME;
+use firesteel_core::scheduling::{Backfill, GangPreemption, Preemption, ServingOrder};
+use firesteel_placement::policy::Rule;
+use firesteel_placement::{Cores, MiB, Policy, Resources, Strategy, WorkerOrder};
+
+use super::faults::FaultPlan;
+use super::faults::busy_master::BusySpell;
+use super::faults::disks::FullDisk;
+use super::faults::election::Election;
+use super::faults::leaving::Departure;
+use super::faults::partitions::Partition;
+use super::faults::shortages::Shortage;
+use super::faults::stalls::Stall;
+use super::processes::cluster_drivers::SubmissionPlan;
+use firesteel_sim::dice::Dice;
+use wishes::LocalityPlan;
+
+pub use applications::{AppKind, AppPlan, TaskFate, TaskPlan};
+
+/// A cluster, its applications, and how often faults strike: all that determines a run.
+#[derive(Clone, Debug)]
+pub struct Scenario {
+    /// The seed of everything random.
+    pub seed: u64,
+    /// How executors are spread.
+    pub strategy: Strategy,
+    /// The order in which Workers are used.
+    pub order: WorkerOrder,
+    /// The rule that chooses Workers for applications that name no policy.
+    pub rule: Rule,
+    /// The queues of the Master.
+    pub queues: Queues,
+    /// Which applications are served behind a waiting gang.
+    pub backfill: Backfill,
+    /// For how many gangs room is reserved.
+    pub reservations: usize,
+    /// In which order the applications of a queue are served.
+    pub serving: ServingOrder,
+    /// Whether executors are preempted for other applications.
+    pub preemption: Preemption,
+    /// When and which executors of its own priority are preempted for a gang.
+    pub gang_preemption: Option<GangPreemption>,
+    /// The machines that Workers run on.
+    pub workers: Vec<WorkerPlan>,
+    /// The number of the machine whose Worker cannot start executors until the faults stop.
+    pub bad_worker: Option<usize>,
+    /// When the Master handles messages slower than they come, if it ever does.
+    pub busy_spell: Option<BusySpell>,
+    /// The machine whose disk is full for a while, if there is one.
+    pub full_disk: Option<FullDisk>,
+    /// The machine that is short of processes for a while, if there is one.
+    pub shortage: Option<Shortage>,
+    /// Whether the Master writes its decisions down and is recovered from them.
+    pub is_durable: bool,
+    /// Whether a Master that does not leaves alone for a while what the one before had running.
+    pub holds_foreign: bool,
+    /// How Masters are elected, if there are several. Then they are durable.
+    pub election: Option<Election>,
+    /// The stalls of Workers' connections.
+    pub stalls: Vec<Stall>,
+    /// The partitions between Masters, machines and owners of applications.
+    pub partitions: Vec<Partition>,
+    /// The Worker that an operator has leave, if there is one.
+    pub departure: Option<Departure>,
+    /// The cluster drivers that are submitted.
+    pub submissions: Vec<SubmissionPlan>,
+    /// How cluster drivers are spread.
+    pub driver_strategy: Strategy,
+    /// The number of cluster drivers that run at a time.
+    pub max_drivers: usize,
+    /// The applications of the cluster.
+    pub apps: Vec<AppPlan>,
+    /// The faults that strike.
+    pub faults: FaultPlan,
+    /// How many of its events pass between two checks of the Master, or of a driver: their tables are the largest.
+    /// For the Master this covers the comparison of its tables with the ledger, too. Other machines are checked
+    /// after each event.
+    pub check_every: u64,
+}
+
+/// A machine with a Worker.
+#[derive(Clone, Debug)]
+pub struct WorkerPlan {
+    /// The time after the start at which its Worker starts, in milliseconds.
+    pub starts_at: u64,
+    /// The number of cores.
+    pub cores: Cores,
+    /// The memory that it offers.
+    pub memory: MiB,
+    /// The custom resources that it offers.
+    pub resources: Resources,
+}
+
+/// Separates the random numbers of tasks' needs from all others.
+const NEEDS: u64 = 0x6E65_6564_7300;
+const SHARES: u64 = 0x7368_6172_6573;
+
+/// Separates the random numbers of policies from all others.
+const POLICIES: u64 = 0x706F_6C69_6379;
+/// The expressions that Masters of random scenarios have, with every kind of field.
+const EXPRESSIONS: [&str; 4] = [
+    "left.cores / cluster.cores + left.gpu / cluster.gpu",
+    "if(asked.gpu == 0, total.gpu, left.gpu - left.gpu.whole) * 100 - left.cores",
+    "placed * 3 + abs(total.cores - asked.cores) % 4 - free.gpu.largest",
+    "max(free.memory / total.memory, asked.memory / cluster.memory, 0.5) or left.gpu < 1",
+];
+/// Separates the random numbers of the bad Worker from all others.
+const BAD: u64 = 0xBAD;
+/// Separates the random numbers of the busy Master from all others.
+const BUSY: u64 = 0x0062_7573_7900;
+/// Separates the random numbers of durable Masters from all others.
+const DURABLE: u64 = 0x6475_7261_6200;
+const FOREIGN: u64 = 0x666f_7265_6967;
+/// Separates the random numbers of elections from all others.
+const ELECTION: u64 = 0x656C_6563_7400;
+/// Separates the random numbers of full disks from all others.
+const DISKS: u64 = 0x6469_736B_7300;
+/// Separates the random numbers of shortages from all others.
+const SHORTAGES: u64 = 0x7368_6F72_7400;
+/// Separates the random numbers of partitions from all others.
+const PARTITIONS: u64 = 0x7061_7274_6564;
+/// Separates the random numbers of departures from all others.
+const DEPARTURES: u64 = 0x6465_7061_7274;
+/// Separates the random numbers of cluster drivers from all others.
+const DRIVERS: u64 = 0x6472_6976_6572;
+/// Separates the random numbers of stalls from all others.
+const STALLS: u64 = 0x7374_616C_6C73;
+/// Separates the random numbers of estimates from all others.
+const ESTIMATES: u64 = 0x6573_7469_6D61;
+/// Separates the random numbers of the patience of gangs from all others.
+const PATIENCE: u64 = 0x7061_7469_656E;
+/// Separates the random numbers of the reservations from all others.
+const RESERVATIONS: u64 = 0x7265_7365_7276;
+/// Separates the random numbers of queues, priorities and gangs from all others.
+const TURNS: u64 = 0x7475_726E_7300;
+
+/// The scale of a cluster.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Scale {
+    Small,
+    Large,
+}
+
+impl Scale {
+    fn check_every(self) -> u64 {
+        match self {
+            Self::Small => 1,
+            Self::Large => 512,
+        }
+    }
+}
+
+impl Scenario {
+    /// Whether one of the Workers is unable to start anything for a while.
+    pub(crate) fn may_start_nothing(&self) -> bool {
+        self.full_disk.is_some() || self.shortage.is_some()
+    }
+
+    /// Whether one of the Workers measures what is used, and says where it serves HTTP.
+    pub(crate) fn is_measured(&self) -> bool {
+        self.full_disk.is_some()
+    }
+
+    /// A small cluster: 1 to 6 Workers, 1 to 4 applications.
+    #[must_use]
+    pub fn small(seed: u64) -> Self {
+        let mut dice = Dice::new(seed);
+        let workers = dice.between(1, 6);
+        let apps = dice.between(1, 4);
+        Self::rolled(seed, &mut dice, workers, apps, Scale::Small)
+    }
+
+    /// A large cluster: 100 to 300 Workers, 12 to 30 applications.
+    #[must_use]
+    pub fn large(seed: u64) -> Self {
+        let mut dice = Dice::new(!seed);
+        let workers = dice.between(100, 300);
+        let apps = dice.between(12, 30);
+        Self::rolled(seed, &mut dice, workers, apps, Scale::Large)
+    }
+
+    fn rolled(seed: u64, dice: &mut Dice, workers: u64, apps: u64, scale: Scale) -> Self {
+        let faults = FaultPlan::rolled(dice);
+        let gpus = dice.one_in(4);
+        let mut scenario = Self {
+            seed,
+            strategy: if dice.one_in(3) { Strategy::Consolidate } else { Strategy::SpreadOut },
+            order: *dice.pick(&WorkerOrder::ALL),
+            rule: Rule::default(),
+            queues: Queues::default(),
+            backfill: Backfill::On,
+            reservations: 1,
+            serving: ServingOrder::Registration,
+            preemption: Preemption::Off,
+            gang_preemption: None,
+            workers: (0..workers).map(|_| WorkerPlan::rolled(dice, gpus)).collect(),
+            bad_worker: None,
+            busy_spell: None,
+            is_durable: false,
+            holds_foreign: false,
+            election: None,
+            full_disk: None,
+            shortage: None,
+            stalls: Vec::new(),
+            partitions: Vec::new(),
+            departure: None,
+            submissions: Vec::new(),
+            driver_strategy: Strategy::SpreadOut,
+            max_drivers: usize::MAX,
+            apps: (0..apps).map(|number| AppPlan::rolled(dice, gpus, number, scale)).collect(),
+            faults,
+            check_every: scale.check_every(),
+        };
+        // Uses a separate random generator, so that the other applications do not depend on launchers.
+        let mut own = Dice::new(seed ^ 0x1A0C);
+        for app in &mut scenario.apps {
+            if own.one_in(6) {
+                app.launched(&mut own);
+            }
+        }
+        scenario.roll_policies();
+        scenario.roll_estimates();
+        let machines = scenario.workers.len();
+        for app in &mut scenario.apps {
+            app.locality = Arc::new(LocalityPlan::rolled(dice, machines, app.tasks.len()));
+        }
+        scenario.roll_turns(&mut Dice::new(seed ^ TURNS));
+        scenario.roll_reservations(&mut Dice::new(seed ^ RESERVATIONS));
+        let mut bad = Dice::new(seed ^ BAD);
+        if machines > 1 && bad.one_in(4) {
+            scenario.bad_worker = bad.index(machines);
+        }
+        scenario.full_disk = FullDisk::rolled(&mut Dice::new(seed ^ DISKS), scenario.faults.until, machines);
+        let mut dice_of_shortages = Dice::new(seed ^ SHORTAGES);
+        scenario.shortage = Shortage::rolled(&mut dice_of_shortages, scenario.faults.until, machines);
+        scenario.stalls = Stall::rolled(&mut Dice::new(seed ^ STALLS), scenario.faults.until, machines);
+        scenario.is_durable = Dice::new(seed ^ DURABLE).one_in(2);
+        scenario.holds_foreign = Dice::new(seed ^ FOREIGN).one_in(2);
+        if scenario.is_durable {
+            let mut dice = Dice::new(seed ^ ELECTION);
+            scenario.election = Election::rolled(&mut dice, scenario.faults.until, &scenario.apps);
+        }
+        let seats = if scenario.election.is_some() { 2 } else { 1 };
+        let parties = [seats, machines, scenario.apps.len()];
+        let mut dice_of_partitions = Dice::new(seed ^ PARTITIONS);
+        scenario.partitions = Partition::rolled(&mut dice_of_partitions, scenario.faults.until, parties);
+        let mut dice_of_departures = Dice::new(seed ^ DEPARTURES);
+        scenario.departure = Departure::rolled(&mut dice_of_departures, scenario.faults.until, machines);
+        let gpus = scenario.workers.iter().any(|worker| !worker.resources.is_empty());
+        let mut drivers = Dice::new(seed ^ DRIVERS);
+        scenario.submissions = SubmissionPlan::rolled(&mut drivers, gpus);
+        if drivers.one_in(3) {
+            scenario.driver_strategy = Strategy::Consolidate;
+        }
+        if drivers.one_in(4) {
+            scenario.max_drivers = 2;
+        }
+        scenario.busy_spell = BusySpell::rolled(&mut Dice::new(seed ^ BUSY), scenario.faults.until);
+        // Uses a separate random generator, so that a seed's cluster and faults do not depend on what its
+        // tasks need.
+        let mut dice = Dice::new(seed ^ NEEDS);
+        scenario.apps.iter_mut().for_each(|app| app.roll_needs(&mut dice));
+        scenario.roll_shares(&mut Dice::new(seed ^ SHARES));
+        scenario
+    }
+
+    /// In every second cluster, executors share addresses, and Workers have gpus of two kinds.
+    fn roll_shares(&mut self, dice: &mut Dice) {
+        if !dice.one_in(2) {
+            return;
+        }
+        for worker in &mut self.workers {
+            let kinds = *dice.pick(&[&["gpu"][..], &["gpu:A"], &["gpu:B"], &["gpu:A", "gpu:B"]]);
+            let mut named = Resources::default();
+            for (number, (_, address, _)) in worker.resources.parts().enumerate() {
+                named.insert(kinds[number % kinds.len()], address);
+            }
+            worker.resources = named;
+        }
+        self.apps.iter_mut().for_each(|app| app.roll_shares(dice));
+    }
+
+    /// In two clusters of five, applications are not simply first in, first out.
+    fn roll_turns(&mut self, dice: &mut Dice) {
+        if dice.below(5) >= 2 {
+            return;
+        }
+        if dice.one_in(2) {
+            self.queues =
+                dice.pick(&["a=3,b=1", "a,b", "b=2,default=1,a=5"]).parse().expect("they are queues");
+        }
+        self.backfill = if dice.one_in(4) { Backfill::Off } else { Backfill::On };
+        for app in &mut self.apps {
+            let description = &mut app.description;
+            description.queue = match self.queues.is_empty() || dice.one_in(4) {
+                true => None,
+                false => Some((*dice.pick(&["a", "b"])).to_owned()),
+            };
+            description.priority = *dice.pick(&[0, 0, 0, 1, 7, -3]);
+            description.gang = *dice.pick(&[0, 0, 1, 2, 3, 5]);
+            let most = most_executors(description);
+            // Now and then it needs more at once than it asks for, and is refused.
+            if (description.gang, description.priority) != (5, 7) {
+                description.gang = description.gang.min(most);
+            }
+        }
+        if dice.one_in(2) {
+            let executors = u32::try_from(dice.between(1, 4)).expect("it is small");
+            self.preemption =
+                Preemption::AtMost { executors, every: Duration::from_secs(dice.between(1, 60)) };
+            // From a generator of its own, so that the clusters that are known stay what they are.
+            let mut own = Dice::new(self.seed ^ PATIENCE);
+            let patience = *own.pick(&[None, Some(0), Some(2), Some(10), Some(60), Some(600)]);
+            let reach = Duration::from_secs(*own.pick(&[0, 0, 2, 20, 600]));
+            self.gang_preemption =
+                patience.map(|patience| GangPreemption { patience: Duration::from_secs(patience), reach });
+            if patience.is_some() && own.one_in(2) {
+                self.roll_peers(&mut own);
+            }
+        }
+    }
+
+    /// One application needs several executors at once, and comes before all others, which have its priority and its queue.
+    fn roll_peers(&mut self, dice: &mut Dice) {
+        self.make_equal();
+        self.serving = ServingOrder::Shortest;
+        let fixed = self.apps.iter_mut().filter(|app| app.description.profile.cores.is_some());
+        if let Some(app) = fixed.last() {
+            app.description.gang = most_executors(&app.description).min(dice.between(2, 5));
+        }
+    }
+}
+
+impl Scenario {
+    /// All applications are in one queue, have the same priority, and need one executor to start.
+    fn make_equal(&mut self) {
+        self.queues = Queues::default();
+        for AppPlan { description, .. } in &mut self.apps {
+            (description.queue, description.priority, description.gang) = (None, 0, 0);
+        }
+    }
+
+    /// In half of the clusters several gangs may have reservations. In half of those nearly all applications are gangs that say how
+    /// long they run, so that several wait; the others do not say it, and have to leave them their room.
+    fn roll_reservations(&mut self, dice: &mut Dice) {
+        self.reservations = *dice.pick(&[1, 1, 2, 3]);
+        if self.reservations == 1 || !dice.one_in(2) {
+            return;
+        }
+        self.make_equal();
+        self.backfill = Backfill::On;
+        for AppPlan { description, .. } in &mut self.apps {
+            let variables = description.command.environment_mut();
+            if dice.one_in(4) {
+                variables.remove(RUN_TIME);
+            } else {
+                variables.insert(RUN_TIME.to_owned(), (*dice.pick(&["1", "10", "60", "600"])).to_owned());
+                description.gang = most_executors(description).min(dice.between(2, 5));
+            }
+        }
+    }
+
+    /// In half of the clusters some applications say how long they run, rightly or not, and in a quarter that decides their order.
+    fn roll_estimates(&mut self) {
+        let mut dice = Dice::new(self.seed ^ ESTIMATES);
+        if dice.one_in(2) {
+            return;
+        }
+        if dice.one_in(2) {
+            self.serving = ServingOrder::Shortest;
+        }
+        for app in &mut self.apps {
+            if dice.one_in(2) {
+                let told = *dice.pick(&["1", "3", "10", "60", "600"]);
+                app.description.command.environment_mut().insert(RUN_TIME.to_owned(), told.to_owned());
+            }
+        }
+    }
+
+    /// A quarter of the Masters have an expression, half of the others have Spark's policy, and three quarters of the
+    /// applications have their Master's rule. A separate random generator keeps all else independent of policies.
+    fn roll_policies(&mut self) {
+        let mut dice = Dice::new(self.seed ^ POLICIES);
+        if dice.one_in(2) {
+            self.rule = Rule::Policy(*dice.pick(&Policy::ALL));
+        }
+        for app in &mut self.apps {
+            app.description.policy = dice.one_in(4).then(|| *dice.pick(&Policy::ALL));
+        }
+        if dice.one_in(4) {
+            let expression = format!("expr:{}", dice.pick(&EXPRESSIONS));
+            self.rule = expression.parse().expect("it is a rule");
+        }
+    }
+}
+
+impl WorkerPlan {
+    fn rolled(dice: &mut Dice, gpus: bool) -> Self {
+        let cores = dice.between(1, 16);
+        let addresses = if gpus { dice.below(5) } else { 0 };
+        let gpu = (0..addresses).map(|address| address.to_string());
+        let latest = if dice.one_in(4) { 30_000 } else { 2_000 };
+        Self {
+            starts_at: dice.below(latest),
+            cores: Cores(wide(cores)),
+            memory: MiB(wide(dice.between(1, 16)) * 1024),
+            resources: if gpus { Resources::from_iter([("gpu", gpu)]) } else { Resources::default() },
+        }
+    }
+}

@@ -1,0 +1,404 @@
+//! Asks a running cluster: one Master after the other, until one answers.
+
+use std::collections::BTreeMap;
+use std::io::Write as _;
+use std::time::Duration;
+
+use clap::Args;
+use firesteel_apps::local_cluster::key;
+use firesteel_apps::master_url::MasterUrl;
+use firesteel_core::Timestamp;
+use firesteel_core::address::{Address, parse_masters};
+use firesteel_core::ids::{AppId, DriverId, ExecutorId};
+use firesteel_core::messages::{
+    ApplicationAnswer, ApplicationDetail, DecommissionAnswer, DriverDescription, DriverView, KillAnswer,
+    KillDriverAnswer, MasterView, PastRow,
+};
+use firesteel_core::state_reader::Extent;
+use firesteel_daemons::master_client::MasterClient;
+use firesteel_host::net::{CallError, Evidence, Introduction};
+use firesteel_host::plain::{self, clean};
+use firesteel_settings::description;
+use firesteel_settings::properties::Property;
+use firesteel_settings::sources::{Files, Sources};
+use firesteel_settings::variables::Environment;
+use firesteel_settings::{Origin, Properties, Reader, keys};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::document;
+use crate::cli::block_on;
+use crate::cli::exit::{Exit, Failure};
+
+/// The default Masters.
+const DEFAULT: &str = "spark://127.0.0.1:7077";
+
+/// Which Master is asked.
+#[derive(Clone, Debug, Args)]
+pub(in crate::cli) struct Masters {
+    /// Master to ask: spark://HOST:PORT[,HOST:PORT..]; of several, the first that answers
+    /// [default: spark.master in spark-defaults.conf, $MASTER, or spark://127.0.0.1:7077]
+    #[arg(long, value_name = "URL")]
+    master: Option<String>,
+}
+
+/// Which application is meant.
+#[derive(Clone, Debug, Args)]
+pub(super) struct App {
+    /// Application, by id or name
+    #[arg(value_name = "APP")]
+    pub(super) app: String,
+}
+
+/// A cluster that can be asked.
+#[derive(Clone, Debug)]
+pub(in crate::cli) struct Cluster {
+    masters: Vec<Address>,
+    name: String,
+}
+
+/// No Master answered. Holds the error of each Master.
+#[derive(Debug, thiserror::Error)]
+#[error("no Master answered{}: {}; {}", self.how(), list(.0), self.advice())]
+pub(in crate::cli) struct Unanswered(Vec<CallError>);
+
+fn list(errors: &[CallError]) -> String {
+    errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+}
+
+impl Unanswered {
+    /// How the command ends. If one of several Masters may answer later, that counts most.
+    pub(in crate::cli) fn exit(&self) -> Exit {
+        Exit::Unanswered(self.evidence())
+    }
+
+    fn evidence(&self) -> Evidence {
+        Evidence::of_all(self.0.iter().map(CallError::evidence))
+    }
+
+    fn how(&self) -> &'static str {
+        let is_part = |error: &CallError| matches!(error, CallError::Incomplete { .. });
+        if self.0.iter().any(is_part) { " in full" } else { "" }
+    }
+
+    fn advice(&self) -> &'static str {
+        match self.evidence() {
+            Evidence::NoAnswer => "try again, and look at its log",
+            Evidence::Stranger => "check that --master is the URL of a Master of this version",
+            Evidence::Unreachable => "check that it runs and that --master is its URL",
+        }
+    }
+}
+
+impl Masters {
+    /// Uses this URL, or the default sources if there is none.
+    pub(in crate::cli) fn of(master: Option<String>) -> Self {
+        Self { master }
+    }
+
+    /// The same, or the Masters of these properties if no option names any.
+    pub(in crate::cli) fn or_those_of(&self, properties: &Properties) -> Self {
+        let master = self.master.clone().or_else(|| properties.get(keys::MASTER).map(str::to_owned));
+        Self { master }
+    }
+
+    /// The cluster, for the command with this name. An invalid URL on the command line is wrong
+    /// usage.
+    pub(in crate::cli) fn cluster(&self, command: &str) -> Result<Cluster, Failure> {
+        self.cluster_with(command, Environment::of_this_process())
+    }
+
+    /// The same as `cluster`, with the given environment.
+    pub(in crate::cli) fn cluster_with(
+        &self,
+        command: &str,
+        environment: Environment,
+    ) -> Result<Cluster, Failure> {
+        Ok(Cluster::of(Some(self.masters(environment)?), command))
+    }
+}
+
+impl Masters {
+    /// The Masters that `map` would use, so that both commands ask the same cluster. A value that
+    /// names no running cluster is refused.
+    fn masters(&self, environment: Environment) -> Result<Vec<Address>, Failure> {
+        let conf = Vec::new();
+        let sources = Sources { reader: Reader::Application, conf, files: Files::Defaults, environment };
+        let mut properties = sources.load().map_err(|error| Failure::source(&error))?.properties;
+        if let Some(master) = &self.master {
+            properties.set(keys::MASTER, master.as_str(), Origin::Flag("--master"));
+        }
+        let Some(Property { value, origin }) = properties.all(keys::MASTER).next() else {
+            return Ok(parse_masters(DEFAULT).expect("the default can be used"));
+        };
+        if matches!(value.parse(), Ok(MasterUrl::Yarn)) {
+            let words = "spark.master is yarn, and YARN clusters have no Master: use firesteel yarn apps, status, kill and \
+                         logs, or name a Master with --master";
+            return Err(Failure::of(Exit::Usage, words));
+        }
+        // An invalid value is an error: the default would be another cluster than the one meant.
+        parse_masters(value).map_err(|error| match origin.is_command_line() {
+            true => Failure::of(Exit::Usage, format!("--master: {error}")),
+            false => Failure::of(Exit::Configuration, format!("{} of {origin}: {error}", keys::MASTER)),
+        })
+    }
+}
+
+impl Cluster {
+    /// These Masters for the command with this name, or the default Masters.
+    pub(in crate::cli) fn of(masters: Option<Vec<Address>>, command: &str) -> Self {
+        let masters = masters.unwrap_or_else(|| parse_masters(DEFAULT).expect("the default can be used"));
+        // The Master's log names it where a request names nobody.
+        let name = format!("{} (firesteel {command}, process {})", user_at_host(), std::process::id());
+        Self { masters, name }
+    }
+
+    /// The client with this name of the cluster's Workers, which belongs to the local cluster if it is one of this user's.
+    pub(in crate::cli) fn client(&self, name: &str) -> Introduction {
+        Introduction::from(name).in_local_cluster(self.masters.iter().find_map(key::of))
+    }
+
+    /// The Masters' names for people.
+    pub(super) fn names(&self) -> String {
+        self.masters.iter().map(Address::url).collect::<Vec<_>>().join(", ")
+    }
+
+    /// The first answer. The next Master is asked only if a Master does not answer.
+    async fn first<T, A>(&self, ask: impl Fn(Address) -> A) -> Result<T, Unanswered>
+    where
+        A: Future<Output = Result<T, CallError>>,
+    {
+        let mut errors = Vec::new();
+        for master in &self.masters {
+            match ask(master.clone()).await {
+                Ok(answer) => return Ok(answer),
+                Err(error) => errors.push(error),
+            }
+        }
+        Err(Unanswered(errors))
+    }
+
+    /// Returns a Master's tables.
+    pub(in crate::cli) async fn state(&self, extent: Extent) -> Result<MasterView, Unanswered> {
+        let name = &self.name;
+        self.first(|master| async move { open(&master, name).await?.state(extent).await }).await
+    }
+
+    /// Returns one application by id or name, with all executors that the Master remembers.
+    pub(in crate::cli) async fn application(&self, app: &str) -> Result<ApplicationAnswer, Unanswered> {
+        let name = &self.name;
+        self.first(|master| async move { open(&master, name).await?.application(app).await }).await
+    }
+
+    /// Ends an application.
+    pub(super) async fn kill(&self, app: &str) -> Result<KillAnswer, Unanswered> {
+        let (name, by) = (&self.name, &user_at_host());
+        self.first(|master| async move { open(&master, name).await?.kill(app, by).await }).await
+    }
+
+    /// Submits a cluster driver: its id, or why the Master refuses it. A Master that may have taken it without answering is not
+    /// followed by another one.
+    pub(in crate::cli) async fn submit_driver(
+        &self,
+        driver: &DriverDescription,
+    ) -> Result<Result<DriverId, String>, Unanswered> {
+        let mut errors = Vec::new();
+        for master in &self.masters {
+            let mut client = match open(master, &self.name).await {
+                Ok(client) => client,
+                Err(error) => {
+                    errors.push(error);
+                    continue;
+                }
+            };
+            let answer = client.submit_driver(driver.clone()).await;
+            return answer.map_err(|error| Unanswered(vec![error]));
+        }
+        Err(Unanswered(errors))
+    }
+
+    /// Ends a cluster driver.
+    pub(in crate::cli) async fn kill_driver(
+        &self,
+        driver: &DriverId,
+    ) -> Result<KillDriverAnswer, Unanswered> {
+        let (name, by) = (&self.name, &user_at_host());
+        self.first(|master| async move { open(&master, name).await?.kill_driver(driver, by).await }).await
+    }
+
+    /// Returns a cluster driver, if the Master knows it.
+    pub(in crate::cli) async fn driver(&self, driver: &DriverId) -> Result<Option<DriverView>, Unanswered> {
+        let name = &self.name;
+        self.first(|master| async move { open(&master, name).await?.driver(driver).await }).await
+    }
+
+    /// Returns what has ended, and the Master's time.
+    pub(super) async fn history(&self) -> Result<(Timestamp, Vec<PastRow>), Unanswered> {
+        let name = &self.name;
+        self.first(|master| async move { open(&master, name).await?.history().await }).await
+    }
+
+    /// Has Workers leave: that with this id, or all on this host.
+    pub(super) async fn decommission(
+        &self,
+        which: &str,
+        within: Option<Duration>,
+    ) -> Result<DecommissionAnswer, Unanswered> {
+        let name = &self.name;
+        self.first(|master| async move { open(&master, name).await?.decommission(which, within).await }).await
+    }
+}
+
+/// Dials a Master, as one that belongs to its local cluster if that is this user's.
+async fn open(master: &Address, name: &str) -> Result<MasterClient, CallError> {
+    MasterClient::open(master, key::client(master, name)).await
+}
+
+/// Splits a word into an application and, for `APP/EXECUTOR`, an executor, as status prints them.
+pub(in crate::cli) fn parts(word: &str) -> (&str, Option<ExecutorId>) {
+    let both = word.rsplit_once('/').and_then(|(app, number)| Some((app, number.parse().ok()?)));
+    both.map_or((word, None), |(app, number)| (app, Some(ExecutorId(number))))
+}
+
+/// Returns an application in detail, blocking until the answer. An unknown or ambiguous application
+/// is an error.
+pub(in crate::cli) fn detail(cluster: &Cluster, app: &str) -> Result<ApplicationDetail, Failure> {
+    match now(cluster.application(app))? {
+        ApplicationAnswer::Known(detail) => Ok(*detail),
+        ApplicationAnswer::Unknown => Err(Failure::of(Exit::Failure, unknown(app))),
+        ApplicationAnswer::Ambiguous { apps } => Err(Failure::of(Exit::Failure, ambiguous(app, &apps))),
+    }
+}
+
+/// The cluster driver with this id. `None`: there is none, so an application is meant.
+pub(in crate::cli) fn driver_named(cluster: &Cluster, named: &str) -> Result<Option<DriverView>, Failure> {
+    if !is_driver(named) {
+        return Ok(None);
+    }
+    now(cluster.driver(&DriverId::new(named)))
+}
+
+/// Whether a word is the id of a cluster driver.
+pub(in crate::cli) fn is_driver(word: &str) -> bool {
+    word.starts_with(DRIVER)
+}
+
+/// How ids of cluster drivers begin.
+const DRIVER: &str = "driver-";
+
+/// Waits for an answer, blocking the caller.
+pub(in crate::cli) fn now<T>(asked: impl Future<Output = Result<T, Unanswered>>) -> Result<T, Failure> {
+    block_on(asked)?.map_err(|error| Failure::with(error.exit(), &error))
+}
+
+/// What came of an order: lines for people, and rows of the JSON value.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(in crate::cli) struct Done {
+    pub(in crate::cli) lines: Vec<String>,
+    pub(in crate::cli) rows: Vec<Value>,
+    /// The number of rows that the Master left out.
+    pub(in crate::cli) more: u64,
+}
+
+/// An order that could not be carried out.
+#[derive(Serialize)]
+struct Refused<'a> {
+    asked: &'a str,
+    error: String,
+}
+
+/// Gives an order for each of these names, one after the other, and returns the JSON value on what comes of it, with the rows under
+/// this name; `None` if nothing was done. If an order cannot be carried out, there is a failure besides.
+pub(super) fn each_in_json(
+    names: &[String],
+    (list, undone): (&str, &str),
+    order: impl Fn(&str) -> Result<Result<Done, String>, Failure>,
+) -> (Option<BTreeMap<String, Value>>, Option<Failure>) {
+    let (mut rows, mut more, mut refused, mut failure) = (Vec::new(), 0, Vec::new(), None);
+    for (index, name) in names.iter().enumerate() {
+        match order(name) {
+            Ok(Ok(done)) => {
+                rows.extend(done.rows);
+                more += done.more;
+            }
+            Ok(Err(error)) => refused.push(Refused { asked: name, error }),
+            Err(error) => {
+                failure = Some(error.and(&format!("{undone}: {}", names[index..].join(", "))));
+                break;
+            }
+        }
+    }
+    if let (None, [Refused { error, .. }, ..]) = (&failure, &refused[..]) {
+        let words = format!("{undone}: {} of {}; {error}", refused.len(), names.len());
+        failure = Some(Failure::of(Exit::Failure, words));
+    }
+    let anything = !rows.is_empty() || !refused.is_empty();
+    let value = BTreeMap::from([
+        (list.to_owned(), rows.into()),
+        ("more".to_owned(), more.into()),
+        ("refused".to_owned(), json!(refused)),
+    ]);
+    (anything.then_some(value), failure)
+}
+
+/// Gives an order for each of these names, one after the other, and prints the lines on what comes of it: `Err` if the order
+/// cannot be carried out. If no Master answers, the names that are left are said to be `undone`. `json` is the schema of the JSON
+/// value, if that is wanted, and the name of its rows.
+pub(in crate::cli) fn each(
+    names: &[String],
+    undone: &str,
+    json: Option<(u32, &str)>,
+    order: impl Fn(&str) -> Result<Result<Done, String>, Failure>,
+) -> Result<Exit, Failure> {
+    if let Some((schema, list)) = json {
+        let (value, failure) = each_in_json(names, (list, undone), order);
+        // The reader may be gone. The orders are carried out all the same.
+        if let Some(value) = value {
+            let _ = document::print(schema, value);
+        }
+        return failure.map_or(Ok(Exit::Done), Err);
+    }
+    let mut exit = Exit::Done;
+    for (index, name) in names.iter().enumerate() {
+        let outcome = order(name)
+            .map_err(|failure| failure.and(&format!("{undone}: {}", names[index..].join(", "))))?;
+        match outcome {
+            Ok(Done { lines, .. }) => {
+                // The reader may be gone. The orders are carried out all the same.
+                let mut stdout = plain::stdout();
+                lines.iter().for_each(|line| drop(writeln!(stdout, "{}", clean(line))));
+            }
+            Err(line) => {
+                exit = Exit::Failure;
+                let _ = writeln!(plain::stderr(), "firesteel: {}", clean(&line));
+            }
+        }
+    }
+    Ok(exit)
+}
+
+/// The error for an unknown application.
+pub(super) fn unknown(app: &str) -> String {
+    if let (whole, Some(executor)) = parts(app) {
+        return format!(
+            "{app:?} names executor {executor} of the application {whole:?}, and this command takes an application: use \
+             firesteel status or firesteel logs for one executor, and kill in firesteel shell to end one"
+        );
+    }
+    format!(
+        "no application has the id or name {app:?}, or the Master no longer lists it; firesteel status shows those that \
+         it lists"
+    )
+}
+
+/// The error for a name that several applications have.
+pub(in crate::cli) fn ambiguous(app: &str, apps: &[AppId]) -> String {
+    let apps: Vec<&str> = apps.iter().map(AppId::as_str).collect();
+    format!("{app:?} is the name of several applications: {}; use the id of one", apps.join(", "))
+}
+
+/// The user and host of this process: `ann@host`.
+pub(in crate::cli) fn user_at_host() -> String {
+    let host = nix::unistd::gethostname().map(|host| host.to_string_lossy().into_owned());
+    format!("{}@{}", description::user(), host.unwrap_or_else(|_| "somewhere".to_owned()))
+}

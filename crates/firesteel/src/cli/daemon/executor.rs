@@ -1,0 +1,69 @@
+//! `firesteel executor`, which only a Worker starts, for an application such as `firesteel map`.
+
+use clap::Args as ClapArgs;
+use firesteel_core::address::Address;
+use firesteel_core::ids::{AppId, ExecutorId, ProfileId, WorkerId};
+use firesteel_core::secret::{EXECUTOR_SECRET, Secret};
+use firesteel_daemons::executor::daemon::{self, ExecutorError, Options};
+use firesteel_placement::{Cores, Resources};
+use firesteel_settings::resources;
+
+use crate::cli::exit::{Exit, Failure};
+use crate::cli::run_daemon;
+
+/// The flags of Spark's executor, as far as there is something to them here.
+#[derive(Debug, ClapArgs)]
+pub(in crate::cli) struct Args {
+    /// Where the driver listens
+    #[arg(long, value_name = "HOST:PORT")]
+    driver_url: Address,
+    /// The application's id
+    #[arg(long)]
+    app_id: String,
+    /// The executor's number
+    #[arg(long)]
+    executor_id: u32,
+    /// The number of its resource profile
+    #[arg(long, default_value_t = 0)]
+    resource_profile_id: u32,
+    /// The Worker's id
+    #[arg(long)]
+    worker_id: String,
+    /// The Worker's host
+    #[arg(long)]
+    hostname: String,
+    /// The executor's cores
+    #[arg(long, value_parser = clap::value_parser!(i64).range(1..=2_147_483_647))]
+    cores: i64,
+    /// The addresses of its custom resources: gpu=0,1;nic=a
+    #[arg(long, value_name = "NAME=ADDRESS,..;..", default_value = "", value_parser = resources::parse_exact)]
+    resources: Resources,
+    /// Be part of a local cluster, whose secret is that of the application
+    #[arg(long, hide = true)]
+    local_cluster: bool,
+}
+
+/// Runs tasks until the driver ends or its connection is lost.
+pub(in crate::cli) fn run(args: Args) -> Result<Exit, Failure> {
+    daemon::die_with_parent().map_err(failed)?;
+    let options = Options {
+        driver: args.driver_url,
+        app: AppId::new(args.app_id),
+        executor: ExecutorId(args.executor_id),
+        profile: ProfileId(args.resource_profile_id),
+        worker: WorkerId::new(args.worker_id),
+        host: args.hostname,
+        cores: Cores(args.cores),
+        resources: args.resources,
+        // Without it the driver refuses the executor.
+        secret: Secret::new(std::env::var(EXECUTOR_SECRET).unwrap_or_default()),
+        in_local_cluster: args.local_cluster,
+    };
+    // Its Worker knows by the code that the application is not to blame.
+    run_daemon(daemon::run(options))?.map(|()| Exit::Done).map_err(failed)
+}
+
+/// The executor's exit code tells its Master why it ended.
+fn failed(error: ExecutorError) -> Failure {
+    Failure::with(Exit::Executor(error.trouble()), &error)
+}

@@ -1,0 +1,21 @@
+//! `firesteel __reaper`, which only a Worker starts.
+
+use clap::Args as ClapArgs;
+use firesteel_core::ids::WorkerId;
+use firesteel_daemons::worker::reaper;
+
+use crate::cli::exit::{Exit, Failure};
+
+/// What a Worker tells its reaper.
+#[derive(Debug, ClapArgs)]
+pub(in crate::cli) struct Args {
+    /// The Worker's id
+    worker: String,
+}
+
+/// Waits for the Worker's end, then ends the processes that it left behind.
+pub(in crate::cli) fn run(args: &Args) -> Result<Exit, Failure> {
+    reaper::run(&WorkerId::new(args.worker.as_str()))
+        .map(|()| Exit::Done)
+        .map_err(|error| Failure::with(Exit::Failure, &error))
+}

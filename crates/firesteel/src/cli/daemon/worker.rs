@@ -1,0 +1,210 @@
+//! `firesteel worker`: starts a Worker.
+
+use std::net::IpAddr;
+
+use clap::{ArgAction, Args as ClapArgs};
+use firesteel_core::address::{Address, parse_masters};
+use firesteel_core::byte_text;
+use firesteel_core::connect_error;
+use firesteel_core::messages::MOST_CORES;
+use firesteel_daemons::worker::{self, Options, WorkerError, capacity};
+use firesteel_placement::{Cores, MiB};
+use firesteel_settings::http::HttpSettings;
+use firesteel_settings::properties::Property;
+use firesteel_settings::size::{self, Unit};
+use firesteel_settings::variables::Environment;
+use firesteel_settings::{Origin, Properties, Reader, WorkerSettings, keys, resources, sources};
+
+use crate::cli::exit::{Exit, Failure};
+use crate::cli::help;
+use crate::cli::options::any_bytes::any_bytes;
+use crate::cli::options::common::DaemonFlags;
+use crate::cli::options::conf::{self, Conf};
+use crate::cli::options::flag_value::{self, FlagValue, choose};
+use crate::cli::run_daemon;
+
+/// The flags of Spark's Worker.
+#[derive(Debug, ClapArgs)]
+#[command(
+    disable_help_flag = true,
+    after_help = help::short("worker", EXAMPLES),
+    after_long_help = conf::help(HELP, Reader::Worker)
+)]
+pub(in crate::cli) struct Args {
+    /// Masters to register with: spark://HOST:PORT[,HOST:PORT..] [default: spark.master, then $MASTER]
+    #[arg(value_name = "MASTER", conflicts_with = "master")]
+    masters: Option<String>,
+    /// Same as the argument MASTER
+    #[arg(long, value_name = "URL", hide_short_help = true)]
+    master: Option<String>,
+    /// Host name or address to listen on; firesteel logs and Spark's executors connect to it [default: 127.0.0.1]
+    /// [env: SPARK_WORKER_HOST, SPARK_LOCAL_HOSTNAME, SPARK_LOCAL_IP]
+    #[arg(short = 'h', long, short_alias = 'i', alias = "ip")]
+    host: Option<String>,
+    /// Port to listen on; 0 takes any free port [default: 0] [env: SPARK_WORKER_PORT]
+    #[arg(short, long)]
+    port: Option<String>,
+    /// Cores for executors [default: all of this machine] [env: SPARK_WORKER_CORES]
+    #[arg(short, long)]
+    cores: Option<String>,
+    /// Memory for executors, with its unit, such as 4g [default: all but 1 GiB] [env: SPARK_WORKER_MEMORY]
+    #[arg(short, long)]
+    memory: Option<String>,
+    /// Directory in which each executor gets a directory of its own [default: $SPARK_HOME/work, or work] [env:
+    /// SPARK_WORKER_DIR]
+    #[arg(short = 'd', long, value_name = "DIR", value_parser = any_bytes())]
+    work_dir: Option<String>,
+    /// Custom resource of this machine, such as gpu=2, or with addresses gpu=0,1,5; may be repeated
+    ///
+    /// gpu=2 has the addresses 0 and 1. A single address is written with a comma: gpu=5,
+    #[arg(long = "resource", value_name = "NAME=..")]
+    resources: Vec<String>,
+    /// Port for HTTP: JSON, health, metrics; 0 takes any free port, none turns HTTP off [default: 8081, or the next free one;
+    /// any free one with --port 0] [env: SPARK_WORKER_WEBUI_PORT]
+    #[arg(long, value_name = "PORT")]
+    webui_port: Option<String>,
+    #[command(flatten)]
+    conf: Conf,
+    #[command(flatten)]
+    daemon_flags: DaemonFlags,
+    /// Print all options and details; -h without a host prints the common options
+    #[arg(long, action = ArgAction::HelpLong)]
+    help: Option<bool>,
+    /// Print the common options
+    #[arg(long, hide = true, action = ArgAction::HelpShort)]
+    short_help: Option<bool>,
+}
+
+const EXAMPLES: &str = "  firesteel worker spark://127.0.0.1:7077
+  firesteel worker --host node-2 spark://node-1:7077
+  firesteel worker --host node-2 --cores 8 --memory 16g --resource gpu=0,1 spark://node-1:7077";
+
+const HELP: &str = "\
+There is no authentication yet: a Worker runs any program that an application of its Master asks for, as the user that \
+started the Worker. A Worker therefore listens on 127.0.0.1 by default. For a cluster of several machines on a trusted \
+network, give the name or address by which the other machines reach this one: --host node-2.
+
+Executors and their tasks inherit the environment of the Worker, and nothing of the environment of the command that \
+submitted them.
+
+  firesteel worker spark://127.0.0.1:7077
+  firesteel worker --host node-2 spark://node-1:7077
+  firesteel worker --host node-2 --cores 8 --memory 16g --resource gpu=0,1 spark://node-1:7077
+
+Exit codes: 0 ended by ctrl-c, SIGTERM or SIGHUP; 1 failed; 2 wrong usage; 69 no Master could be reached; 78 a settings \
+file or variable is wrong.";
+
+/// Runs a Worker until a request to end.
+pub(in crate::cli) fn run(args: Args) -> Result<Exit, Failure> {
+    let environment = Environment::of_this_process();
+    let chosen = |name, given: &Option<String>| choose(Reader::Worker, name, given.as_deref(), &environment);
+    let port = chosen("--port", &args.port);
+    let address = flag_value::address(&chosen("--host", &args.host), &port)?;
+    let mut properties = args.conf.properties(Reader::Worker)?;
+    if let Some(port) = &args.webui_port {
+        properties.set(keys::WORKER_UI_PORT, port.as_str(), Origin::Flag("--webui-port"));
+    }
+    let is_any_port = port.chosen().is_some() && address.port == 0;
+    let http = HttpSettings::of_worker(&properties, is_any_port).map_err(|error| Failure::setting(&error))?;
+    let masters = masters(&args, &properties)?;
+    warn_of_loopback(&address, &masters);
+    warn_of_script(&environment);
+    let cores = cores(&chosen("--cores", &args.cores))?;
+    let memory = memory(&chosen("--memory", &args.memory))?;
+    let resources = resources::parse(args.resources.iter().map(String::as_str));
+    let resources = resources.map_err(|error| Failure::of(Exit::Usage, format!("--resource: {error}")))?;
+    let settings = WorkerSettings::of(&properties).map_err(|error| Failure::setting(&error))?;
+    let resources = resources::merged(&resources, &settings.resources);
+    let options = Options {
+        address,
+        masters,
+        cores,
+        memory,
+        resources,
+        work_directory: byte_text::path(&chosen("--work-dir", &args.work_dir).text),
+        settings,
+        http,
+        announcement: args.daemon_flags.announcement(),
+        lifetime: args.daemon_flags.lifetime(),
+        local_cluster: args.daemon_flags.local_cluster()?,
+    };
+    run_daemon(worker::run(options))?.map(|()| Exit::Done).map_err(|error| {
+        let exit = match &error {
+            WorkerError::NoMaster { errors, .. } => Exit::Unanswered(connect_error::evidence(errors)),
+            WorkerError::UnsoundHost { .. } => Exit::Usage,
+            WorkerError::WorkDirectory(_)
+            | WorkerError::Listen(_)
+            | WorkerError::Http(_)
+            | WorkerError::OwnProgram(_)
+            | WorkerError::Signals(_)
+            | WorkerError::Reaper(_)
+            | WorkerError::ShuffleService(_)
+            | WorkerError::Refused(_) => return Failure::of_start(&error),
+        };
+        Failure::with(exit, &error)
+    })
+}
+
+/// The Masters from the command line, or from the properties, which include `$MASTER`.
+fn masters(args: &Args, properties: &Properties) -> Result<Vec<Address>, Failure> {
+    if let Some(url) = args.masters.as_deref().or(args.master.as_deref()) {
+        return parse_masters(url).map_err(|error| Failure::with(Exit::Usage, &error));
+    }
+    let Some(Property { value, origin }) = properties.all(keys::MASTER).next() else {
+        let words =
+            "no Master given: write firesteel worker spark://HOST:PORT, or set spark.master or $MASTER";
+        return Err(Failure::of(Exit::Usage, words));
+    };
+    let words = |error| format!("{} of {origin}: {error}", keys::MASTER);
+    parse_masters(value).map_err(|error| Failure::of(Exit::Configuration, words(error)))
+}
+
+/// Warns of a Worker that listens on loopback while its Master runs on another machine.
+fn warn_of_loopback(own: &Address, masters: &[Address]) {
+    let elsewhere = masters.iter().find(|master| !is_loopback(&master.host));
+    if let (true, Some(master)) = (is_loopback(&own.host), elsewhere) {
+        tracing::warn!(
+            "only this machine can connect to {}, and the Master is {}: set --host to the name or address by which \
+             other machines reach this one",
+            own.host,
+            master.url()
+        );
+    }
+}
+
+/// Warns of a spark-env.sh, which Spark's start scripts source and Firesteel does not.
+fn warn_of_script(environment: &Environment) {
+    // Spark's scripts set it when they have sourced the file, and so does firesteel cluster.
+    if environment.get("SPARK_ENV_LOADED").is_some() {
+        return;
+    }
+    let script = sources::conf_directory(environment).map(|directory| directory.join("spark-env.sh"));
+    if let Some(script) = script.filter(|script| script.is_file()) {
+        tracing::warn!(
+            "{} is not read: source it before starting the Worker (see firesteel config check)",
+            script.display()
+        );
+    }
+}
+
+fn is_loopback(host: &str) -> bool {
+    host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+}
+
+/// The cores to offer. `config check` reads them too.
+pub(in crate::cli) fn cores(value: &FlagValue) -> Result<Cores, Failure> {
+    let Some(text) = value.chosen() else { return Ok(capacity::cores()) };
+    match text.parse::<i64>().map(Cores) {
+        Ok(cores) if cores > Cores::ZERO && cores <= MOST_CORES => Ok(cores),
+        Ok(_) | Err(_) => {
+            let words = format!("write a whole number from 1 to {MOST_CORES}");
+            Err(value.error(format_args!(" cannot be {text:?}: {words}")))
+        }
+    }
+}
+
+/// The memory to offer. `config check` reads it too.
+pub(in crate::cli) fn memory(value: &FlagValue) -> Result<MiB, Failure> {
+    let Some(text) = value.chosen() else { return Ok(capacity::memory()) };
+    size::memory(text, Unit::Bytes).map_err(|error| value.error(format_args!(": {error}")))
+}

@@ -1,0 +1,47 @@
+//! Arguments that several commands have.
+
+use std::io::{self, BufRead as _};
+
+use clap::Args;
+use firesteel_core::secret::Secret;
+use firesteel_host::daemon::{Announcement, Lifetime};
+
+use crate::cli::exit::{Exit, Failure};
+
+/// Flags for programs that start daemons and must not leave them behind.
+#[derive(Clone, Copy, Debug, Args)]
+pub(in crate::cli) struct DaemonFlags {
+    /// Print one line of JSON when ready
+    #[arg(long, hide = true)]
+    announce: bool,
+    /// End when standard input ends
+    #[arg(long, hide = true)]
+    until_stdin_closes: bool,
+    /// Be part of a local cluster, whose secret is the first line of standard input
+    #[arg(long, hide = true, requires = "until_stdin_closes")]
+    local_cluster: bool,
+}
+
+impl DaemonFlags {
+    pub(in crate::cli) fn announcement(self) -> Announcement {
+        if self.announce { Announcement::OnStdout } else { Announcement::InLog }
+    }
+
+    pub(in crate::cli) fn lifetime(self) -> Lifetime {
+        if self.until_stdin_closes { Lifetime::UntilStdinCloses } else { Lifetime::UntilAsked }
+    }
+
+    /// Reads the secret of the local cluster, if the daemon is part of one. It never goes on without.
+    pub(in crate::cli) fn local_cluster(self) -> Result<Option<Secret>, Failure> {
+        if !self.local_cluster {
+            return Ok(None);
+        }
+        let mut line = String::new();
+        let read = io::stdin().lock().read_line(&mut line);
+        match (read, line.strip_suffix('\n')) {
+            (Ok(_), Some(secret)) if !secret.is_empty() => Ok(Some(Secret::new(secret))),
+            (Ok(_), _) => Err(Failure::of(Exit::Usage, "standard input has no line with the secret")),
+            (Err(error), _) => Err(Failure::of(Exit::Failure, format!("cannot read the secret: {error}"))),
+        }
+    }
+}

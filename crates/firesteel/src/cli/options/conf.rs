@@ -1,0 +1,93 @@
+//! `--conf` and `--properties-file`: the properties of a command.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use firesteel_settings::protection::ClusterManager;
+use firesteel_settings::sources::{Files, Loaded, Sources};
+use firesteel_settings::variables::Environment;
+use firesteel_settings::{Origin, Properties, Reader, findings, property_effect, reference};
+
+use super::any_bytes::any_bytes;
+use crate::cli::exit::Failure;
+
+/// Where properties are read from.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Args)]
+pub(in crate::cli) struct Conf {
+    /// Set a property, as for spark-submit; may be repeated
+    #[arg(long = "conf", value_name = "KEY=VALUE", help_heading = "Properties", value_parser = any_bytes())]
+    pairs: Vec<String>,
+    /// Read properties from FILE [default: spark-defaults.conf in $SPARK_CONF_DIR, $SPARK_HOME/conf or /etc/firesteel]
+    #[arg(long, value_name = "FILE", help_heading = "Properties", hide_short_help = true)]
+    properties_file: Option<PathBuf>,
+    /// Also read spark-defaults.conf, for properties that --properties-file does not set
+    #[arg(long, requires = "properties_file", help_heading = "Properties", hide_short_help = true)]
+    load_spark_defaults: bool,
+    /// Read only --conf, and $MASTER for an application
+    #[arg(long, hide = true, conflicts_with = "properties_file")]
+    only_conf: bool,
+}
+
+impl Conf {
+    /// Returns the properties of one who is not on YARN, and an error if one of them asks for protection that there is not.
+    /// Properties without effect are logged as warnings.
+    pub(in crate::cli) fn properties(&self, reader: Reader) -> Result<Properties, Failure> {
+        let loaded = self.load(reader)?;
+        checked(loaded, reader, ClusterManager::Standalone)
+    }
+
+    /// Does the same for an application, which may be on YARN. `set` sets the properties of its options.
+    pub(in crate::cli) fn of_application(
+        &self,
+        set: impl FnOnce(&mut Properties),
+    ) -> Result<Properties, Failure> {
+        let mut loaded = self.load(Reader::Application)?;
+        set(&mut loaded.properties);
+        let manager = ClusterManager::of(&loaded.properties, Reader::Application);
+        checked(loaded, Reader::Application, manager)
+    }
+
+    /// Does the same for a command that asks a YARN cluster.
+    pub(in crate::cli) fn on_yarn(&self) -> Result<Properties, Failure> {
+        checked(self.load(Reader::Application)?, Reader::Application, ClusterManager::Yarn)
+    }
+
+    /// Loads all properties without checks.
+    pub(in crate::cli) fn load(&self, reader: Reader) -> Result<Loaded, Failure> {
+        self.sources(reader).load().map_err(|error| Failure::source(&error))
+    }
+
+    /// The sources of the properties.
+    pub(in crate::cli) fn sources(&self, reader: Reader) -> Sources {
+        let files = Files::of(self.properties_file.clone(), self.load_spark_defaults);
+        let environment = Environment::of_this_process();
+        let environment = match (self.only_conf, reader) {
+            (false, _) => environment,
+            // An ApplicationMaster that starts a driver tells it where the Master is.
+            (true, Reader::Application) => environment
+                .get("MASTER")
+                .map(|url| ("MASTER".to_owned(), url.to_owned()))
+                .into_iter()
+                .collect(),
+            (true, Reader::Master | Reader::Worker) => Environment::default(),
+        };
+        Sources { reader, conf: self.pairs.clone(), files, environment }
+    }
+}
+
+/// The properties, unless one of them is dangerous.
+fn checked(loaded: Loaded, reader: Reader, manager: ClusterManager) -> Result<Properties, Failure> {
+    let Loaded { properties, unknown, .. } = loaded;
+    property_effect::refuse_danger(&properties, reader, manager)
+        .map_err(|refusal| Failure::refusal(&refusal))?;
+    property_effect::warn(&properties, reader, manager);
+    for (name, origin) in unknown.iter().filter(|(_, origin)| matches!(origin, Origin::File { .. })) {
+        tracing::warn!("{name} ({origin}) has no effect: {}", findings::why_unknown(name, origin));
+    }
+    Ok(properties)
+}
+
+/// The help below the options of a command that reads properties.
+pub(in crate::cli) fn help(words: &str, reader: Reader) -> String {
+    format!("{words}\n\n{}", reference::help(reader))
+}

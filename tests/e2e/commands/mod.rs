@@ -1,0 +1,13 @@
+//! Commands as their users see them: options, settings, output and exit codes.
+
+mod cli;
+mod client;
+mod cluster_command;
+mod config;
+mod json;
+mod logs;
+mod man;
+mod settings;
+mod standard_streams;
+pub(super) mod terminal;
+mod top;

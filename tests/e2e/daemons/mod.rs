@@ -1,0 +1,15 @@
+//! Masters and Workers: how they run, recover and end, what they clean up, and what they tell about themselves.
+
+mod audit;
+mod bad_worker;
+mod cleaning;
+mod dead_workers;
+mod decommission;
+pub(super) mod hosts;
+mod http;
+mod recovery;
+mod service_manager;
+mod shortages;
+mod totals;
+mod usage;
+pub(super) mod worker;

@@ -1,0 +1,6 @@
+//! Placements on paper: `plan` and `simulate`, and their pictures.
+
+mod pictures;
+mod plan;
+mod plan_cluster;
+mod simulate;

@@ -1,0 +1,4 @@
+//! Custom resources: amounts, and parts of addresses.
+
+mod amounts;
+mod shares;
