@@ -2,17 +2,14 @@
 
 mod deliberate;
 
-use firesteel_world::Outcome;
 use firesteel_world::containers::{Scenario, run};
 
-use super::suites::worlds::{self, number, say};
+use super::suites::worlds::{self, number, say, worlds_from_seeds};
 
 /// Worlds in the default run; `FIRESTEEL_SEEDS` sets another number.
 const WORLDS: u64 = 4_000;
 
-fn world(seed: u64) -> Outcome {
-    run(Scenario::rolled(seed))
-}
+worlds_from_seeds!(|seed| run(Scenario::rolled(seed)));
 
 #[test]
 fn worlds_of_containers_keep_every_law_under_faults_and_come_right_after_them() {
@@ -23,14 +20,4 @@ fn worlds_of_containers_keep_every_law_under_faults_and_come_right_after_them() 
     if played >= WORLDS {
         assert!(failed < played / 2, "{failed} of {played} were given up");
     }
-}
-
-#[test]
-fn replay() {
-    worlds::replay(world);
-}
-
-#[test]
-fn the_same_seed_is_the_same_world() {
-    worlds::a_seed_is_one_world(world);
 }

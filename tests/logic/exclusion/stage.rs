@@ -15,7 +15,7 @@ use firesteel_placement::Cores;
 
 use super::nights;
 use crate::scripts::command::{Words, millis};
-use crate::scripts::{BEGINNING, Timed};
+use crate::scripts::{BEGINNING, Timed as _, timed};
 
 /// A driver on its stage.
 pub struct Stage {
@@ -36,21 +36,7 @@ impl Default for Stage {
     }
 }
 
-impl Timed for Stage {
-    type Machine = Driver;
-
-    fn machine(&self) -> &Driver {
-        &self.driver
-    }
-
-    fn now(&mut self) -> &mut Timestamp {
-        &mut self.now
-    }
-
-    fn wake(&mut self) -> Vec<String> {
-        self.apply(Event::Deadline)
-    }
-}
+timed!(Stage, driver: Driver, Event::Deadline);
 
 impl Stage {
     /// Plays one command, and returns what the driver did, a line each.

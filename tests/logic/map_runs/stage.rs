@@ -12,7 +12,7 @@ use firesteel_core::{EndRequest, Machine as _, NoteLevel, Timestamp};
 use firesteel_placement::Cores;
 
 use crate::scripts::command::{Words, millis};
-use crate::scripts::{BEGINNING, Timed};
+use crate::scripts::{BEGINNING, Timed as _, timed};
 
 /// A map run on its stage.
 pub struct Stage {
@@ -29,21 +29,7 @@ impl Default for Stage {
     }
 }
 
-impl Timed for Stage {
-    type Machine = MapRun;
-
-    fn machine(&self) -> &MapRun {
-        &self.run
-    }
-
-    fn now(&mut self) -> &mut Timestamp {
-        &mut self.now
-    }
-
-    fn wake(&mut self) -> Vec<String> {
-        self.apply(Event::Deadline)
-    }
-}
+timed!(Stage, run: MapRun, Event::Deadline);
 
 impl Stage {
     /// Plays one command, and returns what the run did, a line each.

@@ -24,7 +24,7 @@ use firesteel_placement::{Cores, ExecutorLimit, MiB};
 
 use crate::scripts::command::{Words, millis};
 use crate::scripts::words::driver_message;
-use crate::scripts::{BEGINNING, Timed};
+use crate::scripts::{BEGINNING, Timed as _, timed};
 
 /// An ApplicationMaster on its stage.
 pub struct Stage {
@@ -74,21 +74,7 @@ fn config() -> Config {
     }
 }
 
-impl Timed for Stage {
-    type Machine = ApplicationMaster;
-
-    fn machine(&self) -> &ApplicationMaster {
-        &self.master
-    }
-
-    fn now(&mut self) -> &mut Timestamp {
-        &mut self.now
-    }
-
-    fn wake(&mut self) -> Vec<String> {
-        self.apply(Event::Deadline)
-    }
-}
+timed!(Stage, master: ApplicationMaster, Event::Deadline);
 
 impl Stage {
     fn of(config: Config, now: Timestamp) -> Self {

@@ -94,6 +94,29 @@ pub trait Timed {
 /// Where the pages are.
 const DIRECTORY: &str = "../tests/logic/scripts";
 
+/// A stage with its machine in a field, the time in the field `now`, and a function `apply` for the machine's events.
+macro_rules! timed {
+    ($stage:ty, $machine:ident: $kind:ty, $deadline:expr) => {
+        impl $crate::scripts::Timed for $stage {
+            type Machine = $kind;
+
+            fn machine(&self) -> &$kind {
+                &self.$machine
+            }
+
+            fn now(&mut self) -> &mut firesteel_core::Timestamp {
+                &mut self.now
+            }
+
+            fn wake(&mut self) -> Vec<String> {
+                self.apply($deadline)
+            }
+        }
+    };
+}
+
+pub(crate) use timed;
+
 /// One test for each page of a directory, and one that every page there is played. `Stage` plays a command.
 macro_rules! scripts {
     ($directory:ident, $stage:ty: $($script:ident)+) => {

@@ -22,7 +22,7 @@ use firesteel_placement::{Cores, ExecutorLimit, Resources, Shortfall};
 use super::lines::{parse, parse_file};
 use super::words::words;
 use crate::scripts::command::{Words, millis};
-use crate::scripts::{BEGINNING, Timed};
+use crate::scripts::{BEGINNING, Timed as _, timed};
 
 /// A session on its stage.
 pub struct Stage {
@@ -46,21 +46,7 @@ impl Default for Stage {
     }
 }
 
-impl Timed for Stage {
-    type Machine = Session;
-
-    fn machine(&self) -> &Session {
-        &self.session
-    }
-
-    fn now(&mut self) -> &mut Timestamp {
-        &mut self.now
-    }
-
-    fn wake(&mut self) -> Vec<String> {
-        self.apply(Event::Deadline)
-    }
-}
+timed!(Stage, session: Session, Event::Deadline);
 
 impl Stage {
     fn of(commands: Commands, on_failure: OnFailure, now: Timestamp) -> Self {

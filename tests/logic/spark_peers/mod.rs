@@ -7,11 +7,10 @@ mod deliberate;
 mod stage;
 mod words;
 
-use firesteel_world::Outcome;
 use firesteel_world::spark_peers::{Scenario, run};
 
 use self::stage::Stage;
-use super::suites::worlds;
+use super::suites::worlds::{self, worlds_from_seeds};
 use crate::scripts::scripts;
 
 /// Where the pages are.
@@ -34,21 +33,9 @@ scripts! {
 /// Worlds in the default run; `FIRESTEEL_SEEDS` sets another number.
 const WORLDS: u64 = 300;
 
-fn world(seed: u64) -> Outcome {
-    run(Scenario::rolled(seed))
-}
+worlds_from_seeds!(|seed| run(Scenario::rolled(seed)));
 
 #[test]
 fn nobody_speaks_for_another_one_and_the_honest_are_served_whatever_strangers_do() {
     worlds::every_law_is_kept("spark_peers", WORLDS, world);
-}
-
-#[test]
-fn replay() {
-    worlds::replay(world);
-}
-
-#[test]
-fn the_same_seed_is_the_same_world() {
-    worlds::a_seed_is_one_world(world);
 }

@@ -21,7 +21,7 @@ use firesteel_spark::java::{self, Bounds, Node};
 use super::words::words;
 use crate::fixtures;
 use crate::scripts::command::{Words, millis, number};
-use crate::scripts::{BEGINNING, Timed};
+use crate::scripts::{BEGINNING, Timed as _, timed};
 
 /// A connection, and what it takes to speak with it.
 pub struct Stage {
@@ -48,21 +48,7 @@ impl Default for Stage {
     }
 }
 
-impl Timed for Stage {
-    type Machine = Connection;
-
-    fn machine(&self) -> &Connection {
-        &self.connection
-    }
-
-    fn now(&mut self) -> &mut Timestamp {
-        &mut self.now
-    }
-
-    fn wake(&mut self) -> Vec<String> {
-        self.apply(Event::Deadline)
-    }
-}
+timed!(Stage, connection: Connection, Event::Deadline);
 
 impl Stage {
     /// Plays one command, and returns what the connection did, a line each.

@@ -92,3 +92,24 @@ pub fn every_bug_has_its_row<B: PartialEq + fmt::Debug>(bugs: &[(B, u64, &str)],
         assert_eq!(bugs.iter().filter(|(known, ..)| known == bug).count(), 1, "{bug:?}");
     }
 }
+
+/// The worlds of a suite, each from its seed: `replay` shows one, and the same seed is the same world.
+macro_rules! worlds_from_seeds {
+    ($world:expr) => {
+        fn world(seed: u64) -> firesteel_world::Outcome {
+            $world(seed)
+        }
+
+        #[test]
+        fn replay() {
+            $crate::suites::worlds::replay(world);
+        }
+
+        #[test]
+        fn the_same_seed_is_the_same_world() {
+            $crate::suites::worlds::a_seed_is_one_world(world);
+        }
+    };
+}
+
+pub(crate) use worlds_from_seeds;

@@ -1,13 +1,15 @@
 //! The file of a run record: how it is created or takes the place of an earlier one, and how it is written and read again.
 
-use super::run_record::RecordError;
-use super::undone::{self, RecordContents, SourceFile, Undone};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
+
 use tempfile::TempPath;
+
+use super::run_record::RecordError;
+use super::undone::{self, RecordContents, SourceFile, Undone};
 
 /// How the items can be read again if the run is killed.
 pub(super) enum Reread<'a> {

@@ -1,17 +1,9 @@
 //! The shell of the Worker's state machine: performs its effects.
 
-use super::directories::cleaner::Cleaner;
-use super::directories::files::FileStore;
-use super::directories::left_directories;
-use super::directories::scratch::Scratch;
-use super::directories::work_directory::{Remade, WorkDirectory};
-use super::driver_runner::start_driver;
-use super::executor_runner::start_executor;
-use super::log::LogReader;
-use super::measure::measure;
-use super::runner::{Runner, RunnerContext};
-use super::strays::dead_workers::Looker;
-use crate::http::worker::WorkerSite;
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
 use firesteel_core::Timestamp;
 use firesteel_core::ids::{DriverId, ExecutorKey, PeerId};
 use firesteel_core::messages::LogWish;
@@ -25,9 +17,19 @@ use firesteel_host::net::Arrival;
 use firesteel_host::own_program::OwnProgram;
 use firesteel_host::owner::{self, Context, Shell};
 use firesteel_host::signals::EndRequest;
-use std::collections::BTreeMap;
-use std::ops::ControlFlow;
-use std::sync::Arc;
+
+use super::directories::cleaner::Cleaner;
+use super::directories::files::FileStore;
+use super::directories::left_directories;
+use super::directories::scratch::Scratch;
+use super::directories::work_directory::{Remade, WorkDirectory};
+use super::driver_runner::start_driver;
+use super::executor_runner::start_executor;
+use super::log::LogReader;
+use super::measure::measure;
+use super::runner::{Runner, RunnerContext};
+use super::strays::dead_workers::Looker;
+use crate::http::worker::WorkerSite;
 
 /// Performs the effects of the Worker's machine.
 pub(super) struct WorkerShell {

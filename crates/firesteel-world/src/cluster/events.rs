@@ -1,12 +1,13 @@
 //! Events for nodes: each is applied by the node's machine, held against the laws, and its effects are performed.
 
+use firesteel_core::master::ReservationView;
+use firesteel_core::{driver, master, worker};
+
 use super::effects::master_disk::Held;
 use super::faults::Fault;
 use super::happening::Happening;
 use super::processes::node::{Alarm, Body, NodeEffects, NodeEvent};
 use super::world::{BEGINNING, NodeIndex, World};
-use firesteel_core::master::ReservationView;
-use firesteel_core::{driver, master, worker};
 
 impl World {
     pub(super) fn wake(&mut self, node: NodeIndex, at: u64) {

@@ -1,10 +1,11 @@
 //! Where GPUs are kept usable, fewer are left over than under Spark's rule: on a synthetic cluster that fills up.
 
-use crate::placement::policies::MEASURES;
 use firesteel_placement::index::{Index, Share, Slot};
 use firesteel_placement::policy::{Candidate, ClusterTotal, fill};
 use firesteel_placement::{Cores, Demand, ExecutorSize, MiB, Offer, Resources, Strategy, WorkerOrder};
 use firesteel_sim::trace::{Trace, synthetic};
+
+use crate::placement::policies::MEASURES;
 
 /// The synthetic trace's cluster while it fills up, and nothing ends.
 struct Filling {

@@ -1,10 +1,12 @@
 //! The summary as lines for people.
 
-use super::{Failure, LocalityUse, Summary, shown};
-use firesteel_host::plain::clean;
-use firesteel_host::progress::{counted, grouped};
 use std::fmt;
 use std::time::Duration;
+
+use firesteel_host::plain::clean;
+use firesteel_host::progress::{counted, grouped};
+
+use super::{Failure, LocalityUse, Summary, shown};
 
 /// Number of failed items that the text names.
 const NAMED: usize = 10;

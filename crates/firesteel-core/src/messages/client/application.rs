@@ -1,11 +1,13 @@
 //! An application and its executors, as status clients see them.
 
+use std::time::Duration;
+
+use firesteel_placement::{Cores, MiB, ResourceAmounts, Resources};
+use serde::{Deserialize, Serialize};
+
 use crate::ids::{AppId, ExecutorId, ProfileId, WorkerId};
 use crate::messages::{ExecutorState, Outcome, Submitter};
 use crate::time::Timestamp;
-use firesteel_placement::{Cores, MiB, ResourceAmounts, Resources};
-use serde::{Deserialize, Serialize};
-use std::time::Duration;
 
 /// An application as its Master sees it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,9 +1,10 @@
 //! A Worker, as it sees itself.
 
-use crate::ids::{DriverId, ExecutorKey, WorkerId};
-use crate::messages::{ExecutorReport, ExecutorState};
 use firesteel_placement::{Cores, MiB};
 use serde::{Deserialize, Serialize};
+
+use crate::ids::{DriverId, ExecutorKey, WorkerId};
+use crate::messages::{ExecutorReport, ExecutorState};
 
 /// A copy of a Worker's own tables.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,12 +1,14 @@
 //! A Worker, as status clients see it.
 
+use std::fmt;
+
+use firesteel_placement::{Cores, MiB, Resources};
+use serde::{Deserialize, Serialize};
+
 use crate::ids::WorkerId;
 use crate::label::Label;
 use crate::messages::{TimedReport, WorkerDescription, WorkerRemark};
 use crate::time::Timestamp;
-use firesteel_placement::{Cores, MiB, Resources};
-use serde::{Deserialize, Serialize};
-use std::fmt;
 
 /// A Worker as its Master sees it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,5 +1,11 @@
 //! How executors' processes start and end.
 
+use firesteel_core::executor::{self, Executor};
+use firesteel_core::ids::{ExecutorId, ExecutorKey};
+use firesteel_core::process::{ExitStatus, Signal, StartFailure, StartStep};
+use firesteel_core::secret::{EXECUTOR_SECRET, Secret};
+use firesteel_core::worker::{self, ExecutorPlan};
+
 use super::node::{Body, ExecutorBody, NodeEvent};
 use super::programs::{ExecutorFate, ExecutorProcess, ProcessPhase};
 use crate::cluster::faults::Fault;
@@ -10,11 +16,6 @@ use crate::cluster::network::ProcessEnd;
 use crate::cluster::processes::lives::KILL_GRACE;
 use crate::cluster::scenario::AppKind;
 use crate::cluster::world::{NodeIndex, World};
-use firesteel_core::executor::{self, Executor};
-use firesteel_core::ids::{ExecutorId, ExecutorKey};
-use firesteel_core::process::{ExitStatus, Signal, StartFailure, StartStep};
-use firesteel_core::secret::{EXECUTOR_SECRET, Secret};
-use firesteel_core::worker::{self, ExecutorPlan};
 
 pub(crate) fn no_such_file() -> StartFailure {
     StartFailure { step: StartStep::Lookup, error: "no such file or directory".to_owned() }

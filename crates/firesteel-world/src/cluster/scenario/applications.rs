@@ -1,9 +1,9 @@
 //! The applications of a simulated cluster, and their tasks.
 
-use super::Scale;
-use super::wishes::LocalityPlan;
-use crate::cluster::effects::fetches::rolled_files;
-use crate::cluster::laws::entrance::secret_of;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
 use firesteel_core::driver::{Allocation, DynamicAllocation, Ratio, TaskRequest};
 use firesteel_core::ids::{ExecutorId, ProfileId};
 use firesteel_core::launcher::Until;
@@ -15,9 +15,11 @@ use firesteel_core::process::{Command, Placeholder};
 use firesteel_core::secret::EXECUTOR_SECRET;
 use firesteel_placement::{Amount, Cores, ExecutorLimit, MiB, ResourceAmounts, TaskResources};
 use firesteel_sim::dice::Dice;
-use std::collections::BTreeMap;
-use std::sync::Arc;
-use std::time::Duration;
+
+use super::Scale;
+use super::wishes::LocalityPlan;
+use crate::cluster::effects::fetches::rolled_files;
+use crate::cluster::laws::entrance::secret_of;
 
 /// An application and its tasks.
 #[derive(Clone, Debug)]

@@ -1,15 +1,17 @@
 //! Workers in the ledger: their registrations, their reports, and their ends.
 
-use super::Ledger;
-use super::books::{Availability, WorkerBook};
-use crate::cluster::laws::ledger::registration;
+use std::collections::{BTreeMap, BTreeSet};
+
 use firesteel_core::ids::{ExecutorKey, PeerId, WorkerId};
 use firesteel_core::master::Effect;
 use firesteel_core::messages::{
     ExecutorLaunch, ExecutorReport, ExecutorState, Relaunch, WorkerDescription, WorkerToMaster,
 };
 use firesteel_placement::{Cores, ExecutorLimit};
-use std::collections::{BTreeMap, BTreeSet};
+
+use super::Ledger;
+use super::books::{Availability, WorkerBook};
+use crate::cluster::laws::ledger::registration;
 
 impl Ledger {
     pub(super) fn on_worker_event(

@@ -1,11 +1,12 @@
 //! An application as JSON.
 
-use super::executor::Executor;
-use super::scheduling::Scheduling;
 use firesteel_core::Timestamp;
 use firesteel_core::ids::AppId;
 use firesteel_core::messages::{ApplicationDetail, ApplicationState, ApplicationView, Outcome};
 use serde::Serialize;
+
+use super::executor::Executor;
+use super::scheduling::Scheduling;
 
 /// One application, live or ended.
 #[derive(Serialize)]

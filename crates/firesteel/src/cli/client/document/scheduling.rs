@@ -1,6 +1,5 @@
 //! How an application is scheduled, as JSON: what the Master decides by, and what keeps it from more executors.
 
-use super::next_executor::NextExecutor;
 use firesteel_core::Timestamp;
 use firesteel_core::ids::{ProfileId, WorkerId};
 use firesteel_core::messages::{
@@ -9,6 +8,8 @@ use firesteel_core::messages::{
 use firesteel_placement::advice::{Advice, Change};
 use firesteel_placement::{ExecutorLimit, ExecutorSize, ResourceAmounts};
 use serde::Serialize;
+
+use super::next_executor::NextExecutor;
 
 /// The scheduling status of a live application.
 #[derive(Serialize)]
