@@ -13,7 +13,7 @@ use crate::time::Timestamp;
 ///                              started
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum ProcessStage {
+pub(in crate::worker) enum ProcessStage {
     /// The shell was told to start it.
     Starting,
     /// It is to be ended with this signal as soon as it has started.
@@ -27,7 +27,7 @@ pub(super) enum ProcessStage {
 }
 
 impl ProcessStage {
-    pub(super) fn pid(self) -> Option<u32> {
+    pub(in crate::worker) fn pid(self) -> Option<u32> {
         match self {
             Self::Starting | Self::Doomed(_) => None,
             Self::Running { pid, .. } | Self::Ending { pid, .. } | Self::Dying { pid } => Some(pid),
@@ -35,7 +35,7 @@ impl ProcessStage {
     }
 
     /// Whether it was asked to end.
-    pub(super) fn is_unwanted(self) -> bool {
+    pub(in crate::worker) fn is_unwanted(self) -> bool {
         match self {
             Self::Starting | Self::Running { .. } => false,
             Self::Doomed(_) | Self::Ending { .. } | Self::Dying { .. } => true,
@@ -43,7 +43,7 @@ impl ProcessStage {
     }
 
     /// When its grace is over, if it has any.
-    pub(super) fn kill_at(self) -> Option<Timestamp> {
+    pub(in crate::worker) fn kill_at(self) -> Option<Timestamp> {
         match self {
             Self::Ending { kill_at, .. } => Some(kill_at),
             Self::Starting | Self::Doomed(_) | Self::Running { .. } | Self::Dying { .. } => None,
@@ -51,7 +51,7 @@ impl ProcessStage {
     }
 
     /// It has started. Returns the stage, and the signal that has waited for this. `None` if it was not being started.
-    pub(super) fn started(self, now: Timestamp, pid: u32) -> Option<(Self, Option<Signal>)> {
+    pub(in crate::worker) fn started(self, now: Timestamp, pid: u32) -> Option<(Self, Option<Signal>)> {
         let waiting = match self {
             Self::Starting => None,
             Self::Doomed(signal) => Some(signal),
@@ -62,7 +62,7 @@ impl ProcessStage {
 
     /// It is to be sent this signal, and to be killed at that time if it is still there. A signal no stronger than an earlier
     /// one has no effect. Returns the stage, and whether there is a process that now gets the signal.
-    pub(super) fn signalled(self, signal: Signal, kill_at: Timestamp) -> (Self, bool) {
+    pub(in crate::worker) fn signalled(self, signal: Signal, kill_at: Timestamp) -> (Self, bool) {
         let stage = match (self, signal) {
             (Self::Starting, signal) => Self::Doomed(signal),
             (Self::Doomed(before), signal) => Self::Doomed(before.max(signal)),
