@@ -2,7 +2,7 @@
 
 use firesteel_placement::ExecutorLimit;
 
-use super::executor::Trust;
+use super::executors::executor::Trust;
 use super::{Allocation, Driver, Phase};
 use crate::machine::{Violation, ensure};
 

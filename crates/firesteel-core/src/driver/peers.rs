@@ -2,8 +2,8 @@
 
 use firesteel_placement::Resources;
 
-use super::executor::Assigned;
-use super::membership::Newcomer;
+use super::executors::executor::Assigned;
+use super::executors::membership::Newcomer;
 use super::{Driver, Effect, Ending, Event, ExecutorLoss, Inbound, Note, Outbound, Phase, Request, Until};
 use crate::applicant::registration::Registered;
 use crate::applicant::starvation::Asked;
