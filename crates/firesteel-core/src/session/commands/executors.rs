@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use firesteel_placement::ExecutorLimit;
 
-use super::start::ready;
-use super::wait::{Inquiry, ReadyWait, TotalRequest, Wait};
-use super::{Answer, Complaint, Effect, Session, Surplus, TICK};
 use crate::driver::{Allocation, ExecutorView, Note, Replacement, View};
 use crate::ids::{ExecutorId, ProfileId};
+use crate::session::start::ready;
+use crate::session::wait::{Inquiry, ReadyWait, TotalRequest, Wait};
+use crate::session::{Answer, Complaint, Effect, Session, Surplus, TICK};
 use crate::time::Timestamp;
 
 /// How long a command waits for requested executors.

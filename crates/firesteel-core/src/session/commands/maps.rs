@@ -1,9 +1,9 @@
 //! `map`: a map run, whose tasks are the latest ones of the driver.
 
-use super::wait::{Inquiry, Interrupts, Wait};
-use super::{Complaint, Effect, Ending, Map, MapEnd, MapStart, Message, Position, Reader, Session};
 use crate::driver::{ExecutorView, ExecutorViewState, View};
 use crate::ids::{ProfileId, TaskId};
+use crate::session::wait::{Inquiry, Interrupts, Wait};
+use crate::session::{Complaint, Effect, Ending, Map, MapEnd, MapStart, Message, Position, Reader, Session};
 
 impl Session {
     pub(super) fn open_items(&mut self, map: Map) {
@@ -16,14 +16,14 @@ impl Session {
 
     /// The run hears of executors from now on, so it misses none between the driver's tables and its reports. It counts
     /// each executor once, even if it hears of it several times.
-    pub(super) fn on_items_opened(&mut self) {
+    pub(in crate::session) fn on_items_opened(&mut self) {
         match self.take_wait() {
             Some(Wait::Items(map)) => self.look(Inquiry::Map(map)),
             other => self.put_back(other),
         }
     }
 
-    pub(super) fn on_items_failed(&mut self, error: String) {
+    pub(in crate::session) fn on_items_failed(&mut self, error: String) {
         match self.take_wait() {
             Some(Wait::Items(_)) => self.fail(2, Complaint::ItemsFailed { error }),
             other => self.put_back(other),
@@ -44,14 +44,14 @@ impl Session {
         self.wait(Wait::Map { first, interrupts: Interrupts::None });
     }
 
-    pub(super) fn on_map_failed(&mut self, error: String) {
+    pub(in crate::session) fn on_map_failed(&mut self, error: String) {
         match self.take_wait() {
             Some(Wait::Map { .. }) => self.fail(1, Complaint::MapFailed { error }),
             other => self.put_back(other),
         }
     }
 
-    pub(super) fn on_map_ended(&mut self, end: MapEnd) {
+    pub(in crate::session) fn on_map_ended(&mut self, end: MapEnd) {
         let (first, interrupts) = match self.take_wait() {
             Some(Wait::Map { first, interrupts }) => (first, interrupts),
             other => return self.put_back(other),

@@ -1,5 +1,11 @@
 //! Begins commands, and serves those that wait for nothing.
 
+mod executors;
+mod maps;
+mod questions;
+mod runs;
+mod watch;
+
 use std::path::PathBuf;
 use std::time::Duration;
 

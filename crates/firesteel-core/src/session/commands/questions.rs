@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use super::wait::{Inquiry, Question, Wait};
-use super::{AddedProfile, Answer, Complaint, Effect, Session, Shortfalls, Standing, TaskShare};
 use crate::driver::View;
 use crate::ids::ProfileId;
 use crate::messages::ResourceProfile;
+use crate::session::wait::{Inquiry, Question, Wait};
+use crate::session::{AddedProfile, Answer, Complaint, Effect, Session, Shortfalls, Standing, TaskShare};
 
 /// Timeout for the Master's answer.
 const ANSWER: Duration = Duration::from_secs(10);
@@ -22,7 +22,7 @@ impl Session {
         self.wait(Wait::Master { until: self.now + ANSWER, question });
     }
 
-    pub(super) fn on_master_answered(&mut self, answer: Option<Shortfalls>) {
+    pub(in crate::session) fn on_master_answered(&mut self, answer: Option<Shortfalls>) {
         match self.take_wait() {
             Some(Wait::Master { question: Question::Why { code }, .. }) => match answer {
                 Some(shortfalls) => self.look(Inquiry::Why { shortfalls, code }),
@@ -40,7 +40,7 @@ impl Session {
         }
     }
 
-    pub(super) fn on_master_silent(&mut self) {
+    pub(in crate::session) fn on_master_silent(&mut self) {
         match self.take_wait() {
             Some(Wait::Master { question, .. }) => {
                 self.effects.push(Effect::Forget);
@@ -56,7 +56,7 @@ impl Session {
     }
 
     /// The user does not wait for the Master.
-    pub(super) fn interrupt_question(&mut self, question: Question) {
+    pub(in crate::session) fn interrupt_question(&mut self, question: Question) {
         self.effects.push(Effect::Forget);
         match question {
             Question::Why { code: 0 } => self.interrupt_command(),

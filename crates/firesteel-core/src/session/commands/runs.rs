@@ -3,16 +3,16 @@
 use bytes::Bytes;
 use firesteel_placement::Cores;
 
-use super::wait::{AfterTasks, Inquiry, TasksWait, Then, Wait};
-use super::{
-    Commands, Complaint, Effect, Ending, Message, Place, Run, Session, Target, Task, TaskShare, exit_code,
-};
 use crate::driver::{TaskNeeds, TaskRequest, View};
 use crate::ids::{ExecutorId, ProfileId, TaskId};
 use crate::process::Command;
+use crate::session::wait::{AfterTasks, Inquiry, TasksWait, Then, Wait};
+use crate::session::{
+    Commands, Complaint, Effect, Ending, Message, Place, Run, Session, Target, Task, TaskShare, exit_code,
+};
 
 impl Session {
-    pub(super) fn run(&mut self, run: Run) {
+    pub(in crate::session) fn run(&mut self, run: Run) {
         match run.target {
             Target::Profile(profile) => self.submit(run, profile, None),
             Target::Executor(executor) => self.look(Inquiry::RunOn(run, executor)),
@@ -49,7 +49,7 @@ impl Session {
 
     /// What a task of this profile needs, optionally with another number of cores. `None`: the
     /// profile does not exist.
-    pub(super) fn needs(&self, profile: ProfileId, cores: Option<Cores>) -> Option<TaskNeeds> {
+    pub(in crate::session) fn needs(&self, profile: ProfileId, cores: Option<Cores>) -> Option<TaskNeeds> {
         let defaults = &self.defaults.needs;
         if profile == defaults.profile {
             return Some(TaskNeeds { cores: cores.unwrap_or(defaults.cores), ..defaults.clone() });
@@ -60,14 +60,14 @@ impl Session {
     }
 
     /// The command of a task, from its words.
-    pub(super) fn command(&self, words: Vec<String>) -> Command {
+    pub(in crate::session) fn command(&self, words: Vec<String>) -> Command {
         let mut words = words.into_iter();
         let program = words.next().unwrap_or_default();
         Command { program, arguments: words.collect(), environment: self.defaults.environment.clone() }
     }
 
     /// The foreground task has ended, and its output is printed.
-    pub(super) fn judge_command(&mut self, task: TaskId) {
+    pub(in crate::session) fn judge_command(&mut self, task: TaskId) {
         let Some(Task { words, end: Some((outcome, _)), .. }) = self.tasks.get(task) else {
             return self.finish(0);
         };
@@ -136,7 +136,7 @@ impl Session {
     }
 
     /// A task has ended: whether the command at hand waits for it.
-    pub(super) fn wake(&mut self, ended: TaskId) {
+    pub(in crate::session) fn wake(&mut self, ended: TaskId) {
         match self.take_wait() {
             Some(Wait::Task(task)) if task == ended => self.print_everything(Then::Task(task)),
             Some(Wait::Tasks(wait)) => self.go_on_waiting(wait),

@@ -1,11 +1,11 @@
 //! `watch`: the output of a background task, as it comes.
 
-use super::wait::{Interest, Wait, Watch};
-use super::{Complaint, Effect, Extent, Piece, Place, Session, TICK, Task, exit_code};
 use crate::ids::TaskId;
+use crate::session::wait::{Interest, Wait, Watch};
+use crate::session::{Complaint, Effect, Extent, Piece, Place, Session, TICK, Task, exit_code};
 
 impl Session {
-    pub(super) fn watch(&mut self, task: Option<TaskId>) {
+    pub(in crate::session) fn watch(&mut self, task: Option<TaskId>) {
         let Some(task) = task.or_else(|| self.tasks.last_in_background()) else {
             return self.fail(1, Complaint::NoBackgroundTask);
         };
@@ -21,7 +21,7 @@ impl Session {
     }
 
     /// Prints the next piece of the record.
-    pub(super) fn replay(&mut self, watch: Watch) {
+    pub(in crate::session) fn replay(&mut self, watch: Watch) {
         let task = watch.task;
         let extent = match self.tasks.get(task) {
             Some(Task { end: None, .. }) => Extent::SoFar,
@@ -31,7 +31,7 @@ impl Session {
         self.wait(Wait::Piece(Watch { extent, ..watch }));
     }
 
-    pub(super) fn on_replayed(&mut self, piece: Piece, loss: Option<String>) {
+    pub(in crate::session) fn on_replayed(&mut self, piece: Piece, loss: Option<String>) {
         let watch = match self.take_wait() {
             Some(Wait::Piece(watch)) => Watch { loss, ..watch },
             other => return self.put_back(other),
@@ -67,7 +67,7 @@ impl Session {
     }
 
     /// The user has seen enough.
-    pub(super) fn give_up_watching(&mut self, Watch { task, loss, .. }: Watch) {
+    pub(in crate::session) fn give_up_watching(&mut self, Watch { task, loss, .. }: Watch) {
         self.effects.push(Effect::Unmute);
         match loss {
             Some(loss) => self.fail(1, Complaint::OutputLost { task, loss }),
