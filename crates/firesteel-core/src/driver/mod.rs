@@ -49,6 +49,7 @@ use self::scaling::hints::Hints;
 use self::scaling::targets::Targets;
 use self::tasks::Tasks;
 use self::tasks::delay::Delays;
+use crate::applicant::peers::Closing;
 use crate::applicant::registration::{Registration, Search};
 use crate::applicant::starvation::Starvation;
 use crate::ids::{AppId, AttemptId, ExecutorId, PeerId, ProfileId, TaskId};
@@ -86,8 +87,7 @@ pub struct Driver {
     executors: Executors,
     /// Executors that know the secret and registered before the Master told of them.
     early: BTreeMap<PeerId, Newcomer>,
-    /// Connections that were told to close and have not ended.
-    closing: BTreeSet<PeerId>,
+    closing: Closing,
     tasks: Tasks,
     targets: Targets,
     delays: Delays,
@@ -175,7 +175,7 @@ impl Driver {
             registration: Registration::new(search, config.description.clone()),
             executors: Executors::default(),
             early: BTreeMap::new(),
-            closing: BTreeSet::new(),
+            closing: Closing::default(),
             tasks: Tasks::default(),
             targets: Targets::new(&config.description),
             delays: Delays::new(config.locality_wait),
