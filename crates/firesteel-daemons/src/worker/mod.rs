@@ -3,7 +3,7 @@
 //! - [`daemon`]: the Worker's state machine, its connections and its runners.
 //! - [`executor_runner`], [`environment`], [`header`]: one executor's process, its variables, and the header of its
 //!   `stderr`.
-//! - [`driver_runner`]: one process of a cluster driver; `runner`: what both runners share. `driver_jar`: the jar of a cluster
+//! - [`driver_runner`]: one process of a cluster driver; `runner`: the one body of both runners. `driver_jar`: the jar of a cluster
 //!   driver of Spark's.
 //! - [`java`], [`spark_homes`], [`scratch`]: executors of Spark's, which are Java classes: what starts them, with which Spark,
 //!   and their scratch directories.
