@@ -1,5 +1,8 @@
 //! The house itself: floors, purity, and a map of it that stays true.
 
+mod circles;
+mod sizes;
+
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 

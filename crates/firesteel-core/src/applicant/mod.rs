@@ -4,6 +4,7 @@
 //! [`Registration`](registration::Registration) and [`Starvation`](starvation::Starvation) are parts of such
 //! a machine. They return what is to be done, and the machine turns it into its own effects and notes.
 
+pub(crate) mod peers;
 pub(crate) mod registration;
 pub(crate) mod starvation;
 

@@ -2,7 +2,7 @@
 
 use firesteel_placement::ExecutorLimit;
 
-use super::executor::Trust;
+use super::executors::executor::Trust;
 use super::{Allocation, Driver, Phase};
 use crate::machine::{Violation, ensure};
 
@@ -64,8 +64,8 @@ fn check_peers(driver: &Driver) -> Result<(), Violation> {
         let is_due = app == Some(&newcomer.app) && driver.executors.is_known(newcomer.executor);
         ensure!("driver", !is_due, "executor {} waits, and the Master has told of it", newcomer.executor);
     }
-    for peer in &driver.closing {
-        ensure!("driver", !is_registered(*peer), "connection {peer} is closing and registered");
+    for peer in driver.closing.iter() {
+        ensure!("driver", !is_registered(peer), "connection {peer} is closing and registered");
     }
     let unanswered = driver.questions.len();
     ensure!(

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use firesteel_placement::locality::Topology;
 
-use super::exit_codes::ExitCodes;
+use super::tasks::exit_codes::ExitCodes;
 use crate::address::Address;
 use crate::messages::{ApplicationDescription, HeartbeatRules};
 use crate::secret::Secret;

@@ -4,75 +4,52 @@
 //! submitted task on one of them. A failed task is retried until it has ended for good. The shell submits
 //! tasks, writes their output and reports that. How many tasks wait is for the application's owner to decide.
 //!
-//! Each concern has its file: messages to and from peers (`peers`); the table of executors and how they come
-//! and go (`executors`, `membership`), which have room for tasks (`openings`) and where they are (`reach`);
-//! tasks that no executor can run (`unfit`); the number of executors wanted (`targets`), which may follow the
-//! tasks (`scaling`, `allocation`) or fall while another profile needs the room (`giving_back`); the table of
-//! tasks and the ends of attempts (`tasks`, `waiting`, `attempts`); which executor runs which task (`offers`,
-//! `delay`); failures and exclusions (`health_tracker`: by comparison in `comparison`, `failure_rates`,
-//! `evidence`, by Spark's limits in `failure_limits`; `exclusion`; before there is proof, `doubt`); executors
-//! that are silent (`heartbeats`) or that can start no more (`shortage`); what the Master is told of preferred
-//! hosts (`hints`); flow control of output (`credit`); and the shell's questions (`question`). Finding a Master
-//! is shared with launcher and Worker (`master_search`), and asking why no executor comes with the launcher
-//! (`applicant`).
+//! Each concern has its folder or file:
+//!
+//! - `executors`: the table of executors; how they come and go (`membership`), which have room for tasks (`openings`),
+//!   where they are (`reach`), which are silent (`heartbeats`) or can start no more (`shortage`);
+//! - `tasks`: the table of tasks and the ends of attempts (`waiting`, `attempts`); which executor runs which task
+//!   (`offers`, `delay`); tasks that no executor can run (`unfit`); flow control of output (`credit`);
+//! - `scaling`: the number of executors wanted (`targets`), which may follow the tasks (`allocation`) or fall while another
+//!   profile needs the room (`giving_back`), and the hosts where they are wanted (`hints`);
+//! - `exclusion`: failures, and executors and hosts that get no tasks after them (`health_tracker`: by comparison in
+//!   `comparison`, `failure_rates`, `evidence`, by Spark's limits in `failure_limits`; before there is proof, `doubt`);
+//! - `peers`: messages to and from peers; `question`: the shell's questions.
+//!
+//! Finding a Master is shared with launcher and Worker (`master_search`), and asking why no executor comes with the
+//! launcher (`applicant`).
 
-mod allocation;
-mod attempts;
 mod check;
-mod comparison;
 mod config;
-mod credit;
-mod delay;
-mod doubt;
 mod effect;
-mod ended;
 mod event;
-mod evidence;
 mod exclusion;
-mod executor;
 mod executors;
-mod exit_codes;
-mod failure_limits;
-mod failure_rates;
-mod giving_back;
-mod health_tracker;
-mod heartbeats;
-mod hints;
-mod membership;
-mod needs;
 mod note;
-mod offers;
-mod openings;
 mod peers;
 mod question;
-mod reach;
-mod request;
 mod scaling;
-mod shortage;
-mod targets;
 mod tasks;
 #[cfg(test)]
 mod tests;
-mod unfit;
 mod view;
-mod waiting;
-mod wording;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use firesteel_placement::{Cores, ExecutorLimit};
 
-use self::delay::Delays;
-use self::executor::State;
+use self::exclusion::health_tracker::HealthTracker;
 use self::executors::Executors;
-use self::health_tracker::HealthTracker;
-use self::hints::Hints;
-use self::membership::Newcomer;
+use self::executors::executor::State;
+use self::executors::membership::Newcomer;
 use self::question::Questions;
 use self::scaling::Scaling;
-use self::targets::Targets;
+use self::scaling::hints::Hints;
+use self::scaling::targets::Targets;
 use self::tasks::Tasks;
+use self::tasks::delay::Delays;
+use crate::applicant::peers::Closing;
 use crate::applicant::registration::{Registration, Search};
 use crate::applicant::starvation::Starvation;
 use crate::ids::{AppId, AttemptId, ExecutorId, PeerId, ProfileId, TaskId};
@@ -87,13 +64,13 @@ pub use config::{
 };
 pub use effect::{Effect, Ending, FailureCause, Outbound, TaskOutcome};
 pub use event::{Event, Inbound, Replacement, Until};
-pub use exit_codes::{BadExitCodes, ExitCodes};
-pub use health_tracker::ExclusionCause;
-pub use needs::TaskNeeds;
+pub use exclusion::health_tracker::ExclusionCause;
 pub use note::{ExecutorLoss, MasterStatus, Note, Readmission, RefusedProfile, Request};
 pub use question::{Answer, Question, QuestionId};
-pub use request::TaskRequest;
-pub use unfit::Unfit;
+pub use tasks::exit_codes::{BadExitCodes, ExitCodes};
+pub use tasks::needs::TaskNeeds;
+pub use tasks::request::TaskRequest;
+pub use tasks::unfit::Unfit;
 pub use view::{ExecutorView, ExecutorViewState, View};
 
 /// An application without executors is told why that soon.
@@ -110,8 +87,7 @@ pub struct Driver {
     executors: Executors,
     /// Executors that know the secret and registered before the Master told of them.
     early: BTreeMap<PeerId, Newcomer>,
-    /// Connections that were told to close and have not ended.
-    closing: BTreeSet<PeerId>,
+    closing: Closing,
     tasks: Tasks,
     targets: Targets,
     delays: Delays,
@@ -199,7 +175,7 @@ impl Driver {
             registration: Registration::new(search, config.description.clone()),
             executors: Executors::default(),
             early: BTreeMap::new(),
-            closing: BTreeSet::new(),
+            closing: Closing::default(),
             tasks: Tasks::default(),
             targets: Targets::new(&config.description),
             delays: Delays::new(config.locality_wait),

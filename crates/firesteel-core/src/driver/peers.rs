@@ -2,29 +2,27 @@
 
 use firesteel_placement::Resources;
 
-use super::executor::Assigned;
-use super::membership::Newcomer;
+use super::executors::executor::Assigned;
+use super::executors::membership::Newcomer;
 use super::{Driver, Effect, Ending, Event, ExecutorLoss, Inbound, Note, Outbound, Phase, Request, Until};
+use crate::applicant::peers::Step;
 use crate::applicant::registration::Registered;
 use crate::applicant::starvation::Asked;
 use crate::ids::{AppId, ExecutorId, PeerId};
-use crate::master_search::{Order, Remark};
+use crate::master_search::Order;
 use crate::messages::{DriverToExecutor, DriverToMaster, ExecutorState, ExecutorToDriver, MasterToDriver};
 use crate::time::Timestamp;
 
 impl Driver {
     pub(super) fn on_master_message(&mut self, now: Timestamp, peer: PeerId, message: MasterToDriver) {
-        if !self.registration.search.is_master(peer) {
-            self.unexpected(peer);
-            return;
+        if !self.registration.may_say(peer, &message) {
+            return self.unexpected(peer);
         }
         match message {
             MasterToDriver::RegisteredApplication { app, master_url: _, max_cores: _, first_executor } => {
                 self.on_registered(now, peer, app, first_executor);
             }
             MasterToDriver::ApplicationRemoved(end) => self.finish(Ending::Removed(end), None, Until::Told),
-            // All other messages are valid only from the Master that has the application.
-            _ if self.registration.master().is_none_or(|(master, _)| master != peer) => self.unexpected(peer),
             MasterToDriver::ExecutorAdded { executor, profile, worker, host, cores, memory, port: _ } => {
                 let resources = Resources::default();
                 let (worker_id, at) = (worker.clone(), host.clone());
@@ -137,7 +135,7 @@ impl Driver {
                     secret,
                 },
                 None,
-            ) if !self.early.contains_key(&peer) && !self.closing.contains(&peer) => {
+            ) if !self.early.contains_key(&peer) && !self.closing.contains(peer) => {
                 let assigned = Assigned { profile, worker, host, cores, resources };
                 self.on_register_executor(now, peer, Newcomer { app, executor, assigned }, &secret);
             }
@@ -167,7 +165,7 @@ impl Driver {
     }
 
     pub(super) fn on_disconnected(&mut self, now: Timestamp, peer: PeerId) {
-        self.closing.remove(&peer);
+        self.closing.forget(peer);
         self.early.remove(&peer);
         if let Some(orders) = self.registration.search.on_disconnected(now, peer) {
             self.follow(orders);
@@ -178,49 +176,28 @@ impl Driver {
 
     /// Performs what the registration orders.
     pub(super) fn follow(&mut self, orders: Vec<Order<()>>) {
-        for order in orders {
-            match order {
-                Order::Connect(master) => self.effects.push(Effect::Connect { master }),
-                Order::Ask(peer) => {
-                    let executors = self.executors.iter().map(|(executor, _)| executor);
-                    let message = self.registration.request(executors);
-                    self.effects.push(Effect::Send { peer, message: Outbound::Master(message) });
-                }
-                Order::Close(peer) => self.close(peer),
-                Order::Lost { master, terms: () } => self.effects.note(Note::MasterLost { master }),
-                Order::Remark(Remark::Unreachable { master, error }) => {
-                    let patience = self.registration.patience();
-                    self.effects.note(Note::MasterUnreachable { master, error, patience });
-                }
-                Order::Remark(Remark::Dispute(dispute)) => self.effects.note(Note::Dispute(dispute)),
-                // Who waits for an application is told no more than that; why none was found is told at the end.
-                Order::Remark(
-                    Remark::Silent { .. }
-                    | Remark::HungUp { .. }
-                    | Remark::StandsBy { .. }
-                    | Remark::NextRound { .. },
-                ) => {}
-                Order::GiveUp => {
-                    let errors = self.registration.search.errors();
-                    self.finish(Ending::NoMaster { errors }, None, Until::Told);
-                }
+        for order in &orders {
+            if let Order::Close(peer) = order {
+                self.early.remove(peer);
             }
+        }
+        let Self { registration, executors, closing, effects, .. } = self;
+        let living = || executors.iter().map(|(executor, _)| executor);
+        if let Some(errors) = registration.follow(orders, living, closing, effects) {
+            self.finish(Ending::NoMaster { errors }, None, Until::Told);
         }
     }
 
     /// A connection sent a message that is not valid now: it is closed. Messages of closing connections are
     /// ignored.
     pub(super) fn unexpected(&mut self, peer: PeerId) {
-        if !self.closing.contains(&peer) {
-            self.effects.note(Note::UnexpectedMessage { peer });
-            self.close(peer);
-        }
+        self.early.remove(&peer);
+        self.closing.unexpected(peer, &mut self.effects);
     }
 
     pub(super) fn close(&mut self, peer: PeerId) {
         self.early.remove(&peer);
-        self.closing.insert(peer);
-        self.effects.push(Effect::Close { peer });
+        self.closing.close(peer, &mut self.effects);
     }
 
     pub(super) fn send_executor(&mut self, peer: PeerId, message: DriverToExecutor) {
@@ -232,5 +209,22 @@ impl Driver {
         if let Some((peer, _)) = self.registration.master() {
             self.effects.push(Effect::Send { peer, message: Outbound::Master(message) });
         }
+    }
+}
+
+impl From<Step> for Effect {
+    fn from(step: Step) -> Self {
+        let note = match step {
+            Step::Connect { master } => return Self::Connect { master },
+            Step::Ask { peer, message } => return Self::Send { peer, message: Outbound::Master(message) },
+            Step::Close { peer } => return Self::Close { peer },
+            Step::MasterLost { master } => Note::MasterLost { master },
+            Step::MasterUnreachable { master, error, patience } => {
+                Note::MasterUnreachable { master, error, patience }
+            }
+            Step::Dispute(dispute) => Note::Dispute(dispute),
+            Step::UnexpectedMessage { peer } => Note::UnexpectedMessage { peer },
+        };
+        Self::Note(note)
     }
 }

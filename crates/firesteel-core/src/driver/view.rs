@@ -3,7 +3,7 @@
 use firesteel_placement::{Cores, ExecutorLimit, Resources};
 
 use super::Driver;
-use super::executor::{Executor, Fate, State, Trust};
+use super::executors::executor::{Executor, Fate, State, Trust};
 use crate::address::Address;
 use crate::ids::{AppId, ExecutorId, ProfileId, TaskId, WorkerId};
 

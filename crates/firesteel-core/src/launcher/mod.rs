@@ -14,16 +14,17 @@ mod peers;
 #[cfg(test)]
 mod tests;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use firesteel_placement::words::counted;
 use firesteel_placement::{Cores, Shortfall};
 
 use self::final_ends::FinalEnds;
+use crate::applicant::peers::Closing;
 use crate::applicant::registration::{Registration, Search};
 use crate::applicant::starvation::{Asked, Starvation};
-use crate::ids::{ExecutorId, PeerId, ProfileId};
+use crate::ids::{ExecutorId, ProfileId};
 use crate::machine::{Effects, Machine, Violation};
 use crate::master_search::Due;
 use crate::messages::{ApplicationDescription, DriverToMaster, ExecutorState, Outcome};
@@ -50,8 +51,7 @@ pub struct Launcher {
     final_ends: FinalEnds,
     /// The executors that have not ended.
     executors: BTreeMap<ExecutorId, Executor>,
-    /// Connections that were told to close and have not ended.
-    closing: BTreeSet<PeerId>,
+    closing: Closing,
     phase: Phase,
     effects: Effects<Effect>,
 }
@@ -107,7 +107,7 @@ impl Launcher {
             until,
             final_ends: FinalEnds::default(),
             executors: BTreeMap::new(),
-            closing: BTreeSet::new(),
+            closing: Closing::default(),
             phase: Phase::Running,
             effects: Effects::default(),
         }

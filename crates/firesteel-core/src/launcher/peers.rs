@@ -3,16 +3,17 @@
 use firesteel_placement::Cores;
 
 use super::{Effect, Ending, Executor, ExecutorEnd, Launcher, Note, PATIENCE, Phase};
+use crate::applicant::peers::Step;
 use crate::applicant::registration::Registered;
 use crate::applicant::starvation::Asked;
 use crate::ids::{AppId, ExecutorId, PeerId};
-use crate::master_search::{Order, Remark};
+use crate::master_search::Order;
 use crate::messages::{ApplicationEnd, MasterToDriver};
 use crate::time::Timestamp;
 
 impl Launcher {
     pub(super) fn on_message(&mut self, now: Timestamp, peer: PeerId, message: MasterToDriver) {
-        if !self.registration.search.is_master(peer) {
+        if !self.registration.may_say(peer, &message) {
             return self.unexpected(peer);
         }
         match message {
@@ -20,8 +21,6 @@ impl Launcher {
                 self.on_registered(now, peer, app, max_cores, first_executor);
             }
             MasterToDriver::ApplicationRemoved(end) => self.on_removed(now, end),
-            // All other messages are valid only from the Master that has the application.
-            _ if self.registration.master().is_none_or(|(master, _)| master != peer) => self.unexpected(peer),
             MasterToDriver::ExecutorAdded { executor, profile: _, worker, host, cores, memory, port: _ } => {
                 // After a reconnection the Master repeats everything, about live and ended executors.
                 if !self.registration.has_seen(executor) {
@@ -106,7 +105,7 @@ impl Launcher {
     }
 
     pub(super) fn on_disconnected(&mut self, now: Timestamp, peer: PeerId) {
-        self.closing.remove(&peer);
+        self.closing.forget(peer);
         let had_master = self.registration.master().is_some();
         // The connection may be one that was closed from here.
         let Some(orders) = self.registration.search.on_disconnected(now, peer) else { return };
@@ -119,45 +118,37 @@ impl Launcher {
 
     /// Performs what the registration orders.
     pub(super) fn follow(&mut self, now: Timestamp, orders: Vec<Order<()>>) {
-        for order in orders {
-            match order {
-                Order::Connect(master) => self.effects.push(Effect::Connect { master }),
-                Order::Ask(peer) => {
-                    let message = self.registration.request(self.executors.keys().copied());
-                    self.effects.push(Effect::Send { peer, message });
-                }
-                Order::Close(peer) => self.close(peer),
-                Order::Lost { master, terms: () } => self.effects.note(Note::MasterLost { master }),
-                Order::Remark(Remark::Unreachable { master, error }) => {
-                    let patience = self.registration.patience();
-                    self.effects.note(Note::MasterUnreachable { master, error, patience });
-                }
-                Order::Remark(Remark::Dispute(dispute)) => self.effects.note(Note::Dispute(dispute)),
-                // Who waits for an application is told no more than that; why none was found is told at the end.
-                Order::Remark(
-                    Remark::Silent { .. }
-                    | Remark::HungUp { .. }
-                    | Remark::StandsBy { .. }
-                    | Remark::NextRound { .. },
-                ) => {}
-                Order::GiveUp => {
-                    self.end(now, Ending::NoMaster { errors: self.registration.search.errors() })
-                }
-            }
+        let Self { registration, executors, closing, effects, .. } = self;
+        let living = || executors.keys().copied();
+        if let Some(errors) = registration.follow(orders, living, closing, effects) {
+            self.end(now, Ending::NoMaster { errors });
         }
     }
 
     /// A connection sent a message that is not valid now: it is closed. Messages of closing connections are
     /// ignored.
     pub(super) fn unexpected(&mut self, peer: PeerId) {
-        if !self.closing.contains(&peer) {
-            self.effects.note(Note::UnexpectedMessage { peer });
-            self.close(peer);
-        }
+        self.closing.unexpected(peer, &mut self.effects);
     }
 
     pub(super) fn close(&mut self, peer: PeerId) {
-        self.closing.insert(peer);
-        self.effects.push(Effect::Close { peer });
+        self.closing.close(peer, &mut self.effects);
+    }
+}
+
+impl From<Step> for Effect {
+    fn from(step: Step) -> Self {
+        let note = match step {
+            Step::Connect { master } => return Self::Connect { master },
+            Step::Ask { peer, message } => return Self::Send { peer, message },
+            Step::Close { peer } => return Self::Close { peer },
+            Step::MasterLost { master } => Note::MasterLost { master },
+            Step::MasterUnreachable { master, error, patience } => {
+                Note::MasterUnreachable { master, error, patience }
+            }
+            Step::Dispute(dispute) => Note::Dispute(dispute),
+            Step::UnexpectedMessage { peer } => Note::UnexpectedMessage { peer },
+        };
+        Self::Note(note)
     }
 }

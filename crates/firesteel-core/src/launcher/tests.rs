@@ -8,7 +8,7 @@ use firesteel_placement::{Cores, ExecutorLimit, MiB, Shortfall, shortfall};
 use super::*;
 use crate::address::Address;
 use crate::connect_error::ConnectError;
-use crate::ids::{AppId, WorkerId};
+use crate::ids::{AppId, PeerId, WorkerId};
 use crate::leadership::Leadership;
 use crate::messages::{
     ApplicationEnd, LossReason, MasterToDriver, Outcome, Placing, Relaunch, ResourceProfile, Submitter,

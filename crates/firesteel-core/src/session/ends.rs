@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::serve::FAREWELL;
+use super::commands::FAREWELL;
 use super::wait::Wait;
 use super::{Effect, Ending, Message, Phase, Session};
 use crate::driver;

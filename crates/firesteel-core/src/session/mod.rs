@@ -4,35 +4,30 @@
 //! and how all of it ends. It stands above the driver and above a map run: it is told what they do, and its effects are
 //! events of theirs. Its shell reads and parses lines, words what is said, and prints.
 //!
-//! - `agenda`: the commands that are still to be served; `serve` begins each of them.
-//! - `wait`: what the command at hand waits for. Each kind of command has a file: `runs`, `watch`, `executors`,
-//!   `questions`, `maps`.
+//! - `agenda`: the commands that are still to be served; `commands` begins each of them. Each kind of command that waits has a
+//!   file there: `runs`, `watch`, `executors`, `questions`, `maps`.
+//! - `wait`: what the command at hand waits for.
 //! - `reports`, `interrupts`, `ends`: what happens meanwhile.
 //!
 //! Outputs do not pass through the session. Its shell asks [`Session::route`] where they go.
 
 mod agenda;
 mod check;
+mod commands;
 mod config;
 mod effect;
 mod ending;
 mod ends;
 mod event;
-mod executors;
 mod interrupts;
-mod maps;
-mod questions;
 mod replay;
 mod reports;
 mod request;
 mod route;
-mod runs;
 mod saying;
-mod serve;
 mod start;
 mod tasks;
 mod wait;
-mod watch;
 
 use std::collections::BTreeSet;
 use std::time::Duration;

@@ -6,39 +6,10 @@
 
 use std::collections::BTreeSet;
 
-use super::machine::{Reason, Worker};
-use super::shutdown::ShutdownPhase;
-use super::{Effect, Note};
+use super::tables::{Cleaning, ShutdownPhase};
+use super::{Effect, Note, Worker};
 use crate::ids::AppId;
 use crate::time::Timestamp;
-
-/// The state of the search for old directories.
-///
-/// ```text
-///          Start, if so set            deadline
-///  NEVER -------------------> PLANNED ----------> LOOKING
-///                                ^                   |
-///                                +---- StaleFound ---+
-/// ```
-#[derive(Debug, Default)]
-pub(super) enum Cleaning {
-    /// Not started, or switched off.
-    #[default]
-    Never,
-    /// The next search is planned for this time.
-    Planned { at: Timestamp },
-    /// The shell is searching for directories.
-    Looking,
-}
-
-impl Cleaning {
-    pub(super) fn next_deadline(&self) -> Option<(Timestamp, Reason)> {
-        match self {
-            Self::Planned { at } => Some((*at, Reason::Cleaning)),
-            Self::Never | Self::Looking => None,
-        }
-    }
-}
 
 impl Worker {
     pub(super) fn plan_cleaning(&mut self, now: Timestamp) {

@@ -195,6 +195,11 @@ pub enum Exit {
     Refused(crate::messages::RefusedRegistration),
 }
 
+/// An effect that sends a message to a Master.
+pub(super) fn send(peer: PeerId, message: WorkerToMaster) -> Effect {
+    Effect::Send { peer, message: Outbound::Master(message) }
+}
+
 crate::kinds!("worker effect", Effect: Connect Send Close FetchFiles RemoveFiles StartExecutor SignalExecutor
     StartDriver SignalDriver CleanApplication TryToStart Measure FindStale RemoveDirectory RemoveExecutorDirectories ReadLog Exit Note);
 crate::kinds!("worker exit", Exit: Shutdown NoMaster Refused);

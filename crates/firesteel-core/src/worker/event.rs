@@ -2,7 +2,6 @@
 
 use bytes::Bytes;
 
-use super::EarlierDirectory;
 use crate::address::Address;
 use crate::connect_error::ConnectError;
 use crate::ids::{AppId, DriverId, ExecutorKey, FetchId, PeerId};
@@ -10,6 +9,7 @@ use crate::kind::{Kind, Label};
 use crate::leadership::Leadership;
 use crate::messages::{ClientToWorker, DiskSpace, MasterToWorker};
 use crate::process::{ExitStatus, NotStarted};
+use crate::time::Timestamp;
 
 /// An event for a Worker.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -223,6 +223,17 @@ impl Inbound {
             Self::Client(message) => message.label().from("Client"),
         }
     }
+}
+
+/// The directory of an executor that ended before this Worker started.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EarlierDirectory {
+    /// The executor's id.
+    pub executor: ExecutorKey,
+    /// The time of the last write in it.
+    pub last_written: Timestamp,
+    /// The length of all files in it.
+    pub bytes: u64,
 }
 
 /// Whether anything can be started, as the shell found.

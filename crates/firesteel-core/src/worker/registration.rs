@@ -1,112 +1,20 @@
 //! How the Worker registers with a Master and stays registered.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::machine::{Reason, Worker, send};
-use super::shutdown::ShutdownPhase;
-use super::{Config, Effect, Exit, Note};
+use super::effect::send;
+use super::tables::{ShutdownPhase, Terms, Told};
+use super::{Effect, Exit, Note, Worker};
 use crate::address::Address;
 use crate::connect_error::ConnectError;
-use crate::ids::{ExecutorKey, PeerId};
+use crate::ids::PeerId;
 use crate::leadership::Leadership;
-use crate::machine::{Violation, ensure};
-use crate::master_search::{GiveUp, MasterSearch, Order, Pace, Registered, Remark};
-use crate::messages::{
-    DriverReport, DriverState, ExecutorState, RefusedRegistration, WorkerToMaster, is_web_address,
-};
+use crate::master_search::{Order, Registered, Remark};
+use crate::messages::{DriverReport, DriverState, RefusedRegistration, WorkerToMaster, is_web_address};
 use crate::time::Timestamp;
 
-/// Executors may live on a Worker that was registered: a Master that returns should have it within two seconds.
-const PACE: Pace = Pace {
-    first: Duration::from_secs(1),
-    longest: Duration::from_secs(60),
-    returning: Duration::from_secs(1),
-    soon: Duration::from_millis(100),
-};
 /// The shortest interval between heartbeats, whatever a Master asks for.
 const SHORTEST_HEARTBEAT: Duration = Duration::from_millis(10);
-
-/// The state of the Worker's registration.
-#[derive(Debug)]
-pub(super) struct Registration {
-    search: MasterSearch<Told, Terms>,
-    /// The last order to launch an executor that no heartbeat has answered, and the Master that sent it. A Worker that
-    /// registers again on the same connection answers it afterwards.
-    last_order: Option<(PeerId, ExecutorKey)>,
-}
-
-/// What a Master was told when it was asked.
-#[derive(Debug, Default)]
-struct Told {
-    executors: BTreeMap<ExecutorKey, ExecutorState>,
-    drivers: Vec<DriverReport>,
-    /// The Worker was registered with it on this connection, and orders may still be on their way.
-    gave_orders: bool,
-}
-
-/// How the Worker and the Master that it is registered with have to do with each other.
-#[derive(Clone, Debug)]
-struct Terms {
-    /// The Master's URL, as it says.
-    url: String,
-    /// The URL at which it serves HTTP, if it says so.
-    web_address: Option<String>,
-    heartbeat: Duration,
-    next_heartbeat: Timestamp,
-}
-
-impl Registration {
-    pub(super) fn new(config: &Config) -> Self {
-        let give_up = GiveUp::Rounds(config.max_registration_retries.max(1));
-        let search = MasterSearch::new(&config.masters, PACE, give_up, config.seed);
-        Self { search, last_order: None }
-    }
-
-    /// The connection to the Master that the Worker is registered with.
-    pub(super) fn master(&self) -> Option<PeerId> {
-        self.search.registered().map(|master| master.peer)
-    }
-
-    /// That Master's URL, as it says.
-    pub(super) fn master_url(&self) -> Option<&str> {
-        self.search.registered().map(|master| master.terms.url.as_str())
-    }
-
-    /// The URL at which that Master serves HTTP, if it has said so.
-    pub(super) fn web_address(&self) -> Option<&str> {
-        self.search.registered()?.terms.web_address.as_deref()
-    }
-
-    /// Whether orders from that connection count: those of the Master, and of a Master that asked the Worker
-    /// to register again. An order on its way at that moment is not sent twice.
-    pub(super) fn takes_orders_of(&self, peer: PeerId) -> bool {
-        self.master() == Some(peer) || self.search.asked(peer).is_some_and(|asked| asked.told.gave_orders)
-    }
-
-    pub(super) fn next_deadline(&self) -> Option<(Timestamp, Reason)> {
-        match self.search.registered() {
-            Some(master) => Some((master.terms.next_heartbeat, Reason::Heartbeat)),
-            None => self.search.next_deadline().map(|(at, due)| (at, Reason::Registration(due))),
-        }
-    }
-
-    pub(super) fn check(&self, shutdown: &ShutdownPhase) -> Result<(), Violation> {
-        let contradiction = self.search.contradiction();
-        ensure!("worker", contradiction.is_none(), "{}", contradiction.unwrap_or_default());
-        ensure!(
-            "worker",
-            shutdown.wants_master() || !self.search.is_seeking(),
-            "a Master is sought in {shutdown:?}"
-        );
-        Ok(())
-    }
-
-    /// The last order of this Master that no heartbeat has answered.
-    fn answer_to(&mut self, peer: PeerId) -> Option<ExecutorKey> {
-        self.last_order.take_if(|(from, _)| *from == peer).map(|(_, executor)| executor)
-    }
-}
 
 impl Worker {
     pub(super) fn seek_master(&mut self, now: Timestamp) {
@@ -279,11 +187,6 @@ impl Worker {
             None if self.registration.search.asked(peer).is_some() => {}
             None => self.effects.note(Note::NotMyMaster { peer, message: "ReconnectWorker" }),
         }
-    }
-
-    /// An order to launch an executor has come: the next heartbeat answers it.
-    pub(super) fn answer_order(&mut self, peer: PeerId, executor: ExecutorKey) {
-        self.registration.last_order = Some((peer, executor));
     }
 
     pub(super) fn send_due_heartbeat(&mut self, now: Timestamp) {

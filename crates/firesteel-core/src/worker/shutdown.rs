@@ -2,51 +2,15 @@
 
 use std::time::Duration;
 
-use super::machine::{Worker, send};
-use super::{Effect, Exit, Note};
+use super::effect::send;
+use super::tables::ShutdownPhase;
+use super::{Effect, Exit, Note, Worker};
 use crate::messages::WorkerToMaster;
 use crate::process::Signal;
 use crate::time::Timestamp;
 
 /// How long killed executors may take to end. A busy machine needs this time, however short the grace was.
 const GONE_WITHIN: Duration = Duration::from_secs(10);
-
-/// Whether the daemon runs or is shutting down.
-///
-/// ```text
-///            Shutdown           Shutdown              Shutdown, or give_up
-///  SERVING -----------> ENDING ----------> KILLING -----------------------> OVER
-///   |  |               ^   +--- all executors have ended, or give_up -------^ ^ ^
-///   |  | asked to      | Shutdown, or the time is over                        | |
-///   |  | leave         |                                                      | |
-///   |  +---------> DRAINING --- all executors have ended ---------------------+ |
-///   +------------- no Master, or refused ---------------------------------------+
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum ShutdownPhase {
-    /// The Worker runs and takes executors.
-    Serving,
-    /// The Worker takes no more executors, and ends with the last that it has. Those that still run then are ended at
-    /// `until`.
-    Draining { until: Option<Timestamp> },
-    /// The Master was told, and every executor was asked to end. At `give_up` all have been killed for
-    /// [`GONE_WITHIN`], and the daemon ends even if one is left.
-    Ending { give_up: Timestamp },
-    /// The daemon was asked twice: every executor was killed.
-    Killing { give_up: Timestamp },
-    /// The shell was told to end the daemon. Events no longer matter.
-    Over,
-}
-
-impl ShutdownPhase {
-    /// Whether the Worker looks for a Master if it has none.
-    pub(super) fn wants_master(self) -> bool {
-        match self {
-            Self::Serving | Self::Draining { .. } => true,
-            Self::Ending { .. } | Self::Killing { .. } | Self::Over => false,
-        }
-    }
-}
 
 impl Worker {
     /// The Master asks the Worker to leave. When it asks again, only the time counts.

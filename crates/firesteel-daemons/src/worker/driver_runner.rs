@@ -1,4 +1,4 @@
-//! The DriverRunner: runs one process of a cluster driver, from its start until none of its processes is left.
+//! The DriverRunner: runs one process of a cluster driver.
 //!
 //! Whether the cluster driver is started again, the Worker's machine decides. Its logs are appended to then, and are not rolled.
 
@@ -6,82 +6,64 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use firesteel_core::ids::{DriverId, WorkerId};
-use firesteel_core::process::{NotStarted, Signal, StartFailure, StartStep};
+use firesteel_core::process::{ExitStatus, NotStarted, StartFailure, StartStep};
 use firesteel_core::worker::{DriverPlan, Event};
 use firesteel_spark::cluster_driver::SparkDriver;
-use tokio::process::Child;
-use tokio::sync::mpsc;
 
 use super::environment;
 use super::header::driver_header;
-use super::runner::{ChildCommand, Ended, OutputTargets, Runner, RunnerContext, kill_leftovers, wait};
+use super::runner::{ChildCommand, OutputTargets, Prepared, Run, Runner, RunnerContext, run};
 use super::strays::Marker;
 use super::work_directory::Outputs;
 use firesteel_host::inbox::Inbox;
-use firesteel_host::process_group::ProcessGroup;
 
 /// Starts a cluster driver. The inbox receives [`Event::DriverStarted`] or [`Event::DriverFailed`]. After `DriverStarted` it
 /// receives [`Event::DriverMeasured`] and, once none of its processes is left, [`Event::DriverExited`].
 #[must_use]
 pub fn start_driver(plan: DriverPlan, context: Arc<RunnerContext>, inbox: Inbox<Event>) -> Runner {
-    Runner::start(|signals| run(plan, context, signals, inbox))
+    let plan = Arc::new(plan);
+    Runner::start(async move |signals| {
+        let last = run(&plan, &context, signals, &inbox).await;
+        let _ = inbox.send(last).await;
+    })
 }
 
-async fn run(
-    plan: DriverPlan,
-    context: Arc<RunnerContext>,
-    signals: mpsc::Receiver<Signal>,
-    inbox: Inbox<Event>,
-) {
-    let driver = plan.driver.clone();
-    let marker = Marker::of_driver(&context.worker, &driver);
-    let last = match start(plan, &context).await {
-        Ok((child, group)) => {
-            let pid = group.leader();
-            // If the owner has ended, the reaper ends the process.
-            let _ = inbox.send(Event::DriverStarted { driver: driver.clone(), pid }).await;
-            let Ended { status, cpu_millis } = wait(child, group, signals).await;
-            if let Some(cpu_millis) = cpu_millis {
-                let driver = driver.clone();
-                let _ = inbox.send(Event::DriverMeasured { driver, cpu_millis }).await;
+impl Run for DriverPlan {
+    fn marker(&self, worker: &WorkerId) -> Marker {
+        Marker::of_driver(worker, &self.driver)
+    }
+
+    fn prepare(&self, context: &RunnerContext) -> Result<Prepared, NotStarted> {
+        let command = match SparkDriver::of(&self.command) {
+            None => ChildCommand::filled(&self.command, context),
+            Some(Ok(driver)) => context.java.driver_program(&driver, self, &context.work)?.into(),
+            Some(Err(unsound)) => {
+                return Err(StartFailure { step: StartStep::Program, error: unsound.to_string() }.into());
             }
-            kill_leftovers(group, marker, &context.sweeper).await;
-            Event::DriverExited { driver, status }
-        }
-        Err(why) => Event::DriverFailed { driver, why },
-    };
-    let _ = inbox.send(last).await;
-}
+        };
+        let variables = variables(self, &command.words.environment, &context.worker);
+        let header = driver_header(&command.words, &variables);
+        let Outputs { stdout, stderr } = context.work.prepare_driver(&self.driver, &header)?;
+        let (directory, outputs) =
+            (context.work.of_driver(&self.driver), OutputTargets::files(stdout, stderr));
+        Ok(Prepared { command, directory, variables, outputs, pipes: Vec::new() })
+    }
 
-async fn start(plan: DriverPlan, context: &Arc<RunnerContext>) -> Result<(Child, ProcessGroup), NotStarted> {
-    let directory = context.work.of_driver(&plan.driver);
-    let at = Arc::clone(context);
-    let preparing = tokio::task::spawn_blocking(move || prepare(&plan, &at));
-    let prepared = preparing.await.expect("preparing a cluster driver does not panic")?;
-    let Prepared { command, variables, outputs: Outputs { stdout, stderr } } = prepared;
-    command.start(context, &directory, variables, &OutputTargets::files(stdout, stderr))
-}
+    fn started(&self, pid: u32) -> Event {
+        Event::DriverStarted { driver: self.driver.clone(), pid }
+    }
 
-/// A cluster driver that can be started.
-struct Prepared {
-    command: ChildCommand,
-    /// All variables that it gets on top of the Worker's.
-    variables: BTreeMap<String, String>,
-    outputs: Outputs,
-}
+    fn measured(&self, cpu_millis: u64) -> Event {
+        Event::DriverMeasured { driver: self.driver.clone(), cpu_millis }
+    }
 
-/// Makes a cluster driver's directory and files, and finds out what to start. Blocks the thread.
-fn prepare(plan: &DriverPlan, context: &RunnerContext) -> Result<Prepared, NotStarted> {
-    let command = match SparkDriver::of(&plan.command) {
-        None => ChildCommand::filled(&plan.command, context),
-        Some(Ok(driver)) => context.java.driver_program(&driver, plan, &context.work)?.into(),
-        Some(Err(unsound)) => {
-            return Err(StartFailure { step: StartStep::Program, error: unsound.to_string() }.into());
-        }
-    };
-    let variables = variables(plan, &command.words.environment, &context.worker);
-    let outputs = context.work.prepare_driver(&plan.driver, &driver_header(&command.words, &variables))?;
-    Ok(Prepared { command, variables, outputs })
+    fn ended(&self, status: ExitStatus, _is_own: bool) -> Event {
+        Event::DriverExited { driver: self.driver.clone(), status }
+    }
+
+    fn failed(&self, why: NotStarted) -> Event {
+        Event::DriverFailed { driver: self.driver.clone(), why }
+    }
 }
 
 /// All variables that a cluster driver gets on top of the Worker's environment: those that its submitter asked for, and ours.

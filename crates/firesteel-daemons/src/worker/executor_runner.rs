@@ -1,30 +1,25 @@
-//! The ExecutorRunner: runs one executor's process, from its start until none of its processes is left.
+//! The ExecutorRunner: runs one executor's process, and looks after its files and logs.
 
-use std::collections::BTreeMap;
-use std::io::PipeReader;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
 use firesteel_core::byte_text;
 use firesteel_core::executor_command::ExecutorCommand;
-use firesteel_core::ids::ExecutorKey;
+use firesteel_core::ids::{ExecutorKey, WorkerId};
 use firesteel_core::messages::{LogAuthor, Stream, TaskDirectory};
-use firesteel_core::process::{ExitStatus, Fault, NotStarted, Signal, StartFailure, StartStep};
+use firesteel_core::process::{ExitStatus, Fault, NotStarted, StartFailure, StartStep};
 use firesteel_core::worker::{Event, ExecutorPlan};
-use tokio::process::Child;
-use tokio::sync::mpsc;
 
 use super::environment;
 use super::header::header;
 use super::left_directories;
+use super::log::Roller;
 use super::log::segments::active_name;
-use super::log::{Appender, Roller};
-use super::runner::{ChildCommand, Ended, OutputTargets, Runner, RunnerContext, kill_leftovers, wait};
+use super::runner::{ChildCommand, OutputTargets, Piped, Prepared, Run, Runner, RunnerContext, run};
 use super::strays::Marker;
 use super::work_directory::Outputs;
 use firesteel_host::exit_code::SHORTAGE;
 use firesteel_host::inbox::Inbox;
-use firesteel_host::process_group::ProcessGroup;
 use firesteel_host::start::{enter, failed};
 
 /// Starts an executor. The inbox receives [`Event::RunnerStarted`] or [`Event::RunnerFailed`]. After `RunnerStarted` it
@@ -32,55 +27,73 @@ use firesteel_host::start::{enter, failed};
 /// event is [`Event::DirectoryLeft`].
 #[must_use]
 pub fn start_executor(plan: ExecutorPlan, context: Arc<RunnerContext>, inbox: Inbox<Event>) -> Runner {
-    Runner::start(|signals| run(plan, context, signals, inbox))
+    let plan = Arc::new(plan);
+    Runner::start(async move |signals| {
+        let last = run(&plan, &context, signals, &inbox).await;
+        if !plan.files.is_empty() {
+            let (at, plan) = (Arc::clone(&context), Arc::clone(&plan));
+            let unlinking =
+                tokio::task::spawn_blocking(move || at.work.unlink_files(&plan.executor, &plan.files));
+            unlinking.await.expect("removing links does not panic");
+        }
+        let _ = inbox.send(last).await;
+        // Measured after the end was told, since it may take long.
+        let (executor, key) = (plan.executor.clone(), plan.executor.clone());
+        let measuring = tokio::task::spawn_blocking(move || left_directories::measure(&context.work, &key));
+        if let Some(bytes) = measuring.await.expect("measuring a directory does not panic") {
+            let _ = inbox.send(Event::DirectoryLeft { executor, bytes }).await;
+        }
+    })
 }
 
-async fn run(
-    plan: ExecutorPlan,
-    context: Arc<RunnerContext>,
-    signals: mpsc::Receiver<Signal>,
-    inbox: Inbox<Event>,
-) {
-    let (executor, files) = (plan.executor.clone(), plan.files.clone());
-    let marker = Marker::of_executor(&context.worker, &executor);
-    let last = match start(plan, &context).await {
-        Ok(Started { child, group, is_own, appenders }) => {
-            let pid = group.leader();
-            // If the owner has ended, the reaper ends the process.
-            let _ = inbox.send(Event::RunnerStarted { executor: executor.clone(), pid }).await;
-            let Ended { status, cpu_millis } = wait(child, group, signals).await;
-            if let Some(cpu_millis) = cpu_millis {
-                let executor = executor.clone();
-                let _ = inbox.send(Event::ExecutorMeasured { executor, cpu_millis }).await;
+impl Run for ExecutorPlan {
+    fn marker(&self, worker: &WorkerId) -> Marker {
+        Marker::of_executor(worker, &self.executor)
+    }
+
+    fn prepare(&self, context: &RunnerContext) -> Result<Prepared, NotStarted> {
+        let RunnerContext { worker, work, java, .. } = context;
+        let command = match &self.command {
+            ExecutorCommand::Program(command) => ChildCommand::filled(command, context),
+            ExecutorCommand::Java(command) => java.program(command, self, work)?.into(),
+        };
+        let asked = &command.words.environment;
+        let variables = environment::of(self, asked, worker, &work.of_executor(&self.executor));
+        let outputs = work.prepare(&self.executor, &header(&command.words, &variables))?;
+        work.link_files(&self.executor, worker, &self.files)?;
+        let (outputs, pipes) = connect(outputs, &self.executor, context)?;
+        let directory = match &self.directory {
+            TaskDirectory::Executor => work.of_executor(&self.executor),
+            TaskDirectory::Path(path) => {
+                enter(path)?;
+                byte_text::path(path)
             }
-            kill_leftovers(group, marker, &context.sweeper).await;
-            for appender in appenders {
-                appender.finish().await;
+        };
+        Ok(Prepared { command, directory, variables, outputs, pipes })
+    }
+
+    fn started(&self, pid: u32) -> Event {
+        Event::RunnerStarted { executor: self.executor.clone(), pid }
+    }
+
+    fn measured(&self, cpu_millis: u64) -> Event {
+        Event::ExecutorMeasured { executor: self.executor.clone(), cpu_millis }
+    }
+
+    fn ended(&self, status: ExitStatus, is_own: bool) -> Event {
+        match status {
+            ExitStatus::Code(code) if is_own && code == i32::from(SHORTAGE) => {
+                let failure = StartFailure { step: StartStep::Program, error: too_little() };
+                self.failed(NotStarted { failure, fault: Fault::Shortage })
             }
-            match status {
-                ExitStatus::Code(code) if is_own && code == i32::from(SHORTAGE) => {
-                    let failure = StartFailure { step: StartStep::Program, error: too_little() };
-                    let why = NotStarted { failure, fault: Fault::Shortage };
-                    Event::RunnerFailed { executor: executor.clone(), why }
-                }
-                ExitStatus::Code(_) | ExitStatus::Signal(_) => {
-                    Event::RunnerExited { executor: executor.clone(), status }
-                }
+            ExitStatus::Code(_) | ExitStatus::Signal(_) => {
+                Event::RunnerExited { executor: self.executor.clone(), status }
             }
         }
-        Err(why) => Event::RunnerFailed { executor: executor.clone(), why },
-    };
-    if !files.is_empty() {
-        let (at, key) = (Arc::clone(&context), executor.clone());
-        let unlinking = tokio::task::spawn_blocking(move || at.work.unlink_files(&key, &files));
-        unlinking.await.expect("removing links does not panic");
     }
-    let _ = inbox.send(last).await;
-    // Measured after the end was told, since it may take long.
-    let key = executor.clone();
-    let measuring = tokio::task::spawn_blocking(move || left_directories::measure(&context.work, &key));
-    if let Some(bytes) = measuring.await.expect("measuring a directory does not panic") {
-        let _ = inbox.send(Event::DirectoryLeft { executor, bytes }).await;
+
+    fn failed(&self, why: NotStarted) -> Event {
+        Event::RunnerFailed { executor: self.executor.clone(), why }
     }
 }
 
@@ -90,68 +103,6 @@ fn too_little() -> String {
         "the executor ended with exit code {SHORTAGE}: too few processes, open files or too little memory"
     )
 }
-
-/// The process of a started executor.
-struct Started {
-    child: Child,
-    /// The process group that it leads.
-    group: ProcessGroup,
-    /// Whether it runs the Worker's own program.
-    is_own: bool,
-    /// The tasks that copy its output, if its logs are rolled.
-    appenders: Vec<Appender>,
-}
-
-async fn start(plan: ExecutorPlan, context: &Arc<RunnerContext>) -> Result<Started, NotStarted> {
-    let directory = context.work.of_executor(&plan.executor);
-    let at = Arc::clone(context);
-    let preparing = tokio::task::spawn_blocking(move || Ok::<_, NotStarted>((prepare(&plan, &at)?, plan)));
-    let (prepared, plan) = preparing.await.expect("preparing an executor does not panic")?;
-    let Prepared { command, variables, outputs } = prepared;
-    let (targets, pipes) = connect(outputs, &plan.executor, context)?;
-    let directory = match &plan.directory {
-        TaskDirectory::Executor => directory,
-        TaskDirectory::Path(path) => {
-            enter(path)?;
-            byte_text::path(path)
-        }
-    };
-    let is_own = command.is_own;
-    let (child, group) = command.start(context, &directory, variables, &targets)?;
-    let appender = |(pipe, roller, name)| match Appender::start(pipe, roller, context.clock, name) {
-        Ok(appender) => Some(appender),
-        Err(error) => {
-            tracing::error!("cannot read the output of an executor: {error}");
-            None
-        }
-    };
-    Ok(Started { child, group, is_own, appenders: pipes.into_iter().filter_map(appender).collect() })
-}
-
-/// An executor that can be started.
-struct Prepared {
-    command: ChildCommand,
-    /// All variables that it gets on top of the Worker's.
-    variables: BTreeMap<String, String>,
-    outputs: Outputs,
-}
-
-/// Makes an executor's directory and files, and finds out what to start. Blocks the thread.
-fn prepare(plan: &ExecutorPlan, context: &RunnerContext) -> Result<Prepared, NotStarted> {
-    let RunnerContext { worker, work, java, .. } = context;
-    let command = match &plan.command {
-        ExecutorCommand::Program(command) => ChildCommand::filled(command, context),
-        ExecutorCommand::Java(command) => java.program(command, plan, work)?.into(),
-    };
-    let asked = &command.words.environment;
-    let variables = environment::of(plan, asked, worker, &work.of_executor(&plan.executor));
-    let outputs = work.prepare(&plan.executor, &header(&command.words, &variables))?;
-    work.link_files(&plan.executor, worker, &plan.files)?;
-    Ok(Prepared { command, variables, outputs })
-}
-
-/// The read end of a pipe, its log, and the log's name.
-type Piped = (PipeReader, Roller, String);
 
 /// Connects the output to the files or, if logs are rolled, to pipes.
 fn connect(

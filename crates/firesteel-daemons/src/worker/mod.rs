@@ -3,7 +3,7 @@
 //! - [`daemon`]: the Worker's state machine, its connections and its runners; `shell`: performs the machine's effects.
 //! - [`executor_runner`], [`environment`], [`header`]: one executor's process, its variables, and the header of its
 //!   `stderr`.
-//! - [`driver_runner`]: one process of a cluster driver; `runner`: what both runners share.
+//! - [`driver_runner`]: one process of a cluster driver; `runner`: the one body of both runners.
 //! - [`java`]: executors of Spark's, which are Java classes: what starts them, with which Spark.
 //! - [`shuffle_service`]: Spark's external shuffle service, which serves the files of executors that have ended.
 //! - [`directories`]: the directories of executors, the files that applications bring, and the removal of both.

@@ -1,17 +1,21 @@
-//! What the runners of executors and of cluster drivers share: their handle, and how a process is started, signalled, awaited
-//! and followed by none of its own.
+//! A runner: runs one process of an executor or of a cluster driver, from its start until nothing that it started is left.
+//!
+//! What differs between the two, [`Run`] says.
 
 use std::collections::BTreeMap;
 use std::fs::File;
+use std::io::PipeReader;
 use std::os::fd::OwnedFd;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::Arc;
 
 use firesteel_core::byte_text;
 use firesteel_core::ids::WorkerId;
 use firesteel_core::process::{Command, ExitStatus, Fault, NotStarted, Placeholder, Signal};
+use firesteel_core::worker::Event;
 use firesteel_host::clock::Clock;
+use firesteel_host::inbox::Inbox;
 use firesteel_host::net::Introduction;
 use firesteel_host::own_program::OwnProgram;
 use firesteel_host::process_group::{ProcessGroup, exit_status};
@@ -25,7 +29,7 @@ use tokio::sync::mpsc;
 
 use super::environment;
 use super::java::Java;
-use super::log::RemovedBytesTable;
+use super::log::{Appender, RemovedBytesTable, Roller};
 use super::measure;
 use super::strays::Marker;
 use super::sweeper::Sweeper;
@@ -89,6 +93,96 @@ impl Runner {
     }
 }
 
+/// What a runner runs: an executor, or one process of a cluster driver.
+pub(super) trait Run: Send + Sync + 'static {
+    /// The marker by which its processes are found.
+    fn marker(&self, worker: &WorkerId) -> Marker;
+
+    /// Makes its directory and files, and finds out what to start. Blocks the thread.
+    fn prepare(&self, context: &RunnerContext) -> Result<Prepared, NotStarted>;
+
+    /// Its process runs.
+    fn started(&self, pid: u32) -> Event;
+
+    /// Its process has used this processor time in all of its life.
+    fn measured(&self, cpu_millis: u64) -> Event;
+
+    /// Its process, which may have been the Worker's own program, has ended, and nothing that it started is left.
+    fn ended(&self, status: ExitStatus, is_own: bool) -> Event;
+
+    /// Its process could not be started.
+    fn failed(&self, why: NotStarted) -> Event;
+}
+
+/// A process that can be started.
+#[derive(Debug)]
+pub(super) struct Prepared {
+    pub(super) command: ChildCommand,
+    /// The directory that it runs in.
+    pub(super) directory: PathBuf,
+    /// All variables that it gets on top of the Worker's.
+    pub(super) variables: BTreeMap<String, String>,
+    pub(super) outputs: OutputTargets,
+    /// The other ends of its output, if its logs are rolled.
+    pub(super) pipes: Vec<Piped>,
+}
+
+/// The read end of a pipe, its log, and the log's name.
+pub(super) type Piped = (PipeReader, Roller, String);
+
+/// Runs a process. The inbox receives its start and its measurement. Returns the event that says how it ended, once nothing that
+/// it started is left.
+pub(super) async fn run(
+    what: &Arc<impl Run>,
+    context: &Arc<RunnerContext>,
+    signals: mpsc::Receiver<Signal>,
+    inbox: &Inbox<Event>,
+) -> Event {
+    let Started { child, group, is_own, appenders } = match start(what, context).await {
+        Ok(started) => started,
+        Err(why) => return what.failed(why),
+    };
+    // If the owner has ended, the reaper ends the process.
+    let _ = inbox.send(what.started(group.leader())).await;
+    let Ended { status, cpu_millis } = wait(child, group, signals).await;
+    if let Some(cpu_millis) = cpu_millis {
+        let _ = inbox.send(what.measured(cpu_millis)).await;
+    }
+    kill_leftovers(group, what.marker(&context.worker), &context.sweeper).await;
+    for appender in appenders {
+        appender.finish().await;
+    }
+    what.ended(status, is_own)
+}
+
+/// A process that has started.
+struct Started {
+    child: Child,
+    /// The process group that it leads.
+    group: ProcessGroup,
+    /// Whether it runs the Worker's own program.
+    is_own: bool,
+    /// The tasks that copy its output, if its logs are rolled.
+    appenders: Vec<Appender>,
+}
+
+async fn start(what: &Arc<impl Run>, context: &Arc<RunnerContext>) -> Result<Started, NotStarted> {
+    let (plan, at) = (Arc::clone(what), Arc::clone(context));
+    let preparing = tokio::task::spawn_blocking(move || plan.prepare(&at));
+    let prepared = preparing.await.expect("preparing a process does not panic")?;
+    let Prepared { command, directory, variables, outputs, pipes } = prepared;
+    let is_own = command.is_own;
+    let (child, group) = command.start(context, &directory, variables, &outputs)?;
+    let appender = |(pipe, roller, name)| match Appender::start(pipe, roller, context.clock, name) {
+        Ok(appender) => Some(appender),
+        Err(error) => {
+            tracing::error!("cannot read the output of an executor: {error}");
+            None
+        }
+    };
+    Ok(Started { child, group, is_own, appenders: pipes.into_iter().filter_map(appender).collect() })
+}
+
 /// A child of the Worker that can be started.
 #[derive(Debug)]
 pub(super) struct ChildCommand {
@@ -122,7 +216,7 @@ impl ChildCommand {
 
     /// Starts it as a child of the Worker, in this directory, with these variables. Returns it with the process group that it
     /// leads.
-    pub(super) fn start(
+    fn start(
         self,
         context: &RunnerContext,
         directory: &Path,
@@ -168,16 +262,16 @@ impl OutputTargets {
 
 /// How a process ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Ended {
-    pub(super) status: ExitStatus,
+struct Ended {
+    status: ExitStatus,
     /// The processor time of all of its life, with that of the children for which it waited, in milliseconds. `None`: the
     /// system does not say.
-    pub(super) cpu_millis: Option<u64>,
+    cpu_millis: Option<u64>,
 }
 
 /// Waits for the process's end and passes signals on meanwhile. A signal cannot reach a wrong process: the
 /// process id stays in use until this function has waited for the end.
-pub(super) async fn wait(child: Child, group: ProcessGroup, mut signals: mpsc::Receiver<Signal>) -> Ended {
+async fn wait(child: Child, group: ProcessGroup, mut signals: mpsc::Receiver<Signal>) -> Ended {
     // What a process used can be read as long as nobody has waited for it.
     let cpu_millis = match signal(SignalKind::child()) {
         Ok(mut ends) => loop {
@@ -215,7 +309,7 @@ async fn reap(mut child: Child, group: ProcessGroup, mut signals: mpsc::Receiver
 }
 
 /// Kills the processes that an executor or a cluster driver left behind: first its group, then those that left the group.
-pub(super) async fn kill_leftovers(group: ProcessGroup, marker: Marker, sweeper: &Sweeper) {
+async fn kill_leftovers(group: ProcessGroup, marker: Marker, sweeper: &Sweeper) {
     group.signal(Signal::Kill);
     if let Err(survivors) = sweeper.sweep(marker).await {
         tracing::error!("an executor or a driver has ended and {survivors}");

@@ -303,7 +303,8 @@ fn a_task_that_fits_no_frame_fails_at_once() {
 fn the_longest_task_fits_a_frame_with_the_most_addresses() {
     let mut longest = spec(1);
     longest.command.arguments = vec![String::new(); 1000];
-    longest.stdin = bytes::Bytes::from(vec![0; crate::driver::unfit::MAX_TASK - longest.wire_length()]);
+    longest.stdin =
+        bytes::Bytes::from(vec![0; crate::driver::tasks::unfit::MAX_TASK - longest.wire_length()]);
     let addresses = |name: &str, length: usize| (name.to_owned(), vec!["a".repeat(length)]);
     let most = |length| Resources::from_iter([addresses("gpu", length), addresses("nic", 1 << 19)]);
     let admitted = |resources: Resources| {

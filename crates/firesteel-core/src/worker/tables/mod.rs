@@ -1,0 +1,27 @@
+//! The tables of the Worker. They keep what it knows, and know no [`Worker`](super::Worker): what follows from a change, the
+//! handlers decide.
+
+mod cleaning;
+mod drivers;
+mod executors;
+mod files;
+mod kept_directories;
+mod logs;
+mod obstacles;
+mod process;
+mod process_stage;
+mod registration;
+mod shutdown_phase;
+mod usage;
+
+pub(super) use cleaning::Cleaning;
+pub(super) use drivers::{DriverExited, DriverSignalled, Drivers, Restarts};
+pub(super) use executors::{Executors, Signalled};
+pub(super) use files::{Files, Wanted};
+pub(super) use kept_directories::KeptDirectories;
+pub(super) use logs::{Logs, Writer};
+pub(super) use obstacles::Obstacles;
+pub(super) use process::Process;
+pub(super) use registration::{Registration, Terms, Told};
+pub(super) use shutdown_phase::ShutdownPhase;
+pub(super) use usage::UsageTable;
